@@ -3,7 +3,8 @@
 
 namespace egret::base {
 
-void check_failed(const char* file, int line, std::string_view condition, std::string_view message) {
+void check_failed(const char* file, int line, std::string_view condition,
+                  std::string_view message) {
   throw CheckFailure{file, line, condition, message};
 }
 

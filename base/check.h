@@ -23,9 +23,9 @@ struct CheckFailure {
 
 // Always on. The condition must have no side effect. Optional second argument: a literal that says
 // which invariant broke.
-#define EGRET_CHECK(condition, ...)                                                          \
-  (static_cast<bool>(condition)                                                              \
-       ? void()                                                                              \
+#define EGRET_CHECK(condition, ...) \
+  (static_cast<bool>(condition)     \
+       ? void()                     \
        : ::egret::base::check_failed(__FILE__, __LINE__, #condition, "" __VA_ARGS__))
 
 // On in debug builds only; for checks on hot paths.

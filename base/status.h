@@ -15,14 +15,14 @@ namespace egret::base {
 // What went wrong, in the words of the command line's exit codes (see exit_code()).
 enum class StatusCode : unsigned char {
   kOk,
-  kInternal,       // our own bug, noticed where a check would lose the user's work
-  kUsage,          // the caller asked for something that makes no sense
-  kBadInput,       // a file or value is malformed
-  kUnsupported,    // well-formed, but an operator or feature that Egret does not have
-  kLimit,          // a limit was hit
-  kMismatch,       // a result did not verify
-  kUnavailable,    // a device, backend, library or file is missing
-  kRankFailed,     // a rank of a distributed run failed
+  kInternal,     // our own bug, noticed where a check would lose the user's work
+  kUsage,        // the caller asked for something that makes no sense
+  kBadInput,     // a file or value is malformed
+  kUnsupported,  // well-formed, but an operator or feature that Egret does not have
+  kLimit,        // a limit was hit
+  kMismatch,     // a result did not verify
+  kUnavailable,  // a device, backend, library or file is missing
+  kRankFailed,   // a rank of a distributed run failed
 };
 
 // The process exit code of docs/interface: 0, 1, 2, 3, 4, 5, 6, 7, 8 in the order of StatusCode.
@@ -61,17 +61,26 @@ Status unavailable(std::string message);
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}                // NOLINT: implicit on purpose
-  Result(Status status) : status_(std::move(status)) {         // NOLINT: implicit on purpose
+  Result(T value) : value_(std::move(value)) {}         // NOLINT: implicit on purpose
+  Result(Status status) : status_(std::move(status)) {  // NOLINT: implicit on purpose
     EGRET_CHECK(!status_.ok(), "a Result without a value needs a failure");
   }
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
 
-  T& value() & { check(); return *value_; }
-  const T& value() const& { check(); return *value_; }
-  T&& value() && { check(); return *std::move(value_); }
+  T& value() & {
+    check();
+    return *value_;
+  }
+  const T& value() const& {
+    check();
+    return *value_;
+  }
+  T&& value() && {
+    check();
+    return *std::move(value_);
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
@@ -93,10 +102,9 @@ class [[nodiscard]] Result {
 #define EGRET_CONCAT_(a, b) EGRET_CONCAT_INNER_(a, b)
 
 // Returns the failure of a Status expression from the enclosing function.
-#define EGRET_RETURN_IF_ERROR(expression)                       \
-  do {                                                          \
-    if (auto egret_status_ = (expression); !egret_status_.ok()) \
-      return egret_status_;                                     \
+#define EGRET_RETURN_IF_ERROR(expression)                                             \
+  do {                                                                                \
+    if (auto egret_status_ = (expression); !egret_status_.ok()) return egret_status_; \
   } while (false)
 
 // EGRET_ASSIGN_OR_RETURN(auto graph, import(path)): unwraps a Result or returns its failure.

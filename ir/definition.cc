@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/definition.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace egret::ir {
+
+Definition::Definition(const Attrs& attrs, std::span<const TensorType> inputs,
+                       std::shared_ptr<ExprPool> pool, std::span<const SymbolicAttr> symbolic)
+    : attrs_(attrs), inputs_(inputs), pool_(std::move(pool)), symbolic_(symbolic) {
+  result_.pool = pool_;
+}
+
+int Definition::rank(int input) const {
+  return input < input_count() ? inputs_[static_cast<std::size_t>(input)].rank() : 0;
+}
+
+DType Definition::dtype(int input) const {
+  return input < input_count() ? inputs_[static_cast<std::size_t>(input)].dtype : DType::kF32;
+}
+
+Index Definition::dim(int input, int axis) const {
+  if (axis < 0 || axis >= rank(input)) return 1;
+  return inputs_[static_cast<std::size_t>(input)].dims[static_cast<std::size_t>(axis)];
+}
+
+Dims Definition::dims(int input) const {
+  return input < input_count() ? inputs_[static_cast<std::size_t>(input)].dims : Dims{};
+}
+
+Index Definition::size(std::string_view name) const {
+  const auto found = std::ranges::find(symbolic_, name, &SymbolicAttr::name);
+  return found != symbolic_.end() ? found->values.at(0) : Index(attrs_.integer(name));
+}
+
+std::vector<Index> Definition::sizes(std::string_view name) const {
+  const auto found = std::ranges::find(symbolic_, name, &SymbolicAttr::name);
+  if (found != symbolic_.end()) return found->values;
+  const Integers& values = attrs_.integers(name);
+  return {values.begin(), values.end()};
+}
+
+bool Definition::fail(std::string message) {
+  if (status_.ok()) status_ = base::bad_input(std::move(message));
+  return false;
+}
+
+bool Definition::require(Guard condition, std::string message) {
+  if (condition.is_true()) return ok();
+  if (condition.is_false()) return fail(std::move(message));
+  result_.requirements.push_back({condition, std::move(message)});
+  return ok();
+}
+
+bool Definition::require_rank(int input, int expected) {
+  if (rank(input) == expected) return ok();
+  return fail("input " + std::to_string(input) + " must have rank " + std::to_string(expected) +
+              ", not " + std::to_string(rank(input)));
+}
+
+bool Definition::require_rank_at_least(int input, int least) {
+  if (rank(input) >= least) return ok();
+  return fail("input " + std::to_string(input) + " must have rank " + std::to_string(least) +
+              " or more, not " + std::to_string(rank(input)));
+}
+
+bool Definition::require_axis(std::int64_t axis, int of_rank) {
+  if (axis >= 0 && axis < of_rank) return ok();
+  return fail("axis " + std::to_string(axis) + " is outside of rank " + std::to_string(of_rank));
+}
+
+bool Definition::require_same_dtype() {
+  for (int i = 1; i < input_count(); ++i) {
+    if (dtype(i) != dtype(0)) {
+      return fail("inputs have element types " + std::string(to_string(dtype(0))) + " and " +
+                  std::string(to_string(dtype(i))) + "; they must be equal");
+    }
+  }
+  return ok();
+}
+
+bool Definition::require_dtype(int input, bool allowed, std::string_view what) {
+  if (allowed) return ok();
+  return fail("input " + std::to_string(input) + " must be " + std::string(what) + ", not " +
+              std::string(to_string(dtype(input))));
+}
+
+std::vector<Index> Definition::output(DType dtype, Dims dims) {
+  if (!ok()) return std::vector<Index>(dims.size(), Index(0));
+  for (const Index& size : dims) {
+    const bool plain_symbol = !size.is_constant() && size.node()->op == ExprOp::kSymbol;  // a size
+    if (!plain_symbol) require(size >= 0, "the output would have a negative size");
+  }
+  result_.vars.clear();
+  for (std::size_t i = 0; i < dims.size(); ++i) result_.vars.push_back(pool_->fresh_var());
+  result_.type = TensorType(dtype, std::move(dims));
+  has_output_ = true;
+  return result_.vars;
+}
+
+void Definition::value(Scalar element) {
+  result_.value = element;
+  has_value_ = true;
+}
+
+Scalar Definition::read(int input, std::span<const Index> indices) const {
+  if (static_cast<int>(indices.size()) != rank(input)) {
+    EGRET_CHECK(!ok(), "a read names one index an axis");
+    return 0;
+  }
+  return pool_->read(input, indices);
+}
+
+Scalar Definition::read(int input, std::initializer_list<Index> indices) const {
+  return read(input, std::span(indices.begin(), indices.size()));
+}
+
+Scalar Definition::read_broadcast(int input, std::span<const Index> out) const {
+  std::vector<Index> indices;
+  const auto skipped = out.size() - std::min(out.size(), static_cast<std::size_t>(rank(input)));
+  for (int axis = 0; axis < rank(input); ++axis) {
+    const Index size = dim(input, axis);
+    const bool repeated = size.is_constant() && size.constant() == 1;
+    indices.push_back(repeated ? Index(0) : out[skipped + static_cast<std::size_t>(axis)]);
+  }
+  return read(input, indices);
+}
+
+Scalar Definition::reduce(Reduction reduction, Index extent, const Body& body,
+                          const Where& where) const {
+  const Index var = pool_->fresh_var();
+  const Guard guard = where ? where(var) : Guard(true);
+  return pool_->reduce(reduction, var, extent, guard, body(var));
+}
+
+Scalar Definition::reduce_box(Reduction reduction, std::span<const Index> extents,
+                              const BoxBody& body, const BoxWhere& where) const {
+  std::vector<Index> vars;
+  for (std::size_t i = 0; i < extents.size(); ++i) vars.push_back(pool_->fresh_var());
+  Scalar result = body(vars);
+  Guard guard = where ? where(vars) : Guard(true);
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    result = pool_->reduce(reduction, vars[i], extents[i], guard, result);
+    guard = true;  // the guard sits at the innermost reduction, where all variables are bound
+  }
+  return result;
+}
+
+Dims Definition::broadcast_dims() {
+  std::size_t out_rank = 0;
+  for (const TensorType& type : inputs_) out_rank = std::max(out_rank, type.dims.size());
+  Dims result(out_rank, Index(1));
+  for (int i = 0; i < input_count(); ++i) {
+    const Dims sizes = dims(i);
+    for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+      Index& joint = result[out_rank - sizes.size() + axis];
+      const Index size = sizes[axis];
+      if (size.is_constant() && size.constant() == 1) continue;
+      if (joint.is_constant() && joint.constant() == 1) {
+        joint = size;
+      } else if (!require(joint == size, "sizes " + to_string(joint) + " and " + to_string(size) +
+                                             " do not broadcast")) {
+        return result;
+      }
+    }
+  }
+  return result;
+}
+
+void Definition::pointwise_as(DType out,
+                              const std::function<Scalar(std::span<const Scalar>)>& body) {
+  Dims joint = broadcast_dims();
+  if (!ok()) return;
+  const std::vector<Index> at = output(out, std::move(joint));
+  if (!ok()) return;
+  std::vector<Scalar> elements;
+  for (int i = 0; i < input_count(); ++i) elements.push_back(read_broadcast(i, at));
+  value(body(elements));
+}
+
+void Definition::pointwise(const std::function<Scalar(std::span<const Scalar>)>& body) {
+  if (require_same_dtype()) pointwise_as(dtype(0), body);
+}
+
+void Definition::pointwise(const std::function<Scalar(Scalar)>& body) {
+  pointwise([&](std::span<const Scalar> x) { return body(x[0]); });
+}
+
+void Definition::pointwise(const std::function<Scalar(Scalar, Scalar)>& body) {
+  pointwise([&](std::span<const Scalar> x) { return body(x[0], x[1]); });
+}
+
+base::Result<Denotation> Definition::finish() && {
+  if (!ok()) return status_;
+  EGRET_CHECK(has_output_ && has_value_, "a definition must state its output and value");
+  return std::move(result_);
+}
+
+}  // namespace egret::ir

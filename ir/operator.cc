@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/operator.h"
+
+#include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <climits>
+
+#include "ir/body.h"
+#include "ir/ops/operators.h"
+
+namespace egret::ir {
+
+Operator::Operator(OperatorKind kind, std::string name, std::string doc,
+                   std::vector<std::string> inputs)
+    : kind_(kind), name_(std::move(name)), doc_(std::move(doc)), inputs_(std::move(inputs)) {}
+
+Operator&& Operator::attr(std::string name, AttrKind kind, std::string doc) && {
+  attrs_.push_back({std::move(name), kind, std::nullopt, std::move(doc)});
+  return std::move(*this);
+}
+
+Operator&& Operator::attr(std::string name, AttrValue default_value, std::string doc) && {
+  const AttrKind kind = kind_of(default_value);
+  attrs_.push_back({std::move(name), kind, std::move(default_value), std::move(doc)});
+  return std::move(*this);
+}
+
+Operator&& Operator::variadic(int at_least) && {
+  variadic_at_least_ = at_least;
+  return std::move(*this);
+}
+
+Operator&& Operator::optional_inputs(int n) && {
+  optional_ = n;
+  return std::move(*this);
+}
+
+Operator&& Operator::defined_by(Define define) && {
+  EGRET_CHECK(kind_ == OperatorKind::kPrimitive, "a composite has a body instead");
+  define_ = std::move(define);
+  return std::move(*this);
+}
+
+Operator&& Operator::with_body(BuildBody body) && {
+  EGRET_CHECK(kind_ == OperatorKind::kComposite, "a primitive has a definition instead");
+  build_body_ = std::move(body);
+  return std::move(*this);
+}
+
+Operator&& Operator::onnx(std::string op_type) && {
+  onnx_imports_.push_back({"", op_type, same_name_import(*this)});
+  onnx_export_ = same_name_export(std::move(op_type));
+  return std::move(*this);
+}
+
+Operator&& Operator::onnx_import(std::string op_type, OnnxImport import, std::string domain) && {
+  onnx_imports_.push_back({std::move(domain), std::move(op_type), std::move(import)});
+  return std::move(*this);
+}
+
+Operator&& Operator::onnx_export(OnnxExport write) && {
+  onnx_export_ = std::move(write);
+  return std::move(*this);
+}
+
+int Operator::min_inputs() const {
+  const int fixed = static_cast<int>(inputs_.size());
+  return variadic_at_least_ >= 0 ? fixed - 1 + variadic_at_least_ : fixed - optional_;
+}
+
+int Operator::max_inputs() const {
+  return variadic_at_least_ >= 0 ? INT_MAX : static_cast<int>(inputs_.size());
+}
+
+namespace {
+
+struct Registry {
+  std::vector<const Operator*> in_order;
+  boost::unordered_flat_map<std::string_view, const Operator*> by_name;
+};
+
+const Registry& registry() {
+  static const Registry* const made = [] {
+    auto* r = new Registry;  // immortal, like the operators in it
+    for (Operator (*make)() : ops::rows()) {
+      const auto* op = new Operator(make());
+      EGRET_CHECK(op->is_composite() ? static_cast<bool>(op->build_body())
+                                     : static_cast<bool>(op->define()),
+                  "an operator needs a definition or a body");
+      EGRET_CHECK(r->by_name.emplace(op->name(), op).second, "two operators of one name");
+      r->in_order.push_back(op);
+    }
+    return r;
+  }();
+  return *made;
+}
+
+}  // namespace
+
+const Operator* find_operator(std::string_view name) {
+  const auto found = registry().by_name.find(name);
+  return found != registry().by_name.end() ? found->second : nullptr;
+}
+
+const Operator& get_operator(std::string_view name) {
+  const Operator* op = find_operator(name);
+  EGRET_CHECK(op != nullptr, "no such operator");
+  return *op;
+}
+
+std::span<const Operator* const> all_operators() { return registry().in_order; }
+
+base::Status check_arity(const Operator& op, std::size_t inputs) {
+  const auto count = static_cast<int>(inputs);
+  if (count >= op.min_inputs() && count <= op.max_inputs()) return base::ok();
+  std::string expected = std::to_string(op.min_inputs());
+  if (op.max_inputs() == INT_MAX) {
+    expected += " or more";
+  } else if (op.max_inputs() != op.min_inputs()) {
+    expected += " to " + std::to_string(op.max_inputs());
+  }
+  return base::bad_input(op.name() + ": takes " + expected + " inputs, not " +
+                         std::to_string(count));
+}
+
+base::Result<Denotation> denote(const Operator& op, const Attrs& attrs,
+                                std::span<const TensorType> inputs, std::shared_ptr<ExprPool> pool,
+                                std::span<const SymbolicAttr> symbolic) {
+  EGRET_CHECK(!op.is_composite(), "a composite is denoted by its body");
+  EGRET_RETURN_IF_ERROR(check_arity(op, inputs.size()));
+  if (pool == nullptr) pool = std::make_shared<ExprPool>();
+  Definition definition(attrs, inputs, std::move(pool), symbolic);
+  op.define()(definition);
+  auto result = std::move(definition).finish();
+  if (!result.ok()) return result.status().at(op.name());
+  return result;
+}
+
+base::Result<TensorType> infer_type(const Operator& op, const Attrs& attrs,
+                                    std::span<const TensorType> inputs) {
+  if (!op.is_composite()) {
+    EGRET_ASSIGN_OR_RETURN(Denotation denotation, denote(op, attrs, inputs));
+    if (denotation.type.is_concrete() && !element_count(denotation.type.shape())) {
+      return base::bad_input(op.name() + ": the output " + to_string(denotation.type) +
+                             " is too large");
+    }
+    return denotation.type;
+  }
+  EGRET_RETURN_IF_ERROR(check_arity(op, inputs.size()));
+  auto body = body_graph(op, attrs, inputs);
+  if (!body.ok()) return body.status().at(op.name());
+  return body->node(body->outputs().front().node).type;
+}
+
+}  // namespace egret::ir

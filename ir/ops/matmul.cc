@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/operator.h"
+
+namespace egret::ir::ops {
+namespace {
+
+// Broadcasts the leading (batch) axes of both inputs. Inputs of rank 1 are given their missing axis
+// at import, so that both ranks are at least 2 here.
+void define(Definition& d) {
+  if (!d.require_same_dtype() || !d.require_rank_at_least(0, 2) || !d.require_rank_at_least(1, 2))
+    return;
+  const int rank_a = d.rank(0);
+  const int rank_b = d.rank(1);
+  const int rank = std::max(rank_a, rank_b);
+  const Index inner = d.dim(0, rank_a - 1);
+  if (!d.require(inner == d.dim(1, rank_b - 2), "inner sizes " + to_string(inner) + " and " +
+                                                    to_string(d.dim(1, rank_b - 2)) + " differ")) {
+    return;
+  }
+
+  Dims dims(static_cast<std::size_t>(rank), Index(1));
+  const auto size_of = [&](int input, int axis) {
+    return d.dim(input, axis - (rank - d.rank(input)));
+  };
+  for (int axis = 0; axis < rank - 2; ++axis) {
+    const Index a = size_of(0, axis);
+    const Index b = size_of(1, axis);
+    const bool a_repeats = a.is_constant() && a.constant() == 1;
+    if (!a_repeats && !(b.is_constant() && b.constant() == 1) &&
+        !d.require(a == b,
+                   "batch sizes " + to_string(a) + " and " + to_string(b) + " do not broadcast")) {
+      return;
+    }
+    dims[static_cast<std::size_t>(axis)] = a_repeats ? b : a;
+  }
+  dims[static_cast<std::size_t>(rank - 2)] = d.dim(0, rank_a - 2);
+  dims[static_cast<std::size_t>(rank - 1)] = d.dim(1, rank_b - 1);
+
+  const auto out = d.output(d.dtype(0), dims);
+  const auto batch = [&](int input) {
+    std::vector<Index> at;
+    for (int axis = rank - d.rank(input); axis < rank - 2; ++axis) {
+      const Index size = size_of(input, axis);
+      at.push_back(size.is_constant() && size.constant() == 1
+                       ? Index(0)
+                       : out[static_cast<std::size_t>(axis)]);
+    }
+    return at;
+  };
+  d.value(d.sum(inner, [&](Index k) {
+    std::vector<Index> a = batch(0);
+    a.insert(a.end(), {out[static_cast<std::size_t>(rank - 2)], k});
+    std::vector<Index> b = batch(1);
+    b.insert(b.end(), {k, out[static_cast<std::size_t>(rank - 1)]});
+    return d.read(0, a) * d.read(1, b);
+  }));
+}
+
+}  // namespace
+
+Operator matmul() {
+  return primitive("matmul", "Batched matrix product; leading axes broadcast", {"a", "b"})
+      .defined_by(define)
+      .onnx("MatMul");
+}
+
+}  // namespace egret::ir::ops
