@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// An e-graph: a set of terms and of equalities between them, closed under congruence, in space far
+// below that of the terms it stands for (Nelson 1980; Willsey et al., egg, POPL 2021).
+//
+//   OpTable ops;                                         // the language, made at run time
+//   EGraph egraph(ops);
+//   const ClassId a = *egraph.add(ops.op("a", 0));
+//   const ClassId two = *egraph.add(ops.op("2", 0));
+//   const ClassId twice = *egraph.add(ops.op("*", 2), {{a, two}});
+//   const ClassId shift = *egraph.add(ops.op("<<", 2), {{a, *egraph.add(ops.op("1", 0))}});
+//   (void)egraph.merge(twice, shift);                    // from here on they are equal,
+//   (void)egraph.rebuild();                              // and so is everything built on them
+//
+// Usually one does not call merge() but states rules as text (egraph/syntax.h) and runs them until
+// nothing is new (egraph/runner.h); docs/egraph.md shows how in ten lines.
+//
+// Words. An e-node is an operator applied to e-classes; an e-class is a set of e-nodes that are
+// equal. add() finds or makes the node and returns its class. merge() makes two classes one.
+// Merging breaks congruence (f(a) and f(b) must become one when a and b do) until rebuild(), which
+// repairs what the merges since the last one touched, and nothing else. Between merge() and
+// rebuild() the e-graph may be changed further but not searched.
+//
+// Layout. A node is a record in one arena of 32-bit words, [op | class | children...], and its
+// NodeId is where the record begins: one cache line gives all there is to know. The hash-cons
+// stores ids, so there is one copy of each node. Per class there are columns indexed by ClassId:
+// list of nodes (sorted by operator), list of parents, mask of base operators, analysis word. Per
+// operator there is a list of nodes, from which searches start.
+//
+// Invariants after rebuild() (checked by check_invariants()):
+//  1. Every node is hash-consed under its canonical children; no two nodes are equal; nothing else
+//     is in the hash-cons.
+//  2. A class's node list holds exactly its visible nodes, sorted by (OpId, NodeId); its mask has
+//     the bit of each of their base operators.
+//  3. A class's parent list holds every node that has it as a child, once.
+//  4. An operator's list holds its visible nodes, once.
+//  5. The class word of a visible node is canonical.
+//  6. With an analysis: a class's data is at or above make() of each of its nodes.
+//
+// Errors. What an analysis refuses comes back as a Status; ids of another e-graph are a caller's
+// bug. Deterministic: same calls, same ids. Not thread-safe; concurrent reads are fine.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "base/small_vector.h"
+#include "base/status.h"
+#include "egraph/analysis.h"
+#include "egraph/hash_cons.h"
+#include "egraph/ids.h"
+#include "egraph/node_lists.h"
+#include "egraph/op_table.h"
+#include "egraph/union_find.h"
+
+namespace egret::egraph {
+
+class EGraph {
+ public:
+  // Both must outlive the e-graph. Without an analysis every data word is 0.
+  explicit EGraph(OpTable& ops, Analysis* analysis = nullptr) : ops_(ops), analysis_(analysis) {}
+  EGraph(const EGraph&) = delete;
+  EGraph& operator=(const EGraph&) = delete;
+
+  // ---- changing ----
+
+  // The class of op(children), made if it is new. Children need not be canonical; their number
+  // must be the operator's arity. Fails when the analysis refuses the node or the arena is full
+  // (2^32 words); the e-graph is then as before. O(arity) expected.
+  base::Result<ClassId> add(OpId op, std::span<const ClassId> children = {});
+  base::Result<ClassId> add(OpId op, std::initializer_list<ClassId> children) {
+    return add(op, std::span<const ClassId>(children.begin(), children.size()));
+  }
+
+  // Makes the classes one; whether they were two. Fails, and changes nothing, when the analysis
+  // says that they cannot be equal. Amortized near O(1).
+  base::Result<bool> merge(ClassId a, ClassId b);
+
+  // Restores congruence and all invariants. A failure names the first contradiction that the
+  // analysis found while congruence forced classes together; the structure is valid even then.
+  base::Status rebuild();
+  bool clean() const { return clean_; }
+
+  // Takes a node out of its class's list, so that searches, views and counts no longer see it,
+  // while it still stands for its class in add() and in congruence. (A class known to be constant
+  // hides its other nodes; a cycle filter hides the node that closes a cycle.) Before rebuild()
+  // lists still show it.
+  void hide(NodeId node);
+
+  // A mark to return to when a rewrite is cancelled half-way: rollback() removes every node added
+  // since, and says false, leaving all as it is, when there was a merge or rebuild in between.
+  struct Savepoint {
+    std::size_t words = 0;
+    std::uint64_t changes = 0;  // merges, hides and rebuilds so far
+  };
+  Savepoint savepoint() const { return {words_.size(), changes_}; }
+  bool rollback(const Savepoint& savepoint);
+
+  // Replaces the data word of a class; parents are brought up to date by rebuild().
+  void set_data(ClassId id, Analysis::Data data);
+
+  // ---- reading ----
+
+  OpTable& ops() const { return ops_; }
+  ClassId find(ClassId id) const { return classes_.find(id); }
+  bool same(ClassId a, ClassId b) const { return find(a) == find(b); }
+  // The class of op(children) if that node exists, else invalid.
+  ClassId lookup(OpId op, std::span<const ClassId> children = {}) const;
+  ClassId lookup(OpId op, std::initializer_list<ClassId> children) const {
+    return lookup(op, std::span<const ClassId>(children.begin(), children.size()));
+  }
+  // The node itself, hidden or not.
+  NodeId lookup_node(OpId op, std::span<const ClassId> children) const;
+
+  OpId op(NodeId node) const { return OpId(words_[node.index()].index() & kOpMask); }
+  ClassId class_of(NodeId node) const { return find(words_[node.index() + 1]); }
+  // Canonical after rebuild(). Invalidated by add().
+  std::span<const ClassId> children(NodeId node) const {
+    return {words_.data() + node.index() + kHeader, ops_.arity(op(node))};
+  }
+  bool visible(NodeId node) const { return (words_[node.index()].index() & kFlags) == 0; }
+  // A visible node of this very operator.
+  bool is(NodeId node, OpId op) const { return words_[node.index()].index() == op.index(); }
+
+  // The lists of a canonical class and of an operator; exact after rebuild(), see the invariants.
+  std::span<const NodeId> nodes(ClassId id) const { return lists_.items(nodes_[id.index()]); }
+  std::span<const NodeId> parents(ClassId id) const { return lists_.items(parents_[id.index()]); }
+  std::span<const NodeId> nodes_with(OpId op) const {
+    if (op.index() >= by_op_.size()) return {};
+    return lists_.items(by_op_[op.index()]);
+  }
+  // One bit for each base operator among a class's nodes (the bits of mask_bit()): a class without
+  // a bit has no such node.
+  std::uint64_t mask(ClassId id) const { return masks_[id.index()]; }
+  static std::uint64_t mask_bit(BaseId base) { return std::uint64_t{1} << (base.index() % 64); }
+
+  Analysis::Data data(ClassId id) const {
+    return analysis_ == nullptr ? 0 : data_[find(id).index()];
+  }
+
+  // All canonical classes in increasing order. O(ids).
+  std::vector<ClassId> classes() const;
+  bool is_canonical(ClassId id) const { return classes_.is_root(id); }
+  std::size_t id_count() const { return classes_.size(); }  // ids ever given are below this
+
+  std::size_t node_count() const { return visible_; }  // exact after rebuild()
+  std::size_t class_count() const { return class_count_; }
+  std::size_t bytes() const;  // what all tables occupy, slack included
+  // Work done so far in units that repeat from run to run: nodes added, repaired, re-analysed.
+  std::uint64_t ticks() const { return ticks_; }
+  // Contents ever put into the hash-cons: what engines that keep stale keys report as its size.
+  std::uint64_t keys_inserted() const { return keys_inserted_; }
+  std::uint64_t merge_count() const { return merge_count_; }
+
+  // The first broken invariant, or ok. Slow; meant for tests and debug builds.
+  base::Status check_invariants() const;
+
+ private:
+  friend class InvariantChecker;
+  using List = NodeLists::List;
+  using Children = base::SmallVector<ClassId, 8>;
+
+  // Words are ClassIds so that children are a span of them without a cast; the first word of a
+  // record holds the operator's index and the flags instead.
+  static constexpr std::uint32_t kHeader = 2;
+  static constexpr std::uint32_t kDead = 1U << 31;    // replaced by an equal node
+  static constexpr std::uint32_t kHidden = 1U << 30;  // see hide()
+  static constexpr std::uint32_t kFlags = kDead | kHidden;
+  static constexpr std::uint32_t kOpMask = kHidden - 1;
+
+  // What rebuild() must do to a class's lists.
+  enum Touch : std::uint8_t {
+    kNodesStale = 1,       // the node list has dead, hidden or unsorted items
+    kParentsStale = 2,     // the parent list has dead items
+    kParentsRepeated = 4,  // the parent list may have an item twice
+  };
+
+  bool dead(NodeId node) const { return (words_[node.index()].index() & kDead) != 0; }
+  void set_flag(NodeId node, std::uint32_t flag) {
+    words_[node.index()] = ClassId(words_[node.index()].index() | flag);
+  }
+  std::span<ClassId> mutable_children(NodeId node) {
+    return {words_.data() + node.index() + kHeader, ops_.arity(op(node))};
+  }
+  static std::uint32_t hash(OpId op, std::span<const ClassId> children);
+  NodeId find_node(std::uint32_t hash, OpId op, std::span<const ClassId> children) const;
+
+  ClassId make_class(OpId op, std::span<const ClassId> children, std::uint32_t hash,
+                     Analysis::Data data);
+  void link(ClassId root, ClassId child, Analysis::Data merged);
+  void changed(ClassId id);
+  void drain_modify();
+
+  // rebuild.cc
+  void repair(NodeId node, base::Status& conflict);
+  void reanalyse(NodeId node, base::Status& conflict);
+  void force_merge(ClassId a, ClassId b, base::Status& conflict);
+  void bury(NodeId node);
+  void touch(ClassId id, std::uint8_t what);
+  void touch_op(OpId op);
+  void refresh_lists();
+  void refresh_class(ClassId id, std::uint8_t what);
+
+  OpTable& ops_;
+  Analysis* analysis_;
+
+  std::vector<ClassId> words_;  // the arena of node records
+  HashCons hash_cons_;
+  NodeLists lists_;
+  std::vector<List> by_op_;
+
+  UnionFind classes_;
+  std::vector<List> nodes_;
+  std::vector<List> parents_;
+  std::vector<std::uint64_t> masks_;
+  std::vector<Analysis::Data> data_;  // empty without an analysis
+  std::vector<std::uint8_t> touches_;
+
+  std::vector<NodeId> to_repair_;     // parents of merged-away classes
+  std::vector<NodeId> to_reanalyse_;  // parents of classes with new data
+  std::vector<ClassId> to_modify_;
+  std::vector<ClassId> touched_;   // classes with bits in touches_
+  std::vector<OpId> touched_ops_;  // operators whose list has dead or hidden nodes
+  std::vector<bool> op_touched_;
+  bool modifying_ = false;
+  bool clean_ = true;
+
+  std::size_t visible_ = 0;
+  std::size_t class_count_ = 0;
+  std::uint64_t ticks_ = 0;
+  std::uint64_t changes_ = 0;
+  std::uint64_t keys_inserted_ = 0;
+  std::uint64_t merge_count_ = 0;
+};
+
+}  // namespace egret::egraph

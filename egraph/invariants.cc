@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every numbered invariant of egraph/egraph.h, checked from the arena alone.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "egraph/egraph.h"
+
+namespace egret::egraph {
+
+using base::Status;
+
+class InvariantChecker {
+ public:
+  explicit InvariantChecker(const EGraph& egraph) : egraph_(egraph) {}
+
+  Status run() {
+    if (!egraph_.clean()) return base::internal_error("check_invariants() before rebuild()");
+    EGRET_RETURN_IF_ERROR(read_arena());
+    EGRET_RETURN_IF_ERROR(check_classes());
+    EGRET_RETURN_IF_ERROR(check_ops());
+    if (visible_ != egraph_.node_count()) return broken(2, "node_count()");
+    if (live_ != egraph_.hash_cons_.size()) return broken(1, "size of the hash-cons");
+    return egraph_.analysis_ == nullptr ? base::ok() : check_analysis();
+  }
+
+ private:
+  static Status broken(int number, const std::string& what) {
+    return base::internal_error("e-graph invariant " + std::to_string(number) +
+                                " is broken: " + what);
+  }
+
+  Status read_arena() {
+    const auto& words = egraph_.words_;
+    for (std::size_t word = 0; word < words.size();) {
+      const NodeId node(word);
+      word += EGraph::kHeader + egraph_.ops_.arity(egraph_.op(node));
+      if (egraph_.dead(node)) continue;
+      ++live_;
+      const std::string name = "node " + std::to_string(node.index());
+      for (const ClassId child : egraph_.children(node)) {
+        if (!egraph_.is_canonical(child)) return broken(1, "child of " + name);
+        parents_[child].insert(node);
+      }
+      if (egraph_.lookup_node(egraph_.op(node), egraph_.children(node)) != node) {
+        return broken(1, name + " is not found by its content");
+      }
+      if (!egraph_.visible(node)) continue;
+      ++visible_;
+      if (!egraph_.is_canonical(words[node.index() + 1])) return broken(5, name);
+      nodes_[egraph_.class_of(node)].insert(node);
+      by_op_[egraph_.op(node)].insert(node);
+    }
+    return base::ok();
+  }
+
+  // Whether the list holds exactly these items, each once.
+  static bool holds(std::span<const NodeId> list, const std::set<NodeId>& items) {
+    return list.size() == items.size() && std::set<NodeId>(list.begin(), list.end()) == items;
+  }
+
+  Status check_classes() {
+    const std::vector<ClassId> classes = egraph_.classes();
+    if (classes.size() != egraph_.class_count()) return broken(2, "class_count()");
+    for (const ClassId id : classes) {
+      const std::string name = "class " + std::to_string(id.index());
+      const auto nodes = egraph_.nodes(id);
+      if (!holds(nodes, nodes_[id])) return broken(2, "node list of " + name);
+      const auto key = [this](NodeId n) { return std::pair(egraph_.op(n), n); };
+      if (!std::is_sorted(nodes.begin(), nodes.end(),
+                          [&](NodeId a, NodeId b) { return key(a) < key(b); })) {
+        return broken(2, "order of the nodes of " + name);
+      }
+      for (const NodeId node : nodes) {
+        const BaseId base = egraph_.ops_.base_of(egraph_.op(node));
+        if ((egraph_.mask(id) & EGraph::mask_bit(base)) == 0) return broken(2, "mask of " + name);
+      }
+      if (!holds(egraph_.parents(id), parents_[id])) return broken(3, "parents of " + name);
+    }
+    return base::ok();
+  }
+
+  Status check_ops() {
+    for (std::size_t i = 0; i < egraph_.by_op_.size(); ++i) {
+      if (!holds(egraph_.nodes_with(OpId(i)), by_op_[OpId(i)])) {
+        return broken(4, "list of operator " + egraph_.ops_.text(OpId(i)));
+      }
+    }
+    return base::ok();
+  }
+
+  Status check_analysis() {
+    for (const auto& [id, nodes] : nodes_) {
+      for (const NodeId node : nodes) {
+        const auto data =
+            egraph_.analysis_->make(egraph_, egraph_.op(node), egraph_.children(node));
+        if (!data.ok()) return data.status();
+        const auto joined = egraph_.analysis_->merge(egraph_.data(id), *data);
+        if (!joined.ok()) return joined.status();
+        if (*joined != egraph_.data(id)) {
+          return broken(6, "data of class " + std::to_string(id.index()));
+        }
+      }
+    }
+    return base::ok();
+  }
+
+  const EGraph& egraph_;
+  std::size_t live_ = 0;
+  std::size_t visible_ = 0;
+  std::map<ClassId, std::set<NodeId>> nodes_;
+  std::map<ClassId, std::set<NodeId>> parents_;
+  std::map<OpId, std::set<NodeId>> by_op_;
+};
+
+Status EGraph::check_invariants() const { return InvariantChecker(*this).run(); }
+
+}  // namespace egret::egraph

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "egraph/rewrite.h"
+
+#include "base/check.h"
+
+namespace egret::egraph {
+
+using base::Result;
+using base::Status;
+
+VarId Rewrite::add_step(Step step) {
+  const std::size_t var = pattern_.var_count() + steps_.size();
+  for (const VarId child : step.children) {
+    EGRET_CHECK(child.index() < var, "a child must be matched or built before");
+  }
+  steps_.push_back(std::move(step));
+  return VarId(var);
+}
+
+VarId Rewrite::build(OpId op, std::initializer_list<VarId> children) {
+  return add_step({op, children});
+}
+
+VarId Rewrite::build(OpId op, std::span<const VarId> children) {
+  return add_step({op, {children.begin(), children.end()}});
+}
+
+VarId Rewrite::build(OpBuilder op, std::span<const VarId> children) {
+  return add_step({std::move(op), {children.begin(), children.end()}});
+}
+
+VarId Rewrite::build(ClassBuilder make) { return add_step({std::move(make), {}}); }
+
+void Rewrite::equate(VarId a, VarId b) {
+  const std::size_t vars = pattern_.var_count() + steps_.size();
+  EGRET_CHECK(a.index() < vars && b.index() < vars);
+  equations_.emplace_back(a, b);
+}
+
+void Rewrite::when(Condition condition) { conditions_.push_back(std::move(condition)); }
+
+Rewrite::Application Rewrite::apply(EGraph& egraph, const Match& match) const {
+  base::SmallVector<ClassId, 16> row;
+  for (const ClassId id : match.classes()) row.push_back(egraph.find(id));
+  const auto now = [&] { return Match({row.data(), row.size()}, match.ops()); };
+  for (const Condition& condition : conditions_) {
+    if (!condition(egraph, now())) return {Outcome::kRejected, {}};
+  }
+  const EGraph::Savepoint before = egraph.savepoint();
+  const auto refused = [&](const Status& why) -> Application {
+    egraph.rollback(before);
+    return {Outcome::kRefused, why};
+  };
+  for (const Step& step : steps_) {
+    const Result<ClassId> made = run(step, egraph, now());
+    if (!made.ok()) return refused(made.status());
+    row.push_back(*made);
+  }
+  bool changed = false;
+  for (const auto& [a, b] : equations_) {
+    const Result<bool> merged = egraph.merge(row[a.index()], row[b.index()]);
+    if (!merged.ok()) return refused(merged.status());
+    changed |= *merged;
+  }
+  return {changed ? Outcome::kChanged : Outcome::kUnchanged, {}};
+}
+
+Result<ClassId> Rewrite::run(const Step& step, EGraph& egraph, const Match& match) const {
+  if (const auto* make = std::get_if<ClassBuilder>(&step.make)) return (*make)(egraph, match);
+  OpId op;
+  if (const auto* builder = std::get_if<OpBuilder>(&step.make)) {
+    EGRET_ASSIGN_OR_RETURN(op, (*builder)(egraph, match));
+    if (egraph.ops().arity(op) != step.children.size()) {
+      return base::internal_error("rule '" + name_ + "': the computed operator " +
+                                  egraph.ops().text(op) + " has another arity than its node");
+    }
+  } else {
+    op = std::get<OpId>(step.make);
+  }
+  base::SmallVector<ClassId, 8> children;
+  for (const VarId child : step.children) children.push_back(match[child]);
+  return egraph.add(op, {children.data(), children.size()});
+}
+
+}  // namespace egret::egraph

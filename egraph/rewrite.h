@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rule: what to look for, when it holds, what to build, and what is then equal.
+//
+//   Pattern p;                                            // (* ?a 2)
+//   const VarId a = p.var("a");
+//   const VarId product = p.node(times, {a, p.node(two)});
+//   Rewrite rule("shift", std::move(p));                  //   => (<< ?a 1)
+//   rule.equate(product, rule.build(shift_left, {a, rule.build(one)}));
+//
+// What is built gets variables that go on after the pattern's, so that later steps, conditions and
+// callbacks speak of matched and built classes alike. A rule may equate any number of pairs, which
+// is how a rule with several outputs is written: both or none.
+//
+// Callbacks get a canonical match on an e-graph that earlier applications may have changed already
+// and that is not rebuilt: they may call find(), data(), lookup(), add(), not the lists.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/status.h"
+#include "egraph/egraph.h"
+#include "egraph/pattern.h"
+
+namespace egret::egraph {
+
+class Rewrite {
+ public:
+  // Whether the rule may be applied to this match, asked at the moment of application. It may add
+  // terms to ask whether they are equal.
+  using Condition = std::function<bool(EGraph&, const Match&)>;
+  // An operator computed from the match, say with attributes made of those of captured operators.
+  // A failure cancels this application.
+  using OpBuilder = std::function<base::Result<OpId>(EGraph&, const Match&)>;
+  // A class computed by the client, who adds what it likes. A failure cancels this application.
+  using ClassBuilder = std::function<base::Result<ClassId>(EGraph&, const Match&)>;
+
+  struct Step {
+    std::variant<OpId, OpBuilder, ClassBuilder> make;
+    std::vector<VarId> children;  // none for a ClassBuilder
+  };
+
+  Rewrite(std::string name, Pattern pattern)
+      : name_(std::move(name)), pattern_(std::move(pattern)) {}
+
+  // Steps of the right-hand side, run in this order; the variable of the class that is built.
+  VarId build(OpId op, std::initializer_list<VarId> children = {});
+  VarId build(OpId op, std::span<const VarId> children);
+  VarId build(OpBuilder op, std::span<const VarId> children);
+  VarId build(ClassBuilder make);
+  // All pairs are merged when a match is applied.
+  void equate(VarId a, VarId b);
+  // Conditions are asked in the order given; all must hold.
+  void when(Condition condition);
+
+  const std::string& name() const { return name_; }
+  const Pattern& pattern() const { return pattern_; }
+  std::span<const Step> steps() const { return steps_; }
+  std::span<const std::pair<VarId, VarId>> equations() const { return equations_; }
+
+  enum class Outcome : unsigned char {
+    kChanged,    // something was merged
+    kUnchanged,  // it was known already
+    kRejected,   // a condition does not hold
+    kRefused,    // the analysis or a builder refused; nodes added meanwhile are gone again
+  };
+  struct Application {
+    Outcome outcome;
+    base::Status refusal;  // why, when refused
+  };
+  Application apply(EGraph& egraph, const Match& match) const;
+
+ private:
+  VarId add_step(Step step);
+  base::Result<ClassId> run(const Step& step, EGraph& egraph, const Match& match) const;
+
+  std::string name_;
+  Pattern pattern_;
+  std::vector<Condition> conditions_;
+  std::vector<Step> steps_;
+  std::vector<std::pair<VarId, VarId>> equations_;
+};
+
+}  // namespace egret::egraph

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Terms, patterns and rules as text, for those who use the engine by itself.
+//
+//   term     (+ a (* b 2))            a word is an operator; (f) and f are the same
+//   pattern  (+ ?a (* ?b 2))          ?a is a variable; the same name is the same class
+//   rule     name: (* ?a 2) => (<< ?a 1) if small(?a) and even(?a)
+//   several  ?x = (f ?a), (g ?a) => ?x = (h ?a), (k ?a)
+//
+// Words end at white space, parentheses and commas; # begins a comment. A rule's name and its
+// condition are optional. Of several sources and targets each is `?variable = term` or a term;
+// a target without a variable is equal to the source at its place in the list.
+//
+// Errors name line and column, counted from 1, in the text given.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "egraph/egraph.h"
+#include "egraph/rewrite.h"
+
+namespace egret::egraph {
+
+class Syntax {
+ public:
+  // Operators that a text names are interned here.
+  explicit Syntax(OpTable& ops) : ops_(ops) {}
+
+  // A condition that rules may use: name(?a, ?b) calls it with the classes of a and b.
+  using Condition = std::function<bool(EGraph&, std::span<const ClassId>)>;
+  void define_condition(std::string name, std::size_t arguments, Condition condition);
+
+  base::Result<ClassId> add_term(EGraph& egraph, std::string_view text) const;
+  base::Result<Pattern> pattern(std::string_view text) const;
+  base::Result<Rewrite> rule(std::string_view text) const;
+  // One rule a line; empty lines are skipped. Rules without a name are called "line N".
+  base::Result<std::vector<Rewrite>> rules(std::string_view text) const;
+
+ private:
+  friend class RuleParser;
+  struct Named {
+    std::size_t arguments;
+    Condition condition;
+  };
+
+  OpTable& ops_;
+  std::map<std::string, Named, std::less<>> conditions_;
+};
+
+}  // namespace egret::egraph

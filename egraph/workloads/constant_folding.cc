@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "egraph/workloads/constant_folding.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <numeric>
+
+#include "base/hash.h"
+
+namespace egret::egraph::workloads {
+namespace {
+
+__extension__ typedef __int128 Wide;
+
+Wide gcd(Wide a, Wide b) {
+  while (b != 0) {
+    const Wide rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a < 0 ? -a : a;
+}
+
+std::optional<Rational> reduced(Wide numerator, Wide denominator) {
+  if (denominator == 0) return {};
+  const Wide common = gcd(numerator, denominator);
+  const Wide sign = denominator < 0 ? -1 : 1;
+  numerator = sign * numerator / common;
+  denominator = sign * denominator / common;
+  constexpr Wide kMin = std::numeric_limits<std::int64_t>::min();
+  constexpr Wide kMax = std::numeric_limits<std::int64_t>::max();
+  if (numerator < kMin || numerator > kMax || denominator > kMax) return {};
+  return Rational{static_cast<std::int64_t>(numerator), static_cast<std::int64_t>(denominator)};
+}
+
+std::optional<Rational> fold(std::string_view op, const Rational& a, const Rational& b) {
+  const Wide an = a.numerator, ad = a.denominator, bn = b.numerator, bd = b.denominator;
+  if (op == "*") return reduced(an * bn, ad * bd);
+  if (op == "/") return reduced(an * bd, ad * bn);
+  // Sums of two 126-bit products may not fit: sum in parts of lowest terms instead.
+  const Wide common = gcd(ad, bd);
+  const Wide left = an * (bd / common);
+  const Wide right = bn * (ad / common);
+  if (op == "+") return reduced(left + right, ad / common * bd);
+  if (op == "-") return reduced(left - right, ad / common * bd);
+  return {};
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+}  // namespace
+
+std::optional<Rational> Rational::parse(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  const auto numerator = parse_integer(text.substr(0, slash));
+  if (!numerator) return {};
+  if (slash == std::string_view::npos) return Rational{*numerator, 1};
+  const auto denominator = parse_integer(text.substr(slash + 1));
+  if (!denominator || *denominator <= 0) return {};
+  return reduced(*numerator, *denominator);
+}
+
+std::string Rational::to_string() const {
+  std::string text = std::to_string(numerator);
+  if (denominator != 1) text.append("/").append(std::to_string(denominator));
+  return text;
+}
+
+std::size_t ConstantFolding::Hash::operator()(const Rational& r) const {
+  return base::hash_combine(static_cast<std::uint64_t>(r.numerator),
+                            static_cast<std::uint64_t>(r.denominator));
+}
+
+Analysis::Data ConstantFolding::intern(const std::optional<Rational>& value) {
+  if (!value) return 0;
+  const auto [entry, fresh] = index_.try_emplace(*value, values_.size() + 1);
+  if (fresh) {
+    values_.push_back(*value);
+    value_ops_.push_back(ops_.op(value->to_string(), 0));
+  }
+  return entry->second;
+}
+
+Analysis::Data ConstantFolding::leaf(OpId op) {
+  if (const auto known = leaf_data_.find(op.index()); known != leaf_data_.end()) {
+    return known->second;
+  }
+  const Data data = intern(Rational::parse(ops_.name(op)));
+  leaf_data_.emplace(op.index(), data);
+  return data;
+}
+
+base::Result<Analysis::Data> ConstantFolding::make(const EGraph& egraph, OpId op,
+                                                   std::span<const ClassId> children) {
+  if (children.empty()) return leaf(op);
+  if (children.size() != 2) return Data{0};
+  const auto a = value(egraph, children[0]);
+  const auto b = value(egraph, children[1]);
+  if (!a || !b) return Data{0};
+  return intern(fold(ops_.name(op), *a, *b));
+}
+
+base::Result<Analysis::Data> ConstantFolding::merge(Data a, Data b) {
+  if (a == 0 || a == b) return b;
+  if (b == 0) return a;
+  return base::bad_input("constants " + values_[a - 1].to_string() + " and " +
+                         values_[b - 1].to_string() + " cannot be equal");
+}
+
+void ConstantFolding::modify(EGraph& egraph, ClassId id) {
+  const Data data = egraph.data(id);
+  if (data == 0) return;
+  const auto constant = egraph.add(value_ops_[data - 1]);
+  if (!constant.ok() || !egraph.merge(id, *constant).ok()) return;
+  for (const NodeId node : egraph.nodes(egraph.find(id))) {
+    if (!egraph.children(node).empty()) egraph.hide(node);
+  }
+}
+
+std::optional<Rational> ConstantFolding::value(const EGraph& egraph, ClassId id) const {
+  const Data data = egraph.data(id);
+  return data == 0 ? std::nullopt : std::optional(values_[data - 1]);
+}
+
+void ConstantFolding::define_conditions(Syntax& syntax) const {
+  const auto known = [](const EGraph& egraph, ClassId id) { return egraph.data(id) != 0; };
+  const auto has_symbol = [this](const EGraph& egraph, ClassId id) {
+    const auto nodes = egraph.nodes(egraph.find(id));
+    return std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+      if (!egraph.children(node).empty()) return false;
+      const auto entry = leaf_data_.find(egraph.op(node).index());
+      return entry == leaf_data_.end() || entry->second == 0;
+    });
+  };
+  syntax.define_condition("not-zero", 1, [this](EGraph& egraph, std::span<const ClassId> c) {
+    const auto constant = value(egraph, c[0]);
+    return !constant || constant->numerator != 0;
+  });
+  syntax.define_condition(
+      "const", 1, [=](EGraph& egraph, std::span<const ClassId> c) { return known(egraph, c[0]); });
+  syntax.define_condition("sym", 1, [=](EGraph& egraph, std::span<const ClassId> c) {
+    return has_symbol(egraph, c[0]);
+  });
+  syntax.define_condition(
+      "const-or-distinct-var", 2, [=](EGraph& egraph, std::span<const ClassId> c) {
+        return !egraph.same(c[0], c[1]) && (known(egraph, c[0]) || has_symbol(egraph, c[0]));
+      });
+}
+
+}  // namespace egret::egraph::workloads

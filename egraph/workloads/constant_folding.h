@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// An example of an analysis: which classes are a known rational number.
+//
+// Leaves that read as an integer or a fraction ("-1", "2/3") are constants; + - * / fold when both
+// sides are known (not by zero, and only while numerator and denominator fit 64 bits). A class with
+// a known value gets the constant's own node and hides all nodes that are not leaves: nothing is to
+// be learnt from taking a number apart.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "egraph/analysis.h"
+#include "egraph/egraph.h"
+#include "egraph/syntax.h"
+
+namespace egret::egraph::workloads {
+
+// In lowest terms, denominator positive.
+struct Rational {
+  std::int64_t numerator = 0;
+  std::int64_t denominator = 1;
+
+  friend bool operator==(const Rational&, const Rational&) = default;
+  static std::optional<Rational> parse(std::string_view text);
+  std::string to_string() const;
+};
+
+class ConstantFolding : public Analysis {
+ public:
+  explicit ConstantFolding(OpTable& ops) : ops_(ops) {}
+
+  base::Result<Data> make(const EGraph& egraph, OpId op,
+                          std::span<const ClassId> children) override;
+  base::Result<Data> merge(Data a, Data b) override;
+  void modify(EGraph& egraph, ClassId id) override;
+
+  // The class's value, if it is known.
+  std::optional<Rational> value(const EGraph& egraph, ClassId id) const;
+
+  // not-zero(?a): not known to be 0; const(?a): known; sym(?a): has a symbol leaf;
+  // const-or-distinct-var(?c, ?x): another class than x, known or with a symbol leaf.
+  void define_conditions(Syntax& syntax) const;
+
+ private:
+  struct Hash {
+    std::size_t operator()(const Rational& r) const;
+  };
+  // A word is 0 for "not known", else 1 + index into values_.
+  Data intern(const std::optional<Rational>& value);
+  Data leaf(OpId op);
+
+  OpTable& ops_;
+  std::vector<Rational> values_;
+  std::vector<OpId> value_ops_;  // the constant's node
+  boost::unordered_flat_map<Rational, Data, Hash> index_;
+  boost::unordered_flat_map<std::uint32_t, Data> leaf_data_;  // by OpId
+};
+
+}  // namespace egret::egraph::workloads
