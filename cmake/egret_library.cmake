@@ -1,9 +1,14 @@
 # One static library per folder. DEPS are the folders it may include; scripts/check_layers.py reads
 # the same lines and fails when an #include says otherwise.
 #
-#   egret_library(ir DEPS base [EXTERNAL Boost::headers ...] [SOURCES_IN . ops])
+#   egret_library(ir DEPS base [EXTERNAL Boost::headers ...] [PRIVATE_EXTERNAL ZLIB::ZLIB ...]
+#                 [SOURCES_IN . ops] [EXCLUDE main.cc])
+#
+# EXTERNAL are packages whose headers our headers show, PRIVATE_EXTERNAL those that stay inside .cc
+# files; prefer the latter. SOURCES_IN are the subfolders to compile; EXCLUDE leaves out files of
+# programs that live in the same folder.
 function(egret_library folder)
-  cmake_parse_arguments(LIB "" "" "DEPS;EXTERNAL;SOURCES_IN" ${ARGN})
+  cmake_parse_arguments(LIB "" "" "DEPS;EXTERNAL;PRIVATE_EXTERNAL;SOURCES_IN;EXCLUDE" ${ARGN})
   if(NOT LIB_SOURCES_IN)
     set(LIB_SOURCES_IN .)
   endif()
@@ -12,6 +17,9 @@ function(egret_library folder)
     file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${sub}/*.cc)
     list(APPEND sources ${found})
   endforeach()
+  foreach(file ${LIB_EXCLUDE})
+    list(FILTER sources EXCLUDE REGEX "/${file}$")
+  endforeach()
   add_library(egret_${folder} STATIC ${sources})
   add_library(egret::${folder} ALIAS egret_${folder})
   target_include_directories(egret_${folder} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
@@ -19,7 +27,8 @@ function(egret_library folder)
   foreach(dep ${LIB_DEPS})
     target_link_libraries(egret_${folder} PUBLIC egret::${dep})
   endforeach()
-  target_link_libraries(egret_${folder} PUBLIC ${LIB_EXTERNAL})
+  target_link_libraries(egret_${folder} PUBLIC ${LIB_EXTERNAL} PRIVATE ${LIB_PRIVATE_EXTERNAL})
+  set_property(GLOBAL APPEND PROPERTY EGRET_LIBRARIES egret_${folder})
 endfunction()
 
 # A program in build/<preset>/bin.

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading and writing whole files safely. A written file is either the old one or the new one in
+// full, whatever kills the process; a read never exceeds its limit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace egret::base {
+
+// The bytes of a regular file, a pipe or a device. Fails: missing or unreadable (unavailable),
+// a directory or larger than the limit (bad input). The limit is checked before memory is taken.
+Result<std::string> read_file(const std::string& path, std::int64_t limit_bytes);
+// The same for standard input.
+Result<std::string> read_standard_input(std::int64_t limit_bytes);
+
+// Replaces PATH by the bytes: temporary file in the same folder, fsync, rename, fsync of the
+// folder. Symbolic links are followed and stay; an existing file keeps its mode. A path that is no
+// regular file (a pipe, /dev/null) is written in place.
+Status write_file(const std::string& path, std::string_view bytes);
+
+// The same in pieces, for output too large to hold twice.
+//
+//   EGRET_ASSIGN_OR_RETURN(base::AtomicFile file, base::AtomicFile::create(path));
+//   EGRET_RETURN_IF_ERROR(file.append(piece));  // any number of times
+//   return file.commit();
+//
+// Without commit() the destructor removes the temporary file and PATH stays as it was. Temporary
+// files are named ".NAME.PID-NUMBER.tmp"; those of killed processes may be deleted at any time.
+class AtomicFile {
+ public:
+  static Result<AtomicFile> create(const std::string& path);
+
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&& other) noexcept;
+  ~AtomicFile();
+
+  Status append(std::string_view bytes);
+  // Makes the file appear. Nothing may follow.
+  Status commit();
+
+ private:
+  AtomicFile() = default;
+  void discard() noexcept;
+
+  std::string path_;       // where it goes, links resolved
+  std::string temporary_;  // empty: PATH itself is open (no regular file)
+  int descriptor_ = -1;
+};
+
+}  // namespace egret::base

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/json.hpp>
+#include <cmath>
+#include <limits>
+
+#include "base/units.h"
+
+namespace egret::base {
+namespace {
+
+// Length of the well-formed UTF-8 sequence at the front of the text, 0 when there is none
+// (Unicode 15, table 3-7).
+std::size_t utf8_length(std::string_view text) {
+  auto byte = [&](std::size_t i) -> unsigned {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  auto tail = [&](std::size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
+  const unsigned b0 = byte(0);
+  const unsigned b1 = byte(1);
+  if (b0 < 0x80) return 1;
+  if (b0 >= 0xc2 && b0 <= 0xdf) return tail(1) ? 2 : 0;
+  if (b0 >= 0xe0 && b0 <= 0xef) {
+    const bool bad = (b0 == 0xe0 && b1 < 0xa0) || (b0 == 0xed && b1 > 0x9f);
+    return !bad && tail(1) && tail(2) ? 3 : 0;
+  }
+  if (b0 >= 0xf0 && b0 <= 0xf4) {
+    const bool bad = (b0 == 0xf0 && b1 < 0x90) || (b0 == 0xf4 && b1 > 0x8f);
+    return !bad && tail(1) && tail(2) && tail(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+// Names come from foreign files: bytes that are not UTF-8 become U+FFFD, so the document stays
+// readable whatever they hold.
+void write_string(std::string& out, std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  out += '"';
+  while (!text.empty()) {
+    const char c = text.front();
+    const auto code = static_cast<unsigned char>(c);
+    const std::size_t length = utf8_length(text);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (code < 0x20 || code == 0x7f) {
+      out += "\\u00";
+      out += kHex[code >> 4];
+      out += kHex[code & 15];
+    } else if (length == 0) {
+      out += "\\ufffd";
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  out += '"';
+}
+
+void write_real(std::string& out, double value) {
+  if (!std::isfinite(value)) {
+    out += "null";
+    return;
+  }
+  const std::string text = format_real(value);
+  out += text;
+  // A real stays a real for typed readers.
+  if (text.find_first_of(".e") == std::string::npos) out += ".0";
+}
+
+// Depth was bounded by the parser.
+Json convert(const boost::json::value& value) {
+  namespace bj = boost::json;
+  switch (value.kind()) {
+    case bj::kind::null: return {};
+    case bj::kind::bool_: return value.get_bool();
+    case bj::kind::int64: return value.get_int64();
+    case bj::kind::uint64: return value.get_uint64();
+    case bj::kind::double_: return value.get_double();
+    case bj::kind::string: return std::string(value.get_string());
+    case bj::kind::array: {
+      Json array = Json::array();
+      for (const bj::value& item : value.get_array()) array.push(convert(item));
+      return array;
+    }
+    case bj::kind::object: {
+      // Boost has made keys unique, so no search for an earlier member is needed.
+      std::vector<Json::Member> members;
+      for (const auto& member : value.get_object()) {
+        members.emplace_back(std::string(member.key()), convert(member.value()));
+      }
+      return Json::from_unique_members(std::move(members));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Json Json::object() {
+  Json json;
+  json.value_ = Object{};
+  return json;
+}
+
+Json Json::array() {
+  Json json;
+  json.value_ = Array{};
+  return json;
+}
+
+Json Json::from_unique_members(std::vector<Member> members) {
+  Json json;
+  json.value_ = std::move(members);
+  return json;
+}
+
+Result<Json> Json::parse(std::string_view text, std::size_t max_depth) {
+  boost::json::parse_options options;
+  options.max_depth = max_depth;
+  boost::json::stream_parser parser({}, options);
+  boost::system::error_code error;
+  const std::size_t used = parser.write_some(text.data(), text.size(), error);
+  if (!error && used < text.size()) {
+    const std::size_t rest = text.find_first_not_of(" \t\r\n", used);
+    if (rest != std::string_view::npos)
+      error = boost::json::make_error_code(boost::json::error::extra_data);
+  }
+  if (!error) parser.finish(error);
+  if (error) {
+    return bad_input("malformed JSON at byte " + std::to_string(used) + ": " + error.message());
+  }
+  return convert(parser.release());
+}
+
+Json& Json::set(std::string_view key, Json value) {
+  if (is_null()) value_ = Object{};
+  EGRET_CHECK(is_object(), "set() needs an object");
+  for (Member& member : std::get<Object>(value_)) {
+    if (member.first == key) {
+      member.second = std::move(value);
+      return *this;
+    }
+  }
+  std::get<Object>(value_).emplace_back(std::string(key), std::move(value));
+  return *this;
+}
+
+Json& Json::push(Json value) {
+  if (is_null()) value_ = Array{};
+  EGRET_CHECK(is_array(), "push() needs an array");
+  std::get<Array>(value_).push_back(std::move(value));
+  return *this;
+}
+
+bool Json::is_number() const {
+  return std::holds_alternative<std::int64_t>(value_) ||
+         std::holds_alternative<std::uint64_t>(value_) || std::holds_alternative<double>(value_);
+}
+
+const Json* Json::find(std::string_view key) const {
+  if (!is_object()) return nullptr;
+  for (const Member& member : std::get<Object>(value_)) {
+    if (member.first == key) return &member.second;
+  }
+  return nullptr;
+}
+
+const std::vector<Json::Member>& Json::members() const {
+  EGRET_CHECK(is_object());
+  return std::get<Object>(value_);
+}
+
+const std::vector<Json>& Json::items() const {
+  EGRET_CHECK(is_array());
+  return std::get<Array>(value_);
+}
+
+std::string_view Json::kind() const {
+  constexpr std::array<std::string_view, 8> kNames = {
+      "null",          "a boolean", "a whole number", "a whole number",
+      "a real number", "a string",  "an array",       "an object"};
+  return kNames[value_.index()];
+}
+
+Result<bool> Json::as_bool() const {
+  if (const bool* value = std::get_if<bool>(&value_)) return *value;
+  return bad_input("expected a boolean, found " + std::string(kind()));
+}
+
+Result<std::int64_t> Json::as_integer() const {
+  if (const auto* value = std::get_if<std::int64_t>(&value_)) return *value;
+  const auto* large = std::get_if<std::uint64_t>(&value_);
+  if (large == nullptr) {
+    return bad_input("expected a whole number, found " + std::string(kind()));
+  }
+  if (*large > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    return bad_input("the number " + std::to_string(*large) + " does not fit into 64 bits");
+  }
+  return static_cast<std::int64_t>(*large);
+}
+
+Result<double> Json::as_real() const {
+  if (const auto* value = std::get_if<double>(&value_)) return *value;
+  if (const auto* value = std::get_if<std::int64_t>(&value_)) return static_cast<double>(*value);
+  if (const auto* value = std::get_if<std::uint64_t>(&value_)) return static_cast<double>(*value);
+  return bad_input("expected a number, found " + std::string(kind()));
+}
+
+Result<std::string> Json::as_string() const {
+  if (const auto* value = std::get_if<std::string>(&value_)) return *value;
+  return bad_input("expected a string, found " + std::string(kind()));
+}
+
+std::string Json::scalar_text() const {
+  if (const auto* value = std::get_if<std::string>(&value_)) return *value;
+  return dump();
+}
+
+std::string Json::dump(int indent) const {
+  std::string out;
+  write(out, indent, 0);
+  return out;
+}
+
+// Recursion is bounded by what our own code nests or the parser admits.
+void Json::write(std::string& out, int indent, int depth) const {
+  auto new_line = [&](int level) {
+    if (indent == 0) return;
+    out += '\n';
+    out.append(static_cast<std::size_t>(indent) * static_cast<std::size_t>(level), ' ');
+  };
+  const std::string_view separator = indent == 0 ? ", " : ",";
+  if (is_null()) {
+    out += "null";
+  } else if (const bool* truth = std::get_if<bool>(&value_)) {
+    out += *truth ? "true" : "false";
+  } else if (const auto* whole = std::get_if<std::int64_t>(&value_)) {
+    out += std::to_string(*whole);
+  } else if (const auto* natural = std::get_if<std::uint64_t>(&value_)) {
+    out += std::to_string(*natural);
+  } else if (const auto* real = std::get_if<double>(&value_)) {
+    write_real(out, *real);
+  } else if (const auto* text = std::get_if<std::string>(&value_)) {
+    write_string(out, *text);
+  } else if (is_array()) {
+    out += '[';
+    bool first = true;
+    for (const Json& item : items()) {
+      if (!first) out += separator;
+      first = false;
+      new_line(depth + 1);
+      item.write(out, indent, depth + 1);
+    }
+    if (!first) new_line(depth);
+    out += ']';
+  } else {
+    out += '{';
+    bool first = true;
+    for (const auto& [key, value] : members()) {
+      if (!first) out += separator;
+      first = false;
+      new_line(depth + 1);
+      write_string(out, key);
+      out += ": ";
+      value.write(out, indent, depth + 1);
+    }
+    if (!first) new_line(depth);
+    out += '}';
+  }
+}
+
+Json versioned_json() {
+  Json json = Json::object();
+  json.set("schema_version", kJsonSchemaVersion);
+  return json;
+}
+
+}  // namespace egret::base

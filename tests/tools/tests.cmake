@@ -1,0 +1,2 @@
+egret_tests(tools DEPS tools base)
+add_dependencies(tools_tests egret)

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Help, manual and shell completion, all from the verb and option tables.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "tools/verb.h"
+
+namespace egret::tools {
+
+// "Usage: egret ..." and the verbs with their summaries.
+std::string overview_help();
+// Usage, details, arguments and options of one verb. WIDTH in columns.
+std::string verb_help(const Verb& verb, std::size_t width);
+// "egret optimize [OPTIONS] MODEL".
+std::string usage_line(const Verb& verb, const Arguments& arguments);
+std::string exit_code_help();
+
+// The manual page of the program (an empty name) or of a verb, in roff.
+std::string manual_page(const Verb* verb);
+
+// A completion script; shells: bash, zsh, fish.
+base::Result<std::string> completion_script(std::string_view shell);
+
+}  // namespace egret::tools

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command_line.h"
+#include "tools/signals.h"
+
+int main(int argc, char** argv) {
+  egret::tools::install_signal_handlers();
+  const int code =
+      egret::tools::run_egret(std::vector<std::string>(argv + (argc > 0), argv + argc));
+  return egret::tools::exit_code_after_signals(code);
+}

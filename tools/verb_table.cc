@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/verb_table.h"
+
+#include <algorithm>
+
+#include "tools/common_options.h"
+
+// One row per verb: a function `Verb NAME_verb()` defined in tools/verb_NAME.cc.
+#define EGRET_VERBS(ROW) \
+  ROW(doctor)            \
+  ROW(version)           \
+  ROW(completion)        \
+  ROW(man)               \
+  ROW(help)
+
+namespace egret::tools {
+
+#define EGRET_DECLARE_VERB(name) Verb name##_verb();
+EGRET_VERBS(EGRET_DECLARE_VERB)
+#undef EGRET_DECLARE_VERB
+
+const std::vector<Verb>& verbs() {
+#define EGRET_CALL_VERB(name) name##_verb(),
+  static const std::vector<Verb> all = {EGRET_VERBS(EGRET_CALL_VERB)};
+#undef EGRET_CALL_VERB
+  return all;
+}
+
+const Verb* find_verb(std::string_view name) {
+  const auto found = std::find_if(verbs().begin(), verbs().end(),
+                                  [&](const Verb& verb) { return verb.name == name; });
+  return found == verbs().end() ? nullptr : &*found;
+}
+
+std::vector<std::string> verb_names() {
+  std::vector<std::string> names;
+  for (const Verb& verb : verbs()) names.push_back(verb.name);
+  return names;
+}
+
+std::vector<std::string> all_config_keys() {
+  std::vector<std::string> keys;
+  CommonOptions common;
+  base::OptionSet common_set;
+  common_set.add(common);
+  for (const base::BoundOption& option : common_set.options()) keys.push_back(option.key());
+  for (const Verb& verb : verbs()) {
+    const std::unique_ptr<Command> command = verb.make();
+    Arguments arguments;
+    command->declare(arguments);
+    for (const base::BoundOption& option : arguments.set().options()) keys.push_back(option.key());
+  }
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
+}
+
+}  // namespace egret::tools
