@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/extractor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "extract/choice_walk.h"
+#include "random_view.h"
+
+namespace egret::extract {
+namespace {
+
+// All choices, one node a class.
+double least_dag_cost(const Problem& problem) {
+  const EGraphView& graph = problem.graph;
+  std::vector<NodeIndex> choice;
+  for (ClassIndex c = 0; c < graph.class_count(); ++c) choice.push_back(graph.class_begin[c]);
+  double best = std::numeric_limits<double>::infinity();
+  while (true) {
+    const ChoiceWalk walk = walk_choice(problem, choice);
+    if (walk.outcome == ChoiceWalk::Outcome::kComplete) best = std::min(best, walk.dag_cost);
+    ClassIndex c = 0;
+    while (c < graph.class_count() && ++choice[c] == graph.class_begin[c + 1]) {
+      choice[c] = graph.class_begin[c];
+      ++c;
+    }
+    if (c == graph.class_count()) return best;
+  }
+}
+
+TEST(Extractors, AnswersAreValidAndNeverBelowTheBestOnRandomGraphs) {
+  base::Random random(7);
+  std::map<std::string_view, int> optimal;
+  int solvable = 0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    const RandomView view = random_view(random, 6);
+    const Problem problem{view.graph, view.costs};
+    const double best = least_dag_cost(problem);
+    solvable += std::isfinite(best) ? 1 : 0;
+    for (const ExtractorRow& row : extractors()) {
+      const auto solution = row.extract(problem, {});
+      ASSERT_EQ(solution.ok(), std::isfinite(best)) << row.name << " trial " << trial;
+      if (!solution.ok()) continue;
+      const base::Status checked = check_solution(problem, *solution);
+      ASSERT_TRUE(checked.ok()) << row.name << ": " << checked.message();
+      ASSERT_GE(solution->dag_cost, best - 1e-9) << row.name;
+      optimal[row.name] += solution->dag_cost <= best + 1e-9 ? 1 : 0;
+    }
+  }
+  ASSERT_GT(solvable, 1000);
+  EXPECT_GE(optimal["dag-greedy"], optimal["tree-greedy"]);
+  EXPECT_GE(optimal["local-search"], optimal["dag-greedy"]);
+  EXPECT_GE(optimal["local-search"], solvable * 99 / 100);
+}
+
+// Two convolutions p, q of cost 10 that share an input; or one merged of cost 12 and two slices of
+// cost 1. Neither p nor q gains alone.
+TEST(Extractors, LocalSearchMergesWhereNoSingleChangePays) {
+  EGraphView graph;
+  std::vector<double> costs;
+  const auto node = [&](ClassIndex c, std::vector<ClassIndex> children, double cost) {
+    graph.children.insert(graph.children.end(), children.begin(), children.end());
+    graph.child_begin.push_back(static_cast<ClassIndex>(graph.children.size()));
+    graph.node_class.push_back(c);
+    graph.node_op.emplace_back(0);
+    costs.push_back(cost);
+    if (graph.class_begin.size() == c + 1) graph.class_begin.push_back(0);
+    graph.class_begin[c + 1] = static_cast<ClassIndex>(graph.node_op.size());
+  };
+  constexpr ClassIndex kX = 0;
+  constexpr ClassIndex kP = 1;
+  constexpr ClassIndex kQ = 2;
+  constexpr ClassIndex kMerged = 3;
+  node(kX, {}, 0);
+  node(kP, {kX}, 10);
+  node(kP, {kMerged}, 1);
+  node(kQ, {kX}, 10);
+  node(kQ, {kMerged}, 1);
+  node(kMerged, {kX}, 12);
+  graph.roots = {kP, kQ};
+  const Problem problem{graph, costs};
+  EXPECT_EQ(find_extractor("dag-greedy")->extract(problem, {})->dag_cost, 20);
+  EXPECT_EQ(find_extractor("local-search")->extract(problem, {})->dag_cost, 14);
+}
+
+TEST(Checker, RefusesWrongClaims) {
+  base::Random random(3);
+  RandomView view = random_view(random, 5);
+  while (!find_extractor("tree-greedy")->extract({view.graph, view.costs}, {}).ok())
+    view = random_view(random, 5);
+  const Problem problem{view.graph, view.costs};
+  const Solution good = *find_extractor("tree-greedy")->extract(problem, {});
+  ASSERT_TRUE(check_solution(problem, good).ok());
+
+  Solution wrong = good;
+  wrong.dag_cost += 1;
+  EXPECT_FALSE(check_solution(problem, wrong).ok());
+  wrong = good;
+  wrong.choice[problem.graph.roots[0]] = kNoNode;
+  EXPECT_FALSE(check_solution(problem, wrong).ok());
+  wrong = good;
+  wrong.choice[problem.graph.roots[0]] = view.graph.class_begin[1];
+  EXPECT_FALSE(check_solution(problem, wrong).ok());
+  wrong = good;
+  wrong.quality = Quality::kOptimal;
+  wrong.bound = good.dag_cost - 1;
+  EXPECT_FALSE(check_solution(problem, wrong).ok());
+}
+
+}  // namespace
+}  // namespace egret::extract
