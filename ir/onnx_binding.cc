@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/onnx_binding.h"
 
+#include <algorithm>
 #include <array>
 
 #include "ir/builder.h"
@@ -41,6 +42,21 @@ OnnxImport same_name_import(const Operator& op_prototype) {
     return std::vector<Value>{node.builder().add(op, inputs, std::move(attrs))};
   };
 }
+
+OnnxImport chain_import(std::string op) {
+  return [op = std::move(op)](OnnxNode& node) -> base::Result<std::vector<Value>> {
+    for (int i = 0; i < std::max(1, node.input_count()); ++i) {
+      if (!node.has_input(i)) return base::bad_input("input " + std::to_string(i) + " is missing");
+    }
+    Value joint = node.input(0);
+    for (int i = 1; i < node.input_count(); ++i) {
+      joint = node.builder().add(op, {joint, node.input(i)});
+    }
+    return only_output(joint);
+  };
+}
+
+base::Result<std::vector<Value>> only_output(Value value) { return std::vector<Value>{value}; }
 
 OnnxExport same_name_export(std::string op_type) {
   return [op_type = std::move(op_type)](OnnxWriter& writer) {

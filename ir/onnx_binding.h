@@ -93,11 +93,17 @@ class OnnxWriter {
   std::string constant_integers(const Integers& values);
 };
 
+// `unsupported` from a composite's export that has emitted nothing means "export my body instead":
+// for attributes that ONNX's operator lacks.
 using OnnxExport = std::function<base::Status(OnnxWriter&)>;
 
 // The bindings that Operator::onnx() installs.
 OnnxImport same_name_import(const Operator& op_prototype);
 OnnxExport same_name_export(std::string op_type);
+// For a binary operator whose ONNX form takes one or more inputs: op(op(a, b), c).
+OnnxImport chain_import(std::string op);
+// The value of an import that has one output.
+base::Result<std::vector<Value>> only_output(Value value);
 
 // ONNX TensorProto.DataType codes.
 std::optional<DType> dtype_from_onnx(std::int64_t code);

@@ -47,10 +47,9 @@ Operator&& Operator::with_body(BuildBody body) && {
   return std::move(*this);
 }
 
-Operator&& Operator::onnx(std::string op_type) && {
+Operator&& Operator::onnx(std::string op_type, int since) && {
   onnx_imports_.push_back({"", op_type, same_name_import(*this)});
-  onnx_export_ = same_name_export(std::move(op_type));
-  return std::move(*this);
+  return std::move(*this).onnx_export(same_name_export(std::move(op_type)), since);
 }
 
 Operator&& Operator::onnx_import(std::string op_type, OnnxImport import, std::string domain) && {
@@ -58,8 +57,9 @@ Operator&& Operator::onnx_import(std::string op_type, OnnxImport import, std::st
   return std::move(*this);
 }
 
-Operator&& Operator::onnx_export(OnnxExport write) && {
+Operator&& Operator::onnx_export(OnnxExport write, int since) && {
   onnx_export_ = std::move(write);
+  onnx_since_ = since;
   return std::move(*this);
 }
 

@@ -47,10 +47,11 @@ class Operator {
   Operator&& defined_by(Define define) &&;
   Operator&& with_body(BuildBody body) &&;
   // ONNX operators that become this one (see ir/onnx_binding.h). The first form maps inputs in
-  // order and attributes by name, both ways.
-  Operator&& onnx(std::string op_type) &&;
+  // order and attributes by name, both ways. `since` is the first opset that has what the export
+  // writes: below it a composite is exported as its body, a primitive raises the model's opset.
+  Operator&& onnx(std::string op_type, int since = 1) &&;
   Operator&& onnx_import(std::string op_type, OnnxImport import, std::string domain = "") &&;
-  Operator&& onnx_export(OnnxExport write) &&;
+  Operator&& onnx_export(OnnxExport write, int since = 1) &&;
 
   OperatorKind kind() const { return kind_; }
   bool is_composite() const { return kind_ == OperatorKind::kComposite; }
@@ -62,6 +63,7 @@ class Operator {
   int max_inputs() const;  // INT_MAX when variadic
   const std::vector<OnnxImportRow>& onnx_imports() const { return onnx_imports_; }
   const OnnxExport& onnx_export() const { return onnx_export_; }  // empty: export the body
+  int onnx_since() const { return onnx_since_; }
   const Define& define() const { return define_; }
   const BuildBody& build_body() const { return build_body_; }
 
@@ -77,6 +79,7 @@ class Operator {
   BuildBody build_body_;
   std::vector<OnnxImportRow> onnx_imports_;
   OnnxExport onnx_export_;
+  int onnx_since_ = 1;
 };
 
 inline Operator primitive(std::string name, std::string doc, std::vector<std::string> inputs) {
