@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/tensor_egraph.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/builder.h"
+#include "rules/saturate.h"
+
+namespace egret::rules {
+namespace {
+
+using egraph::Pattern;
+using egraph::VarId;
+using ir::DType;
+using ir::GraphBuilder;
+using ir::TensorType;
+using ir::Value;
+
+ir::Graph relu_of_relu() {
+  GraphBuilder b;
+  const Value x = b.input("x", {DType::kF32, {2, 3}});
+  const Value w = b.constant(ir::Tensor::filled({DType::kF32, {3, 4}}, 0.5), "w");
+  const Value y = b.add("matmul", {x, w});
+  b.set_name(y, "product");
+  b.output("out", b.add("relu", {b.add("relu", {y})}));
+  auto graph = b.finish();
+  EXPECT_TRUE(graph.ok()) << graph.status().message();
+  return *graph;
+}
+
+TEST(TensorEGraph, GivesBackTheProgramItWasMadeFrom) {
+  const ir::Graph graph = relu_of_relu();
+  auto tensors = TensorEGraph::from_graph(graph);
+  ASSERT_TRUE(tensors.ok()) << tensors.status().message();
+  const auto back = (*tensors)->to_graph((*tensors)->original());
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_TRUE(back->check_invariants().ok());
+  EXPECT_EQ(back->operator_count(), 3U);
+  EXPECT_EQ(back->inputs().size(), 1U);
+  EXPECT_EQ(back->outputs()[0].name, "out");
+  int named = 0;
+  for (const ir::Node& node : back->nodes())
+    named += node.name == "product" || node.name == "w" || node.name == "x" ? 1 : 0;
+  EXPECT_EQ(named, 3);
+}
+
+TEST(TensorEGraph, KnowsTypesConstnessAndSplats) {
+  auto tensors = TensorEGraph::from_graph(relu_of_relu());
+  ASSERT_TRUE(tensors.ok());
+  TensorEGraph& t = **tensors;
+  const auto w = t.add_constant(ir::Tensor::filled({DType::kF32, {3, 4}}, 0.5));
+  ASSERT_TRUE(w.ok());
+  const auto moved =
+      t.add(ir::get_operator("transpose"), {{"perm", ir::Integers{1, 0}}}, std::vector{*w});
+  ASSERT_TRUE(moved.ok()) << moved.status().message();
+  EXPECT_EQ(to_string(t.type(*moved)), "f32[4,3]");
+  EXPECT_TRUE(t.is_constant(*moved));
+  EXPECT_EQ(t.facts(*moved).splat, 0.5);
+  EXPECT_FALSE(t.is_constant(t.roots()[0]));
+  EXPECT_FALSE(t.add(ir::get_operator("matmul"), {}, std::vector{*w, *w}).ok());
+}
+
+TEST(TensorEGraph, RefusesSymbolicSizes) {
+  GraphBuilder b;
+  const Value x = b.input("x", {DType::kF32, ir::Dims{ir::symbolic_dim("N"), 3}});
+  b.output("y", b.add("relu", {x}));
+  const auto tensors = TensorEGraph::from_graph(*b.finish());
+  ASSERT_FALSE(tensors.ok());
+  EXPECT_NE(tensors.status().message().find("--bind"), std::string::npos);
+}
+
+TEST(Saturate, CreditsRulesWithTheNodesTheyMake) {
+  auto tensors = TensorEGraph::from_graph(relu_of_relu());
+  ASSERT_TRUE(tensors.ok());
+  TensorEGraph& t = **tensors;
+  TensorLanguage& language = t.language();
+  const egraph::OpId relu = language.operation(ir::get_operator("relu"), {}, 1);
+  const egraph::OpId max = language.operation(ir::get_operator("add"), {}, 2);
+
+  Pattern p;
+  const VarId x = p.var("x");
+  const VarId inner = p.node(relu, {x});
+  const VarId outer = p.node(relu, {inner});
+  egraph::Rewrite twice("relu-of-relu", std::move(p));
+  twice.equate(outer, inner);
+  Pattern q;
+  const VarId y = q.var("y");
+  const VarId r = q.node(relu, {y});
+  egraph::Rewrite doubled("double", std::move(q));
+  (void)doubled.build(max, {r, r});
+  const std::vector<CompiledRule> rules{{twice}, {doubled}};
+  const SaturateReport report = saturate(t, rules);
+  EXPECT_EQ(report.run.stop, egraph::StopReason::kSaturated);
+  ASSERT_FALSE(report.applied.empty());
+  EXPECT_EQ(report.applied[0].name, "relu-of-relu");
+
+  const auto back = t.to_graph(t.original());
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(back->operator_count(), 2U);
+  const auto made = t.egraph().nodes_with(max);
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(t.creator(made[0]), 1U);
+}
+
+}  // namespace
+}  // namespace egret::rules
