@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/operator.h"
+#include "ir/elementwise_definition.h"
 
 namespace egret::ir::ops {
 
-Operator exp_() {
-  return primitive("exp", "e to the x, elementwise", {"x"})
-      .defined_by(
-          [](Definition& d) { d.pointwise([](Scalar x) { return call(Function::kExp, {x}); }); })
-      .onnx("Exp");
-}
+Operator exp_() { return function_operator(Function::kExp, "exp", "e to the x", "Exp"); }
 
 }  // namespace egret::ir::ops
