@@ -2,6 +2,7 @@
 // Denotations as text, the way the documentation writes them.
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <charconv>
+#include <limits>
 
 #include "ir/denotation.h"
 
@@ -51,6 +52,41 @@ class Writer {
     return {text + write(node->kids[1], static_cast<Strength>(strength + 1)), strength};
   }
 
+  // a + -3 and a + b*-1 read better as differences.
+  Form index_sum(const ExprNode* node) {
+    const ExprNode* a = node->kids[0];
+    const ExprNode* b = node->kids[1];
+    constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+    if (b->op == ExprOp::kIndexConst && b->integer < 0 && b->integer != kLeast) {
+      return {write(a, kSum) + " - " + std::to_string(-b->integer), kSum};
+    }
+    if (const ExprNode* subtracted = negated(b)) {
+      const std::string left = write(a, kSum);
+      return {left + " - " + write(subtracted, kProduct), kSum};
+    }
+    if (const ExprNode* subtracted = negated(a)) {
+      const std::string left = write(b, kSum);
+      return {left + " - " + write(subtracted, kProduct), kSum};
+    }
+    return infix(node, " + ", kSum);
+  }
+
+  static const ExprNode* negated(const ExprNode* node) {
+    const bool is = node->op == ExprOp::kIndexMul && node->kids[1]->op == ExprOp::kIndexConst &&
+                    node->kids[1]->integer == -1;
+    return is ? node->kids[0] : nullptr;
+  }
+
+  // a + 1 <= b is how a < b is kept.
+  Form index_order(const ExprNode* node) {
+    const ExprNode* a = node->kids[0];
+    const bool strict = a->op == ExprOp::kIndexAdd && a->kids[1]->op == ExprOp::kIndexConst &&
+                        a->kids[1]->integer == 1;
+    if (!strict) return infix(node, " <= ", kComparison);
+    const std::string left = write(a->kids[0], kSum);
+    return {left + " < " + write(node->kids[1], kSum), kComparison};
+  }
+
   Form prefix(const ExprNode* node, std::string_view name) {
     std::string text(name);
     text += '(';
@@ -91,7 +127,7 @@ class Writer {
         return {std::to_string(node->integer), node->integer < 0 ? kSum : kAtom};
       case ExprOp::kSymbol: return {std::string(node->name), kAtom};
       case ExprOp::kVar: return {variable(node), kAtom};
-      case ExprOp::kIndexAdd:
+      case ExprOp::kIndexAdd: return index_sum(node);
       case ExprOp::kAdd: return infix(node, " + ", kSum);
       case ExprOp::kSub: return infix(node, " - ", kSum);
       case ExprOp::kIndexMul:
@@ -106,7 +142,7 @@ class Writer {
       case ExprOp::kIndexOf: return prefix(node, "index");
       case ExprOp::kScalarOf: return prefix(node, "scalar");
       case ExprOp::kGuardConst: return {node->integer != 0 ? "true" : "false", kAtom};
-      case ExprOp::kIndexLe:
+      case ExprOp::kIndexLe: return index_order(node);
       case ExprOp::kScalarLe: return infix(node, " <= ", kComparison);
       case ExprOp::kScalarLt: return infix(node, " < ", kComparison);
       case ExprOp::kIndexEq:

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shape rules and index maps of the operators that move elements.
+#include <gtest/gtest.h>
+
+#include "ir/builder.h"
+#include "ir/operator.h"
+#include "ir/size_reference.h"
+
+namespace egret::ir {
+namespace {
+
+const Index kN = symbolic_dim("N");
+const Index kS = symbolic_dim("S");
+
+base::Result<Denotation> denoted(std::string_view op, const Attrs& given,
+                                 std::initializer_list<TensorType> inputs) {
+  EGRET_ASSIGN_OR_RETURN(const Attrs attrs, canonical_attrs(get_operator(op).attrs(), given));
+  return denote(get_operator(op), attrs, std::span(inputs.begin(), inputs.size()));
+}
+
+// "TYPE: VALUE", or the reason why there is none.
+std::string meaning(std::string_view op, const Attrs& attrs,
+                    std::initializer_list<TensorType> inputs) {
+  const auto d = denoted(op, attrs, inputs);
+  if (!d.ok()) return d.status().message();
+  const std::string names[] = {"x", "y", "z"};
+  return to_string(d->type) + ": " + to_string(d->value, names);
+}
+
+std::string type_of(std::string_view op, const Attrs& attrs,
+                    std::initializer_list<TensorType> inputs) {
+  const auto d = denoted(op, attrs, inputs);
+  return d.ok() ? to_string(d->type) : d.status().message();
+}
+
+TEST(Reshape, ReadsUnchangedAxesAsTheyAre) {
+  const TensorType x(DType::kF32, Dims{kN, 6, 4});
+  EXPECT_EQ(meaning("reshape", {{"shape", Integers{-2, 2, 3, 4}}}, {x}),
+            "f32[N,2,3,4]: x[i0, i1 + i2*3, i3]");
+}
+
+TEST(Reshape, FlattensWithoutDivision) {
+  const TensorType x(DType::kF32, Dims{2, 3, kS});
+  EXPECT_EQ(meaning("reshape", {{"shape", Integers{6, -4}}}, {x}),
+            "f32[6,S]: x[div(i0, 3), mod(i0, 3), i1]");
+  EXPECT_EQ(meaning("reshape", {{"shape", Integers{2, 1, -1}}}, {x}),
+            "f32[2,1,S*3]: x[i0, div(i1, S), mod(i1, S)]");
+}
+
+TEST(Reshape, InfersASymbolicSizeByCancelling) {
+  const TensorType x(DType::kF32, Dims{kN, kS, 768});
+  EXPECT_EQ(type_of("reshape", {{"shape", Integers{-2, -1, 12, 64}}}, {x}), "f32[N,S,12,64]");
+  EXPECT_EQ(type_of("reshape", {{"shape", Integers{-1, 768}}}, {x}), "f32[N*S,768]");
+}
+
+TEST(Reshape, RefusesAnotherNumberOfElements) {
+  const TensorType x(DType::kF32, {2, 3});
+  EXPECT_EQ(type_of("reshape", {{"shape", Integers{4}}}, {x}),
+            "reshape: f32[2,3] has not as many elements as the target f32[4]");
+  EXPECT_EQ(type_of("reshape", {{"shape", Integers{-1, 4}}}, {x}),
+            "reshape: the elements of f32[2,3] do not fill [-1, 4]");
+  EXPECT_EQ(type_of("reshape", {{"shape", Integers{-1, -1}}}, {x}),
+            "reshape: only one size can be inferred");
+  EXPECT_EQ(type_of("reshape", {{"shape", Integers{1LL << 40, 1LL << 40}}}, {x}),
+            "reshape: the target shape is too large");
+}
+
+TEST(Reshape, KeepsEmptyTensorsEmpty) {
+  const TensorType x(DType::kF32, {0, 3});
+  EXPECT_EQ(type_of("reshape", {{"shape", Integers{3, 0, 5}}}, {x}), "f32[3,0,5]");
+  EXPECT_EQ(type_of("reshape", {{"shape", Integers{3, 1}}}, {x}),
+            "reshape: the input and the target differ in elements");
+}
+
+TEST(SizeReference, ResolvesToNumbersWhereSizesAreKnown) {
+  const TensorType x(DType::kF32, Dims{kN, 6, 4});
+  EXPECT_EQ(resolved_target(x, {-2, -1}), (Integers{-2, 24}));
+  EXPECT_EQ(resolved_target({DType::kF32, {2, 6, 4}}, {-2, -1}), (Integers{2, 24}));
+  EXPECT_EQ(target_of_axes(x, 1, 3), 24);
+  EXPECT_EQ(target_of_axes(x, 0, 1), size_of_axis(0));
+  EXPECT_EQ(target_of_axes(x, 0, 2), kInferredSize);
+}
+
+TEST(Broadcast, RepeatsSizesOfOne) {
+  const TensorType x(DType::kF32, Dims{kN, 1});
+  EXPECT_EQ(meaning("broadcast", {{"shape", Integers{5, -2, 3}}}, {x}), "f32[5,N,3]: x[i0, 0]");
+  EXPECT_EQ(type_of("broadcast", {{"shape", Integers{4}}}, {{DType::kF32, {3}}}),
+            "broadcast: f32[3] does not broadcast to f32[4]");
+}
+
+TEST(Slice, StaysInRange) {
+  const TensorType x(DType::kF32, {10});
+  const auto slice = [&](std::int64_t start, std::int64_t size, std::int64_t step) {
+    return type_of("slice", {{"axis", 0}, {"start", start}, {"size", size}, {"step", step}}, {x});
+  };
+  EXPECT_EQ(slice(1, 3, 3), "f32[3]");
+  EXPECT_EQ(slice(9, 10, -1), "f32[10]");
+  EXPECT_EQ(slice(0, 0, 1), "f32[0]");
+  EXPECT_EQ(slice(1, 4, 3), "slice: 4 elements from 1 by 3 leave an axis of size 10");
+  EXPECT_EQ(slice(9, 11, -1), "slice: 11 elements from 9 by -1 leave an axis of size 10");
+}
+
+TEST(Concat, AddsSizesAlongItsAxis) {
+  const TensorType a(DType::kF32, Dims{kN, 3});
+  const TensorType b(DType::kF32, Dims{kN, 4});
+  EXPECT_EQ(meaning("concat", {{"axis", 1}}, {a, b}),
+            "f32[N,7]: select(i0 < 3, x[i1, i0], y[i1, i0 - 3])");
+  EXPECT_EQ(type_of("concat", {{"axis", 0}}, {a, b}),
+            "concat: input 1 has size 4 in axis 1, not 3");
+}
+
+TEST(Pad, GuardsConstantsAndMirrorsReflections) {
+  const TensorType x(DType::kF32, Dims{kN});
+  EXPECT_EQ(meaning("pad", {{"before", Integers{1}}, {"after", Integers{2}}}, {x}),
+            "f32[N + 3]: select(0 <= i0 - 1 and i0 <= N, x[i0 - 1], 0)");
+  EXPECT_EQ(
+      type_of("pad",
+              {{"before", Integers{1}}, {"after", Integers{0}}, {"mode", std::string("edge")}},
+              {{DType::kF32, {0}}}),
+      "pad: mode edge pads an empty axis");
+}
+
+TEST(Gather, CountsModuloTheAxis) {
+  const TensorType x(DType::kF32, Dims{kN, 4});
+  const TensorType indices(DType::kI64, Dims{3, 2});
+  EXPECT_EQ(meaning("gather", {{"axis", 0}}, {x, indices}),
+            "f32[3,2,4]: x[mod(index(y[i0, i1]), N), i2]");
+  EXPECT_EQ(type_of("gather", {{"axis", 0}}, {x, x}),
+            "gather: input 1 must be of integers, not f32");
+}
+
+TEST(GatherNd, TakesTuplesFromTheLastAxis) {
+  const TensorType x(DType::kF32, Dims{5, 6, 7});
+  EXPECT_EQ(type_of("gather_nd", {}, {x, {DType::kI64, {3, 2}}}), "f32[3,7]");
+  EXPECT_EQ(type_of("gather_nd", {{"batch_dims", 1}}, {x, {DType::kI64, {5, 2}}}), "f32[5]");
+  EXPECT_EQ(type_of("gather_nd", {}, {x, {DType::kI64, {3, 4}}}),
+            "gather_nd: indices have more parts than x has axes");
+}
+
+}  // namespace
+}  // namespace egret::ir
