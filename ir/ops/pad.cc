@@ -117,10 +117,10 @@ OnnxOutputs import(OnnxNode& node) {
   const double value = constant ? constant->f64_at(0) : node.real("value", 0);
   const std::string mode = node.text("mode", "constant");
   return only_output(node.builder().add("pad", {x},
-                                       {{"before", pads.before},
-                                        {"after", pads.after},
-                                        {"mode", mode},
-                                        {"value", mode == "constant" ? value : 0.0}}));
+                                        {{"before", pads.before},
+                                         {"after", pads.after},
+                                         {"mode", mode},
+                                         {"value", mode == "constant" ? value : 0.0}}));
 }
 
 base::Status write(OnnxWriter& writer) {

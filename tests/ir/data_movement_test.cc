@@ -137,5 +137,51 @@ TEST(GatherNd, TakesTuplesFromTheLastAxis) {
             "gather_nd: indices have more parts than x has axes");
 }
 
+TEST(Scatter, WritesTheLastUpdateOrCombinesAll) {
+  const TensorType x(DType::kF32, Dims{kN});
+  const TensorType i(DType::kI64, {3});
+  const TensorType u(DType::kF32, {3});
+  EXPECT_EQ(meaning("scatter_elements", {{"reduction", std::string("add")}}, {x, i, u}),
+            "f32[N]: x[i0] + (sum i1 < 3 where i0 == mod(index(y[i1]), N). z[i1])");
+  EXPECT_EQ(type_of("scatter_nd", {},
+                    {{DType::kF32, {4, 5}}, {DType::kI64, {2, 1}}, {DType::kF32, {2, 5}}}),
+            "f32[4,5]");
+  EXPECT_EQ(type_of("scatter_nd", {},
+                    {{DType::kF32, {4, 5}}, {DType::kI64, {2, 1}}, {DType::kF32, {2, 4}}}),
+            "scatter_nd: x and updates differ in axis 1 of x");
+}
+
+TEST(DepthToSpace, KeepsASymbolicBatch) {
+  const TensorType x(DType::kF32, Dims{kN, 8, 2, 3});
+  const auto type = infer_type(get_operator("depth_to_space"),
+                               {{"blocksize", 2}, {"mode", std::string("CRD")}}, std::span(&x, 1));
+  ASSERT_TRUE(type.ok()) << type.status().message();
+  EXPECT_EQ(to_string(*type), "f32[N,2,4,6]");
+  const auto back =
+      infer_type(get_operator("space_to_depth"), {{"blocksize", 2}}, std::span(&*type, 1));
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(*back, x);
+}
+
+TEST(Shape, IsKnownOfSymbolicSizes) {
+  const TensorType x(DType::kF32, Dims{kN, 4, kS});
+  EXPECT_EQ(meaning("shape", {{"start", 0}, {"end", 2}}, {x}),
+            "i64[2]: select(i0 == 0, scalar(N), 4)");
+  EXPECT_EQ(meaning("size", {}, {x}), "i64[]: scalar(N*S*4)");
+}
+
+TEST(Makers, NeedNoInput) {
+  EXPECT_EQ(meaning("eye", {{"rows", 2}, {"columns", 3}, {"dtype", std::string("f32")}}, {}),
+            "f32[2,3]: select(i0 == i1, 1, 0)");
+  EXPECT_EQ(meaning("iota", {{"size", 5}, {"step", 2.0}, {"dtype", std::string("i64")}}, {}),
+            "i64[5]: 2*scalar(i0)");
+  EXPECT_EQ(
+      meaning("fill", {{"shape", Integers{2}}, {"value", 0.5}, {"dtype", std::string("f64")}}, {}),
+      "f64[2]: 0.5");
+  EXPECT_EQ(
+      type_of("fill", {{"shape", Integers{2}}, {"value", 0.5}, {"dtype", std::string("q")}}, {}),
+      "fill: there is no element type 'q'");
+}
+
 }  // namespace
 }  // namespace egret::ir
