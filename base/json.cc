@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json.hpp>
+#include <boost/json/basic_parser_impl.hpp>
+#include <charconv>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/units.h"
 
@@ -75,32 +77,101 @@ void write_real(std::string& out, double value) {
   if (text.find_first_of(".e") == std::string::npos) out += ".0";
 }
 
-// Depth was bounded by the parser.
-Json convert(const boost::json::value& value) {
-  namespace bj = boost::json;
-  switch (value.kind()) {
-    case bj::kind::null: return {};
-    case bj::kind::bool_: return value.get_bool();
-    case bj::kind::int64: return value.get_int64();
-    case bj::kind::uint64: return value.get_uint64();
-    case bj::kind::double_: return value.get_double();
-    case bj::kind::string: return std::string(value.get_string());
-    case bj::kind::array: {
-      Json array = Json::array();
-      for (const bj::value& item : value.get_array()) array.push(convert(item));
-      return array;
-    }
-    case bj::kind::object: {
-      // Boost has made keys unique, so no search for an earlier member is needed.
-      std::vector<Json::Member> members;
-      for (const auto& member : value.get_object()) {
-        members.emplace_back(std::string(member.key()), convert(member.value()));
-      }
-      return Json::from_unique_members(std::move(members));
-    }
+using ErrorCode = boost::system::error_code;
+
+// Builds the document from the events of Boost's parser, which keeps no stack of its own calls. Its
+// values are not used because Boost 1.81 reads reals only approximately (exact since 1.84).
+class Builder {
+ public:
+  static constexpr std::size_t max_object_size = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t max_array_size = max_object_size;
+  static constexpr std::size_t max_key_size = max_object_size;
+  static constexpr std::size_t max_string_size = max_object_size;
+
+  bool on_document_begin(ErrorCode&) { return true; }
+  bool on_document_end(ErrorCode&) { return true; }
+  bool on_object_begin(ErrorCode&) { return open(Json::object()); }
+  bool on_array_begin(ErrorCode&) { return open(Json::array()); }
+  bool on_object_end(std::size_t, ErrorCode&) {
+    Open done = close();
+    return add(Json::from_members(std::move(done.members)));
   }
-  return {};
-}
+  bool on_array_end(std::size_t, ErrorCode&) {
+    Open done = close();
+    return add(std::move(done.value));
+  }
+  bool on_key_part(std::string_view part, std::size_t, ErrorCode&) { return append(part); }
+  bool on_key(std::string_view part, std::size_t, ErrorCode&) {
+    append(part);
+    open_.back().key = std::exchange(text_, {});
+    return true;
+  }
+  bool on_string_part(std::string_view part, std::size_t, ErrorCode&) { return append(part); }
+  bool on_string(std::string_view part, std::size_t, ErrorCode&) {
+    append(part);
+    return add(Json(std::exchange(text_, {})));
+  }
+  bool on_number_part(std::string_view part, ErrorCode&) { return append(part); }
+  bool on_int64(std::int64_t value, std::string_view, ErrorCode&) { return add_number(value); }
+  bool on_uint64(std::uint64_t value, std::string_view, ErrorCode&) { return add_number(value); }
+  bool on_double(double rough, std::string_view part, ErrorCode& error) {
+    append(part);
+    double value = 0;
+    const auto [end, code] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
+    const bool tiny = std::abs(rough) < 1;  // underflow is a zero, overflow is refused
+    if (code == std::errc::result_out_of_range && !tiny) {
+      error = boost::json::make_error_code(boost::json::error::exponent_overflow);
+      return false;
+    }
+    return add_number(value);
+  }
+  bool on_bool(bool value, ErrorCode&) { return add(value); }
+  bool on_null(ErrorCode&) { return add(Json()); }
+  bool on_comment_part(std::string_view, ErrorCode&) { return true; }
+  bool on_comment(std::string_view, ErrorCode&) { return true; }
+
+  Json take() { return std::move(document_); }
+
+ private:
+  // An array or object whose end has not been read.
+  struct Open {
+    Json value;
+    std::vector<Json::Member> members;
+    std::string key;
+  };
+
+  bool append(std::string_view part) {
+    text_ += part;
+    return true;
+  }
+  bool open(Json empty) {
+    open_.push_back({std::move(empty), {}, {}});
+    return true;
+  }
+  Open close() {
+    Open done = std::move(open_.back());
+    open_.pop_back();
+    return done;
+  }
+  bool add_number(Json number) {
+    text_.clear();
+    return add(std::move(number));
+  }
+  bool add(Json value) {
+    if (open_.empty()) {
+      document_ = std::move(value);
+    } else if (open_.back().value.is_array()) {
+      open_.back().value.push(std::move(value));
+    } else {
+      open_.back().members.emplace_back(std::move(open_.back().key), std::move(value));
+    }
+    return true;
+  }
+
+  Json document_;
+  std::vector<Open> open_;
+  std::string text_;  // parts of the string, key or number being read
+};
 
 }  // namespace
 
@@ -116,28 +187,43 @@ Json Json::array() {
   return json;
 }
 
-Json Json::from_unique_members(std::vector<Member> members) {
-  Json json;
-  json.value_ = std::move(members);
+Json Json::from_members(std::vector<Member> members) {
+  // The last of equal keys counts, at the place of the first. Sorted positions find them without
+  // comparing all pairs, which a hostile file could make dear.
+  std::vector<std::size_t> order(members.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return members[a].first < members[b].first;
+  });
+  std::vector<bool> dropped(members.size());
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (members[order[i - 1]].first != members[order[i]].first) continue;
+    std::swap(members[order[i - 1]].second, members[order[i]].second);
+    dropped[order[i]] = true;
+    order[i] = order[i - 1];
+  }
+  Json json = Json::object();
+  auto& kept = std::get<Object>(json.value_);
+  kept.reserve(members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (!dropped[i]) kept.push_back(std::move(members[i]));
+  }
   return json;
 }
 
 Result<Json> Json::parse(std::string_view text, std::size_t max_depth) {
   boost::json::parse_options options;
   options.max_depth = max_depth;
-  boost::json::stream_parser parser({}, options);
-  boost::system::error_code error;
-  const std::size_t used = parser.write_some(text.data(), text.size(), error);
-  if (!error && used < text.size()) {
-    const std::size_t rest = text.find_first_not_of(" \t\r\n", used);
-    if (rest != std::string_view::npos)
-      error = boost::json::make_error_code(boost::json::error::extra_data);
+  boost::json::basic_parser<Builder> parser(options);
+  ErrorCode error;
+  const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
+  if (!error && text.find_first_not_of(" \t\r\n", used) != std::string_view::npos) {
+    error = boost::json::make_error_code(boost::json::error::extra_data);
   }
-  if (!error) parser.finish(error);
   if (error) {
     return bad_input("malformed JSON at byte " + std::to_string(used) + ": " + error.message());
   }
-  return convert(parser.release());
+  return parser.handler().take();
 }
 
 Json& Json::set(std::string_view key, Json value) {

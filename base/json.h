@@ -33,8 +33,9 @@ class Json {
 
   static Json object();
   static Json array();
-  // An object whose keys the caller knows to be distinct; O(1), where set() searches.
-  static Json from_unique_members(std::vector<Member> members);
+  // An object of many members in O(n log n), where set() searches each time. Of equal keys the last
+  // value counts.
+  static Json from_members(std::vector<Member> members);
 
   // Reads a document. MAX_DEPTH bounds nesting, so hostile input costs no stack. Bad input names
   // the byte offset. Of equal keys the last one counts.

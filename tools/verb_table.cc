@@ -5,24 +5,18 @@
 
 #include "tools/common_options.h"
 
-// One row per verb: a function `Verb NAME_verb()` defined in tools/verb_NAME.cc.
-#define EGRET_VERBS(ROW) \
-  ROW(doctor)            \
-  ROW(version)           \
-  ROW(completion)        \
-  ROW(man)               \
-  ROW(help)
-
 namespace egret::tools {
 
-#define EGRET_DECLARE_VERB(name) Verb name##_verb();
-EGRET_VERBS(EGRET_DECLARE_VERB)
-#undef EGRET_DECLARE_VERB
+#define EGRET_VERB(name) Verb name##_verb();
+#include "tools/verbs.def"
+#undef EGRET_VERB
 
 const std::vector<Verb>& verbs() {
-#define EGRET_CALL_VERB(name) name##_verb(),
-  static const std::vector<Verb> all = {EGRET_VERBS(EGRET_CALL_VERB)};
-#undef EGRET_CALL_VERB
+#define EGRET_VERB(name) name##_verb(),
+  static const std::vector<Verb> all = {
+#include "tools/verbs.def"
+  };
+#undef EGRET_VERB
   return all;
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <limits>
 
 namespace egret::base {
@@ -50,6 +51,20 @@ TEST(Json, MalformedTextIsRefusedWithItsPlace) {
 
 TEST(Json, DeepNestingIsRefusedWithoutUsingTheStack) {
   EXPECT_FALSE(Json::parse(std::string(1'000'000, '[')).ok());
+}
+
+TEST(Json, OfEqualKeysTheLastCountsAtThePlaceOfTheFirst) {
+  EXPECT_EQ(Json::parse(R"({"b": 1, "a": 2, "b": 3, "c": 4, "b": 5})")->dump(),
+            R"({"b": 5, "a": 2, "c": 4})");
+}
+
+TEST(Json, RealsAreReadExactly) {
+  for (const char* text : {"1.8446744018446745e+28", "0.1", "5e-324", "1.7976931348623157e+308",
+                           "123456789012345678901234567890.5e-7"}) {
+    EXPECT_EQ(*Json::parse(text)->as_real(), std::strtod(text, nullptr)) << text;
+  }
+  EXPECT_EQ(*Json::parse("1e-999")->as_real(), 0);
+  EXPECT_FALSE(Json::parse("1e999").ok());
 }
 
 TEST(Json, TypedReadingSaysWhatItFound) {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "extract/choice_walk.h"
-#include "random_view.h"
+#include "tests/extract/random_view.h"
 
 namespace egret::extract {
 namespace {

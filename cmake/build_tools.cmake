@@ -1,0 +1,25 @@
+# ccache and mold where this machine has them; the build is the same without. Given variables
+# (-DCMAKE_CXX_COMPILER_LAUNCHER=..., -DEGRET_LINKER=bfd) win.
+if(NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(EGRET_CCACHE ccache DOC "Compiler cache")
+  if(EGRET_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${EGRET_CCACHE})
+  endif()
+endif()
+
+set(EGRET_LINKER "auto" CACHE STRING "Linker for -fuse-ld: auto (mold if present), mold, lld, bfd")
+set(linker ${EGRET_LINKER})
+if(linker STREQUAL "auto")
+  # The compiler itself must know the linker: GCC does from 12 on.
+  include(CheckCXXSourceCompiles)
+  set(CMAKE_REQUIRED_LINK_OPTIONS -fuse-ld=mold)
+  check_cxx_source_compiles("int main() { return 0; }" EGRET_MOLD_WORKS)
+  unset(CMAKE_REQUIRED_LINK_OPTIONS)
+  set(linker "")
+  if(EGRET_MOLD_WORKS)
+    set(linker mold)
+  endif()
+endif()
+if(linker AND NOT CMAKE_EXE_LINKER_FLAGS MATCHES "-fuse-ld")
+  add_link_options(-fuse-ld=${linker})
+endif()

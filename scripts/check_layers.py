@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks who includes whom.
+
+1. A folder's sources include only themselves and the folders in DEPS of its egret_library().
+2. DEPS are within the table of docs/architecture.md, which is the rule.
+3. A third-party header appears only in the files that own it (OWNERS below).
+4. Sources open with the licence line, headers have #pragma once, none exceeds 600 lines.
+
+Prints one line per violation, "file:line: what", and exits with 1 when there is one.
+Other roots than this repository may be given for tests: check_layers.py [ROOT].
+"""
+
+import pathlib
+import re
+import sys
+
+LICENCE = "// SPDX-License-Identifier: Apache-2.0"
+MOST_LINES = 600
+
+# Header prefix -> the only places that may include it. Public headers that show a third-party type
+# on purpose (Boost's containers) are not listed.
+OWNERS = {
+    "toml++/": ["base/toml.cc"],
+    "boost/json": ["base/json.cc"],
+    "CLI/": ["tools/command_line.cc"],
+    "sqlite3.h": ["cost/"],
+    "oneapi/dnnl/": ["backends/cpu/"],
+    "dnnl": ["backends/cpu/"],
+    "google/protobuf/": ["frontends/"],
+    "z3": ["verifier/"],
+    "cvc5/": ["verifier/"],
+    "coin/": ["extract/"],
+    "highs/": ["extract/"],
+    "mpi.h": ["backends/mpi/"],
+    "nccl.h": ["backends/nccl/"],
+    "cuda": ["backends/cuda/"],
+    "cudnn": ["backends/cuda/"],
+    "nvrtc.h": ["backends/cuda/"],
+    "gtest/": ["tests/"],
+    "gmock/": ["tests/"],
+    "rapidcheck": ["tests/"],
+    "benchmark/": ["tests/"],
+}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
+LIBRARY = re.compile(r"egret_library\(\s*(\w+)([^)]*)\)")
+
+
+def declared_deps(root):
+    """Folder -> DEPS of its egret_library()."""
+    deps = {}
+    for file in sorted(root.glob("*/CMakeLists.txt")):
+        text = re.sub(r"#[^\n]*", "", file.read_text())
+        for name, rest in LIBRARY.findall(text):
+            words = rest.split()
+            found = set()
+            if "DEPS" in words:
+                for word in words[words.index("DEPS") + 1 :]:
+                    if word.isupper():
+                        break
+                    found.add(word)
+            deps[name] = found
+    return deps
+
+
+def allowed_deps(root):
+    """Folder -> folders it may include, from the table between the "layers" marks."""
+    text = (root / "docs" / "architecture.md").read_text()
+    table = text.split("<!-- layers -->")[1].split("<!-- /layers -->")[0]
+    allowed = {}
+    for line in table.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        name = re.match(r"`(\w+)/`", cells[0])
+        if name:
+            allowed[name.group(1)] = set(re.findall(r"`(\w+)`", cells[-1]))
+    return allowed
+
+
+def sources(root, folder):
+    for pattern in ("*.h", "*.cc", "*.cu"):
+        yield from sorted((root / folder).rglob(pattern))
+
+
+def check_file(path, name, folder, may_include, folders):
+    """Violations of one file; may_include None: anything goes (tests)."""
+    lines = path.read_text(errors="replace").splitlines()
+    if not lines or lines[0].strip() != LICENCE:
+        yield f"{name}:1: the first line must be {LICENCE!r}"
+    if path.suffix == ".h" and "#pragma once" not in lines:
+        yield f"{name}:1: a header needs #pragma once"
+    if len(lines) > MOST_LINES:
+        yield f"{name}:{MOST_LINES}: longer than {MOST_LINES} lines; split it"
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        quote, header = match.groups()
+        for prefix, owners in OWNERS.items():
+            if header.startswith(prefix) and not any(name.startswith(o) for o in owners):
+                yield f"{name}:{number}: only {' '.join(owners)} may include <{header}>"
+        if quote == "<":
+            continue
+        top = header.split("/")[0]
+        if header.startswith(".") or "/" not in header:
+            if not header.endswith(".pb.h"):
+                yield f'{name}:{number}: "{header}" must be named from the root of the repository'
+        elif top in folders and top != folder and may_include is not None:
+            if top not in may_include:
+                yield f"{name}:{number}: {folder} may not include {top} (see docs/architecture.md)"
+
+
+def check(root):
+    deps = declared_deps(root)
+    allowed = allowed_deps(root)
+    folders = set(allowed)
+    for folder, found in sorted(deps.items()):
+        where = f"{folder}/CMakeLists.txt:1"
+        if folder not in allowed:
+            yield f"{where}: {folder} has no row in the table of docs/architecture.md"
+            continue
+        for dep in sorted(found - allowed[folder]):
+            yield f"{where}: DEPS {dep} is not allowed by docs/architecture.md"
+    for folder in sorted(deps):
+        for path in sources(root, folder):
+            name = path.relative_to(root).as_posix()
+            yield from check_file(path, name, folder, deps[folder] & allowed.get(folder, set()),
+                                  folders)
+    for path in sources(root, "tests"):
+        name = path.relative_to(root).as_posix()
+        yield from check_file(path, name, "tests", None, folders)
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1])
+    violations = list(check(root))
+    for violation in violations:
+        print(violation)
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What is too long for CI: unit tests under the address and undefined-behaviour sanitizers, the
+# tests labelled slow, and longer fuzzing.
+#
+#   scripts/nightly.sh [seconds per fuzzer, default 600]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+fuzz_seconds=${1:-600}
+start=$SECONDS
+step() { printf '\n== %s (after %d s)\n' "$*" $((SECONDS - start)); }
+
+scripts/setup.sh
+
+step "sanitizers: build"
+cmake --preset asan >/dev/null
+cmake --build build/asan -j "$(nproc)"
+step "sanitizers: unit tests"
+ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+  ctest --test-dir build/asan -L unit -j "$(nproc)" --output-on-failure
+
+step "fuzzers"
+scripts/fuzz.sh "$fuzz_seconds"
+
+step "slow tests"
+cmake --preset release >/dev/null
+cmake --build build/release -j "$(nproc)"
+ctest --test-dir build/release -L slow -j "$(nproc)" --output-on-failure

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what the build, the tests and the experiments need on Debian 12: the Debian packages of
+# scripts/packages.txt and, into .venv, the Python packages of experiments/requirements.txt.
+# Does nothing where nothing is missing. Works as root or through sudo.
+#
+#   scripts/setup.sh [--no-python] [--check]
+#
+# --no-python leaves .venv out; --check only says what is missing (exit code 1).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+python=yes
+check=no
+for argument in "$@"; do
+  case $argument in
+    --no-python) python=no ;;
+    --check) check=yes ;;
+    *)
+      echo "setup.sh: unknown argument $argument; known are --no-python and --check" >&2
+      exit 2
+      ;;
+  esac
+done
+
+packages=()
+declare -A expected
+while read -r name version _; do
+  case $name in '' | '#'*) continue ;; esac
+  packages+=("$name")
+  expected[$name]=$version
+done <scripts/packages.txt
+
+installed_version() {
+  dpkg-query -W -f '${db:Status-Abbrev}${Version}\n' "$1" 2>/dev/null | sed -n 's/^ii *//p' | head -1
+}
+
+# The version without epoch and Debian revision: 1:14.0.6-12 -> 14.0.6.
+upstream() {
+  local version=${1#*:}
+  echo "${version%-*}"
+}
+
+missing=()
+for name in "${packages[@]}"; do
+  [ -n "$(installed_version "$name")" ] || missing+=("$name")
+done
+
+stamp=.venv/requirements.sha256
+wanted=$(sha256sum <experiments/requirements.txt)
+venv_stale=no
+if [ "$python" = yes ] && [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then venv_stale=yes; fi
+
+if [ "$check" = yes ]; then
+  [ ${#missing[@]} -eq 0 ] || echo "missing Debian packages: ${missing[*]}"
+  [ $venv_stale = no ] || echo ".venv does not match experiments/requirements.txt"
+  [ ${#missing[@]} -eq 0 ] && [ $venv_stale = no ]
+  exit
+fi
+
+if [ ${#missing[@]} -gt 0 ]; then
+  if ! command -v apt-get >/dev/null; then
+    echo "setup.sh: this is no Debian; install the equivalents of: ${missing[*]}" >&2
+    exit 7
+  fi
+  as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      echo "setup.sh: run as root, or install sudo; missing: ${missing[*]}" >&2
+      exit 7
+    fi
+    as_root=(sudo)
+  fi
+  # Boost's development packages of two versions exclude each other. Only headers and link files of
+  # 1.74 go; programs keep their libraries.
+  old_boost=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' 'libboost*1.74-dev' 'libboost*-dev' \
+    2>/dev/null | sed -n 's/^ii *//p' | grep -v 1.81 || true)
+  if [ -n "$old_boost" ] && [[ " ${missing[*]} " == *boost* ]]; then
+    echo "setup.sh: Boost 1.81 replaces these packages:" $old_boost
+  fi
+  echo "setup.sh: installing ${missing[*]}"
+  install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y -qq
+    -o Dpkg::Use-Pty=0 -o Acquire::Retries=3 --no-install-recommends install "${missing[@]}")
+  "${as_root[@]}" apt-get -qq -o Acquire::Retries=3 update
+  "${install[@]}" >/dev/null
+fi
+
+for name in "${packages[@]}"; do
+  found=$(installed_version "$name")
+  if [ "$(upstream "$found")" != "$(upstream "${expected[$name]}")" ]; then
+    echo "setup.sh: note: $name is $found; ${expected[$name]} was tested" >&2
+  fi
+done
+
+if [ $venv_stale = yes ]; then
+  echo "setup.sh: making .venv for the experiments"
+  # Debian's own Python first: another one on the PATH may lack venv.
+  interpreter=/usr/bin/python3
+  [ -x "$interpreter" ] || interpreter=python3
+  rm -rf .venv
+  "$interpreter" -m venv .venv
+  .venv/bin/pip install --quiet --disable-pip-version-check --retries 5 \
+    -r experiments/requirements.txt
+  echo "$wanted" >"$stamp"
+fi
+echo "setup.sh: everything is installed"

@@ -1,0 +1,2 @@
+egret_fuzzer(json_fuzzer DEPS base)
+egret_fuzzer(toml_fuzzer DEPS base)

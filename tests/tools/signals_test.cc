@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/signals.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "base/stop.h"
+
+namespace egret::tools {
+namespace {
+
+TEST(Signals, ASignalAsksForAStopAndDecidesTheExitCode) {
+  EXPECT_EQ(exit_code_after_signals(5), 5);
+  install_signal_handlers();
+  std::raise(SIGTERM);
+  EXPECT_TRUE(base::stop_requested());
+  EXPECT_EQ(exit_code_after_signals(5), 143);
+  base::request_stop(0);
+  std::raise(SIGINT);
+  EXPECT_EQ(exit_code_after_signals(0), 130);
+  base::request_stop(0);
+}
+
+TEST(Signals, ASecondSignalEndsTheProgramAtOnce) {
+  EXPECT_EXIT(
+      {
+        install_signal_handlers();
+        std::raise(SIGINT);
+        std::raise(SIGTERM);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(143), "");
+}
+
+}  // namespace
+}  // namespace egret::tools
