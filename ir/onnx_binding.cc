@@ -21,25 +21,48 @@ std::string OnnxWriter::constant_integers(const Integers& values) {
   return constant(Tensor::of_integers(values));
 }
 
+namespace {
+
+// The node's attributes that `op` declares.
+Attrs declared_attrs(const OnnxNode& node, const Operator& op) {
+  Attrs attrs;
+  for (const AttrSpec& spec : op.attrs()) {
+    if (!node.has_attr(spec.name)) continue;
+    switch (spec.kind) {
+      case AttrKind::kInteger: attrs.set(spec.name, node.integer(spec.name, 0)); break;
+      case AttrKind::kReal: attrs.set(spec.name, node.real(spec.name, 0)); break;
+      case AttrKind::kText: attrs.set(spec.name, node.text(spec.name, "")); break;
+      case AttrKind::kIntegers: attrs.set(spec.name, node.integers(spec.name, {})); break;
+    }
+  }
+  return attrs;
+}
+
+base::Result<std::vector<Value>> add_with(OnnxNode& node, const Operator& op, Attrs attrs) {
+  std::vector<Value> inputs;
+  for (int i = 0; i < node.input_count(); ++i) {
+    if (!node.has_input(i)) return base::bad_input("input " + std::to_string(i) + " is missing");
+    inputs.push_back(node.input(i));
+  }
+  return only_output(node.builder().add(op, inputs, std::move(attrs)));
+}
+
+}  // namespace
+
 OnnxImport same_name_import(const Operator& op_prototype) {
-  return [name = op_prototype.name()](OnnxNode& node) -> base::Result<std::vector<Value>> {
+  return [name = op_prototype.name()](OnnxNode& node) {
     const Operator& op = get_operator(name);
-    std::vector<Value> inputs;
-    for (int i = 0; i < node.input_count(); ++i) {
-      if (!node.has_input(i)) return base::bad_input("input " + std::to_string(i) + " is missing");
-      inputs.push_back(node.input(i));
-    }
-    Attrs attrs;
-    for (const AttrSpec& spec : op.attrs()) {
-      if (!node.has_attr(spec.name)) continue;
-      switch (spec.kind) {
-        case AttrKind::kInteger: attrs.set(spec.name, node.integer(spec.name, 0)); break;
-        case AttrKind::kReal: attrs.set(spec.name, node.real(spec.name, 0)); break;
-        case AttrKind::kText: attrs.set(spec.name, node.text(spec.name, "")); break;
-        case AttrKind::kIntegers: attrs.set(spec.name, node.integers(spec.name, {})); break;
-      }
-    }
-    return std::vector<Value>{node.builder().add(op, inputs, std::move(attrs))};
+    return add_with(node, op, declared_attrs(node, op));
+  };
+}
+
+OnnxImport axis_import(const Operator& op_prototype, std::int64_t otherwise) {
+  return [name = op_prototype.name(), otherwise](OnnxNode& node) {
+    const Operator& op = get_operator(name);
+    Attrs attrs = declared_attrs(node, op);
+    const int rank = node.has_input(0) ? node.type(node.input(0)).rank() : 0;
+    attrs.set("axis", node.axis(node.integer("axis", otherwise), rank));
+    return add_with(node, op, std::move(attrs));
   };
 }
 

@@ -100,6 +100,9 @@ using OnnxExport = std::function<base::Status(OnnxWriter&)>;
 // The bindings that Operator::onnx() installs.
 OnnxImport same_name_import(const Operator& op_prototype);
 OnnxExport same_name_export(std::string op_type);
+// As same_name_import(), for an operator with an attribute `axis` that counts from the end of input
+// 0 when negative; `otherwise` is ONNX's default.
+OnnxImport axis_import(const Operator& op_prototype, std::int64_t otherwise);
 // For a binary operator whose ONNX form takes one or more inputs: op(op(a, b), c).
 OnnxImport chain_import(std::string op);
 // The value of an import that has one output.

@@ -2,7 +2,6 @@
 #include "ir/reduction_definition.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "ir/builder.h"
 
@@ -16,8 +15,7 @@ void define(Definition& d, const ReductionForm& form) {
   for (const std::int64_t axis : axes) {
     if (!d.require_axis(axis, rank)) return;
   }
-  if (!std::ranges::is_sorted(axes, std::ranges::less_equal{}) &&
-      std::ranges::adjacent_find(axes, std::ranges::greater_equal{}) != axes.end()) {
+  if (std::ranges::adjacent_find(axes, std::ranges::greater_equal{}) != axes.end()) {
     d.fail("axes must be ascending and distinct");
     return;
   }
@@ -69,42 +67,90 @@ base::Result<std::vector<Value>> import(OnnxNode& node, const std::string& name)
     axes = *given;
   }
   if (axes.empty()) {
-    if (node.integer("noop_with_empty_axes", 0) != 0) return std::vector<Value>{x};
-    axes.resize(static_cast<std::size_t>(rank));
-    std::iota(axes.begin(), axes.end(), 0);
+    if (node.integer("noop_with_empty_axes", 0) != 0) return only_output(x);
+    axes = axes_from(0, rank);
   }
   for (std::int64_t& axis : axes) axis = node.axis(axis, rank);
   std::ranges::sort(axes);
   axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
-  return std::vector<Value>{
-      node.builder().add(name, {x}, {{"axes", axes}, {"keepdims", node.integer("keepdims", 1)}})};
+  return only_output(
+      node.builder().add(name, {x}, reduction_attrs(axes, node.integer("keepdims", 1) != 0)));
 }
 
-base::Status write(OnnxWriter& writer, const std::string& onnx_name) {
+base::Result<std::vector<Value>> import_global_pool(OnnxNode& node, const std::string& name) {
+  const Value x = node.input(0);
+  return only_output(
+      node.builder().add(name, {x}, reduction_attrs(axes_from(2, node.type(x).rank()), true)));
+}
+
+// Over an image, runtimes know the pooling better than the reduction.
+bool is_global_pool(const OnnxWriter& writer) {
+  const TensorType& x = writer.input_type(0);
+  return x.rank() >= 4 && is_float(x.dtype) && writer.attrs().integer("keepdims") != 0 &&
+         writer.attrs().integers("axes") == axes_from(2, x.rank());
+}
+
+base::Status write(OnnxWriter& writer, const ReductionOnnxNames& onnx) {
   const Integers& axes = writer.attrs().integers("axes");
   const OnnxWriter::Attribute keepdims{"keepdims", writer.attrs().integer("keepdims")};
   if (axes.empty()) {  // in ONNX no axes would mean all
-    writer.emit("Identity", {writer.input(0)});
-  } else if (writer.opset() >= (onnx_name == "ReduceSum" ? 13 : 18)) {
-    writer.emit(onnx_name, {writer.input(0), writer.constant_integers(axes)}, {keepdims});
+    return base::unsupported(onnx.reduce + " over no axes");
+  }
+  if (!onnx.global_pool.empty() && is_global_pool(writer)) {
+    writer.emit(onnx.global_pool, {writer.input(0)});
+  } else if (writer.opset() >= (onnx.reduce == "ReduceSum" ? 13 : 18)) {
+    writer.emit(onnx.reduce, {writer.input(0), writer.constant_integers(axes)}, {keepdims});
   } else {
-    writer.emit(onnx_name, {writer.input(0)}, {{"axes", axes}, keepdims});
+    writer.emit(onnx.reduce, {writer.input(0)}, {{"axes", axes}, keepdims});
   }
   return base::ok();
 }
 
+// Attributes and ONNX bindings.
+Operator reduction_interface(Operator op, const ReductionOnnxNames& onnx) {
+  const std::string name = op.name();
+  const bool composite = op.is_composite();
+  Operator result =
+      std::move(op)
+          .attr("axes", AttrKind::kIntegers, "the reduced axes, ascending")
+          .attr("keepdims", std::int64_t{1}, "1 keeps each reduced axis with size 1, 0 drops it")
+          .onnx_import(onnx.reduce, [name](OnnxNode& node) { return import(node, name); })
+          .onnx_export([onnx, composite](OnnxWriter& writer) {
+            if (!composite && writer.attrs().integers("axes").empty()) {
+              writer.emit("Identity", {writer.input(0)});
+              return base::ok();
+            }
+            return write(writer, onnx);
+          });
+  if (onnx.global_pool.empty()) return result;
+  return std::move(result).onnx_import(
+      onnx.global_pool, [name](OnnxNode& node) { return import_global_pool(node, name); });
+}
+
 }  // namespace
 
-Operator reduction_operator(std::string name, std::string doc, std::string onnx_name,
+Attrs reduction_attrs(Integers axes, bool keepdims) {
+  return {{"axes", std::move(axes)}, {"keepdims", std::int64_t{keepdims ? 1 : 0}}};
+}
+
+Integers axes_from(std::int64_t first, int rank) {
+  Integers axes;
+  for (std::int64_t axis = first; axis < rank; ++axis) axes.push_back(axis);
+  return axes;
+}
+
+Operator reduction_operator(std::string name, std::string doc, ReductionOnnxNames onnx,
                             ReductionForm form) {
-  auto import_named = [name](OnnxNode& node) { return import(node, name); };
-  auto write_named = [onnx_name](OnnxWriter& writer) { return write(writer, onnx_name); };
-  return primitive(std::move(name), std::move(doc), {"x"})
-      .attr("axes", AttrKind::kIntegers, "the reduced axes, ascending")
-      .attr("keepdims", std::int64_t{1}, "1 keeps each reduced axis with size 1, 0 drops it")
-      .defined_by([form = std::move(form)](Definition& d) { define(d, form); })
-      .onnx_import(onnx_name, std::move(import_named))
-      .onnx_export(std::move(write_named));
+  return reduction_interface(
+      primitive(std::move(name), std::move(doc), {"x"})
+          .defined_by([form = std::move(form)](Definition& d) { define(d, form); }),
+      onnx);
+}
+
+Operator reduction_composite(std::string name, std::string doc, ReductionOnnxNames onnx,
+                             Operator::BuildBody body) {
+  return reduction_interface(
+      composite(std::move(name), std::move(doc), {"x"}).with_body(std::move(body)), onnx);
 }
 
 }  // namespace egret::ir

@@ -4,7 +4,7 @@
 namespace egret::ir::ops {
 
 Operator reduce_max() {
-  return reduction_operator("reduce_max", "Maximum over axes", "ReduceMax",
+  return reduction_operator("reduce_max", "Maximum over axes", {"ReduceMax", "GlobalMaxPool"},
                             {.reduction = Reduction::kMax, .needs_element = true});
 }
 

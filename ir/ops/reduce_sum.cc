@@ -4,7 +4,7 @@
 namespace egret::ir::ops {
 
 Operator reduce_sum() {
-  return reduction_operator("reduce_sum", "Sum over axes", "ReduceSum",
+  return reduction_operator("reduce_sum", "Sum over axes", {"ReduceSum", ""},
                             {.reduction = Reduction::kSum});
 }
 

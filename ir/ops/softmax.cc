@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/body.h"
-#include "ir/operator.h"
+#include "ir/softmax_definition.h"
 
 namespace egret::ir::ops {
 namespace {
 
-Value build(Body& b) {
-  const Value x = b.input(0);
-  const Attrs over{{"axes", Integers{b.integer("axis")}}, {"keepdims", std::int64_t{1}}};
-  const Value shifted = b("sub", {x, b("reduce_max", {x}, over)});
-  const Value e = b("exp", {shifted});
-  return b("div", {e, b("reduce_sum", {e}, over)});
+Value build(GraphBuilder& b, Value x, const Integers& axes) {
+  const ShiftedExponentials e = shifted_exponentials(b, x, axes);
+  return b.add("div", {e.exponentials, e.sum});
 }
 
 }  // namespace
 
 Operator softmax() {
-  return composite("softmax", "exp(x) normalized to sum 1 along an axis", {"x"})
-      .attr("axis", AttrKind::kInteger, "the normalized axis")
-      .with_body(build);
+  return softmax_operator("softmax", "exp(x) normalized to sum 1 along an axis", "Softmax", build);
 }
 
 }  // namespace egret::ir::ops
