@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules for the engine: sources become a pattern, attribute patterns with fixed values become
+// predicates on operators, the rest of the attributes and all conditions are looked at when a match
+// is applied, targets are built by callbacks.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "rules/rule.h"
+#include "rules/saturate.h"
+#include "rules/tensor_egraph.h"
+
+namespace egret::rules {
+
+// The compiled rules refer to the e-graph and to nothing else; they hold copies of the rules.
+CompiledRule compile(const Rule& rule, TensorEGraph& tensors);
+std::vector<CompiledRule> compile(std::span<const Rule> rules, TensorEGraph& tensors);
+
+}  // namespace egret::rules
