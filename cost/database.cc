@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/database.h"
+
+#include <sqlite3.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/hash.h"
+
+namespace egret::cost {
+namespace {
+
+constexpr int kVersion = 1;
+constexpr int kBusyMilliseconds = 5000;
+
+constexpr const char* kSchema =
+    "CREATE TABLE IF NOT EXISTS profile ("
+    "  machine TEXT NOT NULL, key TEXT NOT NULL, runs INTEGER NOT NULL,"
+    "  median_s REAL NOT NULL, deviation_s REAL NOT NULL,"
+    "  PRIMARY KEY (machine, key)) WITHOUT ROWID";
+
+struct CloseDatabase {
+  void operator()(sqlite3* db) const { sqlite3_close(db); }
+};
+struct Finalize {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Connection = std::unique_ptr<sqlite3, CloseDatabase>;
+using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+base::Status error(sqlite3* db, std::string_view doing) {
+  return base::unavailable("cost database: " + std::string(doing) + ": " + sqlite3_errmsg(db));
+}
+
+base::Status execute(sqlite3* db, const char* sql) {
+  return sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK ? base::ok() : error(db, sql);
+}
+
+void bind(sqlite3_stmt* statement, int at, std::string_view text) {
+  sqlite3_bind_text(statement, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+}
+
+std::string text_at(sqlite3_stmt* statement, int column) {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
+  return text != nullptr ? text : "";
+}
+
+Entry entry_at(sqlite3_stmt* statement, int first_column) {
+  return {.runs = sqlite3_column_int64(statement, first_column),
+          .median_s = sqlite3_column_double(statement, first_column + 1),
+          .deviation_s = sqlite3_column_double(statement, first_column + 2)};
+}
+
+base::Result<Statement> prepare(sqlite3* db, const char* sql) {
+  sqlite3_stmt* raw = nullptr;
+  if (sqlite3_prepare_v2(db, sql, -1, &raw, nullptr) != SQLITE_OK) return error(db, sql);
+  return Statement(raw);
+}
+
+// Fresh files get our version; files of another version are left alone.
+base::Status check_version(sqlite3* db, const std::string& path) {
+  EGRET_ASSIGN_OR_RETURN(const Statement query, prepare(db, "PRAGMA user_version"));
+  if (sqlite3_step(query.get()) != SQLITE_ROW) {
+    return base::bad_input("'" + path + "' is not a cost database (" + sqlite3_errmsg(db) +
+                           "); move it away or name another with --cost-db");
+  }
+  const int version = sqlite3_column_int(query.get(), 0);
+  if (version == 0) return execute(db, ("PRAGMA user_version = " + std::to_string(kVersion)).c_str());
+  if (version == kVersion) return base::ok();
+  return base::bad_input("'" + path + "' is a cost database of version " + std::to_string(version) +
+                         ", this program writes version " + std::to_string(kVersion) +
+                         "; move it away or name another with --cost-db");
+}
+
+}  // namespace
+
+struct Database::Impl {
+  Connection db;
+  Statement find;
+  Statement store;
+};
+
+Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Database::~Database() = default;
+
+base::Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
+  if (path != ":memory:") {
+    std::error_code ignored;  // sqlite3_open reports what matters
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  }
+  sqlite3* raw = nullptr;
+  const int opened = sqlite3_open_v2(path.c_str(), &raw,
+                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  auto impl = std::make_unique<Impl>();
+  impl->db.reset(raw);
+  if (opened != SQLITE_OK) return error(raw, "cannot open '" + path + "'");
+  sqlite3_busy_timeout(raw, kBusyMilliseconds);
+  EGRET_RETURN_IF_ERROR(check_version(raw, path));
+  EGRET_RETURN_IF_ERROR(execute(raw, "PRAGMA journal_mode = WAL"));
+  EGRET_RETURN_IF_ERROR(execute(raw, "PRAGMA synchronous = NORMAL"));
+  EGRET_RETURN_IF_ERROR(execute(raw, kSchema));
+  EGRET_ASSIGN_OR_RETURN(
+      impl->find, prepare(raw, "SELECT runs, median_s, deviation_s FROM profile WHERE machine = ?1 AND key = ?2"));
+  EGRET_ASSIGN_OR_RETURN(
+      impl->store, prepare(raw, "INSERT OR REPLACE INTO profile VALUES (?1, ?2, ?3, ?4, ?5)"));
+  return std::unique_ptr<Database>(new Database(std::move(impl)));
+}
+
+base::Result<std::optional<Entry>> Database::find(std::string_view machine, std::string_view key) const {
+  sqlite3_stmt* query = impl_->find.get();
+  bind(query, 1, machine);
+  bind(query, 2, key);
+  const int step = sqlite3_step(query);
+  std::optional<Entry> found;
+  if (step == SQLITE_ROW) found = entry_at(query, 0);
+  sqlite3_reset(query);
+  if (step != SQLITE_ROW && step != SQLITE_DONE) return error(impl_->db.get(), "reading");
+  return found;
+}
+
+base::Status Database::store(std::string_view machine, std::string_view key, const Entry& entry) {
+  sqlite3_stmt* insert = impl_->store.get();
+  bind(insert, 1, machine);
+  bind(insert, 2, key);
+  sqlite3_bind_int64(insert, 3, entry.runs);
+  sqlite3_bind_double(insert, 4, entry.median_s);
+  sqlite3_bind_double(insert, 5, entry.deviation_s);
+  const int step = sqlite3_step(insert);
+  sqlite3_reset(insert);
+  return step == SQLITE_DONE ? base::ok() : error(impl_->db.get(), "writing");
+}
+
+base::Result<std::vector<Database::Row>> Database::rows(std::string_view machine) const {
+  EGRET_ASSIGN_OR_RETURN(const Statement query,
+                         prepare(impl_->db.get(),
+                                 "SELECT machine, key, runs, median_s, deviation_s FROM profile "
+                                 "WHERE ?1 = '' OR machine = ?1 ORDER BY machine, key"));
+  bind(query.get(), 1, machine);
+  std::vector<Row> result;
+  int step = 0;
+  while ((step = sqlite3_step(query.get())) == SQLITE_ROW) {
+    result.push_back({text_at(query.get(), 0), text_at(query.get(), 1), entry_at(query.get(), 2)});
+  }
+  if (step != SQLITE_DONE) return error(impl_->db.get(), "listing");
+  return result;
+}
+
+base::Result<std::int64_t> Database::merge_from(const Database& other) {
+  EGRET_ASSIGN_OR_RETURN(const std::vector<Row> theirs, other.rows());
+  std::int64_t added = 0;
+  EGRET_RETURN_IF_ERROR(execute(impl_->db.get(), "BEGIN IMMEDIATE"));
+  for (const Row& row : theirs) {
+    EGRET_ASSIGN_OR_RETURN(const std::optional<Entry> mine, find(row.machine, row.key));
+    if (mine) continue;
+    EGRET_RETURN_IF_ERROR(store(row.machine, row.key, row.entry));
+    ++added;
+  }
+  EGRET_RETURN_IF_ERROR(execute(impl_->db.get(), "COMMIT"));
+  return added;
+}
+
+base::Result<std::string> Database::content_hash(std::string_view machine) const {
+  EGRET_ASSIGN_OR_RETURN(const std::vector<Row> all, rows(machine));
+  std::string text;
+  for (const Row& row : all) {
+    text += row.key + '\n' + std::to_string(row.entry.runs) + ' ' + std::to_string(row.entry.median_s * 1e9) + '\n';
+  }
+  return base::content_hash(text).to_hex();
+}
+
+std::string default_database_path() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value != nullptr ? value : "");
+  };
+  if (const std::string path = variable("EGRET_COST_DB"); !path.empty()) return path;
+  std::string cache = variable("XDG_CACHE_HOME");
+  if (cache.empty()) cache = variable("HOME") + "/.cache";
+  return cache + "/egret/costs.sqlite";
+}
+
+}  // namespace egret::cost

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The profile database: measured times of operators, in SQLite, shared by concurrent processes and
+// safe to kill at any moment (write-ahead log; one transaction an entry).
+//
+// An entry belongs to a machine, named by a fingerprint of everything that changes times: processor,
+// instruction set, threads, library versions. Entries of other machines are kept but never mixed in.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace egret::cost {
+
+struct Entry {
+  std::int64_t runs = 0;
+  double median_s = 0;
+  double deviation_s = 0;  // median absolute deviation
+};
+
+class Database {
+ public:
+  // Opens or creates. `path` ":memory:" keeps it in memory. Errors: unavailable (cannot open),
+  // bad_input (not a profile database, or one of another version; the remedy is in the message).
+  static base::Result<std::unique_ptr<Database>> open(const std::string& path);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  base::Result<std::optional<Entry>> find(std::string_view machine, std::string_view key) const;
+  // Replaces what was there.
+  base::Status store(std::string_view machine, std::string_view key, const Entry& entry);
+
+  struct Row {
+    std::string machine;
+    std::string key;
+    Entry entry;
+  };
+  // All entries in the order of (machine, key); of one machine when that is not empty.
+  base::Result<std::vector<Row>> rows(std::string_view machine = "") const;
+  // Adds what `other` has and this has not; returns how many.
+  base::Result<std::int64_t> merge_from(const Database& other);
+  // Hash of all entries of a machine: equal contents, equal text.
+  base::Result<std::string> content_hash(std::string_view machine) const;
+
+ private:
+  struct Impl;
+  explicit Database(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// $EGRET_COST_DB, else egret/costs.sqlite under $XDG_CACHE_HOME or ~/.cache.
+std::string default_database_path();
+
+}  // namespace egret::cost

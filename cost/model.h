@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operator costs. Extractors minimize a sum over the chosen nodes of what a Model says.
+//
+// Data movement is never free unless the backend really makes it a view, and what depends on
+// weights alone is computed once before the first run, so it costs no time (its bytes count).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/operator.h"
+
+namespace egret::cost {
+
+// One operator application. `constant[i]` tells that input i depends on weights alone, so that a
+// backend may prepack it.
+struct Query {
+  const ir::Operator* op = nullptr;
+  const ir::Attrs* attrs = nullptr;
+  std::span<const ir::TensorType> inputs;
+  std::span<const bool> constant;
+  const ir::TensorType* output = nullptr;
+
+  bool all_constant() const;
+};
+
+struct Cost {
+  double seconds = 0;
+  double bytes_moved = 0;
+  bool measured = false;  // from a profile of this machine, not estimated
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  virtual std::string_view name() const = 0;
+  // Types are concrete. Costs are finite and not negative.
+  virtual base::Result<Cost> cost(const Query& query) = 0;
+};
+
+// A view is a shape operator that changes no byte: reshape and identity.
+bool is_view(const ir::Operator& op);
+
+// The canonical text of a query: operator, attributes, input types, which inputs are constant.
+// Equal texts cost the same on one machine; it is the key of the profile database.
+std::string key_of(const Query& query);
+
+// The rates that the estimates rest on; per machine and thread count.
+struct Rates {
+  double flops_per_second = 1e11;
+  double bytes_per_second = 1e10;
+  double seconds_per_kernel = 2e-6;  // the least that starting a kernel costs
+};
+
+// Estimates, by name: "nodes" counts operators, "flops" counts arithmetic, "roofline" takes the
+// larger of arithmetic and traffic time (Williams, Waterman, Patterson 2009) plus a start cost.
+struct ModelRow {
+  std::string_view name;
+  std::string_view help;
+  std::unique_ptr<Model> (*make)(const Rates&);
+};
+std::span<const ModelRow> estimating_models();
+std::unique_ptr<Model> make_model(std::string_view name, const Rates& rates);  // nullptr: none such
+
+}  // namespace egret::cost
