@@ -34,7 +34,8 @@ base::Status error(sqlite3* db, std::string_view doing) {
 }
 
 base::Status execute(sqlite3* db, const char* sql) {
-  return sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK ? base::ok() : error(db, sql);
+  return sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK ? base::ok()
+                                                                       : error(db, sql);
 }
 
 void bind(sqlite3_stmt* statement, int at, std::string_view text) {
@@ -66,7 +67,8 @@ base::Status check_version(sqlite3* db, const std::string& path) {
                            "); move it away or name another with --cost-db");
   }
   const int version = sqlite3_column_int(query.get(), 0);
-  if (version == 0) return execute(db, ("PRAGMA user_version = " + std::to_string(kVersion)).c_str());
+  if (version == 0)
+    return execute(db, ("PRAGMA user_version = " + std::to_string(kVersion)).c_str());
   if (version == kVersion) return base::ok();
   return base::bad_input("'" + path + "' is a cost database of version " + std::to_string(version) +
                          ", this program writes version " + std::to_string(kVersion) +
@@ -90,8 +92,9 @@ base::Result<std::unique_ptr<Database>> Database::open(const std::string& path) 
     std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   }
   sqlite3* raw = nullptr;
-  const int opened = sqlite3_open_v2(path.c_str(), &raw,
-                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int opened =
+      sqlite3_open_v2(path.c_str(), &raw,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   auto impl = std::make_unique<Impl>();
   impl->db.reset(raw);
   if (opened != SQLITE_OK) return error(raw, "cannot open '" + path + "'");
@@ -101,13 +104,16 @@ base::Result<std::unique_ptr<Database>> Database::open(const std::string& path) 
   EGRET_RETURN_IF_ERROR(execute(raw, "PRAGMA synchronous = NORMAL"));
   EGRET_RETURN_IF_ERROR(execute(raw, kSchema));
   EGRET_ASSIGN_OR_RETURN(
-      impl->find, prepare(raw, "SELECT runs, median_s, deviation_s FROM profile WHERE machine = ?1 AND key = ?2"));
+      impl->find,
+      prepare(raw,
+              "SELECT runs, median_s, deviation_s FROM profile WHERE machine = ?1 AND key = ?2"));
   EGRET_ASSIGN_OR_RETURN(
       impl->store, prepare(raw, "INSERT OR REPLACE INTO profile VALUES (?1, ?2, ?3, ?4, ?5)"));
   return std::unique_ptr<Database>(new Database(std::move(impl)));
 }
 
-base::Result<std::optional<Entry>> Database::find(std::string_view machine, std::string_view key) const {
+base::Result<std::optional<Entry>> Database::find(std::string_view machine,
+                                                  std::string_view key) const {
   sqlite3_stmt* query = impl_->find.get();
   bind(query, 1, machine);
   bind(query, 2, key);
@@ -164,7 +170,8 @@ base::Result<std::string> Database::content_hash(std::string_view machine) const
   EGRET_ASSIGN_OR_RETURN(const std::vector<Row> all, rows(machine));
   std::string text;
   for (const Row& row : all) {
-    text += row.key + '\n' + std::to_string(row.entry.runs) + ' ' + std::to_string(row.entry.median_s * 1e9) + '\n';
+    text += row.key + '\n' + std::to_string(row.entry.runs) + ' ' +
+            std::to_string(row.entry.median_s * 1e9) + '\n';
   }
   return base::content_hash(text).to_hex();
 }

@@ -2,8 +2,9 @@
 // The profile database: measured times of operators, in SQLite, shared by concurrent processes and
 // safe to kill at any moment (write-ahead log; one transaction an entry).
 //
-// An entry belongs to a machine, named by a fingerprint of everything that changes times: processor,
-// instruction set, threads, library versions. Entries of other machines are kept but never mixed in.
+// An entry belongs to a machine, named by a fingerprint of everything that changes times:
+// processor, instruction set, threads, library versions. Entries of other machines are kept but
+// never mixed in.
 #pragma once
 
 #include <cstdint>

@@ -45,9 +45,10 @@ class Roofline final : public Model {
     if (is_free(query)) return Cost{};
     EGRET_ASSIGN_OR_RETURN(const ir::Work work, work_of(query));
     const double bytes = work.bytes_read + work.bytes_written;
-    return Cost{.seconds = rates_.seconds_per_kernel + std::max(work.flops / rates_.flops_per_second,
-                                                                bytes / rates_.bytes_per_second),
-                .bytes_moved = bytes};
+    return Cost{
+        .seconds = rates_.seconds_per_kernel +
+                   std::max(work.flops / rates_.flops_per_second, bytes / rates_.bytes_per_second),
+        .bytes_moved = bytes};
   }
 
  private:

@@ -3,7 +3,8 @@
 
 namespace egret::cost {
 
-ProfiledModel::ProfiledModel(Database& database, std::string machine, const Rates& rates, double optimism)
+ProfiledModel::ProfiledModel(Database& database, std::string machine, const Rates& rates,
+                             double optimism)
     : database_(database),
       machine_(std::move(machine)),
       estimate_(make_model("roofline", rates)),

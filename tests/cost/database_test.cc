@@ -28,7 +28,10 @@ TEST_F(DatabaseTest, KeepsEntriesPerMachine) {
   {
     auto db = Database::open(path());
     ASSERT_TRUE(db.ok()) << db.status().message();
-    ASSERT_TRUE((*db)->store("m1", "relu(f32[8])", {.runs = 3, .median_s = 2e-6, .deviation_s = 1e-7}).ok());
+    ASSERT_TRUE(
+        (*db)
+            ->store("m1", "relu(f32[8])", {.runs = 3, .median_s = 2e-6, .deviation_s = 1e-7})
+            .ok());
   }
   auto db = Database::open(path());
   ASSERT_TRUE(db.ok());
@@ -68,7 +71,11 @@ TEST_F(DatabaseTest, ProfiledModelMeasuresOnce) {
   const ir::TensorType type(ir::DType::kF32, {1000});
   const ir::Attrs attrs;
   const bool constant[] = {false};
-  const Query query{.op = &ir::get_operator("relu"), .attrs = &attrs, .inputs = {&type, 1}, .constant = constant, .output = &type};
+  const Query query{.op = &ir::get_operator("relu"),
+                    .attrs = &attrs,
+                    .inputs = {&type, 1},
+                    .constant = constant,
+                    .output = &type};
   EXPECT_FALSE(model.cost(query)->measured);
   int calls = 0;
   const auto measure = [&](const Query&) -> base::Result<Entry> {
@@ -88,7 +95,11 @@ TEST(Model, ConstantsAndViewsAreFree) {
   const ir::Attrs attrs;
   const bool constant[] = {true};
   const bool variable[] = {false};
-  Query query{.op = &ir::get_operator("relu"), .attrs = &attrs, .inputs = {&type, 1}, .constant = constant, .output = &type};
+  Query query{.op = &ir::get_operator("relu"),
+              .attrs = &attrs,
+              .inputs = {&type, 1},
+              .constant = constant,
+              .output = &type};
   EXPECT_EQ(model->cost(query)->seconds, 0);
   query.constant = variable;
   EXPECT_GT(model->cost(query)->seconds, 0);
