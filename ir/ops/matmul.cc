@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ir/builder.h"
 #include "ir/operator.h"
+#include "ir/size_reference.h"
 
 namespace egret::ir::ops {
 namespace {
@@ -56,12 +58,37 @@ void define(Definition& d) {
   }));
 }
 
+// Rank 1 stands for a row on the left and a column on the right; the added axis is dropped again.
+base::Result<std::vector<Value>> import(OnnxNode& node) {
+  GraphBuilder& b = node.builder();
+  Value left = node.input(0);
+  Value right = node.input(1);
+  const bool row = node.type(left).rank() == 1;
+  const bool column = node.type(right).rank() == 1;
+  if (row) {
+    left = b.add("reshape", {left}, {{"shape", Integers{1, target_of_axis(b.type(left), 0)}}});
+  }
+  if (column) {
+    right = b.add("reshape", {right}, {{"shape", Integers{target_of_axis(b.type(right), 0), 1}}});
+  }
+  const Value product = b.add("matmul", {left, right});
+  if (!row && !column) return only_output(product);
+  const TensorType& type = b.type(product);
+  Integers kept;
+  for (int axis = 0; axis < type.rank(); ++axis) {
+    const bool added = (column && axis == type.rank() - 1) || (row && axis == type.rank() - 2);
+    if (!added) kept.push_back(target_of_axis(type, axis));
+  }
+  return only_output(b.add("reshape", {product}, {{"shape", kept}}));
+}
+
 }  // namespace
 
 Operator matmul() {
   return primitive("matmul", "Batched matrix product; leading axes broadcast", {"a", "b"})
       .defined_by(define)
-      .onnx("MatMul");
+      .onnx_import("MatMul", import)
+      .onnx_export(same_name_export("MatMul"));
 }
 
 }  // namespace egret::ir::ops

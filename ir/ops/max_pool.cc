@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/builder.h"
+#include "ir/operator.h"
+#include "ir/window.h"
+
+namespace egret::ir::ops {
+namespace {
+
+void define(Definition& d) {
+  if (!d.require_rank_at_least(0, 3)) return;
+  const Windows windows(d, d.sizes("kernel"));
+  if (!d.ok()) return;
+  Dims dims{d.dim(0, 0), d.dim(0, 1)};
+  dims.insert(dims.end(), windows.counts().begin(), windows.counts().end());
+  const auto out = d.output(d.dtype(0), dims);
+  const std::span<const Index> window = std::span(out).subspan(2);
+  d.value(d.reduce_box(
+      Reduction::kMax, windows.kernel(),
+      [&](std::span<const Index> r) {
+        std::vector<Index> at{out[0], out[1]};
+        for (std::size_t i = 0; i < r.size(); ++i) {
+          at.push_back(windows.position(i, window[i], r[i]));
+        }
+        return d.read(0, at);
+      },
+      [&](std::span<const Index> r) { return windows.inside(window, r); }));
+}
+
+base::Result<std::vector<Value>> import(OnnxNode& node) {
+  if (node.has_output(1)) return base::unsupported("MaxPool's second output, the indices");
+  EGRET_ASSIGN_OR_RETURN(const OnnxWindows windows, read_windows(node));
+  Attrs attrs = windows.attrs();
+  attrs.set("kernel", windows.kernel);
+  return only_output(node.builder().add("max_pool", {node.input(0)}, std::move(attrs)));
+}
+
+base::Status write(OnnxWriter& writer) {
+  if (is_dilated(writer.attrs()) && writer.opset() < 10) {
+    return base::unsupported("MaxPool with dilations needs opset 10");
+  }
+  writer.emit("MaxPool", {writer.input(0)}, window_attributes(writer));
+  return base::ok();
+}
+
+}  // namespace
+
+Operator max_pool() {
+  return with_window_attrs(primitive("max_pool",
+                                     "Maximum over windows of 1 to 3 spatial axes; padding does "
+                                     "not count, and each window has an element that does",
+                                     {"x"}))
+      .attr("kernel", AttrKind::kIntegers, "size of the window, one number a spatial axis")
+      .defined_by(define)
+      .onnx_import("MaxPool", import)
+      .onnx_export(write);
+}
+
+}  // namespace egret::ir::ops
