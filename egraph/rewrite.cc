@@ -25,6 +25,10 @@ VarId Rewrite::build(OpId op, std::span<const VarId> children) {
   return add_step({op, {children.begin(), children.end()}});
 }
 
+VarId Rewrite::build(OpBuilder op, std::initializer_list<VarId> children) {
+  return add_step({std::move(op), children});
+}
+
 VarId Rewrite::build(OpBuilder op, std::span<const VarId> children) {
   return add_step({std::move(op), {children.begin(), children.end()}});
 }

@@ -48,6 +48,7 @@ class Rewrite {
   // Steps of the right-hand side, run in this order; the variable of the class that is built.
   VarId build(OpId op, std::initializer_list<VarId> children = {});
   VarId build(OpId op, std::span<const VarId> children);
+  VarId build(OpBuilder op, std::initializer_list<VarId> children);
   VarId build(OpBuilder op, std::span<const VarId> children);
   VarId build(ClassBuilder make);
   // All pairs are merged when a match is applied.

@@ -191,7 +191,7 @@ base::Result<Workload> find_workload(std::string_view name) {
   }
   if (name == "math-simple-1m" || name == "scale-all-rat-1m" || name == "scale-bench7-rat-1m") {
     workload.limits = iterations(50);
-    workload.limits.nodes = 1'000'000;
+    workload.max_keys = 1'000'000;
     return workload;
   }
   std::string names;
@@ -221,6 +221,10 @@ base::Result<std::unique_ptr<Session>> Session::open(Workload workload) {
   EGRET_ASSIGN_OR_RETURN(auto scheduler, make_scheduler(session->workload_.scheduler));
   session->runner_->set_scheduler(std::move(scheduler));
   session->runner_->limits() = session->workload_.limits;
+  session->runner_->hooks().after_rule = [max = session->workload_.max_keys](const EGraph& egraph,
+                                                                             std::size_t) {
+    return egraph.keys_inserted() <= max;
+  };
   return session;
 }
 

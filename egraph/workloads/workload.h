@@ -24,6 +24,9 @@ struct Workload {
   bool folds_constants = false;         // with ConstantFolding and its conditions
   std::string_view scheduler = "simple";
   Limits limits;
+  // As egg's node limit: after a rule was applied, stop when more contents than this were ever put
+  // into the hash-cons, stale ones included. Gives egg's sizes, where limits.nodes stops sooner.
+  std::uint64_t max_keys = Limits::kNone;
 };
 
 // By its stable name: mm-N, assoc-N, math-simple-1m, math-backoff-N, scale-all-rat-1m,

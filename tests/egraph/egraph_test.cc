@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "egraph/egraph.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "egraph/dump.h"
+#include "tests/egraph/naive_closure.h"
+#include "tests/egraph/smallest_size.h"
+
+namespace egret::egraph {
+namespace {
+
+class EGraphTest : public ::testing::Test {
+ protected:
+  ClassId leaf(std::string_view name) { return *egraph_.add(ops_.op(name, 0)); }
+  ClassId f(ClassId a) { return *egraph_.add(ops_.op("f", 1), {a}); }
+  ClassId g(ClassId a, ClassId b) { return *egraph_.add(ops_.op("g", 2), {a, b}); }
+  void rebuild() {
+    ASSERT_TRUE(egraph_.rebuild().ok());
+    const base::Status status = egraph_.check_invariants();
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+
+  OpTable ops_;
+  EGraph egraph_{ops_};
+};
+
+TEST_F(EGraphTest, EqualTermsAreOneClass) {
+  EXPECT_EQ(g(leaf("a"), leaf("b")), g(leaf("a"), leaf("b")));
+  EXPECT_NE(g(leaf("a"), leaf("b")), g(leaf("b"), leaf("a")));
+  EXPECT_EQ(egraph_.node_count(), 4U);
+}
+
+TEST_F(EGraphTest, MergingIsCongruentAfterRebuild) {
+  const ClassId ffa = f(f(leaf("a")));
+  const ClassId ffb = f(f(leaf("b")));
+  EXPECT_TRUE(*egraph_.merge(leaf("a"), leaf("b")));
+  EXPECT_FALSE(egraph_.clean());
+  EXPECT_FALSE(egraph_.same(ffa, ffb));
+  rebuild();
+  EXPECT_TRUE(egraph_.same(ffa, ffb));
+  EXPECT_EQ(egraph_.node_count(), 4U);
+  EXPECT_EQ(egraph_.class_count(), 3U);
+  EXPECT_FALSE(*egraph_.merge(leaf("a"), leaf("b")));
+}
+
+// f(f(a)) = a and f(f(f(a))) = a make f(a) = a (Nelson and Oppen's example).
+TEST_F(EGraphTest, CyclicClassesClose) {
+  const ClassId a = leaf("a");
+  const ClassId fa = f(a);
+  const ClassId ffa = f(fa);
+  const ClassId fffa = f(ffa);
+  ASSERT_TRUE(egraph_.merge(ffa, a).ok());
+  ASSERT_TRUE(egraph_.merge(fffa, a).ok());
+  rebuild();
+  EXPECT_TRUE(egraph_.same(a, fa));
+  EXPECT_EQ(egraph_.class_count(), 1U);
+  EXPECT_EQ(egraph_.node_count(), 2U);
+}
+
+TEST_F(EGraphTest, ANodeWithOneChildTwiceIsItsParentOnce) {
+  const ClassId a = leaf("a"), b = leaf("b");
+  g(a, a);
+  g(a, b);
+  EXPECT_EQ(egraph_.parents(a).size(), 2U);
+  ASSERT_TRUE(egraph_.merge(a, b).ok());
+  rebuild();
+  EXPECT_EQ(egraph_.parents(egraph_.find(a)).size(), 1U);
+}
+
+TEST_F(EGraphTest, HiddenNodesStandForTheirClassUnseen) {
+  const ClassId a = leaf("a"), fa = f(a);
+  ASSERT_TRUE(egraph_.merge(fa, leaf("b")).ok());
+  rebuild();
+  egraph_.hide(egraph_.lookup_node(ops_.op("f", 1), {&a, 1}));
+  rebuild();
+  EXPECT_EQ(egraph_.node_count(), 2U);
+  EXPECT_EQ(egraph_.nodes(egraph_.find(fa)).size(), 1U);
+  EXPECT_TRUE(egraph_.nodes_with(ops_.op("f", 1)).empty());
+  EXPECT_EQ(egraph_.find(f(a)), egraph_.find(fa));
+  // A visible node that becomes equal to it is seen.
+  const ClassId c = leaf("c"), fc = f(c);
+  ASSERT_TRUE(egraph_.merge(a, c).ok());
+  rebuild();
+  EXPECT_TRUE(egraph_.same(fa, fc));
+  EXPECT_EQ(egraph_.nodes_with(ops_.op("f", 1)).size(), 1U);
+}
+
+TEST_F(EGraphTest, RollbackLeavesNoTrace) {
+  const ClassId a = leaf("a");
+  g(a, f(a));
+  const std::string before = dump(egraph_);
+  const auto mark = egraph_.savepoint();
+  g(f(f(a)), g(a, a));
+  EXPECT_TRUE(egraph_.rollback(mark));
+  EXPECT_EQ(dump(egraph_), before);
+  const base::Status status = egraph_.check_invariants();
+  EXPECT_TRUE(status.ok()) << status.message();
+  ASSERT_TRUE(egraph_.merge(a, leaf("b")).ok());
+  EXPECT_FALSE(egraph_.rollback(mark));
+}
+
+TEST_F(EGraphTest, RefusedNodesAreNotAdded) {
+  SmallestSize analysis;
+  EGraph egraph(ops_, &analysis);
+  const auto refused = egraph.add(ops_.op("bad", 0, SmallestSize::kForbidden));
+  EXPECT_EQ(refused.status().message(), "forbidden operator");
+  EXPECT_EQ(egraph.node_count(), 0U);
+  EXPECT_TRUE(egraph.check_invariants().ok());
+}
+
+TEST_F(EGraphTest, AnalysisValuesRiseThroughParents) {
+  SmallestSize analysis;
+  EGraph egraph(ops_, &analysis);
+  const ClassId a = *egraph.add(ops_.op("a", 0));
+  const ClassId deep = *egraph.add(ops_.op("f", 1), {*egraph.add(ops_.op("f", 1), {a})});
+  const ClassId top = *egraph.add(ops_.op("g", 2), {deep, deep});
+  EXPECT_EQ(egraph.data(top), 7U);
+  ASSERT_TRUE(egraph.merge(deep, a).ok());
+  ASSERT_TRUE(egraph.rebuild().ok());
+  EXPECT_EQ(egraph.data(top), 3U);
+}
+
+// What merges mean when the analysis contradicts them.
+class Parity : public Analysis {
+ public:
+  base::Result<Data> make(const EGraph& egraph, OpId op, std::span<const ClassId> kids) override {
+    return kids.empty() ? egraph.ops().payload(op) % 2 : 1 - egraph.data(kids[0]);
+  }
+  base::Result<Data> merge(Data a, Data b) override {
+    if (a == b) return a;
+    return base::bad_input("odd is not even");
+  }
+};
+
+TEST_F(EGraphTest, ImpossibleMergesAreRefusedOrReported) {
+  Parity parity;
+  EGraph egraph(ops_, &parity);
+  const ClassId zero = *egraph.add(ops_.op("n", 0, 0));
+  const ClassId one = *egraph.add(ops_.op("n", 0, 1));
+  EXPECT_FALSE(egraph.merge(zero, one).ok());
+  EXPECT_FALSE(egraph.same(zero, one));
+  EXPECT_TRUE(egraph.clean());
+  EXPECT_TRUE(egraph.rebuild().ok());
+}
+
+// Random calls against the definition. Every trace is named by its seed.
+void compare_with_definition(std::uint64_t seed) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  base::Random random(seed);
+  OpTable ops;
+  const std::vector<OpId> language = {ops.op("a", 0),    ops.op("b", 0),    ops.op("c", 0),
+                                      ops.op("f", 1),    ops.op("f", 1, 1), ops.op("g", 2),
+                                      ops.op("g", 2, 1), ops.op("h", 3)};
+  SmallestSize analysis;
+  EGraph egraph(ops, random.chance(0.5) ? &analysis : nullptr);
+  NaiveClosure naive;
+  std::vector<ClassId> handles;
+  const bool hides = random.chance(0.3);
+  for (std::uint64_t step = 0, steps = 5 + random.below(40); step < steps; ++step) {
+    if (handles.size() < 2 || random.chance(0.6)) {
+      const OpId op = language[handles.empty() ? 0 : random.below(language.size())];
+      std::vector<NaiveClosure::Handle> children;
+      std::vector<ClassId> classes;
+      for (std::size_t i = 0; i < ops.arity(op); ++i) {
+        children.push_back(random.below(handles.size()));
+        classes.push_back(handles[children.back()]);
+      }
+      const auto mark = egraph.savepoint();
+      if (random.chance(0.2)) {  // build something on top and take it back
+        ASSERT_TRUE(egraph.add(op, classes).ok());
+        ASSERT_TRUE(egraph.rollback(mark));
+      }
+      handles.push_back(*egraph.add(op, classes));
+      naive.add(op, children);
+    } else if (random.chance(0.6)) {
+      const std::size_t a = random.below(handles.size()), b = random.below(handles.size());
+      ASSERT_TRUE(egraph.merge(handles[a], handles[b]).ok());
+      naive.merge(a, b);
+    } else if (hides && random.chance(0.5)) {
+      const auto nodes = egraph.nodes(egraph.find(handles[random.below(handles.size())]));
+      if (!nodes.empty()) egraph.hide(nodes[random.below(nodes.size())]);
+    } else {
+      ASSERT_TRUE(egraph.rebuild().ok());
+    }
+    if (random.chance(0.3) || step + 1 == steps) {
+      ASSERT_TRUE(egraph.rebuild().ok());
+      const base::Status status = egraph.check_invariants();
+      ASSERT_TRUE(status.ok()) << status.message();
+      for (std::size_t a = 0; a < handles.size(); ++a) {
+        for (std::size_t b = 0; b < a; ++b) {
+          ASSERT_EQ(egraph.same(handles[a], handles[b]), naive.same(a, b)) << a << " " << b;
+        }
+      }
+      ASSERT_EQ(egraph.class_count(), naive.class_count());
+      if (!hides) {
+        ASSERT_EQ(egraph.node_count(), naive.node_count());
+      }
+    }
+  }
+}
+
+TEST(EGraphTraces, AgreeWithTheDefinitionOfCongruence) {
+  for (std::uint64_t seed = 0; seed < 3000 && !::testing::Test::HasFatalFailure(); ++seed) {
+    compare_with_definition(seed);
+  }
+}
+
+}  // namespace
+}  // namespace egret::egraph

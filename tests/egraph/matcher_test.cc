@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "egraph/matcher.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "egraph/dump.h"
+#include "egraph/syntax.h"
+#include "tests/egraph/slow_matcher.h"
+
+namespace egret::egraph {
+namespace {
+
+std::multiset<SlowMatcher::Row> rows_of(const MatchBuffer& buffer) {
+  std::multiset<SlowMatcher::Row> rows;
+  for (std::size_t i = 0; i < buffer.size(); ++i) {
+    const Match match = buffer[i];
+    rows.insert({{match.classes().begin(), match.classes().end()},
+                 {match.ops().begin(), match.ops().end()}});
+  }
+  return rows;
+}
+
+std::multiset<SlowMatcher::Row> search(const EGraph& egraph, const Pattern& pattern) {
+  Matcher matcher(pattern, egraph.ops());
+  MatchBuffer buffer = matcher.make_buffer();
+  Budget budget{Limits{}};
+  EXPECT_EQ(matcher.search(egraph, Limits::kNone, budget, buffer), SearchEnd::kComplete);
+  return rows_of(buffer);
+}
+
+struct Language {
+  OpTable ops;
+  std::vector<OpId> all = {ops.op("a", 0),    ops.op("b", 0), ops.op("f", 1),
+                           ops.op("f", 1, 1), ops.op("g", 2), ops.op("g", 2, 1)};
+};
+
+void grow(EGraph& egraph, const Language& language, base::Random& random, std::size_t steps) {
+  std::vector<ClassId> handles = {*egraph.add(language.all[0])};
+  for (std::size_t i = 0; i < steps; ++i) {
+    const OpId op = language.all[random.below(language.all.size())];
+    std::vector<ClassId> children;
+    for (std::size_t c = 0; c < egraph.ops().arity(op); ++c) {
+      children.push_back(handles[random.below(handles.size())]);
+    }
+    handles.push_back(*egraph.add(op, children));
+    if (random.chance(0.3)) {
+      const ClassId other = handles[random.below(handles.size())];
+      ASSERT_TRUE(egraph.merge(handles.back(), other).ok());
+    }
+  }
+  if (random.chance(0.2)) {
+    const auto nodes = egraph.nodes(egraph.find(handles.back()));
+    if (!nodes.empty()) egraph.hide(nodes.front());
+  }
+  ASSERT_TRUE(egraph.rebuild().ok());
+}
+
+// Up to three atoms over up to four variables, exact and captured operators, shared captures,
+// predicates; connected or not, cyclic or not.
+Pattern random_pattern(const Language& language, base::Random& random) {
+  Pattern pattern;
+  std::vector<VarId> vars;
+  for (std::uint64_t i = 0, n = 1 + random.below(4); i < n; ++i) vars.push_back(pattern.var());
+  const auto any = [&] { return vars[random.below(vars.size())]; };
+  const OpVarId captures[] = {pattern.op_var("p"), pattern.op_var("q")};
+  for (std::uint64_t i = 0, n = random.below(4); i < n; ++i) {
+    const OpId op = language.all[random.below(language.all.size())];
+    std::vector<VarId> children;
+    for (std::size_t c = 0; c < language.ops.arity(op); ++c) children.push_back(any());
+    const VarId result = random.chance(0.5) ? any() : VarId();
+    if (random.chance(0.5)) {
+      vars.push_back(pattern.node(op, children, result));
+    } else {
+      vars.push_back(
+          pattern.node(language.ops.base_of(op), captures[random.below(2)], children, result));
+    }
+  }
+  if (random.chance(0.3)) {
+    pattern.require(captures[0], [&](OpId op) { return language.ops.payload(op) == 1; });
+  }
+  return pattern;
+}
+
+std::string describe(const Pattern& pattern, const OpTable& ops) {
+  std::string text;
+  for (const Pattern::Atom& atom : pattern.atoms()) {
+    text += "v" + std::to_string(atom.result.index()) + " = ";
+    text += atom.op.valid()
+                ? ops.text(atom.op)
+                : std::string(ops.name(atom.base)) + "@" + std::to_string(atom.capture.index());
+    for (const VarId child : atom.children) text += " v" + std::to_string(child.index());
+    text += "; ";
+  }
+  return text;
+}
+
+TEST(Matcher, AgreesWithTheSlowMatcherOnRandomPatterns) {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    base::Random random(seed);
+    Language language;
+    EGraph egraph(language.ops);
+    grow(egraph, language, random, 3 + random.below(10));
+    for (int i = 0; i < 10; ++i) {
+      const Pattern pattern = random_pattern(language, random);
+      ASSERT_EQ(search(egraph, pattern), SlowMatcher(egraph, pattern).run())
+          << "seed " << seed << ", pattern " << describe(pattern, language.ops) << "\n"
+          << dump(egraph);
+    }
+  }
+}
+
+// All terms of depth at most two over two variables and a constant.
+std::vector<std::string> small_terms() {
+  std::vector<std::string> shallow = {"?x", "?y", "a"};
+  const auto wrap = [](const std::vector<std::string>& inner) {
+    std::vector<std::string> result = inner;
+    for (const std::string& s : inner) {
+      result.push_back("(f " + s + ")");
+      for (const std::string& t : inner) result.push_back("(g " + s + " " + t + ")");
+    }
+    return result;
+  };
+  return wrap(wrap(shallow));
+}
+
+TEST(Matcher, AgreesWithTheSlowMatcherOnAllSmallTerms) {
+  const std::vector<std::string> terms = small_terms();
+  EXPECT_EQ(terms.size(), 255U);
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    base::Random random(seed);
+    Language language;
+    const Syntax syntax(language.ops);
+    EGraph egraph(language.ops);
+    grow(egraph, language, random, 4 + seed);
+    for (const std::string& term : terms) {
+      const Pattern pattern = *syntax.pattern(term);
+      ASSERT_EQ(search(egraph, pattern), SlowMatcher(egraph, pattern).run())
+          << "seed " << seed << ", " << term << "\n"
+          << dump(egraph);
+    }
+  }
+}
+
+TEST(Matcher, AsksPredicatesOncePerOperator) {
+  OpTable ops;
+  EGraph egraph(ops);
+  const ClassId x = *egraph.add(ops.op("x", 0));
+  for (std::uint64_t i = 0; i < 5; ++i) ASSERT_TRUE(egraph.add(ops.op("f", 1, i), {x}).ok());
+  Pattern pattern;
+  const OpVarId f = pattern.op_var("f");
+  pattern.node(ops.find_base("f"), f, {pattern.var("x")});
+  int asked = 0;
+  pattern.require(f, [&](OpId op) {
+    ++asked;
+    return ops.payload(op) >= 3;
+  });
+  Matcher matcher(pattern, ops);
+  MatchBuffer buffer = matcher.make_buffer();
+  Budget budget{Limits{}};
+  for (int i = 0; i < 3; ++i) matcher.search(egraph, Limits::kNone, budget, buffer);
+  EXPECT_EQ(asked, 5);
+  EXPECT_EQ(buffer.size(), 6U);
+  ASSERT_TRUE(egraph.add(ops.op("f", 1, 7), {x}).ok());
+  buffer.clear();
+  matcher.search(egraph, Limits::kNone, budget, buffer);
+  EXPECT_EQ(asked, 6);
+  EXPECT_EQ(buffer.size(), 3U);
+}
+
+TEST(Matcher, StopsAtTheMatchLimit) {
+  OpTable ops;
+  EGraph egraph(ops);
+  for (std::uint64_t i = 0; i < 10; ++i) ASSERT_TRUE(egraph.add(ops.op("c", 0, i)).ok());
+  Pattern everything;
+  everything.var("x");
+  Matcher matcher(everything, ops);
+  MatchBuffer buffer = matcher.make_buffer();
+  Budget budget{Limits{}};
+  EXPECT_EQ(matcher.search(egraph, 4, budget, buffer), SearchEnd::kCapped);
+  EXPECT_EQ(buffer.size(), 5U);
+  buffer.clear();
+  EXPECT_EQ(matcher.search(egraph, 10, budget, buffer), SearchEnd::kComplete);
+  EXPECT_EQ(buffer.size(), 10U);
+}
+
+// Two sources that share ?x in an e-graph where the product would be 10^8 pairs.
+TEST(Matcher, JoinsSourcesOnTheirSharedVariable) {
+  OpTable ops;
+  EGraph egraph(ops);
+  const OpId mul = ops.op("mul", 2);
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    const ClassId x = *egraph.add(ops.op("x", 0, i));
+    for (std::uint64_t w = 0; w < 2; ++w) {
+      ASSERT_TRUE(egraph.add(mul, {x, *egraph.add(ops.op("w", 0, 2 * i + w))}).ok());
+    }
+  }
+  Pattern pattern;
+  const VarId x = pattern.var("x");
+  pattern.node(mul, {x, pattern.var("a")});
+  pattern.node(mul, {x, pattern.var("b")});
+  Matcher matcher(pattern, ops);
+  MatchBuffer buffer = matcher.make_buffer();
+  Budget budget{Limits{}};
+  matcher.search(egraph, Limits::kNone, budget, buffer);
+  EXPECT_EQ(buffer.size(), 5000U * 4);
+  EXPECT_LT(budget.ticks(), 100'000U);
+}
+
+}  // namespace
+}  // namespace egret::egraph

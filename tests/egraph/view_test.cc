@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "egraph/view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "egraph/dump.h"
+#include "egraph/smallest_term.h"
+#include "egraph/syntax.h"
+
+namespace egret::egraph {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ViewTest : public ::testing::Test {
+ protected:
+  // {(+ a b), (* a 2)}, a, b, 2
+  void SetUp() override {
+    root_ = *syntax_.add_term(egraph_, "(+ a b)");
+    ASSERT_TRUE(egraph_.merge(root_, *syntax_.add_term(egraph_, "(* a 2)")).ok());
+    ASSERT_TRUE(egraph_.rebuild().ok());
+  }
+
+  OpTable ops_;
+  Syntax syntax_{ops_};
+  EGraph egraph_{ops_};
+  ClassId root_;
+};
+
+TEST_F(ViewTest, HasClassesNodesAndChildrenInOrder) {
+  const EGraphView view = make_view(egraph_, {&root_, 1});
+  EXPECT_THAT(view.class_begin, ElementsAre(0, 1, 2, 4, 5));
+  EXPECT_THAT(view.node_class, ElementsAre(0, 1, 2, 2, 3));
+  EXPECT_THAT(view.children, ElementsAre(0, 1, 0, 3));
+  EXPECT_THAT(view.child_begin, ElementsAre(0, 0, 0, 2, 4, 4));
+  EXPECT_THAT(view.roots, ElementsAre(2));
+  EXPECT_EQ(ops_.text(view.node_op[3]), "*");
+  EXPECT_EQ(view.class_id[2], egraph_.find(root_));
+  EXPECT_THAT(view.children_of(3), ElementsAre(0, 3));
+}
+
+TEST_F(ViewTest, DumpsAsText) {
+  EXPECT_EQ(dump(egraph_), "c0: a\nc1: b\nc2: + c0 c1 | * c0 c3\nc3: 2\n");
+  EXPECT_EQ(dump(egraph_, 2), "c0: a\nc1: b\n... 2 classes with 3 nodes not shown\n");
+}
+
+TEST_F(ViewTest, DumpsAsDot) {
+  const std::string dot = dump_dot(egraph_);
+  EXPECT_THAT(dot, HasSubstr("subgraph cluster_c2"));
+  EXPECT_THAT(dot, HasSubstr("[lhead=cluster_c3]"));
+  EXPECT_THAT(dump_dot(egraph_, 3), HasSubstr("label=\"1 classes with 1 nodes not shown\""));
+}
+
+TEST_F(ViewTest, SmallestTermsAvoidCycles) {
+  const ClassId a = *syntax_.add_term(egraph_, "a");
+  ASSERT_TRUE(egraph_.merge(root_, a).ok());  // a = (+ a b)
+  ASSERT_TRUE(egraph_.rebuild().ok());
+  EXPECT_EQ(smallest_term(egraph_, root_).text, "a");
+  egraph_.hide(egraph_.lookup_node(ops_.op("a", 0), {}));
+  ASSERT_TRUE(egraph_.rebuild().ok());
+  EXPECT_EQ(smallest_term(egraph_, root_).size, 0U);
+}
+
+}  // namespace
+}  // namespace egret::egraph
