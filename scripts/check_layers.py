@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks who includes whom.
 
-1. A folder's sources include only themselves and the folders in DEPS of its egret_library().
+1. A folder's sources include only themselves and the folders in DEPS of its egret_library(). A
+   subfolder with a CMakeLists.txt of its own is a program with DEPS of its own (egret_program).
 2. DEPS are within the table of docs/architecture.md, which is the rule.
 3. A third-party header appears only in the files that own it (OWNERS below).
 4. Sources open with the licence line, headers have #pragma once, none exceeds 600 lines.
@@ -45,22 +46,32 @@ OWNERS = {
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 LIBRARY = re.compile(r"egret_library\(\s*(\w+)([^)]*)\)")
+PROGRAM = re.compile(r"egret_program\(\s*(\w+)([^)]*)\)")
+
+
+def words_after(keyword, text):
+    words = text.split()
+    found = set()
+    if keyword in words:
+        for word in words[words.index(keyword) + 1 :]:
+            if word.isupper():
+                break
+            found.add(word)
+    return found
 
 
 def declared_deps(root):
-    """Folder -> DEPS of its egret_library()."""
+    """Folder -> DEPS of its egret_library(); "folder/program" -> DEPS of its programs."""
     deps = {}
-    for file in sorted(root.glob("*/CMakeLists.txt")):
+    for file in sorted([*root.glob("*/CMakeLists.txt"), *root.glob("*/*/CMakeLists.txt")]):
+        folder = file.parent.relative_to(root).as_posix()
+        if folder.split("/")[0] in ("build", "tests"):
+            continue
         text = re.sub(r"#[^\n]*", "", file.read_text())
-        for name, rest in LIBRARY.findall(text):
-            words = rest.split()
-            found = set()
-            if "DEPS" in words:
-                for word in words[words.index("DEPS") + 1 :]:
-                    if word.isupper():
-                        break
-                    found.add(word)
-            deps[name] = found
+        calls = PROGRAM if "/" in folder else LIBRARY
+        found = [words_after("DEPS", rest) for _, rest in calls.findall(text)]
+        if found:
+            deps[folder] = set().union(*found)
     return deps
 
 
@@ -77,9 +88,12 @@ def allowed_deps(root):
     return allowed
 
 
-def sources(root, folder):
+def sources(root, folder, apart=()):
+    """Sources below the folder, without those below the folders named in apart."""
     for pattern in ("*.h", "*.cc", "*.cu"):
-        yield from sorted((root / folder).rglob(pattern))
+        for path in sorted((root / folder).rglob(pattern)):
+            if not any(path.is_relative_to(root / other) for other in apart):
+                yield path
 
 
 def check_file(path, name, folder, may_include, folders):
@@ -116,16 +130,19 @@ def check(root):
     folders = set(allowed)
     for folder, found in sorted(deps.items()):
         where = f"{folder}/CMakeLists.txt:1"
-        if folder not in allowed:
+        top = folder.split("/")[0]
+        if top not in allowed:
             yield f"{where}: {folder} has no row in the table of docs/architecture.md"
             continue
-        for dep in sorted(found - allowed[folder]):
+        for dep in sorted(found - allowed[top] - {top}):
             yield f"{where}: DEPS {dep} is not allowed by docs/architecture.md"
     for folder in sorted(deps):
-        for path in sources(root, folder):
+        top = folder.split("/")[0]
+        apart = [other for other in deps if other.startswith(folder + "/")]
+        may_include = deps[folder] & (allowed.get(top, set()) | {top})
+        for path in sources(root, folder, apart):
             name = path.relative_to(root).as_posix()
-            yield from check_file(path, name, folder, deps[folder] & allowed.get(folder, set()),
-                                  folders)
+            yield from check_file(path, name, top, may_include, folders)
     for path in sources(root, "tests"):
         name = path.relative_to(root).as_posix()
         yield from check_file(path, name, "tests", None, folders)

@@ -76,7 +76,7 @@ if [ ${#missing[@]} -gt 0 ]; then
   old_boost=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' 'libboost*1.74-dev' 'libboost*-dev' \
     2>/dev/null | sed -n 's/^ii *//p' | grep -v 1.81 || true)
   if [ -n "$old_boost" ] && [[ " ${missing[*]} " == *boost* ]]; then
-    echo "setup.sh: Boost 1.81 replaces these packages:" $old_boost
+    echo "setup.sh: Boost 1.81 replaces these packages: ${old_boost//$'\n'/ }"
   fi
   echo "setup.sh: installing ${missing[*]}"
   install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y -qq

@@ -73,6 +73,13 @@ class CheckLayers(unittest.TestCase):
         self.put("new/CMakeLists.txt", "egret_library(new DEPS base)\n")
         self.expect("new has no row")
 
+    def test_a_program_in_a_subfolder_has_deps_of_its_own(self):
+        self.put("cost/show/CMakeLists.txt", "egret_program(show SOURCES show.cc DEPS base ir)\n")
+        self.put("cost/show/show.cc", LICENCE + '#include "ir/c.h"\n')
+        self.expect()
+        self.put("cost/show/CMakeLists.txt", "egret_program(show SOURCES show.cc DEPS base)\n")
+        self.expect("cost/show/show.cc:2: cost may not include ir")
+
     def test_foreign_headers_belong_to_their_owner(self):
         self.put("ir/d.cc", LICENCE + "#include <toml++/toml.h>\n")
         self.expect("ir/d.cc:2: only base/toml.cc may include <toml++/toml.h>")

@@ -3,13 +3,13 @@
 // part of the time; adding the terms is not either (tens of nodes).
 #include <sys/resource.h>
 
-#include <boost/json.hpp>
 #include <charconv>
 #include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/status.h"
 #include "egraph/workloads/workload.h"
 #include "tools/egraph_bench/instruction_counter.h"
@@ -106,24 +106,21 @@ std::int64_t peak_bytes() {
   return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
-boost::json::object to_json(std::string_view name, const Measurement& m) {
-  boost::json::object result = {
-      {"schema_version", 1},
-      {"workload", name},
-      {"nodes", m.nodes},
-      {"classes", m.classes},
-      {"seconds", m.report.seconds},
-      {"search_s", m.report.search_seconds()},
-      {"apply_s", m.report.apply_seconds()},
-      {"rebuild_s", m.report.rebuild_seconds()},
-      {"bytes_per_node", bytes_per_node(m)},
-      {"peak_bytes", peak_bytes()},
-      {"instructions", nullptr},
-      {"ticks", m.report.ticks},
-      {"iterations", m.report.iterations.size()},
-      {"stop_reason", egraph::to_string(m.report.stop)},
-  };
-  if (m.instructions) result["instructions"] = *m.instructions;
+base::Json to_json(std::string_view name, const Measurement& m) {
+  base::Json result = base::versioned_json();
+  result.set("workload", name);
+  result.set("nodes", m.nodes);
+  result.set("classes", m.classes);
+  result.set("seconds", m.report.seconds);
+  result.set("search_s", m.report.search_seconds());
+  result.set("apply_s", m.report.apply_seconds());
+  result.set("rebuild_s", m.report.rebuild_seconds());
+  result.set("bytes_per_node", bytes_per_node(m));
+  result.set("peak_bytes", peak_bytes());
+  result.set("instructions", m.instructions ? base::Json(*m.instructions) : base::Json());
+  result.set("ticks", m.report.ticks);
+  result.set("iterations", m.report.iterations.size());
+  result.set("stop_reason", egraph::to_string(m.report.stop));
   return result;
 }
 
@@ -172,7 +169,7 @@ base::Status run(const std::vector<std::string_view>& arguments) {
   for (const std::string_view name : options.workloads) {
     EGRET_ASSIGN_OR_RETURN(const Measurement m, measure(name, options.repeat));
     if (options.json) {
-      std::printf("%s\n", boost::json::serialize(to_json(name, m)).c_str());
+      std::printf("%s\n", to_json(name, m).dump().c_str());
     } else {
       print(name, m);
       print_details(options, m.report);
