@@ -31,7 +31,9 @@ std::int64_t parameters(const ir::Graph& graph) {
   return count;
 }
 
-std::string output_type(const ir::Graph& graph) { return to_string(graph.node(graph.outputs()[0].node).type); }
+std::string output_type(const ir::Graph& graph) {
+  return to_string(graph.node(graph.outputs()[0].node).type);
+}
 
 TEST(Zoo, NasRnnHasTheOperatorsOfItsCell) {
   const auto counts = operator_counts(build("nasrnn"));
