@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// A backend compiles a graph into a plan: kernels chosen, memory planned, weights prepacked. A plan
+// then runs many times.
+//
+//   EGRET_ASSIGN_OR_RETURN(auto plan, find_backend("cpu")->compile(graph, {}));
+//   EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> outputs, plan->run(inputs));
+//
+// The graph's types are concrete (see ir::bind_symbols). What a backend has no kernel for is run by
+// the reference interpreter and reported as a fallback with the reason. To add a backend: a folder
+// that defines `std::unique_ptr<Backend> make_NAME_backend()` and one row in backends.def.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/graph.h"
+#include "ir/tensor.h"
+
+namespace egret::backends {
+
+struct PlanOptions {
+  int threads = 0;       // 0: as many as the process may use
+  bool profile = false;  // time each kernel of each run (PlanReport::Kernel::seconds)
+  // Ablations; all on by default.
+  bool fuse = true;     // epilogues and pointwise regions
+  bool blocked = true;  // layouts other than row-major, Winograd
+  bool fold = true;     // constant subgraphs are computed by compile()
+};
+
+// What a plan will do, in order of execution.
+struct PlanReport {
+  struct Kernel {
+    std::string name;                // family: "conv", "pointwise", "reorder", "reference", ...
+    std::string implementation;      // "jit:avx512_core", "own", ...
+    std::string layout;              // of its output: "row-major", "nChw16c", ...
+    std::vector<std::string> nodes;  // labels of the graph's nodes it computes; none for reorders
+    std::vector<ir::NodeId> ids;     // the same, in the graph given to compile() where they exist
+    double seconds = 0;              // mean of a run; only with PlanOptions::profile
+  };
+  struct Fallback {
+    std::string node;
+    std::string op;
+    std::string reason;
+  };
+  std::vector<Kernel> kernels;
+  std::vector<Fallback> fallbacks;
+  std::int64_t arena_bytes = 0;    // activations and scratch space, shared by liveness
+  std::int64_t weights_bytes = 0;  // constants, prepacked
+  std::int64_t folded_nodes = 0;   // operators computed by compile()
+};
+
+// Not safe for concurrent runs: a plan owns one arena. Different plans are independent.
+class Plan {
+ public:
+  virtual ~Plan() = default;
+
+  // Types of the graph's inputs and outputs, in their order.
+  const std::vector<ir::TensorType>& input_types() const { return input_types_; }
+  const std::vector<ir::TensorType>& output_types() const { return output_types_; }
+
+  // Errors: bad_input when the inputs are not of the plan's types.
+  base::Result<std::vector<ir::Tensor>> run(std::span<const ir::Tensor> inputs);
+  // The same into tensors of output_types(), which the caller may use again for the next run.
+  base::Status run_into(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs);
+  // Fresh outputs for run_into().
+  std::vector<ir::Tensor> make_outputs() const;
+
+  virtual PlanReport report() const = 0;
+
+ protected:
+  explicit Plan(const ir::Graph& graph);
+  // Types are checked; no output shares its buffer with another tensor.
+  virtual base::Status execute(std::span<const ir::Tensor> inputs,
+                               std::span<ir::Tensor> outputs) = 0;
+
+ private:
+  std::vector<ir::TensorType> input_types_;
+  std::vector<ir::TensorType> output_types_;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual std::string_view doc() const = 0;
+  // ok, or why it cannot be used here and how to change that.
+  virtual base::Status availability() const = 0;
+  // Errors: unsupported for symbolic sizes (bind them first); limit_hit for sizes that no memory
+  // holds. The plan keeps what it needs of the graph.
+  virtual base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
+                                                      const PlanOptions& options) const = 0;
+};
+
+// Backends are immortal and immutable; nullptr when there is none of that name.
+const Backend* find_backend(std::string_view name);
+std::span<const Backend* const> all_backends();
+
+// The processors this process may run on.
+int available_threads();
+// "conv1_1" or, for nodes without a name, "relu#12".
+std::string node_label(const ir::Graph& graph, ir::NodeId id);
+
+}  // namespace egret::backends

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CPU backend: prepare the graph, group its nodes, make a kernel a group, plan the memory.
+#include <utility>
+
+#include "backends/backend.h"
+#include "backends/cpu/fusion.h"
+#include "backends/cpu/kernel_table.h"
+#include "backends/cpu/onednn.h"
+#include "backends/cpu/plan_builder.h"
+#include "backends/cpu/pointwise_program.h"
+#include "backends/cpu/prepare.h"
+
+namespace egret::backends {
+namespace cpu {
+namespace {
+
+base::Status try_group(PlanBuilder& builder, const Group& group) {
+  const KernelRow* row = find_kernel(builder.node(group.anchor()).op->name());
+  const bool region =
+      row == nullptr || (row->epilogue == Epilogue::kNone && group.nodes.size() > 1);
+  if (region && !is_pointwise(builder.graph(), group.root()))
+    return base::unsupported("no kernel for " + builder.node(group.anchor()).op->name());
+  return guarded(
+      [&] { return region ? make_pointwise_kernel(builder, group) : row->make(builder, group); });
+}
+
+// Never fails: what no kernel takes, the interpreter computes.
+void build_group(PlanBuilder& builder, const Group& group) {
+  base::Status made;
+  builder.begin(group);
+  made = try_group(builder, group);
+  if (made.ok()) return builder.end(group);
+  builder.abandon(group);
+  if (group.nodes.size() == 1) {
+    builder.begin(group);
+    make_reference_kernel(builder, group.root(), made.message());
+    return builder.end(group);
+  }
+  const bool anchored = find_kernel(builder.node(group.anchor()).op->name()) != nullptr;
+  std::vector<Group> parts = anchored ? split_epilogue(group) : single_nodes(group);
+  builder.recount(group, parts);
+  for (const Group& part : parts) build_group(builder, part);
+}
+
+class CpuBackend : public Backend {
+ public:
+  std::string_view name() const override { return "cpu"; }
+  std::string_view doc() const override {
+    return "oneDNN kernels with fused epilogues, own kernels for the rest";
+  }
+  base::Status availability() const override { return base::ok(); }
+
+  base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
+                                              const PlanOptions& options) const override {
+    const int threads = options.threads > 0 ? options.threads : available_threads();
+    const ThreadScope scope(threads);
+    EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared, prepare(*this, graph, options));
+    PlanBuilder builder(prepared.graph, options, threads);
+    const std::vector<Group> groups = find_groups(prepared.graph, options.fuse);
+    std::unique_ptr<Plan> plan;
+    EGRET_RETURN_IF_ERROR(guarded([&] {
+      builder.count_reads(groups);
+      for (const Group& group : groups) build_group(builder, group);
+      auto finished = builder.finish(graph, prepared.origin, prepared.folded_nodes);
+      if (!finished.ok()) return finished.status();
+      plan = *std::move(finished);
+      return base::ok();
+    }));
+    return plan;
+  }
+};
+
+}  // namespace
+}  // namespace cpu
+
+std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<cpu::CpuBackend>(); }
+
+}  // namespace egret::backends

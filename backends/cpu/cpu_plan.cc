@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/cpu_plan.h"
+
+#include <utility>
+
+#include "backends/cpu/memory_planner.h"
+#include "backends/cpu/onednn.h"
+#include "base/timer.h"
+
+namespace egret::backends::cpu {
+
+base::Result<std::unique_ptr<Plan>> CpuPlan::make(const ir::Graph& graph,
+                                                  const PlanOptions& options, int threads,
+                                                  std::vector<Buffer> buffers,
+                                                  std::vector<std::unique_ptr<Step>> steps,
+                                                  PlanReport report) {
+  std::unique_ptr<CpuPlan> plan(new CpuPlan(graph));
+  plan->threads_ = threads;
+  plan->profile_ = options.profile;
+  plan->steps_ = std::move(steps);
+  plan->report_ = std::move(report);
+  plan->seconds_.assign(plan->steps_.size(), 0);
+
+  std::vector<Lifetime> lifetimes;
+  std::vector<std::size_t> lifetime_of(buffers.size(), 0);
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer& buffer = buffers[i];
+    if (buffer.kind != BufferKind::kArena || buffer.outer.valid() || buffer.first < 0) continue;
+    lifetime_of[i] = lifetimes.size();
+    lifetimes.push_back({buffer.bytes, buffer.first, buffer.last});
+  }
+  const ArenaPlan arena = plan_arena(lifetimes);
+  plan->report_.arena_bytes = arena.bytes;
+  const base::Status allocated = guarded([&] {
+    plan->arena_ = ir::Tensor(ir::DType::kU8, ir::Shape{arena.bytes});
+    return base::ok();
+  });
+  if (!allocated.ok()) {
+    return base::limit_hit("no memory for the " + std::to_string(arena.bytes) +
+                           " bytes of activations that this graph needs");
+  }
+
+  plan->addresses_.assign(buffers.size(), nullptr);
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    std::size_t outer = i;
+    std::int64_t offset = 0;
+    while (buffers[outer].outer.valid()) {
+      offset += buffers[outer].offset;
+      outer = buffers[outer].outer.index();
+    }
+    Buffer& root = buffers[outer];
+    const auto index = static_cast<std::size_t>(root.index);
+    switch (root.kind) {
+      case BufferKind::kInput: plan->from_inputs_.push_back({i, index, offset}); break;
+      case BufferKind::kOutput: plan->from_outputs_.push_back({i, index, offset}); break;
+      case BufferKind::kArena:
+        if (root.first < 0) break;
+        plan->addresses_[i] =
+            plan->arena_.mutable_data().data() + arena.offsets[lifetime_of[outer]] + offset;
+        break;
+      case BufferKind::kWeights:
+        if (root.first < 0) break;
+        plan->addresses_[i] = const_cast<std::byte*>(root.data.data().data()) + offset;
+        break;
+    }
+  }
+  for (Buffer& buffer : buffers) {
+    if (buffer.kind != BufferKind::kWeights || buffer.first < 0) continue;
+    plan->report_.weights_bytes += buffer.data.bytes();
+    plan->weights_.push_back(std::move(buffer.data));
+  }
+  return std::unique_ptr<Plan>(std::move(plan));
+}
+
+base::Status CpuPlan::run_steps(const Addresses& addresses) {
+  if (!profile_) {
+    for (const auto& step : steps_) EGRET_RETURN_IF_ERROR(step->run(addresses));
+    return base::ok();
+  }
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const base::Stopwatch watch;
+    EGRET_RETURN_IF_ERROR(steps_[i]->run(addresses));
+    seconds_[i] += watch.seconds();
+  }
+  ++profiled_runs_;
+  return base::ok();
+}
+
+base::Status CpuPlan::execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) {
+  // Kernels only read what lies in inputs; addresses are of one type for simplicity.
+  for (const External& e : from_inputs_) {
+    addresses_[e.buffer] = const_cast<std::byte*>(inputs[e.index].data().data()) + e.offset;
+  }
+  for (const External& e : from_outputs_)
+    addresses_[e.buffer] = outputs[e.index].mutable_data().data() + e.offset;
+  const ThreadScope scope(threads_);
+  return guarded([&] { return run_steps(Addresses(addresses_.data())); });
+}
+
+PlanReport CpuPlan::report() const {
+  PlanReport report = report_;
+  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
+    report.kernels[i].seconds = profiled_runs_ > 0 ? seconds_[i] / profiled_runs_ : 0;
+  }
+  return report;
+}
+
+}  // namespace egret::backends::cpu

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/fusion.h"
+
+#include <algorithm>
+
+#include "backends/cpu/kernel_table.h"
+#include "backends/cpu/pointwise_program.h"
+
+namespace egret::backends::cpu {
+namespace {
+
+constexpr std::size_t kMaxChain = 16;  // oneDNN takes at most 32 post-operations
+constexpr std::size_t kMaxRegion = 64;
+
+struct Readers {
+  std::vector<std::vector<ir::NodeId>> of;  // by node, each reader once
+  std::vector<bool> is_output;
+
+  explicit Readers(const ir::Graph& graph) : of(graph.size()), is_output(graph.size(), false) {
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+      for (const ir::NodeId input : graph.node(ir::NodeId(i)).inputs) {
+        auto& readers = of[input.index()];
+        if (readers.empty() || readers.back() != ir::NodeId(i)) readers.emplace_back(i);
+      }
+    }
+    for (const auto& output : graph.outputs()) is_output[output.node.index()] = true;
+  }
+  // The only reader of a value that nobody else sees.
+  ir::NodeId only(ir::NodeId id) const {
+    const auto& readers = of[id.index()];
+    return readers.size() == 1 && !is_output[id.index()] ? readers[0] : ir::NodeId();
+  }
+};
+
+bool takes_epilogue(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  if (node.kind != ir::NodeKind::kOperator) return false;
+  const KernelRow* row = find_kernel(node.op->name());
+  return row != nullptr && row->epilogue == Epilogue::kPointwise;
+}
+
+class Grouping {
+ public:
+  Grouping(const ir::Graph& graph)
+      : graph_(graph), readers_(graph), pointwise_(graph.size()), taken_(graph.size(), false) {
+    for (std::size_t i = 0; i < graph.size(); ++i)
+      pointwise_[i] = is_pointwise(graph, ir::NodeId(i));
+  }
+
+  // The later of two kernels that end in the same addition takes it, so that the other's result,
+  // which exists by then, is accumulated into.
+  void take_epilogues() {
+    for (std::size_t i = graph_.size(); i-- > 0;) {
+      const ir::NodeId anchor(i);
+      if (!takes_epilogue(graph_, anchor)) continue;
+      Group group{{anchor}};
+      taken_[i] = true;
+      for (ir::NodeId next = readers_.only(anchor); next.valid() && group.nodes.size() < kMaxChain;
+           next = readers_.only(next)) {
+        const ir::Node& node = graph_.node(next);
+        if (taken_[next.index()] || !pointwise_[next.index()] ||
+            node.type != graph_.node(anchor).type)
+          break;
+        taken_[next.index()] = true;
+        group.nodes.push_back(next);
+      }
+      groups_.push_back(std::move(group));
+    }
+  }
+
+  void take_regions() {
+    for (std::size_t i = graph_.size(); i-- > 0;) {
+      if (!taken_[i] && pointwise_[i]) take_region(ir::NodeId(i));
+    }
+  }
+
+  void take_single_nodes() {
+    for (std::size_t i = 0; i < graph_.size(); ++i) {
+      if (!taken_[i] && graph_.node(ir::NodeId(i)).kind == ir::NodeKind::kOperator)
+        groups_.push_back({{ir::NodeId(i)}});
+    }
+  }
+
+  std::vector<Group> in_order() && {
+    std::ranges::sort(groups_, {}, &Group::root);
+    return std::move(groups_);
+  }
+
+ private:
+  // Grows upwards from the root: a producer joins when all its readers are inside and nothing would
+  // be computed more than once.
+  void take_region(ir::NodeId root) {
+    Group group{{root}};
+    taken_[root.index()] = true;
+    const ir::Shape shape = graph_.node(root).type.shape();
+    std::vector<ir::NodeId> candidates = graph_.node(root).inputs;
+    while (!candidates.empty() && group.nodes.size() < kMaxRegion) {
+      // Latest first: by then all its readers have been looked at.
+      const auto latest = std::ranges::max_element(candidates);
+      const ir::NodeId id = *latest;
+      std::erase(candidates, id);
+      if (taken_[id.index()] || !pointwise_[id.index()] || readers_.is_output[id.index()] ||
+          graph_.node(id).type.shape() != shape)
+        continue;
+      const bool inside = std::ranges::all_of(readers_.of[id.index()], [&](ir::NodeId reader) {
+        return std::ranges::find(group.nodes, reader) != group.nodes.end();
+      });
+      if (!inside) continue;
+      taken_[id.index()] = true;
+      group.nodes.push_back(id);
+      const auto& inputs = graph_.node(id).inputs;
+      candidates.insert(candidates.end(), inputs.begin(), inputs.end());
+    }
+    std::ranges::sort(group.nodes);
+    groups_.push_back(std::move(group));
+  }
+
+  const ir::Graph& graph_;
+  Readers readers_;
+  std::vector<bool> pointwise_;
+  std::vector<bool> taken_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace
+
+std::vector<Group> find_groups(const ir::Graph& graph, bool fuse) {
+  Grouping grouping(graph);
+  if (fuse) {
+    grouping.take_epilogues();
+    grouping.take_regions();
+  }
+  grouping.take_single_nodes();
+  return std::move(grouping).in_order();
+}
+
+std::vector<Group> split_epilogue(const Group& group) {
+  return {{{group.nodes.front()}}, {{group.nodes.begin() + 1, group.nodes.end()}}};
+}
+
+std::vector<Group> single_nodes(const Group& group) {
+  std::vector<Group> groups;
+  for (const ir::NodeId id : group.nodes) groups.push_back({{id}});
+  return groups;
+}
+
+}  // namespace egret::backends::cpu

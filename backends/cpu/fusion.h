@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which nodes one kernel computes together.
+#pragma once
+
+#include <vector>
+
+#include "backends/cpu/plan_builder.h"
+#include "ir/graph.h"
+
+namespace egret::backends::cpu {
+
+// Partitions the operators of `graph` into groups, in an order in which they can be built:
+//   - a kernel that takes an epilogue (kernels.def) with the chain of pointwise operators behind
+//     it, each the only reader of the one before;
+//   - regions of pointwise operators of one shape with a single value seen outside;
+//   - single nodes for the rest, and for all of them when `fuse` is off.
+std::vector<Group> find_groups(const ir::Graph& graph, bool fuse);
+
+// Breaks a group whose kernel could not take the whole: the anchor alone, then the chain.
+std::vector<Group> split_epilogue(const Group& group);
+// Every node alone.
+std::vector<Group> single_nodes(const Group& group);
+
+}  // namespace egret::backends::cpu

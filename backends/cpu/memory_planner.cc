@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/memory_planner.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace egret::backends::cpu {
+namespace {
+
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
+}  // namespace
+
+ArenaPlan plan_arena(std::span<const Lifetime> lifetimes) {
+  std::vector<std::size_t> order(lifetimes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return lifetimes[a].bytes > lifetimes[b].bytes;
+  });
+  ArenaPlan plan;
+  plan.offsets.assign(lifetimes.size(), 0);
+  std::vector<std::size_t> placed;  // by offset
+  for (const std::size_t item : order) {
+    const Lifetime& life = lifetimes[item];
+    const std::int64_t size = aligned(std::max<std::int64_t>(life.bytes, 1));
+    std::int64_t offset = 0;
+    for (const std::size_t other : placed) {
+      const Lifetime& neighbour = lifetimes[other];
+      if (neighbour.last < life.first || life.last < neighbour.first) continue;
+      if (offset + size <= plan.offsets[other]) break;
+      offset = std::max(offset,
+                        plan.offsets[other] + aligned(std::max<std::int64_t>(neighbour.bytes, 1)));
+    }
+    plan.offsets[item] = offset;
+    plan.bytes = std::max(plan.bytes, offset + size);
+    const auto position =
+        std::upper_bound(placed.begin(), placed.end(), offset,
+                         [&](std::int64_t o, std::size_t p) { return o < plan.offsets[p]; });
+    placed.insert(position, item);
+  }
+  return plan;
+}
+
+}  // namespace egret::backends::cpu

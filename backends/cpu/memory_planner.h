@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places buffers of known lifetimes in one arena.
+//
+// Method: largest first, each at the lowest offset where it fits among those already placed whose
+// lifetimes meet its own (Pisarchyk and Lee, "Efficient memory management for deep neural net
+// inference", 2020, section 5.2, greedy by size). O(n^2).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace egret::backends::cpu {
+
+struct Lifetime {
+  std::int64_t bytes = 0;
+  int first = 0;  // the first and the last step that touch it, inclusive
+  int last = 0;
+};
+
+struct ArenaPlan {
+  std::vector<std::int64_t> offsets;  // one a lifetime, multiples of kArenaAlignment
+  std::int64_t bytes = 0;
+};
+
+inline constexpr std::int64_t kArenaAlignment = 64;
+
+ArenaPlan plan_arena(std::span<const Lifetime> lifetimes);
+
+}  // namespace egret::backends::cpu

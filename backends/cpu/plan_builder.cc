@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/plan_builder.h"
+
+#include <algorithm>
+
+#include "backends/cpu/copy_step.h"
+#include "backends/cpu/cpu_plan.h"
+#include "backends/cpu/onednn.h"
+#include "backends/cpu/reorder.h"
+
+namespace egret::backends::cpu {
+namespace {
+
+// The inputs of a group from outside it, each once.
+std::vector<ir::NodeId> outside_inputs(const ir::Graph& graph, const Group& group) {
+  std::vector<ir::NodeId> inputs;
+  for (const ir::NodeId id : group.nodes) {
+    for (const ir::NodeId input : graph.node(id).inputs) {
+      if (!std::ranges::binary_search(group.nodes, input)) inputs.push_back(input);
+    }
+  }
+  std::ranges::sort(inputs);
+  const auto repeated = std::ranges::unique(inputs);
+  inputs.erase(repeated.begin(), repeated.end());
+  return inputs;
+}
+
+}  // namespace
+
+PlanBuilder::PlanBuilder(const ir::Graph& graph, const PlanOptions& options, int threads)
+    : graph_(graph),
+      options_(options),
+      threads_(threads),
+      homes_(graph.size()),
+      reads_left_(graph.size(), 0) {}
+
+void PlanBuilder::count_reads(std::span<const Group> groups) {
+  for (const Group& group : groups) {
+    for (const ir::NodeId input : outside_inputs(graph_, group)) ++reads_left_[input.index()];
+  }
+  for (const auto& output : graph_.outputs()) ++reads_left_[output.node.index()];
+  for (std::size_t i = 0; i < graph_.inputs().size(); ++i) {
+    const ir::NodeId id = graph_.inputs()[i];
+    const ir::TensorType& type = node(id).type;
+    const BufferId buffer = new_buffer(
+        {.kind = BufferKind::kInput, .bytes = type.bytes(), .index = static_cast<int>(i)});
+    set_home(id, {buffer, 0, type, row_major(type.shape())});
+  }
+  for (std::size_t i = 0; i < graph_.size(); ++i) {
+    const ir::NodeId id(i);
+    if (node(id).kind == ir::NodeKind::kConstant && reads_left_[i] > 0)
+      set_home(id, weights(node(id).data));
+  }
+}
+
+void PlanBuilder::begin(const Group& group) { current_ = &group; }
+
+void PlanBuilder::end(const Group& group) {
+  EGRET_CHECK(has_home(group.root()), "a kernel left no value");
+  for (const ir::NodeId input : outside_inputs(graph_, group)) {
+    --reads_left_[input.index()];
+    for (const Operand& operand : homes_[input.index()])
+      --buffers_[outermost(operand.buffer).index()].pending;
+  }
+  current_ = nullptr;
+}
+
+void PlanBuilder::abandon(const Group& group) {
+  EGRET_CHECK(!has_home(group.root()), "a kernel that failed left a value");
+  current_ = nullptr;
+}
+
+void PlanBuilder::recount(const Group& group, std::span<const Group> parts) {
+  const auto change = [&](ir::NodeId id, int by) {
+    reads_left_[id.index()] += by;
+    for (const Operand& operand : homes_[id.index()])
+      buffers_[outermost(operand.buffer).index()].pending += by;
+  };
+  for (const Group& part : parts) {
+    for (const ir::NodeId input : outside_inputs(graph_, part)) change(input, 1);
+  }
+  for (const ir::NodeId input : outside_inputs(graph_, group)) change(input, -1);
+}
+
+bool PlanBuilder::is_constant(ir::NodeId id) const {
+  return node(id).kind == ir::NodeKind::kConstant;
+}
+
+const Operand* PlanBuilder::find_home(ir::NodeId id, const Layout& layout) const {
+  for (const Operand& operand : homes_[id.index()]) {
+    if (same_layout(operand.layout, layout, operand.shape())) return &operand;
+  }
+  return nullptr;
+}
+
+Operand PlanBuilder::in_layout(ir::NodeId id, const Layout& layout) {
+  if (const Operand* there = find_home(id, layout)) {
+    Operand same = *there;
+    same.layout = layout;  // equal, but perhaps in other words where an axis has size 1
+    return same;
+  }
+  const Operand source = home(id);
+  if (buffers_[outermost(source.buffer).index()].kind == BufferKind::kWeights) {
+    const std::int64_t elements = span_elements(layout, source.shape());
+    Operand target = weights(ir::Tensor(source.type.dtype, ir::Shape{elements}));
+    target.type = source.type;
+    target.layout = layout;
+    const base::Status copied = run_now(*make_copy_step(source, target, threads_));
+    EGRET_CHECK(copied.ok(), "copying does not fail");
+    set_home(id, target);
+    return target;
+  }
+  const Operand target = temporary(source.type, layout);
+  add_reorder(*this, source, target);
+  set_home(id, target);
+  return target;
+}
+
+Operand PlanBuilder::in_row_major(ir::NodeId id) {
+  return in_layout(id, row_major(node(id).type.shape()));
+}
+
+bool PlanBuilder::may_overwrite(ir::NodeId id, const Operand& operand) const {
+  const Buffer& buffer = buffers_[outermost(operand.buffer).index()];
+  return buffer.kind == BufferKind::kArena && reads_left_[id.index()] == 1 && buffer.pending == 1;
+}
+
+BufferId PlanBuilder::new_buffer(Buffer buffer) {
+  buffers_.push_back(std::move(buffer));
+  return BufferId(buffers_.size() - 1);
+}
+
+BufferId PlanBuilder::outermost(BufferId id) const {
+  while (buffers_[id.index()].outer.valid()) id = buffers_[id.index()].outer;
+  return id;
+}
+
+Operand PlanBuilder::temporary(const ir::TensorType& type, const Layout& layout) {
+  const std::int64_t bytes =
+      span_elements(layout, type.shape()) * static_cast<std::int64_t>(ir::byte_size(type.dtype));
+  return {new_buffer({.bytes = bytes}), 0, type, layout};
+}
+
+Operand PlanBuilder::output(ir::NodeId id, const Layout& layout) {
+  const Operand operand = temporary(node(id).type, layout);
+  set_home(id, operand);
+  return operand;
+}
+
+void PlanBuilder::set_home(ir::NodeId id, const Operand& operand) {
+  homes_[id.index()].push_back(operand);
+  buffers_[outermost(operand.buffer).index()].pending += reads_left_[id.index()];
+}
+
+Operand PlanBuilder::bytes(std::int64_t size) {
+  const ir::Shape shape{size};
+  return temporary(ir::TensorType(ir::DType::kU8, shape), row_major(shape));
+}
+
+Operand PlanBuilder::weights(ir::Tensor data) {
+  const ir::TensorType type = data.type();
+  const BufferId buffer =
+      new_buffer({.kind = BufferKind::kWeights, .bytes = data.bytes(), .data = std::move(data)});
+  return {buffer, 0, type, row_major(type.shape())};
+}
+
+std::byte* PlanBuilder::weights_data(const Operand& operand) {
+  Buffer& buffer = buffers_[outermost(operand.buffer).index()];
+  if (buffer.kind != BufferKind::kWeights) return nullptr;
+  // Constants share their buffer with the graph; only targets of run_now() are ever written, and
+  // those are the plan's own.
+  return const_cast<std::byte*>(buffer.data.data().data());
+}
+
+bool PlanBuilder::place_inside(const Operand& operand, const Operand& outer, std::int64_t offset) {
+  Buffer& inner = buffers_[operand.buffer.index()];
+  const std::int64_t bytes = span_elements(operand.layout, operand.shape()) *
+                             static_cast<std::int64_t>(ir::byte_size(operand.type.dtype));
+  if (inner.kind != BufferKind::kArena || inner.outer.valid() || operand.offset != 0 ||
+      inner.bytes != bytes || outermost(outer.buffer) == operand.buffer)
+    return false;
+  inner.outer = outer.buffer;
+  inner.offset = outer.offset + offset;
+  Buffer& root = buffers_[outermost(outer.buffer).index()];
+  root.pending += inner.pending;
+  if (inner.first >= 0)
+    root.first = root.first < 0 ? inner.first : std::min(root.first, inner.first);
+  root.last = std::max(root.last, inner.last);
+  return true;
+}
+
+void PlanBuilder::touch(const Operand& operand, int step) {
+  Buffer& buffer = buffers_[outermost(operand.buffer).index()];
+  if (buffer.first < 0) buffer.first = step;
+  buffer.last = std::max(buffer.last, step);
+}
+
+void PlanBuilder::add(std::unique_ptr<Step> step, std::span<const Operand> touched,
+                      std::string name, std::string implementation) {
+  const int index = static_cast<int>(steps_.size());
+  for (const Operand& operand : touched) touch(operand, index);
+  PlanReport::Kernel note;
+  note.name = std::move(name);
+  note.implementation = std::move(implementation);
+  if (!touched.empty()) note.layout = to_string(touched.back().layout, touched.back().shape());
+  if (current_ != nullptr && note.name != "reorder") note.ids = current_->nodes;
+  notes_.push_back(std::move(note));
+  steps_.push_back(std::move(step));
+}
+
+void PlanBuilder::add_fallback(ir::NodeId id, std::string reason) {
+  fallbacks_.push_back({node_label(graph_, id), node(id).op->name(), std::move(reason)});
+}
+
+base::Status PlanBuilder::run_now(Step& step) {
+  std::vector<std::byte*> addresses(buffers_.size(), nullptr);
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    if (buffers_[i].kind == BufferKind::kWeights)
+      addresses[i] = const_cast<std::byte*>(buffers_[i].data.data().data());
+  }
+  return guarded([&] { return step.run(Addresses(addresses.data())); });
+}
+
+void PlanBuilder::place_outputs() {
+  for (std::size_t k = 0; k < graph_.outputs().size(); ++k) {
+    const ir::NodeId id = graph_.outputs()[k].node;
+    const ir::TensorType& type = node(id).type;
+    const Operand value = in_row_major(id);
+    Buffer& buffer = buffers_[value.buffer.index()];
+    if (buffer.kind == BufferKind::kArena && !buffer.outer.valid() && value.offset == 0 &&
+        buffer.bytes == type.bytes() && is_row_major(value.layout, type.shape())) {
+      buffer.kind = BufferKind::kOutput;
+      buffer.index = static_cast<int>(k);
+      continue;
+    }
+    const Operand target{
+        new_buffer(
+            {.kind = BufferKind::kOutput, .bytes = type.bytes(), .index = static_cast<int>(k)}),
+        0, type, row_major(type.shape())};
+    const Operand touched[] = {value, target};
+    add(make_copy_step(value, target, threads_), touched, "reorder", "own:copy");
+  }
+}
+
+base::Result<std::unique_ptr<Plan>> PlanBuilder::finish(const ir::Graph& original,
+                                                        std::span<const ir::NodeId> origin,
+                                                        std::int64_t folded_nodes) {
+  place_outputs();
+  PlanReport report;
+  report.folded_nodes = folded_nodes;
+  report.fallbacks = std::move(fallbacks_);
+  for (PlanReport::Kernel& note : notes_) {
+    std::vector<ir::NodeId> known;
+    for (const ir::NodeId id : note.ids) {
+      const ir::NodeId source = origin[id.index()];
+      if (source.valid() && (known.empty() || known.back() != source)) known.push_back(source);
+    }
+    note.ids = std::move(known);
+    for (const ir::NodeId id : note.ids) note.nodes.push_back(node_label(original, id));
+    report.kernels.push_back(std::move(note));
+  }
+  return CpuPlan::make(original, options_, threads_, std::move(buffers_), std::move(steps_),
+                       std::move(report));
+}
+
+}  // namespace egret::backends::cpu

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// PlanBuilder: the plan under construction. Kernels ask it where values lie, for memory, and give
+// it steps.
+//
+// Invariants:
+//   1. Steps run in the order they were added. A buffer's lifetime spans the steps that touch it.
+//   2. A node's homes all hold its value once its group is built. Nobody writes a buffer while a
+//      group that is not built yet still reads a value in it (may_overwrite()).
+//   3. A buffer may be placed inside another (place_inside()); lifetimes and pending reads are kept
+//      at the outermost.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/cpu/layout.h"
+#include "backends/cpu/step.h"
+#include "base/status.h"
+#include "ir/graph.h"
+
+namespace egret::backends::cpu {
+
+// Nodes that one kernel computes, in topological order: the first is the anchor, which names the
+// kernel; only the last one's value is seen outside.
+struct Group {
+  std::vector<ir::NodeId> nodes;
+  ir::NodeId anchor() const { return nodes.front(); }
+  ir::NodeId root() const { return nodes.back(); }
+};
+
+enum class BufferKind : std::uint8_t { kArena, kWeights, kInput, kOutput };
+
+struct Buffer {
+  BufferKind kind = BufferKind::kArena;
+  std::int64_t bytes = 0;
+  int first = -1, last = -1;  // steps that touch it; -1: none
+  int pending = 0;            // reads by groups that are not built yet, and by graph outputs
+  BufferId outer{};           // the buffer it was placed in, at
+  std::int64_t offset = 0;    // this byte
+  int index = 0;              // of the graph's input or output
+  ir::Tensor data{};          // weights
+};
+
+class PlanBuilder {
+ public:
+  PlanBuilder(const ir::Graph& graph, const PlanOptions& options, int threads);
+
+  const ir::Graph& graph() const { return graph_; }
+  const ir::Node& node(ir::NodeId id) const { return graph_.node(id); }
+  const PlanOptions& options() const { return options_; }
+  int threads() const { return threads_; }
+  // Preferred layout of 4-D activations for this graph; set once, before kernels are made.
+  bool prefers_channels_last = false;
+
+  // Groups are built in order, between begin() and end(); reads are counted from `groups`.
+  void count_reads(std::span<const Group> groups);
+  void begin(const Group& group);
+  void end(const Group& group);
+  // Instead of end(): the group's kernel could not be made. Then either another one is, or the
+  // group is replaced by `parts`, which recount() makes known.
+  void abandon(const Group& group);
+  void recount(const Group& group, std::span<const Group> parts);
+
+  // Where values lie.
+  bool is_constant(ir::NodeId id) const;
+  const Operand& home(ir::NodeId id) const { return homes_[id.index()].front(); }
+  bool has_home(ir::NodeId id) const { return !homes_[id.index()].empty(); }
+  // The value in this layout; adds a step that copies it when it is not there yet.
+  Operand in_layout(ir::NodeId id, const Layout& layout);
+  Operand in_row_major(ir::NodeId id);
+  const Operand* find_home(ir::NodeId id, const Layout& layout) const;
+  // Whether the group being built is the last reader of everything in the operand's buffer.
+  bool may_overwrite(ir::NodeId id, const Operand& operand) const;
+
+  // Memory.
+  Operand output(ir::NodeId id, const Layout& layout);   // of the value of `id`
+  void set_home(ir::NodeId id, const Operand& operand);  // the value is already there
+  Operand temporary(const ir::TensorType& type, const Layout& layout);
+  Operand bytes(std::int64_t size);  // raw scratch space
+  Operand weights(ir::Tensor data);
+  std::byte* weights_data(const Operand& operand);
+  // Makes the operand's whole buffer a part of `outer` at `offset` bytes. False where it may not:
+  // other things live in it, or it is no arena buffer of its own.
+  bool place_inside(const Operand& operand, const Operand& outer, std::int64_t offset);
+
+  // Steps. `touched` are all operands it reads or writes.
+  void add(std::unique_ptr<Step> step, std::span<const Operand> touched, std::string name,
+           std::string implementation);
+  void add_fallback(ir::NodeId id, std::string reason);
+  // Runs a step whose operands are all weights, now.
+  base::Status run_now(Step& step);
+  std::int64_t steps_added() const { return static_cast<std::int64_t>(steps_.size()); }
+
+  // The finished plan. `origin` maps nodes of the graph to those the caller knows.
+  base::Result<std::unique_ptr<Plan>> finish(const ir::Graph& original,
+                                             std::span<const ir::NodeId> origin,
+                                             std::int64_t folded_nodes);
+
+ private:
+  BufferId new_buffer(Buffer buffer);
+  BufferId outermost(BufferId id) const;
+  void touch(const Operand& operand, int step);
+  void place_outputs();
+
+  const ir::Graph& graph_;
+  PlanOptions options_;
+  int threads_;
+  std::vector<Buffer> buffers_;
+  std::vector<std::vector<Operand>> homes_;  // by node
+  std::vector<int> reads_left_;              // by node
+  std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<PlanReport::Kernel> notes_;  // one a step; node labels of the graph being built
+  std::vector<PlanReport::Fallback> fallbacks_;
+  const Group* current_ = nullptr;
+};
+
+}  // namespace egret::backends::cpu

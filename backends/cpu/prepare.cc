@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/prepare.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "backends/cpu/kernel_table.h"
+#include "backends/cpu/pointwise_program.h"
+#include "ir/body.h"
+
+namespace egret::backends::cpu {
+namespace {
+
+constexpr std::int64_t kMaxTensorBytes = std::int64_t{1} << 40;
+// A constant that grows a lot when computed (a broadcast) is left to run time, where it is a view.
+constexpr std::int64_t kFoldAlwaysBytes = 1 << 20;
+constexpr std::int64_t kFoldGrowth = 8;
+
+base::Status check_types(const ir::Graph& graph) {
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    const ir::TensorType& type = graph.node(ir::NodeId(i)).type;
+    const std::string label = node_label(graph, ir::NodeId(i));
+    if (!type.is_concrete()) {
+      return base::unsupported(label + " has the symbolic type " + to_string(type) +
+                               "; bind its sizes first");
+    }
+    const auto count = ir::element_count(type.shape());
+    if (!count || *count > kMaxTensorBytes / 8)
+      return base::limit_hit(label + " of type " + to_string(type) + " does not fit in memory");
+  }
+  return base::ok();
+}
+
+bool has_symbols(const ir::Graph& graph) {
+  return std::ranges::any_of(graph.nodes(),
+                             [](const ir::Node& n) { return !n.type.is_concrete(); });
+}
+
+bool stays(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  return node.kind != ir::NodeKind::kOperator || !node.op->is_composite() ||
+         find_kernel(node.op->name()) != nullptr || is_pointwise(graph, id);
+}
+
+// One pass; bodies may hold further composites. True in `changed` when there was one.
+base::Result<PreparedGraph> expand_once(const PreparedGraph& from, bool& changed) {
+  PreparedGraph to;
+  to.graph.name = from.graph.name;
+  std::vector<ir::NodeId> map(from.graph.size());
+  const auto append = [&](ir::Node node, ir::NodeId origin) {
+    to.origin.push_back(origin);
+    return to.graph.append(std::move(node));
+  };
+  for (std::size_t i = 0; i < from.graph.size(); ++i) {
+    ir::Node node = from.graph.node(ir::NodeId(i));
+    std::vector<ir::TensorType> types;
+    for (const ir::NodeId input : node.inputs) types.push_back(from.graph.node(input).type);
+    const bool keep = stays(from.graph, ir::NodeId(i));
+    for (ir::NodeId& input : node.inputs) input = map[input.index()];
+    if (keep) {
+      map[i] = append(std::move(node), from.origin[i]);
+      continue;
+    }
+    changed = true;
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph body, ir::body_graph(*node.op, node.attrs, types));
+    std::vector<ir::NodeId> inner(body.size());
+    for (std::size_t k = 0; k < body.inputs().size(); ++k)
+      inner[body.inputs()[k].index()] = node.inputs[k];
+    for (std::size_t k = 0; k < body.size(); ++k) {
+      ir::Node part = body.node(ir::NodeId(k));
+      if (part.kind == ir::NodeKind::kInput) continue;
+      for (ir::NodeId& input : part.inputs) input = inner[input.index()];
+      part.name.clear();
+      inner[k] = append(std::move(part), from.origin[i]);
+    }
+    map[i] = inner[body.outputs()[0].node.index()];
+  }
+  for (const auto& output : from.graph.outputs())
+    to.graph.add_output(output.name, map[output.node.index()]);
+  return to;
+}
+
+PreparedGraph without_dead(const PreparedGraph& from) {
+  PreparedGraph to;
+  to.graph = ir::without_dead_nodes(from.graph);
+  for (const ir::NodeId id : ir::live_nodes(from.graph))
+    to.origin.push_back(from.origin[id.index()]);
+  to.folded_nodes = from.folded_nodes;
+  return to;
+}
+
+// Nodes that depend on constants alone and are worth keeping as such.
+std::vector<bool> foldable(const ir::Graph& graph) {
+  std::vector<bool> constant(graph.size(), false);
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    const ir::Node& node = graph.node(ir::NodeId(i));
+    if (node.kind == ir::NodeKind::kInput) continue;
+    constant[i] =
+        std::ranges::all_of(node.inputs, [&](ir::NodeId input) { return constant[input.index()]; });
+    if (!constant[i] || node.kind == ir::NodeKind::kConstant) continue;
+    std::int64_t read = 0;
+    for (const ir::NodeId input : node.inputs) read += graph.node(input).type.bytes();
+    // Nodes without inputs (fill) are the only source of their values: they always fold.
+    if (!node.inputs.empty() && node.type.bytes() > kFoldAlwaysBytes &&
+        node.type.bytes() > kFoldGrowth * read)
+      constant[i] = false;
+  }
+  return constant;
+}
+
+base::Result<PreparedGraph> fold_constants(const Backend& backend, const PreparedGraph& from,
+                                           const PlanOptions& options) {
+  const ir::Graph& graph = from.graph;
+  const std::vector<bool> constant = foldable(graph);
+  // The values wanted of the constant part: those that the rest, or the caller, reads.
+  std::vector<bool> wanted(graph.size(), false);
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (constant[i]) continue;
+    for (const ir::NodeId input : graph.node(ir::NodeId(i)).inputs) wanted[input.index()] = true;
+  }
+  for (const auto& output : graph.outputs()) wanted[output.node.index()] = true;
+
+  ir::Graph part;
+  std::vector<ir::NodeId> in_part(graph.size());
+  std::vector<std::size_t> folded;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (!constant[i]) continue;
+    ir::Node node = graph.node(ir::NodeId(i));
+    for (ir::NodeId& input : node.inputs) input = in_part[input.index()];
+    const bool computed = node.kind == ir::NodeKind::kOperator;
+    in_part[i] = part.append(std::move(node));
+    if (!computed || !wanted[i]) continue;
+    part.add_output("v" + std::to_string(i), in_part[i]);
+    folded.push_back(i);
+  }
+  if (folded.empty()) return from;
+  PlanOptions once = options;
+  once.fold = false;
+  once.profile = false;
+  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(part, once));
+  EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> values, plan->run({}));
+
+  PreparedGraph to;
+  to.graph.name = graph.name;
+  to.folded_nodes = static_cast<std::int64_t>(part.operator_count());
+  std::vector<ir::NodeId> map(graph.size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    ir::Node node = graph.node(ir::NodeId(i));
+    if (constant[i] && node.kind == ir::NodeKind::kOperator) {
+      if (!wanted[i]) continue;
+      node = {.kind = ir::NodeKind::kConstant, .type = node.type, .data = values[next++]};
+    }
+    for (ir::NodeId& input : node.inputs) input = map[input.index()];
+    map[i] = to.graph.append(std::move(node));
+    to.origin.push_back(from.origin[i]);
+  }
+  for (const auto& output : graph.outputs())
+    to.graph.add_output(output.name, map[output.node.index()]);
+  return to;
+}
+
+}  // namespace
+
+base::Result<PreparedGraph> prepare(const Backend& backend, const ir::Graph& graph,
+                                    const PlanOptions& options) {
+  PreparedGraph prepared;
+  prepared.graph = graph;
+  for (std::size_t i = 0; i < graph.size(); ++i) prepared.origin.emplace_back(i);
+  prepared = without_dead(prepared);
+  if (has_symbols(prepared.graph)) return check_types(prepared.graph);
+  for (bool changed = true; changed;) {
+    changed = false;
+    EGRET_ASSIGN_OR_RETURN(prepared, expand_once(prepared, changed));
+  }
+  EGRET_RETURN_IF_ERROR(check_types(prepared.graph));
+  if (options.fold) {
+    EGRET_ASSIGN_OR_RETURN(prepared, fold_constants(backend, prepared, options));
+    prepared = without_dead(prepared);
+  }
+  return prepared;
+}
+
+}  // namespace egret::backends::cpu

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/measure.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/timer.h"
+
+namespace egret::backends {
+namespace {
+
+constexpr int kMaxInputSets = 8;
+
+double quantile(const std::vector<double>& sorted, double q) {
+  const double position = q * static_cast<double>(sorted.size() - 1);
+  const auto low = static_cast<std::size_t>(position);
+  const std::size_t high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (sorted[high] - sorted[low]) * (position - static_cast<double>(low));
+}
+
+std::vector<std::vector<ir::Tensor>> make_input_sets(const Plan& plan,
+                                                     const MeasureOptions& options) {
+  std::int64_t bytes = 0;
+  for (const ir::TensorType& type : plan.input_types()) bytes += type.bytes();
+  const std::int64_t sets =
+      bytes == 0
+          ? 1
+          : std::clamp<std::int64_t>((options.rotate_bytes + bytes - 1) / bytes, 1, kMaxInputSets);
+  std::vector<std::vector<ir::Tensor>> inputs;
+  for (std::int64_t i = 0; i < sets; ++i) {
+    inputs.push_back(random_inputs(
+        plan.input_types(), base::Random(options.seed).split(static_cast<std::uint64_t>(i))));
+  }
+  return inputs;
+}
+
+}  // namespace
+
+std::vector<ir::Tensor> random_inputs(std::span<const ir::TensorType> types, base::Random random) {
+  std::vector<ir::Tensor> inputs;
+  for (const ir::TensorType& type : types) inputs.push_back(ir::Tensor::random(type, random));
+  return inputs;
+}
+
+Timing summarize(std::vector<double> samples) {
+  Timing timing;
+  if (samples.empty()) return timing;
+  std::sort(samples.begin(), samples.end());
+  timing.runs = static_cast<int>(samples.size());
+  timing.median_s = quantile(samples, 0.5);
+  timing.p10_s = quantile(samples, 0.1);
+  timing.p90_s = quantile(samples, 0.9);
+  for (double& sample : samples) sample = std::abs(sample - timing.median_s);
+  std::sort(samples.begin(), samples.end());
+  timing.mad_s = quantile(samples, 0.5);
+  return timing;
+}
+
+base::Result<std::vector<Timing>> measure_interleaved(std::span<Plan* const> plans,
+                                                      const MeasureOptions& options) {
+  EGRET_CHECK(!plans.empty(), "nothing to measure");
+  for (const Plan* plan : plans) {
+    if (plan->input_types() != plans[0]->input_types())
+      return base::usage_error("plans with different inputs cannot be measured together");
+  }
+  const auto inputs = make_input_sets(*plans[0], options);
+  std::vector<std::vector<ir::Tensor>> outputs;
+  for (const Plan* plan : plans) outputs.push_back(plan->make_outputs());
+  std::vector<std::vector<double>> samples(plans.size());
+
+  const base::Stopwatch total;
+  double timed_from = 0;
+  const int warm_up = std::max(0, options.warm_up_runs);
+  for (int round = 0;; ++round) {
+    const int timed = round - warm_up;
+    const bool out_of_budget =
+        total.seconds() >= options.max_seconds || (options.should_stop && options.should_stop());
+    if (timed > 0 && out_of_budget) break;
+    if (options.should_stop && options.should_stop()) break;
+    if (timed == 0) timed_from = total.seconds();
+    if (timed >= std::max(1, options.min_runs) &&
+        total.seconds() - timed_from >= options.min_seconds)
+      break;
+    if (timed < 0 && out_of_budget) round = warm_up;  // one timed run, cold, is all there is
+    const auto& set = inputs[static_cast<std::size_t>(round) % inputs.size()];
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      // Every other round starts from the other end: nobody always runs after the same neighbour.
+      const std::size_t p = round % 2 == 0 ? i : plans.size() - 1 - i;
+      const base::Stopwatch watch;
+      EGRET_RETURN_IF_ERROR(plans[p]->run_into(set, outputs[p]));
+      if (round >= warm_up) samples[p].push_back(watch.seconds());
+    }
+  }
+  if (samples[0].empty()) return base::limit_hit("stopped before one run was timed");
+  std::vector<Timing> timings;
+  for (auto& sample : samples) timings.push_back(summarize(std::move(sample)));
+  return timings;
+}
+
+base::Result<Timing> measure(Plan& plan, const MeasureOptions& options) {
+  Plan* const plans[] = {&plan};
+  EGRET_ASSIGN_OR_RETURN(const std::vector<Timing> timings, measure_interleaved(plans, options));
+  return timings[0];
+}
+
+}  // namespace egret::backends

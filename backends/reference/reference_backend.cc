@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reference backend: the interpreter of the denotation, in f32. The oracle of the others.
+#include "backends/backend.h"
+#include "ir/interpreter.h"
+
+namespace egret::backends {
+namespace {
+
+class ReferencePlan : public Plan {
+ public:
+  explicit ReferencePlan(ir::Graph graph) : Plan(graph), graph_(std::move(graph)) {}
+
+  PlanReport report() const override {
+    PlanReport report;
+    for (std::size_t i = 0; i < graph_.size(); ++i) {
+      const ir::NodeId id(i);
+      const ir::Node& node = graph_.node(id);
+      if (node.kind == ir::NodeKind::kConstant) report.weights_bytes += node.type.bytes();
+      if (node.kind != ir::NodeKind::kOperator) continue;
+      report.kernels.push_back({.name = node.op->name(),
+                                .implementation = "interpreter",
+                                .layout = "row-major",
+                                .nodes = {node_label(graph_, id)},
+                                .ids = {id}});
+    }
+    return report;
+  }
+
+ protected:
+  base::Status execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) override {
+    EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> values,
+                           ir::interpret(graph_, inputs, {.precision = ir::Precision::kF32}));
+    for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = std::move(values[i]);
+    return base::ok();
+  }
+
+ private:
+  ir::Graph graph_;
+};
+
+class ReferenceBackend : public Backend {
+ public:
+  std::string_view name() const override { return "reference"; }
+  std::string_view doc() const override {
+    return "the interpreter of the operators' definitions: slow, and right";
+  }
+  base::Status availability() const override { return base::ok(); }
+
+  base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
+                                              const PlanOptions& /*options*/) const override {
+    for (const ir::Node& node : graph.nodes()) {
+      if (node.type.is_concrete()) continue;
+      return base::unsupported("the symbolic type " + to_string(node.type) +
+                               "; bind its sizes first");
+    }
+    return std::unique_ptr<Plan>(std::make_unique<ReferencePlan>(graph));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_reference_backend() { return std::make_unique<ReferenceBackend>(); }
+
+}  // namespace egret::backends

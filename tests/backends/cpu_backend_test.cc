@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "backends/backend.h"
+#include "backends/measure.h"
+#include "ir/builder.h"
+#include "tests/backends/graph_compare.h"
+
+namespace egret::backends {
+namespace {
+
+using ir::Attrs;
+using ir::DType;
+using ir::GraphBuilder;
+using ir::TensorType;
+using ir::Value;
+
+TEST(Backend, IsFoundByName) {
+  ASSERT_NE(find_backend("cpu"), nullptr);
+  ASSERT_NE(find_backend("reference"), nullptr);
+  EXPECT_EQ(find_backend("cpu")->name(), "cpu");
+  EXPECT_EQ(find_backend("no-such"), nullptr);
+}
+
+TEST(Backend, RefusesSymbolicSizesByName) {
+  GraphBuilder b;
+  const Value x = b.input("x", {DType::kF32, ir::Dims{ir::symbolic_dim("N"), 4}});
+  b.output("y", b.add("relu", {x}));
+  const auto graph = b.finish();
+  ASSERT_TRUE(graph.ok());
+  for (const Backend* backend : all_backends()) {
+    const auto plan = backend->compile(*graph, {});
+    ASSERT_FALSE(plan.ok());
+    EXPECT_EQ(plan.status().code(), base::StatusCode::kUnsupported);
+    EXPECT_NE(plan.status().message().find("f32[N,4]"), std::string::npos);
+  }
+}
+
+TEST(Plan, ChecksItsInputs) {
+  GraphBuilder b;
+  b.output("y", b.add("relu", {b.input("x", {DType::kF32, {2, 3}})}));
+  const auto graph = b.finish();
+  const auto plan = find_backend("cpu")->compile(*graph, {});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_FALSE((*plan)->run({}).ok());
+  const ir::Tensor wrong(TensorType(DType::kF32, {3, 2}));
+  const auto ran = (*plan)->run(std::span(&wrong, 1));
+  ASSERT_FALSE(ran.ok());
+  EXPECT_EQ(ran.status().message(), "input 0 is f32[3,2], the plan takes f32[2,3]");
+}
+
+TEST(CpuPlan, FusesARegionOfPointwiseOperators) {
+  GraphBuilder b;
+  const Value x = b.input("x", {DType::kF32, {2, 16, 5, 7}});
+  const Value y = b.input("y", {DType::kF32, {16, 1, 1}});
+  const Value s = b.add("mul", {x, b.add("sigmoid", {x})});
+  b.output("z", b.add("tanh", {b.add("add", {s, y})}));
+  const auto graph = b.finish();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const PlanReport report = expect_matches_reference(*graph, 1);
+  EXPECT_EQ(report.kernels.size(), 1U);
+  EXPECT_EQ(report.kernels[0].nodes.size(), 4U);
+  EXPECT_TRUE(report.fallbacks.empty());
+}
+
+TEST(CpuPlan, ReportsWhatTheInterpreterComputes) {
+  GraphBuilder b;
+  const Value x = b.input("x", {DType::kI64, {4, 3}});
+  b.output("y", b.add("add", {x, x}));
+  const auto graph = b.finish();
+  const PlanReport report = expect_matches_reference(*graph, 1);
+  ASSERT_EQ(report.fallbacks.size(), 1U);
+  EXPECT_EQ(report.fallbacks[0].op, "add");
+}
+
+TEST(CpuPlan, FoldsWhatDependsOnConstantsAlone) {
+  GraphBuilder b;
+  base::Random random(3);
+  const Value x = b.input("x", {DType::kF32, {4, 3}});
+  const Value c = b.constant(ir::Tensor::random({DType::kF32, {4, 3}}, random));
+  b.output("y", b.add("add", {x, b.add("exp", {b.add("mul", {c, c})})}));
+  const auto graph = b.finish();
+  const PlanReport report = expect_matches_reference(*graph, 1);
+  EXPECT_EQ(report.folded_nodes, 2);
+  EXPECT_EQ(report.kernels.size(), 1U);
+}
+
+TEST(CpuPlan, ReturnsInputsAndConstantsAndSharedValues) {
+  GraphBuilder b;
+  base::Random random(3);
+  const Value x = b.input("x", {DType::kF32, {4, 6}});
+  const Value r = b.add("relu", {x});
+  b.output("x_again", x);
+  b.output("constant", b.constant(ir::Tensor::random({DType::kI64, {5}}, random)));
+  b.output("r", r);
+  b.output("r_again", r);
+  b.output("view", b.add("reshape", {r}, Attrs{{"shape", ir::Integers{3, 8}}}));
+  b.output("turned", b.add("transpose", {r}, Attrs{{"perm", ir::Integers{1, 0}}}));
+  const auto graph = b.finish();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  (void)expect_matches_reference(*graph, 1);
+}
+
+TEST(CpuPlan, GivesTheSameBitsEachRun) {
+  GraphBuilder b;
+  const Value x = b.input("x", {DType::kF32, {64, 513}});
+  b.output("y", b.add("gelu", {x}));
+  const auto graph = b.finish();
+  const auto plan = find_backend("cpu")->compile(*graph, {.threads = 2});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const auto inputs = random_inputs((*plan)->input_types(), base::Random(5));
+  const auto first = (*plan)->run(inputs);
+  ASSERT_TRUE(first.ok());
+  for (int i = 0; i < 5; ++i) {
+    const auto again = (*plan)->run(inputs);
+    EXPECT_EQ((*again)[0].content_hash(), (*first)[0].content_hash());
+  }
+}
+
+}  // namespace
+}  // namespace egret::backends

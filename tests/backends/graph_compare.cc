@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/backends/graph_compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "backends/measure.h"
+#include "ir/interpreter.h"
+
+namespace egret::backends {
+namespace {
+
+void expect_close(const ir::Tensor& actual, const ir::Tensor& expected, double tolerance,
+                  const std::string& place) {
+  ASSERT_EQ(to_string(actual.type()).substr(3), to_string(expected.type()).substr(3)) << place;
+  double scale = 1;
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    const double value = std::abs(expected.f64_at(i));
+    if (std::isfinite(value)) scale = std::max(scale, value);
+  }
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    const double a = actual.f64_at(i);
+    const double e = expected.f64_at(i);
+    const bool close = std::isfinite(e) ? std::abs(a - e) <= tolerance * scale
+                                        : (std::isnan(e) ? std::isnan(a) : a == e);
+    ASSERT_TRUE(close) << place << ": element " << i << " is " << a << ", expected " << e;
+  }
+}
+
+}  // namespace
+
+PlanReport expect_matches_reference(const ir::Graph& graph, std::uint64_t seed, double tolerance) {
+  PlanReport report;
+  const PlanOptions variants[] = {{.threads = 1},
+                                  {.threads = 2},
+                                  {.threads = 1, .fuse = false},
+                                  {.threads = 1, .blocked = false}};
+  std::vector<ir::Tensor> expected;
+  for (const PlanOptions& options : variants) {
+    const std::string place = "threads " + std::to_string(options.threads) +
+                              (options.fuse ? "" : ", no fusion") +
+                              (options.blocked ? "" : ", no blocks");
+    auto plan = find_backend("cpu")->compile(graph, options);
+    EXPECT_TRUE(plan.ok()) << place << ": " << plan.status().message();
+    if (!plan.ok()) return report;
+    const auto inputs = random_inputs((*plan)->input_types(), base::Random(seed));
+    if (expected.empty()) {
+      auto values = ir::interpret(graph, inputs);
+      EXPECT_TRUE(values.ok()) << values.status().message();
+      if (!values.ok()) return report;
+      expected = *std::move(values);
+      report = (*plan)->report();
+    }
+    // Twice: the second run meets an arena that is not zero.
+    for (int run = 0; run < 2; ++run) {
+      const auto actual = (*plan)->run(inputs);
+      EXPECT_TRUE(actual.ok()) << place << ": " << actual.status().message();
+      if (!actual.ok()) return report;
+      for (std::size_t k = 0; k < expected.size(); ++k)
+        expect_close((*actual)[k], expected[k], tolerance, place + ", output " + std::to_string(k));
+      if (::testing::Test::HasFatalFailure()) return report;
+    }
+  }
+  return report;
+}
+
+}  // namespace egret::backends

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/measure.h"
+
+#include <gtest/gtest.h>
+
+#include "backends/node_timer.h"
+#include "ir/builder.h"
+
+namespace egret::backends {
+namespace {
+
+std::unique_ptr<Plan> relu_plan(std::int64_t elements) {
+  ir::GraphBuilder b;
+  b.output("y", b.add("relu", {b.input("x", {ir::DType::kF32, {elements}})}));
+  auto plan = find_backend("cpu")->compile(*b.finish(), {.threads = 1});
+  return *std::move(plan);
+}
+
+TEST(Summarize, GivesQuantiles) {
+  const Timing t = summarize({5, 1, 3, 2, 4});
+  EXPECT_DOUBLE_EQ(t.median_s, 3);
+  EXPECT_DOUBLE_EQ(t.p10_s, 1.4);
+  EXPECT_DOUBLE_EQ(t.p90_s, 4.6);
+  EXPECT_DOUBLE_EQ(t.mad_s, 1);
+  EXPECT_EQ(t.runs, 5);
+  EXPECT_EQ(summarize({}).runs, 0);
+}
+
+TEST(Measure, RunsAtLeastAsOftenAsAsked) {
+  const auto plan = relu_plan(100);
+  const auto t = measure(*plan, {.min_runs = 7, .min_seconds = 0});
+  ASSERT_TRUE(t.ok());
+  EXPECT_EQ(t->runs, 7);
+  EXPECT_GT(t->median_s, 0);
+  EXPECT_LE(t->p10_s, t->median_s);
+  EXPECT_LE(t->median_s, t->p90_s);
+}
+
+TEST(Measure, EndsAtItsDeadlineWithAtLeastOneRun) {
+  const auto plan = relu_plan(100);
+  const auto t = measure(*plan, {.min_runs = 1 << 30, .min_seconds = 1e9, .max_seconds = 0});
+  ASSERT_TRUE(t.ok());
+  EXPECT_EQ(t->runs, 1);
+}
+
+TEST(Measure, EndsWhenAskedTo) {
+  const auto plan = relu_plan(100);
+  int polls = 0;
+  const auto some = measure(
+      *plan, {.warm_up_runs = 0, .min_runs = 1 << 30, .should_stop = [&] { return ++polls > 4; }});
+  ASSERT_TRUE(some.ok());
+  EXPECT_LE(some->runs, 5);
+  const auto none = measure(*plan, {.should_stop = [] { return true; }});
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.status().code(), base::StatusCode::kLimit);
+}
+
+TEST(MeasureInterleaved, TakesTurnsOverTheSameInputs) {
+  const auto small = relu_plan(1 << 12);
+  const auto again = relu_plan(1 << 12);
+  Plan* const plans[] = {small.get(), again.get()};
+  const auto t = measure_interleaved(plans, {.min_runs = 20, .min_seconds = 0});
+  ASSERT_TRUE(t.ok());
+  EXPECT_EQ((*t)[0].runs, (*t)[1].runs);
+  const auto other = relu_plan(1 << 10);
+  Plan* const different[] = {small.get(), other.get()};
+  EXPECT_FALSE(measure_interleaved(different, {}).ok());
+}
+
+TEST(TimeOperator, TimesKernelsAndKnowsViews) {
+  const Backend& cpu = *find_backend("cpu");
+  const ir::TensorType type(ir::DType::kF32, {64, 1024});
+  const TimerOptions quick{.measure = {.min_runs = 3, .min_seconds = 0}, .threads = 1};
+  const auto tanh = time_operator(cpu, ir::get_operator("tanh"), {}, {&type, 1}, {}, quick);
+  ASSERT_TRUE(tanh.ok()) << tanh.status().message();
+  EXPECT_FALSE(tanh->view);
+  EXPECT_FALSE(tanh->fallback);
+  EXPECT_GT(tanh->alone.median_s, 0);
+  EXPECT_LE(tanh->fused_s, tanh->alone.median_s);
+  const auto view = time_operator(cpu, ir::get_operator("reshape"),
+                                  {{"shape", ir::Integers{1024, 64}}}, {&type, 1}, {}, quick);
+  ASSERT_TRUE(view.ok()) << view.status().message();
+  EXPECT_TRUE(view->view);
+  EXPECT_EQ(view->alone.median_s, 0);
+}
+
+TEST(TimeOperator, RefusesWhatDoesNotFit) {
+  const ir::TensorType type(ir::DType::kF32, {1 << 20, 1 << 20});
+  const auto t =
+      time_operator(*find_backend("cpu"), ir::get_operator("relu"), {}, {&type, 1}, {}, {});
+  ASSERT_FALSE(t.ok());
+  EXPECT_EQ(t.status().code(), base::StatusCode::kLimit);
+}
+
+}  // namespace
+}  // namespace egret::backends
