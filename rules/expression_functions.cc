@@ -323,6 +323,12 @@ Value real(Tensors, Values v) {
   const auto x = number(v[0]);
   return x ? Value(AttrValue(*x)) : std::nullopt;
 }
+// An integer that is written as a real.
+Value whole(Tensors, Values v) {
+  const auto x = number(v[0]);
+  if (!x || std::floor(*x) != *x || std::abs(*x) > 0x1p53) return std::nullopt;
+  return AttrValue(static_cast<std::int64_t>(*x));
+}
 Value square_root(Tensors, Values v) {
   const auto x = number(v[0]);
   return x && *x >= 0 ? Value(AttrValue(std::sqrt(*x))) : std::nullopt;
@@ -366,6 +372,7 @@ constexpr ExprFunction kFunctions[] = {
     {"min", 0, 2, minimum, "the smaller"},
     {"max", 0, 2, maximum, "the larger"},
     {"real", 0, 1, real, "an integer as a real number"},
+    {"whole", 0, 1, whole, "a real that is a whole number, as an integer"},
     {"sqrt", 0, 1, square_root, "square root"},
     {"length", 0, 1, length, "number of elements of a list"},
     {"product", 0, 1, product, "product of a list"},

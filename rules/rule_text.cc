@@ -26,6 +26,14 @@ int strength(const Expr& expr) {
   return 10;
 }
 
+// Attributes in the order in which they are printed.
+std::vector<const Term::Attr*> by_name(const Term& term) {
+  std::vector<const Term::Attr*> sorted;
+  for (const Term::Attr& attr : term.attrs) sorted.push_back(&attr);
+  std::ranges::sort(sorted, {}, [](const Term::Attr* attr) { return attr->name; });
+  return sorted;
+}
+
 class Printer {
  public:
   explicit Printer(const Rule& rule) : rule_(rule) {}
@@ -54,7 +62,6 @@ class Printer {
   std::string meaning() const {
     std::string text;
     for (const Binding& source : rule_.sources) text += "  " + binding(source) + "\n";
-    for (const Expr& condition : rule_.conditions) text += "  where " + expr(condition) + "\n";
     for (const Rule::Let& let : rule_.lets) {
       text += "  let ";
       if (let.tensor >= 0) {
@@ -65,6 +72,7 @@ class Printer {
       }
       text += "\n";
     }
+    for (const Expr& condition : rule_.conditions) text += "  where " + expr(condition) + "\n";
     for (std::size_t i = 0; i < rule_.targets.size(); ++i)
       text += (i == 0 ? "  => " : "     ") + binding(rule_.targets[i]) + "\n";
     return text;
@@ -79,10 +87,7 @@ class Printer {
     std::vector<std::string> parts;
     if (t.spread == Term::kAnySpread) parts.emplace_back("*");
     if (t.spread >= 0) parts.push_back("*" + rule_.spreads[static_cast<std::size_t>(t.spread)]);
-    std::vector<const Term::Attr*> sorted;
-    for (const Term::Attr& attr : t.attrs) sorted.push_back(&attr);
-    std::ranges::sort(sorted, {}, [](const Term::Attr* attr) { return attr->name; });
-    for (const Term::Attr* attr : sorted) parts.push_back(attr->name + "=" + expr(attr->value));
+    for (const Term::Attr* attr : by_name(t)) parts.push_back(attr->name + "=" + expr(attr->value));
     if (parts.empty()) return "";
     std::string text;
     for (const std::string& part : parts) text += (text.empty() ? "{" : ", ") + part;
@@ -140,6 +145,35 @@ class Printer {
   mutable int loops_ = 0;  // comprehensions around what is being printed
 };
 
+// Attribute variables and spreads are numbered in the order in which the text has them.
+void name_attributes(const Rule& rule, Rule& plain) {
+  std::vector<bool> named(rule.attributes.size(), false);
+  std::vector<bool> captured(rule.spreads.size(), false);
+  int next = 0;
+  const auto name = [&](int slot) {
+    const auto i = static_cast<std::size_t>(slot);
+    if (!named[i]) plain.attributes[i] = "a" + std::to_string(next++);
+    named[i] = true;
+  };
+  int next_spread = 0;
+  for (const Binding& source : rule.sources) {
+    for_each_subterm(source.term, [&](const Term& part) {
+      if (part.spread >= 0 && !captured[static_cast<std::size_t>(part.spread)]) {
+        captured[static_cast<std::size_t>(part.spread)] = true;
+        plain.spreads[static_cast<std::size_t>(part.spread)] = "s" + std::to_string(next_spread++);
+      }
+      for (const Term::Attr* attr : by_name(part)) {
+        for_each_part(attr->value, [&](const Expr& e) {
+          if (e.kind == Expr::Kind::kAttribute) name(e.slot);
+        });
+      }
+    });
+  }
+  for (const Rule::Let& let : rule.lets) {
+    if (let.attribute >= 0) name(let.attribute);
+  }
+}
+
 // The rule with its names replaced by numbers in order of first use in its sources.
 Rule with_plain_names(const Rule& rule) {
   Rule plain = rule;
@@ -158,9 +192,7 @@ Rule with_plain_names(const Rule& rule) {
     });
   }
   for (std::size_t i = 0; i < rule.tensors.size(); ++i) name(static_cast<int>(i));
-  for (std::size_t i = 0; i < plain.attributes.size(); ++i)
-    plain.attributes[i] = "a" + std::to_string(i);
-  for (std::size_t i = 0; i < plain.spreads.size(); ++i) plain.spreads[i] = "s" + std::to_string(i);
+  name_attributes(rule, plain);
   return plain;
 }
 

@@ -1,0 +1,20 @@
+# Writes OUTPUT, a C++ source that holds the rule files of DIRECTORY and their statuses.
+#   cmake -DDIRECTORY=rules/data -DOUTPUT=builtin_rules.cc -P cmake/embed_rules.cmake
+file(GLOB files ${DIRECTORY}/*.rules)
+list(SORT files)
+set(text "// Generated from rules/data by cmake/embed_rules.cmake.\n#include \"rules/rule_set.h\"\n\n")
+string(APPEND text "namespace egret::rules {\n\nnamespace {\n\nconstexpr RuleFile kFiles[] = {\n")
+foreach(path ${files})
+  get_filename_component(name ${path} NAME)
+  file(READ ${path} content)
+  string(APPEND text "    {\"${name}\", R\"egret(${content})egret\"},\n")
+endforeach()
+set(status "{}")
+if(EXISTS ${DIRECTORY}/status.json)
+  file(READ ${DIRECTORY}/status.json status)
+endif()
+string(APPEND text "};\n\n}  // namespace\n\n"
+  "std::span<const RuleFile> builtin_rule_files() { return kFiles; }\n"
+  "std::string_view builtin_rule_statuses() { return R\"egret(${status})egret\"; }\n\n"
+  "}  // namespace egret::rules\n")
+file(WRITE ${OUTPUT} "${text}")

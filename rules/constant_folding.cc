@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/constant_folding.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "ir/interpreter.h"
+
+namespace egret::rules {
+
+using base::Result;
+using base::Status;
+
+namespace {
+
+class Folder {
+ public:
+  Folder(const ir::Graph& graph, const FoldOptions& options) : graph_(graph), options_(options) {}
+
+  Result<ir::Graph> run(FoldReport* report) {
+    find_constant_only();
+    choose();
+    ir::Graph result;
+    result.name = graph_.name;
+    result.metadata = graph_.metadata;
+    std::vector<ir::NodeId> map(graph_.size());
+    for (std::size_t i = 0; i < graph_.size(); ++i) {
+      const ir::Node& node = graph_.node(ir::NodeId(i));
+      if (!kept_[i] && !folded_[i]) continue;
+      ir::Node copy = node;
+      if (folded_[i]) {
+        EGRET_ASSIGN_OR_RETURN(copy.data, value_of(i));
+        copy.kind = ir::NodeKind::kConstant;
+        copy.op = nullptr;
+        copy.attrs = {};
+        copy.inputs.clear();
+      }
+      for (ir::NodeId& input : copy.inputs) input = map[input.index()];
+      map[i] = result.append(std::move(copy));
+    }
+    for (const auto& output : graph_.outputs())
+      result.add_output(output.name, map[output.node.index()]);
+    if (report != nullptr) fill(*report, result);
+    return result;
+  }
+
+ private:
+  bool is_operator(std::size_t i) const {
+    return graph_.node(ir::NodeId(i)).kind == ir::NodeKind::kOperator;
+  }
+
+  void find_constant_only() {
+    constant_.resize(graph_.size());
+    for (std::size_t i = 0; i < graph_.size(); ++i) {
+      const ir::Node& node = graph_.node(ir::NodeId(i));
+      constant_[i] = node.kind == ir::NodeKind::kConstant ||
+                     (node.kind == ir::NodeKind::kOperator && node.type.is_concrete() &&
+                      std::ranges::all_of(node.inputs, [&](ir::NodeId input) {
+                        return static_cast<bool>(constant_[input.index()]);
+                      }));
+    }
+  }
+
+  // From the outputs backwards: a needed value is folded where that is allowed, and then needs
+  // nothing; otherwise it stays and needs its inputs.
+  void choose() {
+    kept_.assign(graph_.size(), false);
+    folded_.assign(graph_.size(), false);
+    std::vector<bool> needed(graph_.size(), false);
+    for (const ir::NodeId input : graph_.inputs()) needed[input.index()] = true;
+    for (const auto& output : graph_.outputs()) needed[output.node.index()] = true;
+    for (std::size_t i = graph_.size(); i-- > 0;) {
+      if (!needed[i]) continue;
+      if (constant_[i] && is_operator(i) && may_fold(i)) {
+        folded_[i] = true;
+        continue;
+      }
+      kept_[i] = true;
+      for (const ir::NodeId input : graph_.node(ir::NodeId(i)).inputs) needed[input.index()] = true;
+    }
+  }
+
+  bool may_fold(std::size_t i) const {
+    const std::int64_t bytes = graph_.node(ir::NodeId(i)).type.bytes();
+    if (bytes <= options_.small_bytes) return true;
+    return static_cast<double>(bytes) <= options_.growth * static_cast<double>(source_bytes(i));
+  }
+
+  // Bytes of the constants that a value depends on.
+  std::int64_t source_bytes(std::size_t i) const {
+    std::int64_t bytes = 0;
+    std::set<std::size_t> seen{i};
+    std::vector<std::size_t> stack{i};
+    while (!stack.empty()) {
+      const ir::Node& node = graph_.node(ir::NodeId(stack.back()));
+      stack.pop_back();
+      if (node.kind == ir::NodeKind::kConstant) bytes += node.data.bytes();
+      for (const ir::NodeId input : node.inputs) {
+        if (seen.insert(input.index()).second) stack.push_back(input.index());
+      }
+    }
+    return bytes;
+  }
+
+  // The value, rounded to its type. Evaluates what it depends on in order, each once, wide.
+  Result<ir::Tensor> value_of(std::size_t i) {
+    if (wide_.empty()) wide_.resize(graph_.size());
+    std::set<std::size_t> region{i};
+    std::vector<std::size_t> stack{i};
+    while (!stack.empty()) {
+      const ir::Node& node = graph_.node(ir::NodeId(stack.back()));
+      stack.pop_back();
+      for (const ir::NodeId input : node.inputs) {
+        if (region.insert(input.index()).second) stack.push_back(input.index());
+      }
+    }
+    ir::InterpretOptions interpret;
+    interpret.should_stop = options_.should_stop;
+    for (const std::size_t j : region) {
+      const ir::Node& node = graph_.node(ir::NodeId(j));
+      if (node.kind == ir::NodeKind::kConstant || wide_[j].elements() > 0) continue;
+      std::vector<ir::Tensor> inputs;
+      for (const ir::NodeId input : node.inputs) {
+        const ir::Node& source = graph_.node(input);
+        inputs.push_back(source.kind == ir::NodeKind::kConstant ? source.data
+                                                                : wide_[input.index()]);
+      }
+      auto value = ir::evaluate(*node.op, node.attrs, inputs, interpret);
+      if (!value.ok()) return value.status().at("folding value '" + node.name + "'");
+      wide_[j] = *std::move(value);
+    }
+    return rounded(wide_[i], graph_.node(ir::NodeId(i)).type);
+  }
+
+  static ir::Tensor rounded(const ir::Tensor& wide, const ir::TensorType& type) {
+    if (wide.dtype() == type.dtype) return wide;
+    ir::Tensor result(type);
+    for (std::int64_t k = 0; k < result.elements(); ++k) result.set_f64(k, wide.f64_at(k));
+    return result;
+  }
+
+  void fill(FoldReport& report, const ir::Graph& result) const {
+    report = {};
+    for (const ir::NodeId id : ir::live_nodes(graph_)) {
+      const ir::Node& node = graph_.node(id);
+      if (node.kind == ir::NodeKind::kConstant) report.bytes_before += node.data.bytes();
+      if (node.kind == ir::NodeKind::kOperator && !kept_[id.index()]) ++report.folded;
+    }
+    for (const bool folded : folded_) report.constants += folded ? 1 : 0;
+    for (const ir::Node& node : result.nodes()) {
+      if (node.kind == ir::NodeKind::kConstant) report.bytes_after += node.data.bytes();
+    }
+  }
+
+  const ir::Graph& graph_;
+  const FoldOptions& options_;
+  std::vector<bool> constant_;
+  std::vector<bool> kept_;
+  std::vector<bool> folded_;
+  std::vector<ir::Tensor> wide_;  // values of constant-only operators, in f64
+};
+
+}  // namespace
+
+Result<ir::Graph> fold_constants(const ir::Graph& graph, const FoldOptions& options,
+                                 FoldReport* report) {
+  return Folder(graph, options).run(report);
+}
+
+}  // namespace egret::rules

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What depends on weights alone is computed once, before the first run.
+//
+// A region of constant-only operators is evaluated in f64 by the reference interpreter and rounded
+// once, where its value leaves the region, so that folding adds less rounding error than running
+// the operators would. Folding must not blow a model up: a value that is much larger than the
+// weights it is made of (a broadcast, a fill) stays computed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "base/status.h"
+#include "ir/graph.h"
+
+namespace egret::rules {
+
+struct FoldOptions {
+  // A folded value may have this many bytes in any case, and else at most so many times the bytes
+  // of all the constants that it depends on.
+  std::int64_t small_bytes = 64 * 1024;
+  double growth = 1.5;
+  std::function<bool()> should_stop{};
+};
+
+struct FoldReport {
+  std::size_t folded = 0;         // operators that are gone
+  std::size_t constants = 0;      // values that became constants
+  std::int64_t bytes_before = 0;  // of constants that the program needs
+  std::int64_t bytes_after = 0;
+};
+
+// The program with its constant-only values as constants, which keep the values' names. Fails when
+// the interpreter does (a division of integers by zero, a stop).
+base::Result<ir::Graph> fold_constants(const ir::Graph& graph, const FoldOptions& options = {},
+                                       FoldReport* report = nullptr);
+
+}  // namespace egret::rules

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules whose right side is a program: what the rule language cannot say because the number of
+// operands varies, or because it comes from an operator's definition. One function and one row
+// each.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "rules/saturate.h"
+#include "rules/tensor_egraph.h"
+
+namespace egret::rules {
+
+struct DynamicRule {
+  std::string_view name;
+  std::string_view help;
+  bool starter;  // part of the selection `starter`
+  // One compiled rule for each shape of pattern; all carry the row's name.
+  std::vector<CompiledRule> (*make)(TensorEGraph& tensors);
+};
+
+std::span<const DynamicRule> dynamic_rules();
+
+}  // namespace egret::rules
