@@ -70,10 +70,10 @@ ClassId EGraph::make_class(OpId op, std::span<const ClassId> children, std::uint
   lists_.append(nodes_.back(), node);
   if (op.index() >= by_op_.size()) by_op_.resize(ops_.op_count());
   lists_.append(by_op_[op.index()], node);
-  for (std::size_t i = 0; i < children.size(); ++i) {
-    const auto earlier = children.first(i);
-    if (std::find(earlier.begin(), earlier.end(), children[i]) != earlier.end()) continue;
-    lists_.append(parents_[children[i].index()], node);
+  for (const ClassId child : children) {
+    List& parents = parents_[child.index()];
+    const bool repeated = parents.size > 0 && lists_.items(parents).back() == node;
+    if (!repeated) lists_.append(parents, node);
   }
   ++visible_;
   ++class_count_;
@@ -101,6 +101,7 @@ void EGraph::link(ClassId root, ClassId child, Analysis::Data merged) {
   const std::size_t r = root.index();
   const std::size_t c = child.index();
   classes_.link(root, child);
+  merged_away_.push_back(child);
   clean_ = false;
   ++changes_;
   ++merge_count_;
@@ -217,7 +218,7 @@ std::size_t EGraph::bytes() const {
   const auto of = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
   return of(words_) + hash_cons_.bytes() + lists_.bytes() + of(by_op_) + classes_.bytes() +
          of(nodes_) + of(parents_) + of(masks_) + of(data_) + of(touches_) + of(to_repair_) +
-         of(to_reanalyse_) + of(to_modify_) + of(touched_) + of(touched_ops_) +
+         of(to_reanalyse_) + of(to_modify_) + of(merged_away_) + of(touched_) + of(touched_ops_) +
          op_touched_.capacity() / 8;
 }
 

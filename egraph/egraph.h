@@ -112,6 +112,11 @@ class EGraph {
   }
   // The node itself, hidden or not.
   NodeId lookup_node(OpId op, std::span<const ClassId> children) const;
+  // Says that op(children) will soon be added or looked up; children must be canonical. Large
+  // e-graphs spend most of their time waiting for the memory of such look-ups.
+  void prefetch(OpId op, std::span<const ClassId> children) const {
+    hash_cons_.prefetch(hash(op, children));
+  }
 
   OpId op(NodeId node) const { return OpId(words_[node.index()].index() & kOpMask); }
   ClassId class_of(NodeId node) const { return find(words_[node.index() + 1]); }
@@ -119,6 +124,9 @@ class EGraph {
   std::span<const ClassId> children(NodeId node) const {
     return {words_.data() + node.index() + kHeader, ops_.arity(op(node))};
   }
+  // Nodes added from now on have this id or a greater one: node ids grow in order of creation and
+  // stay as they are (of two nodes that become equal, one dies).
+  NodeId next_node() const { return NodeId(words_.size()); }
   bool visible(NodeId node) const { return (words_[node.index()].index() & kFlags) == 0; }
   // A visible node of this very operator.
   bool is(NodeId node, OpId op) const { return words_[node.index()].index() == op.index(); }
@@ -199,6 +207,7 @@ class EGraph {
   void bury(NodeId node);
   void touch(ClassId id, std::uint8_t what);
   void touch_op(OpId op);
+  void shorten_paths();
   void refresh_lists();
   void refresh_class(ClassId id, std::uint8_t what);
 
@@ -220,8 +229,9 @@ class EGraph {
   std::vector<NodeId> to_repair_;     // parents of merged-away classes
   std::vector<NodeId> to_reanalyse_;  // parents of classes with new data
   std::vector<ClassId> to_modify_;
-  std::vector<ClassId> touched_;   // classes with bits in touches_
-  std::vector<OpId> touched_ops_;  // operators whose list has dead or hidden nodes
+  std::vector<ClassId> merged_away_;  // since the last rebuild
+  std::vector<ClassId> touched_;      // classes with bits in touches_
+  std::vector<OpId> touched_ops_;     // operators whose list has dead or hidden nodes
   std::vector<bool> op_touched_;
   bool modifying_ = false;
   bool clean_ = true;

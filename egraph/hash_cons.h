@@ -22,6 +22,10 @@ class HashCons {
     }
     return {};
   }
+  // Brings the slot where a search for this hash begins into the cache.
+  void prefetch(std::uint32_t hash) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & mask()]);
+  }
   // Adds a node whose content is not in the table.
   void insert(std::uint32_t hash, NodeId node);
   // Removes this very node; it must be in the table under this hash.

@@ -9,7 +9,7 @@ namespace egret::egraph {
 using BaseId = base::Id<struct BaseIdTag>;  // base operator: a name ("conv2d")
 using OpId = base::Id<struct OpIdTag>;      // operator: base + arity + payload ("conv2d{stride=1}")
 using ClassId = base::Id<struct ClassIdTag>;  // e-class
-using NodeId = base::Id<struct NodeIdTag>;    // e-node; valid until the next rebuild()
+using NodeId = base::Id<struct NodeIdTag>;    // e-node; grows in order of creation
 using VarId = base::Id<struct VarIdTag>;      // class variable of one Pattern
 using OpVarId = base::Id<struct OpVarIdTag>;  // operator variable of one Pattern
 

@@ -42,6 +42,7 @@ class MatchBuffer {
     ++size_;
   }
   void clear() { classes_.clear(), ops_.clear(), size_ = 0; }
+  std::size_t row_bytes() const { return vars_ * sizeof(ClassId) + op_vars_ * sizeof(OpId); }
   std::size_t bytes() const {
     return classes_.capacity() * sizeof(ClassId) + ops_.capacity() * sizeof(OpId);
   }

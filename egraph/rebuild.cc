@@ -29,6 +29,7 @@ Status EGraph::rebuild() {
       reanalyse(node, conflict);
     }
   }
+  shorten_paths();
   refresh_lists();
   ++changes_;
   clean_ = true;
@@ -47,8 +48,12 @@ void EGraph::repair(NodeId node, Status& conflict) {
     const ClassId canonical = classes_.find_compress(kids[i]);
     if (canonical == kids[i]) continue;
     kids[i] = canonical;
-    // The node may now be in this class's parent list once for each place.
-    if (std::count(kids.begin(), kids.end(), canonical) > 1) touch(canonical, kParentsRepeated);
+    // The node may now be in this class's parent list once for each place. (Counting places is
+    // not worth it for the rare node with very many.)
+    constexpr std::size_t kCounted = 16;
+    if (kids.size() > kCounted || std::count(kids.begin(), kids.end(), canonical) > 1) {
+      touch(canonical, kParentsRepeated);
+    }
   }
   const std::uint32_t h = hash(op, kids);
   const NodeId equal = find_node(h, op, kids);
@@ -108,6 +113,17 @@ void EGraph::reanalyse(NodeId node, Status& conflict) {
   data_[id.index()] = *merged;
   to_modify_.push_back(id);
   drain_modify();
+}
+
+// find() does not write, so that it may be called from several threads; here is where paths get
+// short again: those of the ids merged away, and all once that many were.
+void EGraph::shorten_paths() {
+  if (merged_away_.size() > classes_.size() / 16) {
+    for (std::size_t i = 0; i < classes_.size(); ++i) classes_.find_compress(ClassId(i));
+  } else {
+    for (const ClassId id : merged_away_) classes_.find_compress(id);
+  }
+  merged_away_.clear();
 }
 
 void EGraph::touch(ClassId id, std::uint8_t what) {

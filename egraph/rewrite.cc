@@ -69,6 +69,15 @@ Rewrite::Application Rewrite::apply(EGraph& egraph, const Match& match) const {
   return {changed ? Outcome::kChanged : Outcome::kUnchanged, {}};
 }
 
+void Rewrite::prefetch(const EGraph& egraph, const Match& match) const {
+  if (steps_.empty()) return;
+  const auto* op = std::get_if<OpId>(&steps_[0].make);
+  if (op == nullptr) return;
+  base::SmallVector<ClassId, 8> children;
+  for (const VarId child : steps_[0].children) children.push_back(egraph.find(match[child]));
+  egraph.prefetch(*op, {children.data(), children.size()});
+}
+
 Result<ClassId> Rewrite::run(const Step& step, EGraph& egraph, const Match& match) const {
   if (const auto* make = std::get_if<ClassBuilder>(&step.make)) return (*make)(egraph, match);
   OpId op;

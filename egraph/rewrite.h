@@ -72,6 +72,8 @@ class Rewrite {
     base::Status refusal;  // why, when refused
   };
   Application apply(EGraph& egraph, const Match& match) const;
+  // Announces the look-up with which apply() will begin.
+  void prefetch(const EGraph& egraph, const Match& match) const;
 
  private:
   VarId add_step(Step step);

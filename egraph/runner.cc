@@ -130,12 +130,14 @@ Runner::Stop Runner::search_all(RunReport& report, IterationStats& stats, Budget
     RuleStats& rule_stats = report.rules[i];
     ++rule_stats.searches;
     const std::uint64_t left = limits_.matches - std::min(limits_.matches, stats.matches);
+    const std::uint64_t fitting = fitting_matches(rule);
     const SearchEnd end =
-        rule.matcher.search(egraph_, std::min(welcome, left), budget, rule.matches);
+        rule.matcher.search(egraph_, std::min({welcome, left, fitting}), budget, rule.matches);
     rule_stats.search_seconds += watch.lap();
     if (end == SearchEnd::kExhausted) return budget.reason();
     const bool exceeded = rule.matches.size() > welcome;
     if (!exceeded && rule.matches.size() > left) return StopReason::kMatchLimit;
+    if (!exceeded && rule.matches.size() > fitting) return StopReason::kByteLimit;
     if (!scheduler_->accept(iteration, i, exceeded)) {
       ++rule_stats.bans;
       rule.matches.clear();
@@ -163,8 +165,12 @@ Runner::Stop Runner::apply_all(RunReport& report, IterationStats& stats, Budget&
 Runner::Stop Runner::apply(Rule& rule, RuleStats& stats, Budget& budget) {
   using Outcome = Rewrite::Outcome;
   constexpr std::size_t kCheckEvery = 64;
+  constexpr std::size_t kAhead = 8;  // matches whose look-ups are on their way
   std::uint64_t ticks = egraph_.ticks();
   for (std::size_t i = 0; i < rule.matches.size(); ++i) {
+    if (i + kAhead < rule.matches.size()) {
+      rule.rewrite->prefetch(egraph_, rule.matches[i + kAhead]);
+    }
     const Rewrite::Application done = rule.rewrite->apply(egraph_, rule.matches[i]);
     switch (done.outcome) {
       case Outcome::kChanged: ++stats.applied; break;
@@ -187,9 +193,22 @@ Runner::Stop Runner::apply(Rule& rule, RuleStats& stats, Budget& budget) {
 Runner::Stop Runner::check_size() const {
   if (egraph_.node_count() > limits_.nodes) return StopReason::kNodeLimit;
   if (limits_.bytes == Limits::kNone) return {};
+  return bytes() > limits_.bytes ? Stop(StopReason::kByteLimit) : Stop();
+}
+
+std::size_t Runner::bytes() const {
   std::size_t bytes = egraph_.bytes();
   for (const Rule& rule : rules_) bytes += rule.matches.bytes();
-  return bytes > limits_.bytes ? Stop(StopReason::kByteLimit) : Stop();
+  return bytes;
+}
+
+// How many matches of this rule the byte limit has room for. Its buffer may double as it grows.
+std::uint64_t Runner::fitting_matches(const Rule& rule) const {
+  const std::size_t row = rule.matches.row_bytes();
+  if (limits_.bytes == Limits::kNone || row == 0) return Limits::kNone;
+  const std::size_t others = bytes() - rule.matches.bytes();
+  const std::size_t room = limits_.bytes - std::min<std::size_t>(limits_.bytes, others);
+  return room / (2 * row);
 }
 
 }  // namespace egret::egraph

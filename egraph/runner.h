@@ -102,6 +102,8 @@ class Runner {
   Stop apply_all(RunReport& report, IterationStats& stats, Budget& budget);
   Stop apply(Rule& rule, RuleStats& stats, Budget& budget);
   Stop check_size() const;
+  std::size_t bytes() const;
+  std::uint64_t fitting_matches(const Rule& rule) const;
 
   EGraph& egraph_;
   std::vector<Rule> rules_;

@@ -159,6 +159,7 @@ Limits iterations(std::uint64_t n) {
   Limits limits;
   limits.iterations = n;
   limits.nodes = limits.matches = Limits::kNone;
+  limits.bytes = std::uint64_t{8} << 30;  // a machine's safety, never reached
   return limits;
 }
 

@@ -69,6 +69,19 @@ TEST_F(EGraphTest, ANodeWithOneChildTwiceIsItsParentOnce) {
   EXPECT_EQ(egraph_.parents(egraph_.find(a)).size(), 1U);
 }
 
+TEST_F(EGraphTest, NodesMayHaveManyChildren) {
+  constexpr std::size_t kArity = 20'000;
+  std::vector<ClassId> children;
+  for (std::uint64_t i = 0; i < kArity; ++i) children.push_back(*egraph_.add(ops_.op("x", 0, i)));
+  ASSERT_TRUE(egraph_.add(ops_.op("cat", kArity), children).ok());
+  for (std::size_t i = 1; i < kArity; ++i) {
+    ASSERT_TRUE(egraph_.merge(children[i - 1], children[i]).ok());
+  }
+  rebuild();
+  EXPECT_EQ(egraph_.class_count(), 2U);
+  EXPECT_EQ(egraph_.parents(egraph_.find(children[0])).size(), 1U);
+}
+
 TEST_F(EGraphTest, HiddenNodesStandForTheirClassUnseen) {
   const ClassId a = leaf("a"), fa = f(a);
   ASSERT_TRUE(egraph_.merge(fa, leaf("b")).ok());

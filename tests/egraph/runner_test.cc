@@ -74,6 +74,7 @@ TEST_F(RunnerTest, StopsAtEachLimitWithAValidEGraph) {
   EXPECT_EQ(stop_with([](Limits& l) { l.nodes = 100; }), StopReason::kNodeLimit);
   EXPECT_LE(egraph_->node_count(), 110U);
   EXPECT_EQ(stop_with([](Limits& l) { l.bytes = 20'000; }), StopReason::kByteLimit);
+  EXPECT_LE(egraph_->bytes(), 25'000U);
   EXPECT_EQ(stop_with([](Limits& l) { l.matches = 50; }), StopReason::kMatchLimit);
   EXPECT_EQ(stop_with([](Limits& l) { l.ticks = 5'000; }), StopReason::kTickLimit);
   EXPECT_EQ(stop_with([](Limits& l) { l.seconds = 0; }), StopReason::kTimeLimit);

@@ -2,6 +2,10 @@
 // Sizes that independent engines agree on.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
 #include "egraph/workloads/workload.h"
 
 namespace egret::egraph::workloads {
@@ -25,6 +29,43 @@ TEST(Workloads, SumOfTenSaturatesInAllItsPartitions) {
   EXPECT_EQ(report.stop, StopReason::kSaturated);
   EXPECT_EQ(session->egraph().node_count(), 57012U);
   EXPECT_EQ(session->egraph().class_count(), 1023U);
+}
+
+TEST(Workloads, MathWithBackoffHasEggsSizeAfterSixtyIterations) {
+  auto session = *Session::open(*find_workload("math-backoff-60"));
+  const RunReport report = session->runner().run();
+  EXPECT_EQ(report.iterations.size(), 60U);
+  EXPECT_EQ(session->egraph().node_count(), 133713U);
+  EXPECT_EQ(session->egraph().class_count(), 72945U);
+}
+
+// The text between "rules:" and "terms:".
+std::string rules_of_file(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string all = text.str();
+  const std::string mark = "rules:\n";
+  const std::size_t begin = all.find(mark);
+  if (begin == std::string::npos) return {};
+  return all.substr(begin + mark.size(), all.find("terms:") - begin - mark.size());
+}
+
+TEST(Workloads, HaveTheRulesOfTheSharedFiles) {
+  const char* shared = std::getenv("EGRET_SHARED");
+  const std::string folder =
+      (shared != nullptr ? std::string(shared) : std::string(EGRET_SOURCE_DIR) + "/../shared") +
+      "/egraph-workloads/";
+  if (rules_of_file(folder + "mm.txt").empty()) GTEST_SKIP() << "no files in " << folder;
+  EXPECT_EQ(find_workload("mm-10")->rules, "\n" + rules_of_file(folder + "mm.txt"));
+  EXPECT_EQ(find_workload("assoc-10")->rules, "\n" + rules_of_file(folder + "assoc.txt"));
+  EXPECT_EQ(find_workload("math-simple-1m")->rules, "\n" + rules_of_file(folder + "math.txt"));
+}
+
+TEST(Workloads, AreFoundByNameOnly) {
+  for (const std::string_view name : workload_names())
+    EXPECT_TRUE(find_workload(name).ok()) << name;
+  EXPECT_EQ(find_workload("mm-x").status().code(), base::StatusCode::kUsage);
 }
 
 }  // namespace

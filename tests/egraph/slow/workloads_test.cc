@@ -13,5 +13,23 @@ TEST(Workloads, MicrobenchmarkHasAMillionNodesAfterElevenSteps) {
   EXPECT_EQ(session->egraph().class_count(), 443832U);
 }
 
+TEST(Workloads, MathHasEggsSizesAtAMillionKeysAndAfterAHundredIterations) {
+  struct Expected {
+    std::string_view name;
+    std::size_t nodes;
+    std::size_t classes;
+  };
+  for (const Expected& expected :
+       {Expected{"math-simple-1m", 632085, 255984}, Expected{"math-backoff-100", 309739, 155132},
+        Expected{"scale-all-rat-1m", 1453866, 615695}}) {
+    auto session = *Session::open(*find_workload(expected.name));
+    session->runner().run();
+    EXPECT_EQ(session->egraph().node_count(), expected.nodes) << expected.name;
+    EXPECT_EQ(session->egraph().class_count(), expected.classes) << expected.name;
+    const base::Status status = session->egraph().check_invariants();
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+}
+
 }  // namespace
 }  // namespace egret::egraph::workloads
