@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Denotations as text, the way the documentation writes them.
+#include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <charconv>
 #include <limits>
 
 #include "ir/denotation.h"
+#include "ir/text_cursor.h"
 
 namespace egret::ir {
 namespace {
@@ -26,6 +28,15 @@ std::string_view name_of(Reduction reduction) {
     case Reduction::kMin: return "min";
   }
   return "?";
+}
+
+// Names that would read as something else are put in quotes.
+std::string symbol_text(std::string_view name) {
+  const bool plain = std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  const bool starts_well = !name.empty() && !(name[0] >= '0' && name[0] <= '9');
+  return plain && starts_well ? std::string(name) : quoted_text(name);
 }
 
 class Writer {
@@ -125,7 +136,7 @@ class Writer {
     switch (node->op) {
       case ExprOp::kIndexConst:
         return {std::to_string(node->integer), node->integer < 0 ? kSum : kAtom};
-      case ExprOp::kSymbol: return {std::string(node->name), kAtom};
+      case ExprOp::kSymbol: return {symbol_text(node->name), kAtom};
       case ExprOp::kVar: return {variable(node), kAtom};
       case ExprOp::kIndexAdd: return index_sum(node);
       case ExprOp::kAdd: return infix(node, " + ", kSum);
