@@ -226,7 +226,7 @@ Status OptionSet::set(std::string_view name, const std::vector<std::string>& tex
     const std::vector<std::string> present = found->is_list()
                                                  ? *std::get<std::vector<std::string>*>(found->slot)
                                                  : std::vector<std::string>{found->value_text()};
-    const Status status = found->assign(texts).at(place);
+    Status status = found->assign(texts).at(place);
     const Status restored = found->assign(present);
     EGRET_CHECK(restored.ok());
     return status;

@@ -20,7 +20,7 @@ cmake --preset release >/dev/null
 cmake --build build/release -j "$(nproc)"
 
 step "fuzzers"
-scripts/fuzz.sh "${EGRET_FUZZ_SECONDS:-10}"
+scripts/fuzz.sh "${FUZZ_SECONDS:-10}"
 
 if [ -x experiments/run_all ]; then
   step "experiments, smallest form"

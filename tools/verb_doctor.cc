@@ -105,7 +105,7 @@ std::string to_text(const Machine& machine, const std::vector<Finding>& findings
                 finding.remedy + "\n";
   }
   if (!remedies.empty())
-    text += "\nTo turn on what is missing (scripts/setup.sh does most of it):\n";
+    text += "\nTo turn on what is missing (scripts/setup.sh installs what the code uses so far):\n";
   return text + remedies;
 }
 
