@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "ir/direct_evaluation.h"
 #include "ir/graph_evaluation.h"
+#include "ir/planned_evaluation.h"
 
 namespace egret::ir {
 namespace {

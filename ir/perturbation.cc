@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/perturbation.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/thread_pool.h"
+#include "ir/lane_memory.h"
+
+namespace egret::ir {
+
+double rounded_terms(const LoopNest& nest) {
+  // Operands come before operators; reductions inside of indices and guards round no result.
+  std::vector<double> terms(nest.nodes.size(), 0);
+  for (std::size_t id = 0; id < nest.nodes.size(); ++id) {
+    const NestNode& node = nest.nodes[id];
+    double& own = terms[id];
+    for (const int kid : node.kids) own = std::max(own, terms[static_cast<std::size_t>(kid)]);
+    if (!node.is_real()) continue;
+    const bool folds = node.op == ExprOp::kReduce &&
+                       (node.reduction == Reduction::kSum || node.reduction == Reduction::kProd);
+    const bool computes = node.op == ExprOp::kAdd || node.op == ExprOp::kSub ||
+                          node.op == ExprOp::kMul || node.op == ExprOp::kDiv ||
+                          node.op == ExprOp::kCall || folds;
+    if (computes) own = std::max(own, 1.0);
+    if (!folds) continue;
+    for (const int v : node.variables) own *= static_cast<double>(nest.extent(v));
+  }
+  return terms[static_cast<std::size_t>(nest.root)];
+}
+
+void perturb(Tensor& tensor, double width, std::uint64_t seed) {
+  constexpr std::size_t kRun = 1024;
+  std::byte* data = tensor.mutable_data().data();
+  const DType type = tensor.dtype();
+  base::shared_pool().parallel_for(
+      static_cast<std::size_t>(tensor.elements()), 32 * kRun,
+      [&](std::size_t begin, std::size_t end) {
+        double values[kRun];
+        for (std::size_t i = begin; i < end; i += kRun) {
+          const std::size_t count = std::min(kRun, end - i);
+          const auto first = static_cast<std::int64_t>(i);
+          load_lanes(type, data, first, 1, static_cast<std::int64_t>(count), values);
+          for (std::size_t k = 0; k < count; ++k) {
+            const auto bits = static_cast<std::int64_t>(base::mix(seed ^ base::mix(i + k)));
+            values[k] *= 1 + width * (static_cast<double>(bits) * 0x1p-63);
+          }
+          store_lanes(type, data, first, 1, static_cast<std::int64_t>(count),
+                      static_cast<const double*>(values));
+        }
+      });
+}
+
+}  // namespace egret::ir

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/planned_evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "ir/lane_evaluator.h"
+#include "ir/lane_plan.h"
+#include "ir/perturbation.h"
+
+namespace egret::ir {
+namespace {
+
+constexpr double kPieceSeconds = 3e-4;
+constexpr std::int64_t kLeastElementsPerBox = 2048;
+constexpr std::int64_t kMaxBoxes = 1024;
+
+// Boxes between the cuts that a nest found, as many as the output's size is worth.
+std::vector<OutputBox> boxes_of(const LoopNest& nest, const Shape& shape) {
+  auto cuts = nest.cuts;
+  const std::int64_t elements = element_count(shape).value_or(0);
+  const std::int64_t limit =
+      std::clamp<std::int64_t>(elements / kLeastElementsPerBox, 1, kMaxBoxes);
+  const auto boxes = [&] {
+    std::int64_t count = 1;
+    for (const auto& axis : cuts) count *= static_cast<std::int64_t>(axis.size()) + 1;
+    return count;
+  };
+  for (auto& axis : cuts) {  // so that boxes() cannot overflow
+    if (static_cast<std::int64_t>(axis.size()) > kMaxBoxes) axis.clear();
+  }
+  while (boxes() > limit)
+    std::ranges::max_element(cuts, {}, [](auto& c) { return c.size(); })->clear();
+
+  std::vector<OutputBox> result{{Shape(shape.size(), 0), shape}};
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    std::vector<OutputBox> finer;
+    for (const OutputBox& box : result) {
+      std::int64_t low = 0;
+      for (std::size_t i = 0; i <= cuts[axis].size(); ++i) {
+        OutputBox part = box;
+        part.low[axis] = low;
+        low = part.high[axis] = i < cuts[axis].size() ? cuts[axis][i] : shape[axis];
+        finer.push_back(std::move(part));
+      }
+    }
+    result = std::move(finer);
+  }
+  return result;
+}
+
+base::Status run_lanes(LoopNest nest, std::span<const Tensor> inputs, DType type, std::byte* out,
+                       const InterpretOptions& options) {
+  EGRET_ASSIGN_OR_RETURN(const LanePlan plan, lane_plan(std::move(nest)));
+  const std::int64_t steps = LaneEvaluator::steps(plan);
+  const double step_seconds = plan.seconds / static_cast<double>(std::max<std::int64_t>(steps, 1));
+  const double grain = std::clamp(kPieceSeconds / std::max(step_seconds, 1e-12), 1.0,
+                                  static_cast<double>(std::max<std::int64_t>(steps, 1)));
+  base::Status first;
+  std::size_t failed_at = static_cast<std::size_t>(steps);
+  std::mutex mutex;
+  base::shared_pool().parallel_for(
+      static_cast<std::size_t>(steps), static_cast<std::size_t>(grain),
+      [&](std::size_t begin, std::size_t end) {
+        base::Status status;
+        if (options.should_stop && options.should_stop()) {
+          status = base::limit_hit("interpreter stopped");
+        } else {
+          LaneEvaluator evaluator(plan, inputs, options.precision);
+          status = evaluator.run(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end),
+                                 type, out);
+        }
+        if (status.ok()) return;
+        const std::lock_guard lock(mutex);  // report the first failure in the output's order
+        if (first.ok() || begin < failed_at) {
+          first = std::move(status);
+          failed_at = begin;
+        }
+      });
+  return first;
+}
+
+}  // namespace
+
+base::Result<Tensor> evaluate_planned(const Denotation& denotation, std::span<const Tensor> inputs,
+                                      DType result, const InterpretOptions& options) {
+  std::vector<DType> types;
+  std::vector<Shape> shapes;
+  for (const Tensor& input : inputs) {
+    types.push_back(input.dtype());
+    shapes.push_back(input.shape());
+  }
+  EGRET_ASSIGN_OR_RETURN(const TermGraph graph, term_graph(denotation, types));
+  const Shape shape = denotation.type.shape();
+  Tensor out(result, shape);
+  if (out.elements() == 0) return out;
+  std::byte* data = out.mutable_data().data();
+
+  const OutputBox whole{Shape(shape.size(), 0), shape};
+  EGRET_ASSIGN_OR_RETURN(LoopNest nest, loop_nest(graph, shapes, shape, whole, options.precision));
+  const double terms = options.perturbation > 0 ? rounded_terms(nest) : 0;
+  const std::vector<OutputBox> boxes = boxes_of(nest, shape);
+  if (boxes.size() == 1) {
+    EGRET_RETURN_IF_ERROR(run_lanes(std::move(nest), inputs, result, data, options));
+  } else {
+    for (const OutputBox& box : boxes) {
+      EGRET_ASSIGN_OR_RETURN(LoopNest part,
+                             loop_nest(graph, shapes, shape, box, options.precision));
+      EGRET_RETURN_IF_ERROR(run_lanes(std::move(part), inputs, result, data, options));
+    }
+  }
+  if (terms > 0 && is_float(result))
+    perturb(out, options.perturbation * std::sqrt(terms), options.seed);
+  return out;
+}
+
+}  // namespace egret::ir
