@@ -110,7 +110,14 @@ class LaneEvaluator {
   void assign(int variable, std::int64_t value);
   bool varies(VariableSet depends, int lane) const;
   template <typename T>
-  T* buffer(int node);
+  static T* typed(std::unique_ptr<std::byte[]>& made) {
+    if (made == nullptr) made = std::make_unique<std::byte[]>(kLanes * sizeof(T));
+    return reinterpret_cast<T*>(made.get());
+  }
+  template <typename T>
+  T* buffer(int node) {
+    return typed<T>(buffers_[static_cast<std::size_t>(node)]);
+  }
   void fail(base::Status status);
   template <typename T>
   base::Status run_as(std::int64_t begin, std::int64_t end, DType out_type, std::byte* out);
@@ -138,5 +145,27 @@ class LaneEvaluator {
   std::vector<Mask> masks_;  // a stack
   int masks_used_ = 0;
 };
+
+template <typename Visit>
+void LaneEvaluator::for_each_iteration(const NestNode& node, int lane, const Visit& visit) {
+  base::SmallVector<int, 8> loops;
+  for (const int v : node.variables) {
+    if (v != lane) loops.push_back(v);
+  }
+  for (const int v : loops) assign(v, 0);
+  while (!failed_) {
+    visit();
+    std::size_t i = loops.size();
+    for (; i-- > 0;) {
+      const std::int64_t next = values_[static_cast<std::size_t>(loops[i])] + 1;
+      if (next < nest_.extent(loops[i])) {
+        assign(loops[i], next);
+        break;
+      }
+      assign(loops[i], 0);
+    }
+    if (i == static_cast<std::size_t>(-1)) return;
+  }
+}
 
 }  // namespace egret::ir
