@@ -90,7 +90,11 @@ base::Result<Graph> body_graph(const Operator& op, const Attrs& attrs,
     values.push_back(builder.input("in" + std::to_string(values.size()), type));
   }
   Body body(builder, values, attrs);
-  builder.output("out", op.build_body()(body));
+  try {
+    builder.output("out", op.build_body()(body));
+  } catch (const IndexError& error) {
+    return base::bad_input(error.reason);
+  }
   return builder.finish();
 }
 

@@ -42,12 +42,17 @@ const ExprNode* commutative(ExprOp op, Handle a, Handle b) {
   return swap ? binary(op, b, a) : binary(op, a, b);
 }
 
+constexpr const char* kOverflow = "a size computed from shapes and attributes exceeds 64 bits";
+constexpr const char* kDivision = "a size computed from shapes and attributes divides by zero";
+
 bool is(Index a, std::int64_t value) { return a.is_constant() && a.constant() == value; }
 bool is(Scalar a, double value) { return a.is_constant() && a.constant() == value; }
 bool is_op(Index a, ExprOp op) { return !a.is_constant() && a.node()->op == op; }
 Index kid(Index a, std::size_t i) { return Index(a.node()->kids[i]); }
 
 std::int64_t euclidean_div(std::int64_t a, std::int64_t b) {
+  if (b == 0) throw IndexError{kDivision};
+  if (b == -1 && a == INT64_MIN) throw IndexError{kOverflow};
   const std::int64_t quotient = a / b;
   return a % b < 0 ? quotient - (b > 0 ? 1 : -1) : quotient;
 }
@@ -81,7 +86,7 @@ Scalar::Scalar(const ExprNode* node) : node_(node) {
 Index operator+(Index a, Index b) {
   if (a.is_constant() && b.is_constant()) {
     std::int64_t sum = 0;
-    EGRET_CHECK(!__builtin_add_overflow(a.constant(), b.constant(), &sum), "index overflow");
+    if (__builtin_add_overflow(a.constant(), b.constant(), &sum)) throw IndexError{kOverflow};
     return sum;
   }
   if (is(a, 0)) return b;
@@ -112,7 +117,7 @@ Index operator-(Index a, Index b) {
 Index operator*(Index a, Index b) {
   if (a.is_constant() && b.is_constant()) {
     std::int64_t product = 0;
-    EGRET_CHECK(!__builtin_mul_overflow(a.constant(), b.constant(), &product), "index overflow");
+    if (__builtin_mul_overflow(a.constant(), b.constant(), &product)) throw IndexError{kOverflow};
     return product;
   }
   if (is(a, 0) || is(b, 0)) return 0;
@@ -133,7 +138,6 @@ Index operator*(Index a, Index b) {
 Index div(Index a, Index b) {
   if (is(b, 1)) return a;
   if (a.is_constant() && b.is_constant()) {
-    EGRET_CHECK(b.constant() != 0, "index division by zero");
     return euclidean_div(a.constant(), b.constant());
   }
   if (is(a, 0)) return 0;
@@ -152,7 +156,6 @@ Index div(Index a, Index b) {
 Index mod(Index a, Index b) {
   if (is(b, 1)) return 0;
   if (a.is_constant() && b.is_constant()) {
-    EGRET_CHECK(b.constant() != 0, "index division by zero");
     return a.constant() - euclidean_div(a.constant(), b.constant()) * b.constant();
   }
   if (is(a, 0) || a.same(b)) return 0;

@@ -42,6 +42,13 @@ namespace egret::ir {
 
 class ExprPool;
 
+// Thrown by arithmetic on constant indices that leaves 64 bits or divides by zero: sizes and
+// attributes of a model can cause it. denote(), infer_type(), bind_symbols() and run_import() turn
+// it into bad_input; it never leaves ir.
+struct IndexError {
+  const char* reason;
+};
+
 enum class ExprOp : std::uint8_t {
   // Index           kids             payload
   kIndexConst,  //                    integer

@@ -155,13 +155,17 @@ base::Result<Graph> bind_symbols(const Graph& graph,
     const auto found = bindings.find(name);
     return found != bindings.end() ? &found->second : nullptr;
   };
-  return rebuilt(graph,
-                 [&](GraphBuilder& builder, const Node& node, std::span<const Value> inputs) {
-                   if (node.kind != NodeKind::kInput) return copy_node(builder, node, inputs);
-                   TensorType type = node.type;
-                   for (Index& dim : type.dims) dim = substitute(dim, lookup);
-                   return builder.input(node.name, std::move(type));
-                 });
+  const auto bound = [&](GraphBuilder& builder, const Node& node, std::span<const Value> inputs) {
+    if (node.kind != NodeKind::kInput) return copy_node(builder, node, inputs);
+    TensorType type = node.type;
+    for (Index& dim : type.dims) dim = substitute(dim, lookup);
+    return builder.input(node.name, std::move(type));
+  };
+  try {
+    return rebuilt(graph, bound);
+  } catch (const IndexError& error) {
+    return base::usage_error(error.reason);
+  }
 }
 
 base::Result<Graph> expand_composites(const Graph& graph,

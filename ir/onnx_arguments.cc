@@ -39,8 +39,9 @@ base::Result<std::int64_t> known_size(const OnnxNode& node, Value value, int axi
                            " must be known here; bind its symbols (--bind NAME=SIZE)");
 }
 
-base::Status require_opset(const OnnxWriter& writer, int since, std::string_view op_type) {
+base::Status require_opset(OnnxWriter& writer, int since, std::string_view op_type) {
   if (writer.opset() >= since) return base::ok();
+  writer.needs_opset(since);
   return base::unsupported(std::string(op_type) + " needs opset " + std::to_string(since) +
                            ", the model has " + std::to_string(writer.opset()));
 }

@@ -28,7 +28,8 @@ base::Result<Integers> required_integers(const OnnxNode& node, int i, std::strin
 // The size of an axis that must be known at import.
 base::Result<std::int64_t> known_size(const OnnxNode& node, Value value, int axis);
 
-// Whether the exported model's opset has `op_type`, which came with opset `since`.
-base::Status require_opset(const OnnxWriter& writer, int since, std::string_view op_type);
+// Whether the exported model's opset has `op_type`, which came with opset `since`. When not, the
+// export returns the error, and the model is written again with that opset.
+base::Status require_opset(OnnxWriter& writer, int since, std::string_view op_type);
 
 }  // namespace egret::ir

@@ -13,8 +13,18 @@ std::optional<Integers> OnnxNode::constant_integers(int i) const {
   const std::optional<Tensor> tensor = constant(i);
   if (!tensor) return std::nullopt;
   Integers values;
-  for (std::int64_t k = 0; k < tensor->elements(); ++k) values.push_back(tensor->i64_at(k));
+  for (std::int64_t k = 0; k < tensor->elements(); ++k) {
+    values.push_back(std::clamp(tensor->i64_at(k), -kIntegerLimit, kIntegerLimit));
+  }
   return values;
+}
+
+base::Result<std::vector<Value>> run_import(const OnnxImport& import, OnnxNode& node) {
+  try {
+    return import(node);
+  } catch (const IndexError& error) {
+    return base::bad_input(error.reason);
+  }
 }
 
 std::string OnnxWriter::constant_integers(const Integers& values) {

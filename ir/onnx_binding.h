@@ -40,8 +40,12 @@ class OnnxNode {
   // The value of an input that is known at import: an initializer, or computed from such alone
   // (and from static shapes).
   virtual std::optional<Tensor> constant(int i) const = 0;
-  std::optional<Integers> constant_integers(int i) const;  // the above, flattened to integers
+  // The above, flattened to integers; beyond +-kIntegerLimit they are cut to it, so that sums with
+  // sizes cannot overflow. ONNX writes "to the end" as INT64_MAX.
+  std::optional<Integers> constant_integers(int i) const;
+  static constexpr std::int64_t kIntegerLimit = std::int64_t{1} << 48;
 
+  // Integer attributes are cut to +-kIntegerLimit as well.
   virtual bool has_attr(std::string_view name) const = 0;
   virtual std::int64_t integer(std::string_view name, std::int64_t otherwise) const = 0;
   virtual double real(std::string_view name, double otherwise) const = 0;
@@ -60,6 +64,8 @@ class OnnxNode {
 
 // Yields the node's outputs, as many as it has (an output nobody names may be left invalid).
 using OnnxImport = std::function<base::Result<std::vector<Value>>(OnnxNode&)>;
+// Calls it; sizes that leave 64 bits on the way are bad input.
+base::Result<std::vector<Value>> run_import(const OnnxImport& import, OnnxNode& node);
 
 struct OnnxImportRow {
   std::string domain;  // "" is ai.onnx
@@ -73,6 +79,10 @@ class OnnxWriter {
   virtual ~OnnxWriter() = default;
 
   virtual int opset() const = 0;
+  // The nodes about to be written exist, in this form, from this opset of ai.onnx on. Where that is
+  // later than opset(), the model is written again with the later one. Call it for every ONNX
+  // operator or type that is younger than opset 7.
+  virtual void needs_opset(int version) { static_cast<void>(version); }
   virtual const Attrs& attrs() const = 0;
   virtual int input_count() const = 0;
   virtual std::string input(int i) const = 0;

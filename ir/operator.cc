@@ -130,7 +130,11 @@ base::Result<Denotation> denote(const Operator& op, const Attrs& attrs,
   EGRET_RETURN_IF_ERROR(check_arity(op, inputs.size()));
   if (pool == nullptr) pool = std::make_shared<ExprPool>();
   Definition definition(attrs, inputs, std::move(pool), symbolic);
-  op.define()(definition);
+  try {
+    op.define()(definition);
+  } catch (const IndexError& error) {
+    return base::bad_input(op.name() + ": " + error.reason);
+  }
   auto result = std::move(definition).finish();
   if (!result.ok()) return result.status().at(op.name());
   return result;
