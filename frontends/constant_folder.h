@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values that are known while a graph is being built: constants, and what is computed from
+// constants alone. They are computed when somebody asks (a shape, axes, a scale), with the
+// interpreter, and never beyond a limit on elements and work, so that a model cannot make import
+// expensive.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace egret::frontends {
+
+class ConstantFolder {
+ public:
+  // `graph` may grow between calls, never change.
+  ConstantFolder(const ir::Graph& graph, std::int64_t max_elements)
+      : graph_(graph), max_elements_(max_elements) {}
+
+  // The value of a node; nullopt when it depends on an input, is too large, or cannot be computed.
+  std::optional<ir::Tensor> value(ir::NodeId id);
+
+ private:
+  bool depends_on_constants_alone(ir::NodeId id);
+  // The nodes to compute for `id`, in order; empty when that is too much.
+  std::vector<ir::NodeId> needed(ir::NodeId id) const;
+
+  const ir::Graph& graph_;
+  std::int64_t max_elements_;
+  std::vector<bool> constant_;  // of the nodes looked at so far
+  std::map<ir::NodeId, ir::Tensor> computed_;
+};
+
+}  // namespace egret::frontends

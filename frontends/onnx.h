@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX models in and out.
+//
+// Import accepts opset 7 and up (older ones where the operator has not changed since), reads
+// weights in all storage forms, folds static shape computations, inlines model-local functions and
+// turns If into a selection. Symbolic dimensions stay symbols; those without a name get one ("x_0"
+// for axis 0 of input x).
+//
+// Errors of import: bad_input names the file, the node or tensor, and what is wrong with it;
+// unsupported names every operator that Egret lacks at once; usage for a `bind` that names no
+// dimension; unavailable for a file that cannot be opened. Untrusted files are safe to read: no
+// recursion, memory in proportion to the file, weights in other files only from the model's folder.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/graph.h"
+#include "ir/tensor.h"
+
+namespace egret::frontends {
+
+// What an ONNX model says of itself, beside its graph. Graph::name and Graph::metadata hold the
+// graph's name and the model's metadata_props.
+struct OnnxModelInfo {
+  std::int64_t ir_version = 8;
+  std::map<std::string, std::int64_t> opsets = {{"", 17}};  // by domain; "" is ai.onnx
+  std::string producer_name{};
+  std::string producer_version{};
+  std::string domain{};
+  std::int64_t model_version = 0;
+  std::string doc_string{};
+  std::string graph_doc_string{};
+};
+
+struct ImportOptions {
+  std::map<std::string, std::int64_t> bind{};  // sizes of symbolic dimensions
+  // Graph inputs that are constants for this import, such as a target shape: by name, of the
+  // declared type. They are no inputs of the result.
+  std::map<std::string, ir::Tensor> fixed_inputs{};
+  // Limits; a model beyond them is refused.
+  std::int64_t max_value_bytes = std::int64_t{1} << 36;  // of any one value in the graph
+  std::int64_t max_nodes = 1'000'000;                    // after inlining of functions
+  // What constant folding may compute; beyond it a value counts as not known at import.
+  std::int64_t max_folded_elements = std::int64_t{1} << 22;
+};
+
+struct ImportedModel {
+  ir::Graph graph;
+  OnnxModelInfo info;
+  std::vector<std::string> notes;  // attributes that no operator's import asked for, and the like
+};
+
+base::Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options = {});
+// `folder` is where external data may lie ("" allows none); `name` stands for the file in messages.
+base::Result<ImportedModel> import_onnx_bytes(std::span<const std::byte> bytes,
+                                              const std::string& folder,
+                                              const ImportOptions& options = {},
+                                              std::string_view name = "model");
+
+struct ExportOptions {
+  std::map<std::string, std::string> manifest{};  // added to the model's metadata
+  // Where weights go that do not fit into the model (a model file holds at most 2 GiB). It must lie
+  // in the model's folder; the model refers to it by its file name. Written with a temporary file
+  // and rename. Empty: no such file, and a model that needs one is an error.
+  std::string external_data_path{};
+  bool always_external = false;          // put weights there also when the model would fit
+  std::int64_t external_minimum = 1024;  // smaller tensors stay in the model, in bytes
+};
+
+struct ExportedModel {
+  std::string bytes;
+  std::map<std::string, std::int64_t> opsets;
+  // Which operator made the ai.onnx opset rise above the source's; empty when none did.
+  std::string raised_for;
+  std::int64_t external_bytes = 0;  // written to external_data_path; 0: no such file
+};
+
+// Deterministic: the same graph gives the same bytes. Composites that have no ONNX form are
+// expanded, the source's opset is kept where every operator allows it and raised elsewhere.
+// Errors: unsupported, naming an operator that cannot be written as ONNX; limit when 2 GiB do not
+// suffice and there is no external_data_path; unavailable when that cannot be written.
+base::Result<ExportedModel> export_onnx(const ir::Graph& graph, const OnnxModelInfo& info,
+                                        const ExportOptions& options = {});
+
+// The names of a model's inputs, initializers not counted, without importing it.
+base::Result<std::vector<std::string>> read_input_names(const std::string& path);
+
+// A file that holds one TensorProto, such as the data of the ONNX backend tests.
+base::Result<ir::Tensor> read_tensor_proto(const std::string& path);
+std::string write_tensor_proto(const ir::Tensor& tensor, std::string_view name = "");
+
+// Operators that the importer itself understands; all others are rows of ir::all_operators().
+std::span<const std::string_view> frontend_operators();
+
+}  // namespace egret::frontends

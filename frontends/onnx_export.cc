@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <limits>
+
+#include "base/file.h"
+#include "frontends/onnx.h"
+#include "frontends/onnx.pb.h"
+#include "frontends/onnx_tensor.h"
+#include "frontends/onnx_writer.h"
+
+namespace egret::frontends {
+namespace {
+
+constexpr std::int64_t kMaxModelBytes = std::numeric_limits<std::int32_t>::max();
+constexpr int kDefaultOpset = 17;
+
+// The IR version that came with each opset; version 4 is the first where initializers need not be
+// inputs.
+std::int64_t ir_version_for(std::int64_t opset) {
+  struct Row {
+    std::int64_t opset;
+    std::int64_t ir_version;
+  };
+  constexpr std::array kRows = {Row{23, 11}, Row{21, 10}, Row{19, 9}, Row{15, 8},
+                                Row{12, 7},  Row{11, 6},  Row{10, 5}};
+  for (const Row& row : kRows) {
+    if (opset >= row.opset) return row.ir_version;
+  }
+  return 4;
+}
+
+void fill_type(onnx::ValueInfoProto& info, const std::string& name, const ir::TensorType& type) {
+  info.set_name(name);
+  auto& tensor = *info.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(static_cast<std::int32_t>(ir::onnx_code(type.dtype)));
+  tensor.mutable_shape();  // rank 0 has a shape too
+  for (const ir::Index& size : type.dims) {
+    auto& dim = *tensor.mutable_shape()->add_dim();
+    if (size.is_constant()) {
+      dim.set_dim_value(size.constant());
+    } else {
+      dim.set_dim_param(to_string(size));
+    }
+  }
+}
+
+void add_entry(google::protobuf::RepeatedPtrField<onnx::StringStringEntryProto>& entries,
+               const std::string& key, const std::string& value) {
+  auto& entry = *entries.Add();
+  entry.set_key(key);
+  entry.set_value(value);
+}
+
+using Initializers = std::vector<std::pair<std::string, ir::Tensor>>;
+
+// Weights into the file beside the model, in order, each at a multiple of 64 bytes (large ones of
+// 4096, so that they can be mapped into memory).
+class ExternalFile {
+ public:
+  static base::Result<ExternalFile> create(const std::string& path) {
+    EGRET_ASSIGN_OR_RETURN(base::AtomicFile file, base::AtomicFile::create(path));
+    return ExternalFile(std::move(file), std::filesystem::path(path).filename().string());
+  }
+
+  base::Status add(onnx::TensorProto& proto, const ir::Tensor& tensor) {
+    constexpr std::int64_t kLarge = std::int64_t{1} << 20;
+    const std::int64_t alignment = tensor.bytes() >= kLarge ? 4096 : 64;
+    const std::int64_t offset = (size_ + alignment - 1) / alignment * alignment;
+    EGRET_RETURN_IF_ERROR(
+        file_.append(std::string(static_cast<std::size_t>(offset - size_), '\0')));
+    EGRET_RETURN_IF_ERROR(
+        file_.append({reinterpret_cast<const char*>(tensor.data().data()), tensor.data().size()}));
+    size_ = offset + tensor.bytes();
+    proto.set_data_location(1);
+    add_entry(*proto.mutable_external_data(), "location", name_);
+    add_entry(*proto.mutable_external_data(), "offset", std::to_string(offset));
+    add_entry(*proto.mutable_external_data(), "length", std::to_string(tensor.bytes()));
+    return base::ok();
+  }
+
+  base::Status commit() { return file_.commit(); }
+  std::int64_t size() const { return size_; }
+
+ private:
+  ExternalFile(base::AtomicFile file, std::string name)
+      : file_(std::move(file)), name_(std::move(name)) {}
+
+  base::AtomicFile file_;
+  std::string name_;
+  std::int64_t size_ = 0;
+};
+
+// Adds the initializers to the graph; returns how many bytes went into the external file.
+base::Result<std::int64_t> add_initializers(onnx::GraphProto& graph,
+                                            const Initializers& initializers,
+                                            const ExportOptions& options) {
+  std::int64_t total = 0;
+  for (const auto& [name, tensor] : initializers)
+    total += tensor.bytes() + static_cast<std::int64_t>(name.size()) + 256;
+  const std::int64_t rest = static_cast<std::int64_t>(graph.ByteSizeLong());
+  const bool fits = total + rest <= kMaxModelBytes - (1 << 20);
+  const bool external = !options.external_data_path.empty() && (options.always_external || !fits);
+  if (!fits && !external) {
+    return base::limit_hit("the weights take " + std::to_string(total) +
+                           " bytes, more than the 2 GiB of one ONNX file; give a file for external "
+                           "data");
+  }
+  if (!external) {
+    for (const auto& [name, tensor] : initializers)
+      fill_tensor_proto(*graph.add_initializer(), tensor, name);
+    return std::int64_t{0};
+  }
+  EGRET_ASSIGN_OR_RETURN(ExternalFile file, ExternalFile::create(options.external_data_path));
+  for (const auto& [name, tensor] : initializers) {
+    onnx::TensorProto& proto = *graph.add_initializer();
+    if (tensor.bytes() < options.external_minimum) {
+      fill_tensor_proto(proto, tensor, name);
+    } else {
+      fill_tensor_header(proto, tensor, name);
+      EGRET_RETURN_IF_ERROR(file.add(proto, tensor));
+    }
+  }
+  EGRET_RETURN_IF_ERROR(file.commit());
+  return file.size();
+}
+
+void fill_model(onnx::ModelProto& model, const ir::Graph& graph, const OnnxModelInfo& info,
+                const ExportOptions& options) {
+  if (!info.producer_name.empty()) model.set_producer_name(info.producer_name);
+  if (!info.producer_version.empty()) model.set_producer_version(info.producer_version);
+  if (!info.domain.empty()) model.set_domain(info.domain);
+  if (info.model_version != 0) model.set_model_version(info.model_version);
+  if (!info.doc_string.empty()) model.set_doc_string(info.doc_string);
+  std::map<std::string, std::string> metadata = graph.metadata;
+  for (const auto& [key, value] : options.manifest) metadata[key] = value;
+  for (const auto& [key, value] : metadata) add_entry(*model.mutable_metadata_props(), key, value);
+}
+
+void fill_interface(onnx::GraphProto& proto, const ir::Graph& graph, const OnnxModelInfo& info) {
+  proto.set_name(graph.name.empty() ? "graph" : graph.name);
+  if (!info.graph_doc_string.empty()) proto.set_doc_string(info.graph_doc_string);
+  for (const ir::NodeId input : graph.inputs())
+    fill_type(*proto.add_input(), graph.node(input).name, graph.node(input).type);
+  for (const auto& output : graph.outputs())
+    fill_type(*proto.add_output(), output.name, graph.node(output.node).type);
+}
+
+}  // namespace
+
+base::Result<ExportedModel> export_onnx(const ir::Graph& graph, const OnnxModelInfo& info,
+                                        const ExportOptions& options) {
+  const auto source = info.opsets.find("");
+  int opset = source != info.opsets.end() ? static_cast<int>(source->second) : kDefaultOpset;
+  ExportedModel result;
+  onnx::ModelProto model;
+  while (true) {
+    onnx::GraphProto& proto = *model.mutable_graph();
+    proto.Clear();
+    OnnxGraphWriter writer(proto, opset);
+    EGRET_RETURN_IF_ERROR(writer.write(graph));
+    if (writer.needed_opset() > opset) {
+      opset = writer.needed_opset();
+      result.raised_for = writer.needed_by();
+      continue;
+    }
+    fill_interface(proto, graph, info);
+    result.opsets = {{"", opset}};
+    for (const std::string& domain : writer.domains()) {
+      const auto known = info.opsets.find(domain);
+      result.opsets[domain] = known != info.opsets.end() ? known->second : 1;
+    }
+    EGRET_ASSIGN_OR_RETURN(result.external_bytes,
+                           add_initializers(proto, writer.initializers(), options));
+    break;
+  }
+  model.set_ir_version(std::max(info.ir_version, ir_version_for(opset)));
+  for (const auto& [domain, version] : result.opsets) {
+    auto& entry = *model.add_opset_import();
+    entry.set_domain(domain);
+    entry.set_version(version);
+  }
+  fill_model(model, graph, info, options);
+  if (static_cast<std::int64_t>(model.ByteSizeLong()) > kMaxModelBytes)
+    return base::limit_hit("the model takes more than the 2 GiB of one ONNX file");
+  result.bytes = model.SerializeAsString();
+  return result;
+}
+
+}  // namespace egret::frontends

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <google/protobuf/io/coded_stream.h>
+
+#include <filesystem>
+#include <limits>
+#include <new>
+#include <set>
+#include <utility>
+
+#include "base/file.h"
+#include "frontends/constant_folder.h"
+#include "frontends/onnx.h"
+#include "frontends/onnx.pb.h"
+#include "frontends/onnx_node.h"
+#include "frontends/onnx_program.h"
+#include "frontends/onnx_tensor.h"
+#include "ir/builder.h"
+
+namespace egret::frontends {
+namespace {
+
+using ir::Value;
+
+constexpr std::int64_t kMaxModelBytes = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;  // of one dimension
+constexpr int kMaxRank = 64;
+
+// Types of graph inputs: symbols, names for dimensions without one, and bindings.
+class InputTypes {
+ public:
+  InputTypes(const onnx::GraphProto& graph, const std::map<std::string, std::int64_t>& bind)
+      : bind_(bind) {
+    for (const auto& input : graph.input()) {
+      for (const auto& dim : input.type().tensor_type().shape().dim()) {
+        if (!dim.dim_param().empty()) taken_.insert(dim.dim_param());
+      }
+    }
+  }
+
+  base::Result<ir::TensorType> type(const onnx::ValueInfoProto& input) {
+    if (!input.has_type()) return base::bad_input("has no type");
+    if (!input.type().has_tensor_type()) {
+      return base::unsupported(
+          "is no tensor; sequences, maps, optional values and sparse tensors are not supported");
+    }
+    const auto& declared = input.type().tensor_type();
+    const auto dtype = ir::dtype_from_onnx(declared.elem_type());
+    if (!dtype && declared.elem_type() <= 0) return base::bad_input("has no element type");
+    if (!dtype)
+      return base::unsupported("has elements of type " + onnx_type_name(declared.elem_type()));
+    if (!declared.has_shape())
+      return base::unsupported("has no shape; its number of axes must be known");
+    if (declared.shape().dim_size() > kMaxRank) {
+      return base::bad_input("has " + std::to_string(declared.shape().dim_size()) +
+                             " axes; at most " + std::to_string(kMaxRank) + " are allowed");
+    }
+    ir::TensorType type(*dtype, ir::Dims{});
+    for (int axis = 0; axis < declared.shape().dim_size(); ++axis) {
+      EGRET_ASSIGN_OR_RETURN(const ir::Index size,
+                             dimension(declared.shape().dim(axis), input.name(), axis));
+      type.dims.push_back(size);
+    }
+    return type;
+  }
+
+  // Every name in `bind` was the name of a dimension.
+  base::Status check_bindings() const {
+    for (const auto& [name, size] : bind_) {
+      if (symbols_.contains(name)) continue;
+      std::string known;
+      for (const std::string& symbol : symbols_)
+        known += (known.empty() ? "" : ", ") + in_quotes(symbol);
+      return base::usage_error("no dimension is called " + in_quotes(name) + "; " +
+                               (known.empty() ? "all sizes are fixed" : "there are " + known));
+    }
+    return base::ok();
+  }
+
+ private:
+  base::Result<ir::Index> dimension(const onnx::TensorShapeProto::Dimension& dim,
+                                    const std::string& input, int axis) {
+    if (dim.has_dim_value()) {
+      const std::int64_t size = dim.dim_value();
+      if (size < 0 || size > kMaxSize)
+        return base::bad_input("axis " + std::to_string(axis) + " has size " +
+                               std::to_string(size));
+      return ir::Index(size);
+    }
+    std::string name = dim.dim_param();
+    if (name.empty()) {
+      name = input.substr(0, 80) + "_" + std::to_string(axis);
+      while (!taken_.insert(name).second) name += "_";
+    }
+    symbols_.insert(name);
+    if (const auto bound = bind_.find(name); bound != bind_.end()) {
+      if (bound->second < 0 || bound->second > kMaxSize) {
+        return base::usage_error("size " + std::to_string(bound->second) + " for dimension " +
+                                 in_quotes(name));
+      }
+      return ir::Index(bound->second);
+    }
+    return ir::symbolic_dim(name);
+  }
+
+  const std::map<std::string, std::int64_t>& bind_;
+  std::set<std::string, std::less<>> taken_;  // names of dimensions in the file
+  std::set<std::string> symbols_;             // of all symbolic dimensions
+};
+
+OnnxModelInfo info_of(const onnx::ModelProto& model) {
+  OnnxModelInfo info;
+  info.ir_version = model.ir_version();
+  info.opsets.clear();
+  for (const auto& entry : model.opset_import())
+    info.opsets.emplace(canonical_domain(entry.domain()), entry.version());
+  info.producer_name = model.producer_name();
+  info.producer_version = model.producer_version();
+  info.domain = model.domain();
+  info.model_version = model.model_version();
+  info.doc_string = model.doc_string();
+  info.graph_doc_string = model.graph().doc_string();
+  return info;
+}
+
+class ModelImport {
+ public:
+  ModelImport(onnx::ModelProto& model, std::string folder, const ImportOptions& options)
+      : model_(model), folder_(std::move(folder)), options_(options) {}
+
+  base::Result<ImportedModel> run() {
+    if (!model_.has_graph()) return base::bad_input("has no graph; is this an ONNX model?");
+    EGRET_ASSIGN_OR_RETURN(program_, make_program(model_, options_.max_nodes));
+    // The cheap refusals first, before gigabytes of weights are read.
+    EGRET_RETURN_IF_ERROR(check_operators(program_));
+    values_.resize(program_.value_names.size());
+    EGRET_RETURN_IF_ERROR(inputs());
+    ImportedModel result;
+    ConstantFolder constants(builder_.graph(), options_.max_folded_elements);
+    const OnnxImportContext context{program_, builder_, constants, folder_,
+                                    options_.max_value_bytes};
+    EGRET_RETURN_IF_ERROR(initializers());
+    EGRET_RETURN_IF_ERROR(import_program(context, values_, result.notes));
+    EGRET_RETURN_IF_ERROR(outputs());
+    EGRET_ASSIGN_OR_RETURN(ir::Graph graph, builder_.finish());
+    result.graph = without_dead_nodes(graph);
+    result.graph.name = model_.graph().name();
+    for (const auto& entry : model_.metadata_props())
+      result.graph.metadata[entry.key()] = entry.value();
+    result.info = info_of(model_);
+    return result;
+  }
+
+ private:
+  base::Status inputs() {
+    const onnx::GraphProto& graph = model_.graph();
+    InputTypes types(graph, options_.bind);
+    std::size_t fixed_count = 0;
+    for (int i = 0; i < graph.input_size(); ++i) {
+      const ValueId id = program_.inputs[static_cast<std::size_t>(i)];
+      if (!id.valid()) continue;
+      const onnx::ValueInfoProto& input = graph.input(i);
+      auto type = types.type(input);
+      if (!type.ok()) return type.status().at("graph input " + in_quotes(input.name()));
+      const auto fixed = options_.fixed_inputs.find(input.name());
+      if (fixed == options_.fixed_inputs.end()) {
+        values_[id.index()] = builder_.input(input.name(), *std::move(type));
+        continue;
+      }
+      ++fixed_count;
+      if (!fits(fixed->second.type(), *type)) {
+        return base::usage_error("the value for graph input " + in_quotes(input.name()) + " is " +
+                                 to_string(fixed->second.type()) + ", declared " +
+                                 to_string(*type));
+      }
+      values_[id.index()] = builder_.constant(fixed->second, input.name());
+    }
+    if (fixed_count != options_.fixed_inputs.size())
+      return base::usage_error("a value is given for something that is no graph input");
+    return types.check_bindings();
+  }
+
+  static bool fits(const ir::TensorType& value, const ir::TensorType& declared) {
+    if (value.dtype != declared.dtype || value.rank() != declared.rank()) return false;
+    for (std::size_t i = 0; i < declared.dims.size(); ++i) {
+      if (declared.dims[i].is_constant() && !declared.dims[i].same(value.dims[i])) return false;
+    }
+    return true;
+  }
+
+  base::Status initializers() {
+    for (const OnnxProgram::Constant& constant : program_.constants) {
+      const std::string& name = constant.tensor->name();
+      auto tensor = read_tensor(*constant.tensor, folder_, options_.max_value_bytes);
+      if (!tensor.ok()) {
+        const OnnxScope& scope = program_.scopes[static_cast<std::size_t>(constant.scope)];
+        return tensor.status().at(scope.place + "initializer " + in_quotes(name));
+      }
+      values_[constant.value.index()] =
+          builder_.constant(*std::move(tensor), program_.value_names[constant.value.index()]);
+      // A large model is not held twice: the file's copy goes as ours comes.
+      if (constant.scope == 0) release(*constant.tensor);
+    }
+    return base::ok();
+  }
+
+  void release(const onnx::TensorProto& tensor) {
+    onnx::TensorProto& own = *model_.mutable_graph()->mutable_initializer(released_++);
+    EGRET_CHECK(&own == &tensor, "the main graph's initializers come first, in order");
+    std::string().swap(*own.mutable_raw_data());
+  }
+
+  base::Status outputs() {
+    const onnx::GraphProto& graph = model_.graph();
+    for (int i = 0; i < graph.output_size(); ++i) {
+      const onnx::ValueInfoProto& output = graph.output(i);
+      const Value value = values_[program_.outputs[static_cast<std::size_t>(i)].index()];
+      const std::string place = "graph output " + in_quotes(output.name());
+      if (!value.valid())
+        return base::bad_input(place + " is an output that its operator does not give");
+      const ir::TensorType& type = builder_.type(value);
+      const auto declared = ir::dtype_from_onnx(output.type().tensor_type().elem_type());
+      if (declared && *declared != type.dtype) {
+        return base::bad_input(place + " is declared as " + std::string(to_string(*declared)) +
+                               " and computed as " + to_string(type));
+      }
+      builder_.output(output.name(), value);
+    }
+    return base::ok();
+  }
+
+  onnx::ModelProto& model_;
+  std::string folder_;
+  const ImportOptions& options_;
+  OnnxProgram program_;
+  ir::GraphBuilder builder_;
+  std::vector<Value> values_;  // by ValueId
+  int released_ = 0;
+};
+
+// The recursion limit of protobuf (100 messages) bounds nesting; a model needs three a branch.
+base::Status parse(std::span<const std::byte> bytes, onnx::ModelProto& model) {
+  if (static_cast<std::int64_t>(bytes.size()) > kMaxModelBytes)
+    return base::bad_input("is larger than 2 GiB, which no ONNX file can be");
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                                                static_cast<int>(bytes.size()));
+  if (model.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage()) return base::ok();
+  return base::bad_input("is no ONNX model: its wire format is broken or cut off near byte " +
+                         std::to_string(stream.CurrentPosition()) + " of " +
+                         std::to_string(bytes.size()) + ", or nests too deeply");
+}
+
+base::Status parse_file(const std::string& path, onnx::ModelProto& model) {
+  EGRET_ASSIGN_OR_RETURN(const std::string bytes, base::read_file(path, kMaxModelBytes));
+  return parse(std::as_bytes(std::span(bytes)), model).at(path);
+}
+
+base::Result<ImportedModel> import_parsed(onnx::ModelProto& model, const std::string& folder,
+                                          const ImportOptions& options) {
+  try {
+    return ModelImport(model, folder, options).run();
+  } catch (const std::bad_alloc&) {
+    return base::limit_hit("not enough memory to import the model");
+  }
+}
+
+}  // namespace
+
+base::Result<ImportedModel> import_onnx_bytes(std::span<const std::byte> bytes,
+                                              const std::string& folder,
+                                              const ImportOptions& options, std::string_view name) {
+  onnx::ModelProto model;
+  if (const auto status = parse(bytes, model); !status.ok()) return status.at(name);
+  auto result = import_parsed(model, folder, options);
+  if (!result.ok()) return result.status().at(name);
+  return result;
+}
+
+base::Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options) {
+  onnx::ModelProto model;
+  EGRET_RETURN_IF_ERROR(parse_file(path, model));
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  auto result = import_parsed(model, folder.empty() ? "." : folder, options);
+  if (!result.ok()) return result.status().at(path);
+  return result;
+}
+
+base::Result<std::vector<std::string>> read_input_names(const std::string& path) {
+  onnx::ModelProto model;
+  EGRET_RETURN_IF_ERROR(parse_file(path, model));
+  std::set<std::string_view> constants;
+  for (const auto& tensor : model.graph().initializer()) constants.insert(tensor.name());
+  std::vector<std::string> names;
+  for (const auto& input : model.graph().input()) {
+    if (!constants.contains(input.name())) names.push_back(input.name());
+  }
+  return names;
+}
+
+}  // namespace egret::frontends
