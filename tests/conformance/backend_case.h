@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// One ONNX backend test: a folder with model.onnx and test_data_set_K/{input,output}_I.pb.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/tensor.h"
+
+namespace egret::conformance {
+
+enum class Outcome {
+  kPassed,
+  kUnsupported,  // an operator that Egret does not claim; the message names it
+  kRefused,      // the operators are claimed, a feature of them is not
+  kFailed,
+};
+
+struct CaseResult {
+  std::string name;  // "node/test_abs"
+  Outcome outcome;
+  std::string message;  // why not passed
+};
+
+// Imports, interprets and compares with the expected outputs; then again after export and import.
+CaseResult run_backend_case(const std::string& folder, const std::string& name);
+
+// Equal type, and values within what ONNX's own runner allows: relative 1e-3 and absolute 1e-7 for
+// reals (bf16: 1e-2), exactly for the rest. NaN equals NaN.
+base::Status expect_close(const ir::Tensor& actual, const ir::Tensor& expected);
+
+// The folders of test cases in a data folder, sorted; empty when it does not exist.
+std::vector<std::string> case_names(const std::string& data_folder);
+
+}  // namespace egret::conformance

@@ -1,0 +1,7 @@
+# ONNX's own backend tests (Debian package libonnx-testdata) and the shared models.
+find_path(EGRET_ONNX_TESTDATA node/test_abs/model.onnx
+          PATHS /usr/lib/python3/dist-packages/onnx/backend/test/data
+          DOC "Folder of ONNX backend test data")
+egret_tests(conformance DEPS frontends)
+target_compile_definitions(conformance_tests PRIVATE
+                           EGRET_ONNX_TESTDATA="${EGRET_ONNX_TESTDATA}")
