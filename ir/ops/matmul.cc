@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/builder.h"
 #include "ir/operator.h"
+#include "ir/quantization.h"
 #include "ir/size_reference.h"
 
 namespace egret::ir::ops {
@@ -59,12 +60,9 @@ void define(Definition& d) {
 }
 
 // Rank 1 stands for a row on the left and a column on the right; the added axis is dropped again.
-base::Result<std::vector<Value>> import(OnnxNode& node) {
-  GraphBuilder& b = node.builder();
-  Value left = node.input(0);
-  Value right = node.input(1);
-  const bool row = node.type(left).rank() == 1;
-  const bool column = node.type(right).rank() == 1;
+Value product_of(GraphBuilder& b, Value left, Value right) {
+  const bool row = b.type(left).rank() == 1;
+  const bool column = b.type(right).rank() == 1;
   if (row) {
     left = b.add("reshape", {left}, {{"shape", Integers{1, target_of_axis(b.type(left), 0)}}});
   }
@@ -72,14 +70,47 @@ base::Result<std::vector<Value>> import(OnnxNode& node) {
     right = b.add("reshape", {right}, {{"shape", Integers{target_of_axis(b.type(right), 0), 1}}});
   }
   const Value product = b.add("matmul", {left, right});
-  if (!row && !column) return only_output(product);
+  if (!row && !column) return product;
   const TensorType& type = b.type(product);
   Integers kept;
   for (int axis = 0; axis < type.rank(); ++axis) {
     const bool added = (column && axis == type.rank() - 1) || (row && axis == type.rank() - 2);
     if (!added) kept.push_back(target_of_axis(type, axis));
   }
-  return only_output(b.add("reshape", {product}, {{"shape", kept}}));
+  return b.add("reshape", {product}, {{"shape", kept}});
+}
+
+base::Result<std::vector<Value>> import(OnnxNode& node) {
+  return only_output(product_of(node.builder(), node.input(0), node.input(1)));
+}
+
+// Zero points of A may be per row, those of B per column.
+Value integer_product(OnnxNode& node, int a, int a_zero, int b, int b_zero) {
+  const auto centered = [&](int i, int zero, int axis_from_end) {
+    const int rank = node.type(node.input(i)).rank();
+    return centered_integers(node.builder(), node.input(i),
+                             node.has_input(zero) ? node.input(zero) : Value{},
+                             rank - axis_from_end);
+  };
+  return product_of(node.builder(), centered(a, a_zero, 2), centered(b, b_zero, 1));
+}
+
+base::Result<std::vector<Value>> import_integer(OnnxNode& node) {
+  return only_output(integer_product(node, 0, 2, 1, 3));
+}
+
+// Inputs: a, its scale and zero point, the same of b, those of the result.
+base::Result<std::vector<Value>> import_quantized(OnnxNode& node) {
+  for (int i = 0; i < 8; ++i) {
+    if (!node.has_input(i)) return base::bad_input("input " + std::to_string(i) + " is missing");
+  }
+  GraphBuilder& b = node.builder();
+  const Value product = integer_product(node, 0, 2, 3, 5);
+  const int rank = b.type(product).rank();
+  const Value a_scale = along_axis(b, node.input(1), rank - 2, rank);
+  const Value factor = b.add("div", {b.add("mul", {a_scale, node.input(4)}), node.input(6)});
+  const Value real = b.add("mul", {converted(b, product, b.type(factor).dtype), factor});
+  return only_output(rounded_to(b, real, node.input(7), b.type(node.input(7)).dtype));
 }
 
 }  // namespace
@@ -88,6 +119,8 @@ Operator matmul() {
   return primitive("matmul", "Batched matrix product; leading axes broadcast", {"a", "b"})
       .defined_by(define)
       .onnx_import("MatMul", import)
+      .onnx_import("MatMulInteger", import_integer)
+      .onnx_import("QLinearMatMul", import_quantized)
       .onnx_export(same_name_export("MatMul"));
 }
 
