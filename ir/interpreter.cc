@@ -45,8 +45,11 @@ base::Result<Tensor> evaluate_typed(const Operator& op, const Attrs& attrs,
     return std::move(results->front());
   }
   EGRET_ASSIGN_OR_RETURN(const Denotation denotation, denote_concrete(op, attrs, types));
-  auto result = evaluate_directly(
-      denotation, inputs, storage(denotation.type.dtype, options.precision), options.precision);
+  const DType stored = storage(denotation.type.dtype, options.precision);
+  auto result = evaluate_planned(denotation, inputs, stored, options);
+  if (!result.ok() && result.status().code() == base::StatusCode::kUnsupported) {
+    result = evaluate_directly(denotation, inputs, stored, options.precision);
+  }
   return result.ok() ? std::move(result) : result.status().at(op.name());
 }
 

@@ -51,5 +51,53 @@ TEST(Interpreter, RunsGraphsAndChecksTheirInputs) {
   EXPECT_FALSE(interpret(*graph, {}).ok());
 }
 
+TEST(Interpreter, PerturbsWhatRoundsAndNothingElse) {
+  base::Random random(1);
+  const Tensor x = Tensor::random({DType::kF32, {200, 300}}, random);
+  const double u = 0x1p-10;
+  const Attrs axes{{"axes", Integers{1}}, {"keepdims", std::int64_t{1}}};
+  const Tensor exact = must(evaluate(get_operator("reduce_sum"), axes, {&x, 1}));
+  const Tensor first =
+      must(evaluate(get_operator("reduce_sum"), axes, {&x, 1}, {.perturbation = u, .seed = 1}));
+  const Tensor again =
+      must(evaluate(get_operator("reduce_sum"), axes, {&x, 1}, {.perturbation = u, .seed = 1}));
+  const Tensor second =
+      must(evaluate(get_operator("reduce_sum"), axes, {&x, 1}, {.perturbation = u, .seed = 2}));
+  EXPECT_EQ(first.content_hash(), again.content_hash());
+  EXPECT_NE(first.content_hash(), second.content_hash());
+  double widest = 0;
+  for (std::int64_t i = 0; i < exact.elements(); ++i) {
+    widest = std::max(widest, std::abs(first.f64_at(i) / exact.f64_at(i) - 1));
+  }
+  EXPECT_LE(widest, u * std::sqrt(300.0) * (1 + 1e-9));
+  EXPECT_GT(widest, u * std::sqrt(300.0) * 0.9);
+
+  const Tensor moved = must(evaluate(get_operator("relu"), {}, {&x, 1}, {.perturbation = u}));
+  EXPECT_EQ(moved.content_hash(), must(evaluate(get_operator("relu"), {}, {&x, 1})).content_hash());
+}
+
+TEST(Interpreter, StopsWhenAsked) {
+  const Tensor x = Tensor::filled({DType::kF32, {10}}, 1);
+  const auto result =
+      evaluate(get_operator("relu"), {}, {&x, 1}, {.should_stop = [] { return true; }});
+  EXPECT_EQ(result.status().code(), base::StatusCode::kLimit);
+}
+
+TEST(Interpreter, CastsAsStorageDoes) {
+  const Tensor x = Tensor::of(DType::kF64, Shape{5},
+                              std::vector<double>{-2.7, 300.9, 0.5, std::nan(""), 1 + 0x1p-20});
+  const auto cast = [&](const char* to, Precision precision) {
+    return to_string(must(evaluate(get_operator("cast"), {{"to", std::string(to)}}, {&x, 1},
+                                   {.precision = precision})));
+  };
+  EXPECT_EQ(cast("i8", Precision::kF64), "i8[5] {-2, 44, 0, 0, 1}");
+  EXPECT_EQ(cast("u8", Precision::kF64), "u8[5] {254, 44, 0, 0, 1}");
+  EXPECT_EQ(cast("bool", Precision::kF64), "bool[5] {1, 1, 1, 1, 1}");
+  EXPECT_EQ(cast("f16", Precision::kF32).substr(0, 6), "f16[5]");
+  const Tensor wide = must(evaluate(get_operator("cast"), {{"to", std::string("f16")}}, {&x, 1}));
+  EXPECT_EQ(wide.dtype(), DType::kF64);
+  EXPECT_EQ(wide.f64_at(4), 1);  // rounded to f16 all the same
+}
+
 }  // namespace
 }  // namespace egret::ir
