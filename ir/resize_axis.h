@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resampling of one axis as ONNX's Resize defines it: for each output element, which input elements
+// it is made of and with what weights. All ONNX modes are separable, so that an N-dimensional
+// resize is one of these an axis.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace egret::ir {
+
+struct ResizeAxis {
+  std::int64_t in_size = 0;
+  std::int64_t out_size = 0;
+  double scale = 1;
+  std::string mode;         // nearest, linear, cubic
+  std::string coordinates;  // ONNX's coordinate_transformation_mode
+  std::string nearest;      // ONNX's nearest_mode
+  double cubic_coefficient = -0.75;
+  bool exclude_outside = false;
+  double roi_start = 0;  // of tf_crop_and_resize, in units of the axis
+  double roi_end = 1;
+};
+
+struct ResizeTap {
+  std::vector<std::int64_t> from;  // input element of each output element
+  std::vector<double> weight;
+};
+
+struct ResizePlan {
+  std::vector<ResizeTap> taps;  // the output is the sum of taps; no tap is 0 everywhere
+  std::vector<bool> outside;    // elements that tf_crop_and_resize extrapolates; may be empty
+};
+
+// Errors: bad_input for unknown modes and an empty input.
+base::Result<ResizePlan> resize_plan(const ResizeAxis& axis);
+
+}  // namespace egret::ir
