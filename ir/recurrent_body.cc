@@ -476,7 +476,7 @@ Operator recurrent_operator(std::string name, std::string doc, RecurrentCell cel
           .onnx_import(onnx_name, std::move(import_named))
           .onnx_export(std::move(write_named), 7);
   for (const std::string& flag : flags) {
-    op = std::move(op).attr(flag, std::int64_t{0}, "as ONNX's attribute of that name");
+    std::move(op).attr(flag, std::int64_t{0}, "as ONNX's attribute of that name");  // in place
   }
   return op;
 }
