@@ -351,6 +351,12 @@ OnnxOutputs import(OnnxNode& node, const std::string& name, const RecurrentCell&
   EGRET_ASSIGN_OR_RETURN(const auto activations,
                          imported_activations(node, cell, bidirectional ? 2 : 1));
   std::vector<Value> inputs{node.input(0), node.input(1), node.input(2)};
+  if (node.has_attr("hidden_size")) {  // r says it too
+    EGRET_ASSIGN_OR_RETURN(const std::int64_t hidden, known_size(node, inputs[2], 2));
+    if (hidden != node.integer("hidden_size", hidden)) {
+      return base::bad_input("hidden_size is not the last size of r");
+    }
+  }
   if (batch_first) inputs[0] = permuted(node, inputs[0], {1, 0, 2});
   std::vector<std::string> extras;
   constexpr std::array kAtInput = {3, 4, 5, 6, 7};  // of kExtras
