@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <google/protobuf/io/coded_stream.h>
-
 #include <filesystem>
 #include <limits>
 #include <new>
@@ -14,6 +12,7 @@
 #include "frontends/onnx_node.h"
 #include "frontends/onnx_program.h"
 #include "frontends/onnx_tensor.h"
+#include "frontends/onnx_wire.h"
 #include "ir/builder.h"
 
 namespace egret::frontends {
@@ -237,16 +236,12 @@ class ModelImport {
   int released_ = 0;
 };
 
-// The recursion limit of protobuf (100 messages) bounds nesting; a model needs three a branch.
 base::Status parse(std::span<const std::byte> bytes, onnx::ModelProto& model) {
   if (static_cast<std::int64_t>(bytes.size()) > kMaxModelBytes)
     return base::bad_input("is larger than 2 GiB, which no ONNX file can be");
-  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const std::uint8_t*>(bytes.data()),
-                                                static_cast<int>(bytes.size()));
-  if (model.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage()) return base::ok();
-  return base::bad_input("is no ONNX model: its wire format is broken or cut off near byte " +
-                         std::to_string(stream.CurrentPosition()) + " of " +
-                         std::to_string(bytes.size()) + ", or nests too deeply");
+  EGRET_RETURN_IF_ERROR(check_model_wire(bytes));
+  if (model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return base::ok();
+  return base::bad_input("is no ONNX model: its wire format is broken");
 }
 
 base::Status parse_file(const std::string& path, onnx::ModelProto& model) {
