@@ -24,8 +24,7 @@ std::string models_folder() {
 Tensor ramp(const ir::TensorType& type) {
   Tensor tensor(type);
   const auto n = static_cast<float>(tensor.elements());
-  for (std::int64_t k = 0; k < tensor.elements(); ++k)
-    tensor.set_f64(k, static_cast<float>(k) / n);
+  for (std::int64_t k = 0; k < tensor.elements(); ++k) tensor.set_f64(k, static_cast<float>(k) / n);
   return tensor;
 }
 
@@ -78,23 +77,24 @@ TEST_P(SharedModels, ComputeTheirRecordedOutputsPlainAndAfterExport) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Onnx, SharedModels,
-    testing::Values(ModelCase{"light_squeezenet"}, ModelCase{"light_shufflenet"},
-                    ModelCase{"light_inception_v1"}, ModelCase{"light_resnet50"},
-                    ModelCase{"trained/hey_jarvis_v0.1"},
-                    ModelCase{"trained/embedding_model", {{"unk__314", 1}}},
-                    ModelCase{"trained/ppocr_cls",
-                              {{"p2o.DynamicDimension.0", 1},
-                               {"p2o.DynamicDimension.1", 48},
-                               {"p2o.DynamicDimension.2", 192}}}),
-    [](const auto& param) {
-      std::string name = param.param.name;
-      for (char& c : name) {
-        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-      }
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Onnx, SharedModels,
+                         testing::Values(ModelCase{"light_squeezenet"},
+                                         ModelCase{"light_shufflenet"},
+                                         ModelCase{"light_inception_v1"},
+                                         ModelCase{"light_resnet50"},
+                                         ModelCase{"trained/hey_jarvis_v0.1"},
+                                         ModelCase{"trained/embedding_model", {{"unk__314", 1}}},
+                                         ModelCase{"trained/ppocr_cls",
+                                                   {{"p2o.DynamicDimension.0", 1},
+                                                    {"p2o.DynamicDimension.1", 48},
+                                                    {"p2o.DynamicDimension.2", 192}}}),
+                         [](const auto& param) {
+                           std::string name = param.param.name;
+                           for (char& c : name) {
+                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+                           }
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace egret::conformance
