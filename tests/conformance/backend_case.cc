@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/file.h"
 #include "frontends/onnx.h"
 #include "ir/interpreter.h"
 
@@ -140,6 +141,17 @@ Status expect_close(const Tensor& actual, const Tensor& expected) {
                           ", expected " + to_string(expected));
   }
   return base::ok();
+}
+
+Status export_backend_case(const std::string& folder, const std::string& path) {
+  const auto imported = import_case(folder);
+  if (!imported.ok()) return base::ok();
+  const auto& [model, fixed] = *imported;
+  EGRET_ASSIGN_OR_RETURN(const auto written, frontends::export_onnx(model.graph, model.info));
+  std::string positions;
+  for (const std::size_t position : fixed) positions += std::to_string(position) + "\n";
+  EGRET_RETURN_IF_ERROR(base::write_file(path + ".fixed", positions));
+  return base::write_file(path, written.bytes);
 }
 
 CaseResult run_backend_case(const std::string& folder, const std::string& name) {

@@ -23,6 +23,10 @@ struct CaseResult {
   std::string message;  // why not passed
 };
 
+// Writes what export makes of the case's model to `path`, and beside it (path + ".fixed") the
+// positions of the inputs that became constants. Nothing for a case that is not supported.
+base::Status export_backend_case(const std::string& folder, const std::string& path);
+
 // Imports, interprets and compares with the expected outputs; then again after export and import.
 CaseResult run_backend_case(const std::string& folder, const std::string& name);
 

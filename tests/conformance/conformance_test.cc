@@ -5,6 +5,8 @@
 //   conformance_tests                       as a test
 //   conformance_tests --list-failed [TEXT]  one line a case that does not pass, those whose name
 //                                           contains TEXT
+//   conformance_tests --export FOLDER       writes every exported model there, for
+//                                           tests/conformance/check_with_onnxruntime.py
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -80,6 +82,20 @@ int list_failed(std::string_view filter) {
   return 0;
 }
 
+int export_all(const std::string& folder) {
+  int errors = 0;
+  for (const std::string suite : kSuites) {
+    for (const std::string& name : case_names(data_folder() + "/" + suite)) {
+      const auto status = export_backend_case(data_folder() + "/" + suite + "/" + name,
+                                              folder + "/" + suite + "." + name + ".onnx");
+      if (status.ok()) continue;
+      ++errors;
+      std::cerr << suite << "/" << name << ": " << status.message() << "\n";
+    }
+  }
+  return errors == 0 ? 0 : 1;
+}
+
 }  // namespace
 }  // namespace egret::conformance
 
@@ -87,5 +103,7 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (argc > 1 && std::string_view(argv[1]) == "--list-failed")
     return egret::conformance::list_failed(argc > 2 ? argv[2] : "");
+  if (argc > 2 && std::string_view(argv[1]) == "--export")
+    return egret::conformance::export_all(argv[2]);
   return RUN_ALL_TESTS();
 }
