@@ -92,6 +92,9 @@ base::Result<ExportedModel> export_onnx(const ir::Graph& graph, const OnnxModelI
 // The names of a model's inputs, initializers not counted, without importing it.
 base::Result<std::vector<std::string>> read_input_names(const std::string& path);
 
+// How many ONNX nodes of each type export_onnx() would write. Weights are not touched.
+base::Result<std::map<std::string, int>> count_onnx_operators(const ir::Graph& graph);
+
 // A file that holds one TensorProto, such as the data of the ONNX backend tests.
 base::Result<ir::Tensor> read_tensor_proto(const std::string& path);
 std::string write_tensor_proto(const ir::Tensor& tensor, std::string_view name = "");

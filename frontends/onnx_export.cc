@@ -149,6 +149,20 @@ void fill_interface(onnx::GraphProto& proto, const ir::Graph& graph, const OnnxM
 
 }  // namespace
 
+base::Result<std::map<std::string, int>> count_onnx_operators(const ir::Graph& graph) {
+  onnx::GraphProto proto;
+  OnnxGraphWriter writer(proto, kDefaultOpset);
+  EGRET_RETURN_IF_ERROR(writer.write(graph));
+  if (writer.needed_opset() > kDefaultOpset) {
+    proto.Clear();
+    OnnxGraphWriter newer(proto, writer.needed_opset());
+    EGRET_RETURN_IF_ERROR(newer.write(graph));
+  }
+  std::map<std::string, int> counts;
+  for (const onnx::NodeProto& node : proto.node()) ++counts[node.op_type()];
+  return counts;
+}
+
 base::Result<ExportedModel> export_onnx(const ir::Graph& graph, const OnnxModelInfo& info,
                                         const ExportOptions& options) {
   const auto source = info.opsets.find("");

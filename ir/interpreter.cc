@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "ir/direct_evaluation.h"
 #include "ir/graph_evaluation.h"
+#include "ir/perturbation.h"
 #include "ir/planned_evaluation.h"
 
 namespace egret::ir {
@@ -19,11 +20,21 @@ base::Result<Tensor> evaluate_typed(const Operator& op, const Attrs& attrs,
                                     std::span<const Tensor> inputs,
                                     const InterpretOptions& options);
 
+// A constant as it is read: with a perturbation, moved within the rounding of its elements.
+Tensor constant_value(const Node& node, const InterpretOptions& options) {
+  if (options.perturbation == 0 || !is_float(node.data.dtype())) return node.data;
+  Tensor moved(storage(node.data.dtype(), options.precision), node.data.shape());
+  for (std::int64_t i = 0; i < moved.elements(); ++i) moved.set_f64(i, node.data.f64_at(i));
+  const std::uint64_t seed = base::hash_combine(options.seed, node.data.content_hash().low);
+  perturb(moved, options.perturbation, seed);
+  return moved;
+}
+
 base::Result<std::vector<Tensor>> run(const Graph& graph, std::span<const Tensor> inputs,
                                       const InterpretOptions& options) {
   InterpretOptions own = options;
   return evaluate_nodes<Tensor>(
-      graph, inputs, [](const Node& node) { return node.data; },
+      graph, inputs, [&](const Node& node) { return constant_value(node, options); },
       [&](const Operator& op, const Attrs& attrs, std::span<const TensorType> types,
           std::span<const Tensor> arguments, std::size_t node) {
         own.seed = base::hash_combine(options.seed, node);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this machine is, for profiles: times measured on one machine are not those of another.
+#pragma once
+
+#include <string>
+
+#include "cost/model.h"
+
+namespace egret::driver {
+
+// Everything that changes the times of the CPU backend: "cpu AMD EPYC 9354 / avx512 / 2 threads /
+// oneDNN 2.6.3". Equal on equal machines.
+std::string machine_fingerprint(int threads);
+
+// Peak rates assumed of such a processor where nothing was measured: deliberately a little above
+// what it reaches, so that estimates stay below measurements (see cost/profiled.h).
+cost::Rates assumed_rates(int threads);
+
+}  // namespace egret::driver

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main job: a graph in, an equal and faster graph out, checked. driver/pipeline.cc reads as the
+// architecture of the whole system.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/measure.h"
+#include "base/option_table.h"
+#include "base/progress.h"
+#include "base/status.h"
+#include "cost/database.h"
+#include "driver/output_check.h"
+#include "ir/graph.h"
+
+namespace egret::driver {
+
+struct OptimizeOptions {
+  std::string rules = "starter";
+  std::string extractor = "local-search";
+  std::string cost = "profiled";
+  std::string cost_db;  // empty: cost::default_database_path()
+  std::string backend = "cpu";
+  std::int64_t threads = 0;  // of the backend, 0: all; a common option, so not in the table
+  std::int64_t seed = 1;
+  std::int64_t limit_nodes = 20'000;
+  std::int64_t limit_iterations = 12;
+  double limit_time = 20;                             // of saturation
+  std::int64_t limit_memory = std::int64_t{4} << 30;  // of the e-graph
+  std::int64_t multi_iterations = 2;
+  double extract_time = 10;  // each time the extractor runs
+  double profile_time = 20;
+  double measure_time = 1;
+  std::int64_t check_samples = 1;
+  bool no_check = false;
+  bool no_measure = false;
+  bool allow_slower = false;
+  bool allow_untested = false;
+
+  static const base::OptionTable<OptimizeOptions>& table();
+};
+
+struct OptimizeReport {
+  std::string status;  // "improved", "unchanged" (the original is the fastest)
+  std::string stop_reason;
+  bool limit_hit = false;
+  std::map<std::string, int> operators_before;  // ONNX nodes by type
+  std::map<std::string, int> operators_after;
+  double predicted_before_s = 0;
+  double predicted_after_s = 0;
+  backends::Timing measured_before;
+  backends::Timing measured_after;
+  bool measured = false;
+
+  struct RuleCount {
+    std::string name;
+    std::uint64_t count = 0;  // nodes of the result that the rule made
+    std::string status;       // "tested", "proven"
+  };
+  std::vector<RuleCount> rules_used;
+  std::size_t rules_available = 0;
+  std::string rule_set_hash;
+
+  std::uint64_t e_nodes = 0;
+  std::uint64_t e_classes = 0;
+  std::size_t iterations = 0;
+
+  std::string extractor;
+  double extraction_cost_s = 0;
+  double extraction_bound_s = 0;
+  std::string extraction_status;  // "optimal", "feasible"
+  std::string cost_model;
+  std::int64_t operators_measured = 0;   // for the cost model, in this run
+  std::int64_t operators_estimated = 0;  // chosen on an estimate alone
+
+  CheckReport check;
+  bool checked = false;
+
+  double seconds = 0;
+  std::vector<std::pair<std::string, double>> seconds_by_phase;
+  std::map<std::string, std::string> manifest;  // what the result depends on; goes into the file
+};
+
+struct OptimizeResult {
+  ir::Graph graph;
+  OptimizeReport report;
+};
+
+// All types of the graph are concrete (ir::bind_symbols).
+// Errors: usage for names that do not exist; mismatch when the optimized graph fails its check (it
+// is then not returned); what importing rules or the database report. A limit is no error.
+base::Result<OptimizeResult> optimize(const ir::Graph& graph, const OptimizeOptions& options,
+                                      base::ProgressSink* progress = nullptr);
+
+}  // namespace egret::driver

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/model.h"
+#include "driver/optimize.h"
+#include "extract/extractor.h"
+
+namespace egret::driver {
+namespace {
+
+std::vector<std::string> extractor_names() {
+  std::vector<std::string> names;
+  for (const extract::ExtractorRow& row : extract::extractors()) names.emplace_back(row.name);
+  return names;
+}
+
+std::vector<std::string> cost_names() {
+  std::vector<std::string> names = {"profiled"};
+  for (const cost::ModelRow& row : cost::estimating_models()) names.emplace_back(row.name);
+  return names;
+}
+
+}  // namespace
+
+const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
+  using O = OptimizeOptions;
+  static const base::OptionTable<O> rows{
+      "optimize",
+      {{"rules", &O::rules, "Rule sets, with ,+NAME and ,-NAME to add and exclude by name or glob"},
+       {"extractor", &O::extractor, "How the best graph is chosen",
+        base::one_of(extractor_names())},
+       {"cost", &O::cost, "What the extractor minimizes", base::one_of(cost_names())},
+       {"cost-db", &O::cost_db, "Database of measured costs (default: in the user's cache folder)",
+        base::path()},
+       {"backend", &O::backend, "Backend that is measured and checked"},
+       {"seed", &O::seed, "Seed of random inputs", base::range(0)},
+       {"limit-nodes", &O::limit_nodes, "Stop saturation at this many e-nodes",
+        base::range(1, 1e9)},
+       {"limit-iterations", &O::limit_iterations, "Stop saturation after this many iterations",
+        base::range(0, 1e6)},
+       {"limit-time", &O::limit_time, "Stop saturation after this time", base::seconds()},
+       {"limit-memory", &O::limit_memory, "Stop saturation when the e-graph takes this much",
+        base::bytes(1 << 20)},
+       {"multi-iterations", &O::multi_iterations,
+        "Iterations in which rules with several sources run", base::range(0, 1e6)},
+       {"extract-time", &O::extract_time, "Most time of one extraction", base::seconds()},
+       {"profile-time", &O::profile_time, "Most time spent measuring operators for the cost model",
+        base::seconds()},
+       {"measure-time", &O::measure_time, "Time spent comparing the result with the original",
+        base::seconds()},
+       {"check-samples", &O::check_samples, "Sets of random inputs the outputs are checked on",
+        base::range(1, 1000)},
+       {"no-check", &O::no_check, "Do not compare outputs with the original (unsafe)"},
+       {"no-measure", &O::no_measure,
+        "Trust the cost model; do not time the result against the original"},
+       {"allow-slower", &O::allow_slower, "Write the result even when it is measured slower"},
+       {"allow-untested", &O::allow_untested, "Also run rules without any evidence (unsafe)"}}};
+  return rows;
+}
+
+}  // namespace egret::driver

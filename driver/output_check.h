@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Do two graphs compute the same outputs, as far as their arithmetic allows?
+//
+// The reference is the f64 interpretation of the original graph on random inputs. How far an f32
+// execution may honestly stray from it is estimated from the same graph by stochastic arithmetic
+// (Vignes, "Discrete stochastic arithmetic for validating results of numerical software", 2004):
+// interpreted again with every value disturbed by a relative error of f32's size, outputs move by
+// about what rounding moves them. The bound of an output is `safety` times its largest move, plus
+// the rounding of the output itself. An integer or boolean output must be equal, except for
+// elements that the disturbance changes too (an argmax between equals).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/graph.h"
+
+namespace egret::driver {
+
+struct CheckOptions {
+  int samples = 1;     // sets of random inputs
+  double safety = 16;  // factor on the estimated spread of rounding errors
+  std::uint64_t seed = 1;
+  std::function<bool()> should_stop{};
+};
+
+struct OutputError {
+  std::string output;
+  double max_error = 0;  // largest absolute difference
+  double bound = 0;      // what is allowed
+  std::int64_t elements = 0;
+  std::int64_t wrong = 0;     // elements beyond the bound (or not equal)
+  std::int64_t unstable = 0;  // integer elements that rounding alone may change
+};
+
+struct CheckReport {
+  bool passed = false;
+  double max_error = 0;  // of the output that comes nearest to (or furthest beyond) its bound
+  double bound = 0;
+  std::vector<OutputError> outputs;
+};
+
+// The expected outputs of one graph on fixed inputs. Made once, then used for any number of
+// candidates.
+class OutputCheck {
+ public:
+  // Inputs are random, of the graph's (concrete) input types, unless given.
+  // Errors: usage when a size is symbolic; what the interpreter reports; limit_hit when stopped.
+  static base::Result<OutputCheck> of(const ir::Graph& reference, const CheckOptions& options);
+  static base::Result<OutputCheck> of(const ir::Graph& reference, std::vector<ir::Tensor> inputs,
+                                      const CheckOptions& options);
+
+  // Runs the candidate on each set of inputs and compares. Outputs are matched by position.
+  using Run = std::function<base::Result<std::vector<ir::Tensor>>(std::span<const ir::Tensor>)>;
+  base::Result<CheckReport> check(const Run& run) const;
+
+ private:
+  struct Sample {
+    std::vector<ir::Tensor> inputs;
+    std::vector<ir::Tensor> expected;                // wide: reals in f64
+    std::vector<std::vector<ir::Tensor>> disturbed;  // by run, then by output
+  };
+  struct OutputInfo {
+    std::string name;
+    ir::TensorType type;
+  };
+
+  base::Status add_sample(const ir::Graph& reference, std::vector<ir::Tensor> inputs,
+                          const CheckOptions& options);
+
+  std::vector<Sample> samples_;
+  std::vector<OutputInfo> outputs_;
+  double safety_ = 0;
+};
+
+}  // namespace egret::driver

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// How Egret works, from top to bottom:
+//
+//   graph -> e-graph -> saturate with rules -> price nodes and extract -> graph
+//         -> fold what depends on weights alone -> time against the original -> check outputs
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "backends/node_timer.h"
+#include "base/timer.h"
+#include "base/units.h"
+#include "cost/profiled.h"
+#include "driver/machine.h"
+#include "driver/optimize.h"
+#include "driver/selection.h"
+#include "extract/extractor.h"
+#include "frontends/onnx.h"
+#include "rules/constant_folding.h"
+#include "rules/rule_set.h"
+#include "rules/tensor_egraph.h"
+
+namespace egret::driver {
+namespace {
+
+// A result is kept unless it is slower by more than what two runs of one plan differ by.
+constexpr double kNoise = 0.02;
+
+class Pipeline {
+ public:
+  Pipeline(const ir::Graph& original, const OptimizeOptions& options, base::ProgressSink* sink)
+      : original_(original), options_(options), sink_(sink) {}
+
+  base::Result<OptimizeResult> run() {
+    const base::Stopwatch watch;
+    EGRET_RETURN_IF_ERROR(prepare());
+    EGRET_RETURN_IF_ERROR(saturate());
+    EGRET_RETURN_IF_ERROR(choose());
+    EGRET_RETURN_IF_ERROR(confirm());
+    EGRET_RETURN_IF_ERROR(check());
+    report_.seconds = watch.seconds();
+    write_manifest();
+    return OptimizeResult{std::move(chosen_), std::move(report_)};
+  }
+
+ private:
+  // Names to things: rules, extractor, backend, cost model.
+  base::Status prepare() {
+    const base::Stopwatch watch;
+    EGRET_ASSIGN_OR_RETURN(rules_, rules::select_rules(options_.rules));
+    extractor_ = extract::find_extractor(options_.extractor);
+    if (extractor_ == nullptr)
+      return base::usage_error("no extractor is called '" + options_.extractor + "'");
+    backend_ = backends::find_backend(options_.backend);
+    if (backend_ == nullptr)
+      return base::usage_error("no backend is called '" + options_.backend + "'");
+    EGRET_RETURN_IF_ERROR(backend_->availability());
+    EGRET_RETURN_IF_ERROR(make_cost_model());
+    report_.rules_available = rules_.size();
+    report_.rule_set_hash = rules_.hash().to_hex();
+    report_.extractor = extractor_->name;
+    report_.cost_model = model_->name();
+    phase("prepare", watch.seconds());
+    return base::ok();
+  }
+
+  base::Status make_cost_model() {
+    const cost::Rates rates = assumed_rates(threads());
+    if (options_.cost != "profiled") {
+      model_ = cost::make_model(options_.cost, rates);
+      if (model_ == nullptr)
+        return base::usage_error("no cost model is called '" + options_.cost + "'");
+      return base::ok();
+    }
+    EGRET_ASSIGN_OR_RETURN(
+        database_, cost::Database::open(options_.cost_db.empty() ? cost::default_database_path()
+                                                                 : options_.cost_db));
+    auto profiled =
+        std::make_unique<cost::ProfiledModel>(*database_, machine_fingerprint(threads()), rates);
+    profiled_ = profiled.get();
+    model_ = std::move(profiled);
+    return base::ok();
+  }
+
+  base::Status saturate() {
+    const base::Stopwatch watch;
+    EGRET_ASSIGN_OR_RETURN(tensors_, rules::TensorEGraph::from_graph(original_));
+    rules::SaturateOptions saturation;
+    saturation.limits.nodes = static_cast<std::uint64_t>(options_.limit_nodes);
+    saturation.limits.iterations = static_cast<std::uint64_t>(options_.limit_iterations);
+    saturation.limits.seconds = options_.limit_time;
+    saturation.limits.bytes = static_cast<std::uint64_t>(options_.limit_memory);
+    saturation.multi_pattern_iterations = static_cast<int>(options_.multi_iterations);
+    saturation.progress = sink_;
+    compiled_ = rules::compile(rules_, *tensors_);
+    const rules::SaturateReport saturated = rules::saturate(*tensors_, compiled_, saturation);
+    if (saturated.run.stop == egraph::StopReason::kConflict) {
+      return base::internal_error("rules contradict each other: " +
+                                  saturated.run.conflict.message());
+    }
+    report_.stop_reason = egraph::to_string(saturated.run.stop);
+    report_.iterations = saturated.run.iterations.size();
+    report_.e_nodes = tensors_->egraph().node_count();
+    report_.e_classes = tensors_->egraph().class_count();
+    phase("saturate", watch.seconds());
+    return base::ok();
+  }
+
+  base::Status choose() {
+    const base::Stopwatch watch;
+    EGRET_ASSIGN_OR_RETURN(report_.predicted_before_s, predict(original_, *model_));
+    const std::vector<egraph::ClassId> roots = tensors_->roots();
+    const egraph::EGraphView view = egraph::make_view(tensors_->egraph(), roots);
+    SelectionOptions selection;
+    selection.extractor = extractor_;
+    selection.extraction.time_limit_s = options_.extract_time;
+    selection.extraction.seed = static_cast<std::uint64_t>(options_.seed);
+    selection.profile_seconds = options_.profile_time;
+    const auto measure = [&](const cost::Query& query) { return time_operator(query); };
+    EGRET_ASSIGN_OR_RETURN(const SelectionResult selected,
+                           select(*tensors_, view, *model_, profiled_, measure, selection, sink_));
+    const rules::Selection nodes = tensors_->from_view(view, selected.solution.choice);
+    for (const rules::RuleUse& use : rules::rules_used(*tensors_, compiled_, nodes)) {
+      report_.rules_used.push_back({use.name, use.applied, "untested"});
+    }
+    report_.extraction_cost_s = selected.solution.dag_cost;
+    report_.extraction_bound_s = selected.solution.bound;
+    report_.extraction_status =
+        selected.solution.quality == extract::Quality::kOptimal ? "optimal" : "feasible";
+    report_.operators_measured = selected.measured;
+    report_.operators_estimated = selected.estimated;
+    phase("extract", watch.seconds() - selected.profile_seconds);
+    phase("profile", selected.profile_seconds);
+
+    const base::Stopwatch fold_watch;
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph extracted, tensors_->to_graph(nodes));
+    EGRET_ASSIGN_OR_RETURN(chosen_, rules::fold_constants(extracted));
+    EGRET_ASSIGN_OR_RETURN(report_.predicted_after_s, predict(chosen_, *model_));
+    compiled_.clear();
+    tensors_.reset();
+    phase("fold", fold_watch.seconds());
+    return base::ok();
+  }
+
+  // The original, cleaned of what nobody reads, is always a candidate.
+  base::Status confirm() {
+    const base::Stopwatch watch;
+    report_.status = "improved";
+    if (!options_.no_measure) {
+      EGRET_RETURN_IF_ERROR(race());
+    } else {
+      EGRET_RETURN_IF_ERROR(compile(chosen_, chosen_plan_));
+    }
+    EGRET_RETURN_IF_ERROR(count_operators(original_, report_.operators_before));
+    EGRET_RETURN_IF_ERROR(count_operators(chosen_, report_.operators_after));
+    phase("measure", watch.seconds());
+    return base::ok();
+  }
+
+  base::Status race() {
+    const base::Progress progress(sink_, "measure");
+    std::unique_ptr<backends::Plan> before;
+    EGRET_RETURN_IF_ERROR(compile(original_, before));
+    EGRET_RETURN_IF_ERROR(compile(chosen_, chosen_plan_));
+    backends::MeasureOptions measuring;
+    measuring.min_seconds = options_.measure_time;
+    measuring.max_seconds = std::max(10 * options_.measure_time, 5.0);
+    measuring.seed = static_cast<std::uint64_t>(options_.seed);
+    backends::Plan* plans[] = {before.get(), chosen_plan_.get()};
+    EGRET_ASSIGN_OR_RETURN(const std::vector<backends::Timing> timings,
+                           backends::measure_interleaved(plans, measuring));
+    report_.measured = true;
+    report_.measured_before = timings[0];
+    report_.measured_after = timings[1];
+    const bool slower = timings[1].median_s > timings[0].median_s * (1 + kNoise);
+    if (slower && !options_.allow_slower) {
+      report_.status = "unchanged";
+      report_.measured_after = timings[0];
+      report_.predicted_after_s = report_.predicted_before_s;
+      report_.rules_used.clear();
+      chosen_ = ir::without_dead_nodes(original_);
+      chosen_plan_ = std::move(before);
+    }
+    return base::ok();
+  }
+
+  base::Status check() {
+    if (options_.no_check) return base::ok();
+    const base::Stopwatch watch;
+    const base::Progress progress(sink_, "check");
+    CheckOptions checking;
+    checking.samples = static_cast<int>(options_.check_samples);
+    checking.seed = static_cast<std::uint64_t>(options_.seed);
+    EGRET_ASSIGN_OR_RETURN(const OutputCheck expected, OutputCheck::of(original_, checking));
+    EGRET_ASSIGN_OR_RETURN(report_.check, expected.check([&](std::span<const ir::Tensor> inputs) {
+      return chosen_plan_->run(inputs);
+    }));
+    report_.checked = true;
+    phase("check", watch.seconds());
+    if (report_.check.passed) return base::ok();
+    const auto wrong = std::ranges::find_if(report_.check.outputs,
+                                            [](const OutputError& e) { return e.wrong > 0; });
+    return base::mismatch(
+        "the optimized graph computes another '" + wrong->output +
+        "': " + std::to_string(wrong->wrong) + " of " + std::to_string(wrong->elements) +
+        " elements differ, by up to " + base::format_short(wrong->max_error) + " where " +
+        base::format_short(wrong->bound) + " is explained by rounding; nothing is written");
+  }
+
+  base::Status compile(const ir::Graph& graph, std::unique_ptr<backends::Plan>& plan) {
+    EGRET_ASSIGN_OR_RETURN(
+        plan, backend_->compile(graph, {.threads = static_cast<int>(options_.threads)}));
+    return base::ok();
+  }
+
+  // What an operator adds to a plan: nothing for a view; for what other kernels absorb, the time
+  // that it adds to them.
+  base::Result<cost::Entry> time_operator(const cost::Query& query) {
+    const std::vector<bool> constant(query.constant.begin(), query.constant.end());
+    EGRET_ASSIGN_OR_RETURN(const backends::OperatorTiming timing,
+                           backends::time_operator(*backend_, *query.op, *query.attrs, query.inputs,
+                                                   constant, {.threads = threads()}));
+    return cost::Entry{.runs = std::max(1, timing.alone.runs),
+                       .median_s = timing.view ? 0 : timing.fused_s,
+                       .deviation_s = timing.alone.mad_s};
+  }
+
+  static base::Status count_operators(const ir::Graph& graph, std::map<std::string, int>& counts) {
+    EGRET_ASSIGN_OR_RETURN(counts, frontends::count_onnx_operators(graph));
+    return base::ok();
+  }
+
+  int threads() const { return static_cast<int>(options_.threads); }
+  void phase(std::string name, double seconds) {
+    report_.seconds_by_phase.emplace_back(std::move(name), seconds);
+  }
+
+  // What the result depends on besides the input; nothing that changes from run to run.
+  void write_manifest() {
+    report_.manifest["egret.rules"] = options_.rules;
+    report_.manifest["egret.rule_set_hash"] = report_.rule_set_hash;
+    report_.manifest["egret.extractor"] = report_.extractor;
+    report_.manifest["egret.cost"] = report_.cost_model;
+    report_.manifest["egret.seed"] = std::to_string(options_.seed);
+    report_.manifest["egret.limits"] = "nodes=" + std::to_string(options_.limit_nodes) +
+                                       " iterations=" + std::to_string(options_.limit_iterations);
+    report_.manifest["egret.status"] = report_.status;
+    if (profiled_ != nullptr) report_.manifest["egret.machine"] = machine_fingerprint(threads());
+  }
+
+  const ir::Graph& original_;
+  const OptimizeOptions& options_;
+  base::ProgressSink* sink_;
+
+  rules::RuleSet rules_;
+  std::vector<rules::CompiledRule> compiled_;  // for tensors_
+  const extract::ExtractorRow* extractor_ = nullptr;
+  const backends::Backend* backend_ = nullptr;
+  std::unique_ptr<cost::Database> database_;
+  std::unique_ptr<cost::Model> model_;
+  cost::ProfiledModel* profiled_ = nullptr;  // model_, when it is profiled
+  std::unique_ptr<rules::TensorEGraph> tensors_;
+  ir::Graph chosen_;
+  std::unique_ptr<backends::Plan> chosen_plan_;
+  OptimizeReport report_;
+};
+
+}  // namespace
+
+base::Result<OptimizeResult> optimize(const ir::Graph& graph, const OptimizeOptions& options,
+                                      base::ProgressSink* progress) {
+  return Pipeline(graph, options, progress).run();
+}
+
+}  // namespace egret::driver

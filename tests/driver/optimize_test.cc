@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/optimize.h"
+
+#include <gtest/gtest.h>
+
+#include "frontends/onnx.h"
+#include "zoo/zoo.h"
+
+namespace egret::driver {
+namespace {
+
+OptimizeOptions quick() {
+  OptimizeOptions options;
+  options.cost = "roofline";
+  options.no_measure = true;
+  return options;
+}
+
+int total(const std::map<std::string, int>& counts) {
+  int sum = 0;
+  for (const auto& [name, count] : counts) sum += count;
+  return sum;
+}
+
+TEST(Optimize, FoldsBatchNormsAndChecksTheResult) {
+  const auto graph = zoo::find_model("resnet18")->build({});
+  ASSERT_TRUE(graph.ok());
+  const auto result = optimize(*graph, quick());
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  const OptimizeReport& r = result->report;
+  EXPECT_TRUE(r.checked && r.check.passed);
+  EXPECT_EQ(r.operators_before.at("BatchNormalization"), 20);
+  EXPECT_FALSE(r.operators_after.contains("BatchNormalization"));
+  EXPECT_LT(total(r.operators_after), total(r.operators_before));
+  EXPECT_LT(r.predicted_after_s, r.predicted_before_s);
+  EXPECT_FALSE(r.rules_used.empty());
+}
+
+TEST(Optimize, IsDeterministic) {
+  const auto graph = zoo::find_model("squeezenet1.1")->build({});
+  ASSERT_TRUE(graph.ok());
+  OptimizeOptions options = quick();
+  options.no_check = true;
+  const auto bytes = [&] {
+    const auto result = optimize(*graph, options);
+    EXPECT_TRUE(result.ok()) << result.status().message();
+    return frontends::export_onnx(result->graph, {}, {.manifest = result->report.manifest})->bytes;
+  };
+  EXPECT_EQ(bytes(), bytes());
+}
+
+TEST(Optimize, UnknownNamesAreUsageErrors) {
+  const auto graph = zoo::find_model("squeezenet1.1")->build({});
+  OptimizeOptions options = quick();
+  options.extractor = "oracle";
+  EXPECT_EQ(optimize(*graph, options).status().code(), base::StatusCode::kUsage);
+  options = quick();
+  options.backend = "abacus";
+  EXPECT_EQ(optimize(*graph, options).status().code(), base::StatusCode::kUsage);
+}
+
+}  // namespace
+}  // namespace egret::driver

@@ -1,0 +1,1 @@
+egret_tests(driver DEPS driver zoo)

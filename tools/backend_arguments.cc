@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/backend_arguments.h"
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "frontends/onnx.h"
+
+namespace egret::tools {
+
+const base::OptionTable<BackendOptions>& BackendOptions::table() {
+  using B = BackendOptions;
+  static const base::OptionTable<B> rows{
+      "backend",
+      {{"backend", &B::backend, "Backend that runs the model"},
+       {"seed", &B::seed, "Seed of random inputs", base::range(0)},
+       {"input", &B::input,
+        "Tensor file (.pb) of an input, as FILE or NAME=FILE; may be repeated"}}};
+  return rows;
+}
+
+base::Result<std::unique_ptr<backends::Plan>> compile_plan(const ir::Graph& graph,
+                                                           const BackendOptions& options,
+                                                           Console& console, bool profile) {
+  const backends::Backend* backend = backends::find_backend(options.backend);
+  if (backend == nullptr) {
+    std::string known;
+    for (const backends::Backend* each : backends::all_backends()) {
+      known += (known.empty() ? "" : ", ") + std::string(each->name());
+    }
+    return base::usage_error("no backend is called '" + options.backend + "'; there are " + known);
+  }
+  EGRET_RETURN_IF_ERROR(backend->availability());
+  return backend->compile(
+      graph, {.threads = static_cast<int>(console.options().threads), .profile = profile});
+}
+
+base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,
+                                                   const BackendOptions& options) {
+  base::Random random(static_cast<std::uint64_t>(options.seed));
+  std::vector<ir::Tensor> inputs;
+  std::vector<std::string> names;
+  for (const ir::NodeId id : graph.inputs()) {
+    names.push_back(graph.node(id).name);
+    inputs.push_back(ir::Tensor::random(graph.node(id).type, random));
+  }
+  std::size_t next = 0;
+  for (const std::string& argument : options.input) {
+    const auto equals = argument.find('=');
+    std::size_t at = next;
+    std::string path = argument;
+    if (equals != std::string::npos) {
+      const auto found = std::ranges::find(names, argument.substr(0, equals));
+      if (found == names.end())
+        return base::usage_error("--input " + argument + ": the model has no such input");
+      at = static_cast<std::size_t>(found - names.begin());
+      path = argument.substr(equals + 1);
+    }
+    if (at >= inputs.size())
+      return base::usage_error("--input " + argument + ": the model has no more inputs");
+    EGRET_ASSIGN_OR_RETURN(ir::Tensor tensor, frontends::read_tensor_proto(path));
+    if (!(tensor.type() == inputs[at].type())) {
+      return base::bad_input("'" + path + "' holds " + ir::to_string(tensor.type()) + ", input '" +
+                             names[at] + "' is " + ir::to_string(inputs[at].type()));
+    }
+    inputs[at] = std::move(tensor);
+    next = at + 1;
+  }
+  return inputs;
+}
+
+void report_fallbacks(const backends::Plan& plan, Console& console) {
+  for (const auto& fallback : plan.report().fallbacks) {
+    console.detail("falls back to the interpreter: " + fallback.node + " (" + fallback.op +
+                   "): " + fallback.reason);
+  }
+}
+
+}  // namespace egret::tools

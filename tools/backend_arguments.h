@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running a model as an argument of verbs: which backend, on which inputs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "base/option_table.h"
+#include "base/status.h"
+#include "ir/graph.h"
+#include "tools/console.h"
+
+namespace egret::tools {
+
+struct BackendOptions {
+  std::string backend = "cpu";
+  std::int64_t seed = 1;
+  std::vector<std::string> input;  // FILE.pb or NAME=FILE.pb
+
+  static const base::OptionTable<BackendOptions>& table();
+};
+
+base::Result<std::unique_ptr<backends::Plan>> compile_plan(const ir::Graph& graph,
+                                                           const BackendOptions& options,
+                                                           Console& console, bool profile = false);
+
+// The inputs named by --input; the others random from --seed.
+base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,
+                                                   const BackendOptions& options);
+
+// "conv_1 (conv): no kernel for f16", one line a fallback, to the console's details.
+void report_fallbacks(const backends::Plan& plan, Console& console);
+
+}  // namespace egret::tools

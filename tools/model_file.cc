@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/model_file.h"
+
+#include "base/units.h"
+
+namespace egret::tools {
+namespace {
+constexpr std::int64_t kMostModelBytes = std::int64_t{1} << 31;  // protobuf's own limit
+}  // namespace
+
+const base::OptionTable<ModelOptions>& ModelOptions::table() {
+  using M = ModelOptions;
+  static const base::OptionTable<M> rows{
+      "model",
+      {{"bind", &M::bind, "Give a symbolic dimension its size, as NAME=SIZE; may be repeated"}}};
+  return rows;
+}
+
+base::Result<std::map<std::string, std::int64_t>> parse_bindings(
+    const std::vector<std::string>& texts) {
+  std::map<std::string, std::int64_t> sizes;
+  for (const std::string& text : texts) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return base::usage_error("--bind takes NAME=SIZE, not '" + text + "'");
+    }
+    auto size = base::parse_integer(std::string_view(text).substr(equals + 1));
+    if (!size.ok()) return size.status().at("--bind " + text);
+    if (*size < 0) return base::usage_error("--bind " + text + ": a size cannot be negative");
+    sizes[text.substr(0, equals)] = *size;
+  }
+  return sizes;
+}
+
+base::Result<frontends::ImportedModel> read_model(const std::string& path,
+                                                  const ModelOptions& options, Console& console) {
+  frontends::ImportOptions import;
+  EGRET_ASSIGN_OR_RETURN(import.bind, parse_bindings(options.bind));
+  const auto read = [&]() -> base::Result<frontends::ImportedModel> {
+    if (path != "-") return frontends::import_onnx(path, import);
+    EGRET_ASSIGN_OR_RETURN(const std::string bytes, read_input(path, kMostModelBytes));
+    return frontends::import_onnx_bytes(std::as_bytes(std::span(bytes)), "", import,
+                                        "standard input");
+  };
+  EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model, read());
+  for (const std::string& note : model.notes) console.detail(note);
+  return model;
+}
+
+base::Result<frontends::ImportedModel> read_concrete_model(const std::string& path,
+                                                           const ModelOptions& options,
+                                                           Console& console) {
+  EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model, read_model(path, options, console));
+  for (const ir::NodeId id : model.graph.inputs()) {
+    const ir::Node& input = model.graph.node(id);
+    for (const ir::Index& dim : input.type.dims) {
+      if (dim.is_constant()) continue;
+      return base::usage_error("input '" + input.name + "' has the open shape " +
+                               ir::to_string(input.type) + "; give its size with --bind " +
+                               ir::to_string(dim) + "=SIZE");
+    }
+  }
+  return model;
+}
+
+}  // namespace egret::tools

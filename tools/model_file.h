@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models as arguments of verbs: reading them, with the options that say how.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/option_table.h"
+#include "base/status.h"
+#include "frontends/onnx.h"
+#include "tools/console.h"
+
+namespace egret::tools {
+
+struct ModelOptions {
+  std::vector<std::string> bind;  // NAME=SIZE
+
+  static const base::OptionTable<ModelOptions>& table();
+};
+
+base::Result<std::map<std::string, std::int64_t>> parse_bindings(
+    const std::vector<std::string>& texts);
+
+// Reads an ONNX file, or standard input for "-". Notes of the importer go to the console.
+base::Result<frontends::ImportedModel> read_model(const std::string& path,
+                                                  const ModelOptions& options, Console& console);
+// The same; symbolic sizes that remain are a usage error that names them and the remedy.
+base::Result<frontends::ImportedModel> read_concrete_model(const std::string& path,
+                                                           const ModelOptions& options,
+                                                           Console& console);
+
+}  // namespace egret::tools

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+
+#include "base/text_table.h"
+#include "base/units.h"
+#include "ir/graph_dot.h"
+#include "ir/graph_text.h"
+#include "ir/work.h"
+#include "tools/model_file.h"
+#include "tools/verb.h"
+
+namespace egret::tools {
+namespace {
+
+enum class Form : unsigned char { kSummary, kText, kDot };
+
+struct InspectOptions {
+  Form form = Form::kSummary;
+
+  static const base::OptionTable<InspectOptions>& table() {
+    using I = InspectOptions;
+    static const base::OptionTable<I> rows{
+        "inspect",
+        {{"form", &I::form, "What is printed: a summary, the graph as text, or as DOT for Graphviz",
+          base::one_of({"summary", "text", "dot"})}}};
+    return rows;
+  }
+};
+
+struct Totals {
+  int operators = 0;
+  double flops = 0;
+  bool known = true;  // all sizes are
+};
+
+std::map<std::string, Totals> totals_by_operator(const ir::Graph& graph) {
+  std::map<std::string, Totals> totals;
+  for (const ir::Node& node : graph.nodes()) {
+    if (node.kind != ir::NodeKind::kOperator) continue;
+    Totals& entry = totals[node.op->name()];
+    ++entry.operators;
+    std::vector<ir::TensorType> types;
+    for (const ir::NodeId input : node.inputs) types.push_back(graph.node(input).type);
+    const auto work = ir::work_of(*node.op, node.attrs, types);
+    entry.known = entry.known && work.ok();
+    if (work.ok()) entry.flops += work->flops;
+  }
+  return totals;
+}
+
+class Inspect final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("MODEL", path_, "An ONNX file, or - for standard input");
+    arguments.options(options_);
+    arguments.options(model_);
+  }
+
+  base::Result<ExitCode> run(Console& console) override {
+    EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
+                           read_model(path_, model_, console));
+    switch (options_.form) {
+      case Form::kText: console.data(ir::to_text(model.graph)); break;
+      case Form::kDot: console.data(ir::to_dot(model.graph)); break;
+      case Form::kSummary: summarize(model, console); break;
+    }
+    return ExitCode::kOk;
+  }
+
+ private:
+  static void summarize(const frontends::ImportedModel& model, Console& console) {
+    const ir::Graph& graph = model.graph;
+    base::Json json = base::versioned_json();
+    base::TextTable facts({{""}, {""}});
+    base::Json inputs = base::Json::array();
+    base::Json outputs = base::Json::array();
+    const auto value = [](const std::string& name, const ir::TensorType& type) {
+      return base::Json::object().set("name", name).set("type", ir::to_string(type));
+    };
+    for (const ir::NodeId id : graph.inputs()) {
+      const ir::Node& node = graph.node(id);
+      facts.row({"input", node.name + "  " + ir::to_string(node.type)});
+      inputs.push(value(node.name, node.type));
+    }
+    for (const auto& output : graph.outputs()) {
+      const ir::TensorType& type = graph.node(output.node).type;
+      facts.row({"output", output.name + "  " + ir::to_string(type)});
+      outputs.push(value(output.name, type));
+    }
+    std::int64_t parameters = 0;
+    std::int64_t bytes = 0;
+    for (const ir::Node& node : graph.nodes()) {
+      if (node.kind != ir::NodeKind::kConstant) continue;
+      parameters += node.type.elements();
+      bytes += node.type.bytes();
+    }
+    facts.row({"weights", base::format_count(parameters) + " elements, " +
+                              base::format_bytes(static_cast<double>(bytes))});
+    for (const auto& [domain, version] : model.info.opsets) {
+      facts.row({"opset", std::to_string(version) + (domain.empty() ? "" : " of " + domain)});
+    }
+    base::TextTable table(
+        {{"operator"}, {"number", base::Align::kRight}, {"FLOP", base::Align::kRight}});
+    base::Json operators = base::Json::array();
+    for (const auto& [name, entry] : totals_by_operator(graph)) {
+      table.row({name, std::to_string(entry.operators),
+                 entry.known ? base::format_short(entry.flops) : "open sizes"});
+      base::Json item = base::Json::object().set("name", name).set("count", entry.operators);
+      if (entry.known) item.set("flops", entry.flops);
+      operators.push(std::move(item));
+    }
+    json.set("inputs", std::move(inputs)).set("outputs", std::move(outputs));
+    json.set("weights", parameters)
+        .set("weight_bytes", bytes)
+        .set("operators", std::move(operators));
+    console.result(json, facts.render() + "\n" + table.render());
+  }
+
+  std::string path_;
+  InspectOptions options_;
+  ModelOptions model_;
+};
+
+}  // namespace
+
+Verb inspect_verb() {
+  return {"inspect", "Describe a model",
+          "Prints inputs, outputs, weights and the number of operators by kind with the arithmetic "
+          "they do; or the "
+          "whole graph as text or DOT. Symbolic sizes may stay open.",
+          make_command<Inspect>};
+}
+
+}  // namespace egret::tools

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text_table.h"
+#include "base/units.h"
+#include "driver/optimize.h"
+#include "tools/build_info.h"
+#include "tools/model_file.h"
+#include "tools/verb.h"
+
+namespace egret::tools {
+namespace {
+
+struct OutputOptions {
+  std::string output;
+  std::string external_data;
+
+  static const base::OptionTable<OutputOptions>& table() {
+    using O = OutputOptions;
+    static const base::OptionTable<O> rows{
+        "output",
+        {{"output", &O::output, "Where the optimized model goes; - for standard output",
+          base::path(), 'o'},
+         {"external-data", &O::external_data,
+          "File beside the output for the weights of models above 2 GiB", base::path()}}};
+    return rows;
+  }
+};
+
+int total(const std::map<std::string, int>& counts) {
+  int sum = 0;
+  for (const auto& [name, count] : counts) sum += count;
+  return sum;
+}
+
+base::Json counts_json(const std::map<std::string, int>& counts) {
+  base::Json json = base::Json::object();
+  for (const auto& [name, count] : counts) json.set(name, count);
+  return json;
+}
+
+base::Json to_json(const driver::OptimizeReport& r) {
+  base::Json json = base::versioned_json();
+  json.set("status", r.status).set("stop_reason", r.stop_reason);
+  json.set("operators_before", total(r.operators_before))
+      .set("operators_after", total(r.operators_after));
+  json.set("operators_before_by_kind", counts_json(r.operators_before));
+  json.set("operators_after_by_kind", counts_json(r.operators_after));
+  if (r.measured) {
+    json.set("measured_before_s", r.measured_before.median_s)
+        .set("measured_after_s", r.measured_after.median_s);
+  }
+  json.set("predicted_before_s", r.predicted_before_s)
+      .set("predicted_after_s", r.predicted_after_s);
+  base::Json rules = base::Json::array();
+  for (const auto& use : r.rules_used) {
+    rules.push(base::Json::object()
+                   .set("name", use.name)
+                   .set("count", use.count)
+                   .set("status", use.status));
+  }
+  json.set("rules_used", std::move(rules)).set("rules_available", std::uint64_t{r.rules_available});
+  json.set("e_nodes", r.e_nodes)
+      .set("e_classes", r.e_classes)
+      .set("iterations", std::uint64_t{r.iterations});
+  const double gap = r.extraction_cost_s > 0 ? 1 - r.extraction_bound_s / r.extraction_cost_s : 0;
+  json.set("extraction", base::Json::object()
+                             .set("extractor", r.extractor)
+                             .set("cost", r.extraction_cost_s)
+                             .set("bound", r.extraction_bound_s)
+                             .set("gap", gap)
+                             .set("status", r.extraction_status)
+                             .set("cost_model", r.cost_model)
+                             .set("operators_measured", r.operators_measured)
+                             .set("operators_estimated", r.operators_estimated));
+  if (r.checked) {
+    json.set("check", base::Json::object()
+                          .set("max_error", r.check.max_error)
+                          .set("bound", r.check.bound)
+                          .set("passed", r.check.passed));
+  }
+  base::Json phases = base::Json::object();
+  for (const auto& [name, seconds] : r.seconds_by_phase) phases.set(name, seconds);
+  json.set("seconds", r.seconds).set("seconds_by_phase", std::move(phases));
+  return json;
+}
+
+std::string operators_text(const driver::OptimizeReport& r) {
+  base::TextTable table(
+      {{"operator"}, {"before", base::Align::kRight}, {"after", base::Align::kRight}});
+  std::map<std::string, std::pair<int, int>> kinds;
+  for (const auto& [name, count] : r.operators_before) kinds[name].first = count;
+  for (const auto& [name, count] : r.operators_after) kinds[name].second = count;
+  for (const auto& [name, counts] : kinds) {
+    table.row({name, std::to_string(counts.first), std::to_string(counts.second)});
+  }
+  table.rule();
+  table.row(
+      {"all", std::to_string(total(r.operators_before)), std::to_string(total(r.operators_after))});
+  return table.render();
+}
+
+std::string rules_text(const driver::OptimizeReport& r) {
+  if (r.rules_used.empty()) return "no rule made a node of the result\n";
+  base::TextTable table({{"rule"}, {"nodes", base::Align::kRight}, {"status"}});
+  for (const auto& use : r.rules_used) table.row({use.name, std::to_string(use.count), use.status});
+  return table.render();
+}
+
+std::string summary_text(const driver::OptimizeReport& r) {
+  base::TextTable table({{""}, {""}});
+  if (r.measured) {
+    const double ratio = r.measured_before.median_s / r.measured_after.median_s;
+    table.row({"measured", base::format_seconds(r.measured_before.median_s) + " -> " +
+                               base::format_seconds(r.measured_after.median_s) + "  (" +
+                               base::format_short(ratio) + " times as fast)"});
+  }
+  table.row({"predicted", base::format_seconds(r.predicted_before_s) + " -> " +
+                              base::format_seconds(r.predicted_after_s) + "  by " + r.cost_model +
+                              " cost"});
+  table.row(
+      {"saturation", base::format_count(static_cast<std::int64_t>(r.e_nodes)) + " e-nodes in " +
+                         base::format_count(static_cast<std::int64_t>(r.e_classes)) + " classes, " +
+                         std::to_string(r.iterations) + " iterations, stopped: " + r.stop_reason});
+  table.row({"extraction", r.extractor + ", " + r.extraction_status +
+                               (r.extraction_status == "optimal" ? "" : " (no bound proven)")});
+  table.row({"check", !r.checked ? "not made (--no-check)"
+                                 : "largest error " + base::format_short(r.check.max_error) +
+                                       ", bound " + base::format_short(r.check.bound) +
+                                       (r.check.passed ? ", passed" : ", FAILED")});
+  table.row({"result", r.status == "improved" ? "improved"
+                                              : "the original is the fastest; written unchanged"});
+  std::string phases;
+  for (const auto& [name, seconds] : r.seconds_by_phase)
+    phases += ", " + name + " " + base::format_seconds(seconds);
+  table.row({"time", base::format_seconds(r.seconds) + phases});
+  return table.render();
+}
+
+class Optimize final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("MODEL", path_, "An ONNX file, or - for standard input");
+    arguments.options(output_);
+    arguments.options(model_);
+    arguments.options(options_);
+  }
+
+  base::Result<ExitCode> run(Console& console) override {
+    if (output_.output.empty()) return base::usage_error("say where the result goes with -o FILE");
+    options_.threads = console.options().threads;
+    EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
+                           read_concrete_model(path_, model_, console));
+    EGRET_ASSIGN_OR_RETURN(const driver::OptimizeResult result,
+                           driver::optimize(model.graph, options_, console.progress()));
+    frontends::ExportOptions exporting;
+    exporting.manifest = result.report.manifest;
+    exporting.manifest["egret.version"] = build_info().version;
+    exporting.external_data_path = output_.external_data;
+    EGRET_ASSIGN_OR_RETURN(const frontends::ExportedModel exported,
+                           frontends::export_onnx(result.graph, model.info, exporting));
+    if (!exported.raised_for.empty())
+      console.note("the opset had to rise for " + exported.raised_for);
+    if (output_.output == "-") {
+      console.data(exported.bytes);
+    } else {
+      EGRET_RETURN_IF_ERROR(write_output(console, output_.output, exported.bytes));
+      const driver::OptimizeReport& r = result.report;
+      console.result(to_json(r), operators_text(r) + "\n" + rules_text(r) + "\n" + summary_text(r));
+    }
+    return result.report.limit_hit ? ExitCode::kLimit : ExitCode::kOk;
+  }
+
+ private:
+  std::string path_;
+  OutputOptions output_;
+  ModelOptions model_;
+  driver::OptimizeOptions options_;
+};
+
+}  // namespace
+
+Verb optimize_verb() {
+  return {"optimize", "Rewrite a model into an equal and faster one",
+          "Puts the model into an e-graph, saturates it with rewrite rules, chooses the cheapest "
+          "graph under "
+          "measured costs, times it against the original, checks that it computes the same "
+          "outputs, and writes it "
+          "as ONNX. What is measured slower than the original is not written: the original is.\n\n"
+          "Operators that the choice depends on are measured once per machine and kept in the cost "
+          "database.",
+          make_command<Optimize>};
+}
+
+}  // namespace egret::tools
