@@ -42,9 +42,7 @@ void define(Definition& d, Reduction extremum) {
 
 base::Status write(OnnxWriter& writer, const std::string& onnx_name) {
   const bool last = writer.attrs().integer("select_last_index") != 0;
-  if (last && writer.opset() < 12) {
-    return base::unsupported(onnx_name + " of the last position needs opset 12");
-  }
+  if (last) writer.needs_opset(12);
   std::vector<OnnxWriter::Attribute> attributes{{"axis", writer.attrs().integer("axis")},
                                                 {"keepdims", writer.attrs().integer("keepdims")}};
   if (last) attributes.push_back({"select_last_index", std::int64_t{1}});

@@ -6,9 +6,7 @@ namespace egret::ir {
 OnnxExport topk_export(int output) {
   return [output](OnnxWriter& writer) {
     const bool largest = writer.attrs().integer("largest") != 0;
-    if (!largest && writer.opset() < 11) {
-      return base::unsupported("TopK of the smallest elements needs opset 11");
-    }
+    if (!largest) writer.needs_opset(11);
     std::vector<OnnxWriter::Attribute> attributes{{"axis", writer.attrs().integer("axis")}};
     if (!largest) attributes.push_back({"largest", std::int64_t{0}});
     writer.emit("TopK", {writer.input(0), writer.constant_integers({writer.attrs().integer("k")})},

@@ -59,9 +59,7 @@ base::Result<std::vector<Value>> import(OnnxNode& node) {
 }
 
 base::Status write(OnnxWriter& writer) {
-  if (is_dilated(writer.attrs()) && writer.opset() < 19) {
-    return base::unsupported("AveragePool with dilations needs opset 19");
-  }
+  if (is_dilated(writer.attrs())) writer.needs_opset(19);
   std::vector<OnnxWriter::Attribute> attributes = window_attributes(writer);
   if (writer.attrs().integer("count_include_pad") != 0) {
     attributes.push_back({"count_include_pad", std::int64_t{1}});

@@ -48,6 +48,7 @@ base::Result<std::vector<Value>> import(OnnxNode& node) {
   if (node.integer("training_mode", 0) != 0 || node.has_output(1)) {
     return import_training(node, attrs);
   }
+  node.real("momentum", 0);  // of training alone
   if (node.integer("spatial", 1) == 0) {
     return base::unsupported("BatchNormalization with spatial=0");
   }

@@ -31,6 +31,8 @@ base::Result<std::vector<Value>> import_like(OnnxNode& node) {
 }
 
 base::Status write(OnnxWriter& writer) {
+  const DType from = writer.input_type(0).dtype;
+  if (from == DType::kBF16 || writer.output_type().dtype == DType::kBF16) writer.needs_opset(13);
   writer.emit("Cast", {writer.input(0)}, {{"to", onnx_code(writer.output_type().dtype)}});
   return base::ok();
 }

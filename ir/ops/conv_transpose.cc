@@ -119,6 +119,9 @@ base::Result<std::vector<Value>> import(OnnxNode& node) {
     if (!size.is_constant()) return base::unsupported("a kernel of unknown size");
     kernel.push_back(size.constant());
   }
+  if (node.integers("kernel_shape", kernel) != kernel) {
+    return base::bad_input("kernel_shape differs from the shape of the kernel");
+  }
   EGRET_ASSIGN_OR_RETURN(const Integers strides, read_spatial(node, "strides", axes, 1, 1));
   EGRET_ASSIGN_OR_RETURN(const Integers dilations, read_spatial(node, "dilations", axes, 1, 1));
   EGRET_ASSIGN_OR_RETURN(Integers pads, read_spatial(node, "pads", 2 * axes, 0, 0));

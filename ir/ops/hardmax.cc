@@ -34,9 +34,7 @@ base::Result<std::vector<Value>> import(OnnxNode& node) {
 
 base::Status write(OnnxWriter& writer) {
   const std::int64_t axis = writer.attrs().integer("axis");
-  if (writer.opset() < 13 && !rest_is_trivial(writer.input_type(0), axis)) {
-    return base::unsupported("Hardmax along an inner axis needs opset 13");
-  }
+  if (!rest_is_trivial(writer.input_type(0), axis)) writer.needs_opset(13);
   writer.emit("Hardmax", {writer.input(0)}, {{"axis", axis}});
   return base::ok();
 }

@@ -10,6 +10,8 @@ namespace {
 base::Result<std::vector<Value>> import_dropout(OnnxNode& node) {
   GraphBuilder& b = node.builder();
   const Value x = node.input(0);
+  node.integer("seed", 0);  // of training alone, as is the ratio
+  node.real("ratio", 0.5);
   if (node.has_input(2)) {
     const std::optional<Tensor> training = node.constant(2);
     const std::optional<Tensor> ratio = node.has_input(1) ? node.constant(1) : std::nullopt;

@@ -27,17 +27,19 @@ void define(Definition& d) {
 }
 
 base::Result<std::vector<Value>> import(OnnxNode& node) {
-  if (node.has_output(1)) return base::unsupported("MaxPool's second output, the indices");
   EGRET_ASSIGN_OR_RETURN(const OnnxWindows windows, read_windows(node));
   Attrs attrs = windows.attrs();
   attrs.set("kernel", windows.kernel);
-  return only_output(node.builder().add("max_pool", {node.input(0)}, std::move(attrs)));
+  std::vector<Value> outputs{node.builder().add("max_pool", {node.input(0)}, attrs)};
+  if (node.has_output(1)) {
+    attrs.set("storage_order", node.integer("storage_order", 0));
+    outputs.push_back(node.builder().add("max_pool_indices", {node.input(0)}, std::move(attrs)));
+  }
+  return outputs;
 }
 
 base::Status write(OnnxWriter& writer) {
-  if (is_dilated(writer.attrs()) && writer.opset() < 10) {
-    return base::unsupported("MaxPool with dilations needs opset 10");
-  }
+  if (is_dilated(writer.attrs())) writer.needs_opset(10);
   writer.emit("MaxPool", {writer.input(0)}, window_attributes(writer));
   return base::ok();
 }

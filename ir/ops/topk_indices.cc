@@ -49,6 +49,7 @@ base::Result<std::vector<Value>> import(OnnxNode& node) {
     if (given->size() != 1) return base::bad_input("k must be one number");
     k = given->front();
   }
+  node.integer("sorted", 1);  // 0 leaves the order open, so that sorted will do
   const Attrs attrs{{"axis", node.axis(node.integer("axis", -1), node.type(x).rank())},
                     {"k", k},
                     {"largest", node.integer("largest", 1)}};
