@@ -33,12 +33,15 @@ def add_operator(copy: pathlib.Path, name: str, code: str) -> None:
     rows.write_text(rows.read_text() + f"EGRET_OPERATOR({name})\n")
 
 
-def build_and_run(copy: pathlib.Path, build: pathlib.Path) -> None:
-    # Compiled files are shared with other builds where ccache is there.
-    environment = {**os.environ, "CCACHE_BASEDIR": str(copy), "CCACHE_NOHASHDIR": "1"}
+def build_and_run(copy: pathlib.Path) -> None:
+    # The folder, the flags and CCACHE_BASEDIR let ccache find what the usual build has compiled, if
+    # that was given its root as CCACHE_BASEDIR.
+    build = copy / "build/release"
+    environment = {**os.environ, "CCACHE_BASEDIR": str(copy)}
     configure = [
         "cmake", "-G", "Ninja", "-S", str(ROOT / "tests/recipes/adding_an_operator"),
         "-B", str(build), f"-DEGRET_COPY={copy}", "-DCMAKE_BUILD_TYPE=Release",
+        "-DEGRET_WERROR=ON",
     ]
     if shutil.which("ccache"):
         configure.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
@@ -64,7 +67,7 @@ def main() -> None:
                 shutil.copy2(source, copy / needed)
         name, code = operator_of_page()
         add_operator(copy, name, code)
-        build_and_run(copy, folder / "build")
+        build_and_run(copy)
     print(f"one file and one row made {name}")
 
 
