@@ -42,6 +42,24 @@ void build_group(PlanBuilder& builder, const Group& group) {
   for (const Group& part : parts) build_group(builder, part);
 }
 
+// Blocks of channels suit Winograd kernels, channels-last those of groups narrower than a block:
+// the layout of whichever computes more, so that few reorders are needed between.
+bool prefers_channels_last(const ir::Graph& graph) {
+  double winograd = 0, narrow_groups = 0;
+  for (const ir::Node& node : graph.nodes()) {
+    if (node.op == nullptr || (node.op->name() != "conv" && node.op->name() != "fused_conv"))
+      continue;
+    const ir::Shape weights = graph.node(node.inputs[1]).type.shape();
+    const std::int64_t group = node.attrs.integer("group");
+    double work = static_cast<double>(node.type.elements());
+    for (std::size_t i = 1; i < weights.size(); ++i) work *= static_cast<double>(weights[i]);
+    const bool depthwise = weights[1] == 1 && group == weights[0];
+    if (group > 1 && !depthwise && weights[1] % 16 != 0) narrow_groups += work;
+    if (group == 1 && weights.size() == 4 && weights[2] == 3 && weights[3] == 3) winograd += work;
+  }
+  return narrow_groups > winograd;
+}
+
 class CpuBackend : public Backend {
  public:
   std::string_view name() const override { return "cpu"; }
@@ -59,6 +77,7 @@ class CpuBackend : public Backend {
     const std::vector<Group> groups = find_groups(prepared.graph, options.fuse);
     std::unique_ptr<Plan> plan;
     EGRET_RETURN_IF_ERROR(guarded([&] {
+      builder.prefers_channels_last = prefers_channels_last(prepared.graph);
       builder.count_reads(groups);
       for (const Group& group : groups) build_group(builder, group);
       auto finished = builder.finish(graph, prepared.origin, prepared.folded_nodes);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/epilogue.h"
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/pointwise_program.h"
 
@@ -58,8 +59,8 @@ class Grouping {
       for (ir::NodeId next = readers_.only(anchor); next.valid() && group.nodes.size() < kMaxChain;
            next = readers_.only(next)) {
         const ir::Node& node = graph_.node(next);
-        if (taken_[next.index()] || !pointwise_[next.index()] ||
-            node.type != graph_.node(anchor).type)
+        if (taken_[next.index()] || node.type != graph_.node(anchor).type ||
+            !epilogue_takes(graph_, group, next))
           break;
         taken_[next.index()] = true;
         group.nodes.push_back(next);

@@ -36,10 +36,26 @@ bool has_symbols(const ir::Graph& graph) {
                              [](const ir::Node& n) { return !n.type.is_concrete(); });
 }
 
+// Whether bias and residual of a fused_matmul are of the output's shape or vary along its last axis
+// alone, which is what post-operations can say; other broadcasts are left to the body.
+bool fits_matmul(const ir::Graph& graph, const ir::Node& node) {
+  const ir::Shape shape = node.type.shape();
+  for (std::size_t i = 2; i < node.inputs.size(); ++i) {
+    const ir::Shape operand = graph.node(node.inputs[i]).type.shape();
+    const bool row = operand.empty() || std::all_of(operand.begin(), operand.end() - 1,
+                                                    [](std::int64_t size) { return size == 1; });
+    const bool whole = graph.node(node.inputs[i]).type.elements() == node.type.elements() &&
+                       operand.size() == shape.size();
+    if (!row && !whole) return false;
+  }
+  return true;
+}
+
 bool stays(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
-  return node.kind != ir::NodeKind::kOperator || !node.op->is_composite() ||
-         find_kernel(node.op->name()) != nullptr || is_pointwise(graph, id);
+  if (node.kind != ir::NodeKind::kOperator || !node.op->is_composite()) return true;
+  if (node.op->name() == "fused_matmul" && node.type.is_concrete()) return fits_matmul(graph, node);
+  return find_kernel(node.op->name()) != nullptr || is_pointwise(graph, id);
 }
 
 // One pass; bodies may hold further composites. True in `changed` when there was one.
