@@ -174,6 +174,7 @@ Value dtype(Tensors t, Values) {
   return AttrValue(std::string(ir::to_string(t[0].facts->type.dtype)));
 }
 Value is_float(Tensors t, Values) { return truth(ir::is_float(t[0].facts->type.dtype)); }
+Value is_number(Tensors t, Values) { return truth(t[0].facts->type.dtype != ir::DType::kBool); }
 Value constant(Tensors t, Values) { return truth(t[0].facts->constant); }
 Value splat(Tensors t, Values v) {
   const auto value = number(v[0]);
@@ -362,6 +363,7 @@ constexpr ExprFunction kFunctions[] = {
     {"elements", 1, 0, elements, "product of all sizes"},
     {"dtype", 1, 0, dtype, "element type, as text"},
     {"is_float", 1, 0, is_float, "whether elements are floating-point numbers"},
+    {"is_number", 1, 0, is_number, "whether elements are numbers, not truth values"},
     {"constant", 1, 0, constant, "whether the tensor depends on weights alone"},
     {"splat", 1, 1, splat, "whether all elements are known to be this number"},
     {"is_splat", 1, 0, is_splat, "whether all elements are known to be one number"},

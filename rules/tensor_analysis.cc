@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "egraph/egraph.h"
+#include "ir/interpreter.h"
 
 namespace egret::rules {
 
@@ -99,7 +100,22 @@ Result<TensorAnalysis::Data> TensorAnalysis::make(const egraph::EGraph& egraph, 
   const bool constant = std::ranges::all_of(data, [&](Data d) { return facts_[d]->constant; });
   std::optional<double> splat = inferred.splat;
   if (inferred.moves >= 0) splat = facts_[data[static_cast<std::size_t>(inferred.moves)]]->splat;
+  if (constant && !splat) splat = single_number(op, {data.data(), data.size()}, inferred);
   return intern(inferred.type, constant, splat);
+}
+
+std::optional<double> TensorAnalysis::single_number(OpId op, std::span<const Data> children,
+                                                    const Inferred& inferred) const {
+  constexpr std::int64_t kMaxElements = 64;
+  if (types_[inferred.type].elements() != 1) return std::nullopt;
+  std::vector<ir::Tensor> inputs;
+  for (const Data child : children) {
+    const TensorFacts& facts = *facts_[child];
+    if (!facts.splat || facts.type.elements() > kMaxElements) return std::nullopt;
+    inputs.push_back(ir::Tensor::filled(facts.type, *facts.splat));
+  }
+  const auto value = ir::evaluate(language_.op(op), language_.attrs(op), inputs);
+  return value.ok() ? std::optional(value->f64_at(0)) : std::nullopt;
 }
 
 Result<TensorAnalysis::Data> TensorAnalysis::merge(Data a, Data b) {

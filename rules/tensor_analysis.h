@@ -23,7 +23,8 @@ struct TensorFacts {
   ir::TensorType type;
   // Computable from weights alone: known before the first run, free at run time.
   bool constant = false;
-  // All elements have this value (as f64). Known of constants, and of what only moves elements.
+  // All elements have this value (as f64). Known of constants, of what only moves
+  // elements, and of single numbers computed from such.
   std::optional<double> splat;
 };
 
@@ -69,6 +70,9 @@ class TensorAnalysis : public egraph::Analysis {
   Data intern(TypeId type, bool constant, std::optional<double> splat);
   const Inferred& infer(egraph::OpId op, std::span<const Data> children);
   base::Result<Data> make_leaf(egraph::OpId op);
+  // What a constant of one element is, when it is made of such constants: 1 / sqrt(64).
+  std::optional<double> single_number(egraph::OpId op, std::span<const Data> children,
+                                      const Inferred& inferred) const;
 
   const TensorLanguage& language_;
   std::vector<ir::TensorType> types_;

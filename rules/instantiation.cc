@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/instantiation.h"
+
+#include <algorithm>
+
+#include "rules/attribute_sampler.h"
+
+namespace egret::rules {
+
+using base::Random;
+using base::Result;
+using ir::AttrValue;
+using ir::NodeId;
+using ir::TensorType;
+
+namespace {
+
+constexpr int kTriesPerOperator = 60;
+constexpr int kTriesToLearn = 3000;  // for an operator whose inputs are still a riddle
+constexpr std::int64_t kMaxElements = 4096;
+constexpr std::size_t kMaxSignatures = 64;
+
+// A graph as a TermSink; handles are NodeIds.
+class GraphSink : public TermSink {
+ public:
+  Handle input(const TensorType& type, const std::string& name, std::optional<double> splat) {
+    facts_.push_back(std::make_unique<TensorFacts>(TensorFacts{type, true, splat}));
+    return graph_.append({.kind = ir::NodeKind::kInput, .type = type, .name = name}).index();
+  }
+  Result<Handle> apply(const ir::Operator& op, const ir::Attrs& attrs,
+                       std::span<const Handle> arguments) override {
+    std::vector<TensorType> types;
+    ir::Node node;
+    for (const Handle argument : arguments) {
+      types.push_back(facts(argument).type);
+      node.inputs.emplace_back(argument);
+    }
+    EGRET_ASSIGN_OR_RETURN(node.type, ir::infer_type(op, attrs, types));
+    if (node.type.elements() > kMaxElements) return base::limit_hit("too large for a test");
+    node.op = &op;
+    node.attrs = attrs;
+    return append(std::move(node));
+  }
+  Result<Handle> scalar(ir::DType dtype, double value) override {
+    ir::Node node;
+    node.kind = ir::NodeKind::kConstant;
+    node.data = ir::Tensor::scalar(dtype, value);
+    node.type = node.data.type();
+    return append(std::move(node));
+  }
+  const TensorFacts& facts(Handle handle) override { return *facts_[handle]; }
+  ir::Graph& graph() { return graph_; }
+
+ private:
+  Handle append(ir::Node node) {
+    facts_.push_back(std::make_unique<TensorFacts>(TensorFacts{node.type, true, std::nullopt}));
+    return graph_.append(std::move(node)).index();
+  }
+
+  ir::Graph graph_;
+  std::vector<std::unique_ptr<const TensorFacts>> facts_;
+};
+
+}  // namespace
+
+// One try at an instance.
+class Instantiator::Attempt {
+ public:
+  Attempt(Instantiator& owner, Random random)
+      : owner_(owner),
+        rule_(owner.rule_),
+        random_(random),
+        environment_(make_environment(owner.rule_)) {
+    const std::int64_t sizes = random_.between(1, 10);
+    for (int i = 0; i < (sizes <= 4 ? 1 : (sizes <= 7 ? 2 : 3)); ++i)
+      palette_.push_back(random_.between(1, 4));
+    const std::uint64_t type = random_.below(20);
+    main_type_ = type < 17 ? ir::DType::kF32 : (type < 19 ? ir::DType::kI64 : ir::DType::kBool);
+  }
+
+  std::optional<Instance> run() {
+    for (const Binding& source : rule_.sources) {
+      const auto made = source_term(source.term);
+      if (!made) return std::nullopt;
+      set_tensor(source.tensor, *made);
+    }
+    std::vector<MatchedTerm> matched;
+    for (const auto& [term, attrs] : matched_) matched.push_back({term, attrs});
+    if (!bind_sources(rule_, matched, environment_)) return std::nullopt;
+    return targets();
+  }
+
+ private:
+  using Handle = TermSink::Handle;
+
+  void set_tensor(int slot, Handle handle) {
+    environment_.tensors[static_cast<std::size_t>(slot)] = {&sink_.facts(handle), handle};
+  }
+  bool is_typed(int slot) const { return !rule_.is_variable(slot) || variables_.contains(slot); }
+
+  // Types and builds a term of the sources.
+  std::optional<Handle> source_term(const Term& term) {
+    if (term.kind == Term::Kind::kTensor) {
+      if (rule_.is_variable(term.slot)) return variables_.at(term.slot);
+      return environment_.tensors[static_cast<std::size_t>(term.slot)].identity;
+    }
+    // Applications first: they may give a variable that also stands here its type.
+    std::vector<std::optional<Handle>> arguments(term.arguments.size());
+    for (const bool variables : {false, true}) {
+      for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const Term& argument = term.arguments[i];
+        if ((argument.kind == Term::Kind::kTensor) != variables) continue;
+        if (variables && !is_typed(argument.slot)) continue;
+        arguments[i] = source_term(argument);
+        if (!arguments[i]) return std::nullopt;
+      }
+    }
+    return apply(term, arguments);
+  }
+
+  // Draws types for the variables that are new here, and attributes, until the operator takes them.
+  std::optional<Handle> apply(const Term& term, std::span<const std::optional<Handle>> given) {
+    auto& known = owner_.known_[{term.op->name(), given.size()}];
+    const int tries = known.empty() ? kTriesToLearn : kTriesPerOperator;
+    const auto bound = environment_.attributes;
+    for (int attempt = 0; attempt < tries; ++attempt) {
+      environment_.attributes = bound;
+      const std::vector<TensorType> types = draw_types(term, given, known);
+      show_to_equations(term, given, types);
+      const ir::Attrs attrs = draw_attrs(term, types);
+      const auto inferred = ir::infer_type(*term.op, attrs, types);
+      if (!inferred.ok() || inferred->elements() > kMaxElements) continue;
+      learn(types, known);
+      return build(term, given, types, attrs);
+    }
+    return std::nullopt;
+  }
+
+  std::vector<TensorType> draw_types(const Term& term, std::span<const std::optional<Handle>> given,
+                                     const std::vector<Signature>& known) {
+    const Signature* like = nullptr;
+    if (!known.empty() && random_.chance(0.9)) like = &known[random_.below(known.size())];
+    std::vector<TensorType> types(given.size());
+    std::vector<TensorType> models;  // whose shapes a new variable may copy
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      if (!given[i]) continue;
+      types[i] = sink_.facts(*given[i]).type;
+      models.push_back(types[i]);
+    }
+    std::map<int, std::size_t> drawn;  // a variable that stands here twice has one type
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      if (given[i]) continue;
+      const auto [found, is_new] = drawn.emplace(term.arguments[i].slot, i);
+      types[i] = is_new ? draw_type(like != nullptr ? &like->inputs[i] : nullptr, models)
+                        : types[found->second];
+      models.push_back(types[i]);
+    }
+    return types;
+  }
+
+  TensorType draw_type(const std::pair<int, ir::DType>* like,
+                       const std::vector<TensorType>& models) {
+    static constexpr int kRanks[] = {0, 1, 1, 2, 2, 3, 3, 4, 4};
+    int rank = kRanks[random_.below(std::size(kRanks))];
+    ir::DType dtype = main_type_;
+    if (random_.chance(0.08)) dtype = random_.chance(0.5) ? ir::DType::kBool : ir::DType::kI64;
+    if (like != nullptr) std::tie(rank, dtype) = *like;
+    if (const TensorType* model = draw_model(models, 0.4);
+        model != nullptr && (like == nullptr || model->rank() == rank)) {
+      return {dtype, model->dims};
+    }
+    ir::Dims dims;
+    for (int i = 0; i < rank; ++i) dims.emplace_back(draw_size(models));
+    return {dtype, dims};
+  }
+
+  // A tensor of this operator, or any variable so far, that a new one may resemble.
+  const TensorType* draw_model(const std::vector<TensorType>& models, double probability) {
+    if (!random_.chance(probability)) return nullptr;
+    const auto& from = models.empty() || random_.chance(0.5) ? variable_types_ : models;
+    return from.empty() ? nullptr : &from[random_.below(from.size())];
+  }
+
+  std::int64_t draw_size(const std::vector<TensorType>& models) {
+    if (random_.chance(0.2)) return 1;
+    if (const TensorType* model = draw_model(models, 0.35); model != nullptr && model->rank() > 0)
+      return model->dims[random_.below(model->dims.size())].constant();
+    return palette_[random_.below(palette_.size())];
+  }
+
+  // Lets conditions that say what an attribute is be evaluated on the types just drawn.
+  void show_to_equations(const Term& term, std::span<const std::optional<Handle>> given,
+                         std::span<const TensorType> types) {
+    shown_.clear();
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      if (given[i]) continue;
+      shown_.push_back(std::make_unique<TensorFacts>(TensorFacts{types[i], true, std::nullopt}));
+      environment_.tensors[static_cast<std::size_t>(term.arguments[i].slot)] = {shown_.back().get(),
+                                                                                0};
+    }
+  }
+
+  ir::Attrs draw_attrs(const Term& term, std::span<const TensorType> types) {
+    ir::Attrs attrs;
+    for (const ir::AttrSpec* spec : sampling_order(*term.op))
+      attrs.set(spec->name, draw_attr(term, *spec, attrs, types));
+    return attrs;
+  }
+
+  AttrValue draw_attr(const Term& term, const ir::AttrSpec& spec, const ir::Attrs& so_far,
+                      std::span<const TensorType> types) {
+    const auto listed = std::ranges::find(term.attrs, spec.name, &Term::Attr::name);
+    if (listed == term.attrs.end()) {
+      if (term.spread == Term::kNoSpread) return *spec.default_value;
+      if (term.spread >= 0) {
+        const auto captured = spreads_.find(term.spread);
+        const AttrValue* value =
+            captured != spreads_.end() ? captured->second->find(spec.name) : nullptr;
+        if (value != nullptr) return *value;
+      }
+      return sample_attr(spec, so_far, types, random_);
+    }
+    const Expr& pattern = listed->value;
+    if (pattern.kind == Expr::Kind::kAttribute)
+      return draw_variable(pattern.slot, spec, so_far, types);
+    if (pattern.kind == Expr::Kind::kList) return draw_list(pattern, types);
+    const auto value = evaluate(pattern, environment_);
+    return value && ir::kind_of(*value) == spec.kind ? *value
+                                                     : sample_attr(spec, so_far, types, random_);
+  }
+
+  AttrValue draw_variable(int slot, const ir::AttrSpec& spec, const ir::Attrs& so_far,
+                          std::span<const TensorType> types) {
+    auto& bound = environment_.attributes[static_cast<std::size_t>(slot)];
+    if (bound && ir::kind_of(*bound) == spec.kind) return *bound;
+    for (const Equation& equation : owner_.equations_) {
+      if (equation.attribute != slot || random_.chance(0.1)) continue;
+      auto value = evaluate(*equation.value, environment_);
+      if (value && ir::kind_of(*value) == spec.kind) {
+        bound = value;
+        return *value;
+      }
+    }
+    bound = sample_attr(spec, so_far, types, random_);
+    return *bound;
+  }
+
+  // [?a, 1, ...]: variables in lists are axes or small numbers.
+  AttrValue draw_list(const Expr& pattern, std::span<const TensorType> types) {
+    static const ir::AttrSpec kAxis{"axis", ir::AttrKind::kInteger, std::nullopt, ""};
+    ir::Integers list;
+    for (const Expr& element : pattern.arguments) {
+      std::optional<AttrValue> value;
+      if (element.kind == Expr::Kind::kAttribute) {
+        value = draw_variable(element.slot, kAxis, {}, types);
+      } else {
+        value = evaluate(element, environment_);
+      }
+      const auto* integer = value ? std::get_if<std::int64_t>(&*value) : nullptr;
+      list.push_back(integer != nullptr ? *integer : 0);
+    }
+    return list;
+  }
+
+  static void learn(std::span<const TensorType> types, std::vector<Signature>& known) {
+    Signature signature;
+    for (const TensorType& type : types) signature.inputs.emplace_back(type.rank(), type.dtype);
+    if (known.size() < kMaxSignatures && std::ranges::find(known, signature) == known.end())
+      known.push_back(std::move(signature));
+  }
+
+  std::optional<Handle> build(const Term& term, std::span<const std::optional<Handle>> given,
+                              std::span<const TensorType> types, const ir::Attrs& attrs) {
+    std::vector<Handle> arguments;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const Term& argument = term.arguments[i];
+      if (given[i]) {
+        arguments.push_back(*given[i]);
+        continue;
+      }
+      const auto slot = static_cast<std::size_t>(argument.slot);
+      if (!variables_.contains(argument.slot)) {
+        const std::optional<double> splat = draw_splat(argument.slot);
+        const Handle made = sink_.input(types[i], rule_.tensors[slot], splat);
+        variables_.emplace(argument.slot, made);
+        variable_types_.push_back(types[i]);
+        splats_.push_back(splat);
+        set_tensor(argument.slot, made);
+      }
+      arguments.push_back(variables_.at(argument.slot));
+    }
+    auto made = sink_.apply(*term.op, attrs, arguments);
+    if (!made.ok()) return std::nullopt;
+    if (!attrs.empty() || !term.attrs.empty()) {
+      kept_attrs_.push_back(attrs);
+      matched_.emplace_back(&term, &kept_attrs_.back());
+      if (term.spread >= 0) spreads_.emplace(term.spread, &kept_attrs_.back());
+    }
+    return *made;
+  }
+
+  std::optional<double> draw_splat(int slot) {
+    static constexpr double kNumbers[] = {1.0, 2.0, 0.5, -1.0, 0.0, 0.25, 3.0};
+    const auto wanted = owner_.splats_.find(slot);
+    if (wanted == owner_.splats_.end()) return std::nullopt;
+    if (wanted->second) return wanted->second;
+    return kNumbers[random_.below(std::size(kNumbers))];
+  }
+
+  std::optional<Instance> targets() {
+    Instance instance;
+    instance.left = sink_.graph();
+    for (const Rule::Let& let : rule_.lets) {
+      if (!build_let(rule_, let, environment_, sink_).ok()) return std::nullopt;
+    }
+    for (const Binding& target : rule_.targets) {
+      const auto& source = environment_.tensors[static_cast<std::size_t>(target.tensor)];
+      const auto built = build_term(rule_, target.term, environment_, sink_);
+      if (!built.ok() || !(sink_.facts(*built).type == source.facts->type)) return std::nullopt;
+      const std::string& name = rule_.tensors[static_cast<std::size_t>(target.tensor)];
+      instance.left.add_output(name, NodeId(source.identity));
+      outputs_.emplace_back(name, NodeId(*built));
+    }
+    instance.right = sink_.graph();
+    for (const auto& [name, node] : outputs_) instance.right.add_output(name, node);
+    instance.left = ir::without_dead_nodes(instance.left);
+    instance.right = ir::without_dead_nodes(instance.right);
+    instance.splats = splats_;
+    instance.text = describe();
+    return instance;
+  }
+
+  std::string describe() {
+    std::string text;
+    for (const auto& [slot, handle] : variables_) {
+      text += "  " + rule_.tensors[static_cast<std::size_t>(slot)] + ": " +
+              to_string(sink_.facts(handle).type) + "\n";
+    }
+    for (std::size_t i = 0; i < rule_.attributes.size(); ++i) {
+      if (environment_.attributes[i]) {
+        text +=
+            "  ?" + rule_.attributes[i] + " = " + ir::to_string(*environment_.attributes[i]) + "\n";
+      }
+    }
+    for (std::size_t i = 0; i < rule_.spreads.size(); ++i) {
+      if (environment_.spreads[i] != nullptr)
+        text += "  *" + rule_.spreads[i] + " = " + to_string(*environment_.spreads[i]) + "\n";
+    }
+    return text;
+  }
+
+  Instantiator& owner_;
+  const Rule& rule_;
+  Random random_;
+  Environment environment_;
+  GraphSink sink_;
+  std::vector<std::int64_t> palette_;
+  ir::DType main_type_;
+  std::map<int, Handle> variables_;  // by slot
+  std::vector<TensorType> variable_types_;
+  std::vector<std::optional<double>> splats_;  // in order of the graph's inputs
+  std::deque<ir::Attrs> kept_attrs_;
+  std::vector<std::pair<const Term*, const ir::Attrs*>> matched_;
+  std::map<int, const ir::Attrs*> spreads_;
+  std::vector<std::unique_ptr<const TensorFacts>> shown_;
+  std::vector<std::pair<std::string, NodeId>> outputs_;
+};
+
+Instantiator::Instantiator(const Rule& rule, KnownSignatures& known) : rule_(rule), known_(known) {
+  for (const Expr& condition : rule.conditions) collect(condition);
+}
+
+// What the conjuncts of a condition fix.
+void Instantiator::collect(const Expr& condition) {
+  if (condition.kind == Expr::Kind::kAnd) {
+    for (const Expr& part : condition.arguments) collect(part);
+    return;
+  }
+  if (condition.kind != Expr::Kind::kCall) return;
+  const std::string_view function = condition.function->name;
+  const auto& arguments = condition.arguments;
+  if (function == "==") {
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (arguments[i].kind == Expr::Kind::kAttribute)
+        equations_.push_back({arguments[i].slot, &arguments[1 - i]});
+    }
+  } else if (function == "splat" && arguments[1].kind == Expr::Kind::kLiteral) {
+    const auto* real = std::get_if<double>(&arguments[1].value);
+    const auto* integer = std::get_if<std::int64_t>(&arguments[1].value);
+    if (real != nullptr) splats_[arguments[0].slot] = *real;
+    if (integer != nullptr) splats_[arguments[0].slot] = static_cast<double>(*integer);
+  } else if (function == "is_splat") {
+    splats_.emplace(arguments[0].slot, std::nullopt);
+  }
+}
+
+std::optional<Instance> Instantiator::attempt(Random random) {
+  return Attempt(*this, random).run();
+}
+
+}  // namespace egret::rules

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Concrete instances of a rule: shapes, attributes and types for which its sources are well-typed,
+// its conditions hold and its targets have the types of their sources.
+//
+// Found by guided random search: terms are typed from the leaves up; where an operator refuses its
+// inputs, the shapes of the variables that first appear there and the operator's attributes are
+// drawn again. Sizes of one instance come from a palette of one to three small numbers, so that
+// those that must agree often do, and often do where they need not. Which ranks and element types
+// an operator accepts is learned on the way and preferred. What equations among the conditions say
+// of an attribute or a constant is used, not guessed.
+//
+// Deterministic for a seed.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/random.h"
+#include "ir/graph.h"
+#include "rules/binding.h"
+#include "rules/rule.h"
+
+namespace egret::rules {
+
+// Ranks and element types that operators were seen to accept; shared by the rules of one test run.
+struct Signature {
+  std::vector<std::pair<int, ir::DType>> inputs;
+  friend auto operator<=>(const Signature&, const Signature&) = default;
+};
+using KnownSignatures = std::map<std::pair<std::string, std::size_t>, std::vector<Signature>>;
+
+struct Instance {
+  // Both sides over the same inputs: the rule's tensor variables, by their names. Outputs are the
+  // rewritten sources, and their targets in the same order.
+  ir::Graph left;
+  ir::Graph right;
+  // For each input, the number that all its elements must be, if the conditions want one.
+  std::vector<std::optional<double>> splats;
+  // Variables, attributes and shapes, for messages.
+  std::string text;
+};
+
+class Instantiator {
+ public:
+  Instantiator(const Rule& rule, KnownSignatures& known);
+
+  // One attempt; nullopt when it came to nothing.
+  std::optional<Instance> attempt(base::Random random);
+
+ private:
+  class Attempt;
+  struct Equation {
+    int attribute;  // ?attribute == value
+    const Expr* value;
+  };
+
+  void collect(const Expr& condition);
+
+  const Rule& rule_;
+  KnownSignatures& known_;
+  std::vector<Equation> equations_;
+  std::map<int, std::optional<double>> splats_;  // tensor: its number, or any
+};
+
+}  // namespace egret::rules

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_rules SELECTION CHECKS [STATUS_FILE]: tests the selected rules, one line each, and writes
+// what was found to STATUS_FILE, keeping what that file says of other rules. Rules that the file
+// says were tested with as many checks are skipped, so that a run can be resumed. Exits 1 when a
+// rule is refuted or cannot be tested.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "base/file.h"
+#include "rules/rule_set.h"
+#include "rules/rule_status.h"
+#include "rules/tester.h"
+
+namespace {
+
+using namespace egret;
+using namespace egret::rules;
+
+int fail(const base::Status& status) {
+  std::fprintf(stderr, "%s\n", status.message().c_str());
+  return base::exit_code(status.code());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: test_rules SELECTION CHECKS [STATUS_FILE]\n");
+    return 2;
+  }
+  const auto set = select_rules(argv[1]);
+  if (!set.ok()) return fail(set.status());
+  TestOptions options;
+  options.checks = std::atoi(argv[2]);
+  RuleStatuses statuses;
+  if (argc > 3) {
+    if (const auto old = base::read_file(argv[3], 1 << 24); old.ok()) {
+      auto parsed = parse_statuses(*old);
+      if (!parsed.ok()) return fail(parsed.status());
+      statuses = *std::move(parsed);
+    }
+  }
+  KnownSignatures known;
+  int wrong = 0;
+  for (const Rule& rule : set->rules) {
+    const RuleStatuses::Entry* entry = statuses.find(content_hash(rule));
+    if (entry != nullptr && entry->status >= RuleStatus::kTested && entry->checks >= options.checks)
+      continue;  // nothing new would be learned
+    const auto begin = std::chrono::steady_clock::now();
+    const TestReport report = test_rule(rule, options, known);
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    std::printf("%-11s %-40s %7d checks %9d attempts %7.2f s\n",
+                std::string(to_string(report.verdict)).c_str(), rule.name.c_str(), report.checks,
+                report.attempts, seconds);
+    if (!report.counterexample.empty()) std::printf("%s", report.counterexample.c_str());
+    std::fflush(stdout);
+    statuses.record(rule, report);
+    if (argc > 3) {  // after each rule: the work is long
+      if (const auto written = base::write_file(argv[3], statuses.to_json()); !written.ok())
+        return fail(written);
+    }
+    wrong += report.verdict == TestReport::Verdict::kTested ? 0 : 1;
+  }
+  std::printf("%d of %zu rules failed\n", wrong, set->rules.size());
+  return wrong == 0 ? 0 : 1;
+}

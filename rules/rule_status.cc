@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/rule_status.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+
+namespace egret::rules {
+
+using base::Json;
+using base::Result;
+using base::Status;
+
+namespace {
+
+struct StatusName {
+  RuleStatus status;
+  std::string_view name;
+};
+constexpr StatusName kNames[] = {{RuleStatus::kRefuted, "refuted"},
+                                 {RuleStatus::kUntested, "untested"},
+                                 {RuleStatus::kTested, "tested"},
+                                 {RuleStatus::kBounded, "bounded"},
+                                 {RuleStatus::kProven, "proven"}};
+
+constexpr std::size_t kNamedInMessages = 8;
+
+}  // namespace
+
+std::string_view to_string(RuleStatus status) {
+  return std::ranges::find(kNames, status, &StatusName::status)->name;
+}
+
+std::optional<RuleStatus> parse_rule_status(std::string_view text) {
+  const auto found = std::ranges::find(kNames, text, &StatusName::name);
+  return found != std::end(kNames) ? std::optional(found->status) : std::nullopt;
+}
+
+const RuleStatuses::Entry* RuleStatuses::find(const base::ContentHash& hash) const {
+  const auto found = entries_.find(hash.to_hex());
+  return found != entries_.end() ? &found->second : nullptr;
+}
+
+RuleStatus RuleStatuses::of(const Rule& rule) const {
+  const Entry* entry = find(content_hash(rule));
+  return entry != nullptr ? entry->status : RuleStatus::kUntested;
+}
+
+void RuleStatuses::record(const Rule& rule, const TestReport& report) {
+  Entry entry{rule.name, RuleStatus::kUntested, report.checks};
+  if (report.verdict == TestReport::Verdict::kTested) entry.status = RuleStatus::kTested;
+  if (report.verdict == TestReport::Verdict::kRefuted) entry.status = RuleStatus::kRefuted;
+  entries_[content_hash(rule).to_hex()] = std::move(entry);
+}
+
+std::string RuleStatuses::to_json() const {
+  Json rules = Json::object();
+  for (const auto& [hash, entry] : entries_) {
+    Json row = Json::object();
+    row.set("name", entry.name).set("status", to_string(entry.status)).set("checks", entry.checks);
+    rules.set(hash, std::move(row));
+  }
+  return base::versioned_json().set("rules", std::move(rules)).dump(1) + "\n";
+}
+
+Result<RuleStatuses> parse_statuses(std::string_view json) {
+  EGRET_ASSIGN_OR_RETURN(const Json document, Json::parse(json));
+  const Json* rules = document.find("rules");
+  RuleStatuses statuses;
+  if (rules == nullptr) return statuses;
+  if (!rules->is_object()) return base::bad_input("rule statuses: 'rules' is no object");
+  for (const auto& [hash, row] : rules->members()) {
+    const Json* name = row.find("name");
+    const Json* status = row.find("status");
+    const Json* checks = row.find("checks");
+    if (name == nullptr || status == nullptr || checks == nullptr)
+      return base::bad_input("rule statuses: '" + hash + "' lacks a member");
+    RuleStatuses::Entry entry;
+    EGRET_ASSIGN_OR_RETURN(entry.name, name->as_string());
+    EGRET_ASSIGN_OR_RETURN(const std::string text, status->as_string());
+    EGRET_ASSIGN_OR_RETURN(entry.checks, checks->as_integer());
+    const auto parsed = parse_rule_status(text);
+    if (!parsed) return base::bad_input("rule statuses: there is no status '" + text + "'");
+    entry.status = *parsed;
+    statuses.entries_[hash] = std::move(entry);
+  }
+  return statuses;
+}
+
+Result<RuleStatuses> builtin_statuses() { return parse_statuses(builtin_rule_statuses()); }
+
+Status require_status(const RuleSet& set, const RuleStatuses& statuses, RuleStatus at_least) {
+  std::vector<std::string> below;
+  for (const Rule& rule : set.rules) {
+    const RuleStatus status = statuses.of(rule);
+    if (status < at_least) below.push_back(rule.name + " (" + std::string(to_string(status)) + ")");
+  }
+  if (below.empty()) return base::ok();
+  std::string names;
+  for (std::size_t i = 0; i < std::min(below.size(), kNamedInMessages); ++i)
+    names += (i > 0 ? ", " : "") + below[i];
+  if (below.size() > kNamedInMessages)
+    names += " and " + std::to_string(below.size() - kNamedInMessages) + " more";
+  return base::usage_error("rules that are not " + std::string(to_string(at_least)) + ": " + names +
+                           "; take them out of the set or allow them");
+}
+
+}  // namespace egret::rules

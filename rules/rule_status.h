@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of the truth of rules, kept by the hash of their meaning: editing a rule voids it.
+//
+//   {"schema_version": 1, "rules": {"<hash>": {"name": ..., "status": "tested", "checks": 10000}}}
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/hash.h"
+#include "base/status.h"
+#include "rules/rule_set.h"
+#include "rules/tester.h"
+
+namespace egret::rules {
+
+// From the weakest to the strongest, refuted aside.
+enum class RuleStatus : std::uint8_t {
+  kRefuted,   // a counterexample is known
+  kUntested,  // nothing is known
+  kTested,    // held on thousands of random instances
+  kBounded,   // proven for all sizes up to a bound
+  kProven,    // proven for all sizes
+};
+std::string_view to_string(RuleStatus status);
+std::optional<RuleStatus> parse_rule_status(std::string_view text);
+
+class RuleStatuses {
+ public:
+  struct Entry {
+    std::string name;  // of the rule when it was looked at
+    RuleStatus status = RuleStatus::kUntested;
+    std::int64_t checks = 0;
+  };
+
+  RuleStatus of(const Rule& rule) const;
+  const Entry* find(const base::ContentHash& hash) const;
+  // Replaces what was known. A rule that cannot be tested is untested.
+  void record(const Rule& rule, const TestReport& report);
+  std::string to_json() const;  // sorted by hash; the same knowledge is the same bytes
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  friend base::Result<RuleStatuses> parse_statuses(std::string_view json);
+  std::map<std::string, Entry> entries_;  // by hash in hex
+};
+
+base::Result<RuleStatuses> parse_statuses(std::string_view json);
+// Those that come with Egret.
+base::Result<RuleStatuses> builtin_statuses();
+
+// Ok when every rule of the set is at least so certain; otherwise a usage error that names those
+// that are not. Dynamic rules hold by construction.
+base::Status require_status(const RuleSet& set, const RuleStatuses& statuses, RuleStatus at_least);
+
+}  // namespace egret::rules

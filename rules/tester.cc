@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/tester.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "ir/interpreter.h"
+
+namespace egret::rules {
+
+using base::Random;
+using ir::Tensor;
+
+namespace {
+
+constexpr double kTolerance = 1e-9;
+constexpr double kRoundingTolerance = 3e-6;
+
+// How the elements of one instance are drawn.
+enum class Style : std::uint8_t { kSigned, kPositive, kSparse };
+
+double draw_real(Style style, Random& random) {
+  switch (style) {
+    case Style::kSigned: return static_cast<double>(random.between(-16, 16)) / 8;
+    case Style::kPositive: return static_cast<double>(random.between(1, 16)) / 8;
+    case Style::kSparse:
+      return random.chance(0.5) ? 0 : static_cast<double>(random.between(-4, 4)) / 2;
+  }
+  return 0;
+}
+
+Tensor draw_tensor(const ir::TensorType& type, std::optional<double> splat, Style style,
+                   Random& random) {
+  if (splat) return Tensor::filled(type, *splat);
+  Tensor tensor(type);
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    double value = draw_real(style, random);
+    if (type.dtype == ir::DType::kBool) {
+      value = random.chance(0.5) ? 1 : 0;
+    } else if (!ir::is_float(type.dtype)) {
+      value = static_cast<double>(random.between(style == Style::kPositive ? 0 : -4, 4));
+    }
+    tensor.set_f64(i, value);
+  }
+  return tensor;
+}
+
+bool agree(double left, double right, double tolerance) {
+  if (!std::isfinite(left)) return true;  // undefined on the left: nothing is claimed
+  return left == right ||
+         std::abs(left - right) <= tolerance * (1 + std::max(std::abs(left), std::abs(right)));
+}
+
+class Comparison {
+ public:
+  Comparison(const Rule& rule, const Instance& instance, Random random)
+      : rule_(rule), instance_(instance) {
+    const auto style = static_cast<Style>(random.below(3));
+    for (std::size_t i = 0; i < instance.left.inputs().size(); ++i) {
+      const ir::TensorType& type = instance.left.node(instance.left.inputs()[i]).type;
+      inputs_.push_back(draw_tensor(type, instance.splats[i], style, random));
+    }
+  }
+
+  enum class Outcome : std::uint8_t { kEqual, kDifferent, kVoid };
+
+  // kVoid: the left side cannot be evaluated, or has no finite element.
+  Outcome run() {
+    const auto left = ir::interpret(instance_.left, inputs_);
+    if (!left.ok()) return Outcome::kVoid;
+    const auto right = ir::interpret(instance_.right, inputs_);
+    if (!right.ok()) {
+      difference_ = "  the right side fails: " + right.status().message() + "\n";
+      return Outcome::kDifferent;
+    }
+    const double tolerance = rule_.has_tag("rounding") ? kRoundingTolerance : kTolerance;
+    bool meaningful = false;
+    for (std::size_t i = 0; i < left->size(); ++i) {
+      const Tensor& a = (*left)[i];
+      const Tensor& b = (*right)[i];
+      if (a.elements() == 0) meaningful = true;
+      for (std::int64_t k = 0; k < a.elements(); ++k) {
+        meaningful |= std::isfinite(a.f64_at(k));
+        if (agree(a.f64_at(k), b.f64_at(k), tolerance)) continue;
+        difference_ = "  left  " + instance_.left.outputs()[i].name + " = " + to_string(a, 64) +
+                      "\n  right " + instance_.left.outputs()[i].name + " = " + to_string(b, 64) +
+                      "\n";
+        return Outcome::kDifferent;
+      }
+    }
+    return meaningful ? Outcome::kEqual : Outcome::kVoid;
+  }
+
+  std::string counterexample() const {
+    std::string text = "rule " + rule_.name + "\n" + instance_.text;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      text += "  " + instance_.left.node(instance_.left.inputs()[i]).name + " = " +
+              to_string(inputs_[i], 64) + "\n";
+    }
+    return text + difference_;
+  }
+
+ private:
+  const Rule& rule_;
+  const Instance& instance_;
+  std::vector<Tensor> inputs_;
+  std::string difference_;
+};
+
+}  // namespace
+
+TestReport test_rule(const Rule& rule, const TestOptions& options, KnownSignatures& known) {
+  TestReport report;
+  Instantiator instantiator(rule, known);
+  const Random random(base::hash_combine(options.seed, content_hash(rule).low));
+  // Early attempts learn; do not give up on them.
+  const auto allowed = [&] {
+    return (report.checks + 20) * static_cast<std::int64_t>(options.attempts_per_check);
+  };
+  while (report.checks < options.checks && report.attempts < allowed()) {
+    const Random stream = random.split(static_cast<std::uint64_t>(report.attempts++));
+    const auto instance = instantiator.attempt(stream);
+    if (!instance) continue;
+    Comparison comparison(rule, *instance, stream.split(1));
+    const Comparison::Outcome outcome = comparison.run();
+    if (outcome == Comparison::Outcome::kVoid) continue;
+    ++report.checks;
+    if (outcome == Comparison::Outcome::kEqual) continue;
+    report.verdict = TestReport::Verdict::kRefuted;
+    report.counterexample = comparison.counterexample();
+    return report;
+  }
+  if (report.checks >= options.checks) report.verdict = TestReport::Verdict::kTested;
+  return report;
+}
+
+std::string_view to_string(TestReport::Verdict verdict) {
+  switch (verdict) {
+    case TestReport::Verdict::kTested: return "tested";
+    case TestReport::Verdict::kRefuted: return "refuted";
+    case TestReport::Verdict::kUntestable: return "untestable";
+  }
+  return "?";
+}
+
+}  // namespace egret::rules

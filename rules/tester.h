@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random testing of rules: many small instances (rules/instantiation.h), random tensors, both sides
+// evaluated by the reference interpreter in f64 and compared. A rule that passes is *tested*, which
+// is evidence and no proof.
+//
+// Tensors hold small dyadic numbers, so that sums and products are exact; an element for which the
+// left side is not a finite number says nothing. Rules tagged `rounding` state what holds up to the
+// rounding of a constant and are compared with that tolerance.
+//
+// Deterministic for a seed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "rules/instantiation.h"
+#include "rules/rule.h"
+
+namespace egret::rules {
+
+struct TestOptions {
+  int checks = 10'000;            // instances wanted
+  int attempts_per_check = 1000;  // give up when fewer than one in so many attempts is an instance
+  std::uint64_t seed = 1;
+};
+
+struct TestReport {
+  enum class Verdict : std::uint8_t {
+    kTested,      // as many checks as wanted, all passed
+    kRefuted,     // see counterexample
+    kUntestable,  // too few instances were found
+  };
+  Verdict verdict = Verdict::kUntestable;
+  int checks = 0;  // instances compared
+  int attempts = 0;
+  // Shapes, attributes, tensors and both values, ready to print.
+  std::string counterexample;
+};
+
+TestReport test_rule(const Rule& rule, const TestOptions& options, KnownSignatures& known);
+inline TestReport test_rule(const Rule& rule, const TestOptions& options = {}) {
+  KnownSignatures known;
+  return test_rule(rule, options, known);
+}
+
+std::string_view to_string(TestReport::Verdict verdict);  // "tested", "refuted", "untestable"
+
+}  // namespace egret::rules
