@@ -51,18 +51,42 @@ EGRET_VECTOR_CLONES void divide(float* to, float by, std::int64_t lanes) {
   for (std::int64_t i = 0; i < lanes; ++i) to[i] /= by;
 }
 
-// A row of outputs of 16-channel blocks: accumulators stay in registers.
-EGRET_VECTOR_CLONES void max_row_16(const float* from, std::int64_t row_stride, std::int64_t rows,
-                                    std::int64_t columns, float* to) {
-  float acc[16];
-  for (int i = 0; i < 16; ++i) acc[i] = from[i];
-  for (std::int64_t y = 0; y < rows; ++y) {
-    const float* line = from + y * row_stride;
-    for (std::int64_t x = 0; x < columns; ++x, line += 16) {
-      for (int i = 0; i < 16; ++i) acc[i] = vector::max(acc[i], line[i]);
-    }
+// The maximum over a window of 16-channel blocks, kept in registers. Written with vectors and
+// compiled for each instruction set by itself, because the compiler lowers vectors before it clones
+// functions, and does not find them in loops of 16.
+using Block __attribute__((vector_size(64), aligned(4), may_alias)) = float;
+
+#define EGRET_MAX_WINDOW(name, target)                                                        \
+  target void name(const float* from, std::int64_t row_stride, std::int64_t rows,             \
+                   std::int64_t columns, float* to) {                                         \
+    Block acc = *reinterpret_cast<const Block*>(from);                                        \
+    for (std::int64_t y = 0; y < rows; ++y) {                                                 \
+      const float* line = from + y * row_stride;                                              \
+      for (std::int64_t x = 0; x < columns; ++x, line += 16) {                                \
+        const Block value = *reinterpret_cast<const Block*>(line);                            \
+        const Block larger = acc > value ? acc : value; /* takes the value where it is NaN */ \
+        acc = acc != acc ? acc : larger;                                                      \
+      }                                                                                       \
+    }                                                                                         \
+    *reinterpret_cast<Block*>(to) = acc;                                                      \
   }
-  for (int i = 0; i < 16; ++i) to[i] = acc[i];
+EGRET_MAX_WINDOW(max_window_generic, )
+#if defined(__x86_64__)
+EGRET_MAX_WINDOW(max_window_v3, __attribute__((target("arch=x86-64-v3"))))
+EGRET_MAX_WINDOW(max_window_v4, __attribute__((target("arch=x86-64-v4"))))
+#endif
+#undef EGRET_MAX_WINDOW
+
+using MaxWindow = void (*)(const float*, std::int64_t, std::int64_t, std::int64_t, float*);
+
+MaxWindow best_max_window() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
+    return max_window_v4;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return max_window_v3;
+#endif
+  return max_window_generic;
 }
 
 class PoolStep : public Step {
@@ -109,7 +133,7 @@ class PoolStep : public Step {
       const float* first =
           from + at(0, z, zs.first) * sz + at(1, y, ys.first) * sy + at(2, x, xs.first) * sx;
       if (pooling_ == Pooling::kMax && lanes_ == 16 && dense && zs.count == 1 && sx == 16) {
-        max_row_16(first, sy, ys.count, xs.count, to);
+        max_window_(first, sy, ys.count, xs.count, to);
         continue;
       }
       std::fill_n(to, lanes_,
@@ -151,6 +175,7 @@ class PoolStep : public Step {
   }
 
   Operand source_, target_;
+  MaxWindow max_window_ = best_max_window();
   Window w_;
   Pooling pooling_;
   int threads_;

@@ -300,6 +300,15 @@ TEST_P(Kernels, Pools) {
   m.check({most, m.b.add("avg_pool", {v}, attrs)}, GetParam());
 }
 
+TEST_P(Kernels, LocalResponseNormalizations) {
+  Maker m(GetParam() * 7 + 16);
+  const Shape shape{m.between(1, 2), m.pick({3, 16, 32, 20}), m.between(1, 7), m.between(1, 7)};
+  const Value x = m.b.add("relu", {m.input(shape)});
+  m.check({m.b.add("lrn", {x},
+                   {{"size", m.pick({1, 3, 5})}, {"alpha", 0.3}, {"beta", 0.75}, {"bias", 1.5}})},
+          GetParam(), true);
+}
+
 TEST_P(Kernels, Reductions) {
   Maker m(GetParam() * 7 + 11);
   const bool behind_conv = m.random.chance(0.4);
