@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "ir/direct_evaluation.h"
 #include "ir/graph_evaluation.h"
+#include "ir/lane_memory.h"
 #include "ir/perturbation.h"
 #include "ir/planned_evaluation.h"
 
@@ -23,8 +24,12 @@ base::Result<Tensor> evaluate_typed(const Operator& op, const Attrs& attrs,
 // A constant as it is read: with a perturbation, moved within the rounding of its elements.
 Tensor constant_value(const Node& node, const InterpretOptions& options) {
   if (options.perturbation == 0 || !is_float(node.data.dtype())) return node.data;
-  Tensor moved(storage(node.data.dtype(), options.precision), node.data.shape());
-  for (std::int64_t i = 0; i < moved.elements(); ++i) moved.set_f64(i, node.data.f64_at(i));
+  Tensor moved = node.data;
+  if (options.precision == Precision::kF64 && moved.dtype() != DType::kF64) {
+    moved = Tensor(DType::kF64, node.data.shape());
+    load_lanes(node.data.dtype(), node.data.data().data(), 0, 1, moved.elements(),
+               moved.mutable_as<double>().data());
+  }
   const std::uint64_t seed = base::hash_combine(options.seed, node.data.content_hash().low);
   perturb(moved, options.perturbation, seed);
   return moved;

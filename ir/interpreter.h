@@ -15,9 +15,10 @@
 // Errors: bad_input for inputs of another shape or type, an index that a tensor supplies (gather)
 // and that is out of range, and an integer division by zero; limit_hit when should_stop() says so.
 //
-// How: a denotation is lowered to loop nests (ir/loop_nest.h) that are evaluated on arrays of lanes
-// (ir/lane_plan.h). ir/direct_evaluation.h evaluates it as the language defines it, element by
-// element: the oracle, and the fallback for what has no plan.
+// How: a denotation is lowered to loop nests (ir/loop_nest.h). Sums of products are evaluated as
+// packed matrix products (ir/contraction.h), everything else on arrays of lanes (ir/lane_plan.h).
+// ir/direct_evaluation.h evaluates a denotation as the language defines it, element by element: the
+// oracle, and the fallback for what has no plan.
 #pragma once
 
 #include <cstdint>

@@ -303,6 +303,12 @@ T LaneEvaluator::compute_number(const NestNode& node) {
         fail(base::internal_error("a definition reads outside of its input"));
         return 0;
       }
+      if constexpr (kReal) {  // the usual types, without a call
+        if (input.dtype() == DType::kF64)
+          return input.as<double>()[static_cast<std::size_t>(offset)];
+        if (input.dtype() == DType::kF32)
+          return input.as<float>()[static_cast<std::size_t>(offset)];
+      }
       T value;
       load_lanes(input.dtype(), data_[static_cast<std::size_t>(node.input)], offset, 1, 1, &value);
       return value;

@@ -54,6 +54,8 @@ class LanePlanner {
       }
       if (lane >= 0) {
         total += count * (kDispatch / width(lane) + element_cost(node, lane));
+      } else if (reduction_lanes_[id] >= 0) {  // folds whole arrays
+        total += count * (kDispatch / width(reduction_lanes_[id]) + kArithmetic);
       } else {
         total += count * kDispatch / (output_lane_ >= 0 ? width(output_lane_) : 1);
       }

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "ir/integer_arithmetic.h"
-#include "ir/real_arithmetic.h"
+#include "ir/lane_loops.h"
 
 namespace egret::ir {
 
@@ -404,19 +404,17 @@ int NestBuilder::lower_cast(const Term& term) {
 
 int NestBuilder::identity_of(const Term& term) {
   NestNode node{.op = ExprOp::kConst, .type = term.type};
-  switch (term.reduction) {
-    case Reduction::kSum: break;
-    case Reduction::kProd: node.real = 1, node.integer = wrap(term.type, 1); break;
-    case Reduction::kMax:
-    case Reduction::kMin:
-      node.real = extremum_of_nothing(term.reduction);
-      if (!term.is_real()) {
-        node.integer = term.reduction == Reduction::kMax ? lowest_integer(term.type)
-                                                         : highest_integer(term.type);
-      }
-      break;
+  node.real = ElementOps<double>::identity(term.type, term.reduction);
+  if (!term.is_real()) {
+    node.integer = ElementOps<std::int64_t>::identity(term.type, term.reduction);
   }
   return add(std::move(node));
+}
+
+bool NestBuilder::is_identity(const NestNode& node, Reduction reduction) {
+  if (node.op != ExprOp::kConst) return false;
+  return node.is_real() ? node.real == ElementOps<double>::identity(node.type, reduction)
+                        : node.integer == ElementOps<std::int64_t>::identity(node.type, reduction);
 }
 
 int NestBuilder::lower_reduce(const Term& term) {
@@ -436,7 +434,13 @@ int NestBuilder::lower_reduce(const Term& term) {
         conjunction(comparison(NestGuard::Kind::kLe, *variables_[var] - extent + 1), node.guard);
   }
   if (nest_.guard(node.guard).kind == NestGuard::Kind::kFalse) return identity_of(term);
-  const int body = scalar(term.kids[3]);
+  int body = scalar(term.kids[3]);
+  // What is selected to be the identity may as well be left out.
+  if (nest_.node(body).op == ExprOp::kSelect &&
+      is_identity(nest_.node(nest_.node(body).kids[1]), term.reduction)) {
+    node.guard = conjunction(node.guard, nest_.node(body).guard);
+    body = nest_.node(body).kids[0];
+  }
   node.variables = bound_[var];
   node.kids.push_back(body);
   const NestNode& inner = nest_.node(body);

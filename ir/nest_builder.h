@@ -70,6 +70,7 @@ class NestBuilder {
   int lower_cast(const Term& term);
   int lower_reduce(const Term& term);
   int identity_of(const Term& term);
+  static bool is_identity(const NestNode& node, Reduction reduction);
   int add(NestNode node);
 
   const TermGraph& graph_;

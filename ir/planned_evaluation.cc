@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "ir/contraction.h"
 #include "ir/lane_evaluator.h"
+#include "ir/lane_memory.h"
 #include "ir/lane_plan.h"
 #include "ir/perturbation.h"
 
@@ -50,6 +53,34 @@ std::vector<OutputBox> boxes_of(const LoopNest& nest, const Shape& shape) {
     result = std::move(finer);
   }
   return result;
+}
+
+// Rounds wide results into their type.
+void narrow(std::span<const double> wide, Tensor& out) {
+  constexpr std::size_t kRun = 16384;
+  std::byte* data = out.mutable_data().data();
+  base::shared_pool().parallel_for(wide.size(), kRun, [&](std::size_t begin, std::size_t end) {
+    store_lanes(out.dtype(), data, static_cast<std::int64_t>(begin), 1,
+                static_cast<std::int64_t>(end - begin), wide.data() + begin);
+  });
+}
+
+// Whether the nest was a contraction, and has been evaluated as one into all of `out`.
+base::Result<bool> run_as_contraction(const LoopNest& nest, std::span<const Tensor> inputs,
+                                      Tensor& out, const InterpretOptions& options) {
+  if (!is_float(out.dtype())) return false;
+  const std::optional<Contraction> contraction = find_contraction(nest);
+  if (!contraction || !zeros_are_neutral(*contraction, inputs)) return false;
+  if (out.dtype() == DType::kF64) {
+    double* to = out.mutable_as<double>().data();
+    EGRET_RETURN_IF_ERROR(run_contraction(*contraction, nest, inputs, to, options));
+    return true;
+  }
+  Tensor wide(DType::kF64, out.shape());
+  double* to = wide.mutable_as<double>().data();
+  EGRET_RETURN_IF_ERROR(run_contraction(*contraction, nest, inputs, to, options));
+  narrow(wide.as<double>(), out);
+  return true;
 }
 
 base::Status run_lanes(LoopNest nest, std::span<const Tensor> inputs, DType type, std::byte* out,
@@ -104,7 +135,9 @@ base::Result<Tensor> evaluate_planned(const Denotation& denotation, std::span<co
   const double terms = options.perturbation > 0 ? rounded_terms(nest) : 0;
   const std::vector<OutputBox> boxes = boxes_of(nest, shape);
   if (boxes.size() == 1) {
-    EGRET_RETURN_IF_ERROR(run_lanes(std::move(nest), inputs, result, data, options));
+    merge_variables(nest);
+    EGRET_ASSIGN_OR_RETURN(const bool done, run_as_contraction(nest, inputs, out, options));
+    if (!done) EGRET_RETURN_IF_ERROR(run_lanes(std::move(nest), inputs, result, data, options));
   } else {
     for (const OutputBox& box : boxes) {
       EGRET_ASSIGN_OR_RETURN(LoopNest part,

@@ -171,6 +171,10 @@ TEST_F(PlannedOperator, Products) {
   check("matmul", {}, {{DType::kI32, {20, 30}}, {DType::kI32, {30, 20}}});
   check("matmul", {}, {{DType::kF16, {20, 30}}, {DType::kF16, {30, 40}}});
   check("matmul", {}, {{kF32, {4, 0}}, {kF32, {0, 5}}});
+  // Beyond the blocks of packed products in each direction, and just at their edges.
+  check("matmul", {}, {{DType::kF64, {71, 300}}, {DType::kF64, {300, 251}}});
+  check("matmul", {}, {{DType::kF64, {64, 256}}, {DType::kF64, {256, 240}}});
+  check("matmul", {}, {{kF32, {3, 4, 513}}, {kF32, {3, 513, 12}}});
 }
 
 TEST_F(PlannedOperator, Convolutions) {
@@ -191,6 +195,21 @@ TEST_F(PlannedOperator, Convolutions) {
         {{kF32, {2, 3, 15, 40}}});
   check("avg_pool", with(windows({2, 1}, {1, 1, 1, 1}), "kernel", Integers{3, 3}),
         {{kF32, {2, 3, 15, 40}}});
+}
+
+TEST_F(PlannedOperator, StoresProductsInTheirType) {
+  const Tensor inputs[] = {Tensor::random({kF32, {9, 40}}, random_),
+                           Tensor::random({kF32, {40, 30}}, random_)};
+  const TensorType types[] = {inputs[0].type(), inputs[1].type()};
+  const auto denotation = denote(get_operator("matmul"), {}, types);
+  ASSERT_TRUE(denotation.ok());
+  const auto wide = evaluate_planned(*denotation, inputs, DType::kF64);
+  const auto narrow = evaluate_planned(*denotation, inputs, kF32, {.precision = Precision::kF32});
+  ASSERT_TRUE(wide.ok() && narrow.ok());
+  ASSERT_EQ(narrow->dtype(), kF32);
+  for (std::int64_t i = 0; i < wide->elements(); ++i) {
+    EXPECT_EQ(narrow->f64_at(i), static_cast<double>(static_cast<float>(wide->f64_at(i))));
+  }
 }
 
 TEST_F(PlannedOperator, PropagatesNaN) {
