@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Latency of each model before and after `egret optimize`, in Egret and in ONNX Runtime.
+
+Engines take turns for several rounds; the figure is the median of the rounds' medians.
+"""
+import argparse
+import pathlib
+import statistics
+import sys
+import tempfile
+import tomllib
+
+from lib import egret, peers, results
+
+HERE = pathlib.Path(__file__).resolve().parent
+COLUMNS = ["model", "operators_before", "operators_after", "original_ms", "optimized_ms", "speedup",
+           "onnxruntime_ms", "onnxruntime_optimized_ms", "optimize_s", "rules_used", "check_error", "check_bound"]
+
+
+def locate(model, folder):
+    kind, name = model.split(":", 1)
+    if kind == "data":
+        return HERE.parent / "data" / name
+    if kind == "shared":
+        path = egret.SHARED / "models" / name
+        return path if path.exists() else None
+    path = pathlib.Path(folder) / f"{name}.onnx"
+    egret.call("zoo", name, "-o", path)
+    return path
+
+
+def bench(path, threads, seconds):
+    return egret.call("bench", path, "--threads", threads, "--time", f"{seconds}s")["median_s"]
+
+
+def measure(model, config, size, folder):
+    original = locate(model, folder)
+    if original is None:
+        return None
+    optimized = pathlib.Path(folder) / "optimized.onnx"
+    threads = config["threads"]
+    report = egret.call("optimize", original, "-o", optimized, "--threads", threads)
+    sessions = [peers.onnxruntime_session(path, threads) for path in (original, optimized)]
+    samples = {"original": [], "optimized": [], "ort": [], "ort_optimized": []}
+    for _ in range(size["rounds"]):
+        samples["original"].append(bench(original, threads, size["seconds"]))
+        samples["optimized"].append(bench(optimized, threads, size["seconds"]))
+        for name, session in zip(("ort", "ort_optimized"), sessions):
+            if session is not None:
+                samples[name].append(peers.median_seconds(session, size["seconds"]))
+    seconds = {name: statistics.median(values) for name, values in samples.items() if values}
+    if original.parent == pathlib.Path(folder):
+        original.unlink()  # zoo models are large
+    milliseconds = lambda name: f"{1e3 * seconds[name]:.3f}" if name in seconds else ""
+    return {
+        "model": model.split(":", 1)[1],
+        "operators_before": report["operators_before"],
+        "operators_after": report["operators_after"],
+        "original_ms": milliseconds("original"),
+        "optimized_ms": milliseconds("optimized"),
+        "speedup": f"{seconds['original'] / seconds['optimized']:.3f}",
+        "onnxruntime_ms": milliseconds("ort"),
+        "onnxruntime_optimized_ms": milliseconds("ort_optimized"),
+        "optimize_s": f"{report['seconds']:.1f}",
+        "rules_used": sum(rule["count"] for rule in report["rules_used"]),
+        "check_error": f"{report['check']['max_error']:.3g}",
+        "check_bound": f"{report['check']['bound']:.3g}",
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--smoke", dest="mode", action="store_const", const="smoke", default="full")
+    parser.add_argument("--full", dest="mode", action="store_const", const="full")
+    mode = parser.parse_args().mode
+    config = tomllib.loads((HERE / "config.toml").read_text())
+    size = config[mode]
+    table = results.Table("inference-cpu", mode, COLUMNS, ["model"],
+                          {"egret": egret.version(), "onnxruntime": peers.onnxruntime_version(),
+                           "threads": config["threads"]})
+    skipped = []
+    with tempfile.TemporaryDirectory() as folder:
+        for model in size["models"]:
+            name = model.split(":", 1)[1]
+            if table.has(model=name):
+                continue
+            row = measure(model, config, size, folder)
+            if row is None:
+                skipped.append(name)
+                continue
+            table.add(**row)
+            print(f"  {name}: {row['original_ms']} -> {row['optimized_ms']} ms, "
+                  f"ONNX Runtime {row['onnxruntime_ms'] or '-'} ms", flush=True)
+    table.finish()
+    table.print()
+    if skipped:
+        print("left out, the shared models are not there:", ", ".join(skipped))
+    speedups = [float(row["speedup"]) for row in table.rows]
+    values = {"least_speedup": min(speedups), "geometric_mean_speedup": statistics.geometric_mean(speedups),
+              "least_operators_removed": min(int(r["operators_before"]) - int(r["operators_after"]) for r in table.rows)}
+    failures = results.check_expected(HERE / "expected.json", values)
+    for failure in failures:
+        print("NOT AS EXPECTED:", failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other engines, run on the same models in the same process order."""
+import time
+
+
+def onnxruntime_session(path, threads):
+    """A session of ONNX Runtime with all its optimizations, or None where it is not installed."""
+    try:
+        import onnxruntime
+    except ImportError:
+        return None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def random_inputs(session, seed=1):
+    import numpy
+    random = numpy.random.default_rng(seed)
+    inputs = {}
+    for value in session.get_inputs():
+        shape = [d if isinstance(d, int) else 1 for d in value.shape]
+        if "float" in value.type:
+            inputs[value.name] = random.uniform(-1, 1, shape).astype("float32")
+        else:
+            inputs[value.name] = random.integers(0, 10, shape).astype("int64")
+    return inputs
+
+
+def median_seconds(session, seconds, least_runs=5):
+    inputs = random_inputs(session)
+    for _ in range(2):
+        session.run(None, inputs)
+    samples = []
+    end = time.monotonic() + seconds
+    while len(samples) < least_runs or time.monotonic() < end:
+        start = time.perf_counter()
+        session.run(None, inputs)
+        samples.append(time.perf_counter() - start)
+    samples.sort()
+    return samples[len(samples) // 2]
+
+
+def onnxruntime_version():
+    try:
+        import onnxruntime
+    except ImportError:
+        return "not installed"
+    return onnxruntime.__version__

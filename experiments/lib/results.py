@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results of an experiment: a CSV table and a JSON manifest under experiments/results/NAME/.
+
+Rows are appended as they are measured, so that an interrupted run goes on where it stopped: a row
+whose key is in the table already is not measured again (unless the table is of another manifest).
+"""
+import csv
+import datetime
+import json
+import os
+import pathlib
+import platform
+
+RESULTS = pathlib.Path(__file__).resolve().parents[1] / "results"
+
+
+def processor():
+    try:
+        for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.machine()
+
+
+class Table:
+    """columns: names in order; key: the columns that identify a row."""
+
+    def __init__(self, experiment, mode, columns, key, manifest):
+        self.folder = RESULTS / experiment
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.csv = self.folder / f"{mode}.csv"
+        self.json = self.folder / f"{mode}.json"
+        self.columns = columns
+        self.key = key
+        self.manifest = dict(manifest, processor=processor(), cores=os.cpu_count())
+        self.rows = self._kept_rows()
+
+    def _kept_rows(self):
+        try:
+            old = json.loads(self.json.read_text())
+        except (OSError, ValueError):
+            return []
+        if not old.get("unfinished") or {k: old.get(k) for k in self.manifest} != self.manifest:
+            return []
+        with open(self.csv, newline="") as file:
+            return list(csv.DictReader(file))
+
+    def has(self, **key):
+        return any(all(row[k] == str(v) for k, v in key.items()) for row in self.rows)
+
+    def add(self, **row):
+        self.rows.append({c: str(row.get(c, "")) for c in self.columns})
+        self._write(unfinished=True)
+
+    def finish(self):
+        self._write(unfinished=False)
+
+    def _write(self, unfinished):
+        temporary = self.csv.with_suffix(".tmp")
+        with open(temporary, "w", newline="") as file:
+            writer = csv.DictWriter(file, self.columns, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.rows)
+        os.replace(temporary, self.csv)
+        manifest = dict(self.manifest, date=datetime.date.today().isoformat())
+        if unfinished:
+            manifest["unfinished"] = True
+        self.json.write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n")
+
+    def print(self):
+        widths = [max(len(c), *(len(r[c]) for r in self.rows)) if self.rows else len(c) for c in self.columns]
+        print("  ".join(c.ljust(w) for c, w in zip(self.columns, widths)))
+        for row in self.rows:
+            print("  ".join(row[c].ljust(w) for c, w in zip(self.columns, widths)))
+
+
+def check_expected(path, values):
+    """values: {name: number}. The file maps names to {"least": x} and/or {"most": y}."""
+    failures = []
+    for name, limits in json.loads(pathlib.Path(path).read_text()).items():
+        if name not in values:
+            continue
+        value = values[name]
+        if "least" in limits and value < limits["least"]:
+            failures.append(f"{name} is {value:.4g}, expected at least {limits['least']}")
+        if "most" in limits and value > limits["most"]:
+            failures.append(f"{name} is {value:.4g}, expected at most {limits['most']}")
+    return failures
