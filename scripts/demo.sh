@@ -11,7 +11,12 @@ cmake --build build/release --target egret -j "$(nproc)"
 
 egret=build/release/bin/egret
 "$egret" doctor
-if "$egret" help optimize >/dev/null 2>&1; then
-  echo
-  "$egret" optimize experiments/data/ppocr_cls.onnx -o build/release/ppocr_cls.optimized.onnx
-fi
+
+# A text-direction classifier; its image is 48 pixels high and may have any width.
+model=experiments/data/ppocr_cls.onnx
+bind=(--bind p2o.DynamicDimension.0=1 --bind p2o.DynamicDimension.1=48 --bind p2o.DynamicDimension.2=192)
+result=build/release/ppocr_cls.optimized.onnx
+echo
+"$egret" optimize "$model" "${bind[@]}" -o "$result"
+echo
+"$egret" compare "$model" "$result" "${bind[@]}"

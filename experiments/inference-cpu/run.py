@@ -29,8 +29,12 @@ def locate(model, folder):
     return path
 
 
-def bench(path, threads, seconds):
-    return egret.call("bench", path, "--threads", threads, "--time", f"{seconds}s")["median_s"]
+def bind_flags(sizes):
+    return [flag for name, size in sizes.items() for flag in ("--bind", f"{name}={size}")]
+
+
+def bench(path, threads, seconds, sizes):
+    return egret.call("bench", path, "--threads", threads, "--time", f"{seconds}s", *bind_flags(sizes))["median_s"]
 
 
 def measure(model, config, size, folder):
@@ -39,15 +43,16 @@ def measure(model, config, size, folder):
         return None
     optimized = pathlib.Path(folder) / "optimized.onnx"
     threads = config["threads"]
-    report = egret.call("optimize", original, "-o", optimized, "--threads", threads)
+    sizes = config["bind"].get(model, {})
+    report = egret.call("optimize", original, "-o", optimized, "--threads", threads, *bind_flags(sizes))
     sessions = [peers.onnxruntime_session(path, threads) for path in (original, optimized)]
     samples = {"original": [], "optimized": [], "ort": [], "ort_optimized": []}
     for _ in range(size["rounds"]):
-        samples["original"].append(bench(original, threads, size["seconds"]))
-        samples["optimized"].append(bench(optimized, threads, size["seconds"]))
+        samples["original"].append(bench(original, threads, size["seconds"], sizes))
+        samples["optimized"].append(bench(optimized, threads, size["seconds"], {}))
         for name, session in zip(("ort", "ort_optimized"), sessions):
             if session is not None:
-                samples[name].append(peers.median_seconds(session, size["seconds"]))
+                samples[name].append(peers.median_seconds(session, size["seconds"], sizes))
     seconds = {name: statistics.median(values) for name, values in samples.items() if values}
     if original.parent == pathlib.Path(folder):
         original.unlink()  # zoo models are large

@@ -17,12 +17,13 @@ def onnxruntime_session(path, threads):
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-def random_inputs(session, seed=1):
+def random_inputs(session, sizes, seed=1):
+    """sizes: of symbolic dimensions, by name."""
     import numpy
     random = numpy.random.default_rng(seed)
     inputs = {}
     for value in session.get_inputs():
-        shape = [d if isinstance(d, int) else 1 for d in value.shape]
+        shape = [d if isinstance(d, int) else sizes[d] for d in value.shape]
         if "float" in value.type:
             inputs[value.name] = random.uniform(-1, 1, shape).astype("float32")
         else:
@@ -30,8 +31,8 @@ def random_inputs(session, seed=1):
     return inputs
 
 
-def median_seconds(session, seconds, least_runs=5):
-    inputs = random_inputs(session)
+def median_seconds(session, seconds, sizes, least_runs=5):
+    inputs = random_inputs(session, sizes)
     for _ in range(2):
         session.run(None, inputs)
     samples = []
