@@ -169,7 +169,8 @@ base::Result<CheckReport> OutputCheck::check(const Run& run) const {
       error.elements += expected.elements();
       if (ir::is_float(outputs_[i].type.dtype)) {
         double moved = 0;
-        for (const auto& again : sample.disturbed) moved = std::max(moved, spread(expected, again[i]));
+        for (const auto& again : sample.disturbed)
+          moved = std::max(moved, spread(expected, again[i]));
         const double bound =
             safety_ * moved + 4 * roundoff(outputs_[i].type.dtype) * magnitude(expected);
         error.bound = std::max(error.bound, bound);

@@ -41,6 +41,7 @@ struct OnnxModelInfo {
 
 struct ImportOptions {
   std::map<std::string, std::int64_t> bind{};  // sizes of symbolic dimensions
+  bool allow_unknown_bind = false;             // a name that no dimension has is no error
   // Graph inputs that are constants for this import, such as a target shape: by name, of the
   // declared type. They are no inputs of the result.
   std::map<std::string, ir::Tensor> fixed_inputs{};

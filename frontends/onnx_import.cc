@@ -175,7 +175,7 @@ class ModelImport {
     }
     if (fixed_count != options_.fixed_inputs.size())
       return base::usage_error("a value is given for something that is no graph input");
-    return types.check_bindings();
+    return options_.allow_unknown_bind ? base::ok() : types.check_bindings();
   }
 
   static bool fits(const ir::TensorType& value, const ir::TensorType& declared) {

@@ -33,8 +33,10 @@ base::Result<std::map<std::string, std::int64_t>> parse_bindings(
 }
 
 base::Result<frontends::ImportedModel> read_model(const std::string& path,
-                                                  const ModelOptions& options, Console& console) {
+                                                  const ModelOptions& options, Console& console,
+                                                  BindNames names) {
   frontends::ImportOptions import;
+  import.allow_unknown_bind = names == BindNames::kMayBeUnknown;
   EGRET_ASSIGN_OR_RETURN(import.bind, parse_bindings(options.bind));
   const auto read = [&]() -> base::Result<frontends::ImportedModel> {
     if (path != "-") return frontends::import_onnx(path, import);
@@ -49,8 +51,8 @@ base::Result<frontends::ImportedModel> read_model(const std::string& path,
 
 base::Result<frontends::ImportedModel> read_concrete_model(const std::string& path,
                                                            const ModelOptions& options,
-                                                           Console& console) {
-  EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model, read_model(path, options, console));
+                                                           Console& console, BindNames names) {
+  EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model, read_model(path, options, console, names));
   for (const ir::NodeId id : model.graph.inputs()) {
     const ir::Node& input = model.graph.node(id);
     for (const ir::Index& dim : input.type.dims) {

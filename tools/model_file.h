@@ -22,12 +22,18 @@ struct ModelOptions {
 base::Result<std::map<std::string, std::int64_t>> parse_bindings(
     const std::vector<std::string>& texts);
 
+// Whether every --bind must name a dimension of the model; one of two compared models may have
+// fixed what the other leaves open.
+enum class BindNames : unsigned char { kMustExist, kMayBeUnknown };
+
 // Reads an ONNX file, or standard input for "-". Notes of the importer go to the console.
 base::Result<frontends::ImportedModel> read_model(const std::string& path,
-                                                  const ModelOptions& options, Console& console);
+                                                  const ModelOptions& options, Console& console,
+                                                  BindNames names = BindNames::kMustExist);
 // The same; symbolic sizes that remain are a usage error that names them and the remedy.
 base::Result<frontends::ImportedModel> read_concrete_model(const std::string& path,
                                                            const ModelOptions& options,
-                                                           Console& console);
+                                                           Console& console,
+                                                           BindNames names = BindNames::kMustExist);
 
 }  // namespace egret::tools

@@ -31,8 +31,9 @@ class Compare final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
-    EGRET_ASSIGN_OR_RETURN(const auto a, read_concrete_model(reference_, model_, console));
-    EGRET_ASSIGN_OR_RETURN(const auto b, read_concrete_model(candidate_, model_, console));
+    constexpr BindNames names = BindNames::kMayBeUnknown;
+    EGRET_ASSIGN_OR_RETURN(const auto a, read_concrete_model(reference_, model_, console, names));
+    EGRET_ASSIGN_OR_RETURN(const auto b, read_concrete_model(candidate_, model_, console, names));
     EGRET_RETURN_IF_ERROR(same_interface(a.graph, b.graph));
     EGRET_ASSIGN_OR_RETURN(const auto plan, compile_plan(b.graph, backend_, console));
     driver::CheckOptions checking;
