@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/did_you_mean.h"
+#include "base/text_table.h"
+#include "ir/operator_docs.h"
+#include "tools/verb.h"
+
+namespace egret::tools {
+namespace {
+
+struct OpsOptions {
+  bool markdown = false;
+
+  static const base::OptionTable<OpsOptions>& table() {
+    using O = OpsOptions;
+    static const base::OptionTable<O> rows{
+        "ops", {{"markdown", &O::markdown, "The table of supported ONNX operators, as Markdown"}}};
+    return rows;
+  }
+};
+
+class Ops final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.optional("NAME", name_, "Show one operator: its inputs, attributes and definition");
+    arguments.options(options_);
+  }
+
+  base::Result<ExitCode> run(Console& console) override {
+    if (!name_.empty()) return show(console);
+    base::Json json = base::versioned_json();
+    base::Json list = base::Json::array();
+    for (const ir::Operator* op : ir::all_operators()) {
+      base::Json onnx = base::Json::array();
+      for (const ir::OnnxImportRow& row : op->onnx_imports()) onnx.push(row.op_type);
+      list.push(base::Json::object()
+                    .set("name", op->name())
+                    .set("kind", op->is_composite() ? "composite" : "primitive")
+                    .set("doc", op->doc())
+                    .set("onnx", std::move(onnx)));
+    }
+    json.set("operators", std::move(list));
+    console.result(json, options_.markdown ? ir::onnx_support_table() : ir::operator_table());
+    return ExitCode::kOk;
+  }
+
+ private:
+  base::Result<ExitCode> show(Console& console) const {
+    const ir::Operator* op = ir::find_operator(name_);
+    if (op == nullptr) {
+      std::vector<std::string> names;
+      for (const ir::Operator* each : ir::all_operators()) names.push_back(each->name());
+      return base::usage_error("no operator is called '" + name_ + "'" +
+                               base::did_you_mean(name_, names));
+    }
+    const std::string page = ir::operator_page(*op);
+    console.result(base::versioned_json().set("name", op->name()).set("page", page), page);
+    return ExitCode::kOk;
+  }
+
+  std::string name_;
+  OpsOptions options_;
+};
+
+}  // namespace
+
+Verb ops_verb() {
+  return {
+      "ops", "List operators, or show the definition of one",
+      "Every operator is a definition: the value of one output element as an index expression. "
+      "`egret ops NAME` "
+      "prints it. `egret ops --markdown` prints which ONNX operators import and what they become.",
+      make_command<Ops>};
+}
+
+}  // namespace egret::tools
