@@ -58,6 +58,7 @@ Operator arg_reduction_operator(std::string name, std::string doc, std::string o
                     .attr("axis", AttrKind::kInteger, "the reduced axis")
                     .attr("keepdims", std::int64_t{1}, "1 keeps the axis with size 1, 0 drops it")
                     .attr("select_last_index", std::int64_t{0}, "which of equals: 0 first, 1 last")
+                    .shown_on({"f32[M,N]"}, {{"axis", std::int64_t{1}}})
                     .defined_by([extremum](Definition& d) { define(d, extremum); });
   OnnxImport import = axis_import(op, 0);
   return std::move(op)

@@ -44,6 +44,9 @@ struct Denotation {
   std::vector<Requirement> requirements;  // those that are not trivially true
 };
 
+// "out[i0, i1] = sum i2 < K. a[i0, i2]*b[i2, i1]".
+std::string to_string(const Denotation& denotation, std::span<const std::string> input_names = {});
+
 // Attributes whose integers are symbolic; names not in it come from the concrete Attrs.
 struct SymbolicAttr {
   std::string name;

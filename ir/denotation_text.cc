@@ -5,6 +5,7 @@
 #include <charconv>
 #include <limits>
 
+#include "ir/definition.h"
 #include "ir/denotation.h"
 #include "ir/text_cursor.h"
 
@@ -190,6 +191,18 @@ std::string to_string(Guard value) {
 
 std::string to_string(Scalar value, std::span<const std::string> input_names) {
   return value.is_constant() ? number(value.constant()) : Writer(input_names).write(value.node());
+}
+
+std::string to_string(const Denotation& denotation, std::span<const std::string> input_names) {
+  Writer writer(input_names);
+  std::string text = "out[";
+  for (const Index& var : denotation.vars) {
+    if (text.back() != '[') text += ", ";
+    text += writer.write(var.node());
+  }
+  text += "] = ";
+  const Scalar value = denotation.value;
+  return text + (value.is_constant() ? number(value.constant()) : writer.write(value.node()));
 }
 
 }  // namespace egret::ir

@@ -63,6 +63,11 @@ Operator&& Operator::onnx_export(OnnxExport write, int since) && {
   return std::move(*this);
 }
 
+Operator&& Operator::shown_on(std::vector<std::string> input_types, Attrs attrs) && {
+  example_ = OperatorExample{std::move(input_types), std::move(attrs)};
+  return std::move(*this);
+}
+
 int Operator::min_inputs() const {
   const int fixed = static_cast<int>(inputs_.size());
   return variadic_at_least_ >= 0 ? fixed - 1 + variadic_at_least_ : fixed - optional_;

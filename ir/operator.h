@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,11 @@ struct Value;  // ir/builder.h
 enum class OperatorKind : std::uint8_t {
   kPrimitive,  // has a denotation
   kComposite,  // has a body of other operators, which the e-graph may expand
+};
+
+struct OperatorExample {
+  std::vector<std::string> input_types;
+  Attrs attrs;
 };
 
 class Operator {
@@ -52,6 +58,10 @@ class Operator {
   Operator&& onnx(std::string op_type, int since = 1) &&;
   Operator&& onnx_import(std::string op_type, OnnxImport import, std::string domain = "") &&;
   Operator&& onnx_export(OnnxExport write, int since = 1) &&;
+  // What the operator's page shows its meaning on: input types as text, such as "f32[M,K]", and
+  // attributes. Not needed where inputs all f32[M,N], bool[M,N] or i32[M,N] and the default
+  // attributes will do.
+  Operator&& shown_on(std::vector<std::string> input_types, Attrs attrs = {}) &&;
 
   OperatorKind kind() const { return kind_; }
   bool is_composite() const { return kind_ == OperatorKind::kComposite; }
@@ -64,6 +74,7 @@ class Operator {
   const std::vector<OnnxImportRow>& onnx_imports() const { return onnx_imports_; }
   const OnnxExport& onnx_export() const { return onnx_export_; }  // empty: export the body
   int onnx_since() const { return onnx_since_; }
+  const std::optional<OperatorExample>& example() const { return example_; }
   const Define& define() const { return define_; }
   const BuildBody& build_body() const { return build_body_; }
 
@@ -80,6 +91,7 @@ class Operator {
   std::vector<OnnxImportRow> onnx_imports_;
   OnnxExport onnx_export_;
   int onnx_since_ = 1;
+  std::optional<OperatorExample> example_;
 };
 
 inline Operator primitive(std::string name, std::string doc, std::vector<std::string> inputs) {

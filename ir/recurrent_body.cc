@@ -467,6 +467,10 @@ Operator recurrent_operator(std::string name, std::string doc, RecurrentCell cel
     return import(node, name, cell, flags);
   };
   auto write_named = [cell, flags](OnnxWriter& writer) { return write(writer, cell, flags); };
+  const std::string gates = std::to_string(4 * cell.gates);
+  const std::vector<std::string> types{"f32[2,B,3]", "f32[1," + gates + ",3]",
+                                       "f32[1," + gates + ",4]"};
+  const Attrs shown{{"activations", joined(cell.activations)}};
   Operator op =
       composite(std::move(name), std::move(doc), {"x", "w", "r", "extras"})
           .variadic(0)
@@ -478,6 +482,7 @@ Operator recurrent_operator(std::string name, std::string doc, RecurrentCell cel
                 "which of bias, lengths, initial_h, initial_c, peepholes follow r")
           .attr("clip", 0.0, "gates are clipped to [-clip, clip] before activation; 0: not")
           .attr("output", std::string("y"), "y, y_h or y_c")
+          .shown_on(types, shown)
           .with_body(std::move(build))
           .onnx_import(onnx_name, std::move(import_named))
           .onnx_export(std::move(write_named), 7);

@@ -114,6 +114,7 @@ Operator reduction_interface(Operator op, const ReductionOnnxNames& onnx) {
       std::move(op)
           .attr("axes", AttrKind::kIntegers, "the reduced axes, ascending")
           .attr("keepdims", std::int64_t{1}, "1 keeps each reduced axis with size 1, 0 drops it")
+          .shown_on({"f32[M,N]"}, {{"axes", Integers{1}}, {"keepdims", std::int64_t{0}}})
           .onnx_import(onnx.reduce, [name](OnnxNode& node) { return import(node, name); })
           .onnx_export([onnx, composite](OnnxWriter& writer) {
             if (!composite && writer.attrs().integers("axes").empty()) {

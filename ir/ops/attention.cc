@@ -35,6 +35,7 @@ Operator attention() {
       .optional_inputs(1)
       .attr("scale", AttrKind::kReal, "factor of the scores, mostly 1 / sqrt(width)")
       .attr("causal", std::int64_t{0}, "1 hides keys that come after the query")
+      .shown_on({"f32[B,S,D]", "f32[B,T,D]", "f32[B,T,D]"}, {{"scale", 0.125}})
       .with_body(build);
 }
 

@@ -75,6 +75,10 @@ Operator avg_pool() {
       .attr("kernel", AttrKind::kIntegers, "size of the window, one number a spatial axis")
       .attr("count_include_pad", std::int64_t{0},
             "1 divides by the size of the window, 0 by how much of it is inside the input")
+      .shown_on({"f32[N,C,H,W]"}, {{"kernel", Integers{3, 3}},
+                                   {"strides", Integers{2, 2}},
+                                   {"pads", Integers{1, 1, 1, 1}},
+                                   {"dilations", Integers{1, 1}}})
       .defined_by(define)
       .onnx_import("AveragePool", import)
       .onnx_export(write, 7);

@@ -70,6 +70,7 @@ Operator batch_norm() {
                    "(x - mean) / sqrt(var + epsilon) * scale + bias, all per channel (axis 1)",
                    {"x", "scale", "bias", "mean", "var"})
       .attr("epsilon", double{1e-5F}, "keeps the root away from 0")
+      .shown_on({"f32[N,C,H,W]", "f32[C]", "f32[C]", "f32[C]", "f32[C]"})
       .with_body(build)
       .onnx_import("BatchNormalization", import)
       .onnx_export(same_name_export("BatchNormalization"), 9);

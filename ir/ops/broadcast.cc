@@ -75,6 +75,7 @@ Operator broadcast() {
                    {"x"})
       .attr("shape", AttrKind::kIntegers,
             "the target sizes; -2-k is the size of the input's axis k")
+      .shown_on({"f32[N,1]"}, {{"shape", Integers{8, -2, 4}}})
       .defined_by(define)
       .onnx_import("Expand", import)
       .onnx_export(write, 8);

@@ -42,6 +42,7 @@ base::Status write(OnnxWriter& writer) {
 Operator cast() {
   return primitive("cast", "x converted to another element type", {"x"})
       .attr("to", AttrKind::kText, "the element type, such as f32 or i64")
+      .shown_on({"f32[N]"}, {{"to", std::string("f16")}})
       .defined_by(define)
       .onnx_import("Cast", import)
       .onnx_import("CastLike", import_like)

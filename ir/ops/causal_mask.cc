@@ -38,6 +38,7 @@ base::Status write(OnnxWriter& writer) {
 Operator causal_mask() {
   return primitive("causal_mask",
                    "Attention scores [.., query, key] with minus infinity where key > query", {"x"})
+      .shown_on({"f32[B,S,T]"})
       .defined_by(define)
       .onnx_export(write, 7);
 }

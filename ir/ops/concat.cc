@@ -58,6 +58,7 @@ Operator concat() {
   return primitive("concat", "The inputs one after the other along an axis", {"x"})
       .variadic(1)
       .attr("axis", AttrKind::kInteger, "the axis in which the inputs may differ")
+      .shown_on({"f32[M,N]", "f32[M,K]"}, {{"axis", std::int64_t{1}}})
       .defined_by(define)
       .onnx_import("Concat", import)
       .onnx_export(same_name_export("Concat"));

@@ -57,6 +57,9 @@ Operator conv() {
                        "zeros; x is [N, C, ...], w is [O, C/group, ...]",
                        {"x", "w"}))
       .attr("group", std::int64_t{1}, "channel groups that do not mix")
+      .shown_on({"f32[N,C,H,W]", "f32[K,C,3,3]"}, {{"strides", Integers{1, 1}},
+                                                   {"pads", Integers{1, 1, 1, 1}},
+                                                   {"dilations", Integers{1, 1}}})
       .defined_by(define)
       .onnx_export(same_name_export("Conv"));
 }

@@ -147,6 +147,10 @@ Operator conv_transpose() {
                        {"x", "w"}))
       .attr("output_padding", AttrKind::kIntegers, "what is added after each spatial axis")
       .attr("group", std::int64_t{1}, "channel groups that do not mix")
+      .shown_on({"f32[N,C,H,W]", "f32[C,K,3,3]"}, {{"strides", Integers{2, 2}},
+                                                   {"pads", Integers{1, 1, 1, 1}},
+                                                   {"dilations", Integers{1, 1}},
+                                                   {"output_padding", Integers{1, 1}}})
       .defined_by(define)
       .onnx_import("ConvTranspose", import)
       .onnx_export(same_name_export("ConvTranspose"));

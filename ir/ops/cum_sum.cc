@@ -53,6 +53,7 @@ Operator cum_sum() {
       .attr("axis", AttrKind::kInteger, "the axis")
       .attr("exclusive", std::int64_t{0}, "1 leaves the element itself out")
       .attr("reverse", std::int64_t{0}, "1 sums those after it instead")
+      .shown_on({"f32[M,N]"}, {{"axis", std::int64_t{1}}})
       .defined_by(define)
       .onnx_import("CumSum", import)
       .onnx_export(write, 11);

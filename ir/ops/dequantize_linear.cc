@@ -42,6 +42,7 @@ Operator dequantize_linear() {
   return composite("dequantize_linear", "(x - zero) * scale", {"x", "scale", "zero"})
       .optional_inputs(1)
       .attr("axis", std::int64_t{0}, "the axis that scale and zero go along when they are vectors")
+      .shown_on({"u8[M,N]", "f32[]", "u8[]"})
       .with_body(build)
       .onnx_import("DequantizeLinear", import)
       .onnx_export(write, 10);

@@ -69,6 +69,7 @@ Operator einsum() {
                    {"x"})
       .variadic(1)
       .attr("equation", AttrKind::kText, "such as \"bij,bjk->bik\"; ... stands for leading axes")
+      .shown_on({"f32[B,M,K]", "f32[B,N,K]"}, {{"equation", std::string("bmk,bnk->bmn")}})
       .defined_by(define)
       .onnx("Einsum", 12);
 }

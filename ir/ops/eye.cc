@@ -53,6 +53,9 @@ Operator eye() {
       .attr("columns", AttrKind::kInteger, "number of columns")
       .attr("k", std::int64_t{0}, "the diagonal: 0 the main one, positive above it")
       .attr("dtype", AttrKind::kText, "element type, such as f32 or i64")
+      .shown_on(
+          {},
+          {{"rows", std::int64_t{3}}, {"columns", std::int64_t{4}}, {"dtype", std::string("f32")}})
       .defined_by(define)
       .onnx_import("EyeLike", import)
       .onnx_export(write, 9);

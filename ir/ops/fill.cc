@@ -48,6 +48,7 @@ Operator fill() {
       .attr("shape", AttrKind::kIntegers, "its sizes")
       .attr("value", AttrKind::kReal, "the number")
       .attr("dtype", AttrKind::kText, "its element type, such as f32 or i64")
+      .shown_on({}, {{"shape", Integers{3, 4}}, {"value", 0.5}, {"dtype", std::string("f32")}})
       .defined_by(define)
       .onnx_import("ConstantOfShape", import)
       .onnx_export(write, 9);

@@ -100,6 +100,10 @@ Operator fused_conv() {
       .optional_inputs(1)
       .attr("group", std::int64_t{1}, "channel groups that do not mix")
       .attr("activation", std::string("none"), "see ir/activation.h")
+      .shown_on({"f32[N,C,H,W]", "f32[K,C,3,3]", "f32[K]"}, {{"strides", Integers{1, 1}},
+                                                             {"pads", Integers{1, 1, 1, 1}},
+                                                             {"dilations", Integers{1, 1}},
+                                                             {"activation", std::string("relu")}})
       .with_body(build)
       .onnx_import("Conv", import)
       .onnx_import("ConvInteger", import_integer)

@@ -45,6 +45,7 @@ Operator gather() {
                    "modulo the size of the axis, so negative ones count from its end",
                    {"x", "indices"})
       .attr("axis", std::int64_t{0}, "the axis of x that is indexed")
+      .shown_on({"f32[N,D]", "i64[B,S]"})
       .defined_by(define)
       .onnx_import("Gather", import)
       .onnx_export(same_name_export("Gather"));

@@ -41,6 +41,7 @@ Operator gather_elements() {
                    "an index counts modulo the size of the axis",
                    {"x", "indices"})
       .attr("axis", std::int64_t{0}, "the axis of x that is indexed")
+      .shown_on({"f32[M,N]", "i64[M,K]"}, {{"axis", std::int64_t{1}}})
       .defined_by(define)
       .onnx_import("GatherElements", import)
       .onnx_export(same_name_export("GatherElements"), 11);

@@ -59,6 +59,7 @@ Operator gather_nd() {
                    "counts modulo the size of its axis",
                    {"x", "indices"})
       .attr("batch_dims", std::int64_t{0}, "leading axes that x and indices share")
+      .shown_on({"f32[M,N,K]", "i64[B,2]"})
       .defined_by(define)
       .onnx("GatherND")
       .onnx_export(write, 12);

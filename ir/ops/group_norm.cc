@@ -74,6 +74,7 @@ Operator group_norm() {
                    {"x", "scale", "bias"})
       .attr("groups", AttrKind::kInteger, "how many groups the channels make")
       .attr("epsilon", double{1e-5F}, "keeps the root away from 0")
+      .shown_on({"f32[N,8,H,W]", "f32[8]", "f32[8]"}, {{"groups", std::int64_t{4}}})
       .with_body(build)
       .onnx_import("GroupNormalization", import)
       .onnx_export(write, 21);

@@ -44,6 +44,7 @@ base::Status write(OnnxWriter& writer) {
 Operator hardmax() {
   return primitive("hardmax", "1 at the first maximum along an axis, 0 elsewhere", {"x"})
       .attr("axis", AttrKind::kInteger, "the axis")
+      .shown_on({"f32[M,N]"}, {{"axis", std::int64_t{1}}})
       .defined_by(define)
       .onnx_import("Hardmax", import)
       .onnx_export(write);

@@ -22,6 +22,7 @@ Operator instance_norm() {
                    "the spatial axes, scale and bias per channel",
                    {"x", "scale", "bias"})
       .attr("epsilon", double{1e-5F}, "keeps the root away from 0")
+      .shown_on({"f32[N,C,H,W]", "f32[C]", "f32[C]"})
       .with_body(build)
       .onnx("InstanceNormalization");
 }

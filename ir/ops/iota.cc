@@ -63,6 +63,7 @@ Operator iota() {
       .attr("start", 0.0, "the first element")
       .attr("step", 1.0, "difference of neighbours")
       .attr("dtype", AttrKind::kText, "element type, such as f32 or i64")
+      .shown_on({}, {{"size", std::int64_t{5}}, {"start", 1.0}, {"dtype", std::string("f32")}})
       .defined_by(define)
       .onnx_import("Range", import)
       .onnx_export(write, 11);

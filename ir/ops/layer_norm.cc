@@ -41,6 +41,7 @@ Operator layer_norm() {
       .optional_inputs(1)
       .attr("axis", AttrKind::kInteger, "the first normalized axis")
       .attr("epsilon", double{1e-5F}, "keeps the root away from 0")
+      .shown_on({"f32[B,S,768]", "f32[768]", "f32[768]"}, {{"axis", std::int64_t{2}}})
       .with_body(build)
       .onnx_import("LayerNormalization", import)
       .onnx_export(same_name_export("LayerNormalization"), 17);

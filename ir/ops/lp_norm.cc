@@ -19,6 +19,7 @@ Operator lp_norm() {
   Operator op = composite("lp_norm", "x divided by its p-norm along an axis", {"x"})
                     .attr("axis", AttrKind::kInteger, "the axis")
                     .attr("p", std::int64_t{2}, "which norm: 1 or 2")
+                    .shown_on({"f32[M,N]"}, {{"axis", std::int64_t{1}}})
                     .with_body(build);
   OnnxImport import = axis_import(op, -1);
   return std::move(op)

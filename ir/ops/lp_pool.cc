@@ -66,6 +66,10 @@ Operator lp_pool() {
              composite("lp_pool", "p-norm over windows of 1 to 3 spatial axes", {"x"}))
       .attr("kernel", AttrKind::kIntegers, "size of the window, one number a spatial axis")
       .attr("p", std::int64_t{2}, "which norm, at least 1")
+      .shown_on({"f32[N,C,H,W]"}, {{"kernel", Integers{3, 3}},
+                                   {"strides", Integers{2, 2}},
+                                   {"pads", Integers{1, 1, 1, 1}},
+                                   {"dilations", Integers{1, 1}}})
       .with_body(build)
       .onnx_import("LpPool", import)
       .onnx_import("GlobalLpPool", import_global)

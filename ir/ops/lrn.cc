@@ -36,6 +36,7 @@ Operator lrn() {
       .attr("alpha", double{1e-4F}, "weight of the squares")
       .attr("beta", 0.75, "the exponent")
       .attr("bias", 1.0, "keeps the base away from 0")
+      .shown_on({"f32[N,C,H,W]"}, {{"size", std::int64_t{5}}})
       .defined_by(define)
       .onnx("LRN");
 }

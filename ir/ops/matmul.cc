@@ -117,6 +117,7 @@ base::Result<std::vector<Value>> import_quantized(OnnxNode& node) {
 
 Operator matmul() {
   return primitive("matmul", "Batched matrix product; leading axes broadcast", {"a", "b"})
+      .shown_on({"f32[M,K]", "f32[K,N]"})
       .defined_by(define)
       .onnx_import("MatMul", import)
       .onnx_import("MatMulInteger", import_integer)

@@ -52,6 +52,10 @@ Operator max_pool() {
                                      "not count, and each window has an element that does",
                                      {"x"}))
       .attr("kernel", AttrKind::kIntegers, "size of the window, one number a spatial axis")
+      .shown_on({"f32[N,C,H,W]"}, {{"kernel", Integers{3, 3}},
+                                   {"strides", Integers{2, 2}},
+                                   {"pads", Integers{1, 1, 1, 1}},
+                                   {"dilations", Integers{1, 1}}})
       .defined_by(define)
       .onnx_import("MaxPool", import)
       .onnx_export(write);

@@ -25,6 +25,7 @@ Operator mean_variance_norm() {
   return composite("mean_variance_norm", "(x - mean) / (standard deviation + 1e-9), both over axes",
                    {"x"})
       .attr("axes", AttrKind::kIntegers, "the normalized axes, ascending")
+      .shown_on({"f32[N,C,H,W]"}, {{"axes", Integers{0, 2, 3}}})
       .with_body(build)
       .onnx_import("MeanVarianceNormalization", import)
       .onnx_export(same_name_export("MeanVarianceNormalization"), 9);

@@ -88,6 +88,7 @@ Operator nll_loss() {
       .attr("reduction", std::string("mean"), "none; sum; mean: sum divided by that of the weights")
       .attr("ignores", std::int64_t{0}, "1: targets equal to ignore_index have weight 0")
       .attr("ignore_index", std::int64_t{0}, "see ignores")
+      .shown_on({"f32[N,C]", "i64[N]"})
       .with_body(build)
       .onnx_import("NegativeLogLikelihoodLoss", import)
       .onnx_import("SoftmaxCrossEntropyLoss", import_cross_entropy)

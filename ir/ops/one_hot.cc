@@ -55,6 +55,7 @@ Operator one_hot() {
                    {"indices", "values"})
       .attr("axis", AttrKind::kInteger, "where the new axis goes")
       .attr("depth", AttrKind::kInteger, "its size")
+      .shown_on({"i64[N]", "f32[2]"}, {{"axis", std::int64_t{1}}, {"depth", std::int64_t{10}}})
       .defined_by(define)
       .onnx_import("OneHot", import)
       .onnx_export(write, 9);

@@ -153,6 +153,7 @@ Operator pad() {
           "what is added: constant, edge (the nearest element), reflect (mirrored, the edge once) "
           "or wrap (the other end)")
       .attr("value", 0.0, "the added element in mode constant")
+      .shown_on({"f32[M,N]"}, {{"before", Integers{1, 0}}, {"after", Integers{2, 0}}})
       .defined_by(define)
       .onnx_import("Pad", import)
       .onnx_export(write);

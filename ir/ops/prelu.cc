@@ -21,6 +21,7 @@ base::Result<std::vector<Value>> import(OnnxNode& node) {
 
 Operator prelu() {
   return primitive("prelu", "x where x >= 0, else slope * x; slope broadcasts to x", {"x", "slope"})
+      .shown_on({"f32[N,C]", "f32[C]"})
       .defined_by([](Definition& d) {
         d.pointwise([](Scalar x, Scalar slope) { return select(less(x, 0), slope * x, x); });
       })

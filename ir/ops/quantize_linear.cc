@@ -75,6 +75,7 @@ Operator quantize_linear() {
       .optional_inputs(1)
       .attr("axis", std::int64_t{0}, "the axis that scale and zero go along when they are vectors")
       .attr("to", AttrKind::kText, "the integer type, such as u8")
+      .shown_on({"f32[M,N]", "f32[]", "u8[]"}, {{"to", std::string("u8")}})
       .with_body(build)
       .onnx_import("QuantizeLinear", import)
       .onnx_import("DynamicQuantizeLinear", import_dynamic)

@@ -238,6 +238,7 @@ Operator reshape() {
   return primitive("reshape", "The same elements in row-major order under another shape", {"x"})
       .attr("shape", AttrKind::kIntegers,
             "the target sizes; -1 is inferred, -2-k is the size of the input's axis k")
+      .shown_on({"f32[N,6,4]"}, {{"shape", Integers{-2, 24}}})
       .defined_by(define)
       .onnx_import("Reshape", import_reshape)
       .onnx_import("Flatten", import_flatten)

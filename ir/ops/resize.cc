@@ -225,6 +225,10 @@ Operator resize() {
       .attr("extrapolation", 0.0, "value outside of the input for tf_crop_and_resize")
       .attr("roi_start", 0.0, "start of the region for tf_crop_and_resize, in units of the axis")
       .attr("roi_end", 1.0, "its end")
+      .shown_on({"f32[N,C,2,3]"}, {{"axis", std::int64_t{2}},
+                                   {"size", std::int64_t{4}},
+                                   {"scale", 2.0},
+                                   {"mode", std::string("linear")}})
       .with_body(build)
       .onnx_import("Resize", import)
       .onnx_import("Upsample", import)

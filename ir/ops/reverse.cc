@@ -30,6 +30,7 @@ base::Status write(OnnxWriter& writer) {
 Operator reverse() {
   return primitive("reverse", "The elements of one axis in opposite order", {"x"})
       .attr("axis", AttrKind::kInteger, "the reversed axis")
+      .shown_on({"f32[M,N]"}, {{"axis", std::int64_t{1}}})
       .defined_by(define)
       .onnx_export(write, 10);
 }

@@ -33,6 +33,7 @@ Operator reverse_sequence() {
                    {"x", "lengths"})
       .attr("time_axis", std::int64_t{0}, "the axis that is reversed")
       .attr("batch_axis", std::int64_t{1}, "the axis that has a length for each of its elements")
+      .shown_on({"f32[T,B]", "i64[B]"})
       .defined_by(define)
       .onnx("ReverseSequence", 10);
 }

@@ -24,6 +24,7 @@ Operator rms_norm() {
                           {"x", "scale"})
                     .attr("axis", AttrKind::kInteger, "the first normalized axis")
                     .attr("epsilon", double{1e-5F}, "keeps the root away from 0")
+                    .shown_on({"f32[B,S,768]", "f32[768]"}, {{"axis", std::int64_t{2}}})
                     .with_body(build);
   OnnxImport import = axis_import(op, -1);
   return std::move(op)

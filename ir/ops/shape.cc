@@ -67,6 +67,7 @@ Operator shape() {
                    {"x"})
       .attr("start", AttrKind::kInteger, "the first axis")
       .attr("end", AttrKind::kInteger, "one past the last axis")
+      .shown_on({"f32[N,C,H,W]"}, {{"start", std::int64_t{2}}, {"end", std::int64_t{4}}})
       .defined_by(define)
       .onnx_import("Shape", import)
       .onnx_export(write);

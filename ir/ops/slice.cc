@@ -176,6 +176,10 @@ Operator slice() {
       .attr("start", AttrKind::kInteger, "index of the first element")
       .attr("size", AttrKind::kInteger, "number of elements")
       .attr("step", std::int64_t{1}, "distance between elements, negative to go backwards")
+      .shown_on({"f32[M,10]"}, {{"axis", std::int64_t{1}},
+                                {"start", std::int64_t{1}},
+                                {"size", std::int64_t{3}},
+                                {"step", std::int64_t{2}}})
       .defined_by(define)
       .onnx_import("Slice", import_slice)
       .onnx_import("Split", import_split)

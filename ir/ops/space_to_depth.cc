@@ -37,6 +37,7 @@ Operator space_to_depth() {
                    "[N, C*block^2, H/block, W/block]",
                    {"x"})
       .attr("blocksize", AttrKind::kInteger, "edge of a block")
+      .shown_on({"f32[N,3,4,6]"}, {{"blocksize", std::int64_t{2}}})
       .with_body(build)
       .onnx("SpaceToDepth");
 }

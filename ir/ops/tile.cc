@@ -44,6 +44,7 @@ base::Status write(OnnxWriter& writer) {
 Operator tile() {
   return primitive("tile", "The input repeated whole along each axis", {"x"})
       .attr("repeats", AttrKind::kIntegers, "how many times, one number an axis")
+      .shown_on({"f32[M,N]"}, {{"repeats", Integers{1, 3}}})
       .defined_by(define)
       .onnx_import("Tile", import)
       .onnx_export(write);

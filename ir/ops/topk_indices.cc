@@ -66,6 +66,7 @@ Operator topk_indices() {
       .attr("axis", AttrKind::kInteger, "the axis")
       .attr("k", AttrKind::kInteger, "how many")
       .attr("largest", std::int64_t{1}, "0: the smallest, smallest first")
+      .shown_on({"f32[M,8]"}, {{"axis", std::int64_t{1}}, {"k", std::int64_t{2}}})
       .defined_by(define)
       .onnx_import("TopK", import)
       .onnx_export(topk_export(1), 10);

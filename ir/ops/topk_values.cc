@@ -19,6 +19,7 @@ Operator topk_values() {
       .attr("axis", AttrKind::kInteger, "the axis")
       .attr("k", AttrKind::kInteger, "how many")
       .attr("largest", std::int64_t{1}, "0: the smallest, smallest first")
+      .shown_on({"f32[M,8]"}, {{"axis", std::int64_t{1}}, {"k", std::int64_t{2}}})
       .with_body(build)
       .onnx_export(topk_export(0), 10);
 }

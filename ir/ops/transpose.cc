@@ -43,6 +43,7 @@ base::Result<std::vector<Value>> import(OnnxNode& node) {
 Operator transpose() {
   return primitive("transpose", "Permutes axes: output axis i is input axis perm[i]", {"x"})
       .attr("perm", AttrKind::kIntegers, "a permutation of the axes")
+      .shown_on({"f32[M,N,K]"}, {{"perm", Integers{2, 0, 1}}})
       .defined_by(define)
       .onnx_import("Transpose", import)
       .onnx_export(same_name_export("Transpose"));
