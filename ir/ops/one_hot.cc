@@ -39,10 +39,11 @@ OnnxOutputs import(OnnxNode& node) {
 
 base::Status write(OnnxWriter& writer) {
   const Attrs& attrs = writer.attrs();
-  writer.emit(
-      "OneHot",
-      {writer.input(0), writer.constant_integers({attrs.integer("depth")}), writer.input(1)},
-      {{"axis", attrs.integer("axis")}});
+  // Of the indices' type: runtimes do not implement every mixture that the specification allows.
+  const Tensor depth = Tensor::filled(TensorType(writer.input_type(0).dtype, {1}),
+                                      static_cast<double>(attrs.integer("depth")));
+  writer.emit("OneHot", {writer.input(0), writer.constant(depth), writer.input(1)},
+              {{"axis", attrs.integer("axis")}});
   return base::ok();
 }
 
