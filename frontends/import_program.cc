@@ -110,9 +110,7 @@ base::Status check_sizes(const ir::Graph& graph, std::size_t first, std::int64_t
       return base::bad_input("makes a tensor of " + std::to_string(type.rank()) +
                              " axes; at most " + std::to_string(kMaxRank) + " are allowed");
     }
-    if (!type.is_concrete()) continue;
-    const auto count = ir::element_count(type.shape());
-    if (!count || *count > max_bytes / static_cast<std::int64_t>(ir::byte_size(type.dtype))) {
+    if (!within(type, max_bytes)) {
       return base::bad_input("makes " + to_string(type) + ", which is larger than the limit of " +
                              std::to_string(max_bytes) + " bytes for one value");
     }
@@ -198,7 +196,13 @@ class ProgramImport {
 
 }  // namespace
 
-// Text: "Loop (2 nodes), com.example.Foo (1 node)".
+bool within(const ir::TensorType& type, std::int64_t max_bytes) {
+  if (!type.is_concrete()) return true;
+  const auto count = ir::element_count(type.shape());
+  return count && *count <= max_bytes / static_cast<std::int64_t>(ir::byte_size(type.dtype));
+}
+
+// As text: "Loop (2 nodes), com.example.Foo (1 node)".
 base::Status check_operators(const OnnxProgram& program) {
   std::map<std::string, int> missing;
   for (const OnnxProgramNode& node : program.nodes) {

@@ -47,7 +47,7 @@ struct ImportOptions {
   std::map<std::string, ir::Tensor> fixed_inputs{};
   // Limits; a model beyond them is refused.
   std::int64_t max_value_bytes = std::int64_t{1} << 36;  // of any one value in the graph
-  std::int64_t max_nodes = 1'000'000;                    // after inlining of functions
+  std::int64_t max_nodes = 200'000;                      // after inlining of functions
   // What constant folding may compute; beyond it a value counts as not known at import.
   std::int64_t max_folded_elements = std::int64_t{1} << 22;
 };

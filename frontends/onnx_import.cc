@@ -160,6 +160,11 @@ class ModelImport {
       const onnx::ValueInfoProto& input = graph.input(i);
       auto type = types.type(input);
       if (!type.ok()) return type.status().at("graph input " + in_quotes(input.name()));
+      if (!within(*type, options_.max_value_bytes)) {
+        return base::bad_input("graph input " + in_quotes(input.name()) + " of type " +
+                               to_string(*type) + " is larger than the limit of " +
+                               std::to_string(options_.max_value_bytes) + " bytes for one value");
+      }
       const auto fixed = options_.fixed_inputs.find(input.name());
       if (fixed == options_.fixed_inputs.end()) {
         values_[id.index()] = builder_.input(input.name(), *std::move(type));
@@ -191,8 +196,8 @@ class ModelImport {
       const std::string& name = constant.tensor->name();
       auto tensor = read_tensor(*constant.tensor, folder_, options_.max_value_bytes);
       if (!tensor.ok()) {
-        const OnnxScope& scope = program_.scopes[static_cast<std::size_t>(constant.scope)];
-        return tensor.status().at(scope.place + "initializer " + in_quotes(name));
+        return tensor.status().at(program_.place_of_scope(constant.scope) + "initializer " +
+                                  in_quotes(name));
       }
       values_[constant.value.index()] =
           builder_.constant(*std::move(tensor), program_.value_names[constant.value.index()]);

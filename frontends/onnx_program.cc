@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "frontends/function_expansion.h"
 #include "frontends/onnx.pb.h"
 
 namespace egret::frontends {
@@ -48,6 +49,7 @@ class ProgramMaker {
 
   base::Result<OnnxProgram> run() {
     EGRET_RETURN_IF_ERROR(index_functions());
+    EGRET_RETURN_IF_ERROR(check_expansion(model_, max_nodes_));
     EGRET_RETURN_IF_ERROR(main_graph());
     while (!pending_.empty()) {
       const Pending next = pending_.front();
@@ -74,14 +76,6 @@ class ProgramMaker {
         return base::bad_input("function " + in_quotes(function.name()) + " is defined twice");
     }
     return base::ok();
-  }
-
-  template <typename Proto>
-  static std::string function_key(const Proto& proto, std::string_view name) {
-    return canonical_domain(proto.domain()) + '\n' + std::string(name) + '\n' + proto.overload();
-  }
-  static std::string function_key(const onnx::FunctionProto& f) {
-    return function_key(f, f.name());
   }
 
   int new_scope(OnnxScope scope) {
@@ -143,15 +137,15 @@ class ProgramMaker {
 
   base::Status initializers(int in, const onnx::GraphProto& graph) {
     if (graph.sparse_initializer_size() > 0) {
-      return base::unsupported(scope(in).place + "sparse initializers, such as " +
+      return base::unsupported(program_.place_of_scope(in) + "sparse initializers, such as " +
                                in_quotes(graph.sparse_initializer(0).values().name()) +
                                "; store them densely");
     }
     for (const onnx::TensorProto& tensor : graph.initializer()) {
       if (tensor.name().empty())
-        return base::bad_input(scope(in).place + "an initializer has no name");
-      EGRET_ASSIGN_OR_RETURN(const ValueId id,
-                             define(in, tensor.name(), scope(in).place + "initializer"));
+        return base::bad_input(program_.place_of_scope(in) + "an initializer has no name");
+      EGRET_ASSIGN_OR_RETURN(
+          const ValueId id, define(in, tensor.name(), program_.place_of_scope(in) + "initializer"));
       if (in == 0) initializer_names_.insert(tensor.name());
       program_.constants.push_back({id, &tensor, in});
     }
@@ -161,7 +155,7 @@ class ProgramMaker {
   base::Result<ValueId> output_of(int in, const std::string& name) {
     const ValueId id = find(in, name);
     if (!id.valid()) {
-      return base::bad_input(scope(in).place + "the output " + in_quotes(name) +
+      return base::bad_input(program_.place_of_scope(in) + "the output " + in_quotes(name) +
                              " is not produced by any node");
     }
     return id;
@@ -170,8 +164,7 @@ class ProgramMaker {
   // Defines all outputs of the nodes, then resolves their inputs, so that order does not matter.
   base::Status read_nodes(int in, const NodeProtos& nodes) {
     if (static_cast<std::int64_t>(program_.nodes.size()) + nodes.size() > max_nodes_) {
-      return base::bad_input("has more than " + std::to_string(max_nodes_) +
-                             " nodes after its functions are inlined");
+      return base::bad_input("has more than " + std::to_string(max_nodes_) + " nodes");
     }
     const std::size_t first = program_.nodes.size();
     for (int i = 0; i < nodes.size(); ++i) {
@@ -214,14 +207,13 @@ class ProgramMaker {
   // Calls of functions and branches become scopes of their own.
   base::Status open_scopes(int index) {
     const OnnxProgramNode node = program_.nodes[static_cast<std::size_t>(index)];
-    const auto function = functions_.empty()
-                              ? functions_.end()
-                              : functions_.find(function_key(*node.proto, node.proto->op_type()));
+    const auto function =
+        functions_.empty() ? functions_.end() : functions_.find(function_key(*node.proto));
     const bool is_if = node.proto->op_type() == "If" && node.proto->domain().empty();
     if (function == functions_.end() && !is_if) return base::ok();
     if (scope(node.scope).depth >= kMaxDepth) {
       return base::bad_input(program_.place(node) + ": calls and branches nest deeper than " +
-                             std::to_string(kMaxDepth) + "; does a function call itself?");
+                             std::to_string(kMaxDepth) + "");
     }
     if (function != functions_.end()) return open_call(index, *function->second);
     return open_branches(index);
@@ -237,9 +229,11 @@ class ProgramMaker {
     EGRET_ASSIGN_OR_RETURN(const int opsets, opsets_of(function));
     const OnnxScope& outer = scope(node.scope);
     const std::string& label = node.proto->name().empty() ? function.name() : node.proto->name();
-    const int inner = new_scope({.place = place + ": ",
-                                 .prefix = outer.prefix + label.substr(0, 80) + "/",
+    const int inner = new_scope({.prefix = inner_prefix(outer, label),
                                  .depth = outer.depth + 1,
+                                 .opener = node.proto,
+                                 .opener_index = node.index,
+                                 .opener_scope = node.scope,
                                  .opsets = opsets,
                                  .function = &function,
                                  .call = node.proto,
@@ -255,6 +249,13 @@ class ProgramMaker {
     }
     pending_.push_back({inner, index, nullptr});
     return base::ok();
+  }
+
+  // Names say where a value comes from, for the first few levels.
+  static std::string inner_prefix(const OnnxScope& outer, std::string_view label) {
+    constexpr std::size_t kMaxPrefix = 100;
+    if (outer.prefix.size() + label.size() > kMaxPrefix) return outer.prefix;
+    return outer.prefix + std::string(label) + "/";
   }
 
   // One value that stands for "not given" in bodies of functions.
@@ -294,7 +295,8 @@ class ProgramMaker {
   }
 
   base::Status open_branches(int index) {
-    for (const char* which : {"then_branch", "else_branch"}) {
+    for (const auto& [which, role] : {std::pair("then_branch", "in its then_branch: "),
+                                      std::pair("else_branch", "in its else_branch: ")}) {
       const OnnxProgramNode node = program_.nodes[static_cast<std::size_t>(index)];
       const std::string place = program_.place(node);
       const onnx::GraphProto* graph = nullptr;
@@ -309,8 +311,11 @@ class ProgramMaker {
       }
       if (graph->input_size() > 0) return base::bad_input(place + ": " + which + " has inputs");
       OnnxScope inner = scope(node.scope);
-      inner.place = place + ": in its " + which + ": ";
-      inner.prefix += which + std::string("/");
+      inner.prefix = inner_prefix(inner, which);
+      inner.opener = node.proto;
+      inner.opener_index = node.index;
+      inner.opener_scope = node.scope;
+      inner.role = role;
       inner.parent = node.scope;
       ++inner.depth;
       pending_.push_back({new_scope(std::move(inner)), index, graph});
@@ -419,7 +424,17 @@ class ProgramMaker {
 }  // namespace
 
 std::string OnnxProgram::place(const OnnxProgramNode& node) const {
-  return scopes[static_cast<std::size_t>(node.scope)].place + node_place(*node.proto, node.index);
+  return place_of_scope(node.scope) + node_place(*node.proto, node.index);
+}
+
+std::string OnnxProgram::place_of_scope(int scope) const {
+  std::string text;
+  while (true) {
+    const OnnxScope& at = scopes[static_cast<std::size_t>(scope)];
+    if (at.opener == nullptr) return text;
+    text = node_place(*at.opener, at.opener_index) + ": " + at.role + text;
+    scope = at.opener_scope;
+  }
 }
 
 std::int64_t OnnxProgram::opset(const OnnxProgramNode& node) const {
@@ -431,6 +446,14 @@ std::int64_t OnnxProgram::opset(const OnnxProgramNode& node) const {
 
 base::Result<OnnxProgram> make_program(const onnx::ModelProto& model, std::int64_t max_nodes) {
   return ProgramMaker(model, max_nodes).run();
+}
+
+std::string function_key(const onnx::FunctionProto& function) {
+  return canonical_domain(function.domain()) + '\n' + function.name() + '\n' + function.overload();
+}
+
+std::string function_key(const onnx::NodeProto& node) {
+  return canonical_domain(node.domain()) + '\n' + node.op_type() + '\n' + node.overload();
 }
 
 std::string in_quotes(std::string_view name) {

@@ -32,11 +32,15 @@ using Opsets = std::map<std::string, std::int64_t, std::less<>>;  // by domain; 
 
 // A graph, an inlined call of a function, or a branch of an If.
 struct OnnxScope {
-  std::string place;   // put before messages: "" for the main graph
   std::string prefix;  // put before names of values
   int parent = -1;     // where names are looked up next (branches)
   int depth = 0;
-  int opsets = 0;  // index into OnnxProgram::opsets
+  // The node that opened it, for messages; none for the main graph.
+  const onnx::NodeProto* opener = nullptr;
+  int opener_index = 0;
+  int opener_scope = -1;
+  const char* role = "";  // "in its then_branch: "
+  int opsets = 0;         // index into OnnxProgram::opsets
   // Of a function's body, and of the branches in it: where attribute references lead.
   const onnx::FunctionProto* function = nullptr;
   const onnx::NodeProto* call = nullptr;
@@ -69,11 +73,17 @@ struct OnnxProgram {
 
   // "node 3 (Conv 'conv1')", with the scope it is in.
   std::string place(const OnnxProgramNode& node) const;
+  // What to put before a message about something in this scope: "" for the main graph.
+  std::string place_of_scope(int scope) const;
   // The opset of the node's domain; 0 when the model does not import that domain.
   std::int64_t opset(const OnnxProgramNode& node) const;
 };
 
 base::Result<OnnxProgram> make_program(const onnx::ModelProto& model, std::int64_t max_nodes);
+
+// What identifies a function, and the function that a node calls.
+std::string function_key(const onnx::FunctionProto& function);
+std::string function_key(const onnx::NodeProto& node);
 
 // A name from a file, in quotes, made printable and cut, for messages.
 std::string in_quotes(std::string_view name);

@@ -157,7 +157,7 @@ std::vector<HostileFile> structure_cases() {
          shape_of_input(m)->mutable_dim(0)->set_dim_value(std::int64_t{1} << 40);
          shape_of_input(m)->add_dim()->set_dim_value(std::int64_t{1} << 40);
        }),
-       "x"},
+       "graph input 'x'"},
       {"an input of 1000 axes", changed([](OnnxModel& m) {
          for (int i = 0; i < 1000; ++i) shape_of_input(m)->add_dim()->set_dim_value(1);
        }),
@@ -166,7 +166,7 @@ std::vector<HostileFile> structure_cases() {
          m.graph().mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(7);
        }),
        "graph output 'y' is declared as i64"},
-      {"a function that calls itself", function_bomb(1, 1, true), "does a function call itself"},
+      {"a function that calls itself", function_bomb(1, 1, true), "function 'f0' calls itself"},
       {"functions that double 40 times", function_bomb(40, 2, false), "nodes after its functions"},
       {"a function defined twice", changed([](OnnxModel& m) {
          m.proto.add_functions()->set_name("f");

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "ir/builder.h"
+#include "tests/frontends/onnx_model.h"
+
+namespace egret::frontends {
+namespace {
+
+using ir::DType;
+using ir::GraphBuilder;
+using ir::Tensor;
+using ir::TensorType;
+using ir::Value;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+onnx::ModelProto parsed(const ExportedModel& model) {
+  onnx::ModelProto proto;
+  EXPECT_TRUE(proto.ParseFromString(model.bytes));
+  return proto;
+}
+
+std::vector<std::string> op_types(const onnx::ModelProto& proto) {
+  std::vector<std::string> types;
+  for (const auto& node : proto.graph().node()) types.push_back(node.op_type());
+  return types;
+}
+
+ir::Graph finish(GraphBuilder& b) {
+  auto graph = b.finish();
+  EXPECT_TRUE(graph.ok()) << graph.status().message();
+  return *std::move(graph);
+}
+
+ExportedModel exported(const ir::Graph& graph, const OnnxModelInfo& info = {},
+                       const ExportOptions& options = {}) {
+  auto model = export_onnx(graph, info, options);
+  EXPECT_TRUE(model.ok()) << model.status().message();
+  return model.ok() ? *std::move(model) : ExportedModel{};
+}
+
+TEST(OnnxExport, TheSameGraphGivesTheSameBytes) {
+  const auto build = [] {
+    GraphBuilder b;
+    const Value x = b.input("x", TensorType(DType::kF32, {2, 3}));
+    const Value w = b.constant(Tensor::filled(TensorType(DType::kF32, {3, 3}), 0.5));
+    b.output("y", b.add("softmax", {b.add("matmul", {x, w})}, {{"axis", std::int64_t{1}}}));
+    return finish(b);
+  };
+  EXPECT_EQ(exported(build()).bytes, exported(build()).bytes);
+}
+
+TEST(OnnxExport, InputsOutputsAndMetadataAreKept) {
+  GraphBuilder b;
+  const Value x = b.input("x", TensorType(DType::kF32, ir::Dims{ir::symbolic_dim("N"), 3}));
+  b.output("y", b.add("relu", {x}));
+  ir::Graph graph = finish(b);
+  graph.name = "little";
+  graph.metadata["author"] = "somebody";
+  const auto proto = parsed(exported(graph, {.opsets = {{"", 9}}, .doc_string = "doc"},
+                                     {.manifest = {{"egret.version", "1"}}}));
+  EXPECT_EQ(proto.graph().name(), "little");
+  EXPECT_EQ(proto.doc_string(), "doc");
+  EXPECT_EQ(proto.opset_import(0).version(), 9);
+  ASSERT_EQ(proto.metadata_props_size(), 2);
+  EXPECT_EQ(proto.metadata_props(0).key(), "author");
+  EXPECT_EQ(proto.metadata_props(1).key(), "egret.version");
+  EXPECT_EQ(proto.graph().input(0).name(), "x");
+  EXPECT_EQ(proto.graph().input(0).type().tensor_type().shape().dim(0).dim_param(), "N");
+  EXPECT_EQ(proto.graph().output(0).name(), "y");
+}
+
+TEST(OnnxExport, AnOutputThatIsAnInputOrNamedTwiceIsCopied) {
+  GraphBuilder b;
+  const Value x = b.input("x", TensorType(DType::kF32, {2}));
+  const Value y = b.add("relu", {x});
+  b.output("x", x);  // the very input: nothing to write
+  b.output("copy", x);
+  b.output("y", y);
+  b.output("z", y);
+  const auto proto = parsed(exported(finish(b)));
+  EXPECT_THAT(op_types(proto), ElementsAre("Relu", "Identity", "Identity"));
+  EXPECT_EQ(proto.graph().node(1).output(0), "copy");
+  EXPECT_EQ(proto.graph().node(2).output(0), "z");
+  EXPECT_EQ(proto.graph().node(2).input(0), "y");
+}
+
+TEST(OnnxExport, CompositesYoungerThanTheOpsetAreWrittenAsTheirBody) {
+  GraphBuilder b;
+  const Value x = b.input("x", TensorType(DType::kF32, {2, 4}));
+  b.output("y", b.add("gelu", {x}));
+  const ir::Graph graph = finish(b);
+  const ExportedModel old = exported(graph, {.opsets = {{"", 13}}});
+  EXPECT_EQ(old.opsets.at(""), 13);
+  EXPECT_THAT(old.raised_for, IsEmpty());
+  EXPECT_GT(parsed(old).graph().node_size(), 3);
+  EXPECT_THAT(op_types(parsed(exported(graph, {.opsets = {{"", 20}}}))), ElementsAre("Gelu"));
+}
+
+TEST(OnnxExport, PrimitivesYoungerThanTheOpsetRaiseIt) {
+  GraphBuilder b;
+  const Value x = b.input("x", TensorType(DType::kI32, {2}));
+  b.output("y", b.add("bit_and", {x, x}));
+  const ExportedModel model = exported(finish(b), {.opsets = {{"", 13}}});
+  EXPECT_EQ(model.opsets.at(""), 18);
+  EXPECT_EQ(model.raised_for, "bit_and");
+  EXPECT_GE(parsed(model).ir_version(), 8);
+}
+
+TEST(OnnxExport, WeightsGoToAnotherFileOnRequestAndComeBack) {
+  const std::string folder = testing::TempDir() + "/egret_export";
+  std::filesystem::create_directories(folder);
+  GraphBuilder b;
+  const Value x = b.input("x", TensorType(DType::kF32, {64}));
+  const Tensor large = Tensor::filled(TensorType(DType::kF32, {1024, 64}), 0.25);
+  const Tensor small = Tensor::filled(TensorType(DType::kF32, {64}), 2);
+  const Value sum =
+      b.add("add", {b.add("mul", {x, b.constant(small, "small")}), b.constant(large, "large")});
+  b.output("y", sum);
+  const ExportedModel model = exported(
+      finish(b), {}, {.external_data_path = folder + "/model.data", .always_external = true});
+  EXPECT_EQ(model.external_bytes, 1024 * 64 * 4);
+  EXPECT_LT(model.bytes.size(), 4096U);
+  const auto again = import_onnx_bytes(std::as_bytes(std::span(model.bytes)), folder);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  int found = 0;
+  for (const ir::Node& node : again->graph.nodes()) {
+    if (node.name == "large") found += node.data.content_hash() == large.content_hash() ? 1 : 0;
+    if (node.name == "small") found += node.data.content_hash() == small.content_hash() ? 1 : 0;
+  }
+  EXPECT_EQ(found, 2);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace egret::frontends

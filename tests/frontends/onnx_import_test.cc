@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/interpreter.h"
+#include "tests/frontends/onnx_model.h"
+
+namespace egret::frontends {
+namespace {
+
+using base::StatusCode;
+using ir::DType;
+using ir::Tensor;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> operators(const ir::Graph& graph) {
+  std::vector<std::string> names;
+  for (const ir::Node& node : graph.nodes()) {
+    if (node.op != nullptr) names.push_back(node.op->name());
+  }
+  return names;
+}
+
+std::vector<double> run(const ir::Graph& graph, const std::vector<Tensor>& inputs) {
+  const auto outputs = ir::interpret(graph, inputs, {.precision = ir::Precision::kF32});
+  EXPECT_TRUE(outputs.ok()) << outputs.status().message();
+  std::vector<double> values;
+  for (std::int64_t i = 0; outputs.ok() && i < outputs->front().elements(); ++i)
+    values.push_back(outputs->front().f64_at(i));
+  return values;
+}
+
+Tensor vector(std::vector<double> values) {
+  return Tensor::of(DType::kF32, ir::Shape{static_cast<std::int64_t>(values.size())}, values);
+}
+
+TEST(OnnxImport, NamesAndDescriptionsAreKept) {
+  OnnxModel m(12);
+  m.proto.set_producer_name("maker");
+  m.proto.set_doc_string("what it is");
+  m.proto.set_domain("org.example");
+  m.proto.set_model_version(5);
+  auto* entry = m.proto.add_metadata_props();
+  entry->set_key("author");
+  entry->set_value("somebody");
+  m.input("x", {2});
+  m.node("Relu", {"x"}, {"middle"});
+  m.node("Neg", {"middle"}, {"y"});
+  m.output("y");
+  const auto model = m.import();
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_EQ(model->info.opsets.at(""), 12);
+  EXPECT_EQ(model->info.ir_version, 8);
+  EXPECT_EQ(model->info.producer_name, "maker");
+  EXPECT_EQ(model->info.doc_string, "what it is");
+  EXPECT_EQ(model->info.domain, "org.example");
+  EXPECT_EQ(model->info.model_version, 5);
+  EXPECT_EQ(model->graph.metadata.at("author"), "somebody");
+  EXPECT_EQ(model->graph.node(model->graph.inputs()[0]).name, "x");
+  EXPECT_EQ(model->graph.node(ir::NodeId(1)).name, "middle");
+  EXPECT_EQ(model->graph.outputs()[0].name, "y");
+}
+
+TEST(OnnxImport, DimensionsWithoutASizeAreSymbols) {
+  OnnxModel m;
+  auto* shape = m.input("x", {});
+  shape->add_dim()->set_dim_param("N");
+  shape->add_dim();
+  shape->add_dim()->set_dim_value(4);
+  m.node("Relu", {"x"}, {"y"});
+  m.output("y");
+  const auto model = m.import();
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_EQ(to_string(model->graph.node(model->graph.outputs()[0].node).type), "f32[N,x_1,4]");
+
+  const auto bound = m.import({.bind = {{"N", 8}, {"x_1", 2}}});
+  ASSERT_TRUE(bound.ok()) << bound.status().message();
+  EXPECT_EQ(to_string(bound->graph.node(bound->graph.outputs()[0].node).type), "f32[8,2,4]");
+
+  const auto wrong = m.import({.bind = {{"M", 8}}});
+  EXPECT_EQ(wrong.status().code(), StatusCode::kUsage);
+  EXPECT_THAT(wrong.status().message(), HasSubstr("'M'"));
+  EXPECT_THAT(wrong.status().message(), HasSubstr("'N', 'x_1'"));
+}
+
+TEST(OnnxImport, InitializersThatAreListedAsInputsAreConstants) {
+  OnnxModel m;
+  m.proto.set_ir_version(3);
+  m.input("x", {2});
+  m.input("w", {2});
+  auto* w = m.initializer("w", kFloatCode, {2});
+  w->add_float_data(1);
+  w->add_float_data(2);
+  m.node("Add", {"x", "w"}, {"y"});
+  m.output("y");
+  const auto model = m.import();
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_EQ(model->graph.inputs().size(), 1U);
+  EXPECT_THAT(run(model->graph, {vector({10, 20})}), ElementsAre(11, 22));
+}
+
+TEST(OnnxImport, ComputationsOnStaticShapesBecomeConstants) {
+  OnnxModel m;
+  m.input("x", {2, 3, 4});
+  m.integers("zero", {0});
+  m.integers("rest", {-1});
+  m.node("Shape", {"x"}, {"shape"});
+  m.node("Gather", {"shape", "zero"}, {"batch"});
+  m.node("Concat", {"batch", "rest"}, {"target"}).integer("axis", 0);
+  m.node("Reshape", {"x", "target"}, {"y"});
+  m.output("y");
+  const auto model = m.import();
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_THAT(operators(model->graph), ElementsAre("reshape"));
+  EXPECT_EQ(to_string(model->graph.node(model->graph.outputs()[0].node).type), "f32[2,12]");
+}
+
+TEST(OnnxImport, UnsortedNodesAreSorted) {
+  OnnxModel m;
+  m.input("x", {1});
+  m.node("Neg", {"b"}, {"y"});
+  m.node("Exp", {"a"}, {"b"});
+  m.node("Relu", {"x"}, {"a"});
+  m.output("y");
+  const auto model = m.import();
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_THAT(operators(model->graph), ElementsAre("relu", "exp", "neg"));
+}
+
+TEST(OnnxImport, FunctionsAreInlinedWithTheirAttributes) {
+  OnnxModel m;
+  m.opset_import("local", 1);
+  onnx::FunctionProto& f = *m.proto.add_functions();
+  f.set_name("scaled");
+  f.set_domain("local");
+  f.add_input("a");
+  f.add_output("r");
+  f.add_attribute("slope");
+  add_node(f, "LeakyRelu", {"a"}, {"l"}).reference("alpha", 1, "slope");
+  add_node(f, "Neg", {"l"}, {"r"});
+  m.input("x", {2});
+  m.node("scaled", {"x"}, {"m"}).real("slope", 0.5F);
+  m.node("scaled", {"m"}, {"y"}).real("slope", 0.25F);
+  m.graph().mutable_node(0)->set_domain("local");
+  m.graph().mutable_node(1)->set_domain("local");
+  m.output("y");
+  const auto model = m.import();
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_THAT(operators(model->graph), ElementsAre("leaky_relu", "neg", "leaky_relu", "neg"));
+  // x = 4: 4, -4; then -1, 1.  x = -4: -2, 2; then 2, -2.
+  EXPECT_THAT(run(model->graph, {vector({4, -4})}), ElementsAre(1, -2));
+  EXPECT_EQ(model->graph.node(ir::NodeId(2)).name, "m");
+}
+
+TEST(OnnxImport, IfSelectsBetweenItsBranches) {
+  OnnxModel m;
+  m.input("x", {2});
+  m.input("c", {}, 9);
+  auto branches = m.node("If", {"c"}, {"y"});
+  for (const char* which : {"then_branch", "else_branch"}) {
+    onnx::GraphProto& graph = *branches.graph(which);
+    add_node(graph, std::string(which) == "then_branch" ? "Neg" : "Relu", {"x"}, {"r"});
+    graph.add_output()->set_name("r");
+  }
+  m.output("y");
+  const auto model = m.import();
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_THAT(run(model->graph, {vector({3, -3}), Tensor::scalar(DType::kBool, 1)}),
+              ElementsAre(-3, 3));
+  EXPECT_THAT(run(model->graph, {vector({3, -3}), Tensor::scalar(DType::kBool, 0)}),
+              ElementsAre(3, 0));
+  const auto fixed = m.import({.fixed_inputs = {{"c", Tensor::scalar(DType::kBool, 1)}}});
+  ASSERT_TRUE(fixed.ok()) << fixed.status().message();
+  EXPECT_THAT(operators(fixed->graph), ElementsAre("neg"));
+}
+
+TEST(OnnxImport, OldBroadcastingByAttributeIsTranslated) {
+  OnnxModel m(6);
+  m.input("x", {2, 2});
+  m.input("b", {2});
+  m.node("Add", {"x", "b"}, {"y"}).integer("broadcast", 1).integer("axis", 0);
+  m.output("y");
+  const auto model = m.import();
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const Tensor x = Tensor::of(DType::kF32, ir::Shape{2, 2}, std::vector<double>{1, 2, 3, 4});
+  EXPECT_THAT(run(model->graph, {x, vector({10, 20})}), ElementsAre(11, 12, 23, 24));
+}
+
+TEST(OnnxImport, AttributesWithoutEffectAreNoted) {
+  OnnxModel m;
+  m.input("x", {2});
+  m.node("Relu", {"x"}, {"y"}).integer("mystery", 1);
+  m.output("y");
+  const auto model = m.import();
+  ASSERT_TRUE(model.ok());
+  EXPECT_THAT(model->notes, ElementsAre(HasSubstr("'mystery'")));
+}
+
+TEST(OnnxImport, TheErrorNamesFileAndNode) {
+  OnnxModel m;
+  m.input("x", {2, 3});
+  m.node("MatMul", {"x", "x"}, {"y"});
+  m.graph().mutable_node(0)->set_name("product");
+  m.output("y");
+  const auto model = m.import();
+  EXPECT_EQ(model.status().code(), StatusCode::kBadInput);
+  EXPECT_THAT(model.status().message(), HasSubstr("model: node 0 (MatMul 'product'): "));
+}
+
+}  // namespace
+}  // namespace egret::frontends
