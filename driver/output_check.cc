@@ -23,6 +23,9 @@ double roundoff(ir::DType type) {
 
 constexpr double kF32Roundoff = 0x1p-24;
 
+// Fast kernels approximate exp, tanh and their like to some tens of units in the last place.
+constexpr double kKernelUnits = 32;
+
 constexpr double kSmallFlops = 1e8;
 constexpr int kSmallRepeats = 4;
 
@@ -172,7 +175,7 @@ base::Result<CheckReport> OutputCheck::check(const Run& run) const {
         for (const auto& again : sample.disturbed)
           moved = std::max(moved, spread(expected, again[i]));
         const double bound =
-            safety_ * moved + 4 * roundoff(outputs_[i].type.dtype) * magnitude(expected);
+            safety_ * moved + kKernelUnits * roundoff(outputs_[i].type.dtype) * magnitude(expected);
         error.bound = std::max(error.bound, bound);
         compare_reals(expected, got[i], error);
       } else {

@@ -18,6 +18,7 @@
 #include "frontends/onnx.h"
 #include "rules/constant_folding.h"
 #include "rules/rule_set.h"
+#include "rules/rule_status.h"
 #include "rules/tensor_egraph.h"
 
 namespace egret::driver {
@@ -48,6 +49,10 @@ class Pipeline {
   base::Status prepare() {
     const base::Stopwatch watch;
     EGRET_ASSIGN_OR_RETURN(rules_, rules::select_rules(options_.rules));
+    EGRET_ASSIGN_OR_RETURN(statuses_, rules::builtin_statuses());
+    if (!options_.allow_untested) {
+      EGRET_RETURN_IF_ERROR(rules::require_status(rules_, statuses_, rules::RuleStatus::kTested));
+    }
     extractor_ = extract::find_extractor(options_.extractor);
     if (extractor_ == nullptr)
       return base::usage_error("no extractor is called '" + options_.extractor + "'");
@@ -121,7 +126,7 @@ class Pipeline {
                            select(*tensors_, view, *model_, profiled_, measure, selection, sink_));
     const rules::Selection nodes = tensors_->from_view(view, selected.solution.choice);
     for (const rules::RuleUse& use : rules::rules_used(*tensors_, compiled_, nodes)) {
-      report_.rules_used.push_back({use.name, use.applied, "untested"});
+      report_.rules_used.push_back({use.name, use.applied, status_of(use.name)});
     }
     report_.extraction_cost_s = selected.solution.dag_cost;
     report_.extraction_bound_s = selected.solution.bound;
@@ -207,6 +212,12 @@ class Pipeline {
         base::format_short(wrong->bound) + " is explained by rounding; nothing is written");
   }
 
+  std::string status_of(std::string_view rule_name) const {
+    const auto rule = std::ranges::find(rules_.rules, rule_name, &rules::Rule::name);
+    if (rule == rules_.rules.end()) return "dynamic";
+    return std::string(rules::to_string(statuses_.of(*rule)));
+  }
+
   base::Status compile(const ir::Graph& graph, std::unique_ptr<backends::Plan>& plan) {
     EGRET_ASSIGN_OR_RETURN(
         plan, backend_->compile(graph, {.threads = static_cast<int>(options_.threads)}));
@@ -253,6 +264,7 @@ class Pipeline {
   base::ProgressSink* sink_;
 
   rules::RuleSet rules_;
+  rules::RuleStatuses statuses_;
   std::vector<rules::CompiledRule> compiled_;  // for tensors_
   const extract::ExtractorRow* extractor_ = nullptr;
   const backends::Backend* backend_ = nullptr;
