@@ -79,7 +79,7 @@ base::Result<ResizePlan> resize_plan(const ResizeAxis& a) {
       weights = cubic_weights(a.cubic_coefficient, ratio);
       --first;
     }
-    if (a.exclude_outside) {
+    if (a.exclude_outside && a.mode != "nearest") {
       double sum = 0;
       for (std::size_t k = 0; k < count; ++k) {
         const std::int64_t from = first + static_cast<std::int64_t>(k);

@@ -61,6 +61,10 @@ Operator max_pool_indices() {
                                      {"x"}))
       .attr("kernel", AttrKind::kIntegers, "size of the window, one number a spatial axis")
       .attr("storage_order", std::int64_t{0}, "0 counts rows first, 1 columns")
+      .shown_on({"f32[N,C,8,8]"}, {{"kernel", Integers{3, 3}},
+                                   {"strides", Integers{2, 2}},
+                                   {"pads", Integers{1, 1, 1, 1}},
+                                   {"dilations", Integers{1, 1}}})
       .defined_by(define)
       .onnx_export(write, 8);
 }

@@ -20,7 +20,10 @@ using testing::HasSubstr;
 class ExternalData : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = fs::path(testing::TempDir()) / "egret_external";
+    // A folder of its own: tests run side by side.
+    root_ = fs::path(testing::TempDir()) /
+            (std::string("egret_external_") +
+             testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(root_);
     fs::create_directories(root_ / "model" / "inner");
     write(root_ / "model" / "weights.bin", "0123456789");
