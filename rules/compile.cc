@@ -152,6 +152,10 @@ class Compiler {
       EGRET_ASSIGN_OR_RETURN(
           const TermSink::Handle built,
           build_term(shared->rule, target.term, shared->environment, shared->sink));
+      if (target.term.kind == Term::Kind::kTensor) {
+        const auto& source = shared->environment.tensors[static_cast<std::size_t>(target.tensor)];
+        shared->tensors.note_elimination(ClassId(source.identity), ClassId(built));
+      }
       return ClassId(built);
     });
   }

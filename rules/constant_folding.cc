@@ -84,10 +84,12 @@ class Folder {
   bool may_fold(std::size_t i) const {
     const std::int64_t bytes = graph_.node(ir::NodeId(i)).type.bytes();
     if (bytes <= options_.small_bytes) return true;
+    if (graph_.node(ir::NodeId(i)).inputs.empty()) return false;  // a large fill stays one
     return static_cast<double>(bytes) <= options_.growth * static_cast<double>(source_bytes(i));
   }
 
-  // Bytes of the constants that a value depends on.
+  // Bytes of the constants that a value depends on, those that an operator makes from nothing
+  // included: they are weights that were written in a short form.
   std::int64_t source_bytes(std::size_t i) const {
     std::int64_t bytes = 0;
     std::set<std::size_t> seen{i};
@@ -95,7 +97,7 @@ class Folder {
     while (!stack.empty()) {
       const ir::Node& node = graph_.node(ir::NodeId(stack.back()));
       stack.pop_back();
-      if (node.kind == ir::NodeKind::kConstant) bytes += node.data.bytes();
+      if (node.inputs.empty()) bytes += node.type.bytes();
       for (const ir::NodeId input : node.inputs) {
         if (seen.insert(input.index()).second) stack.push_back(input.index());
       }

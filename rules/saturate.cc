@@ -92,6 +92,10 @@ std::vector<RuleUse> rules_used(const TensorEGraph& tensors, std::span<const Com
     if (const std::uint32_t rule = tensors.creator(node); rule < rules.size()) ++nodes[rule];
     for (const egraph::ClassId child : tensors.egraph().children(node)) stack.push_back(child);
   }
+  for (const TensorEGraph::Elimination& elimination : tensors.eliminations()) {
+    if (elimination.rule < rules.size() && seen[tensors.egraph().find(elimination.id).index()])
+      ++nodes[elimination.rule];
+  }
   std::vector<RuleUse> used;
   for (std::size_t i = 0; i < rules.size(); ++i) {
     if (nodes[i] > 0) used.push_back({static_cast<std::uint32_t>(i), rules[i].name(), nodes[i]});

@@ -56,9 +56,9 @@ struct SaturateReport {
 SaturateReport saturate(TensorEGraph& tensors, std::span<const CompiledRule> rules,
                         const SaturateOptions& options = {});
 
-// Which rules made the nodes of a selected program, with how many of its nodes each: what a report
-// calls "rules used". A rule that only merges classes (an elimination) makes no node and so is not
-// counted.
+// Which rules a selected program owes to, with how many of its nodes each made, and of how many of
+// the values in it each said that they need no operator: what a report calls "rules used". An
+// approximation: a rule that only prepared the ground for another is not seen.
 std::vector<RuleUse> rules_used(const TensorEGraph& tensors, std::span<const CompiledRule> rules,
                                 const Selection& selection);
 

@@ -23,6 +23,7 @@ Result<std::unique_ptr<TensorEGraph>> TensorEGraph::from_graph(const ir::Graph& 
   EGRET_RETURN_IF_ERROR(result->add_program(graph));
   EGRET_RETURN_IF_ERROR(result->egraph_.rebuild());
   result->credit_new_nodes(kProgram);
+  result->program_ids_ = result->egraph_.id_count();
   return result;
 }
 
@@ -76,6 +77,13 @@ void TensorEGraph::credit_new_nodes(std::uint32_t rule) {
   const std::size_t end = egraph_.savepoint().words;
   if (end > credited_) credits_.push_back({static_cast<std::uint32_t>(credited_), rule});
   credited_ = std::max(credited_, end);
+  for (; eliminations_credited_ < eliminations_.size(); ++eliminations_credited_)
+    eliminations_[eliminations_credited_].rule = rule;
+}
+
+void TensorEGraph::note_elimination(ClassId eliminated, ClassId kept) {
+  if (eliminated.index() >= program_ids_ || egraph_.same(eliminated, kept)) return;
+  eliminations_.push_back({eliminated, kProgram});
 }
 
 std::uint32_t TensorEGraph::creator(NodeId node) const {

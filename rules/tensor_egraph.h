@@ -75,6 +75,15 @@ class TensorEGraph {
   // last announcement is theirs.
   static constexpr std::uint32_t kProgram = 0xffffffffU;  // not made by a rule
   void credit_new_nodes(std::uint32_t rule);
+  // A rule is about to say that a value needs no operator of its own: it is `kept`. Credited to the
+  // rule that announces itself next.
+  void note_elimination(egraph::ClassId eliminated, egraph::ClassId kept);
+  struct Elimination {
+    egraph::ClassId id;  // as it was when the rule was applied
+    std::uint32_t rule;
+  };
+  // Of values of the program.
+  const std::vector<Elimination>& eliminations() const { return eliminations_; }
   // The rule that made the node, or kProgram. O(log announcements).
   std::uint32_t creator(egraph::NodeId node) const;
 
@@ -105,6 +114,9 @@ class TensorEGraph {
   std::vector<Named> values_;  // operators' values that have a name, in the program's order
   std::vector<Credit> credits_;
   std::size_t credited_ = 0;
+  std::vector<Elimination> eliminations_;
+  std::size_t eliminations_credited_ = 0;
+  std::size_t program_ids_ = 0;  // classes below were made for the program
 };
 
 }  // namespace egret::rules

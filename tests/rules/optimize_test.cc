@@ -247,6 +247,7 @@ TEST(Optimize, TakesTransposesAndReshapesAway) {
   const Value again = p("reshape", {flat}, {{"shape", Integers{2, 3, 4}}});
   const Optimized result = optimize(p.finish({again}));
   EXPECT_EQ(result.graph.operator_count(), 1U);
+  EXPECT_TRUE(result.uses("drop-reshape"));
 }
 
 TEST(Optimize, KeepsValuesWithEveryRuleAndComposite) {
