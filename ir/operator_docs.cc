@@ -80,9 +80,12 @@ std::string primitive_meaning(const Denotation& denotation, const Shown& example
   return text;
 }
 
-// The operators of the body's text, under the names of the operator's inputs.
-std::string composite_meaning(const Graph& body) {
-  const std::string text = to_text(body, {.inline_elements = 4});
+// The body's text, with the operator's own names of its inputs.
+std::string composite_meaning(Graph body, const Shown& example) {
+  for (std::size_t i = 0; i < example.names.size(); ++i) {
+    body.rename(body.inputs()[i], example.names[i]);
+  }
+  const std::string text = to_text(without_dead_nodes(body), {.inline_elements = 4});
   return text.substr(text.find('\n') + 1);  // without the line that names the format
 }
 
@@ -109,8 +112,9 @@ std::string onnx_section(const Operator& op) {
   }
   if (!text.empty()) text += ". ";
   if (op.onnx_export()) {
-    text += "Exported from opset " + std::to_string(op.onnx_since()) + " on";
-    text += op.is_composite() ? "; as its body below.\n" : ".\n";
+    const int since = op.onnx_since();
+    text += since > 1 ? "Exported from opset " + std::to_string(since) + " on" : "Exported";
+    text += op.is_composite() && since > 1 ? "; as its body below.\n" : ".\n";
   } else {
     text += "Exported as its body.\n";
   }
@@ -124,8 +128,8 @@ namespace {
 base::Result<std::string> meaning_on(const Operator& op, const std::string& default_type) {
   EGRET_ASSIGN_OR_RETURN(const Shown example, shown(op, default_type));
   if (op.is_composite()) {
-    EGRET_ASSIGN_OR_RETURN(const Graph body, body_graph(op, example.attrs, example.types));
-    return composite_meaning(body);
+    EGRET_ASSIGN_OR_RETURN(Graph body, body_graph(op, example.attrs, example.types));
+    return composite_meaning(std::move(body), example);
   }
   EGRET_ASSIGN_OR_RETURN(const Denotation denotation, denote(op, example.attrs, example.types));
   return primitive_meaning(denotation, example);

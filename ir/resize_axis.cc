@@ -79,14 +79,16 @@ base::Result<ResizePlan> resize_plan(const ResizeAxis& a) {
       weights = cubic_weights(a.cubic_coefficient, ratio);
       --first;
     }
-    if (a.exclude_outside && a.mode != "nearest") {
-      double sum = 0;
-      for (std::size_t k = 0; k < count; ++k) {
+    if (a.exclude_outside) {
+      const auto is_outside = [&](std::size_t k) {
         const std::int64_t from = first + static_cast<std::int64_t>(k);
-        if (from < 0 || from >= a.in_size) weights[k] = 0;
-        sum += weights[k];
+        return from < 0 || from >= a.in_size;
+      };
+      double inside = 0;
+      for (std::size_t k = 0; k < count; ++k) inside += is_outside(k) ? 0 : weights[k];
+      for (std::size_t k = 0; inside != 0 && k < count; ++k) {  // else all stand for the edge
+        weights[k] = is_outside(k) ? 0 : weights[k] / inside;
       }
-      for (double& weight : weights) weight = sum != 0 ? weight / sum : weight;
     }
     for (std::size_t k = 0; k < count; ++k) {
       const std::int64_t from = first + static_cast<std::int64_t>(k);
