@@ -12,7 +12,7 @@ namespace egret::frontends {
 namespace {
 
 constexpr std::size_t kMaxNodes = 4096;
-constexpr std::int64_t kMaxWork = std::int64_t{1} << 30;
+constexpr std::int64_t kWorkPerElement = 256;
 
 // An upper bound of what a node costs, without knowing its operator: an element of the output reads
 // every element of the inputs at most. Elementwise operators are far below it, but only values that
@@ -24,7 +24,9 @@ bool is_affordable(const ir::Graph& graph, const ir::Node& node, std::int64_t ma
   std::int64_t read = 1;
   for (const ir::NodeId input : node.inputs)
     read = std::max(read, graph.node(input).type.elements());
-  return read <= kMaxWork && *out <= kMaxWork / read * (node.inputs.size() <= 1 ? 64 : 1);
+  // What has one input reads each of its elements a few times at most (a reduction once).
+  const std::int64_t work = max_elements * kWorkPerElement * (node.inputs.size() <= 1 ? 64 : 1);
+  return *out <= work / read;
 }
 
 }  // namespace

@@ -14,11 +14,11 @@ struct ConfinedResult {
   bool finished = false;  // false: killed, crashed or aborted
   base::StatusCode code = base::StatusCode::kOk;
   std::string message;
-  double seconds = 0;
+  double seconds = 0;  // of processor time, which other work on the machine does not change
   double peak_megabytes = 0;
 };
 
-// The process is killed after ten seconds or at 2 GiB of memory; the test compares the figures with
+// The process is killed after a minute or at 2 GiB of memory; the test compares the figures with
 // what it wants.
 ConfinedResult run_confined(const std::function<base::Status()>& action);
 
