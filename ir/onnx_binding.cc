@@ -97,7 +97,11 @@ OnnxExport same_name_export(std::string op_type) {
     for (int i = 0; i < writer.input_count(); ++i) inputs.push_back(writer.input(i));
     std::vector<OnnxWriter::Attribute> attributes;
     for (const auto& [name, value] : writer.attrs().entries()) {
-      std::visit([&](const auto& typed) { attributes.push_back({name, typed}); }, value);
+      std::visit(
+          [&, &name = name](const auto& typed) {
+            attributes.push_back({name, typed});
+          },
+          value);
     }
     writer.emit(op_type, std::move(inputs), std::move(attributes));
     return base::ok();
