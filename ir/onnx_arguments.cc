@@ -9,7 +9,8 @@ base::Result<std::optional<Tensor>> constant_argument(const OnnxNode& node, int 
   std::optional<Tensor> tensor = node.constant(i);
   if (!tensor) {
     return base::unsupported("input " + std::to_string(i) + " (" + std::string(what) +
-                             ") is computed at run time; it must be constant");
+                             ") is computed at run time; it must be constant. If it follows from "
+                             "symbolic sizes, bind them (--bind NAME=SIZE)");
   }
   return tensor;
 }
