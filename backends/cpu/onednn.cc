@@ -109,6 +109,11 @@ std::vector<Operand> PrimitiveStep::operands() const {
 base::Result<Operand> weights_operand(PlanBuilder& builder, const memory::desc& from,
                                       const Operand& source, const memory::desc& wanted) {
   if (from == wanted) return source;
+  // The same weights in several places (a recurrence) are packed once. Descriptors are plain data;
+  // at worst, two equal ones differ in unused bytes and are packed twice.
+  std::string form(reinterpret_cast<const char*>(&from.data), sizeof from.data);
+  form.append(reinterpret_cast<const char*>(&wanted.data), sizeof wanted.data);
+  if (const Operand* packed = builder.find_packed(source, form)) return *packed;
   dnnl::reorder::primitive_desc reorder(onednn_engine(), from, onednn_engine(), wanted);
   const auto size = static_cast<std::int64_t>(wanted.get_size());
   const bool constant = builder.weights_data(source) != nullptr;
@@ -119,6 +124,7 @@ base::Result<Operand> weights_operand(PlanBuilder& builder, const memory::desc& 
                                                                    {DNNL_ARG_TO, wanted, packed}});
   if (constant) {
     EGRET_RETURN_IF_ERROR(builder.run_now(*step));
+    builder.remember_packed(source, form, packed);
   } else {
     const std::vector<Operand> touched = step->operands();
     builder.add(std::move(step), touched, "reorder", reorder.impl_info_str());

@@ -172,6 +172,16 @@ std::byte* PlanBuilder::weights_data(const Operand& operand) {
   return const_cast<std::byte*>(buffer.data.data().data());
 }
 
+const Operand* PlanBuilder::find_packed(const Operand& source, const std::string& form) const {
+  const auto found = packed_.find({{source.buffer, source.offset}, form});
+  return found != packed_.end() ? &found->second : nullptr;
+}
+
+void PlanBuilder::remember_packed(const Operand& source, const std::string& form,
+                                  const Operand& packed) {
+  packed_[{{source.buffer, source.offset}, form}] = packed;
+}
+
 bool PlanBuilder::place_inside(const Operand& operand, const Operand& outer, std::int64_t offset) {
   Buffer& inner = buffers_[operand.buffer.index()];
   const std::int64_t bytes = span_elements(operand.layout, operand.shape()) *

@@ -10,9 +10,11 @@
 //      at the outermost.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/backend.h"
@@ -82,6 +84,9 @@ class PlanBuilder {
   Operand bytes(std::int64_t size);  // raw scratch space
   Operand weights(ir::Tensor data);
   std::byte* weights_data(const Operand& operand);
+  // Constants that were packed already, by source and by what the form is called.
+  const Operand* find_packed(const Operand& source, const std::string& form) const;
+  void remember_packed(const Operand& source, const std::string& form, const Operand& packed);
   // Makes the operand's whole buffer a part of `outer` at `offset` bytes. False where it may not:
   // other things live in it, or it is no arena buffer of its own.
   bool place_inside(const Operand& operand, const Operand& outer, std::int64_t offset);
@@ -114,6 +119,7 @@ class PlanBuilder {
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<PlanReport::Kernel> notes_;  // one a step; node labels of the graph being built
   std::vector<PlanReport::Fallback> fallbacks_;
+  std::map<std::pair<std::pair<BufferId, std::int64_t>, std::string>, Operand> packed_;
   const Group* current_ = nullptr;
 };
 

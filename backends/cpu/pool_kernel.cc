@@ -2,6 +2,7 @@
 // Pooling over windows. Where channels are innermost (blocked, channels-last) by loops of our own,
 // which are vectors of channels; oneDNN for row-major tensors.
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "backends/cpu/kernel_table.h"
@@ -51,42 +52,48 @@ EGRET_VECTOR_CLONES void divide(float* to, float by, std::int64_t lanes) {
   for (std::int64_t i = 0; i < lanes; ++i) to[i] /= by;
 }
 
-// The maximum over a window of 16-channel blocks, kept in registers. Written with vectors and
+// Maximum or sum over a window of 16-channel blocks, kept in registers. Written with vectors and
 // compiled for each instruction set by itself, because the compiler lowers vectors before it clones
 // functions, and does not find them in loops of 16.
 using Block __attribute__((vector_size(64), aligned(4), may_alias)) = float;
 
-#define EGRET_MAX_WINDOW(name, target)                                                        \
-  target void name(const float* from, std::int64_t row_stride, std::int64_t rows,             \
-                   std::int64_t columns, float* to) {                                         \
-    Block acc = *reinterpret_cast<const Block*>(from);                                        \
-    for (std::int64_t y = 0; y < rows; ++y) {                                                 \
-      const float* line = from + y * row_stride;                                              \
-      for (std::int64_t x = 0; x < columns; ++x, line += 16) {                                \
-        const Block value = *reinterpret_cast<const Block*>(line);                            \
-        const Block larger = acc > value ? acc : value; /* takes the value where it is NaN */ \
-        acc = acc != acc ? acc : larger;                                                      \
-      }                                                                                       \
-    }                                                                                         \
-    *reinterpret_cast<Block*>(to) = acc;                                                      \
+#define EGRET_WINDOW(suffix, target)                                                         \
+  target void window_##suffix(const float* from, std::int64_t row_stride, std::int64_t rows, \
+                              std::int64_t columns, bool maximum, float* to) {               \
+    Block acc = *reinterpret_cast<const Block*>(from);                                       \
+    if (!maximum) acc -= acc; /* NaN and infinity stay NaN, as in the sum */                 \
+    for (std::int64_t y = 0; y < rows; ++y) {                                                \
+      const float* line = from + y * row_stride;                                             \
+      for (std::int64_t x = 0; x < columns; ++x, line += 16) {                               \
+        const Block value = *reinterpret_cast<const Block*>(line);                           \
+        if (maximum) {                                                                       \
+          const Block larger = acc > value ? acc : value; /* the value where it is NaN */    \
+          acc = acc != acc ? acc : larger;                                                   \
+        } else {                                                                             \
+          acc += value;                                                                      \
+        }                                                                                    \
+      }                                                                                      \
+    }                                                                                        \
+    *reinterpret_cast<Block*>(to) = acc;                                                     \
   }
-EGRET_MAX_WINDOW(max_window_generic, )
+EGRET_WINDOW(generic, )
 #if defined(__x86_64__)
-EGRET_MAX_WINDOW(max_window_v3, __attribute__((target("arch=x86-64-v3"))))
-EGRET_MAX_WINDOW(max_window_v4, __attribute__((target("arch=x86-64-v4"))))
+EGRET_WINDOW(v3, __attribute__((target("arch=x86-64-v3"))))
+EGRET_WINDOW(v4, __attribute__((target("arch=x86-64-v4"))))
 #endif
-#undef EGRET_MAX_WINDOW
+#undef EGRET_WINDOW
 
-using MaxWindow = void (*)(const float*, std::int64_t, std::int64_t, std::int64_t, float*);
+using WindowFunction = void (*)(const float*, std::int64_t, std::int64_t, std::int64_t, bool,
+                                float*);
 
-MaxWindow best_max_window() {
+WindowFunction best_window() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
-    return max_window_v4;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return max_window_v3;
+    return window_v4;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return window_v3;
 #endif
-  return max_window_generic;
+  return window_generic;
 }
 
 class PoolStep : public Step {
@@ -132,29 +139,35 @@ class PoolStep : public Step {
       const Range xs = taps(2, x);
       const float* first =
           from + at(0, z, zs.first) * sz + at(1, y, ys.first) * sy + at(2, x, xs.first) * sx;
-      if (pooling_ == Pooling::kMax && lanes_ == 16 && dense && zs.count == 1 && sx == 16) {
-        max_window_(first, sy, ys.count, xs.count, to);
-        continue;
-      }
-      std::fill_n(to, lanes_,
-                  pooling_ == Pooling::kMax ? -std::numeric_limits<float>::infinity() : 0.0F);
-      for (std::int64_t kz = 0; kz < zs.count; ++kz) {
-        for (std::int64_t ky = 0; ky < ys.count; ++ky) {
-          for (std::int64_t kx = 0; kx < xs.count; ++kx) {
-            const float* const tap = first + kz * w_.dilation[0] * sz + ky * w_.dilation[1] * sy +
-                                     kx * w_.dilation[2] * sx;
-            if (pooling_ == Pooling::kMax) {
-              max_into(to, tap, lanes_);
-            } else {
-              add_into(to, tap, lanes_);
-            }
-          }
-        }
+      if (lanes_ == 16 && dense && zs.count == 1 && ys.count > 0 && xs.count > 0 && sx == 16) {
+        window_(first, sy, ys.count, xs.count, pooling_ == Pooling::kMax, to);
+      } else {
+        std::fill_n(to, lanes_,
+                    pooling_ == Pooling::kMax ? -std::numeric_limits<float>::infinity() : 0.0F);
+        each_tap(first, {zs.count, ys.count, xs.count}, {sz, sy, sx}, to);
       }
       if (pooling_ == Pooling::kMean)
         divide(to, static_cast<float>(zs.count * ys.count * xs.count), lanes_);
       if (pooling_ == Pooling::kMeanWithPadding)
         divide(to, static_cast<float>(w_.kernel[0] * w_.kernel[1] * w_.kernel[2]), lanes_);
+    }
+  }
+
+  void each_tap(const float* first, const std::array<std::int64_t, 3>& counts,
+                const std::array<std::int64_t, 3>& strides, float* to) const {
+    for (std::int64_t kz = 0; kz < counts[0]; ++kz) {
+      for (std::int64_t ky = 0; ky < counts[1]; ++ky) {
+        for (std::int64_t kx = 0; kx < counts[2]; ++kx) {
+          const float* const tap = first + kz * w_.dilation[0] * strides[0] +
+                                   ky * w_.dilation[1] * strides[1] +
+                                   kx * w_.dilation[2] * strides[2];
+          if (pooling_ == Pooling::kMax) {
+            max_into(to, tap, lanes_);
+          } else {
+            add_into(to, tap, lanes_);
+          }
+        }
+      }
     }
   }
 
@@ -175,7 +188,7 @@ class PoolStep : public Step {
   }
 
   Operand source_, target_;
-  MaxWindow max_window_ = best_max_window();
+  WindowFunction window_ = best_window();
   Window w_;
   Pooling pooling_;
   int threads_;

@@ -300,6 +300,22 @@ TEST_P(Kernels, Pools) {
   m.check({most, m.b.add("avg_pool", {v}, attrs)}, GetParam());
 }
 
+TEST_P(Kernels, ChannelShuffles) {
+  Maker m(GetParam() * 7 + 17);
+  const std::int64_t n = m.between(1, 2), groups = m.pick({1, 2, 3}), width = m.pick({1, 4, 8}),
+                     h = m.between(1, 4), w = m.between(1, 4);
+  const std::int64_t channels = groups * width;
+  const Attrs one{
+      {"strides", Integers{1, 1}}, {"dilations", Integers{1, 1}}, {"pads", Integers{0, 0, 0, 0}}};
+  Value x = m.input({n, channels, h, w});
+  if (m.random.chance(0.7)) x = m.b.add("conv", {x, m.constant({channels, channels, 1, 1})}, one);
+  const Value split = m.b.add("reshape", {x}, {{"shape", Integers{n, groups, width, h, w}}});
+  const Value turned = m.b.add("transpose", {split}, {{"perm", Integers{0, 2, 1, 3, 4}}});
+  const Value y = m.b.add("reshape", {turned}, {{"shape", Integers{n, channels, h, w}}});
+  const Value z = m.b.add("conv", {y, m.constant({16, channels, 1, 1})}, one);
+  m.check({z, m.b.add("reshape", {y}, {{"shape", Integers{n * channels, h * w}}})}, GetParam());
+}
+
 TEST_P(Kernels, LocalResponseNormalizations) {
   Maker m(GetParam() * 7 + 16);
   const Shape shape{m.between(1, 2), m.pick({3, 16, 32, 20}), m.between(1, 7), m.between(1, 7)};
@@ -385,7 +401,13 @@ TEST_P(Kernels, MovesOfData) {
     const Shape now = m.b.type(v).shape();
     const std::int64_t axis = m.between(0, rank - 1);
     const std::int64_t length = now[static_cast<std::size_t>(axis)];
-    switch (m.between(0, 4)) {
+    switch (m.between(0, 5)) {
+      case 5: {  // merges two axes and splits them otherwise
+        Integers to(now.begin(), now.end());
+        if (rank > 1) std::swap(to[0], to[1]);
+        v = m.b.add("reshape", {v}, {{"shape", to}});
+        break;
+      }
       case 0: {
         Integers perm;
         for (std::int64_t k = 0; k < rank; ++k) perm.push_back(k);
