@@ -1,23 +1,47 @@
 # What the build can use, for `egret version` and `egret doctor`: one egret_component() each.
-# Whether a component is linked is read off the libraries that egret_library() made, so the answer
-# cannot drift from the build. Folders do their own find_package(); this file only looks.
+# Whether a component is linked is read off the libraries that egret_library() made and, through
+# them, off all they link, so the answer cannot drift from the build. Folders do their own
+# find_package(); this file only looks.
 
 set_property(GLOBAL PROPERTY EGRET_COMPONENTS "")
 
+# All that the program's libraries link, directly or through other targets, in lower case and
+# without folders: "boost::json;protobuf::libprotobuf-lite;libdnnl.so;...".
+function(egret_linked_items out)
+  get_property(pending GLOBAL PROPERTY EGRET_LIBRARIES)
+  set(seen)
+  set(names)
+  while(pending)
+    list(POP_FRONT pending item)
+    string(REGEX REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1" item "${item}")
+    if(item IN_LIST seen)
+      continue()
+    endif()
+    list(APPEND seen "${item}")
+    get_filename_component(name "${item}" NAME)
+    string(TOLOWER "${name}" name)
+    list(APPEND names "${name}")
+    if(TARGET "${item}")
+      get_target_property(links ${item} INTERFACE_LINK_LIBRARIES)
+      if(links)
+        list(APPEND pending ${links})
+      endif()
+    endif()
+  endwhile()
+  set(${out} "${names}" PARENT_SCOPE)
+endfunction()
+
 # egret_component("oneDNN" PURPOSE ".." VERSION x [REQUIRED] LINKS regex REMEDY "..")
-# LINKS matches entries of target_link_libraries (case-insensitive: written in lower case).
+# LINKS matches the start of a package's, target's or library's name ("dnnl": egret::dnnl,
+# libdnnl.so); REQUIRED says that a folder's find_package() does.
 function(egret_component name)
   cmake_parse_arguments(C "REQUIRED" "PURPOSE;VERSION;LINKS;REMEDY" "" ${ARGN})
-  get_property(libraries GLOBAL PROPERTY EGRET_LIBRARIES)
+  egret_linked_items(items)
   set(linked false)
-  foreach(library ${libraries})
-    get_target_property(items ${library} LINK_LIBRARIES)
-    string(TOLOWER "${items}" items)
-    foreach(item ${items})
-      if(item MATCHES "${C_LINKS}")
-        set(linked true)
-      endif()
-    endforeach()
+  foreach(item ${items})
+    if(item MATCHES "(^|:|^lib|:lib)(${C_LINKS})")
+      set(linked true)
+    endif()
   endforeach()
   set(required false)
   if(C_REQUIRED)
@@ -64,14 +88,14 @@ function(egret_find_components)
     egret_header_number(dnnl_patch "${dnnl_header}" DNNL_VERSION_PATCH)
     set(dnnl_version "${dnnl_major}.${dnnl_minor}.${dnnl_patch}")
   endif()
-  egret_component("oneDNN" PURPOSE "fast CPU kernels" VERSION "${dnnl_version}" LINKS "dnnl"
-    REMEDY "apt install libdnnl-dev, then build again")
+  egret_component("oneDNN" PURPOSE "fast CPU kernels" VERSION "${dnnl_version}" REQUIRED
+    LINKS "dnnl" REMEDY "apt install libdnnl-dev, then build again")
   find_package(Protobuf QUIET)
   egret_component("protobuf" PURPOSE "reading and writing ONNX" VERSION "${Protobuf_VERSION}"
-    LINKS "protobuf" REMEDY "apt install libprotobuf-dev protobuf-compiler, then build again")
+    REQUIRED LINKS "protobuf" REMEDY "apt install libprotobuf-dev protobuf-compiler, then build again")
   find_package(SQLite3 QUIET)
-  egret_component("SQLite" PURPOSE "the cost database" VERSION "${SQLite3_VERSION}" LINKS "sqlite"
-    REMEDY "apt install libsqlite3-dev, then build again")
+  egret_component("SQLite" PURPOSE "the cost database" VERSION "${SQLite3_VERSION}" REQUIRED
+    LINKS "sqlite" REMEDY "apt install libsqlite3-dev, then build again")
 
   find_path(z3_folder z3_version.h PATH_SUFFIXES z3 NO_CACHE)
   set(z3_version "")

@@ -67,7 +67,7 @@ const std::vector<Probe>& probes() {
       {"protobuf",
        "reading and writing ONNX",
        "apt install libprotobuf-dev protobuf-compiler, then build again",
-       {"libprotobuf.so.32"},
+       {"libprotobuf-lite.so.32"},
        {}},
       {"Z3",
        "proofs of rewrite rules",
