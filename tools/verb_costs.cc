@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `egret costs list | merge | export | import`: the database of measured costs.
+#include <filesystem>
+
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cost/database.h"
@@ -39,6 +41,17 @@ struct ListOptions {
 base::Result<std::unique_ptr<cost::Database>> open(const CostsOptions& options) {
   return cost::Database::open(options.cost_db.empty() ? cost::default_database_path()
                                                       : options.cost_db);
+}
+
+// A database to read from: unlike the user's own, it is not made when it is not there.
+base::Result<std::unique_ptr<cost::Database>> open_source(const std::string& path) {
+  std::error_code ignored;  // what cannot be examined is not a file we can read
+  if (!std::filesystem::is_regular_file(path, ignored)) {
+    return base::bad_input("'" + path +
+                           "' is not a file; name databases that `egret optimize` or "
+                           "`egret costs import` wrote");
+  }
+  return cost::Database::open(path);
 }
 
 base::Json to_json(const cost::Database::Row& row) {
@@ -115,10 +128,15 @@ class Merge final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    // All sources are opened first: a misspelt name leaves the database as it was.
+    std::vector<std::unique_ptr<cost::Database>> sources;
+    for (const std::string& path : others_) {
+      EGRET_ASSIGN_OR_RETURN(auto source, open_source(path));
+      sources.push_back(std::move(source));
+    }
     EGRET_ASSIGN_OR_RETURN(const auto database, open(costs_));
     std::int64_t added = 0;
-    for (const std::string& path : others_) {
-      EGRET_ASSIGN_OR_RETURN(const auto other, cost::Database::open(path));
+    for (const auto& other : sources) {
       EGRET_ASSIGN_OR_RETURN(const std::int64_t count, database->merge_from(*other));
       added += count;
     }

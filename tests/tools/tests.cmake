@@ -1,2 +1,2 @@
-egret_tests(tools DEPS tools base)
+egret_tests(tools DEPS tools base cost)
 add_dependencies(tools_tests egret)
