@@ -89,6 +89,9 @@ class Backend {
 
   virtual std::string_view name() const = 0;
   virtual std::string_view doc() const = 0;
+  // Where its kernels come from, with the version that is loaded: "oneDNN 2.6.3". Part of the
+  // fingerprint under which times are kept: those of one version are not those of another.
+  virtual std::string version() const = 0;
   // ok, or why it cannot be used here and how to change that.
   virtual base::Status availability() const = 0;
   // Errors: unsupported for symbolic sizes (bind them first); limit_hit for sizes that no memory

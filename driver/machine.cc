@@ -41,7 +41,7 @@ std::string machine_fingerprint(int threads) {
   const Processor cpu = processor();
   return "cpu " + cpu.model + " / " + cpu.isa + " / " +
          std::to_string(threads > 0 ? threads : backends::available_threads()) + " threads / " +
-         "cpu backend";
+         backends::find_backend("cpu")->version();
 }
 
 cost::Rates assumed_rates(int threads) {

@@ -66,6 +66,7 @@ class CpuBackend : public Backend {
   std::string_view doc() const override {
     return "oneDNN kernels with fused epilogues, own kernels for the rest";
   }
+  std::string version() const override { return onednn_version(); }
   base::Status availability() const override { return base::ok(); }
 
   base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,

@@ -21,6 +21,12 @@ const dnnl::stream& onednn_stream() {
   return *stream;
 }
 
+std::string onednn_version() {
+  const dnnl_version_t* loaded = dnnl_version();
+  return "oneDNN " + std::to_string(loaded->major) + "." + std::to_string(loaded->minor) + "." +
+         std::to_string(loaded->patch);
+}
+
 ThreadScope::ThreadScope(int threads) : before_(omp_get_max_threads()) {
   omp_set_num_threads(threads);
 }

@@ -23,6 +23,9 @@ class PlanBuilder;
 const dnnl::engine& onednn_engine();
 const dnnl::stream& onednn_stream();
 
+// "oneDNN 2.6.3": of the library loaded now, which need not be that of the headers.
+std::string onednn_version();
+
 // Sets the number of OpenMP threads for a scope; primitives created or run in it use so many.
 class ThreadScope {
  public:

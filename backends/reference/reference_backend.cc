@@ -44,6 +44,7 @@ class ReferenceBackend : public Backend {
   std::string_view doc() const override {
     return "the interpreter of the operators' definitions: slow, and right";
   }
+  std::string version() const override { return "interpreter"; }
   base::Status availability() const override { return base::ok(); }
 
   base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,

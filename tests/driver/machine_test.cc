@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/machine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "backends/backend.h"
+
+namespace egret::driver {
+namespace {
+
+TEST(MachineFingerprint, NamesTheThreadsAndTheVersionOfTheKernelLibrary) {
+  const std::string version = backends::find_backend("cpu")->version();
+  EXPECT_TRUE(std::any_of(version.begin(), version.end(), [](char c) {
+    return c >= '0' && c <= '9';
+  })) << version;
+  EXPECT_TRUE(machine_fingerprint(3).ends_with(" / 3 threads / " + version))
+      << machine_fingerprint(3);
+  EXPECT_EQ(machine_fingerprint(3), machine_fingerprint(3));
+  EXPECT_NE(machine_fingerprint(3), machine_fingerprint(4));
+}
+
+}  // namespace
+}  // namespace egret::driver
