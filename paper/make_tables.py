@@ -7,9 +7,12 @@ import pathlib
 PAPER = pathlib.Path(__file__).resolve().parent
 RESULTS = PAPER.parent / "experiments" / "results"
 
+SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+           **{character: "\\" + character for character in "_%&#${}"}}
+
 
 def escaped(text):
-    return text.replace("\\", r"\textbackslash{}").replace("_", r"\_").replace("%", r"\%").replace("&", r"\&")
+    return "".join(SPECIAL.get(character, character) for character in text)
 
 
 def load(experiment):
@@ -31,6 +34,8 @@ def tabular(columns, rows):
 
 
 def provenance(manifest, mode):
+    if manifest.get("unfinished"):
+        mode = "unfinished " + mode
     return (f"Measured on {manifest['processor']}, {manifest.get('threads', '?')} threads, {manifest['date']}, "
             f"Egret {manifest['egret']}; {mode} run.")
 
@@ -52,9 +57,10 @@ def inference_cpu():
 def main():
     out = PAPER / "build"
     out.mkdir(exist_ok=True)
-    table, caption = inference_cpu()
+    table, measured = inference_cpu()
     (out / "inference_cpu.tex").write_text(table)
-    (out / "inference_cpu_caption.tex").write_text(caption + "%\n")
+    # A macro: captions are moving arguments, in which \input breaks.
+    (out / "provenance.tex").write_text(rf"\newcommand{{\inferenceProvenance}}{{{measured}}}" + "\n")
 
 
 if __name__ == "__main__":
