@@ -2,10 +2,12 @@
 #include "rules/constant_folding.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <vector>
 
 #include "ir/interpreter.h"
+#include "rules/jumps.h"
 
 namespace egret::rules {
 
@@ -105,9 +107,8 @@ class Folder {
     return bytes;
   }
 
-  // The value, rounded to its type. Evaluates what it depends on in order, each once, wide.
+  // The value, rounded to its type. Evaluates what it depends on in order, each once a precision.
   Result<ir::Tensor> value_of(std::size_t i) {
-    if (wide_.empty()) wide_.resize(graph_.size());
     std::set<std::size_t> region{i};
     std::vector<std::size_t> stack{i};
     while (!stack.empty()) {
@@ -118,21 +119,35 @@ class Folder {
       }
     }
     ir::InterpretOptions interpret;
+    const bool decides = std::ranges::any_of(region, [&](std::size_t j) { return decides_at(j); });
+    if (decides) interpret.precision = ir::Precision::kF32;
     interpret.should_stop = options_.should_stop;
+    std::vector<ir::Tensor>& values = decides ? as_run_ : wide_;
+    if (values.empty()) values.resize(graph_.size());
     for (const std::size_t j : region) {
       const ir::Node& node = graph_.node(ir::NodeId(j));
-      if (node.kind == ir::NodeKind::kConstant || wide_[j].elements() > 0) continue;
+      if (node.kind == ir::NodeKind::kConstant || values[j].elements() > 0) continue;
       std::vector<ir::Tensor> inputs;
       for (const ir::NodeId input : node.inputs) {
         const ir::Node& source = graph_.node(input);
         inputs.push_back(source.kind == ir::NodeKind::kConstant ? source.data
-                                                                : wide_[input.index()]);
+                                                                : values[input.index()]);
       }
       auto value = ir::evaluate(*node.op, node.attrs, inputs, interpret);
       if (!value.ok()) return value.status().at("folding value '" + node.name + "'");
-      wide_[j] = *std::move(value);
+      values[j] = *std::move(value);
     }
-    return rounded(wide_[i], graph_.node(ir::NodeId(i)).type);
+    return rounded(values[i], graph_.node(ir::NodeId(i)).type);
+  }
+
+  bool decides_at(std::size_t i) {
+    const ir::Node& node = graph_.node(ir::NodeId(i));
+    if (node.kind != ir::NodeKind::kOperator) return false;
+    const auto known = decides_.find(i);
+    if (known != decides_.end()) return known->second;
+    std::vector<ir::TensorType> types;
+    for (const ir::NodeId input : node.inputs) types.push_back(graph_.node(input).type);
+    return decides_[i] = has_jumps(*node.op, node.attrs, types);
   }
 
   static ir::Tensor rounded(const ir::Tensor& wide, const ir::TensorType& type) {
@@ -160,7 +175,9 @@ class Folder {
   std::vector<bool> constant_;
   std::vector<bool> kept_;
   std::vector<bool> folded_;
-  std::vector<ir::Tensor> wide_;  // values of constant-only operators, in f64
+  std::vector<ir::Tensor> wide_;    // values of constant-only operators, in f64
+  std::vector<ir::Tensor> as_run_;  // and rounded to their types
+  std::map<std::size_t, bool> decides_;
 };
 
 }  // namespace

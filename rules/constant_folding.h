@@ -3,8 +3,11 @@
 //
 // A region of constant-only operators is evaluated in f64 by the reference interpreter and rounded
 // once, where its value leaves the region, so that folding adds less rounding error than running
-// the operators would. Folding must not blow a model up: a value that is much larger than the
-// weights it is made of (a broadcast, a fill) stays computed.
+// the operators would. Where the region decides something (rules/jumps.h: it rounds to integers,
+// compares) it is evaluated in f32 instead, as the model would run, so that it decides the same: of
+// a quotient that f32 makes 127.49999 and f64 127.5, only the former rounds to 127. Folding must
+// not blow a model up: a value that is much larger than the weights it is made of (a broadcast, a
+// fill) stays computed.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/jumps.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "ir/builder.h"
+
+namespace egret::rules {
+namespace {
+
+using ir::ExprNode;
+using ir::ExprOp;
+
+bool is_real(const ir::TensorType& type) { return is_float(type.dtype); }
+
+// The nodes of an expression, operands first.
+std::map<std::uint32_t, const ExprNode*> nodes_of(const ExprNode* root) {
+  std::map<std::uint32_t, const ExprNode*> nodes;
+  std::vector<const ExprNode*> stack{root};
+  while (!stack.empty()) {
+    const ExprNode* node = stack.back();
+    stack.pop_back();
+    if (!nodes.emplace(node->id, node).second) continue;
+    stack.insert(stack.end(), node->kids.begin(), node->kids.end());
+  }
+  return nodes;
+}
+
+bool steps(const ExprNode& node) {
+  switch (node.op) {
+    case ExprOp::kScalarLt:
+    case ExprOp::kScalarLe:
+    case ExprOp::kScalarEq:
+    case ExprOp::kIndexOf: return true;
+    case ExprOp::kCast: return !is_float(node.dtype);
+    case ExprOp::kCall:
+      return node.function == ir::Function::kFloor || node.function == ir::Function::kCeil ||
+             node.function == ir::Function::kRoundEven || node.function == ir::Function::kTrunc;
+    default: return false;
+  }
+}
+
+bool primitive_has_jumps(const ir::Operator& op, const ir::Attrs& attrs,
+                         std::span<const ir::TensorType> inputs) {
+  const auto denotation = denote(op, attrs, inputs);
+  if (!denotation.ok()) return true;
+  if (!is_real(denotation->type)) return true;
+  const ExprNode* root = denotation->value.node();
+  if (root == nullptr) return false;
+  std::map<std::uint32_t, bool> real;  // depends on a real element
+  for (const auto& [id, node] : nodes_of(root)) {
+    const bool has_real_kid =
+        std::ranges::any_of(node->kids, [&](const ExprNode* kid) { return real.at(kid->id); });
+    if (has_real_kid && steps(*node)) return true;
+    const bool reads_real =
+        node->op == ExprOp::kRead && is_real(inputs[static_cast<std::size_t>(node->integer)]);
+    real.emplace(id, has_real_kid || reads_real);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool has_jumps(const ir::Operator& op, const ir::Attrs& attrs,
+               std::span<const ir::TensorType> inputs) {
+  if (std::ranges::none_of(inputs, is_real)) return false;
+  if (!op.is_composite()) return primitive_has_jumps(op, attrs, inputs);
+  ir::GraphBuilder builder;
+  std::vector<ir::Value> values;
+  for (const ir::TensorType& type : inputs) values.push_back(builder.input("", type));
+  builder.output("", builder.add(op, values, attrs));
+  const auto composite = builder.finish();
+  if (!composite.ok()) return true;
+  const auto body = expand_composites(*composite);
+  if (!body.ok()) return true;
+  return std::ranges::any_of(body->nodes(), [&](const ir::Node& node) {
+    if (node.kind != ir::NodeKind::kOperator) return false;
+    std::vector<ir::TensorType> types;
+    for (const ir::NodeId input : node.inputs) types.push_back(body->node(input).type);
+    return std::ranges::any_of(types, is_real) && primitive_has_jumps(*node.op, node.attrs, types);
+  });
+}
+
+}  // namespace egret::rules
