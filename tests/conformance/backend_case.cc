@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "frontends/onnx.h"
 #include "ir/interpreter.h"
+#include "tests/conformance/optimized_case.h"
 
 namespace egret::conformance {
 namespace {
@@ -48,17 +49,28 @@ Tensor as_declared(const Tensor& tensor, const ir::TensorType& declared) {
   return result;
 }
 
-Status check_data_set(const ir::Graph& graph, const fs::path& folder,
-                      const std::vector<std::size_t>& fixed) {
+struct DataSet {
+  std::vector<Tensor> inputs;  // for the graph's inputs
+  std::vector<Tensor> expected;
+};
+
+base::Result<DataSet> read_data_set(const ir::Graph& graph, const fs::path& folder,
+                                    const std::vector<std::size_t>& fixed) {
+  DataSet data;
   EGRET_ASSIGN_OR_RETURN(auto given, read_tensors(folder, "input"));
-  EGRET_ASSIGN_OR_RETURN(const auto expected, read_tensors(folder, "output"));
-  std::vector<Tensor> inputs;
+  EGRET_ASSIGN_OR_RETURN(data.expected, read_tensors(folder, "output"));
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (std::ranges::find(fixed, i) != fixed.end()) continue;
-    if (inputs.size() == graph.inputs().size())
-      return base::mismatch("too many inputs in the data");
-    inputs.push_back(as_declared(given[i], graph.node(graph.inputs()[inputs.size()]).type));
+    const std::size_t position = data.inputs.size();
+    if (position == graph.inputs().size()) return base::mismatch("too many inputs in the data");
+    data.inputs.push_back(as_declared(given[i], graph.node(graph.inputs()[position]).type));
   }
+  return data;
+}
+
+Status check_outputs(const ir::Graph& graph, std::span<const Tensor> inputs,
+                     std::span<const Tensor> expected) {
+  EGRET_RETURN_IF_ERROR(graph.check_invariants());
   EGRET_ASSIGN_OR_RETURN(const auto outputs,
                          ir::interpret(graph, inputs, {.precision = ir::Precision::kF32}));
   if (outputs.size() != expected.size()) {
@@ -72,14 +84,37 @@ Status check_data_set(const ir::Graph& graph, const fs::path& folder,
   return base::ok();
 }
 
+Status check_as_it_is(const ir::Graph& graph, const DataSet& data) {
+  return check_outputs(graph, data.inputs, data.expected);
+}
+
+// With the data's inputs as inputs, and again with only the first of them, and with none: operators
+// whose operands are weights have rules of their own, and folding has something to do.
+Status check_optimized(const ir::Graph& graph, const DataSet& data) {
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph bound, bound_to(graph, data.inputs));
+  for (const std::size_t kept : {data.inputs.size(), std::size_t{1}, std::size_t{0}}) {
+    if (kept > data.inputs.size()) continue;
+    const std::string where = std::to_string(kept) + " inputs, ";
+    EGRET_ASSIGN_OR_RETURN(const auto programs, optimized(with_weights(bound, data.inputs, kept)));
+    for (const Optimized& program : programs) {
+      const std::span<const Tensor> inputs = std::span(data.inputs).first(kept);
+      const Status status = check_outputs(program.graph, inputs, data.expected);
+      if (!status.ok()) return status.at(where + program.name);
+    }
+  }
+  return base::ok();
+}
+
+using Check = Status (*)(const ir::Graph&, const DataSet&);
+
 Status check_data_sets(const ir::Graph& graph, const fs::path& folder,
-                       const std::vector<std::size_t>& fixed) {
-  EGRET_RETURN_IF_ERROR(graph.check_invariants());
+                       const std::vector<std::size_t>& fixed, Check check = check_as_it_is) {
   int sets = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!entry.is_directory()) continue;
     ++sets;
-    EGRET_RETURN_IF_ERROR(check_data_set(graph, entry.path(), fixed));
+    EGRET_ASSIGN_OR_RETURN(const DataSet data, read_data_set(graph, entry.path(), fixed));
+    EGRET_RETURN_IF_ERROR(check(graph, data));
   }
   return sets > 0 ? base::ok() : base::unavailable("no test data");
 }
@@ -154,21 +189,38 @@ Status export_backend_case(const std::string& folder, const std::string& path) {
   return base::write_file(path, written.bytes);
 }
 
+std::string_view to_string(Way way) {
+  switch (way) {
+    case Way::kPlain: return "plain";
+    case Way::kAfterExport: return "after export";
+    case Way::kAfterOptimize: return "after optimize";
+  }
+  return "";
+}
+
 CaseResult run_backend_case(const std::string& folder, const std::string& name) {
+  CaseResult result{.name = name, .ways = {}, .note = {}};
   const auto imported = import_case(folder);
   if (!imported.ok()) {
     const std::string& message = imported.status().message();
-    if (imported.status().code() != base::StatusCode::kUnsupported)
-      return {name, Outcome::kFailed, message};
     const bool unknown = message.find("unsupported operator") != std::string::npos;
-    return {name, unknown ? Outcome::kUnsupported : Outcome::kRefused, message};
+    const Outcome outcome = imported.status().code() != base::StatusCode::kUnsupported
+                                ? Outcome::kFailed
+                            : unknown ? Outcome::kUnsupported
+                                      : Outcome::kRefused;
+    result.ways.fill({outcome, message});
+    return result;
   }
   const auto& [model, fixed] = *imported;
-  if (const Status status = check_data_sets(model.graph, folder, fixed); !status.ok())
-    return {name, Outcome::kFailed, status.message()};
-  if (const Status status = check_round_trip(model, folder, fixed); !status.ok())
-    return {name, Outcome::kFailed, "after export: " + status.message()};
-  return {name, Outcome::kPassed, model.notes.empty() ? "" : model.notes.front()};
+  const Status statuses[] = {check_data_sets(model.graph, folder, fixed),
+                             check_round_trip(model, folder, fixed),
+                             check_data_sets(model.graph, folder, fixed, check_optimized)};
+  for (std::size_t i = 0; i < kWays.size(); ++i) {
+    result.ways[i] = {statuses[i].ok() ? Outcome::kPassed : Outcome::kFailed,
+                      statuses[i].ok() ? "" : statuses[i].message()};
+  }
+  if (!model.notes.empty()) result.note = model.notes.front();
+  return result;
 }
 
 std::vector<std::string> case_names(const std::string& data_folder) {

@@ -2,7 +2,9 @@
 // One ONNX backend test: a folder with model.onnx and test_data_set_K/{input,output}_I.pb.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -17,17 +19,31 @@ enum class Outcome {
   kFailed,
 };
 
-struct CaseResult {
-  std::string name;  // "node/test_abs"
+// The programs that each case is run as; all must compute the expected outputs.
+enum class Way {
+  kPlain,
+  kAfterExport,    // exported and imported again
+  kAfterOptimize,  // through e-graph, starter rules, extraction and folding
+};
+inline constexpr std::array kWays = {Way::kPlain, Way::kAfterExport, Way::kAfterOptimize};
+std::string_view to_string(Way way);
+
+struct WayResult {
   Outcome outcome;
   std::string message;  // why not passed
+};
+
+struct CaseResult {
+  std::string name;                          // "node/test_abs"
+  std::array<WayResult, kWays.size()> ways;  // in the order of kWays
+  std::string note;                          // of the import
 };
 
 // Writes what export makes of the case's model to `path`, and beside it (path + ".fixed") the
 // positions of the inputs that became constants. Nothing for a case that is not supported.
 base::Status export_backend_case(const std::string& folder, const std::string& path);
 
-// Imports, interprets and compares with the expected outputs; then again after export and import.
+// Imports, then interprets and compares with the expected outputs in each way.
 CaseResult run_backend_case(const std::string& folder, const std::string& name);
 
 // Equal type, and values within what ONNX's own runner allows: relative 1e-3 and absolute 1e-7 for
