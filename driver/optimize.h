@@ -48,7 +48,18 @@ struct OptimizeOptions {
 struct OptimizeReport {
   std::string status;  // "improved", "unchanged" (the original is the fastest)
   std::string stop_reason;
-  bool limit_hit = false;
+  bool limit_hit = false;  // saturation ran into its limit of nodes, memory or time
+
+  // What was raced against the original, and which won.
+  struct CandidateTime {
+    std::string name;  // "cheapest", "cautious", "tidied"
+    int operators = 0;
+    double predicted_s = 0;
+    backends::Timing measured;
+  };
+  std::vector<CandidateTime> candidates;
+  std::string chosen;  // a candidate's name, or "original"
+
   std::map<std::string, int> operators_before;  // ONNX nodes by type
   std::map<std::string, int> operators_after;
   double predicted_before_s = 0;

@@ -41,6 +41,8 @@ double arithmetic(const ir::Graph& graph) {
   return flops;
 }
 
+// An output whose rounding errors may be as large as a tenth of itself shows nothing.
+constexpr double kConclusive = 0.1;
 double spread(const ir::Tensor& a, const ir::Tensor& b) {
   double largest = 0;
   for (std::int64_t i = 0; i < a.elements(); ++i) {
@@ -127,12 +129,9 @@ base::Result<OutputCheck> OutputCheck::of(const ir::Graph& reference,
   return check;
 }
 
-base::Status OutputCheck::add_sample(const ir::Graph& reference, std::vector<ir::Tensor> inputs,
-                                     const CheckOptions& options) {
-  outputs_.clear();
-  for (const auto& output : reference.outputs()) {
-    outputs_.push_back({output.name, reference.node(output.node).type});
-  }
+base::Result<OutputCheck::Sample> OutputCheck::evaluate(const ir::Graph& reference,
+                                                        std::vector<ir::Tensor> inputs,
+                                                        const CheckOptions& options) {
   ir::InterpretOptions exact;
   exact.should_stop = options.should_stop;
   ir::InterpretOptions disturbed = exact;
@@ -148,6 +147,42 @@ base::Status OutputCheck::add_sample(const ir::Graph& reference, std::vector<ir:
     sample.disturbed.push_back(std::move(moved));
   }
   sample.inputs = std::move(inputs);
+  return sample;
+}
+
+double OutputCheck::bound_of(const Sample& sample, std::size_t output) const {
+  const ir::Tensor& expected = sample.expected[output];
+  double moved = 0;
+  for (const auto& again : sample.disturbed)
+    moved = std::max(moved, spread(expected, again[output]));
+  return safety_ * moved +
+         kKernelUnits * roundoff(outputs_[output].type.dtype) * magnitude(expected);
+}
+
+bool OutputCheck::is_conclusive(const Sample& sample) const {
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (!ir::is_float(outputs_[i].type.dtype)) continue;
+    const double size = magnitude(sample.expected[i]);
+    if (size > 0 && bound_of(sample, i) > kConclusive * size) return false;
+  }
+  return true;
+}
+
+base::Status OutputCheck::add_sample(const ir::Graph& reference, std::vector<ir::Tensor> inputs,
+                                     const CheckOptions& options) {
+  outputs_.clear();
+  for (const auto& output : reference.outputs()) {
+    outputs_.push_back({output.name, reference.node(output.node).type});
+  }
+  EGRET_ASSIGN_OR_RETURN(Sample sample, evaluate(reference, std::move(inputs), options));
+  if (!is_conclusive(sample)) {
+    ir::InterpretOptions rounded;
+    rounded.precision = ir::Precision::kF32;
+    rounded.should_stop = options.should_stop;
+    EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> run,
+                           ir::interpret(reference, sample.inputs, rounded));
+    sample.disturbed.assign(1, std::move(run));
+  }
   samples_.push_back(std::move(sample));
   return base::ok();
 }
@@ -171,12 +206,7 @@ base::Result<CheckReport> OutputCheck::check(const Run& run) const {
       }
       error.elements += expected.elements();
       if (ir::is_float(outputs_[i].type.dtype)) {
-        double moved = 0;
-        for (const auto& again : sample.disturbed)
-          moved = std::max(moved, spread(expected, again[i]));
-        const double bound =
-            safety_ * moved + kKernelUnits * roundoff(outputs_[i].type.dtype) * magnitude(expected);
-        error.bound = std::max(error.bound, bound);
+        error.bound = std::max(error.bound, bound_of(sample, i));
         compare_reals(expected, got[i], error);
       } else {
         compare_integers(expected, sample.disturbed, i, got[i], error);

@@ -8,6 +8,11 @@
 // about what rounding moves them. The bound of an output is `safety` times its largest move, plus
 // the rounding of the output itself. An integer or boolean output must be equal, except for
 // elements that the disturbance changes too (an argmax between equals).
+//
+// A bound as large as the output itself would accept anything: a saturated softmax behind a network
+// that amplifies its input moves by its whole range. Where that is so, the spread is taken from the
+// original's own f32 execution instead of the disturbed one, which is stricter than rounding alone
+// would ask: a sound candidate may be refused there, a wrong one is not let through.
 #pragma once
 
 #include <cstdint>
@@ -69,6 +74,10 @@ class OutputCheck {
     ir::TensorType type;
   };
 
+  static base::Result<Sample> evaluate(const ir::Graph& reference, std::vector<ir::Tensor> inputs,
+                                       const CheckOptions& options);
+  double bound_of(const Sample& sample, std::size_t output) const;
+  bool is_conclusive(const Sample& sample) const;
   base::Status add_sample(const ir::Graph& reference, std::vector<ir::Tensor> inputs,
                           const CheckOptions& options);
 

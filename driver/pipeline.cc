@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How Egret works, from top to bottom:
 //
-//   graph -> e-graph -> saturate with rules -> price nodes and extract -> graph
-//         -> fold what depends on weights alone -> time against the original -> check outputs
+//   graph -> e-graph -> saturate with rules -> price nodes and extract candidates, each folded
+//         where it depends on weights alone -> race them against the original -> check outputs
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -13,9 +14,11 @@
 #include "cost/profiled.h"
 #include "driver/machine.h"
 #include "driver/optimize.h"
+#include "driver/race.h"
 #include "driver/selection.h"
 #include "extract/extractor.h"
 #include "frontends/onnx.h"
+#include "ir/graph_text.h"
 #include "rules/constant_folding.h"
 #include "rules/rule_set.h"
 #include "rules/rule_status.h"
@@ -24,8 +27,31 @@
 namespace egret::driver {
 namespace {
 
-// A result is kept unless it is slower by more than what two runs of one plan differ by.
-constexpr double kNoise = 0.02;
+// A clear gain: what a sum of operators' times may be wrong by.
+constexpr double kCaution = 1.15;
+
+// One way to write the program.
+struct Candidate {
+  std::string_view name;
+  ir::Graph graph{};
+  std::unique_ptr<backends::Plan> plan{};
+  double predicted_s = 0;
+  std::map<std::string, int> operators{};
+  std::vector<OptimizeReport::RuleCount> rules_used{};
+  extract::Solution solution{};
+  std::int64_t estimated = 0;
+};
+
+int total(const std::map<std::string, int>& counts) {
+  int sum = 0;
+  for (const auto& [name, count] : counts) sum += count;
+  return sum;
+}
+
+bool is_limit(egraph::StopReason reason) {
+  return reason == egraph::StopReason::kNodeLimit || reason == egraph::StopReason::kByteLimit ||
+         reason == egraph::StopReason::kTimeLimit;
+}
 
 class Pipeline {
  public:
@@ -37,6 +63,7 @@ class Pipeline {
     EGRET_RETURN_IF_ERROR(prepare());
     EGRET_RETURN_IF_ERROR(saturate());
     EGRET_RETURN_IF_ERROR(choose());
+    report_extraction();
     EGRET_RETURN_IF_ERROR(confirm());
     EGRET_RETURN_IF_ERROR(check());
     report_.seconds = watch.seconds();
@@ -104,6 +131,7 @@ class Pipeline {
                                   saturated.run.conflict.message());
     }
     report_.stop_reason = egraph::to_string(saturated.run.stop);
+    report_.limit_hit = is_limit(saturated.run.stop);
     report_.iterations = saturated.run.iterations.size();
     report_.e_nodes = tensors_->egraph().node_count();
     report_.e_classes = tensors_->egraph().class_count();
@@ -111,82 +139,131 @@ class Pipeline {
     return base::ok();
   }
 
+  // Several answers to one question. The cheapest by the cost model is what was asked for; a cost
+  // model that sums operators errs by some percent, so two answers that move less are kept beside
+  // it: one that leaves the program's operators only for a clear gain, and one that leaves them
+  // not at all (unneeded ones are gone, repeated ones are shared).
   base::Status choose() {
     const base::Stopwatch watch;
-    EGRET_ASSIGN_OR_RETURN(report_.predicted_before_s, predict(original_, *model_));
+    profiler_.model = profiled_;
+    profiler_.measure = [this](const cost::Query& query) { return time_operator(query); };
+    profiler_.budget_s = options_.profile_time;
+    EGRET_ASSIGN_OR_RETURN(report_.predicted_before_s, predict(original_, *model_, profiler_));
     const std::vector<egraph::ClassId> roots = tensors_->roots();
     const egraph::EGraphView view = egraph::make_view(tensors_->egraph(), roots);
+    EGRET_RETURN_IF_ERROR(add_candidate("cheapest", view, 1));
+    if (!options_.no_measure && !options_.allow_slower) {
+      EGRET_RETURN_IF_ERROR(add_candidate("cautious", view, kCaution));
+      EGRET_RETURN_IF_ERROR(add_candidate("tidied", view, std::numeric_limits<double>::infinity()));
+    }
+    report_.operators_measured = profiler_.measured;
+    compiled_.clear();
+    tensors_.reset();
+    phase("extract", watch.seconds() - profiler_.spent_s);
+    phase("profile", profiler_.spent_s);
+    return base::ok();
+  }
+
+  void report_extraction() {
+    const extract::Solution& solution = candidates_.front().solution;
+    report_.extraction_cost_s = solution.dag_cost;
+    report_.extraction_bound_s = solution.bound;
+    report_.extraction_status =
+        solution.quality == extract::Quality::kOptimal ? "optimal" : "feasible";
+  }
+
+  base::Status add_candidate(std::string_view name, const egraph::EGraphView& view,
+                             double price_of_new) {
     SelectionOptions selection;
     selection.extractor = extractor_;
     selection.extraction.time_limit_s = options_.extract_time;
     selection.extraction.seed = static_cast<std::uint64_t>(options_.seed);
-    selection.profile_seconds = options_.profile_time;
-    const auto measure = [&](const cost::Query& query) { return time_operator(query); };
-    EGRET_ASSIGN_OR_RETURN(const SelectionResult selected,
-                           select(*tensors_, view, *model_, profiled_, measure, selection, sink_));
-    const rules::Selection nodes = tensors_->from_view(view, selected.solution.choice);
-    for (const rules::RuleUse& use : rules::rules_used(*tensors_, compiled_, nodes)) {
-      report_.rules_used.push_back({use.name, use.applied, status_of(use.name)});
+    selection.price_of_new = price_of_new;
+    const auto selected = select(*tensors_, view, *model_, profiler_, selection, sink_);
+    if (!selected.ok()) {
+      // The program's own operators need not do: a rule may have hidden one of them.
+      return candidates_.empty() ? selected.status() : base::ok();
     }
-    report_.extraction_cost_s = selected.solution.dag_cost;
-    report_.extraction_bound_s = selected.solution.bound;
-    report_.extraction_status =
-        selected.solution.quality == extract::Quality::kOptimal ? "optimal" : "feasible";
-    report_.operators_measured = selected.measured;
-    report_.operators_estimated = selected.estimated;
-    phase("extract", watch.seconds() - selected.profile_seconds);
-    phase("profile", selected.profile_seconds);
-
-    const base::Stopwatch fold_watch;
+    const rules::Selection nodes = tensors_->from_view(view, selected->solution.choice);
+    Candidate candidate{.name = name};
     EGRET_ASSIGN_OR_RETURN(const ir::Graph extracted, tensors_->to_graph(nodes));
-    EGRET_ASSIGN_OR_RETURN(chosen_, rules::fold_constants(extracted));
-    EGRET_ASSIGN_OR_RETURN(report_.predicted_after_s, predict(chosen_, *model_));
-    compiled_.clear();
-    tensors_.reset();
-    phase("fold", fold_watch.seconds());
+    EGRET_ASSIGN_OR_RETURN(candidate.graph, rules::fold_constants(extracted));
+    const std::string text = ir::to_text(candidate.graph);
+    for (const Candidate& other : candidates_) {
+      if (ir::to_text(other.graph) == text) return base::ok();
+    }
+    EGRET_ASSIGN_OR_RETURN(candidate.predicted_s, predict(candidate.graph, *model_, profiler_));
+    EGRET_ASSIGN_OR_RETURN(candidate.operators, frontends::count_onnx_operators(candidate.graph));
+    for (const rules::RuleUse& use : rules::rules_used(*tensors_, compiled_, nodes)) {
+      candidate.rules_used.push_back({use.name, use.applied, status_of(use.name)});
+    }
+    candidate.solution = selected->solution;
+    candidate.estimated = selected->estimated;
+    candidates_.push_back(std::move(candidate));
     return base::ok();
   }
 
-  // The original, cleaned of what nobody reads, is always a candidate.
+  // The original is always in the race.
   base::Status confirm() {
     const base::Stopwatch watch;
-    report_.status = "improved";
-    if (!options_.no_measure) {
-      EGRET_RETURN_IF_ERROR(race());
+    EGRET_ASSIGN_OR_RETURN(report_.operators_before, frontends::count_onnx_operators(original_));
+    if (options_.no_measure) {
+      EGRET_RETURN_IF_ERROR(compile(candidates_.front().graph, candidates_.front().plan));
+      take(candidates_.front());
     } else {
-      EGRET_RETURN_IF_ERROR(compile(chosen_, chosen_plan_));
+      EGRET_RETURN_IF_ERROR(measure());
     }
-    EGRET_RETURN_IF_ERROR(count_operators(original_, report_.operators_before));
-    EGRET_RETURN_IF_ERROR(count_operators(chosen_, report_.operators_after));
     phase("measure", watch.seconds());
     return base::ok();
   }
 
-  base::Status race() {
+  base::Status measure() {
     const base::Progress progress(sink_, "measure");
     std::unique_ptr<backends::Plan> before;
     EGRET_RETURN_IF_ERROR(compile(original_, before));
-    EGRET_RETURN_IF_ERROR(compile(chosen_, chosen_plan_));
-    backends::MeasureOptions measuring;
-    measuring.min_seconds = options_.measure_time;
-    measuring.max_seconds = std::max(10 * options_.measure_time, 5.0);
-    measuring.seed = static_cast<std::uint64_t>(options_.seed);
-    backends::Plan* plans[] = {before.get(), chosen_plan_.get()};
-    EGRET_ASSIGN_OR_RETURN(const std::vector<backends::Timing> timings,
-                           backends::measure_interleaved(plans, measuring));
-    report_.measured = true;
-    report_.measured_before = timings[0];
-    report_.measured_after = timings[1];
-    const bool slower = timings[1].median_s > timings[0].median_s * (1 + kNoise);
-    if (slower && !options_.allow_slower) {
-      report_.status = "unchanged";
-      report_.measured_after = timings[0];
-      report_.predicted_after_s = report_.predicted_before_s;
-      report_.rules_used.clear();
-      chosen_ = ir::without_dead_nodes(original_);
-      chosen_plan_ = std::move(before);
+    std::vector<Racer> racers{{&original_, before.get(), total(report_.operators_before)}};
+    for (Candidate& candidate : candidates_) {
+      EGRET_RETURN_IF_ERROR(compile(candidate.graph, candidate.plan));
+      racers.push_back({&candidate.graph, candidate.plan.get(), total(candidate.operators)});
     }
+    RaceOptions racing;
+    racing.measure.min_seconds = options_.measure_time;
+    racing.measure.max_seconds = std::max(10 * options_.measure_time, 5.0);
+    racing.measure.seed = static_cast<std::uint64_t>(options_.seed);
+    racing.database = database_.get();
+    racing.machine = machine_fingerprint(threads());
+    EGRET_ASSIGN_OR_RETURN(const RaceResult result, race(racers, racing));
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      report_.candidates.push_back({std::string(candidates_[i].name),
+                                    total(candidates_[i].operators), candidates_[i].predicted_s,
+                                    result.timings[i + 1]});
+    }
+    report_.measured = true;
+    report_.measured_before = result.timings[0];
+    const std::size_t winner = options_.allow_slower ? 1 : result.winner;
+    report_.measured_after = result.timings[winner];
+    if (winner > 0) {
+      take(candidates_[winner - 1]);
+      return base::ok();
+    }
+    report_.status = "unchanged";
+    report_.operators_after = report_.operators_before;
+    report_.predicted_after_s = report_.predicted_before_s;
+    report_.chosen = "original";
+    chosen_ = ir::without_dead_nodes(original_);
+    chosen_plan_ = std::move(before);
     return base::ok();
+  }
+
+  void take(Candidate& candidate) {
+    report_.status = "improved";
+    report_.chosen = candidate.name;
+    report_.rules_used = std::move(candidate.rules_used);
+    report_.operators_after = std::move(candidate.operators);
+    report_.predicted_after_s = candidate.predicted_s;
+    report_.operators_estimated = candidate.estimated;
+    chosen_ = std::move(candidate.graph);
+    chosen_plan_ = std::move(candidate.plan);
   }
 
   base::Status check() {
@@ -236,11 +313,6 @@ class Pipeline {
                        .deviation_s = timing.alone.mad_s};
   }
 
-  static base::Status count_operators(const ir::Graph& graph, std::map<std::string, int>& counts) {
-    EGRET_ASSIGN_OR_RETURN(counts, frontends::count_onnx_operators(graph));
-    return base::ok();
-  }
-
   int threads() const { return static_cast<int>(options_.threads); }
   void phase(std::string name, double seconds) {
     report_.seconds_by_phase.emplace_back(std::move(name), seconds);
@@ -271,7 +343,9 @@ class Pipeline {
   std::unique_ptr<cost::Database> database_;
   std::unique_ptr<cost::Model> model_;
   cost::ProfiledModel* profiled_ = nullptr;  // model_, when it is profiled
+  Profiler profiler_;
   std::unique_ptr<rules::TensorEGraph> tensors_;
+  std::vector<Candidate> candidates_;  // the cheapest first
   ir::Graph chosen_;
   std::unique_ptr<backends::Plan> chosen_plan_;
   OptimizeReport report_;

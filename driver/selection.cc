@@ -2,6 +2,7 @@
 #include "driver/selection.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/stop.h"
@@ -62,7 +63,26 @@ double price(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
   return cost.ok() ? cost->seconds : std::numeric_limits<double>::infinity();
 }
 
+bool made_by_rule(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+                  extract::NodeIndex node) {
+  const extract::ClassIndex of = view.node_class[node];
+  const auto nodes = tensors.egraph().nodes(view.class_id[of]);
+  return tensors.creator(nodes[node - view.class_begin[of]]) != rules::TensorEGraph::kProgram;
+}
+
 }  // namespace
+
+bool Profiler::may_measure() const {
+  return model != nullptr && spent_s < budget_s && !base::stop_requested();
+}
+
+base::Result<bool> Profiler::profile(const cost::Query& query) {
+  const base::Stopwatch watch;
+  EGRET_ASSIGN_OR_RETURN(const bool added, model->profile(query, measure));
+  spent_s += watch.seconds();
+  measured += added ? 1 : 0;
+  return added;
+}
 
 base::Result<std::vector<double>> price_nodes(const rules::TensorEGraph& tensors,
                                               const egraph::EGraphView& view, cost::Model& model) {
@@ -73,7 +93,7 @@ base::Result<std::vector<double>> price_nodes(const rules::TensorEGraph& tensors
   return costs;
 }
 
-base::Result<double> predict(const ir::Graph& graph, cost::Model& model) {
+base::Result<double> predict(const ir::Graph& graph, cost::Model& model, Profiler& profiler) {
   std::vector<char> constant(graph.size(), 0);
   double total = 0;
   for (std::size_t i = 0; i < graph.size(); ++i) {
@@ -95,7 +115,11 @@ base::Result<double> predict(const ir::Graph& graph, cost::Model& model) {
                             .output = &node.type};
     constant[i] = node.inputs.empty() || query.all_constant() ? 1 : 0;
     if (constant[i] != 0) continue;
-    EGRET_ASSIGN_OR_RETURN(const cost::Cost cost, model.cost(query));
+    EGRET_ASSIGN_OR_RETURN(cost::Cost cost, model.cost(query));
+    if (!cost.measured && profiler.may_measure()) {
+      EGRET_RETURN_IF_ERROR(profiler.profile(query).status());
+      EGRET_ASSIGN_OR_RETURN(cost, model.cost(query));
+    }
     total += cost.seconds;
   }
   return total;
@@ -103,24 +127,40 @@ base::Result<double> predict(const ir::Graph& graph, cost::Model& model) {
 
 base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
                                      const egraph::EGraphView& view, cost::Model& model,
-                                     cost::ProfiledModel* profiled,
-                                     const cost::ProfiledModel::Measure& measure,
-                                     const SelectionOptions& options, base::ProgressSink* sink) {
+                                     Profiler& profiler, const SelectionOptions& options,
+                                     base::ProgressSink* sink) {
   const base::Progress progress(sink, "extract");
-  EGRET_ASSIGN_OR_RETURN(std::vector<double> costs, price_nodes(tensors, view, model));
+  std::vector<double> factor(view.node_count(), 1);
+  if (options.price_of_new != 1) {
+    for (extract::NodeIndex node = 0; node < view.node_count(); ++node) {
+      if (made_by_rule(tensors, view, node)) factor[node] = options.price_of_new;
+    }
+  }
+  const auto prices = [&]() -> base::Result<std::vector<double>> {
+    EGRET_ASSIGN_OR_RETURN(std::vector<double> costs, price_nodes(tensors, view, model));
+    for (std::size_t node = 0; node < costs.size(); ++node) {
+      // What costs nothing stays free, unless it is forbidden.
+      if (std::isinf(factor[node])) {
+        costs[node] = factor[node];
+      } else {
+        costs[node] *= factor[node];
+      }
+    }
+    return costs;
+  };
+
+  EGRET_ASSIGN_OR_RETURN(std::vector<double> costs, prices());
   SelectionResult result;
-  double spent = 0;
   while (true) {
     EGRET_ASSIGN_OR_RETURN(result.solution,
                            options.extractor->extract({view, costs}, options.extraction));
     ++result.rounds;
     progress.report({{base::kIteration, result.rounds},
                      {base::kBestCost, result.solution.dag_cost},
-                     {kMeasured, result.measured}});
+                     {kMeasured, profiler.measured}});
 
     result.estimated = 0;
     bool learned = false;
-    const bool may_measure = profiled != nullptr && result.rounds < options.max_rounds;
     for (const extract::NodeIndex node : result.solution.choice) {
       if (node == extract::kNoNode) continue;
       const NodeQuery query(tensors, view, node);
@@ -128,22 +168,19 @@ base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
       EGRET_ASSIGN_OR_RETURN(const cost::Cost cost, model.cost(query.query()));
       if (cost.measured) continue;
       ++result.estimated;
-      if (!may_measure || spent >= options.profile_seconds || base::stop_requested()) continue;
-      const base::Stopwatch watch;
-      EGRET_ASSIGN_OR_RETURN(const bool added, profiled->profile(query.query(), measure));
-      spent += watch.seconds();
-      result.measured += added ? 1 : 0;
+      if (!profiler.may_measure() || result.rounds >= options.max_rounds) continue;
+      EGRET_RETURN_IF_ERROR(profiler.profile(query.query()).status());
       --result.estimated;
       learned = true;
       if (progress.due()) {
-        progress.report({{base::kIteration, result.rounds}, {kMeasured, result.measured}},
-                        std::min(1.0, spent / options.profile_seconds), query.query().op->name());
+        progress.report({{base::kIteration, result.rounds}, {kMeasured, profiler.measured}},
+                        std::min(1.0, profiler.spent_s / profiler.budget_s),
+                        query.query().op->name());
       }
     }
     if (!learned) break;
-    EGRET_ASSIGN_OR_RETURN(costs, price_nodes(tensors, view, model));
+    EGRET_ASSIGN_OR_RETURN(costs, prices());
   }
-  result.profile_seconds = spent;
   EGRET_RETURN_IF_ERROR(extract::check_solution({view, costs}, result.solution));
   return result;
 }

@@ -21,30 +21,40 @@ namespace egret::driver {
 base::Result<std::vector<double>> price_nodes(const rules::TensorEGraph& tensors,
                                               const egraph::EGraphView& view, cost::Model& model);
 
-// The predicted time of a graph: the sum over its operators.
-base::Result<double> predict(const ir::Graph& graph, cost::Model& model);
+// Measures operators for a profiled cost model, as long as there is time for it.
+struct Profiler {
+  cost::ProfiledModel* model = nullptr;  // null: the cost model only estimates
+  cost::ProfiledModel::Measure measure;  // times one operator
+  double budget_s = 20;
+  double spent_s = 0;
+  std::int64_t measured = 0;
+
+  bool may_measure() const;
+  // False: it was known already.
+  base::Result<bool> profile(const cost::Query& query);
+};
+
+// The predicted time of a graph: the sum over its operators, each measured where there is time.
+base::Result<double> predict(const ir::Graph& graph, cost::Model& model, Profiler& profiler);
 
 struct SelectionOptions {
   const extract::ExtractorRow* extractor = nullptr;
   extract::Options extraction{};
-  double profile_seconds = 20;  // budget for measuring; only with a profiled model
+  // A factor on the cost of what a rule made: above 1, the program's own operators are kept unless
+  // the gain is clear; infinite, nothing else is chosen.
+  double price_of_new = 1;
   int max_rounds = 50;
 };
 
 struct SelectionResult {
-  extract::Solution solution;
-  std::int64_t measured = 0;   // operators measured on the way
+  extract::Solution solution;  // its costs carry price_of_new
   std::int64_t estimated = 0;  // operators of the choice that rest on estimates
-  double profile_seconds = 0;
   int rounds = 0;
 };
 
-// `profiled` is null for a purely estimating model; otherwise it is `model`, and `measure` times
-// one operator.
 base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
                                      const egraph::EGraphView& view, cost::Model& model,
-                                     cost::ProfiledModel* profiled,
-                                     const cost::ProfiledModel::Measure& measure,
-                                     const SelectionOptions& options, base::ProgressSink* progress);
+                                     Profiler& profiler, const SelectionOptions& options,
+                                     base::ProgressSink* progress);
 
 }  // namespace egret::driver

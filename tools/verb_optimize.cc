@@ -50,6 +50,15 @@ base::Json to_json(const driver::OptimizeReport& r) {
   }
   json.set("predicted_before_s", r.predicted_before_s)
       .set("predicted_after_s", r.predicted_after_s);
+  base::Json candidates = base::Json::array();
+  for (const auto& candidate : r.candidates) {
+    candidates.push(base::Json::object()
+                        .set("name", candidate.name)
+                        .set("operators", candidate.operators)
+                        .set("predicted_s", candidate.predicted_s)
+                        .set("measured_s", candidate.measured.median_s));
+  }
+  json.set("candidates", std::move(candidates)).set("chosen", r.chosen);
   base::Json rules = base::Json::array();
   for (const auto& use : r.rules_used) {
     rules.push(base::Json::object()
@@ -103,6 +112,23 @@ std::string rules_text(const driver::OptimizeReport& r) {
   base::TextTable table({{"rule"}, {"nodes", base::Align::kRight}, {"status"}});
   for (const auto& use : r.rules_used) table.row({use.name, std::to_string(use.count), use.status});
   return table.render();
+}
+
+// Who ran against the original.
+std::string race_text(const driver::OptimizeReport& r) {
+  base::TextTable table({{"candidate"},
+                         {"operators", base::Align::kRight},
+                         {"predicted", base::Align::kRight},
+                         {"measured", base::Align::kRight}});
+  table.row({"original", std::to_string(total(r.operators_before)),
+             base::format_seconds(r.predicted_before_s),
+             base::format_seconds(r.measured_before.median_s)});
+  for (const auto& candidate : r.candidates) {
+    table.row({candidate.name + (candidate.name == r.chosen ? " (written)" : ""),
+               std::to_string(candidate.operators), base::format_seconds(candidate.predicted_s),
+               base::format_seconds(candidate.measured.median_s)});
+  }
+  return table.render() + "\n";
 }
 
 std::string summary_text(const driver::OptimizeReport& r) {
@@ -164,7 +190,8 @@ class Optimize final : public Command {
     } else {
       EGRET_RETURN_IF_ERROR(write_output(console, output_.output, exported.bytes));
       const driver::OptimizeReport& r = result.report;
-      console.result(to_json(r), operators_text(r) + "\n" + rules_text(r) + "\n" + summary_text(r));
+      console.result(to_json(r), operators_text(r) + "\n" + rules_text(r) + "\n" +
+                                     (r.measured ? race_text(r) : "") + summary_text(r));
     }
     return result.report.limit_hit ? ExitCode::kLimit : ExitCode::kOk;
   }

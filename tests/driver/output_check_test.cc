@@ -51,6 +51,19 @@ TEST(OutputCheck, IntegersMustBeEqualUnlessRoundingDecidesThem) {
   EXPECT_FALSE(compare(graph(true), graph(false))->passed);
 }
 
+TEST(OutputCheck, ASaturatedSoftmaxStillTellsRightFromWrong) {
+  const auto graph = [](const char* last) {
+    ir::GraphBuilder b;
+    const Value x = b.input("x", {DType::kF32, {4, 16}});
+    const Value w = b.constant(ir::Tensor::filled({DType::kF32, {16, 10}}, 1e12));
+    const Value scores = b.add("matmul", {x, w});
+    b.output("y", b.add(last, {scores}, {{"axis", std::int64_t{1}}}));
+    return *b.finish();
+  };
+  EXPECT_TRUE(compare(graph("softmax"), graph("softmax"))->passed);
+  EXPECT_FALSE(compare(graph("softmax"), graph("hardmax"))->passed);
+}
+
 TEST(OutputCheck, OpenSizesAreAUsageErrorWithARemedy) {
   ir::GraphBuilder b;
   const Value x = b.input("x", {DType::kF32, ir::Dims{ir::symbolic_dim("N"), 4}});

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/race.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "backends/backend.h"
+#include "zoo/zoo.h"
+
+namespace egret::driver {
+namespace {
+
+TEST(Race, TheFastestWins) {
+  EXPECT_EQ(winner_of(std::array{1.0, 0.8, 0.7}, std::array{10, 9, 9}), 2U);
+}
+
+TEST(Race, AmongEqualsTheFewestOperatorsWin) {
+  EXPECT_EQ(winner_of(std::array{1.0, 0.99, 1.0}, std::array{10, 9, 8}), 2U);
+  EXPECT_EQ(winner_of(std::array{1.0, 1.01, 1.01}, std::array{10, 9, 9}), 1U);
+}
+
+TEST(Race, TheOriginalWinsOnlyAgainstSlowerOnes) {
+  EXPECT_EQ(winner_of(std::array{1.0, 1.1, 1.05}, std::array{10, 5, 5}), 0U);
+}
+
+TEST(Race, ARaceThatWasRunIsRemembered) {
+  const auto graph = zoo::find_model("squeezenet1.1")->build({});
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const backends::Backend* backend = backends::find_backend("cpu");
+  auto a = backend->compile(*graph, {});
+  auto b = backend->compile(*graph, {});
+  ASSERT_TRUE(a.ok() && b.ok());
+  auto database = cost::Database::open(":memory:");
+  ASSERT_TRUE(database.ok());
+  RaceOptions options;
+  options.measure.min_runs = 3;
+  options.measure.min_seconds = 0;
+  options.database = database->get();
+  options.machine = "this one";
+  const Racer racers[] = {{&*graph, a->get(), 3}, {&*graph, b->get(), 3}};
+  const auto first = race(racers, options);
+  const auto again = race(racers, options);
+  ASSERT_TRUE(first.ok() && again.ok());
+  EXPECT_EQ(first->timings[1].median_s, again->timings[1].median_s);
+  EXPECT_EQ(first->winner, again->winner);
+  options.machine = "another";
+  ASSERT_TRUE(race(racers, options).ok());
+  EXPECT_EQ((*database)->rows("another")->size(), (*database)->rows("this one")->size());
+}
+
+}  // namespace
+}  // namespace egret::driver
