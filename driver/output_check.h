@@ -44,6 +44,7 @@ struct OutputError {
 
 struct CheckReport {
   bool passed = false;
+  std::string vacuous;   // an output without a finite element that is not zero: nothing was shown
   double max_error = 0;  // of the output that comes nearest to (or furthest beyond) its bound
   double bound = 0;
   std::vector<OutputError> outputs;

@@ -84,7 +84,8 @@ base::Json to_json(const driver::OptimizeReport& r) {
     json.set("check", base::Json::object()
                           .set("max_error", r.check.max_error)
                           .set("bound", r.check.bound)
-                          .set("passed", r.check.passed));
+                          .set("passed", r.check.passed)
+                          .set("vacuous_output", r.check.vacuous));
   }
   base::Json phases = base::Json::object();
   for (const auto& [name, seconds] : r.seconds_by_phase) phases.set(name, seconds);
@@ -148,10 +149,14 @@ std::string summary_text(const driver::OptimizeReport& r) {
                          std::to_string(r.iterations) + " iterations, stopped: " + r.stop_reason});
   table.row({"extraction", r.extractor + ", " + r.extraction_status +
                                (r.extraction_status == "optimal" ? "" : " (no bound proven)")});
+  const std::string vacuous =
+      r.check.vacuous.empty()
+          ? ""
+          : ", but shows little: '" + r.check.vacuous + "' is zero or not finite on random inputs";
   table.row({"check", !r.checked ? "not made (--no-check)"
                                  : "largest error " + base::format_short(r.check.max_error) +
                                        ", bound " + base::format_short(r.check.bound) +
-                                       (r.check.passed ? ", passed" : ", FAILED")});
+                                       (r.check.passed ? ", passed" : ", FAILED") + vacuous});
   table.row({"result", r.status == "improved" ? "improved"
                                               : "the original is the fastest; written unchanged"});
   std::string phases;

@@ -64,6 +64,11 @@ TEST(OutputCheck, ASaturatedSoftmaxStillTellsRightFromWrong) {
   EXPECT_FALSE(compare(graph("softmax"), graph("hardmax"))->passed);
 }
 
+TEST(OutputCheck, SaysSoWhereOutputsShowNothing) {
+  EXPECT_EQ(compare(product(1), product(1))->vacuous, "");
+  EXPECT_EQ(compare(product(0), product(0))->vacuous, "y");
+}
+
 TEST(OutputCheck, OpenSizesAreAUsageErrorWithARemedy) {
   ir::GraphBuilder b;
   const Value x = b.input("x", {DType::kF32, ir::Dims{ir::symbolic_dim("N"), 4}});
