@@ -5,6 +5,7 @@
 
 #include "frontends/onnx.pb.h"
 #include "frontends/onnx_tensor.h"
+#include "frontends/split_groups.h"
 #include "ir/body.h"
 #include "ir/operator.h"
 
@@ -152,12 +153,23 @@ std::string OnnxGraphWriter::fresh_name(std::string_view stem) {
 
 base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
                                           const std::vector<std::string>& names) {
-  for (const ir::NodeId id : live_nodes(graph)) {
+  const std::vector<ir::NodeId> live = live_nodes(graph);
+  const std::vector<SplitGroup> splits = find_splits(graph, live);
+  std::map<ir::NodeId, const SplitGroup*> split_of;
+  for (const SplitGroup& split : splits) {
+    for (const ir::NodeId piece : split.pieces) split_of[piece] = &split;
+  }
+  std::set<const SplitGroup*> written;
+  for (const ir::NodeId id : live) {
     const ir::Node& node = graph.node(id);
     const std::string& name = names[id.index()];
     if (node.type.dtype == ir::DType::kBF16) need_opset(kBFloat16Opset, "bfloat16");
     if (node.kind == ir::NodeKind::kConstant) initializers_.emplace_back(name, node.data);
     if (node.kind != ir::NodeKind::kOperator) continue;
+    if (const auto split = split_of.find(id); split != split_of.end()) {
+      if (written.insert(split->second).second) write_split(*split->second, names);
+      continue;
+    }
     Operation operation{*node.op, node.attrs, {}, {}, node.type, name};
     for (const ir::NodeId input : node.inputs) {
       operation.inputs.push_back(names[input.index()]);
@@ -166,6 +178,27 @@ base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
     EGRET_RETURN_IF_ERROR(write_operation(operation));
   }
   return base::ok();
+}
+
+// All pieces at the place of the first: a piece needs nothing but the whole.
+void OnnxGraphWriter::write_split(const SplitGroup& split, const std::vector<std::string>& names) {
+  constexpr int kSizesAreAnInput = 13;
+  onnx::NodeProto& node = *graph_.add_node();
+  node.set_op_type("Split");
+  node.add_input(names[split.whole.index()]);
+  for (const ir::NodeId piece : split.pieces) node.add_output(names[piece.index()]);
+  node.set_name(node.output(0));
+  const auto attribute = [&](const char* name, const auto& value) {
+    onnx::AttributeProto& proto = *node.add_attribute();
+    proto.set_name(name);
+    set_value(proto, value);
+  };
+  attribute("axis", split.axis);
+  if (opset_ >= kSizesAreAnInput) {
+    node.add_input(shared_constant(ir::Tensor::of_integers(split.sizes)));
+  } else {
+    attribute("split", split.sizes);
+  }
 }
 
 base::Status OnnxGraphWriter::write_operation(const Operation& operation) {

@@ -23,6 +23,8 @@ class GraphProto;
 
 namespace egret::frontends {
 
+struct SplitGroup;
+
 class OnnxGraphWriter {
  public:
   // Appends to graph.node(); inputs, outputs and initializers are the caller's.
@@ -56,6 +58,7 @@ class OnnxGraphWriter {
   bool reserve(const std::string& name) { return used_.insert(name).second; }
   // Every node of `graph` in order; names[id] is the ONNX name of each.
   base::Status write_nodes(const ir::Graph& graph, const std::vector<std::string>& names);
+  void write_split(const SplitGroup& split, const std::vector<std::string>& names);
   base::Status write_operation(const Operation& operation);
   base::Status write_body(const Operation& operation);
   std::string shared_constant(const ir::Tensor& tensor);

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "ir/builder.h"
+#include "ir/graph_text.h"
 #include "tests/frontends/onnx_model.h"
 
 namespace egret::frontends {
@@ -53,6 +54,33 @@ TEST(OnnxExport, TheSameGraphGivesTheSameBytes) {
     return finish(b);
   };
   EXPECT_EQ(exported(build()).bytes, exported(build()).bytes);
+}
+
+TEST(OnnxExport, SlicesThatAreAWholeAreOneSplit) {
+  const auto build = [](std::int64_t last_start) {
+    GraphBuilder b;
+    const Value x = b.input("x", TensorType(DType::kF32, {2, 7}));
+    const auto piece = [&](std::int64_t start, std::int64_t size) {
+      return b.add(
+          "slice", {x},
+          {{"axis", std::int64_t{1}}, {"start", start}, {"size", size}, {"step", std::int64_t{1}}});
+    };
+    b.output("c", piece(last_start, 7 - last_start));
+    b.output("a", piece(0, 2));
+    b.output("b", piece(2, 3));
+    return finish(b);
+  };
+  for (const std::int64_t opset : {11, 17}) {
+    OnnxModelInfo info;
+    info.opsets[""] = opset;
+    const ExportedModel model = exported(build(5), info);
+    EXPECT_THAT(op_types(parsed(model)), ElementsAre("Split"));
+    EXPECT_THAT(parsed(model).graph().node(0).output(), ElementsAre("a", "b", "c"));
+    const auto again = import_onnx_bytes(std::as_bytes(std::span(model.bytes)), "");
+    ASSERT_TRUE(again.ok()) << again.status().message();
+    EXPECT_THAT(to_text(again->graph), testing::HasSubstr("start=5"));
+    EXPECT_THAT(op_types(parsed(exported(build(4), info))), ElementsAre("Slice", "Slice", "Slice"));
+  }
 }
 
 TEST(OnnxExport, InputsOutputsAndMetadataAreKept) {
