@@ -145,8 +145,10 @@ base::Result<OperatorTiming> time_operator(const Backend& backend, const ir::Ope
   if (types.size() > 1 && !timing.view) {
     EGRET_ASSIGN_OR_RETURN(const bool absorbed,
                            is_absorbed(backend, op, attrs, types, constant_mask, options));
-    if (absorbed) timing.fused_s = 0;
-    if (absorbed) return timing;
+    if (absorbed) {
+      timing.fused_s = 0;
+      return timing;
+    }
   }
 
   // Behind a relu of the same shape, which is itself a kernel when nothing is fused with it.

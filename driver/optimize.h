@@ -97,6 +97,9 @@ struct OptimizeReport {
   std::map<std::string, std::string> manifest;  // what the result depends on; goes into the file
 };
 
+// The sum of operators_before or operators_after.
+int operator_count(const std::map<std::string, int>& by_type);
+
 struct OptimizeResult {
   ir::Graph graph;
   OptimizeReport report;

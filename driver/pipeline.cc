@@ -4,6 +4,7 @@
 //   graph -> e-graph -> saturate with rules -> price nodes and extract candidates, each folded
 //         where it depends on weights alone -> race them against the original -> check outputs
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -18,7 +19,6 @@
 #include "driver/selection.h"
 #include "extract/extractor.h"
 #include "frontends/onnx.h"
-#include "ir/graph_text.h"
 #include "rules/constant_folding.h"
 #include "rules/rule_set.h"
 #include "rules/rule_status.h"
@@ -34,6 +34,7 @@ constexpr double kCaution = 1.15;
 struct Candidate {
   std::string_view name;
   ir::Graph graph{};
+  std::string identity{};  // of the graph; see identity_of()
   std::unique_ptr<backends::Plan> plan{};
   double predicted_s = 0;
   std::map<std::string, int> operators{};
@@ -41,12 +42,6 @@ struct Candidate {
   extract::Solution solution{};
   std::int64_t estimated = 0;
 };
-
-int total(const std::map<std::string, int>& counts) {
-  int sum = 0;
-  for (const auto& [name, count] : counts) sum += count;
-  return sum;
-}
 
 bool is_limit(egraph::StopReason reason) {
   return reason == egraph::StopReason::kNodeLimit || reason == egraph::StopReason::kByteLimit ||
@@ -63,7 +58,6 @@ class Pipeline {
     EGRET_RETURN_IF_ERROR(prepare());
     EGRET_RETURN_IF_ERROR(saturate());
     EGRET_RETURN_IF_ERROR(choose());
-    report_extraction();
     EGRET_RETURN_IF_ERROR(confirm());
     EGRET_RETURN_IF_ERROR(check());
     report_.seconds = watch.seconds();
@@ -156,7 +150,7 @@ class Pipeline {
       EGRET_RETURN_IF_ERROR(add_candidate("cautious", view, kCaution));
       EGRET_RETURN_IF_ERROR(add_candidate("tidied", view, std::numeric_limits<double>::infinity()));
     }
-    report_.operators_measured = profiler_.measured;
+    report_extraction();
     compiled_.clear();
     tensors_.reset();
     phase("extract", watch.seconds() - profiler_.spent_s);
@@ -166,6 +160,7 @@ class Pipeline {
 
   void report_extraction() {
     const extract::Solution& solution = candidates_.front().solution;
+    report_.operators_measured = profiler_.measured;
     report_.extraction_cost_s = solution.dag_cost;
     report_.extraction_bound_s = solution.bound;
     report_.extraction_status =
@@ -180,18 +175,19 @@ class Pipeline {
     selection.extraction.seed = static_cast<std::uint64_t>(options_.seed);
     selection.price_of_new = price_of_new;
     const auto selected = select(*tensors_, view, *model_, profiler_, selection, sink_);
-    if (!selected.ok()) {
-      // The program's own operators need not do: a rule may have hidden one of them.
-      return candidates_.empty() ? selected.status() : base::ok();
-    }
+    // The program's own operators need not do: a rule may have hidden one of them.
+    const bool may_be_missing = std::isinf(price_of_new);
+    if (may_be_missing && selected.status().code() == base::StatusCode::kBadInput)
+      return base::ok();
+    EGRET_RETURN_IF_ERROR(selected.status());
     const rules::Selection nodes = tensors_->from_view(view, selected->solution.choice);
     Candidate candidate{.name = name};
     EGRET_ASSIGN_OR_RETURN(const ir::Graph extracted, tensors_->to_graph(nodes));
     EGRET_ASSIGN_OR_RETURN(candidate.graph, rules::fold_constants(extracted));
-    const std::string text = ir::to_text(candidate.graph);
-    for (const Candidate& other : candidates_) {
-      if (ir::to_text(other.graph) == text) return base::ok();
-    }
+    candidate.identity = identity_of(candidate.graph);
+    if (std::ranges::find(candidates_, candidate.identity, &Candidate::identity) !=
+        candidates_.end())
+      return base::ok();
     EGRET_ASSIGN_OR_RETURN(candidate.predicted_s, predict(candidate.graph, *model_, profiler_));
     EGRET_ASSIGN_OR_RETURN(candidate.operators, frontends::count_onnx_operators(candidate.graph));
     for (const rules::RuleUse& use : rules::rules_used(*tensors_, compiled_, nodes)) {
@@ -221,10 +217,12 @@ class Pipeline {
     const base::Progress progress(sink_, "measure");
     std::unique_ptr<backends::Plan> before;
     EGRET_RETURN_IF_ERROR(compile(original_, before));
-    std::vector<Racer> racers{{&original_, before.get(), total(report_.operators_before)}};
+    std::vector<Racer> racers{
+        {before.get(), identity_of(original_), operator_count(report_.operators_before)}};
     for (Candidate& candidate : candidates_) {
       EGRET_RETURN_IF_ERROR(compile(candidate.graph, candidate.plan));
-      racers.push_back({&candidate.graph, candidate.plan.get(), total(candidate.operators)});
+      racers.push_back(
+          {candidate.plan.get(), candidate.identity, operator_count(candidate.operators)});
     }
     RaceOptions racing;
     racing.measure.min_seconds = options_.measure_time;
@@ -235,8 +233,8 @@ class Pipeline {
     EGRET_ASSIGN_OR_RETURN(const RaceResult result, race(racers, racing));
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       report_.candidates.push_back({std::string(candidates_[i].name),
-                                    total(candidates_[i].operators), candidates_[i].predicted_s,
-                                    result.timings[i + 1]});
+                                    operator_count(candidates_[i].operators),
+                                    candidates_[i].predicted_s, result.timings[i + 1]});
     }
     report_.measured = true;
     report_.measured_before = result.timings[0];
@@ -352,6 +350,12 @@ class Pipeline {
 };
 
 }  // namespace
+
+int operator_count(const std::map<std::string, int>& by_type) {
+  int sum = 0;
+  for (const auto& [type, count] : by_type) sum += count;
+  return sum;
+}
 
 base::Result<OptimizeResult> optimize(const ir::Graph& graph, const OptimizeOptions& options,
                                       base::ProgressSink* progress) {

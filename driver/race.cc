@@ -18,8 +18,8 @@ std::vector<std::string> keys_of(std::span<const Racer> racers) {
   std::vector<std::string> names;
   std::string all;
   for (const Racer& racer : racers) {
-    names.push_back(base::content_hash(ir::to_text(*racer.graph)).to_hex());
-    all += names.back();
+    names.push_back(racer.identity);
+    all += racer.identity;
   }
   const std::string field = base::content_hash(all).to_hex();
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -55,6 +55,10 @@ base::Status keep(std::span<const std::string> keys, std::span<const backends::T
 }
 
 }  // namespace
+
+std::string identity_of(const ir::Graph& graph) {
+  return base::content_hash(ir::to_text(graph)).to_hex();
+}
 
 std::size_t winner_of(std::span<const double> medians, std::span<const int> operators) {
   EGRET_CHECK(!medians.empty() && medians.size() == operators.size(), "a race of nobody");

@@ -23,9 +23,12 @@
 
 namespace egret::driver {
 
+// Names a graph in the database: equal graphs have equal identities. O(nodes and weights).
+std::string identity_of(const ir::Graph& graph);
+
 struct Racer {
-  const ir::Graph* graph = nullptr;
   backends::Plan* plan = nullptr;
+  std::string identity;
   int operators = 0;  // breaks ties
 };
 

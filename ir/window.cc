@@ -62,6 +62,21 @@ Windows::Windows(Definition& d, std::vector<Index> kernel)
   }
 }
 
+Dims Windows::output_dims(Index first, Index second) const {
+  Dims dims{std::move(first), std::move(second)};
+  dims.insert(dims.end(), counts_.begin(), counts_.end());
+  return dims;
+}
+
+std::vector<Index> Windows::place(std::span<const Index> pooled,
+                                  std::span<const Index> taps) const {
+  std::vector<Index> at{pooled[0], pooled[1]};
+  for (std::size_t i = 0; i < taps.size(); ++i) {
+    at.push_back(position(i, pooled[i + 2], taps[i]));
+  }
+  return at;
+}
+
 Index Windows::position(std::size_t axis, Index window, Index tap) const {
   return window * strides_[axis] + tap * dilations_[axis] - pads_[axis];
 }

@@ -32,7 +32,11 @@ class Windows {
   std::size_t spatial_axes() const { return kernel_.size(); }
   const std::vector<Index>& kernel() const { return kernel_; }
   const std::vector<Index>& counts() const { return counts_; }  // windows along each spatial axis
+  // {first, second, counts()...}: the sizes of a result with a window at each spatial position.
+  Dims output_dims(Index first, Index second) const;
   Index position(std::size_t axis, Index window, Index tap) const;
+  // Where a pooled element {n, c, windows...} finds a tap in input 0.
+  std::vector<Index> place(std::span<const Index> pooled, std::span<const Index> taps) const;
   // Whether a tap is inside along all axes; windows and taps have one index a spatial axis.
   Guard inside(std::span<const Index> windows, std::span<const Index> taps) const;
   // How many of the taps of a window are inside along an axis.

@@ -25,12 +25,6 @@ struct OutputOptions {
   }
 };
 
-int total(const std::map<std::string, int>& counts) {
-  int sum = 0;
-  for (const auto& [name, count] : counts) sum += count;
-  return sum;
-}
-
 base::Json counts_json(const std::map<std::string, int>& counts) {
   base::Json json = base::Json::object();
   for (const auto& [name, count] : counts) json.set(name, count);
@@ -40,8 +34,8 @@ base::Json counts_json(const std::map<std::string, int>& counts) {
 base::Json to_json(const driver::OptimizeReport& r) {
   base::Json json = base::versioned_json();
   json.set("status", r.status).set("stop_reason", r.stop_reason);
-  json.set("operators_before", total(r.operators_before))
-      .set("operators_after", total(r.operators_after));
+  json.set("operators_before", driver::operator_count(r.operators_before))
+      .set("operators_after", driver::operator_count(r.operators_after));
   json.set("operators_before_by_kind", counts_json(r.operators_before));
   json.set("operators_after_by_kind", counts_json(r.operators_after));
   if (r.measured) {
@@ -103,8 +97,8 @@ std::string operators_text(const driver::OptimizeReport& r) {
     table.row({name, std::to_string(counts.first), std::to_string(counts.second)});
   }
   table.rule();
-  table.row(
-      {"all", std::to_string(total(r.operators_before)), std::to_string(total(r.operators_after))});
+  table.row({"all", std::to_string(driver::operator_count(r.operators_before)),
+             std::to_string(driver::operator_count(r.operators_after))});
   return table.render();
 }
 
@@ -121,7 +115,7 @@ std::string race_text(const driver::OptimizeReport& r) {
                          {"operators", base::Align::kRight},
                          {"predicted", base::Align::kRight},
                          {"measured", base::Align::kRight}});
-  table.row({"original", std::to_string(total(r.operators_before)),
+  table.row({"original", std::to_string(driver::operator_count(r.operators_before)),
              base::format_seconds(r.predicted_before_s),
              base::format_seconds(r.measured_before.median_s)});
   for (const auto& candidate : r.candidates) {

@@ -25,12 +25,10 @@ void define(Definition& d) {
   for (int axis = 2; axis < d.rank(1); ++axis) kernel.push_back(d.dim(1, axis));
   const Windows windows(d, kernel);
   if (!d.ok()) return;
-  Dims dims{d.dim(0, 0), filters};
-  dims.insert(dims.end(), windows.counts().begin(), windows.counts().end());
   std::vector<Index> extents{group_channels};
   extents.insert(extents.end(), kernel.begin(), kernel.end());
 
-  const auto out = d.output(d.dtype(0), dims);
+  const auto out = d.output(d.dtype(0), windows.output_dims(d.dim(0, 0), filters));
   const std::span<const Index> window = std::span(out).subspan(2);
   const Index first_channel = div(out[1], div(filters, group)) * group_channels;
   d.value(d.reduce_box(

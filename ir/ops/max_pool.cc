@@ -10,19 +10,11 @@ void define(Definition& d) {
   if (!d.require_rank_at_least(0, 3)) return;
   const Windows windows(d, d.sizes("kernel"));
   if (!d.ok()) return;
-  Dims dims{d.dim(0, 0), d.dim(0, 1)};
-  dims.insert(dims.end(), windows.counts().begin(), windows.counts().end());
-  const auto out = d.output(d.dtype(0), dims);
+  const auto out = d.output(d.dtype(0), windows.output_dims(d.dim(0, 0), d.dim(0, 1)));
   const std::span<const Index> window = std::span(out).subspan(2);
   d.value(d.reduce_box(
       Reduction::kMax, windows.kernel(),
-      [&](std::span<const Index> r) {
-        std::vector<Index> at{out[0], out[1]};
-        for (std::size_t i = 0; i < r.size(); ++i) {
-          at.push_back(windows.position(i, window[i], r[i]));
-        }
-        return d.read(0, at);
-      },
+      [&](std::span<const Index> r) { return d.read(0, windows.place(out, r)); },
       [&](std::span<const Index> r) { return windows.inside(window, r); }));
 }
 

@@ -21,15 +21,9 @@ void define(Definition& d) {
   if (!d.require_rank_at_least(0, 3)) return;
   const Windows windows(d, d.sizes("kernel"));
   if (!d.ok()) return;
-  Dims dims{d.dim(0, 0), d.dim(0, 1)};
-  dims.insert(dims.end(), windows.counts().begin(), windows.counts().end());
-  const auto out = d.output(DType::kI64, dims);
+  const auto out = d.output(DType::kI64, windows.output_dims(d.dim(0, 0), d.dim(0, 1)));
   const std::span<const Index> window = std::span(out).subspan(2);
-  const auto place = [&](std::span<const Index> r) {
-    std::vector<Index> at{out[0], out[1]};
-    for (std::size_t i = 0; i < r.size(); ++i) at.push_back(windows.position(i, window[i], r[i]));
-    return at;
-  };
+  const auto place = [&](std::span<const Index> r) { return windows.place(out, r); };
   const auto inside = [&](std::span<const Index> r) { return windows.inside(window, r); };
   const Scalar best = d.reduce_box(
       Reduction::kMax, windows.kernel(),

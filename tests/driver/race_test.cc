@@ -38,7 +38,7 @@ TEST(Race, ARaceThatWasRunIsRemembered) {
   options.measure.min_seconds = 0;
   options.database = database->get();
   options.machine = "this one";
-  const Racer racers[] = {{&*graph, a->get(), 3}, {&*graph, b->get(), 3}};
+  const Racer racers[] = {{a->get(), identity_of(*graph), 3}, {b->get(), identity_of(*graph), 3}};
   const auto first = race(racers, options);
   const auto again = race(racers, options);
   ASSERT_TRUE(first.ok() && again.ok());
