@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/random.h"
+#include "base/units.h"
 #include "ir/interpreter.h"
 #include "ir/work.h"
 
@@ -100,6 +101,15 @@ double badness(const OutputError& error) {
 }
 
 }  // namespace
+
+std::string to_string(const CheckReport& report) {
+  std::string text = "largest error " + base::format_short(report.max_error) + ", bound " +
+                     base::format_short(report.bound) + (report.passed ? ", passed" : ", FAILED");
+  if (!report.vacuous.empty()) {
+    text += ", but shows little: '" + report.vacuous + "' is zero or not finite on these inputs";
+  }
+  return text;
+}
 
 base::Result<OutputCheck> OutputCheck::of(const ir::Graph& reference, const CheckOptions& options) {
   OutputCheck check;

@@ -50,6 +50,9 @@ struct CheckReport {
   std::vector<OutputError> outputs;
 };
 
+// "largest error 1e-7, bound 2e-6, passed", and what makes the check say little. One line.
+std::string to_string(const CheckReport& report);
+
 // The expected outputs of one graph on fixed inputs. Made once, then used for any number of
 // candidates.
 class OutputCheck {

@@ -40,47 +40,91 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
+void set_figures(base::Json& json, const backends::Timing& timing, const backends::Plan& plan) {
+  json.set("median_s", timing.median_s).set("p10_s", timing.p10_s).set("p90_s", timing.p90_s);
+  json.set("runs", timing.runs);
+  const backends::PlanReport report = plan.report();
+  json.set("arena_bytes", report.arena_bytes).set("weights_bytes", report.weights_bytes);
+  json.set("fallbacks", std::uint64_t{report.fallbacks.size()});
+}
+
 class Bench final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("MODEL", path_, "An ONNX file, or - for standard input");
+    arguments.list("MODEL", paths_, "ONNX files with the same inputs, or - for standard input");
     arguments.options(options_);
     arguments.options(model_);
     arguments.options(backend_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
-    EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
-                           read_concrete_model(path_, model_, console));
-    EGRET_ASSIGN_OR_RETURN(const auto plan,
-                           compile_plan(model.graph, backend_, console, options_.kernels));
-    model = {};  // the plan keeps what it needs; peak memory should be the plan's
-    report_fallbacks(*plan, console);
+    EGRET_ASSIGN_OR_RETURN(const auto plans, compile(console));
+    std::vector<backends::Plan*> racers;
+    for (const auto& plan : plans) racers.push_back(plan.get());
     backends::MeasureOptions measuring;
     measuring.min_runs = static_cast<int>(options_.runs);
     measuring.min_seconds = options_.time;
     measuring.seed = static_cast<std::uint64_t>(backend_.seed);
     measuring.should_stop = [] { return base::stop_requested(); };
-    EGRET_ASSIGN_OR_RETURN(const backends::Timing timing, backends::measure(*plan, measuring));
-
-    const std::int64_t threads =
-        console.options().threads > 0 ? console.options().threads : backends::available_threads();
-    base::Json json = base::versioned_json();
-    json.set("median_s", timing.median_s).set("p10_s", timing.p10_s).set("p90_s", timing.p90_s);
-    json.set("runs", timing.runs).set("threads", threads).set("peak_bytes", peak_bytes());
-    const backends::PlanReport report = plan->report();
-    json.set("arena_bytes", report.arena_bytes).set("weights_bytes", report.weights_bytes);
-    json.set("fallbacks", std::uint64_t{report.fallbacks.size()});
-    std::string text =
-        base::format_seconds(timing.median_s) + " median, " + base::format_seconds(timing.p10_s) +
-        " to " + base::format_seconds(timing.p90_s) + " (p10 to p90), " +
-        std::to_string(timing.runs) + " runs, " + std::to_string(threads) + " threads\n";
-    if (options_.kernels) text += "\n" + kernels_text(report, json);
-    console.result(json, text);
+    EGRET_ASSIGN_OR_RETURN(const std::vector<backends::Timing> timings,
+                           backends::measure_interleaved(racers, measuring));
+    report(plans, timings, console);
     return ExitCode::kOk;
   }
 
  private:
+  using Plans = std::vector<std::unique_ptr<backends::Plan>>;
+
+  // A plan keeps what it needs: peak memory is the plans', not the files'.
+  base::Result<Plans> compile(Console& console) const {
+    const BindNames names = paths_.size() == 1 ? BindNames::kMustExist : BindNames::kMayBeUnknown;
+    Plans plans;
+    for (const std::string& path : paths_) {
+      EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
+                             read_concrete_model(path, model_, console, names));
+      EGRET_ASSIGN_OR_RETURN(auto plan,
+                             compile_plan(model.graph, backend_, console, options_.kernels));
+      report_fallbacks(*plan, console);
+      plans.push_back(std::move(plan));
+    }
+    return plans;
+  }
+
+  // The first model's figures stand at the top; all of them, that one too, under "models".
+  void report(const Plans& plans, const std::vector<backends::Timing>& timings,
+              Console& console) const {
+    const std::int64_t threads =
+        console.options().threads > 0 ? console.options().threads : backends::available_threads();
+    base::Json json = base::versioned_json();
+    set_figures(json, timings[0], *plans[0]);
+    json.set("threads", threads).set("peak_bytes", peak_bytes());
+    base::Json models = base::Json::array();
+    base::TextTable table({{"model"},
+                           {"median", base::Align::kRight},
+                           {"p10", base::Align::kRight},
+                           {"p90", base::Align::kRight},
+                           {"runs", base::Align::kRight},
+                           {"speed", base::Align::kRight}});
+    std::string kernels;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      const backends::Timing& timing = timings[i];
+      const double speed = timings[0].median_s / timing.median_s;
+      base::Json figures = base::Json::object().set("model", paths_[i]).set("speed", speed);
+      set_figures(figures, timing, *plans[i]);
+      table.row({paths_[i], base::format_seconds(timing.median_s),
+                 base::format_seconds(timing.p10_s), base::format_seconds(timing.p90_s),
+                 base::format_count(timing.runs), base::format_short(speed) + "x"});
+      if (options_.kernels) {
+        kernels += "\n" + kernels_text(plans[i]->report(), i == 0 ? json : figures);
+      }
+      models.push(std::move(figures));
+    }
+    json.set("models", std::move(models));
+    const std::string count = std::to_string(threads);
+    console.result(
+        json, table.render() + (threads == 1 ? "1 thread" : count + " threads") + "\n" + kernels);
+  }
+
   static std::string kernels_text(const backends::PlanReport& report, base::Json& json) {
     base::TextTable table(
         {{"kernel"}, {"time", base::Align::kRight}, {"implementation"}, {"layout"}, {"nodes"}});
@@ -99,7 +143,7 @@ class Bench final : public Command {
     return table.render();
   }
 
-  std::string path_;
+  std::vector<std::string> paths_;
   BenchOptions options_;
   ModelOptions model_;
   BackendOptions backend_;
@@ -108,10 +152,11 @@ class Bench final : public Command {
 }  // namespace
 
 Verb bench_verb() {
-  return {"bench", "Time a model",
+  return {"bench", "Time models",
           "Compiles the model for a backend and runs it many times on random inputs that rotate "
-          "beyond the cache. "
-          "Prints the median and the 10th and 90th percentile.",
+          "beyond the cache. Prints the median and the 10th and 90th percentile.\n\nSeveral models "
+          "run in turns, so that a slow second of the machine hits them alike: this is the way to "
+          "compare them. Their speed is given as a multiple of the first model's.",
           make_command<Bench>};
 }
 

@@ -67,9 +67,8 @@ class Compare final : public Command {
       table.row({error.output, base::format_short(error.max_error), base::format_short(error.bound),
                  base::format_count(error.wrong), base::format_count(error.elements)});
     }
-    json.set("outputs", std::move(outputs));
-    console.result(json,
-                   table.render() + (report.passed ? "equal within rounding\n" : "DIFFERENT\n"));
+    json.set("outputs", std::move(outputs)).set("vacuous_output", report.vacuous);
+    console.result(json, table.render() + driver::to_string(report) + "\n");
     return report.passed ? ExitCode::kOk : ExitCode::kMismatch;
   }
 

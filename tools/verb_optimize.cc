@@ -143,14 +143,7 @@ std::string summary_text(const driver::OptimizeReport& r) {
                          std::to_string(r.iterations) + " iterations, stopped: " + r.stop_reason});
   table.row({"extraction", r.extractor + ", " + r.extraction_status +
                                (r.extraction_status == "optimal" ? "" : " (no bound proven)")});
-  const std::string vacuous =
-      r.check.vacuous.empty()
-          ? ""
-          : ", but shows little: '" + r.check.vacuous + "' is zero or not finite on random inputs";
-  table.row({"check", !r.checked ? "not made (--no-check)"
-                                 : "largest error " + base::format_short(r.check.max_error) +
-                                       ", bound " + base::format_short(r.check.bound) +
-                                       (r.check.passed ? ", passed" : ", FAILED") + vacuous});
+  table.row({"check", r.checked ? driver::to_string(r.check) : "not made (--no-check)"});
   table.row({"result", r.status == "improved" ? "improved"
                                               : "the original is the fastest; written unchanged"});
   std::string phases;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 
-#include "base/units.h"
 #include "driver/output_check.h"
 #include "tools/backend_arguments.h"
 #include "tools/model_file.h"
@@ -68,8 +67,8 @@ class Run final : public Command {
         const driver::CheckReport report,
         expected.check([&](std::span<const ir::Tensor> given) { return plan->run(given); }));
     json.set("max_error", report.max_error).set("bound", report.bound).set("passed", report.passed);
-    text += "largest error " + base::format_short(report.max_error) + ", bound " +
-            base::format_short(report.bound) + (report.passed ? ", passed\n" : ", FAILED\n");
+    json.set("vacuous_output", report.vacuous);
+    text += driver::to_string(report) + "\n";
     console.result(json, text);
     return report.passed ? ExitCode::kOk : ExitCode::kMismatch;
   }

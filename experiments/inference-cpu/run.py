@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Latency of each model before and after `egret optimize`, in Egret and in ONNX Runtime.
 
-Engines take turns for several rounds; the figure is the median of the rounds' medians.
+The two files take turns run by run within an engine, the engines round by round. A time is the
+median of the rounds' medians, a speedup the median of the rounds' ratios.
 """
 import argparse
 import pathlib
@@ -33,8 +34,10 @@ def bind_flags(sizes):
     return [flag for name, size in sizes.items() for flag in ("--bind", f"{name}={size}")]
 
 
-def bench(path, threads, seconds, sizes):
-    return egret.call("bench", path, "--threads", threads, "--time", f"{seconds}s", *bind_flags(sizes))["median_s"]
+def bench(paths, threads, seconds, sizes):
+    """Median seconds of each file; they take turns within one process."""
+    report = egret.call("bench", *paths, "--threads", threads, "--time", f"{seconds}s", *bind_flags(sizes))
+    return [model["median_s"] for model in report["models"]]
 
 
 def measure(model, config, size, folder):
@@ -42,18 +45,19 @@ def measure(model, config, size, folder):
     if original is None:
         return None
     optimized = pathlib.Path(folder) / "optimized.onnx"
+    paths = [original, optimized]
     threads = config["threads"]
     sizes = config["bind"].get(model, {})
     report = egret.call("optimize", original, "-o", optimized, "--threads", threads, *bind_flags(sizes))
-    sessions = [peers.onnxruntime_session(path, threads) for path in (original, optimized)]
-    samples = {"original": [], "optimized": [], "ort": [], "ort_optimized": []}
+    sessions = [peers.onnxruntime_session(path, threads) for path in paths]
+    rounds = []  # of medians, by engine and file
     for _ in range(size["rounds"]):
-        samples["original"].append(bench(original, threads, size["seconds"], sizes))
-        samples["optimized"].append(bench(optimized, threads, size["seconds"], {}))
-        for name, session in zip(("ort", "ort_optimized"), sessions):
-            if session is not None:
-                samples[name].append(peers.median_seconds(session, size["seconds"], sizes))
-    seconds = {name: statistics.median(values) for name, values in samples.items() if values}
+        medians = dict(zip(["original", "optimized"], bench(paths, threads, size["seconds"], sizes)))
+        if None not in sessions:
+            medians |= zip(["ort", "ort_optimized"], peers.medians(sessions, size["seconds"], sizes))
+        rounds.append(medians)
+    seconds = {name: statistics.median(r[name] for r in rounds) for name in rounds[0]}
+    speedup = statistics.median(r["original"] / r["optimized"] for r in rounds)
     if original.parent == pathlib.Path(folder):
         original.unlink()  # zoo models are large
     milliseconds = lambda name: f"{1e3 * seconds[name]:.3f}" if name in seconds else ""
@@ -63,7 +67,7 @@ def measure(model, config, size, folder):
         "operators_after": report["operators_after"],
         "original_ms": milliseconds("original"),
         "optimized_ms": milliseconds("optimized"),
-        "speedup": f"{seconds['original'] / seconds['optimized']:.3f}",
+        "speedup": f"{speedup:.3f}",
         "onnxruntime_ms": milliseconds("ort"),
         "onnxruntime_optimized_ms": milliseconds("ort_optimized"),
         "optimize_s": f"{report['seconds']:.1f}",

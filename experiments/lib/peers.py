@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other engines, run on the same models in the same process order."""
+"""Other engines, run on the same models."""
+import statistics
 import time
 
 
@@ -31,18 +32,20 @@ def random_inputs(session, sizes, seed=1):
     return inputs
 
 
-def median_seconds(session, seconds, sizes, least_runs=5):
-    inputs = random_inputs(session, sizes)
+def medians(sessions, seconds, sizes, least_runs=5):
+    """Median seconds of each session; they take turns."""
+    inputs = [random_inputs(session, sizes) for session in sessions]
+    samples = [[] for _ in sessions]
     for _ in range(2):
-        session.run(None, inputs)
-    samples = []
+        for session, given in zip(sessions, inputs):
+            session.run(None, given)
     end = time.monotonic() + seconds
-    while len(samples) < least_runs or time.monotonic() < end:
-        start = time.perf_counter()
-        session.run(None, inputs)
-        samples.append(time.perf_counter() - start)
-    samples.sort()
-    return samples[len(samples) // 2]
+    while len(samples[0]) < least_runs or time.monotonic() < end:
+        for session, given, times in zip(sessions, inputs, samples):
+            start = time.perf_counter()
+            session.run(None, given)
+            times.append(time.perf_counter() - start)
+    return [statistics.median(times) for times in samples]
 
 
 def onnxruntime_version():

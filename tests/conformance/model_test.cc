@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared models import, compute their recorded outputs, and compute the same after export.
+// The shared models import, compute their recorded outputs, and compute the same after export and
+// after optimization.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "backends/backend.h"
+#include "driver/optimize.h"
 #include "frontends/onnx.h"
 #include "ir/interpreter.h"
 #include "tests/conformance/backend_case.h"
@@ -28,12 +31,35 @@ Tensor ramp(const ir::TensorType& type) {
   return tensor;
 }
 
-std::vector<Tensor> interpret(const ir::Graph& graph) {
+std::vector<Tensor> ramps(const ir::Graph& graph) {
   std::vector<Tensor> inputs;
   for (const ir::NodeId input : graph.inputs()) inputs.push_back(ramp(graph.node(input).type));
+  return inputs;
+}
+
+std::vector<Tensor> interpret(const ir::Graph& graph) {
+  const std::vector<Tensor> inputs = ramps(graph);
   auto outputs = ir::interpret(graph, inputs, {.precision = ir::Precision::kF32});
   EXPECT_TRUE(outputs.ok()) << outputs.status().message();
   return outputs.ok() ? *outputs : std::vector<Tensor>();
+}
+
+// What the CPU backend computes, as `egret run` would.
+std::vector<Tensor> run_on_cpu(const ir::Graph& graph) {
+  auto plan = backends::find_backend("cpu")->compile(graph, {});
+  EXPECT_TRUE(plan.ok()) << plan.status().message();
+  if (!plan.ok()) return {};
+  auto outputs = (*plan)->run(ramps(graph));
+  EXPECT_TRUE(outputs.ok()) << outputs.status().message();
+  return outputs.ok() ? *outputs : std::vector<Tensor>();
+}
+
+void expect_all_close(const std::vector<Tensor>& got, const std::vector<Tensor>& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const auto close = expect_close(got[i], expected[i]);
+    EXPECT_TRUE(close.ok()) << "output " << i << ": " << close.message();
+  }
 }
 
 ImportedModel round_trip(const ImportedModel& model) {
@@ -51,29 +77,41 @@ struct ModelCase {
 
 class SharedModels : public testing::TestWithParam<ModelCase> {};
 
-TEST_P(SharedModels, ComputeTheirRecordedOutputsPlainAndAfterExport) {
+TEST_P(SharedModels, ComputeTheirRecordedOutputs) {
   const std::string path = models_folder() + GetParam().name + ".onnx";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no " << path;
   const auto model = frontends::import_onnx(path, {.bind = GetParam().bind});
   ASSERT_TRUE(model.ok()) << model.status().message();
   ASSERT_TRUE(model->graph.check_invariants().ok());
-  const std::vector<Tensor> outputs = interpret(model->graph);
+  std::vector<Tensor> expected = interpret(model->graph);
+  ASSERT_FALSE(expected.empty());
 
   const std::string recorded = models_folder() + GetParam().name + "_output_0.pb";
   if (std::filesystem::exists(recorded)) {
-    const auto expected = frontends::read_tensor_proto(recorded);
-    ASSERT_TRUE(expected.ok()) << expected.status().message();
-    const auto close = expect_close(outputs.at(0), *expected);
+    const auto first = frontends::read_tensor_proto(recorded);
+    ASSERT_TRUE(first.ok()) << first.status().message();
+    const auto close = expect_close(expected[0], *first);
     EXPECT_TRUE(close.ok()) << close.message();
+    expected[0] = *first;
   }
-
-  const ImportedModel again = round_trip(*model);
-  const std::vector<Tensor> outputs_again = interpret(again.graph);
-  ASSERT_EQ(outputs.size(), outputs_again.size());
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    EXPECT_EQ(model->graph.outputs()[i].name, again.graph.outputs()[i].name);
-    const auto close = expect_close(outputs_again[i], outputs[i]);
-    EXPECT_TRUE(close.ok()) << close.message();
+  {
+    SCOPED_TRACE("after export");
+    const ImportedModel again = round_trip(*model);
+    expect_all_close(interpret(again.graph), expected);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_EQ(model->graph.outputs()[i].name, again.graph.outputs()[i].name);
+  }
+  {
+    SCOPED_TRACE("after optimize, on the CPU backend");
+    driver::OptimizeOptions options;
+    options.cost = "roofline";
+    options.no_check = options.no_measure = true;
+    const auto optimized = driver::optimize(model->graph, options);
+    ASSERT_TRUE(optimized.ok()) << optimized.status().message();
+    expect_all_close(run_on_cpu(round_trip({optimized->graph, model->info, {}}).graph), expected);
+    const auto& report = optimized->report;
+    EXPECT_LE(driver::operator_count(report.operators_after),
+              driver::operator_count(report.operators_before));
   }
 }
 
