@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "backends/backend.h"
+#include "backends/node_timer.h"
 
 namespace egret::driver {
 namespace {
@@ -41,7 +42,8 @@ std::string machine_fingerprint(int threads) {
   const Processor cpu = processor();
   return "cpu " + cpu.model + " / " + cpu.isa + " / " +
          std::to_string(threads > 0 ? threads : backends::available_threads()) + " threads / " +
-         backends::find_backend("cpu")->version();
+         backends::find_backend("cpu")->version() + " / timing " +
+         std::to_string(backends::kTimingMethod);
 }
 
 cost::Rates assumed_rates(int threads) {

@@ -8,8 +8,8 @@
 
 namespace egret::driver {
 
-// Everything that changes the times of the CPU backend: "cpu AMD EPYC 9354 / avx512 / 2 threads /
-// oneDNN 2.6.3". Equal on equal machines.
+// Everything that changes the times of the CPU backend, and how they were taken: "cpu AMD EPYC 9354
+// / avx512 / 2 threads / oneDNN 2.6.3 / timing 2". Equal on equal machines.
 std::string machine_fingerprint(int threads);
 
 // Peak rates assumed of such a processor where nothing was measured: deliberately a little above

@@ -102,6 +102,21 @@ Index Windows::taps_inside(std::size_t axis, Index window) const {
   return max(0, end - first);
 }
 
+// Taps that are no further apart than the input is long cannot step over it; so the first window
+// must reach the input, and the last must begin before its end.
+bool Windows::require_taps_inside(Definition& d) const {
+  for (std::size_t i = 0; i < kernel_.size(); ++i) {
+    if (!padded(i)) continue;
+    const Index reach = dilations_[i] * (kernel_[i] - 1);
+    const Index last = position(i, counts_[i] - 1, 0);
+    if (!d.require(pads_[i] <= reach && last < sizes_[i] && dilations_[i] <= sizes_[i],
+                   "a window lies in the padding alone")) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool OnnxWindows::has_excess() const {
   return std::ranges::any_of(ceil_excess, [](std::int64_t excess) { return excess != 0; });
 }

@@ -39,6 +39,9 @@ class Windows {
   std::vector<Index> place(std::span<const Index> pooled, std::span<const Index> taps) const;
   // Whether a tap is inside along all axes; windows and taps have one index a spatial axis.
   Guard inside(std::span<const Index> windows, std::span<const Index> taps) const;
+  // Demands that every window has a tap inside: what a maximum needs. Sufficient, and necessary
+  // unless the dilation is larger than the input.
+  bool require_taps_inside(Definition& d) const;
   // How many of the taps of a window are inside along an axis.
   Index taps_inside(std::size_t axis, Index window) const;
 

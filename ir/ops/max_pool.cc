@@ -9,7 +9,7 @@ namespace {
 void define(Definition& d) {
   if (!d.require_rank_at_least(0, 3)) return;
   const Windows windows(d, d.sizes("kernel"));
-  if (!d.ok()) return;
+  if (!d.ok() || !windows.require_taps_inside(d)) return;
   const auto out = d.output(d.dtype(0), windows.output_dims(d.dim(0, 0), d.dim(0, 1)));
   const std::span<const Index> window = std::span(out).subspan(2);
   d.value(d.reduce_box(

@@ -20,7 +20,7 @@ Index position_of(const Dims& dims, std::span<const Index> at, bool column_order
 void define(Definition& d) {
   if (!d.require_rank_at_least(0, 3)) return;
   const Windows windows(d, d.sizes("kernel"));
-  if (!d.ok()) return;
+  if (!d.ok() || !windows.require_taps_inside(d)) return;
   const auto out = d.output(DType::kI64, windows.output_dims(d.dim(0, 0), d.dim(0, 1)));
   const std::span<const Index> window = std::span(out).subspan(2);
   const auto place = [&](std::span<const Index> r) { return windows.place(out, r); };

@@ -6,16 +6,18 @@
 #include <algorithm>
 
 #include "backends/backend.h"
+#include "backends/node_timer.h"
 
 namespace egret::driver {
 namespace {
 
-TEST(MachineFingerprint, NamesTheThreadsAndTheVersionOfTheKernelLibrary) {
+TEST(MachineFingerprint, NamesTheThreadsTheKernelLibraryAndTheTimingMethod) {
   const std::string version = backends::find_backend("cpu")->version();
   EXPECT_TRUE(std::any_of(version.begin(), version.end(), [](char c) {
     return c >= '0' && c <= '9';
   })) << version;
-  EXPECT_TRUE(machine_fingerprint(3).ends_with(" / 3 threads / " + version))
+  EXPECT_TRUE(machine_fingerprint(3).ends_with(" / 3 threads / " + version + " / timing " +
+                                               std::to_string(backends::kTimingMethod)))
       << machine_fingerprint(3);
   EXPECT_EQ(machine_fingerprint(3), machine_fingerprint(3));
   EXPECT_NE(machine_fingerprint(3), machine_fingerprint(4));

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "frontends/onnx.h"
 #include "tests/hostile/confined_run.h"
 #include "tests/hostile/onnx_cases.h"
@@ -30,6 +32,17 @@ void expect_refused(const std::vector<HostileFile>& files) {
     EXPECT_LT(result.seconds, 1 * kSlack);
     EXPECT_LT(result.peak_megabytes, 256 * kSlack);
   }
+}
+
+TEST(HostileOnnx, CasesAreManyAndHaveNamesOfTheirOwn) {
+  std::set<std::string> names;
+  for (const auto& family : {wire_cases(), structure_cases(), tensor_cases(), operator_cases()}) {
+    for (const HostileFile& file : family) {
+      EXPECT_TRUE(names.insert(file.name).second) << file.name << " is there twice";
+    }
+  }
+  RecordProperty("hostile_files", static_cast<int>(names.size()));
+  EXPECT_GE(names.size(), 40U);
 }
 
 TEST(HostileOnnx, BrokenWireFormatIsRefused) { expect_refused(wire_cases()); }

@@ -46,6 +46,19 @@ TEST(Windows, SaySizesThatDoNotFit) {
       "max_pool: window numbers must be at most 2^31, not 4611686018427387904");
 }
 
+TEST(Windows, OfAMaximumHaveAnElement) {
+  const std::string refusal = "max_pool: a window lies in the padding alone";
+  EXPECT_EQ(type_text("max_pool", pooling({2, 2}, {1, 1}, {2, 0, 0, 0}), {kImage}), refusal);
+  EXPECT_EQ(type_text("max_pool", pooling({2, 2}, {1, 1}, {0, 0, 0, 2}), {kImage}), refusal);
+  EXPECT_EQ(type_text("max_pool", pooling({2, 2}, {1, 1}, {1, 1, 1, 1}), {kImage}),
+            "f32[N,6,11,9]");
+  // Taps at -1 and 1 of a line of one element.
+  const TensorType point{DType::kF32, {1, 1, 1}};
+  Attrs wide = pooling({2}, {1}, {1, 1});
+  wide.set("dilations", Integers{2});
+  EXPECT_EQ(type_text("max_pool", wide, {point}), refusal);
+}
+
 TEST(Windows, AnAverageCountsWhatIsInside) {
   const TensorType line{DType::kF32, {1, 1, 5}};
   EXPECT_EQ(value_text("avg_pool", pooling({3}, {1}, {0, 0}), {line}),
