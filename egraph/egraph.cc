@@ -66,6 +66,7 @@ ClassId EGraph::make_class(OpId op, std::span<const ClassId> children, std::uint
   parents_.emplace_back();
   masks_.push_back(mask_bit(ops_.base_of(op)));
   touches_.push_back(0);
+  epochs_.push_back(epoch_);
   if (analysis_ != nullptr) data_.push_back(data);
   lists_.append(nodes_.back(), node);
   if (op.index() >= by_op_.size()) by_op_.resize(ops_.op_count());
@@ -114,6 +115,9 @@ void EGraph::link(ClassId root, ClassId child, Analysis::Data merged) {
     data_[r] = merged;
     to_modify_.push_back(root);
   }
+  const auto movers = lists_.items(nodes_[c]);
+  moved_.insert(moved_.end(), movers.begin(), movers.end());
+  stamp(root);
   lists_.append_all(nodes_[r], nodes_[c]);
   lists_.append_all(parents_[r], parents_[c]);
   masks_[r] |= masks_[c];
@@ -124,6 +128,7 @@ void EGraph::link(ClassId root, ClassId child, Analysis::Data merged) {
 void EGraph::changed(ClassId id) {
   const auto parents = lists_.items(parents_[id.index()]);
   to_reanalyse_.insert(to_reanalyse_.end(), parents.begin(), parents.end());
+  stamp(id);
   clean_ = false;
 }
 
@@ -156,6 +161,7 @@ void EGraph::hide(NodeId node) {
   --visible_;
   ++changes_;
   clean_ = false;
+  stamp(class_of(node));
   touch(class_of(node), kNodesStale);
   touch_op(op(node));
 }
@@ -183,6 +189,7 @@ bool EGraph::rollback(const Savepoint& savepoint) {
     parents_.pop_back();
     masks_.pop_back();
     touches_.pop_back();
+    epochs_.pop_back();
     if (analysis_ != nullptr) data_.pop_back();
     classes_.unmake();
     --keys_inserted_;
@@ -214,11 +221,27 @@ std::vector<ClassId> EGraph::classes() const {
   return result;
 }
 
+std::vector<ClassId> EGraph::classes_since(Epoch since) const {
+  std::vector<ClassId> result;
+  for (std::size_t i = 0; i < epochs_.size(); ++i) {
+    if (epochs_[i] >= since && classes_.is_root(ClassId(i))) result.emplace_back(i);
+  }
+  return result;
+}
+
+std::optional<EGraph::NodeChanges> EGraph::nodes_since(Epoch since) const {
+  if (since > epoch_) return NodeChanges{next_node(), {}};
+  if (since < epoch_marks_.front().epoch) return {};
+  const EpochMark& mark = epoch_marks_[since - epoch_marks_.front().epoch];
+  return NodeChanges{mark.next_node,
+                     std::span(moved_).subspan(mark.moved - epoch_marks_.front().moved)};
+}
+
 std::size_t EGraph::bytes() const {
   const auto of = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
   return of(words_) + hash_cons_.bytes() + lists_.bytes() + of(by_op_) + classes_.bytes() +
-         of(nodes_) + of(parents_) + of(masks_) + of(data_) + of(touches_) + of(to_repair_) +
-         of(to_reanalyse_) + of(to_modify_) + of(merged_away_) + of(touched_) + of(touched_ops_) +
+         of(nodes_) + of(parents_) + of(masks_) + of(data_) + of(touches_) + of(epochs_) + of(epoch_marks_) +
+         of(moved_) + of(to_repair_) + of(to_reanalyse_) + of(to_modify_) + of(merged_away_) + of(touched_) + of(touched_ops_) +
          op_touched_.capacity() / 8;
 }
 

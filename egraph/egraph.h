@@ -35,6 +35,7 @@
 //  4. An operator's list holds its visible nodes, once.
 //  5. The class word of a visible node is canonical.
 //  6. With an analysis: a class's data is at or above make() of each of its nodes.
+//  7. Every class has the epoch of its last change, none a later one than epoch().
 //
 // Errors. What an analysis refuses comes back as a Status; ids of another e-graph are a caller's
 // bug. Deterministic: same calls, same ids. Not thread-safe; concurrent reads are fine.
@@ -42,6 +43,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -147,6 +149,27 @@ class EGraph {
     return analysis_ == nullptr ? 0 : data_[find(id).index()];
   }
 
+  // What is new. Epochs number the states that rebuild() leaves: one that finds changes ends the
+  // epoch in which they were made. Who has seen a clean e-graph at e = epoch() has missed the
+  // classes with epoch(id) >= e: their nodes, visibility or data changed, or they were merged.
+  Epoch epoch() const { return epoch_; }
+  Epoch epoch(ClassId id) const { return epochs_[id.index()]; }  // of a canonical class
+  // These classes, in increasing order. O(ids), one pass over a column of words.
+  std::vector<ClassId> classes_since(Epoch since) const;
+  // The same by nodes: those at or after `fresh` (see node_after()) are new, those of `moved` have
+  // another class or other children than before. `moved` may name a node twice, and nodes that
+  // died since. A match that was not there before has at least one of these nodes.
+  struct NodeChanges {
+    NodeId fresh;
+    std::span<const NodeId> moved;
+  };
+  // Nothing when it is too long ago: the record is kept as long as it is short.
+  std::optional<NodeChanges> nodes_since(Epoch since) const;
+  // The node made next after `node`; below next_node() it is one.
+  NodeId node_after(NodeId node) const {
+    return NodeId(node.index() + kHeader + ops_.arity(op(node)));
+  }
+
   // All canonical classes in increasing order. O(ids).
   std::vector<ClassId> classes() const;
   bool is_canonical(ClassId id) const { return classes_.is_root(id); }
@@ -207,6 +230,8 @@ class EGraph {
   void bury(NodeId node);
   void touch(ClassId id, std::uint8_t what);
   void touch_op(OpId op);
+  void stamp(ClassId id) { epochs_[id.index()] = epoch_; }
+  void end_epoch();
   void shorten_paths();
   void refresh_lists();
   void refresh_class(ClassId id, std::uint8_t what);
@@ -225,6 +250,18 @@ class EGraph {
   std::vector<std::uint64_t> masks_;
   std::vector<Analysis::Data> data_;  // empty without an analysis
   std::vector<std::uint8_t> touches_;
+  std::vector<Epoch> epochs_;
+
+  // For nodes_since(): moved_ holds what moved since the epoch of the first mark.
+  struct EpochMark {
+    Epoch epoch;          // when it began,
+    NodeId next_node;     // nodes from here on did not exist
+    std::uint64_t moved;  // and this many had ever moved
+  };
+  Epoch epoch_ = 1;
+  std::vector<EpochMark> epoch_marks_{{1, NodeId(0), 0}};  // consecutive epochs, up to the present
+  std::vector<NodeId> moved_;
+  std::uint64_t changes_at_epoch_ = 0;  // changes_ when the present epoch began
 
   std::vector<NodeId> to_repair_;     // parents of merged-away classes
   std::vector<NodeId> to_reanalyse_;  // parents of classes with new data

@@ -77,6 +77,7 @@ class InvariantChecker {
         if ((egraph_.mask(id) & EGraph::mask_bit(base)) == 0) return broken(2, "mask of " + name);
       }
       if (!holds(egraph_.parents(id), parents_[id])) return broken(3, "parents of " + name);
+      if (egraph_.epoch(id) > egraph_.epoch()) return broken(7, "epoch of " + name);
     }
     return base::ok();
   }

@@ -15,7 +15,10 @@ using base::Status;
 
 Status EGraph::rebuild() {
   Status conflict;
-  if (clean_) return conflict;
+  if (clean_) {
+    end_epoch();
+    return conflict;
+  }
   while (!to_repair_.empty() || !to_reanalyse_.empty()) {
     // Congruence first: analysing a node that is about to die would be wasted.
     while (!to_repair_.empty()) {
@@ -32,6 +35,7 @@ Status EGraph::rebuild() {
   shorten_paths();
   refresh_lists();
   ++changes_;
+  end_epoch();
   clean_ = true;
   return conflict;
 }
@@ -60,6 +64,8 @@ void EGraph::repair(NodeId node, Status& conflict) {
   if (!equal.valid()) {
     hash_cons_.insert(h, node);
     ++keys_inserted_;
+    moved_.push_back(node);
+    stamp(class_of(node));
     return;
   }
   // Of the two, a visible one survives.
@@ -68,6 +74,8 @@ void EGraph::repair(NodeId node, Status& conflict) {
     hash_cons_.erase(h, equal);
     hash_cons_.insert(h, node);
   }
+  if (replace) moved_.push_back(node);
+  stamp(class_of(node));
   bury(replace ? equal : node);
   force_merge(class_of(node), class_of(equal), conflict);
 }
@@ -124,6 +132,25 @@ void EGraph::shorten_paths() {
     for (const ClassId id : merged_away_) classes_.find_compress(id);
   }
   merged_away_.clear();
+}
+
+// Drops the oldest part of the record of moved nodes once it is long: who was away for that long had
+// better look at everything.
+void EGraph::end_epoch() {
+  if (epoch_marks_.back().next_node == next_node() && changes_at_epoch_ == changes_) return;
+  const std::uint64_t dropped = epoch_marks_.front().moved;
+  const std::uint64_t end = dropped + moved_.size();
+  changes_at_epoch_ = changes_;
+  epoch_marks_.push_back({++epoch_, next_node(), end});
+  constexpr std::size_t kMaxMarks = 4096;
+  const std::uint64_t max_moved = 1024 + visible_ / 16;
+  std::size_t first = epoch_marks_.size() > kMaxMarks ? epoch_marks_.size() - kMaxMarks / 2 : 0;
+  while (end - epoch_marks_[first].moved > max_moved) ++first;
+  if (first == 0) return;
+  moved_.erase(moved_.begin(),
+               moved_.begin() + static_cast<std::ptrdiff_t>(epoch_marks_[first].moved - dropped));
+  epoch_marks_.erase(epoch_marks_.begin(),
+                     epoch_marks_.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
 void EGraph::touch(ClassId id, std::uint8_t what) {

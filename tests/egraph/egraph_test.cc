@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/egraph.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <map>
+#include <set>
 
 #include "base/random.h"
 #include "egraph/dump.h"
@@ -158,6 +162,74 @@ TEST_F(EGraphTest, ImpossibleMergesAreRefusedOrReported) {
   EXPECT_TRUE(egraph.rebuild().ok());
 }
 
+// What a class and a node were when an epoch began, to tell what changed since.
+struct Remembered {
+  using Content = std::vector<std::uint32_t>;  // class, operator, children
+
+  explicit Remembered(const EGraph& egraph) : epoch(egraph.epoch()) {
+    for (const ClassId id : egraph.classes()) {
+      data[id] = egraph.data(id);
+      for (const NodeId node : egraph.nodes(id)) {
+        Content content{id.index(), egraph.op(node).index()};
+        for (const ClassId child : egraph.children(node)) content.push_back(child.index());
+        by_class[id].insert(content);
+        nodes[node] = std::move(content);
+      }
+    }
+  }
+
+  Epoch epoch;
+  std::map<ClassId, Analysis::Data> data;
+  std::map<ClassId, std::set<Content>> by_class;
+  std::map<NodeId, Content> nodes;
+};
+
+void expect_changes_are_known(const EGraph& egraph, const Remembered& then) {
+  const Remembered now(egraph);
+  std::set<ClassId> classes;
+  for (const ClassId id : egraph.classes_since(then.epoch)) classes.insert(id);
+  for (const auto& [id, content] : now.by_class) {
+    const auto old = then.by_class.find(id);
+    if (old != then.by_class.end() && old->second == content && then.data.at(id) == now.data.at(id))
+      continue;
+    EXPECT_TRUE(classes.contains(id)) << "class " << id.index();
+    EXPECT_GE(egraph.epoch(id), then.epoch);
+  }
+  const auto changes = egraph.nodes_since(then.epoch);
+  ASSERT_TRUE(changes.has_value());
+  const std::set<NodeId> moved(changes->moved.begin(), changes->moved.end());
+  for (const auto& [node, content] : now.nodes) {
+    const auto old = then.nodes.find(node);
+    if (old != then.nodes.end() && old->second == content) continue;
+    EXPECT_TRUE(node >= changes->fresh || moved.contains(node)) << "node " << node.index();
+  }
+}
+
+TEST_F(EGraphTest, EpochsTellWhatIsNew) {
+  const ClassId a = leaf("a"), b = leaf("b"), c = leaf("c");
+  const ClassId fa = f(a), fb = f(b), gc = g(c, c);
+  rebuild();
+  const Epoch start = egraph_.epoch();
+  rebuild();
+  EXPECT_EQ(egraph_.epoch(), start);  // nothing happened
+  EXPECT_TRUE(egraph_.classes_since(start).empty());
+  const NodeId next = egraph_.next_node();
+  ASSERT_TRUE(egraph_.merge(a, b).ok());
+  rebuild();
+  EXPECT_GT(egraph_.epoch(), start);
+  EXPECT_THAT(egraph_.classes_since(start),
+              ::testing::ElementsAre(egraph_.find(a), egraph_.find(fa)));
+  EXPECT_TRUE(egraph_.same(fa, fb));
+  const Epoch merged = egraph_.epoch();
+  const ClassId fgc = f(gc);
+  rebuild();
+  EXPECT_THAT(egraph_.classes_since(merged), ::testing::ElementsAre(fgc));
+  EXPECT_EQ(egraph_.nodes_since(merged)->fresh, next);
+  EXPECT_TRUE(egraph_.nodes_since(merged)->moved.empty());
+  EXPECT_FALSE(egraph_.nodes_since(start)->moved.empty());
+  EXPECT_EQ(egraph_.node_after(next), egraph_.next_node());
+}
+
 // Random calls against the definition. Every trace is named by its seed.
 void compare_with_definition(std::uint64_t seed) {
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -171,6 +243,7 @@ void compare_with_definition(std::uint64_t seed) {
   NaiveClosure naive;
   std::vector<ClassId> handles;
   const bool hides = random.chance(0.3);
+  Remembered remembered(egraph);
   for (std::uint64_t step = 0, steps = 5 + random.below(40); step < steps; ++step) {
     if (handles.size() < 2 || random.chance(0.6)) {
       const OpId op = language[handles.empty() ? 0 : random.below(language.size())];
@@ -201,6 +274,8 @@ void compare_with_definition(std::uint64_t seed) {
       ASSERT_TRUE(egraph.rebuild().ok());
       const base::Status status = egraph.check_invariants();
       ASSERT_TRUE(status.ok()) << status.message();
+      expect_changes_are_known(egraph, remembered);
+      if (random.chance(0.5)) remembered = Remembered(egraph);
       for (std::size_t a = 0; a < handles.size(); ++a) {
         for (std::size_t b = 0; b < a; ++b) {
           ASSERT_EQ(egraph.same(handles[a], handles[b]), naive.same(a, b)) << a << " " << b;
