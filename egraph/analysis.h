@@ -38,6 +38,10 @@ class Analysis {
   // constant's own node, say). It must reach a fixpoint: once its work is done for a class, doing
   // it again changes nothing.
   virtual void modify(EGraph& egraph, ClassId id) { (void)egraph, (void)id; }
+
+  // Whether a word read from a file is one of its values. To be said by an analysis whose words are
+  // indices.
+  virtual bool is_data(Data data) const { return (void)data, true; }
 };
 
 }  // namespace egret::egraph

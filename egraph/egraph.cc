@@ -2,6 +2,7 @@
 #include "egraph/egraph.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/check.h"
 
@@ -9,6 +10,28 @@ namespace egret::egraph {
 
 using base::Result;
 using base::Status;
+
+class EGraph::Key {
+ public:
+  template <typename Find>
+  Key(OpId op, std::span<const ClassId> children, Find find) : size_(children.size()) {
+    if (size_ > few_.size()) many_.resize(size_);
+    ClassId* const canonical = size_ > few_.size() ? many_.data() : few_.data();
+    for (std::size_t i = 0; i < size_; ++i) canonical[i] = find(children[i]);
+    hash_ = EGraph::hash(op, this->children());
+  }
+
+  std::span<const ClassId> children() const {
+    return {size_ > few_.size() ? many_.data() : few_.data(), size_};
+  }
+  std::uint32_t hash() const { return hash_; }
+
+ private:
+  std::size_t size_;
+  std::array<ClassId, 6> few_;
+  std::vector<ClassId> many_;
+  std::uint32_t hash_ = 0;
+};
 
 // Multiply-rotate over the words (the hash of Firefox and of rustc); the high half of the last
 // product is its well-mixed half.
@@ -29,56 +52,84 @@ NodeId EGraph::find_node(std::uint32_t hash, OpId op, std::span<const ClassId> c
   });
 }
 
+namespace {
+
+Status arena_full() { return base::limit_hit("the e-graph's arena is full (2^32 words)"); }
+
+}  // namespace
+
 Result<ClassId> EGraph::add(OpId op, std::span<const ClassId> children) {
   EGRET_CHECK(children.size() == ops_.arity(op), "wrong number of children");
-  ++ticks_;
-  Children canonical(children.begin(), children.end());
-  for (ClassId& child : canonical) child = classes_.find_compress(child);
-  const std::uint32_t h = hash(op, canonical);
-  if (const NodeId node = find_node(h, op, canonical); node.valid()) return class_of(node);
-
-  if (words_.size() + kHeader + canonical.size() >= 0xffffffffU) {
-    return base::limit_hit("the e-graph's arena is full (2^32 words)");
+  ++counts_.ticks;
+  const Key key(op, children, [this](ClassId kid) { return classes_.find_compress(kid); });
+  if (const NodeId node = find_node(key.hash(), op, key.children()); node.valid()) {
+    return class_of(node);
   }
+  if (is_full(children.size())) return arena_full();
   Analysis::Data data = 0;
   if (analysis_ != nullptr) {
-    EGRET_ASSIGN_OR_RETURN(data, analysis_->make(*this, op, canonical));
+    EGRET_ASSIGN_OR_RETURN(data, analysis_->make(*this, op, key.children()));
   }
-  const ClassId id = make_class(op, canonical, h, data);
+  const ClassId id = make_class(op, data);
+  make_node(op, key, id);
   if (analysis_ == nullptr) return id;
   to_modify_.push_back(id);
   drain_modify();
   return find(id);
 }
 
-// Writes the record of a new node and makes a class of it alone.
-ClassId EGraph::make_class(OpId op, std::span<const ClassId> children, std::uint32_t hash,
-                           Analysis::Data data) {
-  const NodeId node(words_.size());
-  const ClassId id = classes_.make();
-  words_.push_back(ClassId(op.index()));
-  words_.push_back(id);
-  words_.insert(words_.end(), children.begin(), children.end());
-  hash_cons_.insert(hash, node);
-  ++keys_inserted_;
-
-  nodes_.emplace_back();
-  parents_.emplace_back();
-  masks_.push_back(mask_bit(ops_.base_of(op)));
-  touches_.push_back(0);
-  epochs_.push_back(epoch_);
-  if (analysis_ != nullptr) data_.push_back(data);
-  lists_.append(nodes_.back(), node);
-  if (op.index() >= by_op_.size()) by_op_.resize(ops_.op_count());
-  lists_.append(by_op_[op.index()], node);
-  for (const ClassId child : children) {
-    List& parents = parents_[child.index()];
-    const bool repeated = parents.size > 0 && lists_.items(parents).back() == node;
-    if (!repeated) lists_.append(parents, node);
+Result<bool> EGraph::add_to(ClassId id, OpId op, std::span<const ClassId> children) {
+  EGRET_CHECK(children.size() == ops_.arity(op), "wrong number of children");
+  ++counts_.ticks;
+  const Key key(op, children, [this](ClassId kid) { return classes_.find_compress(kid); });
+  if (const NodeId node = find_node(key.hash(), op, key.children()); node.valid()) {
+    return merge(id, class_of(node));
   }
-  ++visible_;
-  ++class_count_;
+  if (is_full(children.size())) return arena_full();
+  id = classes_.find_compress(id);
+  Analysis::Data data = 0;
+  if (analysis_ != nullptr) {
+    EGRET_ASSIGN_OR_RETURN(data, analysis_->make(*this, op, key.children()));
+    EGRET_ASSIGN_OR_RETURN(data, analysis_->merge(data_[id.index()], data));
+  }
+  make_node(op, key, id);
+  ++changes_;
+  touch(id, kNodesStale);
+  stamp(id);
+  rows_[id.index()].mask |= mask_bit(ops_.base_of(op));
+  if (analysis_ == nullptr) return true;
+  if (data_[id.index()] != data) {
+    changed(id);
+    data_[id.index()] = data;
+  }
+  to_modify_.push_back(id);
+  drain_modify();
+  return true;
+}
+
+// A class without nodes, for one of this operator.
+ClassId EGraph::make_class(OpId op, Analysis::Data data) {
+  const ClassId id = classes_.make();
+  rows_.push_back({{}, {}, mask_bit(ops_.base_of(op)), epoch_, 0});
+  if (analysis_ != nullptr) data_.push_back(data);
+  ++counts_.classes;
   return id;
+}
+
+// Writes the record of a new node into a class.
+void EGraph::make_node(OpId op, const Key& key, ClassId id) {
+  const NodeId node(words_.size());
+  const auto children = key.children();
+  ClassId* const record = words_.extend(kHeader + children.size());
+  record[0] = ClassId(op.index());
+  record[1] = id;
+  std::copy(children.begin(), children.end(), record + kHeader);
+  hash_cons_.insert(key.hash(), node);
+  if (!checkpoints_.empty()) remember_row(id);
+  lists_.append(rows_[id.index()].nodes, node);
+  ++counts_.keys_inserted;
+  ++counts_.visible;
+  clean_ = false;
 }
 
 Result<bool> EGraph::merge(ClassId a, ClassId b) {
@@ -89,9 +140,10 @@ Result<bool> EGraph::merge(ClassId a, ClassId b) {
   if (analysis_ != nullptr) {
     EGRET_ASSIGN_OR_RETURN(merged, analysis_->merge(data_[a.index()], data_[b.index()]));
   }
-  // The class with more parents stays: only the other's parents need repair.
-  const std::size_t parents_a = parents_[a.index()].size;
-  const std::size_t parents_b = parents_[b.index()].size;
+  // The class with more parents stays: only the other's parents need repair. (Parents that are not
+  // listed yet are looked at in any case.)
+  const std::size_t parents_a = rows_[a.index()].parents.size;
+  const std::size_t parents_b = rows_[b.index()].parents.size;
   if (parents_a < parents_b || (parents_a == parents_b && b < a)) std::swap(a, b);
   link(a, b, merged);
   drain_modify();
@@ -99,37 +151,40 @@ Result<bool> EGraph::merge(ClassId a, ClassId b) {
 }
 
 void EGraph::link(ClassId root, ClassId child, Analysis::Data merged) {
-  const std::size_t r = root.index();
-  const std::size_t c = child.index();
+  if (!checkpoints_.empty()) {
+    remember_row(root);
+    remember_lists(child);
+  }
+  Row& r = rows_[root.index()];
+  Row& c = rows_[child.index()];
   classes_.link(root, child);
   merged_away_.push_back(child);
   clean_ = false;
   ++changes_;
-  ++merge_count_;
-  --class_count_;
-  const auto orphans = lists_.items(parents_[c]);
-  to_repair_.insert(to_repair_.end(), orphans.begin(), orphans.end());
+  ++counts_.merges;
+  --counts_.classes;
+  to_repair_.append(lists_.items(c.parents));
+  moved_.append(lists_.items(c.nodes));
+  stamp(root);
   if (analysis_ != nullptr) {
-    if (data_[r] != merged) changed(root);
-    if (data_[c] != merged) changed(child);
-    data_[r] = merged;
+    if (data_[root.index()] != merged) changed(root);
+    if (data_[child.index()] != merged) changed(child);
+    data_[root.index()] = merged;
     to_modify_.push_back(root);
   }
-  const auto movers = lists_.items(nodes_[c]);
-  moved_.insert(moved_.end(), movers.begin(), movers.end());
-  stamp(root);
-  lists_.append_all(nodes_[r], nodes_[c]);
-  lists_.append_all(parents_[r], parents_[c]);
-  masks_[r] |= masks_[c];
-  touch(root, static_cast<std::uint8_t>(touches_[c] | kNodesStale));
+  const bool unsorted = r.parents.size > 0 && c.parents.size > 0;
+  touch(root,
+        static_cast<std::uint8_t>(c.touches | kNodesStale | (unsorted ? kParentsUnsorted : 0)));
+  lists_.append_all(r.nodes, c.nodes);
+  lists_.append_all(r.parents, c.parents);
+  r.mask |= c.mask;
 }
 
 // The data of this class is about to change: its parents must be analysed again.
 void EGraph::changed(ClassId id) {
-  const auto parents = lists_.items(parents_[id.index()]);
-  to_reanalyse_.insert(to_reanalyse_.end(), parents.begin(), parents.end());
+  touch(id, kDataChanged);
   stamp(id);
-  clean_ = false;
+  to_reanalyse_.append(lists_.items(rows_[id.index()].parents));
 }
 
 void EGraph::set_data(ClassId id, Analysis::Data data) {
@@ -158,53 +213,38 @@ void EGraph::drain_modify() {
 void EGraph::hide(NodeId node) {
   if (!visible(node)) return;
   set_flag(node, kHidden);
-  --visible_;
+  --counts_.visible;
   ++changes_;
-  clean_ = false;
   stamp(class_of(node));
   touch(class_of(node), kNodesStale);
   touch_op(op(node));
 }
 
+// Nodes made since the savepoint are not listed as parents or by operator yet, and each is alone in
+// its class.
 bool EGraph::rollback(const Savepoint& savepoint) {
   if (savepoint.changes != changes_) return false;
-  std::vector<NodeId> added;
   for (std::size_t word = savepoint.words; word < words_.size();) {
-    added.emplace_back(word);
-    word += kHeader + ops_.arity(op(NodeId(word)));
+    const NodeId node(word);
+    hash_cons_.erase(hash(op(node), children(node)), node);
+    lists_.shrink(rows_[words_[word + 1].index()].nodes, 0);
+    --counts_.keys_inserted;
+    --counts_.visible;
+    --counts_.classes;
+    word = node_after(node).index();
   }
-  // Newest first, so that each node is the last item of every list that holds it.
-  for (auto node = added.rbegin(); node != added.rend(); ++node) {
-    const auto kids = children(*node);
-    hash_cons_.erase(hash(op(*node), kids), *node);
-    for (std::size_t i = kids.size(); i-- > 0;) {
-      List& parents = parents_[kids[i].index()];
-      if (parents.size == 0 || lists_.items(parents).back() != *node) continue;  // a repeated child
-      lists_.shrink(parents, parents.size - 1);
-    }
-    List& same_op = by_op_[op(*node).index()];
-    lists_.shrink(same_op, same_op.size - 1);
-    lists_.shrink(nodes_.back(), 0);
-    nodes_.pop_back();
-    parents_.pop_back();
-    masks_.pop_back();
-    touches_.pop_back();
-    epochs_.pop_back();
-    if (analysis_ != nullptr) data_.pop_back();
-    classes_.unmake();
-    --keys_inserted_;
-    --visible_;
-    --class_count_;
-  }
-  words_.resize(savepoint.words);
+  words_.truncate(savepoint.words);
+  rows_.truncate(savepoint.ids);
+  data_.truncate(savepoint.ids);
+  classes_.truncate(savepoint.ids);
+  clean_ = savepoint.clean;
   return true;
 }
 
 NodeId EGraph::lookup_node(OpId op, std::span<const ClassId> children) const {
   EGRET_CHECK(children.size() == ops_.arity(op), "wrong number of children");
-  Children canonical(children.begin(), children.end());
-  for (ClassId& child : canonical) child = find(child);
-  return find_node(hash(op, canonical), op, canonical);
+  const Key key(op, children, [this](ClassId kid) { return find(kid); });
+  return find_node(key.hash(), op, key.children());
 }
 
 ClassId EGraph::lookup(OpId op, std::span<const ClassId> children) const {
@@ -214,7 +254,7 @@ ClassId EGraph::lookup(OpId op, std::span<const ClassId> children) const {
 
 std::vector<ClassId> EGraph::classes() const {
   std::vector<ClassId> result;
-  result.reserve(class_count_);
+  result.reserve(counts_.classes);
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     if (classes_.is_root(ClassId(i))) result.emplace_back(i);
   }
@@ -223,8 +263,8 @@ std::vector<ClassId> EGraph::classes() const {
 
 std::vector<ClassId> EGraph::classes_since(Epoch since) const {
   std::vector<ClassId> result;
-  for (std::size_t i = 0; i < epochs_.size(); ++i) {
-    if (epochs_[i] >= since && classes_.is_root(ClassId(i))) result.emplace_back(i);
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].epoch >= since && classes_.is_root(ClassId(i))) result.emplace_back(i);
   }
   return result;
 }
@@ -234,15 +274,30 @@ std::optional<EGraph::NodeChanges> EGraph::nodes_since(Epoch since) const {
   if (since < epoch_marks_.front().epoch) return {};
   const EpochMark& mark = epoch_marks_[since - epoch_marks_.front().epoch];
   return NodeChanges{mark.next_node,
-                     std::span(moved_).subspan(mark.moved - epoch_marks_.front().moved)};
+                     moved_.span().subspan(mark.moved - epoch_marks_.front().moved)};
+}
+
+std::vector<EGraph::TableBytes> EGraph::bytes_by_table() const {
+  const std::size_t queues = to_repair_.bytes() + repairing_.bytes() + to_reanalyse_.bytes() +
+                             to_modify_.bytes() + merged_away_.bytes() + touched_.bytes() +
+                             touched_ops_.bytes() + op_touched_.capacity() / 8 + scratch_.bytes();
+  return {{"node records", words_.bytes()},
+          {"hash-cons", hash_cons_.bytes()},
+          {"lists of classes", lists_.bytes()},
+          {"lists of operators", by_op_bytes_},
+          {"class rows", rows_.bytes()},
+          {"union-find", classes_.bytes()},
+          {"analysis words", data_.bytes()},
+          {"changes", moved_.bytes() + epoch_marks_.capacity() * sizeof(EpochMark)},
+          {"queues", queues},
+          {"checkpoints", checkpoint_bytes()}};
 }
 
 std::size_t EGraph::bytes() const {
-  const auto of = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
-  return of(words_) + hash_cons_.bytes() + lists_.bytes() + of(by_op_) + classes_.bytes() +
-         of(nodes_) + of(parents_) + of(masks_) + of(data_) + of(touches_) + of(epochs_) + of(epoch_marks_) +
-         of(moved_) + of(to_repair_) + of(to_reanalyse_) + of(to_modify_) + of(merged_away_) + of(touched_) + of(touched_ops_) +
-         op_touched_.capacity() / 8;
+  return words_.bytes() + hash_cons_.bytes() + lists_.bytes() + by_op_bytes_ + rows_.bytes() +
+         classes_.bytes() + data_.bytes() + moved_.bytes() + to_repair_.bytes() +
+         repairing_.bytes() + to_reanalyse_.bytes() + to_modify_.bytes() + merged_away_.bytes() +
+         touched_.bytes() + scratch_.bytes() + checkpoint_bytes();
 }
 
 }  // namespace egret::egraph

@@ -22,17 +22,19 @@
 //
 // Layout. A node is a record in one arena of 32-bit words, [op | class | children...], and its
 // NodeId is where the record begins: one cache line gives all there is to know. The hash-cons
-// stores ids, so there is one copy of each node. Per class there are columns indexed by ClassId:
-// list of nodes (sorted by operator), list of parents, mask of base operators, analysis word. Per
-// operator there is a list of nodes, from which searches start.
+// stores ids, so there is one copy of each node. A class is a row of 32 bytes found by ClassId:
+// list of nodes (sorted by operator), list of parents, mask of base operators, epoch; its analysis
+// word has a column of its own. Per operator there is a list of nodes, from which searches start.
+// New nodes enter the lists of parents and of operators at rebuild(), all at once, because nobody
+// asks before and the memory they go to can then be fetched ahead of time.
 //
 // Invariants after rebuild() (checked by check_invariants()):
 //  1. Every node is hash-consed under its canonical children; no two nodes are equal; nothing else
 //     is in the hash-cons.
 //  2. A class's node list holds exactly its visible nodes, sorted by (OpId, NodeId); its mask has
 //     the bit of each of their base operators.
-//  3. A class's parent list holds every node that has it as a child, once.
-//  4. An operator's list holds its visible nodes, once.
+//  3. A class's parent list holds every node that has it as a child, once, in order.
+//  4. An operator's list holds its visible nodes, once, in order.
 //  5. The class word of a visible node is canonical.
 //  6. With an analysis: a class's data is at or above make() of each of its nodes.
 //  7. Every class has the epoch of its last change, none a later one than epoch().
@@ -43,13 +45,15 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
-#include "base/small_vector.h"
 #include "base/status.h"
 #include "egraph/analysis.h"
+#include "egraph/flat_array.h"
 #include "egraph/hash_cons.h"
 #include "egraph/ids.h"
 #include "egraph/node_lists.h"
@@ -61,7 +65,8 @@ namespace egret::egraph {
 class EGraph {
  public:
   // Both must outlive the e-graph. Without an analysis every data word is 0.
-  explicit EGraph(OpTable& ops, Analysis* analysis = nullptr) : ops_(ops), analysis_(analysis) {}
+  explicit EGraph(OpTable& ops, Analysis* analysis = nullptr);
+  ~EGraph();
   EGraph(const EGraph&) = delete;
   EGraph& operator=(const EGraph&) = delete;
 
@@ -74,6 +79,11 @@ class EGraph {
   base::Result<ClassId> add(OpId op, std::initializer_list<ClassId> children) {
     return add(op, std::span<const ClassId>(children.begin(), children.size()));
   }
+
+  // Says that op(children) is in class `id`: add() and merge() in one, without a class made for the
+  // node only to be merged away when it is new. Whether anything changed. Fails where they would,
+  // and changes nothing then.
+  base::Result<bool> add_to(ClassId id, OpId op, std::span<const ClassId> children);
 
   // Makes the classes one; whether they were two. Fails, and changes nothing, when the analysis
   // says that they cannot be equal. Amortized near O(1).
@@ -95,12 +105,25 @@ class EGraph {
   struct Savepoint {
     std::size_t words = 0;
     std::uint64_t changes = 0;  // merges, hides and rebuilds so far
+    std::size_t ids = 0;
+    bool clean = true;
   };
-  Savepoint savepoint() const { return {words_.size(), changes_}; }
+  Savepoint savepoint() const { return {words_.size(), changes_, classes_.size(), clean_}; }
   bool rollback(const Savepoint& savepoint);
 
   // Replaces the data word of a class; parents are brought up to date by rebuild().
   void set_data(ClassId id, Analysis::Data data);
+
+  // ---- going back ----
+
+  // pop() makes all as it was at the last push() not yet popped: ids, lists, data, epochs and
+  // counts; only operators that were interned since stay. Ids given since then are void, and so is
+  // what was learnt at epochs since. The e-graph must be clean at push(), but need not be at pop().
+  // push() costs a copy of the changes that nodes_since() knows; recording and pop() cost time and
+  // memory for what changes in between, not for the rest.
+  void push();
+  void pop();
+  std::size_t checkpoints() const { return checkpoints_.size(); }
 
   // ---- reading ----
 
@@ -134,15 +157,18 @@ class EGraph {
   bool is(NodeId node, OpId op) const { return words_[node.index()].index() == op.index(); }
 
   // The lists of a canonical class and of an operator; exact after rebuild(), see the invariants.
-  std::span<const NodeId> nodes(ClassId id) const { return lists_.items(nodes_[id.index()]); }
-  std::span<const NodeId> parents(ClassId id) const { return lists_.items(parents_[id.index()]); }
+  // Before, nodes() has new nodes already, the other two have not.
+  std::span<const NodeId> nodes(ClassId id) const { return lists_.items(rows_[id.index()].nodes); }
+  std::span<const NodeId> parents(ClassId id) const {
+    return lists_.items(rows_[id.index()].parents);
+  }
   std::span<const NodeId> nodes_with(OpId op) const {
     if (op.index() >= by_op_.size()) return {};
-    return lists_.items(by_op_[op.index()]);
+    return by_op_[op.index()];
   }
   // One bit for each base operator among a class's nodes (the bits of mask_bit()): a class without
   // a bit has no such node.
-  std::uint64_t mask(ClassId id) const { return masks_[id.index()]; }
+  std::uint64_t mask(ClassId id) const { return rows_[id.index()].mask; }
   static std::uint64_t mask_bit(BaseId base) { return std::uint64_t{1} << (base.index() % 64); }
 
   Analysis::Data data(ClassId id) const {
@@ -153,8 +179,8 @@ class EGraph {
   // epoch in which they were made. Who has seen a clean e-graph at e = epoch() has missed the
   // classes with epoch(id) >= e: their nodes, visibility or data changed, or they were merged.
   Epoch epoch() const { return epoch_; }
-  Epoch epoch(ClassId id) const { return epochs_[id.index()]; }  // of a canonical class
-  // These classes, in increasing order. O(ids), one pass over a column of words.
+  Epoch epoch(ClassId id) const { return rows_[id.index()].epoch; }  // of a canonical class
+  // These classes, in increasing order. O(ids).
   std::vector<ClassId> classes_since(Epoch since) const;
   // The same by nodes: those at or after `fresh` (see node_after()) are new, those of `moved` have
   // another class or other children than before. `moved` may name a node twice, and nodes that
@@ -175,22 +201,28 @@ class EGraph {
   bool is_canonical(ClassId id) const { return classes_.is_root(id); }
   std::size_t id_count() const { return classes_.size(); }  // ids ever given are below this
 
-  std::size_t node_count() const { return visible_; }  // exact after rebuild()
-  std::size_t class_count() const { return class_count_; }
+  std::size_t node_count() const { return counts_.visible; }  // exact after rebuild()
+  std::size_t class_count() const { return counts_.classes; }
   std::size_t bytes() const;  // what all tables occupy, slack included
+  // The same, table by table.
+  struct TableBytes {
+    std::string_view table;
+    std::size_t bytes;
+  };
+  std::vector<TableBytes> bytes_by_table() const;
   // Work done so far in units that repeat from run to run: nodes added, repaired, re-analysed.
-  std::uint64_t ticks() const { return ticks_; }
+  std::uint64_t ticks() const { return counts_.ticks; }
   // Contents ever put into the hash-cons: what engines that keep stale keys report as its size.
-  std::uint64_t keys_inserted() const { return keys_inserted_; }
-  std::uint64_t merge_count() const { return merge_count_; }
+  std::uint64_t keys_inserted() const { return counts_.keys_inserted; }
+  std::uint64_t merge_count() const { return counts_.merges; }
 
   // The first broken invariant, or ok. Slow; meant for tests and debug builds.
   base::Status check_invariants() const;
 
  private:
   friend class InvariantChecker;
+  friend class EGraphSnapshot;
   using List = NodeLists::List;
-  using Children = base::SmallVector<ClassId, 8>;
 
   // Words are ClassIds so that children are a span of them without a cast; the first word of a
   // record holds the operator's index and the flags instead.
@@ -200,15 +232,28 @@ class EGraph {
   static constexpr std::uint32_t kFlags = kDead | kHidden;
   static constexpr std::uint32_t kOpMask = kHidden - 1;
 
-  // What rebuild() must do to a class's lists.
+  // What rebuild() must do for a class.
   enum Touch : std::uint8_t {
     kNodesStale = 1,       // the node list has dead, hidden or unsorted items
     kParentsStale = 2,     // the parent list has dead items
-    kParentsRepeated = 4,  // the parent list may have an item twice
+    kParentsUnsorted = 4,  // the parent list may be out of order or have an item twice
+    kDataChanged = 8,      // parents that are not listed yet were made with other data
   };
+  struct Row {
+    List nodes;
+    List parents;
+    std::uint64_t mask = 0;
+    Epoch epoch = 0;
+    std::uint8_t touches = 0;
+  };
+  static_assert(sizeof(Row) == 32, "two rows to a cache line");
+  // Children of one node, canonical, with their hash.
+  class Key;
+  struct Checkpoint;
 
   bool dead(NodeId node) const { return (words_[node.index()].index() & kDead) != 0; }
   void set_flag(NodeId node, std::uint32_t flag) {
+    if (!checkpoints_.empty()) remember_node(node);
     words_[node.index()] = ClassId(words_[node.index()].index() | flag);
   }
   std::span<ClassId> mutable_children(NodeId node) {
@@ -216,41 +261,61 @@ class EGraph {
   }
   static std::uint32_t hash(OpId op, std::span<const ClassId> children);
   NodeId find_node(std::uint32_t hash, OpId op, std::span<const ClassId> children) const;
+  // Whether a record of so many children no longer fits into 32-bit ids.
+  bool is_full(std::size_t children) const {
+    return words_.size() + kHeader + children >= 0xffffffffU;
+  }
 
-  ClassId make_class(OpId op, std::span<const ClassId> children, std::uint32_t hash,
-                     Analysis::Data data);
+  ClassId make_class(OpId op, Analysis::Data data);
+  void make_node(OpId op, const Key& key, ClassId id);
   void link(ClassId root, ClassId child, Analysis::Data merged);
   void changed(ClassId id);
   void drain_modify();
 
-  // rebuild.cc
+  void list_new_nodes();
+  void repair_all(base::Status& conflict);
+  void prefetch_repair(NodeId node) const;
   void repair(NodeId node, base::Status& conflict);
   void reanalyse(NodeId node, base::Status& conflict);
   void force_merge(ClassId a, ClassId b, base::Status& conflict);
   void bury(NodeId node);
   void touch(ClassId id, std::uint8_t what);
   void touch_op(OpId op);
-  void stamp(ClassId id) { epochs_[id.index()] = epoch_; }
+  void stamp(ClassId id) {
+    if (!checkpoints_.empty()) remember_row(id);
+    rows_[id.index()].epoch = epoch_;
+  }
   void end_epoch();
   void shorten_paths();
   void refresh_lists();
-  void refresh_class(ClassId id, std::uint8_t what);
+  void prefetch_refresh(std::size_t touched) const;
+  void refresh_nodes(ClassId id);
+  void refresh_parents(ClassId id, std::uint8_t what);
+  void compact_lists();
+
+  // While there is a checkpoint, to be called before each change of what was there at push().
+  void remember_row(ClassId id);
+  void remember_lists(ClassId id);
+  void remember_node(NodeId node);
+  void remember_op(OpId op);
+  void restore_nodes(const Checkpoint& old);
+  void restore_classes(Checkpoint& old);
+  void restore_ops(const Checkpoint& old);
+  std::size_t checkpoint_bytes() const;
 
   OpTable& ops_;
   Analysis* analysis_;
 
-  std::vector<ClassId> words_;  // the arena of node records
+  FlatArray<ClassId> words_;  // the arena of node records
+  NodeId unlisted_{0};        // from here on nodes are not in the lists of parents and operators
   HashCons hash_cons_;
   NodeLists lists_;
-  std::vector<List> by_op_;
+  std::vector<FlatArray<NodeId>> by_op_;
+  std::size_t by_op_bytes_ = 0;
 
   UnionFind classes_;
-  std::vector<List> nodes_;
-  std::vector<List> parents_;
-  std::vector<std::uint64_t> masks_;
-  std::vector<Analysis::Data> data_;  // empty without an analysis
-  std::vector<std::uint8_t> touches_;
-  std::vector<Epoch> epochs_;
+  FlatArray<Row> rows_;
+  FlatArray<Analysis::Data> data_;  // empty without an analysis
 
   // For nodes_since(): moved_ holds what moved since the epoch of the first mark.
   struct EpochMark {
@@ -260,25 +325,31 @@ class EGraph {
   };
   Epoch epoch_ = 1;
   std::vector<EpochMark> epoch_marks_{{1, NodeId(0), 0}};  // consecutive epochs, up to the present
-  std::vector<NodeId> moved_;
-  std::uint64_t changes_at_epoch_ = 0;  // changes_ when the present epoch began
+  FlatArray<NodeId> moved_;
 
-  std::vector<NodeId> to_repair_;     // parents of merged-away classes
-  std::vector<NodeId> to_reanalyse_;  // parents of classes with new data
-  std::vector<ClassId> to_modify_;
-  std::vector<ClassId> merged_away_;  // since the last rebuild
-  std::vector<ClassId> touched_;      // classes with bits in touches_
-  std::vector<OpId> touched_ops_;     // operators whose list has dead or hidden nodes
+  FlatArray<NodeId> to_repair_;     // parents of merged-away classes
+  FlatArray<NodeId> repairing_;     // those at work
+  FlatArray<NodeId> to_reanalyse_;  // parents of classes with new data
+  FlatArray<ClassId> to_modify_;
+  FlatArray<ClassId> merged_away_;  // since the last rebuild
+  FlatArray<ClassId> touched_;      // classes with bits in Row::touches
+  FlatArray<OpId> touched_ops_;     // operators whose list has dead or hidden nodes
   std::vector<bool> op_touched_;
+  FlatArray<std::uint64_t> scratch_;
   bool modifying_ = false;
   bool clean_ = true;
 
-  std::size_t visible_ = 0;
-  std::size_t class_count_ = 0;
-  std::uint64_t ticks_ = 0;
+  struct Counts {
+    std::size_t visible = 0;
+    std::size_t classes = 0;
+    std::uint64_t ticks = 0;
+    std::uint64_t keys_inserted = 0;
+    std::uint64_t merges = 0;
+  };
+  Counts counts_;
   std::uint64_t changes_ = 0;
-  std::uint64_t keys_inserted_ = 0;
-  std::uint64_t merge_count_ = 0;
+
+  std::vector<std::unique_ptr<Checkpoint>> checkpoints_;
 };
 
 }  // namespace egret::egraph

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index from a node's content to its id: open addressing with linear probing over 64-bit slots
-// (hash and node id), so that a probe of a wrong slot, growth and deletion never touch the nodes.
-// Deletion shifts the cluster back: no tombstones, no stale keys (Knuth 6.4, algorithm R).
+// The index from a node's content to its id: open addressing over 64-bit slots (hash and node id),
+// so that a probe of a wrong slot, growth and deletion never touch the nodes.
+//
+// A slot's home is hash * capacity / 2^32, and slots are kept in order of their hashes (Amble and
+// Knuth 1974, "Ordered hash tables"; with such homes the order is that of "Robin Hood" hashing).
+// Hence a search for what is not there ends as soon as one for what is; the table may be nearly
+// full; any capacity will do, so that it grows by a quarter instead of doubling; growth is one
+// sequential pass over both tables; deletion shifts back, leaving no tombstones and no stale keys.
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "egraph/flat_array.h"
 #include "egraph/ids.h"
 
 namespace egret::egraph {
@@ -16,38 +21,52 @@ class HashCons {
   // The node with this hash for which same(NodeId) holds, or an invalid id.
   template <typename Same>
   NodeId find(std::uint32_t hash, Same same) const {
-    if (slots_.empty()) return {};
-    for (std::size_t i = hash & mask(); slots_[i] != kEmpty; i = (i + 1) & mask()) {
-      if (hash_of(slots_[i]) == hash && same(node_of(slots_[i]))) return node_of(slots_[i]);
+    if (size_ == 0) return {};
+    const std::uint64_t* slot = slots_.data() + home(hash);
+    while (*slot != kEmpty && hash_of(*slot) < hash) ++slot;
+    for (; *slot != kEmpty && hash_of(*slot) == hash; ++slot) {
+      if (same(node_of(*slot))) return node_of(*slot);
     }
     return {};
   }
-  // Brings the slot where a search for this hash begins into the cache.
+  // The first node with this hash, or an invalid id: most likely what find() will look at.
+  NodeId peek(std::uint32_t hash) const {
+    return find(hash, [](NodeId) { return true; });
+  }
+  // Brings the slots where a search for this hash begins into the cache.
   void prefetch(std::uint32_t hash) const {
-    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & mask()]);
+    if (size_ != 0) __builtin_prefetch(&slots_[home(hash)]);
   }
   // Adds a node whose content is not in the table.
   void insert(std::uint32_t hash, NodeId node);
   // Removes this very node; it must be in the table under this hash.
   void erase(std::uint32_t hash, NodeId node);
+  // Makes room for this many nodes in all.
+  void reserve(std::size_t size);
 
   std::size_t size() const { return size_; }
-  std::size_t bytes() const { return slots_.capacity() * sizeof(std::uint64_t); }
+  std::size_t bytes() const { return slots_.bytes(); }
 
  private:
-  static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
+  static constexpr std::uint64_t kEmpty = 0;
 
-  static std::uint64_t slot(std::uint32_t hash, NodeId node) {
-    return (std::uint64_t{hash} << 32) | node.index();
+  // Node ids are kept plus one, so that no slot in use is 0.
+  static std::uint64_t make_slot(std::uint32_t hash, NodeId node) {
+    return (std::uint64_t{hash} << 32) | (node.index() + 1U);
   }
   static std::uint32_t hash_of(std::uint64_t slot) {
     return static_cast<std::uint32_t>(slot >> 32);
   }
-  static NodeId node_of(std::uint64_t slot) { return NodeId(static_cast<std::uint32_t>(slot)); }
-  std::size_t mask() const { return slots_.size() - 1; }
-  void grow();
+  static NodeId node_of(std::uint64_t slot) {
+    return NodeId(static_cast<std::uint32_t>(slot) - 1U);
+  }
+  std::size_t home(std::uint32_t hash) const { return (std::uint64_t{hash} * capacity_) >> 32; }
+  void rehash(std::size_t capacity);
+  void lengthen_tail();
 
-  std::vector<std::uint64_t> slots_;  // a power of two of them, at most 3/4 in use
+  // capacity_ homes and a tail for what is pushed past the last; the last slot is always empty.
+  FlatArray<std::uint64_t> slots_;
+  std::size_t capacity_ = 0;
   std::size_t size_ = 0;
 };
 

@@ -17,9 +17,11 @@ class InvariantChecker {
 
   Status run() {
     if (!egraph_.clean()) return base::internal_error("check_invariants() before rebuild()");
+    if (egraph_.unlisted_ != egraph_.next_node()) return broken(4, "nodes that are not listed");
     EGRET_RETURN_IF_ERROR(read_arena());
     EGRET_RETURN_IF_ERROR(check_classes());
     EGRET_RETURN_IF_ERROR(check_ops());
+    EGRET_RETURN_IF_ERROR(check_list_arena());
     if (visible_ != egraph_.node_count()) return broken(2, "node_count()");
     if (live_ != egraph_.hash_cons_.size()) return broken(1, "size of the hash-cons");
     return egraph_.analysis_ == nullptr ? base::ok() : check_analysis();
@@ -76,7 +78,11 @@ class InvariantChecker {
         const BaseId base = egraph_.ops_.base_of(egraph_.op(node));
         if ((egraph_.mask(id) & EGraph::mask_bit(base)) == 0) return broken(2, "mask of " + name);
       }
-      if (!holds(egraph_.parents(id), parents_[id])) return broken(3, "parents of " + name);
+      const auto parents = egraph_.parents(id);
+      if (!holds(parents, parents_[id])) return broken(3, "parents of " + name);
+      if (!std::is_sorted(parents.begin(), parents.end())) {
+        return broken(3, "order of the parents of " + name);
+      }
       if (egraph_.epoch(id) > egraph_.epoch()) return broken(7, "epoch of " + name);
     }
     return base::ok();
@@ -87,7 +93,19 @@ class InvariantChecker {
       if (!holds(egraph_.nodes_with(OpId(i)), by_op_[OpId(i)])) {
         return broken(4, "list of operator " + egraph_.ops_.text(OpId(i)));
       }
+      if (!std::is_sorted(egraph_.by_op_[i].begin(), egraph_.by_op_[i].end())) {
+        return broken(4, "order of the nodes of operator " + egraph_.ops_.text(OpId(i)));
+      }
     }
+    return base::ok();
+  }
+
+  Status check_list_arena() const {
+    std::size_t words = egraph_.lists_.free_words();
+    for (const EGraph::Row& row : egraph_.rows_) {
+      words += NodeLists::capacity(row.nodes.size) + NodeLists::capacity(row.parents.size);
+    }
+    if (words != egraph_.lists_.words()) return broken(2, "blocks of the arena of lists");
     return base::ok();
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/small_vector.h"
 
 namespace egret::egraph {
 

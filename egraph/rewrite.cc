@@ -2,6 +2,7 @@
 #include "egraph/rewrite.h"
 
 #include "base/check.h"
+#include "base/small_vector.h"
 
 namespace egret::egraph {
 
@@ -55,18 +56,35 @@ Rewrite::Application Rewrite::apply(EGraph& egraph, const Match& match) const {
     egraph.rollback(before);
     return {Outcome::kRefused, why};
   };
-  for (const Step& step : steps_) {
+  const VarId target = only_target();
+  const auto steps = target.valid() ? this->steps().first(steps_.size() - 1) : this->steps();
+  for (const Step& step : steps) {
     const Result<ClassId> made = run(step, egraph, now());
     if (!made.ok()) return refused(made.status());
     row.push_back(*made);
   }
   bool changed = false;
-  for (const auto& [a, b] : equations_) {
-    const Result<bool> merged = egraph.merge(row[a.index()], row[b.index()]);
-    if (!merged.ok()) return refused(merged.status());
-    changed |= *merged;
+  if (target.valid()) {
+    const Result<bool> added = add_last(row[target.index()], egraph, now());
+    if (!added.ok()) return refused(added.status());
+    changed = *added;
+  } else {
+    for (const auto& [a, b] : equations_) {
+      const Result<bool> merged = egraph.merge(row[a.index()], row[b.index()]);
+      if (!merged.ok()) return refused(merged.status());
+      changed |= *merged;
+    }
   }
   return {changed ? Outcome::kChanged : Outcome::kUnchanged, {}};
+}
+
+VarId Rewrite::only_target() const {
+  if (steps_.empty() || equations_.size() != 1) return {};
+  if (std::holds_alternative<ClassBuilder>(steps_.back().make)) return {};
+  const VarId last(pattern_.var_count() + steps_.size() - 1);
+  const auto& [a, b] = equations_[0];
+  if (a == b) return {};
+  return b == last ? a : a == last ? b : VarId();
 }
 
 void Rewrite::prefetch(const EGraph& egraph, const Match& match) const {
@@ -78,21 +96,31 @@ void Rewrite::prefetch(const EGraph& egraph, const Match& match) const {
   egraph.prefetch(*op, {children.data(), children.size()});
 }
 
+Result<OpId> Rewrite::op_of(const Step& step, EGraph& egraph, const Match& match) const {
+  const auto* builder = std::get_if<OpBuilder>(&step.make);
+  if (builder == nullptr) return std::get<OpId>(step.make);
+  EGRET_ASSIGN_OR_RETURN(const OpId op, (*builder)(egraph, match));
+  if (egraph.ops().arity(op) != step.children.size()) {
+    return base::internal_error("rule '" + name_ + "': the computed operator " +
+                                egraph.ops().text(op) + " has another arity than its node");
+  }
+  return op;
+}
+
 Result<ClassId> Rewrite::run(const Step& step, EGraph& egraph, const Match& match) const {
   if (const auto* make = std::get_if<ClassBuilder>(&step.make)) return (*make)(egraph, match);
-  OpId op;
-  if (const auto* builder = std::get_if<OpBuilder>(&step.make)) {
-    EGRET_ASSIGN_OR_RETURN(op, (*builder)(egraph, match));
-    if (egraph.ops().arity(op) != step.children.size()) {
-      return base::internal_error("rule '" + name_ + "': the computed operator " +
-                                  egraph.ops().text(op) + " has another arity than its node");
-    }
-  } else {
-    op = std::get<OpId>(step.make);
-  }
+  EGRET_ASSIGN_OR_RETURN(const OpId op, op_of(step, egraph, match));
   base::SmallVector<ClassId, 8> children;
   for (const VarId child : step.children) children.push_back(match[child]);
   return egraph.add(op, {children.data(), children.size()});
+}
+
+// The last step, into a class that is there already.
+Result<bool> Rewrite::add_last(ClassId id, EGraph& egraph, const Match& match) const {
+  EGRET_ASSIGN_OR_RETURN(const OpId op, op_of(steps_.back(), egraph, match));
+  base::SmallVector<ClassId, 8> children;
+  for (const VarId child : steps_.back().children) children.push_back(match[child]);
+  return egraph.add_to(id, op, {children.data(), children.size()});
 }
 
 }  // namespace egret::egraph

@@ -77,7 +77,11 @@ class Rewrite {
 
  private:
   VarId add_step(Step step);
+  // The class to which the last step's node can be added at once, if that is all there is to do.
+  VarId only_target() const;
   base::Result<ClassId> run(const Step& step, EGraph& egraph, const Match& match) const;
+  base::Result<bool> add_last(ClassId id, EGraph& egraph, const Match& match) const;
+  base::Result<OpId> op_of(const Step& step, EGraph& egraph, const Match& match) const;
 
   std::string name_;
   Pattern pattern_;

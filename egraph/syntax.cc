@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/small_vector.h"
+
 namespace egret::egraph {
 
 using base::Result;

@@ -3,21 +3,28 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
+#include "egraph/flat_array.h"
 #include "egraph/ids.h"
 
 namespace egret::egraph {
 
 class UnionFind {
  public:
+  // Parents as they were before they were changed, in the order of the changes.
+  struct Change {
+    ClassId id;
+    ClassId parent;
+  };
+  using Log = FlatArray<Change>;
+
   ClassId make() {
     const ClassId id(parent_.size());
     parent_.push_back(id);
     return id;
   }
-  // Undoes the last make(); that id must still be a set of its own.
-  void unmake() { parent_.pop_back(); }
+  // Forgets the ids from `size` on, to which no other may be linked.
+  void truncate(std::size_t size) { parent_.truncate(size); }
 
   bool is_root(ClassId id) const { return parent_[id.index()] == id; }
   ClassId find(ClassId id) const {
@@ -26,21 +33,37 @@ class UnionFind {
   }
   // find() that shortens the path it walks.
   ClassId find_compress(ClassId id) {
-    while (parent_[id.index()] != id) {
-      ClassId& parent = parent_[id.index()];
-      parent = parent_[parent.index()];
-      id = parent;
+    while (true) {
+      const ClassId parent = parent_[id.index()];
+      const ClassId grandparent = parent_[parent.index()];
+      if (grandparent == parent) return parent;
+      set(id, grandparent);
+      id = grandparent;
     }
-    return id;
   }
   // Puts the set of root `child` under root `root`.
-  void link(ClassId root, ClassId child) { parent_[child.index()] = root; }
+  void link(ClassId root, ClassId child) { set(child, root); }
+
+  // From now on changes are logged, or no longer.
+  void set_log(Log* log) { log_ = log; }
+  // Takes back all changes in the log, and the ids from `size` on.
+  void undo(const Log& log, std::size_t size) {
+    for (std::size_t i = log.size(); i-- > 0;) parent_[log[i].id.index()] = log[i].parent;
+    parent_.truncate(size);
+  }
 
   std::size_t size() const { return parent_.size(); }
-  std::size_t bytes() const { return parent_.capacity() * sizeof(ClassId); }
+  std::size_t bytes() const { return parent_.bytes(); }
+  void prefetch(ClassId id) const { __builtin_prefetch(&parent_[id.index()]); }
 
  private:
-  std::vector<ClassId> parent_;
+  void set(ClassId id, ClassId parent) {
+    if (log_ != nullptr) log_->push_back({id, parent_[id.index()]});
+    parent_[id.index()] = parent;
+  }
+
+  FlatArray<ClassId> parent_;
+  Log* log_ = nullptr;
 };
 
 }  // namespace egret::egraph

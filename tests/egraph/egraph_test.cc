@@ -67,6 +67,7 @@ TEST_F(EGraphTest, ANodeWithOneChildTwiceIsItsParentOnce) {
   const ClassId a = leaf("a"), b = leaf("b");
   g(a, a);
   g(a, b);
+  rebuild();
   EXPECT_EQ(egraph_.parents(a).size(), 2U);
   ASSERT_TRUE(egraph_.merge(a, b).ok());
   rebuild();
@@ -107,6 +108,7 @@ TEST_F(EGraphTest, HiddenNodesStandForTheirClassUnseen) {
 TEST_F(EGraphTest, RollbackLeavesNoTrace) {
   const ClassId a = leaf("a");
   g(a, f(a));
+  rebuild();
   const std::string before = dump(egraph_);
   const auto mark = egraph_.savepoint();
   g(f(f(a)), g(a, a));
@@ -156,6 +158,7 @@ TEST_F(EGraphTest, ImpossibleMergesAreRefusedOrReported) {
   EGraph egraph(ops_, &parity);
   const ClassId zero = *egraph.add(ops_.op("n", 0, 0));
   const ClassId one = *egraph.add(ops_.op("n", 0, 1));
+  ASSERT_TRUE(egraph.rebuild().ok());
   EXPECT_FALSE(egraph.merge(zero, one).ok());
   EXPECT_FALSE(egraph.same(zero, one));
   EXPECT_TRUE(egraph.clean());
@@ -258,8 +261,15 @@ void compare_with_definition(std::uint64_t seed) {
         ASSERT_TRUE(egraph.add(op, classes).ok());
         ASSERT_TRUE(egraph.rollback(mark));
       }
-      handles.push_back(*egraph.add(op, classes));
-      naive.add(op, children);
+      if (!handles.empty() && random.chance(0.3)) {
+        const std::size_t other = random.below(handles.size());
+        ASSERT_TRUE(egraph.add_to(handles[other], op, classes).ok());
+        handles.push_back(handles[other]);
+        naive.merge(naive.add(op, children), other);
+      } else {
+        handles.push_back(*egraph.add(op, classes));
+        naive.add(op, children);
+      }
     } else if (random.chance(0.6)) {
       const std::size_t a = random.below(handles.size()), b = random.below(handles.size());
       ASSERT_TRUE(egraph.merge(handles[a], handles[b]).ok());

@@ -147,6 +147,7 @@ TEST(Matcher, AsksPredicatesOncePerOperator) {
   EGraph egraph(ops);
   const ClassId x = *egraph.add(ops.op("x", 0));
   for (std::uint64_t i = 0; i < 5; ++i) ASSERT_TRUE(egraph.add(ops.op("f", 1, i), {x}).ok());
+  ASSERT_TRUE(egraph.rebuild().ok());
   Pattern pattern;
   const OpVarId f = pattern.op_var("f");
   pattern.node(ops.find_base("f"), f, {pattern.var("x")});
@@ -162,6 +163,7 @@ TEST(Matcher, AsksPredicatesOncePerOperator) {
   EXPECT_EQ(asked, 5);
   EXPECT_EQ(buffer.size(), 6U);
   ASSERT_TRUE(egraph.add(ops.op("f", 1, 7), {x}).ok());
+  ASSERT_TRUE(egraph.rebuild().ok());
   buffer.clear();
   matcher.search(egraph, Limits::kNone, budget, buffer);
   EXPECT_EQ(asked, 6);
@@ -172,6 +174,7 @@ TEST(Matcher, StopsAtTheMatchLimit) {
   OpTable ops;
   EGraph egraph(ops);
   for (std::uint64_t i = 0; i < 10; ++i) ASSERT_TRUE(egraph.add(ops.op("c", 0, i)).ok());
+  ASSERT_TRUE(egraph.rebuild().ok());
   Pattern everything;
   everything.var("x");
   Matcher matcher(everything, ops);
@@ -195,6 +198,7 @@ TEST(Matcher, JoinsSourcesOnTheirSharedVariable) {
       ASSERT_TRUE(egraph.add(mul, {x, *egraph.add(ops.op("w", 0, 2 * i + w))}).ok());
     }
   }
+  ASSERT_TRUE(egraph.rebuild().ok());
   Pattern pattern;
   const VarId x = pattern.var("x");
   pattern.node(mul, {x, pattern.var("a")});

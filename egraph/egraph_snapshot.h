@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// An e-graph in a snapshot file (egraph/snapshot_file.h), sections "egraph.*".
+//
+// What is loaded behaves as what was saved from there on: same ids for the same calls, same order
+// of matches, same epochs. Kept are the node records, the classes, the operators, the analysis
+// words and epochs; the hash-cons and all lists follow from them and are made anew. The analysis
+// and whoever interned payloads keep their tables in sections of their own and restore them first.
+// Open checkpoints are not kept.
+#pragma once
+
+#include <memory>
+
+#include "base/status.h"
+#include "egraph/egraph.h"
+#include "egraph/snapshot_file.h"
+
+namespace egret::egraph {
+
+// Adds the sections of a clean e-graph, which must not change before they are written.
+void save(const EGraph& egraph, SnapshotWriter& writer);
+
+// The operators of the file are interned into `ops`, which may hold the first of them already but
+// nothing else: OpIds must come out the same. Every field is checked: what the file says is an
+// e-graph that could be (up to what an analysis alone could tell of its words: see
+// Analysis::is_data), or the failure names section and place. O(file).
+base::Result<std::unique_ptr<EGraph>> load(const SnapshotFile& file, OpTable& ops,
+                                           Analysis* analysis = nullptr);
+
+}  // namespace egret::egraph
