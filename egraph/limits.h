@@ -4,6 +4,7 @@
 // explosive rule cannot run past them.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -49,6 +50,12 @@ class Budget {
     ticks_ += ticks;
     if (ticks_ > limits_.ticks) return false;
     return ticks_ < next_clock_ || check_clock();
+  }
+  // May be asked by several threads at a time.
+  std::uint64_t ticks_left() const { return limits_.ticks - std::min(limits_.ticks, ticks_); }
+  bool is_late() const {
+    return limits_.seconds != std::numeric_limits<double>::infinity() &&
+           seconds() > limits_.seconds;
   }
   bool exhausted() { return ticks_ > limits_.ticks || !check_clock(); }
   StopReason reason() const {

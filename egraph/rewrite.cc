@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/rewrite.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/small_vector.h"
 
@@ -14,6 +16,7 @@ VarId Rewrite::add_step(Step step) {
   for (const VarId child : step.children) {
     EGRET_CHECK(child.index() < var, "a child must be matched or built before");
   }
+  has_builders_ = has_builders_ || !std::holds_alternative<OpId>(step.make);
   steps_.push_back(std::move(step));
   return VarId(var);
 }
@@ -42,7 +45,17 @@ void Rewrite::equate(VarId a, VarId b) {
   equations_.emplace_back(a, b);
 }
 
-void Rewrite::when(Condition condition) { conditions_.push_back(std::move(condition)); }
+void Rewrite::when(Condition condition, Reads reads) {
+  conditions_.push_back(std::move(condition));
+  conditions_read_ = std::max(conditions_read_, reads);
+}
+
+std::optional<Rewrite::Reads> Rewrite::depends_on(Outcome outcome) const {
+  const bool repeatable = outcome == Outcome::kChanged || outcome == Outcome::kUnchanged;
+  if (outcome == Outcome::kRejected) return conditions_read_;
+  if (repeatable && !has_builders_) return {};
+  return std::max(conditions_read_, builders_read_);
+}
 
 Rewrite::Application Rewrite::apply(EGraph& egraph, const Match& match) const {
   base::SmallVector<ClassId, 16> row;

@@ -13,9 +13,13 @@
 //
 // Callbacks get a canonical match on an e-graph that earlier applications may have changed already
 // and that is not rebuilt: they may call find(), data(), lookup(), add(), not the lists.
+//
+// A match is found once and applied once. That is enough where what was said stays said; but an
+// answer of a callback may change with what it looks at. See Reads.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -53,11 +57,23 @@ class Rewrite {
   VarId build(ClassBuilder make);
   // All pairs are merged when a match is applied.
   void equate(VarId a, VarId b);
+
+  // What callbacks look at, and so which matches are worth another try when their rule runs again:
+  // those that a condition rejected or the analysis refused, and all of a rule with a builder. What
+  // is understated here will not be noticed.
+  enum class Reads : unsigned char {
+    kData,        // the match's operators, and id and data of its classes
+    kMatched,     // also the nodes in its classes
+    kEverything,  // also other parts of the e-graph: tried again each time
+  };
   // Conditions are asked in the order given; all must hold.
-  void when(Condition condition);
+  void when(Condition condition, Reads reads = Reads::kEverything);
+  // Of OpBuilders, ClassBuilders and of the analysis when it refuses a node; kEverything otherwise.
+  void builders_read(Reads reads) { builders_read_ = reads; }
 
   const std::string& name() const { return name_; }
   const Pattern& pattern() const { return pattern_; }
+  bool has_callbacks() const { return has_builders_ || !conditions_.empty(); }
   std::span<const Step> steps() const { return steps_; }
   std::span<const std::pair<VarId, VarId>> equations() const { return equations_; }
 
@@ -72,6 +88,8 @@ class Rewrite {
     base::Status refusal;  // why, when refused
   };
   Application apply(EGraph& egraph, const Match& match) const;
+  // What this outcome came of, if it may become another; nothing when a match is done with.
+  std::optional<Reads> depends_on(Outcome outcome) const;
   // Announces the look-up with which apply() will begin.
   void prefetch(const EGraph& egraph, const Match& match) const;
 
@@ -86,6 +104,9 @@ class Rewrite {
   std::string name_;
   Pattern pattern_;
   std::vector<Condition> conditions_;
+  Reads conditions_read_ = Reads::kData;  // the most of what they read
+  Reads builders_read_ = Reads::kEverything;
+  bool has_builders_ = false;
   std::vector<Step> steps_;
   std::vector<std::pair<VarId, VarId>> equations_;
 };

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
+#include "egraph/schedulers/backoff.h"
+
 namespace egret::egraph {
 namespace {
 
@@ -24,6 +27,12 @@ double total(const std::vector<IterationStats>& iterations, Field field) {
   double sum = 0;
   for (const IterationStats& stats : iterations) sum += stats.*field;
   return sum;
+}
+
+std::vector<const Pattern*> patterns_of(std::span<const Rewrite> rules) {
+  std::vector<const Pattern*> patterns;
+  for (const Rewrite& rule : rules) patterns.push_back(&rule.pattern());
+  return patterns;
 }
 
 }  // namespace
@@ -54,12 +63,16 @@ double RunReport::rebuild_seconds() const {
 }
 
 Runner::Runner(EGraph& egraph, std::span<const Rewrite> rules)
-    : egraph_(egraph), scheduler_(std::make_unique<BackoffScheduler>()) {
+    : egraph_(egraph),
+      search_(patterns_of(rules), egraph.ops()),
+      requests_(rules.size()),
+      accepted_(rules.size()),
+      scheduler_(std::make_unique<BackoffScheduler>()) {
   rules_.reserve(rules.size());
   for (const Rewrite& rewrite : rules) {
-    Matcher matcher(rewrite.pattern(), egraph.ops());
-    MatchBuffer buffer = matcher.make_buffer();
-    rules_.push_back({&rewrite, std::move(matcher), std::move(buffer)});
+    const Pattern& pattern = rewrite.pattern();
+    rules_.push_back(
+        {&rewrite, WatchList(pattern), MatchBuffer(pattern.var_count(), pattern.op_var_count())});
   }
 }
 
@@ -67,25 +80,60 @@ RunReport Runner::run() {
   Budget budget(limits_);
   RunReport report;
   for (const Rule& rule : rules_) report.rules.emplace_back().name = rule.rewrite->name();
-  scheduler_->start(rules_.size());
+  start();
   Stop stop;
   if (base::Status status = egraph_.rebuild(); !status.ok()) {
     report.conflict = std::move(status);
     stop = StopReason::kConflict;
   }
+  // Others may have changed the e-graph in ways that epochs do not tell.
+  if (end_ != state()) forget();
   while (!stop) {
-    if (report.iterations.size() >= limits_.iterations) {
+    if (iteration_ >= limits_.iterations) {
       stop = StopReason::kIterationLimit;
     } else if (hooks_.before_iteration && !hooks_.before_iteration(egraph_, report)) {
       stop = StopReason::kHook;
     } else {
       stop = iterate(report, budget);
+      ++iteration_;
     }
   }
+  end_ = state();
   report.stop = *stop;
   report.ticks = budget.ticks();
   report.seconds = budget.seconds();
   return report;
+}
+
+void Runner::start() {
+  scheduler_->start(rules_.size());
+  iteration_ = 0;
+  if (resumed_.empty()) return;
+  iteration_ = resumed_[0];
+  const bool restored = scheduler_->restore(std::span(resumed_).subspan(1));
+  EGRET_CHECK(restored, "resume() looked at it");
+  resumed_.clear();
+}
+
+std::vector<std::uint64_t> Runner::save() {
+  forget();
+  std::vector<std::uint64_t> words = {iteration_};
+  const std::vector<std::uint64_t> schedule = scheduler_->save();
+  words.insert(words.end(), schedule.begin(), schedule.end());
+  return words;
+}
+
+base::Status Runner::resume(std::span<const std::uint64_t> saved) {
+  scheduler_->start(rules_.size());
+  if (saved.empty() || !scheduler_->restore(saved.subspan(1))) {
+    return base::bad_input("the saved run had another scheduler or other rules");
+  }
+  resumed_.assign(saved.begin(), saved.end());
+  return base::ok();
+}
+
+Runner::State Runner::state() const {
+  return {egraph_.epoch(), egraph_.next_node(), egraph_.id_count(), egraph_.merge_count()};
 }
 
 Runner::Stop Runner::iterate(RunReport& report, Budget& budget) {
@@ -95,7 +143,10 @@ Runner::Stop Runner::iterate(RunReport& report, Budget& budget) {
   Stopwatch watch;
   Stop stop = search_all(report, stats, budget);
   stats.search_seconds = watch.lap();
-  if (!stop) stop = apply_all(report, stats, budget);
+  if (!stop) {
+    stop = apply_all(report, stats, budget);
+    if (stop) forget();  // some matches were not applied
+  }
   stats.apply_seconds = watch.lap();
   const std::uint64_t ticks = egraph_.ticks();
   base::Status conflict = egraph_.rebuild();
@@ -106,7 +157,7 @@ Runner::Stop Runner::iterate(RunReport& report, Budget& budget) {
   stats.classes = egraph_.class_count();
   stats.bytes = egraph_.bytes();
   stats.keys = egraph_.keys_inserted();
-  const std::uint64_t iteration = report.iterations.size();
+  const std::uint64_t iteration = iteration_;
   report.iterations.push_back(stats);
   if (!conflict.ok()) {
     report.conflict = std::move(conflict);
@@ -114,64 +165,97 @@ Runner::Stop Runner::iterate(RunReport& report, Budget& budget) {
   }
   if (stop) return stop;
   const bool quiet = keys == egraph_.keys_inserted() && merges == egraph_.merge_count();
-  if (quiet && scheduler_->may_stop(iteration)) return StopReason::kSaturated;
+  // Asked first: it may let time pass for the rules it holds back.
+  if (quiet && scheduler_->may_stop(iteration) && !search_.has_pending()) {
+    return StopReason::kSaturated;
+  }
   if (budget.exhausted()) return budget.reason();
   return check_size();
 }
 
 Runner::Stop Runner::search_all(RunReport& report, IterationStats& stats, Budget& budget) {
-  const std::uint64_t iteration = report.iterations.size();
-  Stopwatch watch;
+  const std::uint64_t iteration = iteration_;
   for (std::size_t i = 0; i < rules_.size(); ++i) {
-    Rule& rule = rules_[i];
-    rule.matches.clear();
-    const std::uint64_t welcome = scheduler_->match_limit(iteration, i);
-    if (welcome == 0) continue;
-    RuleStats& rule_stats = report.rules[i];
-    ++rule_stats.searches;
-    const std::uint64_t left = limits_.matches - std::min(limits_.matches, stats.matches);
-    const std::uint64_t fitting = fitting_matches(rule);
-    const SearchEnd end =
-        rule.matcher.search(egraph_, std::min({welcome, left, fitting}), budget, rule.matches);
-    rule_stats.search_seconds += watch.lap();
-    if (end == SearchEnd::kExhausted) return budget.reason();
-    const bool exceeded = rule.matches.size() > welcome;
-    if (!exceeded && rule.matches.size() > left) return StopReason::kMatchLimit;
-    if (!exceeded && rule.matches.size() > fitting) return StopReason::kByteLimit;
-    if (!scheduler_->accept(iteration, i, exceeded)) {
-      ++rule_stats.bans;
-      rule.matches.clear();
-    }
-    rule_stats.matches += rule.matches.size();
-    stats.matches += rule.matches.size();
+    requests_[i] = {scheduler_->match_limit(iteration, i), scheduler_->resumes()};
+    if (requests_[i].limit > 0) ++report.rules[i].searches;
   }
+  RuleSearch::Room room;
+  room.matches = limits_.matches;
+  if (limits_.bytes != Limits::kNone) {
+    // Buffers may double as they grow.
+    room.bytes = (limits_.bytes - std::min<std::uint64_t>(limits_.bytes, bytes())) / 2;
+  }
+  if (const Stop stop = search_.run(egraph_, requests_, room, budget, pool_); stop) return stop;
+  accept_matches(report, stats);
   return {};
 }
 
+void Runner::accept_matches(RunReport& report, IterationStats& stats) {
+  const std::uint64_t iteration = iteration_;
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    Rule& rule = rules_[i];
+    const RuleSearch::Found& found = search_.found(i);
+    RuleStats& rule_stats = report.rules[i];
+    rule_stats.search_seconds += found.seconds;
+    accepted_[i] = false;
+    if (requests_[i].limit == 0) continue;
+    const bool accepted = scheduler_->accept(iteration, i, found.exceeded);
+    accepted_[i] = accepted && (!found.exceeded || requests_[i].resume);
+    if (found.exceeded || !accepted) ++rule_stats.bans;
+    if (!accepted_[i]) {
+      search_.release(i);
+      continue;
+    }
+    rule.retries.clear();
+    rule.watched.take(egraph_, rule.seen, rule.retries);
+    rule.seen = egraph_.epoch();
+    rule_stats.matches += found.count;
+    rule_stats.retries += rule.retries.size();
+    stats.matches += found.count;
+  }
+}
+
 Runner::Stop Runner::apply_all(RunReport& report, IterationStats& stats, Budget& budget) {
+  const std::uint64_t iteration = iteration_;
   Stopwatch watch;
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     RuleStats& rule_stats = report.rules[i];
     const std::uint64_t applied = rule_stats.applied;
-    const Stop stop = apply(rules_[i], rule_stats, budget);
-    stats.applied += rule_stats.applied - applied;
-    rule_stats.apply_seconds += watch.lap();
-    if (stop) return stop;
+    if (accepted_[i]) {
+      const std::uint64_t tried = search_.found(i).count + rules_[i].retries.size();
+      const Stop stop = apply_rule(i, rule_stats, budget);
+      stats.applied += rule_stats.applied - applied;
+      rule_stats.apply_seconds += watch.lap();
+      if (stop) return stop;
+      scheduler_->applied(iteration, i, {tried, rule_stats.applied - applied});
+    }
     if (hooks_.after_rule && !hooks_.after_rule(egraph_, i)) return StopReason::kHook;
   }
   return {};
 }
 
-Runner::Stop Runner::apply(Rule& rule, RuleStats& stats, Budget& budget) {
+Runner::Stop Runner::apply_rule(std::size_t index, RuleStats& stats, Budget& budget) {
+  Rule& rule = rules_[index];
+  if (const Stop stop = apply(rule, rule.retries, stats, budget); stop) return stop;
+  for (const MatchBuffer& matches : search_.found(index).rows) {
+    if (const Stop stop = apply(rule, matches, stats, budget); stop) return stop;
+  }
+  search_.commit(index);
+  search_.release(index);
+  return {};
+}
+
+Runner::Stop Runner::apply(Rule& rule, const MatchBuffer& matches, RuleStats& stats,
+                           Budget& budget) {
   using Outcome = Rewrite::Outcome;
   constexpr std::size_t kCheckEvery = 64;
   constexpr std::size_t kAhead = 8;  // matches whose look-ups are on their way
+  const bool callbacks = rule.rewrite->has_callbacks();
   std::uint64_t ticks = egraph_.ticks();
-  for (std::size_t i = 0; i < rule.matches.size(); ++i) {
-    if (i + kAhead < rule.matches.size()) {
-      rule.rewrite->prefetch(egraph_, rule.matches[i + kAhead]);
-    }
-    const Rewrite::Application done = rule.rewrite->apply(egraph_, rule.matches[i]);
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    if (i + kAhead < matches.size()) rule.rewrite->prefetch(egraph_, matches[i + kAhead]);
+    const std::uint64_t before = callbacks ? WatchList::fingerprint(egraph_, matches[i]) : 0;
+    const Rewrite::Application done = rule.rewrite->apply(egraph_, matches[i]);
     switch (done.outcome) {
       case Outcome::kChanged: ++stats.applied; break;
       case Outcome::kUnchanged: ++stats.unchanged; break;
@@ -179,6 +263,9 @@ Runner::Stop Runner::apply(Rule& rule, RuleStats& stats, Budget& budget) {
       case Outcome::kRefused:
         if (stats.refused++ == 0) stats.first_refusal = done.refusal.message();
         break;
+    }
+    if (const auto reads = rule.rewrite->depends_on(done.outcome)) {
+      rule.watched.add(matches[i], before, *reads);
     }
     if (egraph_.node_count() > limits_.nodes) return StopReason::kNodeLimit;
     if (i % kCheckEvery != 0) continue;
@@ -190,6 +277,11 @@ Runner::Stop Runner::apply(Rule& rule, RuleStats& stats, Budget& budget) {
   return {};
 }
 
+void Runner::forget() {
+  search_.forget();
+  for (Rule& rule : rules_) rule.watched.clear();
+}
+
 Runner::Stop Runner::check_size() const {
   if (egraph_.node_count() > limits_.nodes) return StopReason::kNodeLimit;
   if (limits_.bytes == Limits::kNone) return {};
@@ -197,18 +289,11 @@ Runner::Stop Runner::check_size() const {
 }
 
 std::size_t Runner::bytes() const {
-  std::size_t bytes = egraph_.bytes();
-  for (const Rule& rule : rules_) bytes += rule.matches.bytes();
+  std::size_t bytes = egraph_.bytes() + search_.bytes();
+  for (const Rule& rule : rules_) {
+    bytes += rule.watched.bytes() + rule.retries.bytes();
+  }
   return bytes;
-}
-
-// How many matches of this rule the byte limit has room for. Its buffer may double as it grows.
-std::uint64_t Runner::fitting_matches(const Rule& rule) const {
-  const std::size_t row = rule.matches.row_bytes();
-  if (limits_.bytes == Limits::kNone || row == 0) return Limits::kNone;
-  const std::size_t others = bytes() - rule.matches.bytes();
-  const std::size_t room = limits_.bytes - std::min<std::size_t>(limits_.bytes, others);
-  return room / (2 * row);
 }
 
 }  // namespace egret::egraph

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Equality saturation: apply all rules until nothing is new or a limit is reached.
 //
-// An iteration searches all rules on the frozen e-graph, in their order; applies the matches in the
-// same order; and rebuilds. A run that stops, for whatever reason, leaves a rebuilt e-graph; an
-// iteration that a limit cuts off keeps what was applied until then. Deterministic unless the time
-// limit strikes; ticks bound a run in units that repeat.
+// An iteration searches all rules on the frozen e-graph; applies the matches in order of the rules;
+// and rebuilds. Rules look only at what changed since their matches were last applied
+// (egraph/rule_search.h), and at matches worth another try (egraph/watch_list.h). A run that stops,
+// for whatever reason, leaves a rebuilt e-graph; an iteration that a limit cuts off keeps what was
+// applied until then. Deterministic unless the time limit strikes, with any number of threads;
+// ticks bound a run in units that repeat.
 //
 //   Runner runner(egraph, rules);
 //   runner.limits().nodes = 10'000;
@@ -21,9 +23,11 @@
 #include "base/status.h"
 #include "egraph/egraph.h"
 #include "egraph/limits.h"
-#include "egraph/matcher.h"
+#include "egraph/match_buffer.h"
 #include "egraph/rewrite.h"
+#include "egraph/rule_search.h"
 #include "egraph/scheduler.h"
+#include "egraph/watch_list.h"
 
 namespace egret::egraph {
 
@@ -31,13 +35,14 @@ struct RuleStats {
   std::string name;
   std::uint64_t searches = 0;
   std::uint64_t bans = 0;       // searches whose matches the scheduler dropped
-  std::uint64_t matches = 0;    // found and not dropped
+  std::uint64_t matches = 0;    // new ones found and not dropped
+  std::uint64_t retries = 0;    // old ones tried again
   std::uint64_t applied = 0;    // of these: changed the e-graph
   std::uint64_t unchanged = 0;  // said nothing new
   std::uint64_t rejected = 0;   // a condition did not hold
   std::uint64_t refused = 0;    // the analysis or a builder refused
   std::string first_refusal;    // and why, the first time
-  double search_seconds = 0;
+  double search_seconds = 0;    // rules are searched together: estimated by their matches
   double apply_seconds = 0;
 };
 
@@ -85,29 +90,60 @@ class Runner {
   // BackoffScheduler unless another is given.
   void set_scheduler(std::unique_ptr<Scheduler> scheduler) { scheduler_ = std::move(scheduler); }
 
+  // Search with these threads; null, as at first: with the caller's alone. Does not change results.
+  void set_threads(base::ThreadPool* pool) { pool_ = pool; }
+
   // May be called again to go on; the report is of this call alone.
   RunReport run();
+
+  // For runs that survive an interruption: what a later run needs to know, besides a snapshot of
+  // the e-graph, to go on as this one. To be called from before_iteration(). This run then forgets
+  // which matches it has seen, as the other will have to, so that both do the same from there.
+  std::vector<std::uint64_t> save();
+  // Before run(), with the same rules and kind of scheduler: iterations are counted on from there,
+  // also for the limit on them.
+  base::Status resume(std::span<const std::uint64_t> saved);
 
  private:
   struct Rule {
     const Rewrite* rewrite;
-    Matcher matcher;
-    MatchBuffer matches;
+    WatchList watched;    // old matches that may be worth another try,
+    MatchBuffer retries;  // those tried again now
+    Epoch seen = 0;       // the e-graph's epoch when its matches were last applied
+  };
+  // Enough to tell whether an e-graph was changed since.
+  struct State {
+    Epoch epoch;
+    NodeId next_node;
+    std::size_t ids;
+    std::uint64_t merges;
+    friend bool operator==(const State&, const State&) = default;
   };
   // Why the current phase must end, if it must.
   using Stop = std::optional<StopReason>;
 
   Stop iterate(RunReport& report, Budget& budget);
   Stop search_all(RunReport& report, IterationStats& stats, Budget& budget);
+  void accept_matches(RunReport& report, IterationStats& stats);
   Stop apply_all(RunReport& report, IterationStats& stats, Budget& budget);
-  Stop apply(Rule& rule, RuleStats& stats, Budget& budget);
+  Stop apply_rule(std::size_t index, RuleStats& stats, Budget& budget);
+  Stop apply(Rule& rule, const MatchBuffer& matches, RuleStats& stats, Budget& budget);
+  void start();
+  State state() const;
+  void forget();
   Stop check_size() const;
   std::size_t bytes() const;
-  std::uint64_t fitting_matches(const Rule& rule) const;
 
   EGraph& egraph_;
   std::vector<Rule> rules_;
+  RuleSearch search_;
+  std::vector<RuleSearch::Request> requests_;
+  std::vector<bool> accepted_;
   std::unique_ptr<Scheduler> scheduler_;
+  base::ThreadPool* pool_ = nullptr;
+  std::optional<State> end_;  // of the last run
+  std::vector<std::uint64_t> resumed_;
+  std::uint64_t iteration_ = 0;
   Limits limits_;
   Hooks hooks_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rules may run in an iteration, and how far. A scheduler is one class and one row in
-// schedulers(); it sees counts only, so it cannot make a run depend on anything but the input.
+// Which rules may run in an iteration, and how far. A scheduler is one file in egraph/schedulers/
+// and one row in its schedulers.def (docs/adding_a_scheduler.md). It sees counts only, so it cannot
+// make a run depend on anything but the input.
 #pragma once
 
 #include <cstdint>
@@ -21,46 +22,34 @@ class Scheduler {
 
   // Called before a run.
   virtual void start(std::size_t rules) { (void)rules; }
-  // How many matches of this rule are welcome now; 0: do not even search.
+  // How many matches of this rule are welcome now; 0: do not even search. Asked once for each rule,
+  // before any is searched.
   virtual std::uint64_t match_limit(std::uint64_t iteration, std::size_t rule) = 0;
-  // After a search with a limit above 0. Whether to apply the matches (false drops them all);
-  // `exceeded` says that there were more than the limit.
+  // Whether a rule with more matches than its limit keeps those within it and goes on with the rest
+  // when it is searched next. The limit then counts matches that were not there before. Otherwise
+  // it counts all matches in the e-graph, and a rule with more of them has none: they will be found
+  // again.
+  virtual bool resumes() const { return false; }
+  // After a search with a limit above 0. Whether to apply the matches (false leaves them for
+  // another time); `exceeded` says that there are more than the limit: without resumes(), none can
+  // be applied.
   virtual bool accept(std::uint64_t iteration, std::size_t rule, bool exceeded) = 0;
+  // What came of the matches that were accepted, for those who learn from it.
+  struct Yield {
+    std::uint64_t matches = 0;
+    std::uint64_t changed = 0;  // of these: changed the e-graph
+  };
+  virtual void applied(std::uint64_t iteration, std::size_t rule, const Yield& yield) {
+    (void)iteration, (void)rule, (void)yield;
+  }
   // Nothing changed in this iteration: whether that means saturation. A scheduler that held rules
   // back says false, and lets at least one of them run next.
   virtual bool may_stop(std::uint64_t iteration) = 0;
-};
 
-// Every rule, every iteration, all matches.
-class SimpleScheduler : public Scheduler {
- public:
-  std::uint64_t match_limit(std::uint64_t, std::size_t) override { return kUnlimited; }
-  bool accept(std::uint64_t, std::size_t, bool) override { return true; }
-  bool may_stop(std::uint64_t) override { return true; }
-};
-
-// Exponential backoff (egg's default): a rule with more than match_limit << bans matches in one
-// iteration is dropped for ban_length << bans iterations, so that explosive rules (associativity)
-// do not drown the others.
-class BackoffScheduler : public Scheduler {
- public:
-  explicit BackoffScheduler(std::uint64_t match_limit = 1000, std::uint64_t ban_length = 5)
-      : match_limit_(match_limit), ban_length_(ban_length) {}
-
-  void start(std::size_t rules) override { rules_.assign(rules, {}); }
-  std::uint64_t match_limit(std::uint64_t iteration, std::size_t rule) override;
-  bool accept(std::uint64_t iteration, std::size_t rule, bool exceeded) override;
-  bool may_stop(std::uint64_t iteration) override;
-
- private:
-  struct Rule {
-    unsigned bans = 0;
-    std::uint64_t banned_until = 0;
-  };
-
-  std::uint64_t match_limit_;
-  std::uint64_t ban_length_;
-  std::vector<Rule> rules_;
+  // All that it knows, so that an interrupted run can go on as it would have. restore() comes after
+  // start() and says whether the words are of this kind of scheduler and number of rules.
+  virtual std::vector<std::uint64_t> save() const { return {}; }
+  virtual bool restore(std::span<const std::uint64_t> words) { return words.empty(); }
 };
 
 struct SchedulerRow {

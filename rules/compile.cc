@@ -86,7 +86,10 @@ class Compiler {
     for (const auto& [slot, var] : vars_) shared_->tensor_vars.emplace_back(slot, var);
 
     egraph::Rewrite rewrite(shared_->rule.name, std::move(pattern_));
-    rewrite.when([shared = shared_](EGraph&, const Match& match) { return shared->bind(match); });
+    // What rules ask and build follows from facts of the matched tensors and attributes alone.
+    rewrite.when([shared = shared_](EGraph&, const Match& match) { return shared->bind(match); },
+                 egraph::Rewrite::Reads::kData);
+    rewrite.builders_read(egraph::Rewrite::Reads::kData);
     for (const Rule::Let& let : shared_->rule.lets) add_let(let, rewrite);
     std::vector<std::pair<VarId, VarId>> equations;
     for (const Binding& target : shared_->rule.targets)

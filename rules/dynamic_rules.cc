@@ -55,6 +55,7 @@ std::vector<CompiledRule> nest_concat(TensorEGraph& tensors) {
             joined = egraph.add(pair, {*joined, match[operands[i]]});
           return joined;
         });
+    rewrite.builders_read(egraph::Rewrite::Reads::kData);
     rewrite.equate(source.result, nested);
     rules.push_back({std::move(rewrite)});
   }
@@ -72,9 +73,12 @@ std::vector<CompiledRule> flatten_concat(TensorEGraph& tensors) {
     const VarId result =
         inner.pattern.node(tensors.language().base(concat), outer, {inner.result, last});
     egraph::Rewrite rewrite("concat-flatten", std::move(inner.pattern));
-    rewrite.when([&tensors, first = inner.op, outer](EGraph&, const Match& match) {
-      return tensors.language().attrs(match[first]) == tensors.language().attrs(match[outer]);
-    });
+    rewrite.when(
+        [&tensors, first = inner.op, outer](EGraph&, const Match& match) {
+          return tensors.language().attrs(match[first]) == tensors.language().attrs(match[outer]);
+        },
+        egraph::Rewrite::Reads::kData);
+    rewrite.builders_read(egraph::Rewrite::Reads::kData);
     std::vector<VarId> operands = inner.operands;
     operands.push_back(last);
     const std::size_t operand_count = operands.size();
@@ -137,6 +141,7 @@ std::vector<CompiledRule> expand_composites(TensorEGraph& tensors) {
                 ir::body_graph(*op, tensors.language().attrs(match[captured]), types));
             return add_body(tensors, body, inputs);
           });
+      rewrite.builders_read(egraph::Rewrite::Reads::kData);
       rewrite.equate(source.result, expanded);
       rules.push_back({std::move(rewrite)});
     }

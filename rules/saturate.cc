@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/stop.h"
-#include "egraph/scheduler.h"
+#include "egraph/schedulers/backoff.h"
 
 namespace egret::rules {
 namespace {

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// The half of RuleSearch that decides how each rule is searched.
+#include "egraph/rule_search.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "egraph/start_lists.h"
+
+namespace egret::egraph {
+
+RuleSearch::RuleSearch(std::span<const Pattern* const> patterns, const OpTable& ops)
+    : trie_(patterns, ops), patterns_(patterns.begin(), patterns.end()), rules_(patterns.size()) {}
+
+std::optional<StopReason> RuleSearch::run(const EGraph& egraph, std::span<const Request> requests,
+                                          const Room& room, Budget& budget,
+                                          base::ThreadPool* pool) {
+  EGRET_CHECK(egraph.clean(), "search before rebuild()");
+  EGRET_CHECK(requests.size() == rules_.size(), "one request for each rule");
+  egraph_ = &egraph;
+  now_ = Sighting::now(egraph);
+  trie_.learn_symbols(egraph.ops());
+  reset(requests);
+  const ConstantClasses constants(trie_, egraph);
+  make_passes(constants);
+  make_pending_passes(constants);
+  make_items(constants);
+  std::optional<StopReason> stop = run_items(constants, room, budget, pool);
+  if (!stop && make_count_pass(constants)) {
+    make_items(constants);
+    stop = run_items(constants, room, budget, pool);
+  }
+  conclude();
+  return stop;
+}
+
+void RuleSearch::reset(std::span<const Request> requests) {
+  deltas_.clear();
+  passes_.clear();
+  pass_modes_.clear();
+  items_.clear();
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    Rule& rule = rules_[i];
+    rule.request = requests[i];
+    rule.mode = Mode::kNone;
+    rule.counting = rule.closed = rule.skipped = false;
+    rule.seen = rule.seen_before_wave = 0;
+    rule.put_off.clear();
+    rule.found.rows.clear();
+    rule.found.count = 0;
+    rule.found.exceeded = false;
+    rule.found.seconds = 0;
+  }
+}
+
+void RuleSearch::make_passes(const ConstantClasses& constants) {
+  for (std::uint32_t i = 0; i < rules_.size(); ++i) {
+    Rule& rule = rules_[i];
+    if (rule.request.limit == 0) continue;
+    const Delta* delta = nullptr;
+    rule.mode = choose_mode(constants, i, delta);
+    if (rule.mode == Mode::kNone) continue;
+    SearchPass& pass = pass_for(rule.mode, delta, !rule.request.resume);
+    if (rule.mode == Mode::kIncremental) {
+      for (const SearchTrie::Plan& plan : trie_.incremental_plans(i)) pass.activate(plan);
+    } else {
+      pass.activate(*cheapest_plan(*egraph_, constants, trie_, i).plan);
+    }
+  }
+}
+
+RuleSearch::Mode RuleSearch::choose_mode(const ConstantClasses& constants, std::uint32_t rule,
+                                         const Delta*& delta) {
+  if (!constants.permit(rule)) return Mode::kNone;
+  if (!rules_[rule].applied) return Mode::kFull;
+  delta = delta_since(*rules_[rule].applied);
+  if (delta == nullptr) return Mode::kFull;
+  if (constants.changed(rule, *delta)) {
+    delta = nullptr;
+    return Mode::kFull;
+  }
+  if (delta->empty()) return Mode::kIncremental;  // from nothing
+  if (trie_.incremental_plans(rule).empty()) return Mode::kFiltered;
+  // What is put off of a filtered search would be all, not only what is new.
+  if (rules_[rule].request.resume) return Mode::kIncremental;
+  std::uint64_t cost = 0;
+  for (const SearchTrie::Plan& plan : trie_.incremental_plans(rule)) {
+    cost += plan_cost(*egraph_, constants, trie_, plan, delta);
+  }
+  const std::uint64_t full_cost = cheapest_plan(*egraph_, constants, trie_, rule).cost;
+  return cost <= full_cost ? Mode::kIncremental : Mode::kFiltered;
+}
+
+// What changed since, shared by all rules that saw the same state; null if it is forgotten.
+const Delta* RuleSearch::delta_since(const Sighting& seen) {
+  for (const auto& delta : deltas_) {
+    if (delta->seen() == seen) return delta.get();
+  }
+  std::optional<Delta> delta = Delta::since(*egraph_, seen);
+  if (!delta) return nullptr;
+  deltas_.push_back(std::make_unique<Delta>(*std::move(delta)));
+  return deltas_.back().get();
+}
+
+SearchPass& RuleSearch::pass_for(Mode mode, const Delta* delta, bool count_old) {
+  const bool only_new = mode == Mode::kFiltered;
+  count_old = count_old && only_new;
+  for (std::uint32_t i = 0; i < passes_.size(); ++i) {
+    SearchPass& pass = passes_[i];
+    if (pass_modes_[i] == mode && pass.delta == delta && pass.count_old == count_old) return pass;
+  }
+  passes_.emplace_back(trie_);
+  passes_.back().delta = delta;
+  passes_.back().only_new = only_new;
+  passes_.back().count_old = count_old;
+  pass_modes_.push_back(mode);
+  return passes_.back();
+}
+
+// What was put off last time: one pass for each piece of it, because its plans may begin where
+// other rules' plans do.
+void RuleSearch::make_pending_passes(const ConstantClasses& constants) {
+  for (std::uint32_t i = 0; i < rules_.size(); ++i) {
+    Rule& rule = rules_[i];
+    if (rule.request.limit == 0) continue;
+    if (rule.mode == Mode::kFull) rule.pending.clear();  // all will be found anew
+    if (!constants.permit(i)) continue;  // whatever makes it permitted again will be new
+    for (const Pending& pending : rule.pending) {
+      passes_.emplace_back(trie_);
+      pass_modes_.push_back(Mode::kNone);
+      for (const std::uint32_t plan : pending.plans) passes_.back().activate(trie_.plans()[plan]);
+      add_items(static_cast<std::uint32_t>(passes_.size() - 1), pending.root,
+                {pending.nodes, pending.class_begin, pending.class_end});
+    }
+  }
+}
+
+// Rules that may have more matches than their limit, old ones included: count.
+bool RuleSearch::make_count_pass(const ConstantClasses& constants) {
+  passes_.clear();
+  pass_modes_.clear();
+  items_.clear();
+  passes_.emplace_back(trie_);
+  pass_modes_.push_back(Mode::kFull);
+  SearchPass& pass = passes_.back();
+  pass.keep_rows = false;
+  bool any = false;
+  for (std::uint32_t i = 0; i < rules_.size(); ++i) {
+    Rule& rule = rules_[i];
+    if (rule.mode != Mode::kIncremental || rule.closed || rule.request.resume) continue;
+    if (rule.known + rule.seen <= rule.request.limit) continue;
+    rule.counting = any = true;
+    rule.seen = rule.seen_before_wave = 0;
+    pass.activate(*cheapest_plan(*egraph_, constants, trie_, i).plan);
+  }
+  return any;
+}
+
+void RuleSearch::conclude() {
+  for (Rule& rule : rules_) {
+    rule.found.exceeded = rule.closed;
+    if (rule.closed && !rule.request.resume) {
+      rule.found.rows.clear();
+      rule.found.count = 0;
+    }
+    if (rule.mode == Mode::kIncremental && !rule.counting) rule.seen += rule.known;
+  }
+}
+
+void RuleSearch::commit(std::size_t index) {
+  Rule& rule = rules_[index];
+  EGRET_CHECK(!rule.found.exceeded || rule.request.resume, "some matches were not found");
+  if (rule.request.limit == 0) return;
+  rule.applied = now_;
+  rule.known = rule.seen;
+  rule.pending = std::move(rule.put_off);
+  rule.put_off.clear();
+}
+
+void RuleSearch::release(std::size_t index) {
+  rules_[index].found.rows = {};
+  rules_[index].found.count = 0;
+}
+
+bool RuleSearch::has_pending() const {
+  return std::any_of(rules_.begin(), rules_.end(),
+                     [](const Rule& rule) { return !rule.pending.empty(); });
+}
+
+void RuleSearch::forget() {
+  for (Rule& rule : rules_) {
+    rule.applied.reset();
+    rule.known = 0;
+    rule.pending.clear();
+  }
+}
+
+std::size_t RuleSearch::bytes() const {
+  std::size_t bytes = 0;
+  for (const Rule& rule : rules_) {
+    for (const MatchBuffer& rows : rule.found.rows) bytes += rows.bytes();
+    for (const Pending& pending : rule.pending) bytes += pending.nodes.size() * sizeof(NodeId);
+  }
+  return bytes;
+}
+
+}  // namespace egret::egraph

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "egraph/start_lists.h"
+
+namespace egret::egraph {
+
+using Kind = JoinStep::Kind;
+
+std::vector<TrieWalk::Start> starts_of(const EGraph& egraph, const ConstantClasses& constants,
+                                       const SearchTrie::Expansion& root, const Delta* delta) {
+  std::vector<TrieWalk::Start> starts;
+  const auto add = [&](std::span<const NodeId> nodes) {
+    if (!nodes.empty()) starts.push_back({nodes, 0, 0});
+  };
+  const auto add_op = [&](OpId op) {
+    if (delta == nullptr) {
+      add(egraph.nodes_with(op));
+    } else {
+      add(delta->moved(op));
+      add(delta->fresh(op));
+    }
+  };
+  if (root.once) {
+    starts.push_back({{}, 0, 1});
+    return starts;
+  }
+  switch (root.kind) {
+    case Kind::kLookup: break;  // only follows others
+    case Kind::kClass: add(egraph.nodes(constants.classes()[root.via])); break;
+    case Kind::kParents: add(egraph.parents(constants.classes()[root.via])); break;
+    case Kind::kEveryClass:
+      starts.push_back({{}, delta == nullptr ? 0 : delta->seen().ids, egraph.id_count()});
+      break;
+    case Kind::kOperator:
+      if (root.op.valid()) {
+        add_op(root.op);
+      } else {
+        for (const OpId op : egraph.ops().ops_of(root.base)) {
+          if (egraph.ops().arity(op) == root.arity) add_op(op);
+        }
+      }
+      break;
+  }
+  return starts;
+}
+
+std::uint64_t plan_cost(const EGraph& egraph, const ConstantClasses& constants,
+                        const SearchTrie& trie, const SearchTrie::Plan& plan, const Delta* delta) {
+  // A constant's parents must be filtered. Whoever begins below the top of a pattern has to climb
+  // through such lists, which are long in rare places: where there are few, they are counted.
+  constexpr std::uint64_t kParents = 2;
+  constexpr std::uint64_t kClimb = 4;
+  constexpr std::uint64_t kCounted = 256;
+  const SearchTrie::Expansion& root = trie.expansion(plan.root);
+  const auto starts = starts_of(egraph, constants, root, delta);
+  std::uint64_t cost = 0;
+  for (const TrieWalk::Start& start : starts) {
+    cost += start.nodes.size() + (start.class_end - start.class_begin);
+  }
+  if (root.kind == Kind::kParents) return cost * kParents;
+  if (!plan.climbs) return cost;
+  if (cost > kCounted) return cost * kClimb;
+  for (const TrieWalk::Start& start : starts) {
+    for (const NodeId node : start.nodes) {
+      cost += kParents * egraph.parents(egraph.class_of(node)).size();
+    }
+  }
+  return cost;
+}
+
+PlanChoice cheapest_plan(const EGraph& egraph, const ConstantClasses& constants,
+                         const SearchTrie& trie, std::uint32_t pattern) {
+  PlanChoice best;
+  for (const SearchTrie::Plan& plan : trie.full_plans(pattern)) {
+    const std::uint64_t cost = plan_cost(egraph, constants, trie, plan, nullptr);
+    if (best.plan == nullptr || cost < best.cost) best = {&plan, cost};
+  }
+  return best;
+}
+
+}  // namespace egret::egraph

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "egraph/trie_walk.h"
+
+#include <algorithm>
+
+#include "base/small_vector.h"
+
+namespace egret::egraph {
+
+using Kind = JoinStep::Kind;
+using FilterKind = SearchTrie::Filter::Kind;
+
+SearchPass::SearchPass(const SearchTrie& trie)
+    : trie_(&trie),
+      active_(trie.plans().size()),
+      live_expansions_(trie.expansion_count()),
+      live_branches_(trie.branch_count()) {}
+
+void SearchPass::add(const SearchTrie::Plan& plan, int sign) {
+  for (const std::uint32_t e : plan.expansions) live_expansions_[e] += static_cast<unsigned>(sign);
+  for (const std::uint32_t b : plan.branches) live_branches_[b] += static_cast<unsigned>(sign);
+  active_[trie_->index_of(plan)] = sign > 0 ? 1 : 0;
+}
+
+void SearchPass::activate(const SearchTrie::Plan& plan) {
+  const std::uint32_t index = trie_->index_of(plan);
+  if (is_active(index)) return;
+  add(plan, 1);
+  const Entry entry{plan.root, plan.pattern, index};
+  entries_.insert(std::lower_bound(entries_.begin(), entries_.end(), entry), entry);
+}
+
+void SearchPass::deactivate(std::uint32_t pattern) {
+  for (const auto plans : {trie_->full_plans(pattern), trie_->incremental_plans(pattern)}) {
+    for (const SearchTrie::Plan& plan : plans) {
+      if (is_active(trie_->index_of(plan))) add(plan, -1);
+    }
+  }
+}
+
+std::span<const SearchPass::Entry> SearchPass::entries_of(std::uint32_t root) const {
+  const auto [begin, end] =
+      std::equal_range(entries_.begin(), entries_.end(), Entry{root, 0, 0},
+                       [](const Entry& a, const Entry& b) { return a.root < b.root; });
+  return {begin, end};
+}
+
+ConstantClasses::ConstantClasses(const SearchTrie& trie, const EGraph& egraph)
+    : trie_(trie), egraph_(egraph) {
+  for (const OpId op : trie.constants()) {
+    NodeId node = egraph.lookup_node(op, {});
+    if (node.valid() && !egraph.visible(node)) node = {};
+    nodes_.push_back(node);
+    classes_.push_back(node.valid() ? egraph.class_of(node) : ClassId());
+  }
+}
+
+bool ConstantClasses::permit(std::uint32_t pattern) const {
+  const SearchTrie::Constants& constants = trie_.constants_of(pattern);
+  const auto holds = [&](const SearchTrie::Filter& filter) {
+    if (filter.kind == FilterKind::kSame) return classes_[filter.a] == classes_[filter.b];
+    return (egraph_.mask(classes_[filter.a]) & filter.mask) == filter.mask;
+  };
+  return std::all_of(constants.all.begin(), constants.all.end(),
+                     [&](auto reg) { return classes_[reg].valid(); }) &&
+         std::all_of(constants.filters.begin(), constants.filters.end(), holds);
+}
+
+bool ConstantClasses::changed(std::uint32_t pattern, const Delta& delta) const {
+  const auto& all = trie_.constants_of(pattern).all;
+  return std::any_of(all.begin(), all.end(), [&](auto reg) { return delta.has(nodes_[reg]); });
+}
+
+TrieWalk::TrieWalk(const SearchTrie& trie, const EGraph& egraph)
+    : trie_(trie),
+      egraph_(egraph),
+      registers_(trie.register_count()),
+      op_registers_(trie.op_register_count()),
+      frames_(trie.depth()),
+      sinks_(trie.pattern_count()),
+      own_(trie) {}
+
+bool TrieWalk::run(const SearchPass& pass, std::span<const ClassId> constants, std::uint32_t root,
+                   const Start& start, const WalkLimits& limits) {
+  pass_ = &pass;
+  limits_ = &limits;
+  owns_ = false;
+  active_ = pass.active_.data();
+  live_expansions_ = pass.live_expansions_.data();
+  live_branches_ = pass.live_branches_.data();
+  std::copy(constants.begin(), constants.end(), registers_.begin());
+  ticks_ = next_check_ = rows_ = bytes_ = 0;
+  start_ = start;
+  due_.clear();
+
+  std::size_t depth = 0;
+  open(frames_[0], root);
+  frames_[0].next = start.nodes.data();
+  frames_[0].end = start.nodes.data() + start.nodes.size();
+  frames_[0].index = start.class_begin;
+  frames_[0].index_end = start.class_end;
+  while (true) {
+    Frame& frame = frames_[depth];
+    const auto& branches = frame.expansion->branches;
+    if (frame.branch == branches.size()) {
+      if (ticks_ >= next_check_ && !check_limits()) return false;
+      if (depth == 0 && !due_.empty()) stop_due_patterns();
+      const bool above = depth > 0 && frames_[depth - 1].fresh;
+      if (live_expansions_[frame.expansion_index] == 0 || !advance(frame, above)) {
+        if (depth == 0) break;
+        --depth;
+        continue;
+      }
+      frame.branch = frame.child = 0;
+    }
+    const std::uint32_t b = branches[frame.branch];
+    const SearchTrie::Branch& branch = trie_.branch(b);
+    if (frame.child == 0) {
+      if (live_branches_[b] == 0 || !passes(branch, frame.node)) {
+        ++frame.branch;
+        continue;
+      }
+      if (!branch.plans.empty()) emit(branch, frame.fresh);
+    }
+    if (frame.child < branch.expansions.size()) {
+      const std::uint32_t expansion = branch.expansions[frame.child++];
+      if (live_expansions_[expansion] == 0) continue;
+      open(frames_[++depth], expansion);
+      continue;
+    }
+    ++frame.branch;
+    frame.child = 0;
+  }
+  return check_limits();
+}
+
+void TrieWalk::open(Frame& frame, std::uint32_t expansion) {
+  const SearchTrie::Expansion& e = trie_.expansion(expansion);
+  frame.expansion = &e;
+  frame.expansion_index = expansion;
+  frame.branch = static_cast<std::uint32_t>(e.branches.size());
+  frame.child = 0;
+  frame.next = frame.end = nullptr;
+  frame.index = frame.index_end = 0;
+  const auto over = [&frame](std::span<const NodeId> list) {
+    frame.next = list.data();
+    frame.end = list.data() + list.size();
+  };
+  if (&frame == frames_.data()) return;  // run() gives the start
+  switch (e.kind) {
+    case Kind::kLookup: {
+      base::SmallVector<ClassId, 8> children;
+      for (const auto reg : e.lookup) children.push_back(registers_[reg]);
+      frame.found = egraph_.lookup_node(e.op, {children.data(), children.size()});
+      if (frame.found.valid()) over({&frame.found, 1});
+      break;
+    }
+    case Kind::kClass: open_class(frame); break;
+    case Kind::kParents: over(egraph_.parents(registers_[e.via])); break;
+    case Kind::kOperator:
+      if (e.op.valid()) {
+        over(egraph_.nodes_with(e.op));
+      } else {
+        frame.index_end = egraph_.ops().ops_of(e.base).size();
+      }
+      break;
+    case Kind::kEveryClass: frame.index_end = egraph_.id_count(); break;
+  }
+}
+
+// The nodes of one operator in a class's list, which is sorted by operator.
+void TrieWalk::open_class(Frame& frame) {
+  const SearchTrie::Expansion& e = *frame.expansion;
+  auto list = egraph_.nodes(registers_[e.via]);
+  constexpr std::size_t kLinear = 8;
+  if (e.op.valid() && list.size() > kLinear) {
+    const auto low = std::partition_point(list.begin(), list.end(),
+                                          [&](NodeId n) { return egraph_.op(n) < e.op; });
+    const auto high =
+        std::partition_point(low, list.end(), [&](NodeId n) { return egraph_.op(n) == e.op; });
+    list = {low, high};
+  }
+  frame.next = list.data();
+  frame.end = list.data() + list.size();
+}
+
+// Binds the next node (or class) that the expansion draws; false when there is none left.
+bool TrieWalk::advance(Frame& frame, bool fresh_above) {
+  const SearchTrie::Expansion& e = *frame.expansion;
+  const Delta* delta = pass_->delta;
+  if (e.kind == Kind::kEveryClass || e.once) {
+    while (frame.index < frame.index_end) {
+      ++ticks_;
+      const ClassId id(frame.index++);
+      if (!e.once) {
+        if (!egraph_.is_canonical(id)) continue;
+        registers_[e.out] = id;
+      }
+      frame.fresh = fresh_above || delta == nullptr || (!e.once && delta->has(id));
+      return true;
+    }
+    return false;
+  }
+  while (true) {
+    while (frame.next != frame.end) {
+      ++ticks_;
+      const NodeId node = *frame.next++;
+      if (!bind(e, node)) continue;
+      frame.node = node;
+      frame.fresh = fresh_above || delta == nullptr || delta->has(node);
+      return true;
+    }
+    // The next operator of a base.
+    if (frame.index == frame.index_end) return false;
+    const auto list = egraph_.nodes_with(egraph_.ops().ops_of(e.base)[frame.index++]);
+    frame.next = list.data();
+    frame.end = list.data() + list.size();
+  }
+}
+
+// Fills the expansion's registers from the node, if it is one that the expansion draws.
+bool TrieWalk::bind(const SearchTrie::Expansion& e, NodeId node) {
+  if (e.op.valid()) {
+    if (!egraph_.is(node, e.op)) return false;
+  } else {
+    const OpId op = egraph_.op(node);
+    if (!egraph_.visible(node) || egraph_.ops().base_of(op) != e.base ||
+        egraph_.ops().arity(op) != e.arity) {
+      return false;
+    }
+    op_registers_[e.op_out] = op;
+  }
+  if (e.kind == Kind::kClass) {
+    // A start list may be older than the e-graph's present state.
+    if (&e == frames_[0].expansion && egraph_.class_of(node) != registers_[e.via]) return false;
+  } else {
+    registers_[e.out] = egraph_.class_of(node);
+    if (e.kind == Kind::kLookup) return true;
+  }
+  const ClassId* children = egraph_.children(node).data();
+  for (std::uint32_t i = 0; i < e.arity; ++i) registers_[e.first_child + i] = children[i];
+  return true;
+}
+
+bool TrieWalk::passes(const SearchTrie::Branch& branch, NodeId node) const {
+  for (const SearchTrie::Filter& filter : branch.filters) {
+    bool holds = true;
+    switch (filter.kind) {
+      case FilterKind::kSame: holds = registers_[filter.a] == registers_[filter.b]; break;
+      case FilterKind::kSameOperator:
+        holds = op_registers_[filter.a] == op_registers_[filter.b];
+        break;
+      case FilterKind::kAccepts:
+        holds = trie_.symbols(filter.table).accepts[op_registers_[filter.a].index()];
+        break;
+      case FilterKind::kOld: holds = pass_->delta == nullptr || !pass_->delta->has(node); break;
+      case FilterKind::kNeeds:
+        holds = (egraph_.mask(registers_[filter.a]) & filter.mask) == filter.mask;
+        break;
+    }
+    if (!holds) return false;
+  }
+  return true;
+}
+
+void TrieWalk::emit(const SearchTrie::Branch& branch, bool fresh) {
+  for (const std::uint32_t p : branch.plans) {
+    if (active_[p] == 0) continue;
+    const SearchTrie::Plan& plan = trie_.plans()[p];
+    Sink& sink = sinks_[plan.pattern];
+    const bool wanted = fresh || !pass_->only_new;
+    if (!wanted && !pass_->count_old) continue;
+    if (wanted && pass_->keep_rows) {
+      sink.rows->push(registers_.data(), plan.classes, op_registers_.data(), plan.ops);
+      ++sink.found;
+      ++rows_;
+      bytes_ += sink.rows->row_bytes();
+    }
+    if (++sink.seen != sink.limit) continue;
+    if (sink.whole_starts) {
+      due_.push_back(plan.pattern);
+    } else {
+      stop_pattern(plan.pattern);
+    }
+  }
+}
+
+void TrieWalk::stop_due_patterns() {
+  for (const std::uint32_t pattern : due_) stop_pattern(pattern);
+  due_.clear();
+}
+
+// The pattern has enough matches: from here on nothing is done for it alone.
+void TrieWalk::stop_pattern(std::uint32_t pattern) {
+  Sink& sink = sinks_[pattern];
+  sink.stopped = true;
+  const Frame& frame = frames_[0];
+  sink.stopped_at = frame.next != nullptr
+                        ? static_cast<std::size_t>(frame.next - start_.nodes.data())
+                        : frame.index - start_.class_begin;
+  if (!owns_) {
+    own_ = *pass_;
+    owns_ = true;
+    active_ = own_.active_.data();
+    live_expansions_ = own_.live_expansions_.data();
+    live_branches_ = own_.live_branches_.data();
+  }
+  own_.deactivate(pattern);
+}
+
+bool TrieWalk::check_limits() {
+  constexpr std::uint64_t kCheckEvery = 2048;
+  next_check_ = ticks_ + kCheckEvery;
+  const WalkLimits& limits = *limits_;
+  bool within = ticks_ <= limits.ticks;
+  if (limits.all_rows != nullptr) {
+    const std::uint64_t all = limits.all_rows->fetch_add(rows_, std::memory_order_relaxed) + rows_;
+    rows_ = 0;
+    within = within && all <= limits.rows;
+  }
+  if (limits.all_bytes != nullptr) {
+    const std::uint64_t all =
+        limits.all_bytes->fetch_add(bytes_, std::memory_order_relaxed) + bytes_;
+    bytes_ = 0;
+    within = within && all <= limits.bytes;
+  }
+  if (limits.budget != nullptr) within = within && !limits.budget->is_late();
+  if (limits.stop == nullptr) return within;
+  if (!within) limits.stop->store(true, std::memory_order_relaxed);
+  return within && !limits.stop->load(std::memory_order_relaxed);
+}
+
+}  // namespace egret::egraph

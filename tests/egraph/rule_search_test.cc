@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Searching by deltas, compared with matching by definition.
+#include "egraph/rule_search.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/random.h"
+#include "egraph/dump.h"
+#include "egraph/workloads/workload.h"
+#include "tests/egraph/random_patterns.h"
+#include "tests/egraph/slow_matcher.h"
+
+namespace egret::egraph {
+namespace {
+
+using Row = SlowMatcher::Row;
+
+std::vector<const Pattern*> pointers(const std::vector<Pattern>& patterns) {
+  std::vector<const Pattern*> result;
+  for (const Pattern& pattern : patterns) result.push_back(&pattern);
+  return result;
+}
+
+std::set<Row> canonical(const EGraph& egraph, const std::set<Row>& rows) {
+  std::set<Row> result;
+  for (Row row : rows) {
+    for (ClassId& id : row.first) id = egraph.find(id);
+    result.insert(std::move(row));
+  }
+  return result;
+}
+
+std::set<Row> slow(const EGraph& egraph, const Pattern& pattern) {
+  const auto rows = SlowMatcher(egraph, pattern).run();
+  return {rows.begin(), rows.end()};
+}
+
+// An e-graph that grows in steps, several patterns that are searched after each.
+class GrowingSearch {
+ public:
+  explicit GrowingSearch(std::uint64_t seed) : random_(seed) {
+    handles_.push_back(*egraph_.add(language_.all[0]));
+    for (int i = 0; i < 8; ++i) patterns_.push_back(random_pattern(language_, random_));
+    search_ = std::make_unique<RuleSearch>(pointers(patterns_), language_.ops);
+    seen_.resize(patterns_.size());
+  }
+
+  void grow() { grow_egraph(egraph_, language_, random_, random_.below(6), handles_); }
+
+  // Searches with this limit, and applies some of what is found.
+  void search(std::uint64_t limit, bool resume, base::ThreadPool* pool = nullptr) {
+    std::vector<RuleSearch::Request> requests(patterns_.size());
+    for (auto& request : requests) {
+      if (random_.chance(0.8)) request = {limit, resume};
+    }
+    Budget budget{Limits{}};
+    ASSERT_FALSE(search_->run(egraph_, requests, {}, budget, pool).has_value());
+    for (std::size_t i = 0; i < patterns_.size(); ++i) {
+      if (requests[i].limit == 0) continue;
+      check(i, requests[i]);
+      const bool whole = !search_->found(i).exceeded || resume;
+      if (whole && random_.chance(0.7)) commit(i);
+    }
+  }
+
+  bool has_pending() const { return search_->has_pending(); }
+  // All that there is was found at some time.
+  void expect_all_found() {
+    for (std::size_t i = 0; i < patterns_.size(); ++i) {
+      const std::set<Row> known = canonical(egraph_, seen_[i]);
+      for (const Row& row : slow(egraph_, patterns_[i])) {
+        EXPECT_TRUE(known.contains(row)) << describe(patterns_[i], language_.ops);
+      }
+    }
+  }
+
+ private:
+  std::set<Row> found(std::size_t i, std::size_t* count) {
+    std::set<Row> rows;
+    *count = 0;
+    for (const MatchBuffer& buffer : search_->found(i).rows) {
+      for (std::size_t m = 0; m < buffer.size(); ++m, ++*count) {
+        const Match match = buffer[m];
+        rows.insert({{match.classes().begin(), match.classes().end()},
+                     {match.ops().begin(), match.ops().end()}});
+      }
+    }
+    return rows;
+  }
+
+  void check(std::size_t i, const RuleSearch::Request& request) {
+    const auto text = [&] { return describe(patterns_[i], language_.ops) + "\n" + dump(egraph_); };
+    const std::set<Row> all = slow(egraph_, patterns_[i]);
+    std::size_t count = 0;
+    const std::set<Row> rows = found(i, &count);
+    EXPECT_EQ(count, search_->found(i).count);
+    for (const Row& row : rows) ASSERT_TRUE(all.contains(row)) << text();
+    if (request.resume) return;
+    EXPECT_EQ(count, rows.size()) << "found twice: " << text();
+    EXPECT_EQ(search_->found(i).exceeded, all.size() > request.limit)
+        << all.size() << " matches, limit " << request.limit << ": " << text();
+    if (search_->found(i).exceeded) return;
+    const std::set<Row> before = canonical(egraph_, seen_[i]);
+    for (const Row& row : all) {
+      ASSERT_TRUE(rows.contains(row) || before.contains(row)) << text();
+    }
+  }
+
+  void commit(std::size_t i) {
+    std::size_t count = 0;
+    const std::set<Row> rows = found(i, &count);
+    seen_[i] = canonical(egraph_, seen_[i]);
+    seen_[i].insert(rows.begin(), rows.end());
+    search_->commit(i);
+  }
+
+  base::Random random_;
+  SmallLanguage language_;
+  EGraph egraph_{language_.ops};
+  std::vector<ClassId> handles_;
+  std::vector<Pattern> patterns_;
+  std::unique_ptr<RuleSearch> search_;
+  std::vector<std::set<Row>> seen_;
+};
+
+TEST(RuleSearch, FindsByDeltasWhatThereIs) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    GrowingSearch growing(seed);
+    for (int step = 0; step < 6; ++step) {
+      growing.grow();
+      growing.search(1'000'000, false);
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(RuleSearch, KnowsWhetherAllMatchesOldAndNewExceedTheLimit) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    GrowingSearch growing(seed);
+    for (int step = 0; step < 6; ++step) {
+      growing.grow();
+      growing.search(1 + seed % 7, false);
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(RuleSearch, ResumesUntilAllIsFound) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    GrowingSearch growing(seed);
+    for (int step = 0; step < 4; ++step) {
+      growing.grow();
+      growing.search(1 + seed % 7, true);
+    }
+    for (int i = 0; i < 100 && (i < 20 || growing.has_pending()); ++i) {
+      growing.search(1 + seed % 7, true);
+    }
+    EXPECT_FALSE(growing.has_pending());
+    growing.expect_all_found();
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+// Rows, ticks and sizes of a run, whatever searches.
+std::string trace(std::size_t threads, std::string_view scheduler) {
+  base::ThreadPool pool(threads);
+  workloads::Workload workload = *workloads::find_workload("mm-9");
+  auto session = *workloads::Session::open(workload);
+  session->runner().set_threads(&pool);
+  session->runner().set_scheduler(*make_scheduler(scheduler));
+  session->runner().limits().iterations = scheduler == "simple" ? 9 : 14;
+  const RunReport report = session->runner().run();
+  return std::to_string(report.ticks) + "\n" + dump(session->egraph());
+}
+
+TEST(RuleSearch, GivesTheSameBytesWithAnyNumberOfThreads) {
+  for (const char* scheduler : {"simple", "backoff", "backoff-resume"}) {
+    const std::string one = trace(1, scheduler);
+    for (const std::size_t threads : {2, 3, 8}) {
+      EXPECT_EQ(trace(threads, scheduler), one) << scheduler << ", " << threads << " threads";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace egret::egraph

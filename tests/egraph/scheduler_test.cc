@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "egraph/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include "egraph/runner.h"
+#include "egraph/syntax.h"
+
+namespace egret::egraph {
+namespace {
+
+TEST(Scheduler, IsFoundByNameOnly) {
+  for (const SchedulerRow& row : schedulers()) EXPECT_TRUE(make_scheduler(row.name).ok());
+  const auto none = make_scheduler("fast");
+  ASSERT_EQ(none.status().code(), base::StatusCode::kUsage);
+  EXPECT_NE(none.status().message().find("backoff-resume"), std::string::npos);
+}
+
+TEST(Scheduler, BackoffGoesOnWhereItWasSaved) {
+  const auto a = *make_scheduler("backoff"), b = *make_scheduler("backoff");
+  a->start(2);
+  EXPECT_FALSE(a->accept(3, 1, true));
+  const auto words = a->save();
+  b->start(3);
+  EXPECT_FALSE(b->restore(words));  // another number of rules
+  b->start(2);
+  ASSERT_TRUE(b->restore(words));
+  for (std::uint64_t iteration = 4; iteration < 12; ++iteration) {
+    for (const std::size_t rule : {0, 1}) {
+      EXPECT_EQ(a->match_limit(iteration, rule), b->match_limit(iteration, rule));
+    }
+  }
+  EXPECT_EQ(b->match_limit(4, 1), 0U);
+  EXPECT_EQ(b->match_limit(8, 1), 2000U);
+}
+
+struct Outcome {
+  RunReport report;
+  std::size_t classes;
+};
+
+Outcome sum_of_eight(std::string_view scheduler) {
+  OpTable ops;
+  const Syntax syntax(ops);
+  const auto rules = *syntax.rules(
+      "commute: (+ ?a ?b) => (+ ?b ?a)\n"
+      "associate: (+ ?a (+ ?b ?c)) => (+ (+ ?a ?b) ?c)\n");
+  EGraph egraph(ops);
+  (void)*syntax.add_term(egraph, "(+ a (+ b (+ c (+ d (+ e (+ f (+ g h)))))))");
+  Runner runner(egraph, rules);
+  runner.set_scheduler(*make_scheduler(scheduler));
+  runner.limits().iterations = 300;
+  RunReport report = runner.run();
+  return {std::move(report), egraph.class_count()};
+}
+
+// Limits count new matches only, so rules are held back less.
+TEST(Scheduler, ResumingBackoffReachesTheSameEnd) {
+  const Outcome plain = sum_of_eight("backoff"), resuming = sum_of_eight("backoff-resume");
+  for (const Outcome* outcome : {&plain, &resuming}) {
+    EXPECT_EQ(outcome->report.stop, StopReason::kSaturated);
+    EXPECT_EQ(outcome->classes, 255U);
+    EXPECT_GT(outcome->report.rules[1].bans, 0U);
+  }
+  EXPECT_LE(resuming.report.rules[1].bans, plain.report.rules[1].bans);
+}
+
+}  // namespace
+}  // namespace egret::egraph
