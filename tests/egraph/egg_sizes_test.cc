@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // egg's own mathematics tests, run to saturation or to egg's limits with its default scheduler:
 // same iterations, same nodes and classes, same best terms. (How many stale keys a hash-cons saw
-// depends on the order of repairs, so that figure of egg's is only near.)
+// depends on the order of repairs, and matches that are not applied again insert none, so that
+// figure of egg's is only near: where it decides, a run with 9,991 must stop where egg's 10,079 do.)
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -63,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
                       EggRun{"(d x (pow x 3))", 10, kSaturated, 92, 18, 5},
                       EggRun{"(i 1 x)", 4, kSaturated, 8, 3, 1},
                       EggRun{"(i (cos x) x)", 8, kKeys, 7844, 3197, 2},
-                      EggRun{"(i (pow x 1) x)", 10, kKeys, 6407, 2459, 3},
+                      EggRun{"(i (pow x 1) x)", 10, kKeys, 6407, 2459, 3, 9'900},
                       EggRun{"(i (* x (cos x)) x)", 7, kKeys, 7830, 3203, 6},
                       EggRun{"(i (* (cos x) x) x)", 7, kKeys, 8840, 4214, 6},
                       EggRun{"(i (ln x) x)", 8, kKeys, 8114, 3660, 4}));
