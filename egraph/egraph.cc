@@ -59,16 +59,32 @@ Status arena_full() { return base::limit_hit("the e-graph's arena is full (2^32 
 }  // namespace
 
 Result<ClassId> EGraph::add(OpId op, std::span<const ClassId> children) {
+  Status why;
+  const ClassId id = try_add(op, children, why);
+  if (!id.valid()) return why;
+  return id;
+}
+
+Result<bool> EGraph::add_to(ClassId id, OpId op, std::span<const ClassId> children) {
+  Status why;
+  const Addition addition = try_add_to(id, op, children, why);
+  if (addition == Addition::kRefused) return why;
+  return addition == Addition::kChanged;
+}
+
+ClassId EGraph::try_add(OpId op, std::span<const ClassId> children, Status& why) {
   EGRET_CHECK(children.size() == ops_.arity(op), "wrong number of children");
   ++counts_.ticks;
   const Key key(op, children, [this](ClassId kid) { return classes_.find_compress(kid); });
   if (const NodeId node = find_node(key.hash(), op, key.children()); node.valid()) {
     return class_of(node);
   }
-  if (is_full(children.size())) return arena_full();
+  if (is_full(children.size())) return why = arena_full(), ClassId();
   Analysis::Data data = 0;
   if (analysis_ != nullptr) {
-    EGRET_ASSIGN_OR_RETURN(data, analysis_->make(*this, op, key.children()));
+    auto made = analysis_->make(*this, op, key.children());
+    if (!made.ok()) return why = made.status(), ClassId();
+    data = *made;
   }
   const ClassId id = make_class(op, data);
   make_node(op, key, id);
@@ -78,33 +94,51 @@ Result<ClassId> EGraph::add(OpId op, std::span<const ClassId> children) {
   return find(id);
 }
 
-Result<bool> EGraph::add_to(ClassId id, OpId op, std::span<const ClassId> children) {
+EGraph::Addition EGraph::try_add_to(ClassId id, OpId op, std::span<const ClassId> children,
+                                    Status& why) {
   EGRET_CHECK(children.size() == ops_.arity(op), "wrong number of children");
   ++counts_.ticks;
   const Key key(op, children, [this](ClassId kid) { return classes_.find_compress(kid); });
-  if (const NodeId node = find_node(key.hash(), op, key.children()); node.valid()) {
-    return merge(id, class_of(node));
-  }
-  if (is_full(children.size())) return arena_full();
   id = classes_.find_compress(id);
+  if (const NodeId node = find_node(key.hash(), op, key.children()); node.valid()) {
+    const ClassId known = class_of(node);
+    if (known == id) return Addition::kUnchanged;
+    const Result<bool> merged = merge(id, known);
+    if (!merged.ok()) why = merged.status();
+    return merged.ok() ? Addition::kChanged : Addition::kRefused;
+  }
+  if (is_full(children.size())) return why = arena_full(), Addition::kRefused;
   Analysis::Data data = 0;
   if (analysis_ != nullptr) {
-    EGRET_ASSIGN_OR_RETURN(data, analysis_->make(*this, op, key.children()));
-    EGRET_ASSIGN_OR_RETURN(data, analysis_->merge(data_[id.index()], data));
+    auto made = analysis_->make(*this, op, key.children());
+    if (made.ok()) made = analysis_->merge(data_[id.index()], *made);
+    if (!made.ok()) return why = made.status(), Addition::kRefused;
+    data = *made;
   }
   make_node(op, key, id);
   ++changes_;
   touch(id, kNodesStale);
   stamp(id);
   rows_[id.index()].mask |= mask_bit(ops_.base_of(op));
-  if (analysis_ == nullptr) return true;
+  if (analysis_ == nullptr) return Addition::kChanged;
   if (data_[id.index()] != data) {
     changed(id);
     data_[id.index()] = data;
   }
   to_modify_.push_back(id);
   drain_modify();
-  return true;
+  return Addition::kChanged;
+}
+
+void EGraph::prefetch_slot(OpId op, std::span<const ClassId> children) const {
+  const Key key(op, children, [this](ClassId kid) { return find(kid); });
+  hash_cons_.prefetch(key.hash());
+}
+
+void EGraph::prefetch_node(OpId op, std::span<const ClassId> children) const {
+  const Key key(op, children, [this](ClassId kid) { return find(kid); });
+  const NodeId node = hash_cons_.peek(key.hash());
+  if (node.valid()) __builtin_prefetch(&words_[node.index()]);
 }
 
 // A class without nodes, for one of this operator.

@@ -85,6 +85,11 @@ class EGraph {
   // and changes nothing then.
   base::Result<bool> add_to(ClassId id, OpId op, std::span<const ClassId> children);
 
+  // The same for those who add millions: no Result is made. `why` is set where the node is refused.
+  ClassId try_add(OpId op, std::span<const ClassId> children, base::Status& why);
+  enum class Addition : unsigned char { kRefused, kUnchanged, kChanged };
+  Addition try_add_to(ClassId id, OpId op, std::span<const ClassId> children, base::Status& why);
+
   // Makes the classes one; whether they were two. Fails, and changes nothing, when the analysis
   // says that they cannot be equal. Amortized near O(1).
   base::Result<bool> merge(ClassId a, ClassId b);
@@ -137,11 +142,17 @@ class EGraph {
   }
   // The node itself, hidden or not.
   NodeId lookup_node(OpId op, std::span<const ClassId> children) const;
-  // Says that op(children) will soon be added or looked up; children must be canonical. Large
-  // e-graphs spend most of their time waiting for the memory of such look-ups.
-  void prefetch(OpId op, std::span<const ClassId> children) const {
-    hash_cons_.prefetch(hash(op, children));
-  }
+  // Whether it is likely not to fit into the caches; a function of what was added.
+  bool is_large() const { return words_.size() > (std::size_t{1} << 18); }
+  // Large e-graphs spend most of their time waiting for memory. Who knows what it will ask for can
+  // say so before, in this order, at some distance from each other: the classes; then what find()
+  // tells of them, and where the node of op(children) is looked for; then what was found there, and
+  // the lists to append to. Each uses what the one before brought in.
+  void prefetch_class(ClassId id) const { classes_.prefetch(id); }
+  void prefetch_row(ClassId id) const { __builtin_prefetch(&rows_[find(id).index()]); }
+  void prefetch_list(ClassId id) const { lists_.prefetch_end(rows_[find(id).index()].nodes); }
+  void prefetch_slot(OpId op, std::span<const ClassId> children) const;
+  void prefetch_node(OpId op, std::span<const ClassId> children) const;
 
   OpId op(NodeId node) const { return OpId(words_[node.index()].index() & kOpMask); }
   ClassId class_of(NodeId node) const { return find(words_[node.index() + 1]); }
@@ -171,6 +182,7 @@ class EGraph {
   std::uint64_t mask(ClassId id) const { return rows_[id.index()].mask; }
   static std::uint64_t mask_bit(BaseId base) { return std::uint64_t{1} << (base.index() % 64); }
 
+  bool has_analysis() const { return analysis_ != nullptr; }
   Analysis::Data data(ClassId id) const {
     return analysis_ == nullptr ? 0 : data_[find(id).index()];
   }
@@ -292,6 +304,7 @@ class EGraph {
   void refresh_nodes(ClassId id);
   void refresh_parents(ClassId id, std::uint8_t what);
   void compact_lists();
+  void release_queues();
 
   // While there is a checkpoint, to be called before each change of what was there at push().
   void remember_row(ClassId id);

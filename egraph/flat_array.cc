@@ -65,7 +65,10 @@ void* remap(void* old, std::size_t old_bytes, std::size_t bytes) {
 
 void FlatBlock::grow(std::size_t wanted) {
   constexpr std::size_t kSmallest = 64;
-  const std::size_t margin = mapped(capacity) ? capacity / 8 : capacity;
+  constexpr std::size_t kLarge = std::size_t{32} << 20;
+  const std::size_t margin = capacity >= kLarge ? capacity / 16
+                             : mapped(capacity) ? capacity / 8
+                                                : capacity;
   resize(std::max({wanted, capacity + margin, kSmallest}));
 }
 

@@ -12,24 +12,26 @@ namespace {
 constexpr std::size_t kMinCapacity = 64;
 constexpr std::size_t kTail = 32;
 // In use at most; ordered slots keep searches short even so.
-constexpr std::size_t kLoadNumerator = 13;
-constexpr std::size_t kLoadDenominator = 16;
+constexpr std::size_t kLoadNumerator = 6;
+constexpr std::size_t kLoadDenominator = 7;
 
 }  // namespace
 
 void HashCons::insert(std::uint32_t hash, NodeId node) {
   if ((size_ + 1) * kLoadDenominator > capacity_ * kLoadNumerator) {
     constexpr std::size_t kSmall = std::size_t{1} << 16;
-    rehash(std::max(kMinCapacity, capacity_ < kSmall ? capacity_ * 2 : capacity_ + capacity_ / 4));
+    rehash(std::max(kMinCapacity, capacity_ < kSmall ? capacity_ * 2 : capacity_ + capacity_ / 6));
   }
-  const std::uint64_t added = make_slot(hash, node);
   std::size_t at = home(hash);
   while (slots_[at] != kEmpty && hash_of(slots_[at]) <= hash) ++at;
-  // Everything up to the next empty slot moves by one.
-  std::uint64_t carried = added;
-  while (carried != kEmpty) std::swap(carried, slots_[at++]);
-  if (at == slots_.size()) lengthen_tail();
+  place(make_slot(hash, node), at);
   ++size_;
+}
+
+// Puts the slot there; everything up to the next empty one moves by one.
+void HashCons::place(std::uint64_t slot, std::size_t at) {
+  while (slot != kEmpty) std::swap(slot, slots_[at++]);
+  if (at == slots_.size()) lengthen_tail();
 }
 
 void HashCons::erase(std::uint32_t hash, NodeId node) {
@@ -51,18 +53,28 @@ void HashCons::reserve(std::size_t size) {
   if (capacity > capacity_) rehash(std::max(kMinCapacity, capacity));
 }
 
+// Cluster by cluster (what stands between empty slots) from the last to the first. New places are
+// never before old ones: homes only move up.
 void HashCons::rehash(std::size_t capacity) {
-  const FlatArray<std::uint64_t> old = std::exchange(slots_, {});
+  const std::size_t old_size = slots_.size();
   capacity_ = capacity;
   slots_.resize(capacity + kTail, kEmpty);
   slots_.shrink_to_fit();
-  // In order of hashes, each goes behind the one before or to its home.
-  std::size_t next = 0;
-  for (const std::uint64_t slot : old) {
-    if (slot == kEmpty) continue;
-    next = std::max(next, home(hash_of(slot)));
-    if (next + 1 == slots_.size()) lengthen_tail();
-    slots_[next++] = slot;
+  FlatArray<std::uint64_t> cluster;
+  for (std::size_t end = old_size; end > 0;) {
+    std::size_t begin = end;
+    while (begin > 0 && slots_[begin - 1] != kEmpty) --begin;
+    cluster.clear();
+    cluster.append(slots_.span().subspan(begin, end - begin));
+    std::fill(slots_.begin() + begin, slots_.begin() + end, kEmpty);
+    // In order of hashes, each goes behind the one before or to its home; which the cluster placed
+    // before this one may have reached already.
+    std::size_t next = 0;
+    for (const std::uint64_t slot : cluster) {
+      next = std::max(next, home(hash_of(slot)));
+      place(slot, next++);
+    }
+    end = begin == 0 ? 0 : begin - 1;
   }
 }
 

@@ -5,8 +5,9 @@
 // A slot's home is hash * capacity / 2^32, and slots are kept in order of their hashes (Amble and
 // Knuth 1974, "Ordered hash tables"; with such homes the order is that of "Robin Hood" hashing).
 // Hence a search for what is not there ends as soon as one for what is; the table may be nearly
-// full; any capacity will do, so that it grows by a quarter instead of doubling; growth is one
-// sequential pass over both tables; deletion shifts back, leaving no tombstones and no stale keys.
+// full; any capacity will do, so that it grows by a sixth instead of doubling; growth is one
+// sequential pass, in place, because no slot moves down; deletion shifts back, leaving no
+// tombstones and no stale keys.
 #pragma once
 
 #include <cstdint>
@@ -62,6 +63,7 @@ class HashCons {
   }
   std::size_t home(std::uint32_t hash) const { return (std::uint64_t{hash} * capacity_) >> 32; }
   void rehash(std::size_t capacity);
+  void place(std::uint64_t slot, std::size_t at);
   void lengthen_tail();
 
   // capacity_ homes and a tail for what is pushed past the last; the last slot is always empty.

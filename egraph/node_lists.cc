@@ -15,18 +15,24 @@ void NodeLists::append_all(List& into, List& from) {
     return;
   }
   const std::uint32_t size = into.size;
-  if (step(size + from.size) != step(size)) grow(into, size + from.size);
-  std::copy_n(words_.begin() + from.begin, from.size, words_.begin() + into.begin + size);
+  if (capacity(size + from.size) != capacity(size)) grow(into, size + from.size);
+  const auto added = items(from);
+  std::copy(added.begin(), added.end(), words_.begin() + into.first.index() + size);
   into.size = size + from.size;
-  release(from.begin, step(from.size));
+  if (from.size > 1) release(from.first.index(), step(from.size));
   from = {};
 }
 
 void NodeLists::shrink(List& list, std::uint32_t size) {
   EGRET_DCHECK(size <= list.size);
-  if (list.size == 0) return;
-  const std::uint32_t end = list.begin + capacity(list.size);
-  std::uint32_t begin = list.begin + capacity(size);
+  if (size == list.size) return;
+  if (list.size == 1) {
+    list = {};
+    return;
+  }
+  const NodeId first = words_[list.first.index()];
+  const std::uint32_t end = list.first.index() + capacity(list.size);
+  std::uint32_t begin = list.first.index() + capacity(size);
   // What is left over, in blocks as large as they come.
   while (begin != end) {
     unsigned largest = step(end - begin);
@@ -34,25 +40,26 @@ void NodeLists::shrink(List& list, std::uint32_t size) {
     release(begin, largest);
     begin += block_words(largest);
   }
-  list = size == 0 ? List{} : List{list.begin, size};
+  list.size = size;
+  if (size < 2) list.first = size == 0 ? NodeId(0) : first;
 }
 
 NodeLists::List NodeLists::make(std::span<const NodeId> items) {
   if (items.empty()) return {};
   const auto size = static_cast<std::uint32_t>(items.size());
-  const List list{allocate(step(size)), size};
-  std::copy(items.begin(), items.end(), words_.begin() + list.begin);
+  if (size == 1) return {items[0], 1};
+  const List list{NodeId(allocate(step(size))), size};
+  std::copy(items.begin(), items.end(), words_.begin() + list.first.index());
   return list;
 }
 
 // Moves the items to a block that holds `size` items.
 void NodeLists::grow(List& list, std::uint32_t size) {
   const std::uint32_t begin = allocate(step(size));
-  if (list.size > 0) {
-    std::copy_n(words_.begin() + list.begin, list.size, words_.begin() + begin);
-    release(list.begin, step(list.size));
-  }
-  list.begin = begin;
+  const auto old = items(list);
+  std::copy(old.begin(), old.end(), words_.begin() + begin);
+  if (list.size > 1) release(list.first.index(), step(list.size));
+  list.first = NodeId(begin);
 }
 
 std::uint32_t NodeLists::allocate(unsigned step) {

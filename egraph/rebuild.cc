@@ -37,6 +37,7 @@ Status EGraph::rebuild() {
   shorten_paths();
   refresh_lists();
   compact_lists();
+  release_queues();
   ++changes_;
   end_epoch();
   clean_ = true;
@@ -334,16 +335,32 @@ void EGraph::refresh_parents(ClassId id, std::uint8_t what) {
   lists_.shrink(list, static_cast<std::uint32_t>(end - items.begin()));
 }
 
-// When a quarter of the arena of lists is free, all move together, in order of classes.
+// When an eighth of the arena of lists is free, all move together, in order of classes.
 void EGraph::compact_lists() {
   constexpr std::size_t kSmall = 4096;
-  if (lists_.free_words() < kSmall || lists_.free_words() < lists_.words() / 4) return;
+  if (lists_.free_words() < kSmall || lists_.free_words() < lists_.words() / 8) return;
   NodeLists moved;
   for (Row& row : rows_) {
     moved.take(row.nodes, lists_);
     moved.take(row.parents, lists_);
   }
   lists_ = std::move(moved);
+}
+
+// They are as long as what happened since the last rebuild; memory that matters goes back.
+void EGraph::release_queues() {
+  const auto release = [](auto& queue) {
+    constexpr std::size_t kKept = std::size_t{1} << 16;
+    queue.clear();
+    if (queue.bytes() > kKept) queue.shrink_to_fit();
+  };
+  release(to_repair_);
+  release(repairing_);
+  release(to_reanalyse_);
+  release(to_modify_);
+  release(merged_away_);
+  release(touched_);
+  release(scratch_);
 }
 
 }  // namespace egret::egraph

@@ -17,6 +17,8 @@ VarId Rewrite::add_step(Step step) {
     EGRET_CHECK(child.index() < var, "a child must be matched or built before");
   }
   has_builders_ = has_builders_ || !std::holds_alternative<OpId>(step.make);
+  all_given_ = all_given_ && std::holds_alternative<OpId>(step.make) &&
+               step.children.size() <= kMaxPlainChildren;
   steps_.push_back(std::move(step));
   return VarId(var);
 }
@@ -58,6 +60,7 @@ std::optional<Rewrite::Reads> Rewrite::depends_on(Outcome outcome) const {
 }
 
 Rewrite::Application Rewrite::apply(EGraph& egraph, const Match& match) const {
+  if (is_plain()) return apply_plain(egraph, match);
   base::SmallVector<ClassId, 16> row;
   for (const ClassId id : match.classes()) row.push_back(egraph.find(id));
   const auto now = [&] { return Match({row.data(), row.size()}, match.ops()); };
@@ -98,15 +101,6 @@ VarId Rewrite::only_target() const {
   const auto& [a, b] = equations_[0];
   if (a == b) return {};
   return b == last ? a : a == last ? b : VarId();
-}
-
-void Rewrite::prefetch(const EGraph& egraph, const Match& match) const {
-  if (steps_.empty()) return;
-  const auto* op = std::get_if<OpId>(&steps_[0].make);
-  if (op == nullptr) return;
-  base::SmallVector<ClassId, 8> children;
-  for (const VarId child : steps_[0].children) children.push_back(egraph.find(match[child]));
-  egraph.prefetch(*op, {children.data(), children.size()});
 }
 
 Result<OpId> Rewrite::op_of(const Step& step, EGraph& egraph, const Match& match) const {

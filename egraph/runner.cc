@@ -2,9 +2,11 @@
 #include "egraph/runner.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
+#include "egraph/apply_stream.h"
 #include "egraph/schedulers/backoff.h"
 
 namespace egret::egraph {
@@ -245,34 +247,65 @@ Runner::Stop Runner::apply_rule(std::size_t index, RuleStats& stats, Budget& bud
   return {};
 }
 
+// Keeps the match for another try when its outcome may change.
+void Runner::apply_one(Rule& rule, const Match& match, RuleStats& stats) {
+  const bool callbacks = rule.rewrite->has_callbacks();
+  const std::uint64_t before = callbacks ? WatchList::fingerprint(egraph_, match) : 0;
+  const Rewrite::Application done = rule.rewrite->apply(egraph_, match);
+  if (const auto reads = rule.rewrite->depends_on(done.outcome)) {
+    rule.watched.add(match, before, *reads);
+  }
+  using Outcome = Rewrite::Outcome;
+  switch (done.outcome) {
+    case Outcome::kChanged: ++stats.applied; break;
+    case Outcome::kUnchanged: ++stats.unchanged; break;
+    case Outcome::kRejected: ++stats.rejected; break;
+    case Outcome::kRefused:
+      if (stats.refused++ == 0) stats.first_refusal = done.refusal.message();
+      break;
+  }
+}
+
 Runner::Stop Runner::apply(Rule& rule, const MatchBuffer& matches, RuleStats& stats,
                            Budget& budget) {
-  using Outcome = Rewrite::Outcome;
   constexpr std::size_t kCheckEvery = 64;
-  constexpr std::size_t kAhead = 8;  // matches whose look-ups are on their way
-  const bool callbacks = rule.rewrite->has_callbacks();
+  // From some size on, the memory of what comes later is fetched ahead.
+  const bool large = egraph_.is_large();
+  const auto prefetch = [&](std::size_t at, Rewrite::Ahead ahead) {
+    if (at < matches.size()) rule.rewrite->prefetch(egraph_, matches[at], ahead);
+  };
+  std::optional<ApplyStream> stream;
+  if (ApplyStream::suits(*rule.rewrite, egraph_)) stream.emplace(*rule.rewrite, egraph_);
+  const auto finish = [&](Stop stop) {
+    if (stream) {
+      stream->finish();
+      stats.applied += stream->changed();
+      stats.unchanged += stream->unchanged();
+      if (stats.refused == 0) stats.first_refusal = stream->refusal().message();
+      stats.refused += stream->refused();
+    }
+    return stop;
+  };
   std::uint64_t ticks = egraph_.ticks();
   for (std::size_t i = 0; i < matches.size(); ++i) {
-    if (i + kAhead < matches.size()) rule.rewrite->prefetch(egraph_, matches[i + kAhead]);
-    const std::uint64_t before = callbacks ? WatchList::fingerprint(egraph_, matches[i]) : 0;
-    const Rewrite::Application done = rule.rewrite->apply(egraph_, matches[i]);
-    switch (done.outcome) {
-      case Outcome::kChanged: ++stats.applied; break;
-      case Outcome::kUnchanged: ++stats.unchanged; break;
-      case Outcome::kRejected: ++stats.rejected; break;
-      case Outcome::kRefused:
-        if (stats.refused++ == 0) stats.first_refusal = done.refusal.message();
-        break;
+    if (large) {
+      prefetch(i + 24, Rewrite::Ahead::kFar);
+      prefetch(i + 16, Rewrite::Ahead::kMiddle);
+      prefetch(i + 8, Rewrite::Ahead::kNear);
     }
-    if (const auto reads = rule.rewrite->depends_on(done.outcome)) {
-      rule.watched.add(matches[i], before, *reads);
+    if (stream) {
+      stream->apply(matches[i]);
+    } else {
+      apply_one(rule, matches[i], stats);
     }
-    if (egraph_.node_count() > limits_.nodes) return StopReason::kNodeLimit;
+    if (stream && egraph_.node_count() + stream->under_way() > limits_.nodes) stream->finish();
+    if (egraph_.node_count() > limits_.nodes) return finish(StopReason::kNodeLimit);
     if (i % kCheckEvery != 0) continue;
-    if (const Stop stop = check_size(); stop) return stop;
-    if (!budget.spend(1 + egraph_.ticks() - ticks)) return budget.reason();
+    if (const Stop stop = check_size(); stop) return finish(stop);
+    if (!budget.spend(1 + egraph_.ticks() - ticks)) return finish(budget.reason());
     ticks = egraph_.ticks();
   }
+  finish({});
   budget.spend(egraph_.ticks() - ticks);
   return {};
 }

@@ -127,6 +127,7 @@ class Runner {
   void accept_matches(RunReport& report, IterationStats& stats);
   Stop apply_all(RunReport& report, IterationStats& stats, Budget& budget);
   Stop apply_rule(std::size_t index, RuleStats& stats, Budget& budget);
+  void apply_one(Rule& rule, const Match& match, RuleStats& stats);
   Stop apply(Rule& rule, const MatchBuffer& matches, RuleStats& stats, Budget& budget);
   void start();
   State state() const;
