@@ -18,6 +18,8 @@
 namespace egret::base {
 namespace {
 
+constexpr std::size_t kPiece = 65536;
+
 std::string reason(int error) { return std::generic_category().message(error); }
 
 // A file descriptor closed on every way out.
@@ -39,24 +41,60 @@ Status too_large(const std::string& name, std::int64_t limit) {
   return bad_input(name + ": larger than the limit of " + std::to_string(limit) + " bytes");
 }
 
-Result<std::string> read_descriptor(int descriptor, const std::string& name, std::int64_t limit) {
+struct FileFacts {
+  bool regular = false;
+  std::int64_t size = 0;
+};
+
+// Of something that can be read within the limit, as far as that can be told before reading.
+Result<FileFacts> readable(int descriptor, const std::string& name, std::int64_t limit) {
   struct stat info {};
   if (::fstat(descriptor, &info) != 0) return unavailable(name + ": " + reason(errno));
   if (S_ISDIR(info.st_mode)) return bad_input(name + ": is a directory, not a file");
-  if (S_ISREG(info.st_mode) && info.st_size > limit) return too_large(name, limit);
+  const FileFacts facts{S_ISREG(info.st_mode), info.st_size};
+  if (facts.regular && facts.size > limit) return too_large(name, limit);
+  return facts;
+}
+
+// How many bytes came; 0 at the end.
+Result<std::size_t> read_some(int descriptor, const std::string& name, char* to, std::size_t most) {
+  while (true) {
+    const ssize_t got = ::read(descriptor, to, most);
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) return unavailable(name + ": cannot read: " + reason(errno));
+    if (stop_requested()) return limit_hit(name + ": interrupted while reading");
+  }
+}
+
+Result<std::string> read_descriptor(int descriptor, const std::string& name, std::int64_t limit) {
+  EGRET_ASSIGN_OR_RETURN(const FileFacts facts, readable(descriptor, name, limit));
   std::string bytes;
   // One byte more than expected shows the end without growing the buffer again.
-  std::size_t step = S_ISREG(info.st_mode) ? static_cast<std::size_t>(info.st_size) + 1 : 65536;
+  std::size_t step = facts.regular ? static_cast<std::size_t>(facts.size) + 1 : kPiece;
   while (true) {
     const std::size_t old = bytes.size();
     bytes.resize(old + step);
-    const ssize_t got = ::read(descriptor, bytes.data() + old, step);
-    bytes.resize(old + (got > 0 ? static_cast<std::size_t>(got) : 0));
+    EGRET_ASSIGN_OR_RETURN(const std::size_t got,
+                           read_some(descriptor, name, bytes.data() + old, step));
+    bytes.resize(old + got);
     if (got == 0) return bytes;
-    if (got < 0 && errno != EINTR) return unavailable(name + ": cannot read: " + reason(errno));
-    if (got < 0 && stop_requested()) return limit_hit(name + ": interrupted while reading");
     if (static_cast<std::int64_t>(bytes.size()) > limit) return too_large(name, limit);
-    step = std::max<std::size_t>(65536, std::min<std::size_t>(bytes.size(), std::size_t{1} << 26));
+    step = std::max(kPiece, std::min<std::size_t>(bytes.size(), std::size_t{1} << 26));
+  }
+}
+
+Status read_descriptor_in_pieces(int descriptor, const std::string& name, std::int64_t limit,
+                                 FunctionRef<Status(std::string_view)> take) {
+  EGRET_RETURN_IF_ERROR(readable(descriptor, name, limit).status());
+  std::string piece(kPiece, '\0');
+  std::int64_t total = 0;
+  while (true) {
+    EGRET_ASSIGN_OR_RETURN(const std::size_t got,
+                           read_some(descriptor, name, piece.data(), piece.size()));
+    if (got == 0) return ok();
+    total += static_cast<std::int64_t>(got);
+    if (total > limit) return too_large(name, limit);
+    if (Status status = take({piece.data(), got}); !status.ok()) return status.at(name);
   }
 }
 
@@ -90,6 +128,16 @@ Result<std::string> read_file(const std::string& path, std::int64_t limit_bytes)
 
 Result<std::string> read_standard_input(std::int64_t limit_bytes) {
   return read_descriptor(STDIN_FILENO, "standard input", limit_bytes);
+}
+
+Status read_in_pieces(const std::string& path, std::int64_t limit_bytes,
+                      FunctionRef<Status(std::string_view)> take) {
+  if (path == "-") {
+    return read_descriptor_in_pieces(STDIN_FILENO, "standard input", limit_bytes, take);
+  }
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0) return unavailable(path + ": cannot open: " + reason(errno));
+  return read_descriptor_in_pieces(file.number(), path, limit_bytes, take);
 }
 
 Result<AtomicFile> AtomicFile::create(const std::string& path) {

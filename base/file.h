@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/function_ref.h"
 #include "base/status.h"
 
 namespace egret::base {
@@ -17,6 +18,11 @@ namespace egret::base {
 Result<std::string> read_file(const std::string& path, std::int64_t limit_bytes);
 // The same for standard input.
 Result<std::string> read_standard_input(std::int64_t limit_bytes);
+
+// Hands the same bytes on piece by piece, each of some 64 KiB, so that a reader need not hold the
+// whole. A failure of the taker ends reading and is returned. "-" is standard input.
+Status read_in_pieces(const std::string& path, std::int64_t limit_bytes,
+                      FunctionRef<Status(std::string_view)> take);
 
 // Replaces PATH by the bytes: temporary file in the same folder, fsync, rename, fsync of the
 // folder. Symbolic links are followed and stay; an existing file keeps its mode. A path that is no

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json/basic_parser_impl.hpp>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
+#include "base/json_stream.h"
 #include "base/units.h"
 
 namespace egret::base {
@@ -36,9 +35,66 @@ std::size_t utf8_length(std::string_view text) {
   return 0;
 }
 
+// Builds the document from its events.
+class Builder : public JsonHandler {
+ public:
+  Status begin_object() override { return open(Json::object()); }
+  Status begin_array() override { return open(Json::array()); }
+  Status end_object() override {
+    Open done = close();
+    return add(Json::from_members(std::move(done.members)));
+  }
+  Status end_array() override { return add(close().value); }
+  Status key(std::string_view text) override {
+    open_.back().key = text;
+    return ok();
+  }
+  Status string(std::string_view text) override { return add(text); }
+  Status integer(std::int64_t value) override { return add(value); }
+  Status large_integer(std::uint64_t value) override { return add(value); }
+  Status real(double value) override { return add(value); }
+  Status boolean(bool value) override { return add(value); }
+  Status null() override { return add({}); }
+
+  Json take() { return std::move(document_); }
+
+ private:
+  // An array or object whose end has not been read.
+  struct Open {
+    Json value;
+    std::vector<Json::Member> members;
+    std::string key;
+  };
+
+  Status open(Json empty) {
+    open_.push_back({std::move(empty), {}, {}});
+    return ok();
+  }
+  Open close() {
+    Open done = std::move(open_.back());
+    open_.pop_back();
+    return done;
+  }
+  Status add(Json value) {
+    if (open_.empty()) {
+      document_ = std::move(value);
+    } else if (open_.back().value.is_array()) {
+      open_.back().value.push(std::move(value));
+    } else {
+      open_.back().members.emplace_back(std::move(open_.back().key), std::move(value));
+    }
+    return ok();
+  }
+
+  Json document_;
+  std::vector<Open> open_;
+};
+
+}  // namespace
+
 // Names come from foreign files: bytes that are not UTF-8 become U+FFFD, so the document stays
 // readable whatever they hold.
-void write_string(std::string& out, std::string_view text) {
+void append_json_string(std::string& out, std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   out += '"';
   while (!text.empty()) {
@@ -66,7 +122,7 @@ void write_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
-void write_real(std::string& out, double value) {
+void append_json_real(std::string& out, double value) {
   if (!std::isfinite(value)) {
     out += "null";
     return;
@@ -76,104 +132,6 @@ void write_real(std::string& out, double value) {
   // A real stays a real for typed readers.
   if (text.find_first_of(".e") == std::string::npos) out += ".0";
 }
-
-using ErrorCode = boost::system::error_code;
-
-// Builds the document from the events of Boost's parser, which keeps no stack of its own calls. Its
-// values are not used because Boost 1.81 reads reals only approximately (exact since 1.84).
-class Builder {
- public:
-  static constexpr std::size_t max_object_size = std::numeric_limits<std::size_t>::max();
-  static constexpr std::size_t max_array_size = max_object_size;
-  static constexpr std::size_t max_key_size = max_object_size;
-  static constexpr std::size_t max_string_size = max_object_size;
-
-  bool on_document_begin(ErrorCode&) { return true; }
-  bool on_document_end(ErrorCode&) { return true; }
-  bool on_object_begin(ErrorCode&) { return open(Json::object()); }
-  bool on_array_begin(ErrorCode&) { return open(Json::array()); }
-  bool on_object_end(std::size_t, ErrorCode&) {
-    Open done = close();
-    return add(Json::from_members(std::move(done.members)));
-  }
-  bool on_array_end(std::size_t, ErrorCode&) {
-    Open done = close();
-    return add(std::move(done.value));
-  }
-  bool on_key_part(std::string_view part, std::size_t, ErrorCode&) { return append(part); }
-  bool on_key(std::string_view part, std::size_t, ErrorCode&) {
-    append(part);
-    open_.back().key = std::exchange(text_, {});
-    return true;
-  }
-  bool on_string_part(std::string_view part, std::size_t, ErrorCode&) { return append(part); }
-  bool on_string(std::string_view part, std::size_t, ErrorCode&) {
-    append(part);
-    return add(Json(std::exchange(text_, {})));
-  }
-  bool on_number_part(std::string_view part, ErrorCode&) { return append(part); }
-  bool on_int64(std::int64_t value, std::string_view, ErrorCode&) { return add_number(value); }
-  bool on_uint64(std::uint64_t value, std::string_view, ErrorCode&) { return add_number(value); }
-  bool on_double(double rough, std::string_view part, ErrorCode& error) {
-    append(part);
-    double value = 0;
-    const auto [end, code] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
-    const bool tiny = std::abs(rough) < 1;  // underflow is a zero, overflow is refused
-    if (code == std::errc::result_out_of_range && !tiny) {
-      error = boost::json::make_error_code(boost::json::error::exponent_overflow);
-      return false;
-    }
-    return add_number(value);
-  }
-  bool on_bool(bool value, ErrorCode&) { return add(value); }
-  bool on_null(ErrorCode&) { return add(Json()); }
-  bool on_comment_part(std::string_view, ErrorCode&) { return true; }
-  bool on_comment(std::string_view, ErrorCode&) { return true; }
-
-  Json take() { return std::move(document_); }
-
- private:
-  // An array or object whose end has not been read.
-  struct Open {
-    Json value;
-    std::vector<Json::Member> members;
-    std::string key;
-  };
-
-  bool append(std::string_view part) {
-    text_ += part;
-    return true;
-  }
-  bool open(Json empty) {
-    open_.push_back({std::move(empty), {}, {}});
-    return true;
-  }
-  Open close() {
-    Open done = std::move(open_.back());
-    open_.pop_back();
-    return done;
-  }
-  bool add_number(Json number) {
-    text_.clear();
-    return add(std::move(number));
-  }
-  bool add(Json value) {
-    if (open_.empty()) {
-      document_ = std::move(value);
-    } else if (open_.back().value.is_array()) {
-      open_.back().value.push(std::move(value));
-    } else {
-      open_.back().members.emplace_back(std::move(open_.back().key), std::move(value));
-    }
-    return true;
-  }
-
-  Json document_;
-  std::vector<Open> open_;
-  std::string text_;  // parts of the string, key or number being read
-};
-
-}  // namespace
 
 Json Json::object() {
   Json json;
@@ -212,18 +170,11 @@ Json Json::from_members(std::vector<Member> members) {
 }
 
 Result<Json> Json::parse(std::string_view text, std::size_t max_depth) {
-  boost::json::parse_options options;
-  options.max_depth = max_depth;
-  boost::json::basic_parser<Builder> parser(options);
-  ErrorCode error;
-  const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
-  if (!error && text.find_first_not_of(" \t\r\n", used) != std::string_view::npos) {
-    error = boost::json::make_error_code(boost::json::error::extra_data);
-  }
-  if (error) {
-    return bad_input("malformed JSON at byte " + std::to_string(used) + ": " + error.message());
-  }
-  return parser.handler().take();
+  Builder builder;
+  JsonReader reader(builder, max_depth);
+  EGRET_RETURN_IF_ERROR(reader.feed(text));
+  EGRET_RETURN_IF_ERROR(reader.finish());
+  return builder.take();
 }
 
 Json& Json::set(std::string_view key, Json value) {
@@ -333,9 +284,9 @@ void Json::write(std::string& out, int indent, int depth) const {
   } else if (const auto* natural = std::get_if<std::uint64_t>(&value_)) {
     out += std::to_string(*natural);
   } else if (const auto* real = std::get_if<double>(&value_)) {
-    write_real(out, *real);
+    append_json_real(out, *real);
   } else if (const auto* text = std::get_if<std::string>(&value_)) {
-    write_string(out, *text);
+    append_json_string(out, *text);
   } else if (is_array()) {
     out += '[';
     bool first = true;
@@ -354,7 +305,7 @@ void Json::write(std::string& out, int indent, int depth) const {
       if (!first) out += separator;
       first = false;
       new_line(depth + 1);
-      write_string(out, key);
+      append_json_string(out, key);
       out += ": ";
       value.write(out, indent, depth + 1);
     }

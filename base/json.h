@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON documents with a stable key order: members are written in the order they were set, numbers
 // in the shortest form that reads back the same, infinities and NaN as null. So the same report is
-// the same bytes. Boost.JSON reads (json.cc); our own writer keeps doubles readable ("0.5", where
+// the same bytes. base/json_stream.h reads; our own writer keeps doubles readable ("0.5", where
 // Boost 1.81 prints 5E-1).
 #pragma once
 

@@ -166,9 +166,11 @@ Runner::Stop Runner::iterate(RunReport& report, Budget& budget) {
     return StopReason::kConflict;
   }
   if (stop) return stop;
-  const bool quiet = keys == egraph_.keys_inserted() && merges == egraph_.merge_count();
-  // Asked first: it may let time pass for the rules it holds back.
-  if (quiet && scheduler_->may_stop(iteration) && !search_.has_pending()) {
+  // Terms that a condition added to compare them are no progress: time passes for banned rules, but
+  // a run is saturated only when there were none of those either. The scheduler is asked first: it
+  // may let time pass for the rules it holds back.
+  const bool same = keys == egraph_.keys_inserted() && merges == egraph_.merge_count();
+  if (stats.applied == 0 && scheduler_->may_stop(iteration) && same && !search_.has_pending()) {
     return StopReason::kSaturated;
   }
   if (budget.exhausted()) return budget.reason();

@@ -3,6 +3,7 @@
 #include "egraph/syntax.h"
 
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "base/small_vector.h"
@@ -149,7 +150,7 @@ VarId add_to_pattern(const Term& term, OpTable& ops, Pattern& pattern, VarId res
 
 }  // namespace
 
-// [name:] side => side [if condition {and condition}]
+// [name:] side => side [if call {and call}]
 class RuleParser {
  public:
   RuleParser(const Syntax& syntax, Lexer& lexer) : syntax_(syntax), lexer_(lexer) {}
@@ -160,10 +161,10 @@ class RuleParser {
       name = lexer_.next().text;
       name.pop_back();
     }
-    EGRET_ASSIGN_OR_RETURN(const std::vector<Equation> sources, parse_side());
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Equation> sources, parse_side(Side::kSources));
     const Token arrow = lexer_.peek();
     if (!lexer_.accept("=>")) return error_at(arrow, "expected '=>'");
-    EGRET_ASSIGN_OR_RETURN(const std::vector<Equation> targets, parse_side());
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Equation> targets, parse_side(Side::kTargets));
 
     Pattern pattern;
     std::vector<VarId> roots;
@@ -182,7 +183,9 @@ class RuleParser {
       } else {
         root = roots[i];
       }
-      EGRET_ASSIGN_OR_RETURN(const VarId built, build(targets[i].term, rewrite));
+      EGRET_ASSIGN_OR_RETURN(const VarId built, targets[i].is_call
+                                                    ? build_call(targets[i], rewrite)
+                                                    : build(targets[i].term, rewrite));
       rewrite.equate(root, built);
     }
     if (lexer_.accept("if")) {
@@ -195,12 +198,16 @@ class RuleParser {
   }
 
  private:
+  enum class Side : unsigned char { kSources, kTargets };
+
   struct Equation {
     std::optional<Token> var;
-    Term term;
+    Term term;  // of a call: its name alone
+    bool is_call = false;
+    std::vector<Token> arguments;
   };
 
-  Result<std::vector<Equation>> parse_side() {
+  Result<std::vector<Equation>> parse_side(Side which) {
     std::vector<Equation> side;
     do {
       Equation equation;
@@ -211,6 +218,11 @@ class RuleParser {
           return error_at(*equation.var, "expected a variable before '='");
         lexer_.next();
         EGRET_ASSIGN_OR_RETURN(equation.term, parse_term(lexer_));
+      }
+      // A term that stands before "(" can only be the name of a call.
+      if (which == Side::kTargets && equation.term.nodes.size() == 1 && lexer_.accept("(")) {
+        equation.is_call = true;
+        EGRET_ASSIGN_OR_RETURN(equation.arguments, parse_arguments());
       }
       side.push_back(std::move(equation));
     } while (lexer_.accept(","));
@@ -247,30 +259,65 @@ class RuleParser {
     return vars.back();
   }
 
-  Status parse_condition(Rewrite& rewrite) {
-    const Token name = lexer_.next();
-    const auto entry = syntax_.conditions_.find(name.text);
-    if (entry == syntax_.conditions_.end()) {
-      return error_at(name, "no condition '" + std::string(name.text) + "' is defined");
-    }
-    std::vector<VarId> arguments;
-    const Token open = lexer_.peek();
-    if (!lexer_.accept("(")) return error_at(open, "expected '(' after the condition's name");
+  // What stands between "(", which was read, and ")".
+  Result<std::vector<Token>> parse_arguments() {
+    std::vector<Token> arguments;
     do {
-      EGRET_ASSIGN_OR_RETURN(const VarId var, variable(lexer_.next(), rewrite.pattern()));
-      arguments.push_back(var);
+      arguments.push_back(lexer_.next());
     } while (lexer_.accept(","));
     const Token close = lexer_.peek();
     if (!lexer_.accept(")")) return error_at(close, "expected ')' or ','");
-    if (arguments.size() != entry->second.arguments) {
-      return error_at(name, "condition '" + std::string(name.text) + "' takes " +
+    return arguments;
+  }
+
+  // The function of a call, ready to be given a match.
+  template <typename Function>
+  Result<std::function<
+      std::invoke_result_t<Function, EGraph&, std::span<const ClassId>>(EGraph&, const Match&)>>
+  bind(std::string_view kind, const Syntax::ByName<Function>& defined, const Token& name,
+       const std::vector<Token>& arguments, const Pattern& pattern) {
+    const auto entry = defined.find(name.text);
+    if (entry == defined.end()) {
+      return error_at(name,
+                      "no " + std::string(kind) + " '" + std::string(name.text) + "' is defined");
+    }
+    std::vector<VarId> vars;
+    for (const Token& argument : arguments) {
+      EGRET_ASSIGN_OR_RETURN(const VarId var, variable(argument, pattern));
+      vars.push_back(var);
+    }
+    if (vars.size() != entry->second.arguments) {
+      return error_at(name, std::string(kind) + " '" + std::string(name.text) + "' takes " +
                                 std::to_string(entry->second.arguments) + " arguments");
     }
-    rewrite.when([arguments, holds = entry->second.condition](EGraph& egraph, const Match& match) {
+    return {[vars, function = entry->second.function](EGraph& egraph, const Match& match) {
       base::SmallVector<ClassId, 4> classes;
-      for (const VarId var : arguments) classes.push_back(match[var]);
-      return holds(egraph, {classes.data(), classes.size()});
-    });
+      for (const VarId var : vars) classes.push_back(match[var]);
+      return function(egraph, {classes.data(), classes.size()});
+    }};
+  }
+
+  Result<VarId> build_call(const Equation& target, Rewrite& rewrite) {
+    EGRET_ASSIGN_OR_RETURN(
+        Rewrite::ClassBuilder make,
+        bind<Syntax::Builder>("builder", syntax_.builders_, target.term.nodes.back().head,
+                              target.arguments, rewrite.pattern()));
+    return rewrite.build(std::move(make));
+  }
+
+  Status parse_condition(Rewrite& rewrite) {
+    const Token name = lexer_.next();
+    const Token open = lexer_.peek();
+    if (!lexer_.accept("(")) {
+      const bool known = syntax_.conditions_.contains(name.text);
+      return known ? error_at(open, "expected '(' after the condition's name")
+                   : error_at(name, "no condition '" + std::string(name.text) + "' is defined");
+    }
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Token> arguments, parse_arguments());
+    EGRET_ASSIGN_OR_RETURN(Rewrite::Condition holds,
+                           bind<Syntax::Condition>("condition", syntax_.conditions_, name,
+                                                   arguments, rewrite.pattern()));
+    rewrite.when(std::move(holds));
     return base::ok();
   }
 
@@ -280,6 +327,10 @@ class RuleParser {
 
 void Syntax::define_condition(std::string name, std::size_t arguments, Condition condition) {
   conditions_[std::move(name)] = {arguments, std::move(condition)};
+}
+
+void Syntax::define_builder(std::string name, std::size_t arguments, Builder builder) {
+  builders_[std::move(name)] = {arguments, std::move(builder)};
 }
 
 Result<ClassId> Syntax::add_term(EGraph& egraph, std::string_view text) const {

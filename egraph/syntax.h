@@ -5,10 +5,12 @@
 //   pattern  (+ ?a (* ?b 2))          ?a is a variable; the same name is the same class
 //   rule     name: (* ?a 2) => (<< ?a 1) if small(?a) and even(?a)
 //   several  ?x = (f ?a), (g ?a) => ?x = (h ?a), (k ?a)
+//   dynamic  (subst ?v ?e ?b) => substitute(?v, ?e, ?b)
 //
 // Words end at white space, parentheses and commas; # begins a comment. A rule's name and its
 // condition are optional. Of several sources and targets each is `?variable = term` or a term;
-// a target without a variable is equal to the source at its place in the list.
+// a target without a variable is equal to the source at its place in the list. A target may be a
+// call of a builder instead of a term: a class that the client computes.
 //
 // Errors name line and column, counted from 1, in the text given.
 #pragma once
@@ -33,6 +35,10 @@ class Syntax {
   // A condition that rules may use: name(?a, ?b) calls it with the classes of a and b.
   using Condition = std::function<bool(EGraph&, std::span<const ClassId>)>;
   void define_condition(std::string name, std::size_t arguments, Condition condition);
+  // A right side that no template expresses: name(?a, ?b) is the class that this returns. A failure
+  // cancels the application.
+  using Builder = std::function<base::Result<ClassId>(EGraph&, std::span<const ClassId>)>;
+  void define_builder(std::string name, std::size_t arguments, Builder builder);
 
   base::Result<ClassId> add_term(EGraph& egraph, std::string_view text) const;
   base::Result<Pattern> pattern(std::string_view text) const;
@@ -42,13 +48,17 @@ class Syntax {
 
  private:
   friend class RuleParser;
+  template <typename Function>
   struct Named {
     std::size_t arguments;
-    Condition condition;
+    Function function;
   };
+  template <typename Function>
+  using ByName = std::map<std::string, Named<Function>, std::less<>>;
 
   OpTable& ops_;
-  std::map<std::string, Named, std::less<>> conditions_;
+  ByName<Condition> conditions_;
+  ByName<Builder> builders_;
 };
 
 }  // namespace egret::egraph

@@ -36,7 +36,8 @@ def tabular(columns, rows):
 def provenance(manifest, mode):
     if manifest.get("unfinished"):
         mode = "unfinished " + mode
-    return (f"Measured on {manifest['processor']}, {manifest.get('threads', '?')} threads, {manifest['date']}, "
+    threads = manifest.get("threads", "?")
+    return (f"Measured on {manifest['processor']}, {threads} thread{'' if threads == 1 else 's'}, {manifest['date']}, "
             f"Egret {manifest['egret']}; {mode} run.")
 
 
@@ -54,13 +55,41 @@ def inference_cpu():
     return tabular(columns, rows), escaped(provenance(manifest, mode) + f" ONNX Runtime {manifest['onnxruntime']}.")
 
 
+def egraph_engine():
+    found = load("egraph-engine")
+    if found is None:
+        return "No result of \\texttt{experiments/egraph-engine} is there.\n", ""
+    rows, manifest, mode = found
+    columns = [("workload", "l", lambda r: r["workload"]),
+               ("e-nodes", "r", lambda r: f"{int(r['nodes']):,}"),
+               ("seconds", "r", lambda r: f"{float(r['seconds']):.3f}"),
+               ("search", "r", lambda r: f"{float(r['search_s']):.3f}"),
+               ("apply", "r", lambda r: f"{float(r['apply_s']):.3f}"),
+               ("rebuild", "r", lambda r: f"{float(r['rebuild_s']):.3f}"),
+               ("bytes/node", "r", lambda r: f"{float(r['bytes_per_node']):.0f}"),
+               ("egg s", "r", lambda r: f"{float(r['egg_seconds']):.2f}" if r["egg_seconds"] else "--"),
+               ("ratio", "r", lambda r: f"{float(r['times_egg']):.1f}" if r["times_egg"] else "--"),
+               ("egg bytes", "r", lambda r: f"{float(r['egg_bytes_per_node']):.0f}" if r["egg_seconds"] else "--")]
+    if any(r["egglog_seconds"] for r in rows):
+        columns.append(("egglog s", "r",
+                        lambda r: f"{float(r['egglog_seconds']):.2f}" if r["egglog_seconds"] else "--"))
+    return tabular(columns, rows), escaped(provenance(manifest, mode) + f" egglog {manifest['egglog']}.")
+
+
+TABLES = {"inference_cpu": ("inferenceProvenance", inference_cpu),
+          "egraph_engine": ("engineProvenance", egraph_engine)}
+
+
 def main():
     out = PAPER / "build"
     out.mkdir(exist_ok=True)
-    table, measured = inference_cpu()
-    (out / "inference_cpu.tex").write_text(table)
-    # A macro: captions are moving arguments, in which \input breaks.
-    (out / "provenance.tex").write_text(rf"\newcommand{{\inferenceProvenance}}{{{measured}}}" + "\n")
+    macros = []
+    for name, (macro, make) in TABLES.items():
+        table, measured = make()
+        (out / f"{name}.tex").write_text(table)
+        # A macro: captions are moving arguments, in which \input breaks.
+        macros.append(rf"\newcommand{{\{macro}}}{{{measured}}}" + "\n")
+    (out / "provenance.tex").write_text("".join(macros))
 
 
 if __name__ == "__main__":

@@ -105,6 +105,7 @@ void declare_flag(CLI::App& app, const base::BoundOption& option, ParsedFlags& p
            parsed.texts.push_back({name, texts});
          })
       ->expected(1)
+      ->allow_extra_args(false)  // what follows the value is a positional argument
       ->multi_option_policy(option.is_list() ? CLI::MultiOptionPolicy::TakeAll
                                              : CLI::MultiOptionPolicy::TakeLast);
 }

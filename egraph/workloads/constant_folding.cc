@@ -72,6 +72,12 @@ std::string Rational::to_string() const {
   return text;
 }
 
+std::unique_ptr<Analysis> ConstantFolding::prepare(OpTable& ops, Syntax& syntax) {
+  auto folding = std::make_unique<ConstantFolding>(ops);
+  folding->define_conditions(syntax);
+  return folding;
+}
+
 std::size_t ConstantFolding::Hash::operator()(const Rational& r) const {
   return base::hash_combine(static_cast<std::uint64_t>(r.numerator),
                             static_cast<std::uint64_t>(r.denominator));

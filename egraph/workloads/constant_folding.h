@@ -9,6 +9,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,9 @@ class ConstantFolding : public Analysis {
                           std::span<const ClassId> children) override;
   base::Result<Data> merge(Data a, Data b) override;
   void modify(EGraph& egraph, ClassId id) override;
+
+  // For Theory::prepare: the analysis, with its conditions defined.
+  static std::unique_ptr<Analysis> prepare(OpTable& ops, Syntax& syntax);
 
   // The class's value, if it is known.
   std::optional<Rational> value(const EGraph& egraph, ClassId id) const;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Saturation workloads from the literature, for benchmarks and tests: what egg, egglog and Oatlog
-// publish figures for. Same rules, same terms, same order.
+// publish figures for, and every test of egg's own suite. Same rules, same terms, same order.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,29 +12,47 @@
 
 #include "base/status.h"
 #include "egraph/analysis.h"
+#include "egraph/goals.h"
 #include "egraph/limits.h"
 #include "egraph/runner.h"
 #include "egraph/syntax.h"
+#include "egraph/theory.h"
 
 namespace egret::egraph::workloads {
 
 struct Workload {
   std::string name;
-  std::string_view rules;               // Syntax::rules() text
+  Theory theory;
   std::vector<std::string_view> terms;  // added in this order
-  bool folds_constants = false;         // with ConstantFolding and its conditions
   std::string_view scheduler = "simple";
   Limits limits;
   // As egg's node limit: after a rule was applied, stop when more contents than this were ever put
   // into the hash-cons, stale ones included. Gives egg's sizes, where limits.nodes stops sooner.
   std::uint64_t max_keys = Limits::kNone;
+
+  // What the class of the last term is to contain at the end.
+  std::vector<std::string_view> goals;
+  bool stop_at_goals = false;
+  bool is_true = false;  // the last term is stated to equal `true` before the run
 };
 
-// By its stable name: mm-N, assoc-N, math-simple-1m, math-backoff-N, scale-all-rat-1m,
-// scale-bench7-rat-1m. A usage error lists the names there are.
+// The benchmarks by their stable names (workload_names(), with any number in place of theirs), and
+// egg's tests by egg's names (egg_test_names()): "math_powers" runs as far as its limits allow,
+// "math_powers/goal" until its goals are found. A usage error lists the benchmarks.
 base::Result<Workload> find_workload(std::string_view name);
 // Those with figures to compare with.
 std::span<const std::string_view> workload_names();
+std::vector<std::string_view> egg_test_names();
+
+// What egg 0.11 took for a benchmark: one thread, 2-core x86-64 (AMD EPYC, 32 MB of L3 cache).
+// Times drift from machine to machine; sizes do not.
+struct EggFigures {
+  std::size_t nodes;
+  std::size_t classes;
+  double seconds;
+  double bytes_per_node;
+};
+std::optional<EggFigures> egg_figures(std::string_view workload);
 
 // A workload's own e-graph, with its terms in it.
 class Session {
@@ -44,9 +63,15 @@ class Session {
   Runner& runner() { return *runner_; }
   const Syntax& syntax() const { return syntax_; }
   std::span<const ClassId> roots() const { return roots_; }
+  std::span<const Rewrite> rules() const { return rules_; }
+  // How many of the workload's goals the last term's class contains. The e-graph must be clean().
+  std::size_t goals_found();
 
  private:
   explicit Session(Workload workload);
+
+  base::Status add_terms();
+  base::Status make_runner();
 
   Workload workload_;
   OpTable ops_;
@@ -55,6 +80,7 @@ class Session {
   std::unique_ptr<EGraph> egraph_;
   std::vector<Rewrite> rules_;
   std::vector<ClassId> roots_;
+  Goals goals_;
   std::unique_ptr<Runner> runner_;
 };
 

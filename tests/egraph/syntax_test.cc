@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "egraph/runner.h"
 #include "egraph/smallest_term.h"
 
 namespace egret::egraph {
@@ -32,6 +33,19 @@ TEST(Syntax, RulesHaveNamesAndConditionsOrNot) {
   EXPECT_EQ(rules[1].name(), "line 4");
 }
 
+TEST(Syntax, TargetsMayBeCallsOfBuilders) {
+  OpTable ops;
+  Syntax syntax(ops);
+  syntax.define_builder("twice", 2, [&](EGraph& egraph, std::span<const ClassId> c) {
+    return egraph.add(ops.op("pair", 2), {c[1], c[1]});
+  });
+  EGraph egraph(ops);
+  const ClassId root = *syntax.add_term(egraph, "(f a b)");
+  const auto rules = *syntax.rules("?r = (f ?x ?y) => ?r = twice(?r, ?x) ");
+  Runner(egraph, rules).run();
+  EXPECT_TRUE(egraph.same(root, *syntax.add_term(egraph, "(pair a a)")));
+}
+
 TEST(Syntax, DeepTermsDoNotOverflowTheStack) {
   OpTable ops;
   const Syntax syntax(ops);
@@ -53,6 +67,8 @@ TEST(Syntax, ErrorsNameLineAndColumn) {
   OpTable ops;
   Syntax syntax(ops);
   syntax.define_condition("pos", 1, [](EGraph&, std::span<const ClassId>) { return true; });
+  syntax.define_builder("one", 1,
+                        [](EGraph&, std::span<const ClassId> c) { return base::Result(c[0]); });
   const Bad bad[] = {
       {"(+ ?a ?b", "line 1, column 2: the parenthesis before '+' is not closed"},
       {"(+ ?a ?b) => (+ ?b ?c)", "line 1, column 20: variable ?c does not occur on the left side"},
@@ -69,6 +85,11 @@ TEST(Syntax, ErrorsNameLineAndColumn) {
       {"(f ?x) => ?x if pos(x)", "line 1, column 21: expected a variable"},
       {"(f ?x) => ?x, (g ?x)", "line 1, column 16: this target has no source"},
       {"a = (f ?x) => ?x", "line 1, column 1: expected a variable before '='"},
+      {"(f ?x) => g(?x)", "line 1, column 11: no builder 'g' is defined"},
+      {"(f ?x) => one(?x, ?x)", "line 1, column 11: builder 'one' takes 1 arguments"},
+      {"(f ?x) => one(?y)", "line 1, column 15: variable ?y does not occur on the left side"},
+      {"(f ?x) => one(?x", "line 1, column 17: expected ')' or ','"},
+      {"one(?x) => ?x", "line 1, column 4: expected '=>'"},
       {"?a = ?x => ?x", "line 1, column 6: expected an operator after '='"},
   };
   for (const Bad& b : bad) {

@@ -53,6 +53,36 @@ TEST_F(ViewTest, DumpsAsDot) {
   EXPECT_THAT(dump_dot(egraph_, 3), HasSubstr("label=\"1 classes with 1 nodes not shown\""));
 }
 
+TEST_F(ViewTest, DrawsAsSvgByItself) {
+  const EGraphView view = make_view(egraph_, {&root_, 1});
+  const Dump whole = dump_svg(view, ops_);
+  EXPECT_EQ(whole.text.find("<svg "), 0U);
+  EXPECT_EQ(whole.hidden_classes + whole.hidden_nodes, 0U);
+  std::size_t boxes = 0, edges = 0;
+  for (std::size_t at = 0; (at = whole.text.find("<rect", at)) != std::string::npos; ++at) ++boxes;
+  for (std::size_t at = 0; (at = whole.text.find("marker-end", at)) != std::string::npos; ++at)
+    ++edges;
+  EXPECT_EQ(boxes, 4U);
+  EXPECT_EQ(edges, 4U);
+  const Dump part = dump_svg(view, ops_, {2}, 1);
+  EXPECT_EQ(part.hidden_classes, 2U);
+  EXPECT_EQ(part.hidden_nodes, 3U);
+  EXPECT_THAT(part.text, HasSubstr("2 classes with 3 nodes not shown"));
+  EXPECT_THAT(part.text, HasSubstr("... 1 more"));
+}
+
+// What is nearest to the roots is shown; names may hold any characters.
+TEST_F(ViewTest, BoundedDumpsBeginAtTheRoots) {
+  const ClassId two = egraph_.find(*syntax_.add_term(egraph_, "2"));
+  const EGraphView view = make_view(egraph_, {&two, 1});
+  EXPECT_EQ(dump_text(view, ops_, {1}).text, "c3: 2\n... 3 classes with 4 nodes not shown\n");
+  const std::vector<std::string> names = {"<a>", "b\"", "&", "\\"};
+  EXPECT_THAT(dump_svg(view, ops_, {4, names}).text, HasSubstr("&lt;a&gt;"));
+  EXPECT_THAT(dump_dot(view, ops_, {4, names}).text, HasSubstr("label=\"b\\\"\""));
+  EXPECT_EQ(dump_text(view, ops_, {0}).hidden_classes, 4U);
+  EXPECT_EQ(dump_svg(view, ops_, {0}).hidden_nodes, 5U);
+}
+
 TEST_F(ViewTest, SmallestTermsAvoidCycles) {
   const ClassId a = *syntax_.add_term(egraph_, "a");
   ASSERT_TRUE(egraph_.merge(root_, a).ok());  // a = (+ a b)

@@ -57,9 +57,10 @@ TEST(Workloads, HaveTheRulesOfTheSharedFiles) {
       (shared != nullptr ? std::string(shared) : std::string(EGRET_SOURCE_DIR) + "/../shared") +
       "/egraph-workloads/";
   if (rules_of_file(folder + "mm.txt").empty()) GTEST_SKIP() << "no files in " << folder;
-  EXPECT_EQ(find_workload("mm-10")->rules, "\n" + rules_of_file(folder + "mm.txt"));
-  EXPECT_EQ(find_workload("assoc-10")->rules, "\n" + rules_of_file(folder + "assoc.txt"));
-  EXPECT_EQ(find_workload("math-simple-1m")->rules, "\n" + rules_of_file(folder + "math.txt"));
+  EXPECT_EQ(find_workload("mm-10")->theory.rules, "\n" + rules_of_file(folder + "mm.txt"));
+  EXPECT_EQ(find_workload("assoc-10")->theory.rules, "\n" + rules_of_file(folder + "assoc.txt"));
+  EXPECT_EQ(find_workload("math-simple-1m")->theory.rules,
+            "\n" + rules_of_file(folder + "math.txt"));
 }
 
 TEST(Workloads, AreFoundByNameOnly) {

@@ -22,7 +22,9 @@ using egraph::workloads::Session;
 
 constexpr std::string_view kUsage =
     "usage: egraph_bench --workload NAME [--repeat N] [--iterations] [--rules] [--json]\n"
-    "       egraph_bench --list\n"
+    "       egraph_bench --list | --list-tests | --show NAME\n"
+    "  --list         the benchmarks; --list-tests: egg's own tests, also as NAME/goal\n"
+    "  --show NAME    the rules and start terms of a workload\n"
     "  --repeat N     run N times, report the fastest (default 1)\n"
     "  --iterations   a line per iteration\n"
     "  --rules        a line per rule\n"
@@ -30,8 +32,10 @@ constexpr std::string_view kUsage =
 
 struct Options {
   std::vector<std::string_view> workloads;
+  std::vector<std::string_view> shown;
   int repeat = 1;
   bool list = false;
+  bool list_tests = false;
   bool json = false;
   bool iterations = false;
   bool rules = false;
@@ -55,6 +59,8 @@ base::Result<Options> parse(const std::vector<std::string_view>& arguments) {
     };
     if (flag == "--list") {
       options.list = true;
+    } else if (flag == "--list-tests") {
+      options.list_tests = true;
     } else if (flag == "--json") {
       options.json = true;
     } else if (flag == "--iterations") {
@@ -64,6 +70,9 @@ base::Result<Options> parse(const std::vector<std::string_view>& arguments) {
     } else if (flag == "--workload") {
       EGRET_ASSIGN_OR_RETURN(const std::string_view name, value());
       options.workloads.push_back(name);
+    } else if (flag == "--show") {
+      EGRET_ASSIGN_OR_RETURN(const std::string_view name, value());
+      options.shown.push_back(name);
     } else if (flag == "--repeat") {
       EGRET_ASSIGN_OR_RETURN(const std::string_view text, value());
       const auto [end, error] = std::from_chars(text.begin(), text.end(), options.repeat);
@@ -75,7 +84,8 @@ base::Result<Options> parse(const std::vector<std::string_view>& arguments) {
                                std::string(kUsage));
     }
   }
-  if (!options.list && options.workloads.empty()) return base::usage_error(std::string(kUsage));
+  const bool lists = options.list || options.list_tests || !options.shown.empty();
+  if (!lists && options.workloads.empty()) return base::usage_error(std::string(kUsage));
   return options;
 }
 
@@ -121,6 +131,11 @@ base::Json to_json(std::string_view name, const Measurement& m) {
   result.set("ticks", m.report.ticks);
   result.set("iterations", m.report.iterations.size());
   result.set("stop_reason", egraph::to_string(m.report.stop));
+  if (const auto egg = egraph::workloads::egg_figures(name)) {
+    result.set("egg_seconds", egg->seconds);
+    result.set("egg_bytes_per_node", egg->bytes_per_node);
+    result.set("same_size_as_egg", egg->nodes == m.nodes && egg->classes == m.classes);
+  }
   return result;
 }
 
@@ -157,6 +172,27 @@ void print(std::string_view name, const Measurement& m) {
       std::string(name).c_str(), m.nodes, m.classes, report.seconds, report.search_seconds(),
       report.apply_seconds(), report.rebuild_seconds(), bytes_per_node(m), report.iterations.size(),
       std::string(egraph::to_string(report.stop)).c_str());
+  std::printf("%-20s %llu ticks, %s instructions, peak %lld MiB", "",
+              static_cast<unsigned long long>(report.ticks),
+              m.instructions ? std::to_string(*m.instructions).c_str() : "uncounted",
+              static_cast<long long>(peak_bytes() >> 20));
+  if (const auto egg = egraph::workloads::egg_figures(name)) {
+    std::printf("; egg 0.11 on its machine: %.3g s (%.1f times ours), %.0f B/node", egg->seconds,
+                egg->seconds / report.seconds, egg->bytes_per_node);
+  }
+  std::printf("\n");
+}
+
+base::Status show(std::string_view name) {
+  EGRET_ASSIGN_OR_RETURN(const egraph::workloads::Workload workload,
+                         egraph::workloads::find_workload(name));
+  std::printf("rules:%s%s", workload.theory.rules.starts_with('\n') ? "" : "\n",
+              std::string(workload.theory.rules).c_str());
+  std::printf("terms:\n");
+  for (const std::string_view term : workload.terms) {
+    std::printf("%s\n", std::string(term).c_str());
+  }
+  return base::ok();
 }
 
 base::Status run(const std::vector<std::string_view>& arguments) {
@@ -166,6 +202,12 @@ base::Status run(const std::vector<std::string_view>& arguments) {
       std::printf("%s\n", std::string(name).c_str());
     }
   }
+  if (options.list_tests) {
+    for (const std::string_view name : egraph::workloads::egg_test_names()) {
+      std::printf("%s\n", std::string(name).c_str());
+    }
+  }
+  for (const std::string_view name : options.shown) EGRET_RETURN_IF_ERROR(show(name));
   for (const std::string_view name : options.workloads) {
     EGRET_ASSIGN_OR_RETURN(const Measurement m, measure(name, options.repeat));
     if (options.json) {

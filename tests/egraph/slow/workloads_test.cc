@@ -13,7 +13,7 @@ TEST(Workloads, MicrobenchmarkHasAMillionNodesAfterElevenSteps) {
   EXPECT_EQ(session->egraph().class_count(), 443832U);
 }
 
-TEST(Workloads, MathHasEggsSizesAtAMillionKeysAndAfterAHundredIterations) {
+TEST(Workloads, HaveEggsSizesAtAMillionKeysAndAfterAHundredIterations) {
   struct Expected {
     std::string_view name;
     std::size_t nodes;
@@ -21,7 +21,9 @@ TEST(Workloads, MathHasEggsSizesAtAMillionKeysAndAfterAHundredIterations) {
   };
   for (const Expected& expected :
        {Expected{"math-simple-1m", 632085, 255984}, Expected{"math-backoff-100", 309739, 155132},
-        Expected{"scale-all-rat-1m", 1453866, 615695}}) {
+        Expected{"scale-all-rat-1m", 1453866, 615695},
+        Expected{"lambda-simple-1m", 1723853, 630328},
+        Expected{"lambda-backoff-100", 42876, 17559}}) {
     auto session = *Session::open(*find_workload(expected.name));
     session->runner().run();
     EXPECT_EQ(session->egraph().node_count(), expected.nodes) << expected.name;

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// An analysis of the lambda calculus: which variables occur free in a class, and which constant it
+// is. It shows what the machinery is for: substitution that avoids capture is a builder that asks
+// the analysis whether a binder would capture something.
+//
+//   term  n | true | false | (var x) | (+ t t) | (= t t) | (if t t t)
+//       | (lam x t) | (app t t) | (let x t t) | (fix x t)
+//
+// Names are leaves; a free set holds their classes, which no rule merges. Equal terms may differ in
+// their free variables (0 * x = 0), so a class has those that are free in all of its terms: sets
+// only shrink. Integers have 32 bits; a sum that overflows is not folded.
+//
+// The word of a class is an interned set and an interned constant, so that merging and most unions
+// compare integers.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "egraph/analysis.h"
+#include "egraph/egraph.h"
+#include "egraph/syntax.h"
+
+namespace egret::egraph::workloads {
+
+class LambdaAnalysis : public Analysis {
+ public:
+  explicit LambdaAnalysis(OpTable& ops);
+
+  // For Theory::prepare: the analysis with its conditions and its builder defined.
+  static std::unique_ptr<Analysis> prepare(OpTable& ops, Syntax& syntax);
+
+  base::Result<Data> make(const EGraph& egraph, OpId op,
+                          std::span<const ClassId> children) override;
+  base::Result<Data> merge(Data a, Data b) override;
+  // Adds a known constant's own node.
+  void modify(EGraph& egraph, ClassId id) override;
+
+  // Whether the name's variable is free in the class.
+  bool is_free(const EGraph& egraph, ClassId name, ClassId in) const;
+
+ private:
+  using SetId = std::uint32_t;       // 0: the empty set
+  using ConstantId = std::uint32_t;  // 0: none
+  using Names = std::vector<ClassId>;
+
+  enum class Kind : unsigned char { kUnknown, kLeaf, kVar, kBinder, kLet, kAdd, kEqual, kOther };
+  struct Constant {
+    bool is_boolean = false;
+    std::int32_t value = 0;
+
+    friend auto operator<=>(const Constant&, const Constant&) = default;
+  };
+
+  static Data word(SetId set, ConstantId constant) { return (std::uint64_t{constant} << 32) | set; }
+  static SetId set_of(Data data) { return static_cast<SetId>(data); }
+  static ConstantId constant_of(Data data) { return static_cast<ConstantId>(data >> 32); }
+
+  Kind kind(OpId op);
+  static std::optional<Constant> parse(std::string_view text);
+  ConstantId intern(const Constant& constant);
+  SetId intern(Names names);
+  SetId unite(SetId a, SetId b);
+  SetId intersect(SetId a, SetId b);
+  SetId without(SetId set, ClassId name);
+  ConstantId fold(Kind kind, ConstantId a, ConstantId b);
+
+  // Conditions and the builder of the rules.
+  bool equal_under(EGraph& egraph, std::span<const ClassId> classes) const;
+  base::Result<ClassId> let_under(EGraph& egraph, std::span<const ClassId> classes) const;
+
+  OpTable& ops_;
+  OpId var_, lam_, let_;
+  std::vector<Kind> kinds_;          // by OpId
+  std::vector<ConstantId> leaf_;     // by OpId, of kLeaf
+  std::vector<Constant> constants_;  // by ConstantId - 1
+  std::vector<OpId> constant_ops_;   // its node, likewise
+  std::map<Constant, ConstantId> constant_ids_;
+  std::vector<Names> sets_;  // by SetId, sorted
+  std::map<Names, SetId> set_ids_;
+  boost::unordered_flat_map<std::uint64_t, SetId> unions_;  // of two ids
+};
+
+}  // namespace egret::egraph::workloads

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The smallest useful analysis: which classes of a propositional formula are known to be true or
+// false. Operators & | -> of two formulas and ~ of one; leaves other than true and false are
+// propositions.
+#pragma once
+
+#include <memory>
+
+#include "egraph/analysis.h"
+#include "egraph/egraph.h"
+#include "egraph/syntax.h"
+
+namespace egret::egraph::workloads {
+
+class TruthAnalysis : public Analysis {
+ public:
+  explicit TruthAnalysis(OpTable& ops);
+  static std::unique_ptr<Analysis> prepare(OpTable& ops, Syntax& syntax);  // for Theory::prepare
+
+  base::Result<Data> make(const EGraph& egraph, OpId op,
+                          std::span<const ClassId> children) override;
+  base::Result<Data> merge(Data a, Data b) override;
+  void modify(EGraph& egraph, ClassId id) override;
+
+ private:
+  enum : Data { kUnknown, kFalse, kTrue };
+  static Data known(bool value) { return value ? kTrue : kFalse; }
+
+  OpId true_, false_, not_, and_, or_, implies_;
+};
+
+}  // namespace egret::egraph::workloads

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Time and memory of the e-graph engine on the literature's workloads, beside egg's figures."""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tomllib
+
+from lib import egret, results
+
+import egglog_peer
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROGRAM = egret.PROGRAM.with_name("egraph_bench")
+COLUMNS = ["workload", "nodes", "classes", "iterations", "stop_reason", "seconds", "search_s", "apply_s",
+           "rebuild_s", "ticks", "instructions", "bytes_per_node", "peak_bytes", "egg_seconds", "times_egg",
+           "egg_bytes_per_node", "same_size_as_egg", "egglog_seconds", "times_egglog"]
+
+
+def run_once(workload):
+    done = subprocess.run([PROGRAM, "--workload", workload, "--json"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"egraph_bench --workload {workload}: exit code {done.returncode}\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def run_egglog(workload, nodes):
+    """Seconds in egglog of the workloads that it can run, or None; their e-graphs must have as many nodes."""
+    name, _, number = workload.partition("-")
+    if name not in ("mm", "assoc"):
+        return None
+    shown = subprocess.run([PROGRAM, "--show", workload], capture_output=True, text=True, check=True).stdout
+    rules, terms = shown.removeprefix("rules:").split("terms:")
+    measured = egglog_peer.measure(rules, terms.split("\n")[1:-1], int(number) if name == "mm" else None)
+    if measured is None:
+        return None
+    seconds, egglog_nodes = measured
+    if egglog_nodes != nodes:
+        raise RuntimeError(f"{workload}: egglog has {egglog_nodes} e-nodes, we have {nodes}")
+    return seconds
+
+
+def measure(workload, rounds, with_egglog):
+    best = min((run_once(workload) for _ in range(rounds)), key=lambda r: r["seconds"])
+    row = {column: best.get(column) for column in COLUMNS}
+    for column in ("seconds", "search_s", "apply_s", "rebuild_s"):
+        row[column] = f"{best[column]:.4f}"
+    row["bytes_per_node"] = f"{best['bytes_per_node']:.1f}"
+    if "egg_seconds" in best:
+        row["times_egg"] = f"{best['egg_seconds'] / best['seconds']:.2f}"
+        row["same_size_as_egg"] = int(best["same_size_as_egg"])
+    seconds = run_egglog(workload, best["nodes"]) if with_egglog else None
+    if seconds is not None:
+        row["egglog_seconds"] = f"{seconds:.4f}"
+        row["times_egglog"] = f"{seconds / best['seconds']:.2f}"
+    return {column: "" if value is None else value for column, value in row.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--smoke", dest="mode", action="store_const", const="smoke", default="full")
+    parser.add_argument("--full", dest="mode", action="store_const", const="full")
+    mode = parser.parse_args().mode
+    size = tomllib.loads((HERE / "config.toml").read_text())[mode]
+    table = results.Table("egraph-engine", mode, COLUMNS, ["workload"],
+                          {"egret": egret.version(), "threads": 1, "rounds": size["rounds"],
+                           "egglog": egglog_peer.version()})
+    for workload in size["workloads"]:
+        if table.has(workload=workload):
+            continue
+        row = measure(workload, size["rounds"], workload not in size.get("without_egglog", []))
+        table.add(**row)
+        print(f"  {workload}: {row['seconds']} s, egg {row['egg_seconds'] or '-'} s, "
+              f"egglog {row['egglog_seconds'] or '-'} s, {row['bytes_per_node']} bytes a node", flush=True)
+    table.finish()
+    table.print()
+    compared = [row for row in table.rows if row["same_size_as_egg"] != ""]
+    values = {row["workload"]: float(row["times_egg"]) for row in compared}
+    values["least_same_size_as_egg"] = min(int(row["same_size_as_egg"]) for row in compared)
+    values["most_bytes_per_node"] = max(float(row["bytes_per_node"]) for row in table.rows)
+    failures = results.check_expected(HERE / "expected.json", mode, values)
+    for failure in failures:
+        print("NOT AS EXPECTED:", failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

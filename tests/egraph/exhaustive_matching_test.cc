@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/egraph/exhaustive_matching.h"
+
+namespace egret::egraph {
+namespace {
+
+TEST(ExhaustiveMatching, OneAtomAgreesInAllEGraphsOfSixTerms) {
+  SmallLanguage language;
+  auto patterns = small_patterns(language, 1, 4, true);
+  const CaseCount count =
+      compare_all(language, patterns, {"a", "b", "(f a)", "(f b)", "(g a b)", "(f (f a))"}, true);
+  EXPECT_GT(count.egraphs, 500U);
+  EXPECT_GT(count.matches, count.egraphs);
+}
+
+TEST(ExhaustiveMatching, TwoAtomsAgreeInAllEGraphsOfFourTerms) {
+  SmallLanguage language;
+  auto patterns = small_patterns(language, 2, 6);
+  const CaseCount count =
+      compare_all(language, patterns, {"a", "(f a)", "(g a (f a))", "(g a a)"}, false);
+  EXPECT_GT(count.patterns, 800U);
+  EXPECT_GT(count.egraphs, 10U);
+}
+
+TEST(ExhaustiveMatching, ThreeAtomsAgreeInAllEGraphsOfThreeTerms) {
+  SmallLanguage language;
+  auto patterns = small_patterns(language, 3, 6);
+  const CaseCount count = compare_all(language, patterns, {"a", "(f a)", "(g a (f a))"}, false);
+  EXPECT_GT(count.patterns, 1000U);
+  EXPECT_GT(count.matches, 1000U);
+}
+
+}  // namespace
+}  // namespace egret::egraph

@@ -1,0 +1,8 @@
+# Installs the engine alone and builds a project of its own with it.
+add_test(NAME package.the_engine_is_found_by_another_project
+         COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR}
+                 -DWORK=${CMAKE_CURRENT_BINARY_DIR}/package -DGENERATOR=${CMAKE_GENERATOR}
+                 -DCOMPILER=${CMAKE_CXX_COMPILER} "-DFLAGS=${CMAKE_CXX_FLAGS}"
+                 -P ${CMAKE_CURRENT_SOURCE_DIR}/package/install_and_build.cmake)
+set_tests_properties(package.the_engine_is_found_by_another_project
+                     PROPERTIES LABELS unit TIMEOUT 300)

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// `egret egraph dump` and `egret egraph stats`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "tests/tools/program_run.h"
+
+namespace egret::tools {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr std::string_view kFile = R"({"nodes": {
+  "s": {"op": "+", "children": ["x", "y"], "eclass": "sum"},
+  "x": {"op": "x", "eclass": "left"}, "y": {"op": "y", "eclass": "right"},
+  "z": {"op": "-", "children": ["y", "s"], "eclass": "right"}}, "root_eclasses": ["sum"]})";
+
+class EGraphVerbs : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fresh_folder();
+    ASSERT_TRUE(base::write_file(path("e.json"), kFile).ok());
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+
+  std::string folder_;
+};
+
+TEST_F(EGraphVerbs, DumpFilesInEachForm) {
+  ProgramRun run = run_program("egraph dump " + path("e.json"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out, "sum: + left right\nleft: x\nright: y | - right sum\n");
+  run = run_program("egraph dump --form dot " + path("e.json"));
+  EXPECT_THAT(run.out, StartsWith("digraph"));
+  run = run_program("egraph dump --form svg " + path("e.json") + " -o " + path("e.svg"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(*base::read_file(path("e.svg"), 1 << 20), StartsWith("<svg"));
+  run = run_program("egraph dump --form json " + path("e.json") + " -o " + path("again.json"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run_program("egraph dump " + path("again.json")).out,
+            run_program("egraph dump - < " + path("e.json")).out);
+}
+
+TEST_F(EGraphVerbs, SayWhatIsNotShown) {
+  const ProgramRun run = run_program("egraph dump --most-classes 1 " + path("e.json"));
+  EXPECT_EQ(run.out, "sum: + left right\n... 2 classes with 3 nodes not shown\n");
+  EXPECT_THAT(run.err, HasSubstr("2 classes with 3 nodes not shown; --most-classes shows more"));
+}
+
+TEST_F(EGraphVerbs, CountWhatIsThere) {
+  const ProgramRun run = run_program("egraph stats --json " + path("e.json"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  const auto json = base::Json::parse(run.out);
+  ASSERT_TRUE(json.ok()) << run.out;
+  EXPECT_EQ(*json->find("nodes")->as_integer(), 4);
+  EXPECT_EQ(*json->find("classes")->as_integer(), 3);
+  EXPECT_EQ(*json->find("cyclic_classes")->as_integer(), 2);
+  EXPECT_EQ(*json->find("missing_roots")->as_integer(), 0);
+  EXPECT_THAT(run_program("egraph stats " + path("e.json")).out, HasSubstr("4, 2 of them leaves"));
+}
+
+TEST_F(EGraphVerbs, RefuseBrokenFilesWithTheirPlace) {
+  ASSERT_TRUE(base::write_file(path("bad.json"), "{\"nodes\":\n []}").ok());
+  ProgramRun run = run_program("egraph stats " + path("bad.json"));
+  EXPECT_EQ(run.code, 3);
+  EXPECT_THAT(run.err, HasSubstr("bad.json: line 2, column 2"));
+  EXPECT_THAT(run.err, HasSubstr("nodes must be an object"));
+  ASSERT_TRUE(base::write_file(path("root.json"),
+                               "{\"nodes\": {\"n\": {\"op\": \"f\", \"eclass\": \"c\"}}, "
+                               "\"root_eclasses\": [\"d\"]}")
+                  .ok());
+  EXPECT_EQ(run_program("egraph stats " + path("root.json")).code, 3);
+  run = run_program("egraph stats --ignore-missing-roots " + path("root.json"));
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(run.err, HasSubstr("1 roots name no class"));
+  EXPECT_EQ(run_program("egraph dump " + path("none.json")).code, 7);
+}
+
+TEST_F(EGraphVerbs, SaturateModelsFirst) {
+  ASSERT_EQ(run_program("zoo squeezenet1.1 -o " + path("m.onnx")).code, 0);
+  const std::string limits = " --limit-iterations 1 --limit-nodes 2000";
+  const ProgramRun stats = run_program("egraph stats --json " + path("m.onnx") + limits);
+  const auto json = base::Json::parse(stats.out);
+  ASSERT_TRUE(json.ok()) << stats.out << stats.err;
+  EXPECT_GT(*json->find("classes")->as_integer(), 10);
+  EXPECT_FALSE(json->find("rules")->items().empty());
+  const ProgramRun dump =
+      run_program("egraph dump --form json " + path("m.onnx") + limits + " -o " + path("m.json"));
+  EXPECT_TRUE(dump.code == 0 || dump.code == 5) << dump.err;
+  const auto again = base::Json::parse(run_program("egraph stats --json " + path("m.json")).out);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(*again->find("nodes")->as_integer(), *json->find("nodes")->as_integer());
+}
+
+}  // namespace
+}  // namespace egret::tools
