@@ -28,7 +28,7 @@ base::Status run_to_the_end(const std::string& snapshot, const std::string& resu
   const workloads::Workload workload = *workloads::find_workload("mm-10");
   OpTable ops;
   const Syntax syntax(ops);
-  EGRET_ASSIGN_OR_RETURN(const auto rules, syntax.rules(workload.rules));
+  EGRET_ASSIGN_OR_RETURN(const auto rules, syntax.rules(workload.theory.rules));
   auto egraph = std::make_unique<EGraph>(ops);
   const bool resumed = std::filesystem::exists(snapshot);
   std::vector<std::uint64_t> saved;
