@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "egraph/apply_stream.h"
 #include "egraph/rewrite.h"
 
 namespace egret::egraph {
@@ -49,7 +50,9 @@ void Rewrite::prefetch(const EGraph& egraph, const Match& match, Ahead ahead) co
     return;
   }
   const std::size_t matched = pattern_.var_count();
-  for (const Step& step : steps_) {
+  // An ApplyStream looks after the last step itself.
+  const bool streamed = ApplyStream::suits(*this, egraph);
+  for (const Step& step : steps().first(steps_.size() - (streamed ? 1 : 0))) {
     const auto* op = std::get_if<OpId>(&step.make);
     if (op == nullptr || step.children.size() > kMaxPlainChildren) return;
     if (std::any_of(step.children.begin(), step.children.end(),

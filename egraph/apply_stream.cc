@@ -35,8 +35,8 @@ void ApplyStream::apply(const Match& match) {
   last.size = static_cast<std::uint32_t>(children.size());
   for (std::size_t i = 0; i < children.size(); ++i) last.children[i] = row[children[i].index()];
   if (!large_) return;
-  egraph_.prefetch_slot(last_op_, last.span());
-  if (begun_ > completed_ + kNear) egraph_.prefetch_node(last_op_, at(begun_ - kNear).span());
+  last.hash = egraph_.prefetch_slot(last_op_, last.span());
+  if (begun_ > completed_ + kNear) egraph_.prefetch_node(at(begun_ - kNear).hash);
 }
 
 void ApplyStream::finish() {

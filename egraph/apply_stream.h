@@ -45,6 +45,7 @@ class ApplyStream {
   struct Last {
     ClassId target;
     std::uint32_t size = 0;
+    std::uint32_t hash = 0;  // when its memory was asked for
     std::array<ClassId, Rewrite::kMaxPlainChildren> children;
 
     std::span<const ClassId> span() const { return {children.data(), size}; }

@@ -130,15 +130,15 @@ EGraph::Addition EGraph::try_add_to(ClassId id, OpId op, std::span<const ClassId
   return Addition::kChanged;
 }
 
-void EGraph::prefetch_slot(OpId op, std::span<const ClassId> children) const {
+std::uint32_t EGraph::prefetch_slot(OpId op, std::span<const ClassId> children) const {
   const Key key(op, children, [this](ClassId kid) { return find(kid); });
   hash_cons_.prefetch(key.hash());
+  return key.hash();
 }
 
 void EGraph::prefetch_node(OpId op, std::span<const ClassId> children) const {
   const Key key(op, children, [this](ClassId kid) { return find(kid); });
-  const NodeId node = hash_cons_.peek(key.hash());
-  if (node.valid()) __builtin_prefetch(&words_[node.index()]);
+  prefetch_node(key.hash());
 }
 
 // A class without nodes, for one of this operator.

@@ -151,7 +151,12 @@ class EGraph {
   void prefetch_class(ClassId id) const { classes_.prefetch(id); }
   void prefetch_row(ClassId id) const { __builtin_prefetch(&rows_[find(id).index()]); }
   void prefetch_list(ClassId id) const { lists_.prefetch_end(rows_[find(id).index()].nodes); }
-  void prefetch_slot(OpId op, std::span<const ClassId> children) const;
+  // Returns the hash of the node as it is now, for prefetch_node().
+  std::uint32_t prefetch_slot(OpId op, std::span<const ClassId> children) const;
+  void prefetch_node(std::uint32_t hash) const {
+    const NodeId node = hash_cons_.peek(hash);
+    if (node.valid()) __builtin_prefetch(&words_[node.index()]);
+  }
   void prefetch_node(OpId op, std::span<const ClassId> children) const;
 
   OpId op(NodeId node) const { return OpId(words_[node.index()].index() & kOpMask); }
