@@ -12,15 +12,15 @@ namespace {
 constexpr std::size_t kMinCapacity = 64;
 constexpr std::size_t kTail = 32;
 // In use at most; ordered slots keep searches short even so.
-constexpr std::size_t kLoadNumerator = 6;
-constexpr std::size_t kLoadDenominator = 7;
+constexpr std::size_t kLoadNumerator = 7;
+constexpr std::size_t kLoadDenominator = 8;
 
 }  // namespace
 
 void HashCons::insert(std::uint32_t hash, NodeId node) {
   if ((size_ + 1) * kLoadDenominator > capacity_ * kLoadNumerator) {
     constexpr std::size_t kSmall = std::size_t{1} << 16;
-    rehash(std::max(kMinCapacity, capacity_ < kSmall ? capacity_ * 2 : capacity_ + capacity_ / 6));
+    rehash(std::max(kMinCapacity, capacity_ < kSmall ? capacity_ * 2 : capacity_ + capacity_ / 4));
   }
   std::size_t at = home(hash);
   while (slots_[at] != kEmpty && hash_of(slots_[at]) <= hash) ++at;

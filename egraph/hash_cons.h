@@ -5,7 +5,7 @@
 // A slot's home is hash * capacity / 2^32, and slots are kept in order of their hashes (Amble and
 // Knuth 1974, "Ordered hash tables"; with such homes the order is that of "Robin Hood" hashing).
 // Hence a search for what is not there ends as soon as one for what is; the table may be nearly
-// full; any capacity will do, so that it grows by a sixth instead of doubling; growth is one
+// full; any capacity will do, so that it grows by a quarter instead of doubling; growth is one
 // sequential pass, in place, because no slot moves down; deletion shifts back, leaving no
 // tombstones and no stale keys.
 #pragma once

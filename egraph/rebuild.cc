@@ -50,7 +50,7 @@ void EGraph::list_new_nodes() {
   const std::size_t end = words_.size();
   if (unlisted_.index() == end) return;
   if (by_op_.size() < ops_.op_count()) by_op_.resize(ops_.op_count());
-  std::size_t far = unlisted_.index();
+  std::size_t far = is_large() ? unlisted_.index() : end;  // what is in the caches is not fetched
   std::size_t near = far;
   const auto advance = [&](std::size_t& word, auto prefetch) {
     if (word >= end) return;
