@@ -6,23 +6,11 @@
 
 #include "egraph/dump.h"
 #include "egraph/matcher.h"
+#include "tests/egraph/random_patterns.h"
 #include "tests/egraph/slow_matcher.h"
 #include "tests/egraph/small_cases.h"
 
 namespace egret::egraph {
-
-inline std::string describe(const Pattern& pattern, const OpTable& ops) {
-  std::string text;
-  for (const Pattern::Atom& atom : pattern.atoms()) {
-    text += "v" + std::to_string(atom.result.index()) + " = ";
-    text += atom.op.valid()
-                ? ops.text(atom.op)
-                : std::string(ops.name(atom.base)) + "@" + std::to_string(atom.capture.index());
-    for (const VarId child : atom.children) text += " v" + std::to_string(child.index());
-    text += "; ";
-  }
-  return text;
-}
 
 // A pattern compiled once and searched in many e-graphs.
 class ComparedPattern {
@@ -60,7 +48,7 @@ struct CaseCount {
 };
 
 // Compares all given patterns in all given e-graphs; stops at the first difference.
-inline CaseCount compare_all(SmallLanguage& language, std::vector<ComparedPattern>& patterns,
+inline CaseCount compare_all(CaseLanguage& language, std::vector<ComparedPattern>& patterns,
                              const std::vector<std::string_view>& terms, bool hiding) {
   CaseCount count;
   count.patterns = patterns.size();
@@ -75,7 +63,7 @@ inline CaseCount compare_all(SmallLanguage& language, std::vector<ComparedPatter
   return count;
 }
 
-inline std::vector<ComparedPattern> small_patterns(const SmallLanguage& language, std::size_t atoms,
+inline std::vector<ComparedPattern> small_patterns(const CaseLanguage& language, std::size_t atoms,
                                                    std::size_t places, bool free_var = false) {
   std::vector<ComparedPattern> patterns;
   for_each_small_pattern(language, atoms, places, free_var, [&](const Pattern& pattern) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/egraph/exhaustive_matching.h"
 
+#include "tests/egraph/exhaustive_deltas.h"
+
 namespace egret::egraph {
 namespace {
 
 TEST(ExhaustiveMatching, OneAtomAgreesInAllEGraphsOfSixTerms) {
-  SmallLanguage language;
+  CaseLanguage language;
   auto patterns = small_patterns(language, 1, 4, true);
   const CaseCount count =
       compare_all(language, patterns, {"a", "b", "(f a)", "(f b)", "(g a b)", "(f (f a))"}, true);
@@ -14,7 +16,7 @@ TEST(ExhaustiveMatching, OneAtomAgreesInAllEGraphsOfSixTerms) {
 }
 
 TEST(ExhaustiveMatching, TwoAtomsAgreeInAllEGraphsOfFourTerms) {
-  SmallLanguage language;
+  CaseLanguage language;
   auto patterns = small_patterns(language, 2, 6);
   const CaseCount count =
       compare_all(language, patterns, {"a", "(f a)", "(g a (f a))", "(g a a)"}, false);
@@ -23,11 +25,18 @@ TEST(ExhaustiveMatching, TwoAtomsAgreeInAllEGraphsOfFourTerms) {
 }
 
 TEST(ExhaustiveMatching, ThreeAtomsAgreeInAllEGraphsOfThreeTerms) {
-  SmallLanguage language;
+  CaseLanguage language;
   auto patterns = small_patterns(language, 3, 6);
   const CaseCount count = compare_all(language, patterns, {"a", "(f a)", "(g a (f a))"}, false);
   EXPECT_GT(count.patterns, 1000U);
   EXPECT_GT(count.matches, 1000U);
+}
+
+TEST(ExhaustiveMatching, DeltasOfEveryEqualityBetweenFourTermsAreFound) {
+  CaseLanguage language;
+  ComparedDeltas deltas(language, sampled_patterns(language, 2, 6, 12));
+  deltas.run({"a", "(f a)", "(g a (f a))", "(g a a)"});
+  EXPECT_GT(deltas.steps(), 20U);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ inline void for_each_partition(std::size_t n,
   choose(0, 0);
 }
 
-struct SmallLanguage {
+struct CaseLanguage {
   OpTable ops;
   OpId a = ops.op("a", 0);
   OpId f = ops.op("f", 1);
@@ -44,7 +44,7 @@ struct SmallLanguage {
 
 // Calls visit for each e-graph that equalities between these terms (closed under subterms, which
 // stand before them) can make, once per e-graph, and with `hiding` also with each node hidden.
-inline void for_each_small_egraph(SmallLanguage& language,
+inline void for_each_small_egraph(CaseLanguage& language,
                                   const std::vector<std::string_view>& terms, bool hiding,
                                   const std::function<void(const EGraph&)>& visit) {
   std::set<std::vector<std::size_t>> seen;
@@ -98,7 +98,7 @@ struct SmallAtom {
   std::size_t arity = 0;
 };
 
-inline std::vector<SmallAtom> small_atoms(const SmallLanguage& language) {
+inline std::vector<SmallAtom> small_atoms(const CaseLanguage& language) {
   const OpTable& ops = language.ops;
   const BaseId f = ops.base_of(language.f);
   return {{language.a, {}, 0, 0}, {language.f, {}, 0, 1}, {language.g, {}, 0, 2},
@@ -109,7 +109,7 @@ inline std::vector<SmallAtom> small_atoms(const SmallLanguage& language) {
 // has one for its class and one for each child), each place any variable. This includes terms,
 // multi-patterns, repeated variables, cycles and products. With `free_var`, one more variable that
 // no atom binds.
-inline void for_each_small_pattern(const SmallLanguage& language, std::size_t count,
+inline void for_each_small_pattern(const CaseLanguage& language, std::size_t count,
                                    std::size_t places, bool free_var,
                                    const std::function<void(const Pattern&)>& visit) {
   const std::vector<SmallAtom> atoms = small_atoms(language);
