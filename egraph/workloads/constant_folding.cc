@@ -124,8 +124,15 @@ void ConstantFolding::modify(EGraph& egraph, ClassId id) {
   if (data == 0) return;
   const auto constant = egraph.add(value_ops_[data - 1]);
   if (!constant.ok() || !egraph.merge(id, *constant).ok()) return;
-  for (const NodeId node : egraph.nodes(egraph.find(id))) {
-    if (!egraph.children(node).empty()) egraph.hide(node);
+  // Until the next rebuild hidden nodes stay listed and what is merged into a class comes behind:
+  // those that were seen need not be seen again, of which 0 may have very many.
+  id = egraph.find(id);
+  const auto nodes = egraph.nodes(id);
+  Hidden& hidden = hidden_[id.index()];
+  const std::size_t begin = hidden.epoch == egraph.epoch() ? hidden.count : 0;
+  hidden = {egraph.epoch(), nodes.size()};
+  for (std::size_t i = std::min(begin, nodes.size()); i < nodes.size(); ++i) {
+    if (!egraph.children(nodes[i]).empty()) egraph.hide(nodes[i]);
   }
 }
 

@@ -62,6 +62,11 @@ class ConstantFolding : public Analysis {
   std::vector<OpId> value_ops_;  // the constant's node
   boost::unordered_flat_map<Rational, Data, Hash> index_;
   boost::unordered_flat_map<std::uint32_t, Data> leaf_data_;  // by OpId
+  struct Hidden {
+    Epoch epoch = 0;
+    std::size_t count = 0;  // so many nodes of the class were seen in this epoch
+  };
+  boost::unordered_flat_map<std::uint32_t, Hidden> hidden_;  // by ClassId
 };
 
 }  // namespace egret::egraph::workloads
