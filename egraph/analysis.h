@@ -39,6 +39,9 @@ class Analysis {
   // it again changes nothing.
   virtual void modify(EGraph& egraph, ClassId id) { (void)egraph, (void)id; }
 
+  // What proofs call the merges of modify() that have no name of their own.
+  virtual std::string_view name() const { return "analysis"; }
+
   // Whether a word read from a file is one of its values. To be said by an analysis whose words are
   // indices.
   virtual bool is_data(Data data) const { return (void)data, true; }

@@ -3,7 +3,8 @@
 // each, which follows some matches later: what it is made of is known by then, and so its place in
 // memory can be fetched ahead. Growing e-graphs spend most of their time here.
 //
-// For e-graphs without analysis, where no node is refused, and rules that equate one pair. What
+// For e-graphs without analysis (where no node is refused) and proofs, and rules that equate one
+// pair. What
 // comes out is the same as one by one, up to the numbering of new classes.
 #pragma once
 
@@ -18,7 +19,8 @@ namespace egret::egraph {
 class ApplyStream {
  public:
   static bool suits(const Rewrite& rule, const EGraph& egraph) {
-    return rule.is_plain() && rule.only_target().valid() && !egraph.has_analysis();
+    return rule.is_plain() && rule.only_target().valid() && !egraph.has_analysis() &&
+           egraph.proofs() == nullptr;
   }
 
   // The rule must suit; both must outlive the stream.

@@ -22,6 +22,7 @@ void EGraph::push() {
   auto checkpoint = std::make_unique<Checkpoint>();
   checkpoint->words = words_.size();
   checkpoint->ids = classes_.size();
+  if (proofs_ != nullptr) checkpoint->proofs = proofs_->mark();
   checkpoint->counts = counts_;
   checkpoint->epoch = epoch_;
   checkpoint->epoch_marks = epoch_marks_;
@@ -78,6 +79,7 @@ void EGraph::pop() {
   restore_ops(*old);
   for (FlatArray<NodeId>* queue : {&to_repair_, &to_reanalyse_}) queue->clear();
   for (FlatArray<ClassId>* queue : {&to_modify_, &merged_away_, &touched_}) queue->clear();
+  if (proofs_ != nullptr) proofs_->restore(old->proofs);
   counts_ = old->counts;
   epoch_ = old->epoch;
   epoch_marks_ = std::move(old->epoch_marks);

@@ -22,6 +22,7 @@ struct EGraph::Checkpoint {
 
   std::size_t words = 0;  // nodes and ids from here on did not exist
   std::size_t ids = 0;
+  ProofLog::Mark proofs;
   Counts counts;
   Epoch epoch = 0;
   std::vector<EpochMark> epoch_marks;

@@ -59,20 +59,36 @@ Status arena_full() { return base::limit_hit("the e-graph's arena is full (2^32 
 }  // namespace
 
 Result<ClassId> EGraph::add(OpId op, std::span<const ClassId> children) {
+  return proofs_ == nullptr ? insert(op, children) : add_exact(op, children);
+}
+
+Result<ClassId> EGraph::insert(OpId op, std::span<const ClassId> children) {
   Status why;
-  const ClassId id = try_add(op, children, why);
+  const ClassId id = try_add(op, children, why, false);
   if (!id.valid()) return why;
   return id;
 }
 
-Result<bool> EGraph::add_to(ClassId id, OpId op, std::span<const ClassId> children) {
+Result<ClassId> EGraph::add_exact(OpId op, std::span<const ClassId> children) {
+  if (const ClassId known = proofs_->find_exact(op, children); known.valid()) return known;
+  const std::vector<ClassId> given(children.begin(), children.end());
+  const ClassId next(classes_.size());
   Status why;
-  const Addition addition = try_add_to(id, op, children, why);
+  const ClassId id = try_add(op, given, why, true);
+  if (!id.valid()) return why;
+  // A new node's own id names its term, whatever modify() made of its class.
+  return classes_.size() > next.index() ? next : add_twin(op, given, id);
+}
+
+Result<bool> EGraph::add_to(ClassId id, OpId op, std::span<const ClassId> children,
+                            const ProofLog::Reason* reason) {
+  Status why;
+  const Addition addition = try_add_to(id, op, children, why, reason);
   if (addition == Addition::kRefused) return why;
   return addition == Addition::kChanged;
 }
 
-ClassId EGraph::try_add(OpId op, std::span<const ClassId> children, Status& why) {
+ClassId EGraph::try_add(OpId op, std::span<const ClassId> children, Status& why, bool exact) {
   EGRET_CHECK(children.size() == ops_.arity(op), "wrong number of children");
   ++counts_.ticks;
   const Key key(op, children, [this](ClassId kid) { return classes_.find_compress(kid); });
@@ -86,6 +102,7 @@ ClassId EGraph::try_add(OpId op, std::span<const ClassId> children, Status& why)
     if (!made.ok()) return why = made.status(), ClassId();
     data = *made;
   }
+  if (proofs_ != nullptr) proofs_->add_term(op, children, exact);
   const ClassId id = make_class(op, data);
   make_node(op, key, id);
   if (analysis_ == nullptr) return id;
@@ -95,17 +112,27 @@ ClassId EGraph::try_add(OpId op, std::span<const ClassId> children, Status& why)
 }
 
 EGraph::Addition EGraph::try_add_to(ClassId id, OpId op, std::span<const ClassId> children,
-                                    Status& why) {
+                                    Status& why, const ProofLog::Reason* reason) {
+  const auto merge_with = [&](ClassId a, ClassId b) {
+    const Result<bool> merged = merge(a, b, reason);
+    if (!merged.ok()) return why = merged.status(), Addition::kRefused;
+    return *merged ? Addition::kChanged : Addition::kUnchanged;
+  };
+  if (proofs_ != nullptr && reason == nullptr) {
+    const Result<ClassId> term = add_exact(op, children);
+    if (!term.ok()) return why = term.status(), Addition::kRefused;
+    return merge_with(id, *term);
+  }
   EGRET_CHECK(children.size() == ops_.arity(op), "wrong number of children");
   ++counts_.ticks;
   const Key key(op, children, [this](ClassId kid) { return classes_.find_compress(kid); });
+  const ClassId given = id;
   id = classes_.find_compress(id);
   if (const NodeId node = find_node(key.hash(), op, key.children()); node.valid()) {
     const ClassId known = class_of(node);
     if (known == id) return Addition::kUnchanged;
-    const Result<bool> merged = merge(id, known);
-    if (!merged.ok()) why = merged.status();
-    return merged.ok() ? Addition::kChanged : Addition::kRefused;
+    return reason != nullptr && reason->built_left ? merge_with(known, given)
+                                                   : merge_with(given, known);
   }
   if (is_full(children.size())) return why = arena_full(), Addition::kRefused;
   Analysis::Data data = 0;
@@ -115,6 +142,7 @@ EGraph::Addition EGraph::try_add_to(ClassId id, OpId op, std::span<const ClassId
     if (!made.ok()) return why = made.status(), Addition::kRefused;
     data = *made;
   }
+  if (proofs_ != nullptr) proofs_->add_birth(op, children, given, *reason);
   make_node(op, key, id);
   ++changes_;
   touch(id, kNodesStale);
@@ -166,7 +194,36 @@ void EGraph::make_node(OpId op, const Key& key, ClassId id) {
   clean_ = false;
 }
 
-Result<bool> EGraph::merge(ClassId a, ClassId b) {
+// An id without a node, for a term of which an equal one is in the class.
+ClassId EGraph::add_twin(OpId op, std::span<const ClassId> children, ClassId root) {
+  root = find(root);
+  const ClassId id = classes_.make();
+  rows_.push_back({{}, {}, 0, epoch_, 0});
+  if (analysis_ != nullptr) data_.push_back(data_[root.index()]);
+  classes_.link(root, id);
+  proofs_->add_term(op, children, true);
+  ProofLog::Reason reason;
+  reason.kind = ProofLog::Kind::kCongruence;
+  reason.op = op;
+  reason.classes = children;
+  proofs_->add_merge(id, root, &reason);
+  return id;
+}
+
+void EGraph::enable_proofs() {
+  if (proofs_ != nullptr) return;
+  auto proofs = std::make_unique<ProofLog>();
+  std::size_t nodes = 0;
+  for (NodeId node(0); node < next_node(); node = node_after(node), ++nodes)
+    proofs->add_term(op(node), children(node), true);
+  EGRET_CHECK(counts_.merges == 0 && nodes == classes_.size(),
+              "proofs must be enabled before the first merge");
+  proofs_ = std::move(proofs);
+}
+
+Result<bool> EGraph::merge(ClassId a, ClassId b, const ProofLog::Reason* reason) {
+  const ClassId given_a = a;
+  const ClassId given_b = b;
   a = classes_.find_compress(a);
   b = classes_.find_compress(b);
   if (a == b) return false;
@@ -179,6 +236,7 @@ Result<bool> EGraph::merge(ClassId a, ClassId b) {
   const std::size_t parents_a = rows_[a.index()].parents.size;
   const std::size_t parents_b = rows_[b.index()].parents.size;
   if (parents_a < parents_b || (parents_a == parents_b && b < a)) std::swap(a, b);
+  if (proofs_ != nullptr) proofs_->add_merge(given_a, given_b, reason);
   link(a, b, merged);
   drain_modify();
   return true;
@@ -236,11 +294,13 @@ void EGraph::set_data(ClassId id, Analysis::Data data) {
 void EGraph::drain_modify() {
   if (modifying_ || analysis_ == nullptr) return;
   modifying_ = true;
+  const std::uint32_t ambient = proofs_ == nullptr ? 0 : proofs_->enter(analysis_->name());
   while (!to_modify_.empty()) {
     const ClassId id = find(to_modify_.back());
     to_modify_.pop_back();
     analysis_->modify(*this, id);
   }
+  if (proofs_ != nullptr) proofs_->leave(ambient);
   modifying_ = false;
 }
 
@@ -272,6 +332,7 @@ bool EGraph::rollback(const Savepoint& savepoint) {
   data_.truncate(savepoint.ids);
   classes_.truncate(savepoint.ids);
   clean_ = savepoint.clean;
+  if (proofs_ != nullptr) proofs_->restore(savepoint.proofs);
   return true;
 }
 
@@ -324,6 +385,7 @@ std::vector<EGraph::TableBytes> EGraph::bytes_by_table() const {
           {"analysis words", data_.bytes()},
           {"changes", moved_.bytes() + epoch_marks_.capacity() * sizeof(EpochMark)},
           {"queues", queues},
+          {"proofs", proofs_ == nullptr ? 0 : proofs_->bytes()},
           {"checkpoints", checkpoint_bytes()}};
 }
 
@@ -331,7 +393,8 @@ std::size_t EGraph::bytes() const {
   return words_.bytes() + hash_cons_.bytes() + lists_.bytes() + by_op_bytes_ + rows_.bytes() +
          classes_.bytes() + data_.bytes() + moved_.bytes() + to_repair_.bytes() +
          repairing_.bytes() + to_reanalyse_.bytes() + to_modify_.bytes() + merged_away_.bytes() +
-         touched_.bytes() + scratch_.bytes() + checkpoint_bytes();
+         touched_.bytes() + scratch_.bytes() + checkpoint_bytes() +
+         (proofs_ == nullptr ? 0 : proofs_->bytes());
 }
 
 }  // namespace egret::egraph

@@ -58,6 +58,7 @@
 #include "egraph/ids.h"
 #include "egraph/node_lists.h"
 #include "egraph/op_table.h"
+#include "egraph/proof_log.h"
 #include "egraph/union_find.h"
 
 namespace egret::egraph {
@@ -83,16 +84,32 @@ class EGraph {
   // Says that op(children) is in class `id`: add() and merge() in one, without a class made for the
   // node only to be merged away when it is new. Whether anything changed. Fails where they would,
   // and changes nothing then.
-  base::Result<bool> add_to(ClassId id, OpId op, std::span<const ClassId> children);
+  base::Result<bool> add_to(ClassId id, OpId op, std::span<const ClassId> children) {
+    return add_to(id, op, children, nullptr);
+  }
+  // As add(), for those who want a class and not a term: with proofs, the id returned may stand for
+  // another term of the class. Somewhat cheaper.
+  base::Result<ClassId> insert(OpId op, std::span<const ClassId> children);
 
-  // The same for those who add millions: no Result is made. `why` is set where the node is refused.
-  ClassId try_add(OpId op, std::span<const ClassId> children, base::Status& why);
+  // insert() and add_to() for those who add millions: no Result is made. `why` is set where the node
+  // is refused.
+  ClassId try_add(OpId op, std::span<const ClassId> children, base::Status& why) {
+    return try_add(op, children, why, false);
+  }
   enum class Addition : unsigned char { kRefused, kUnchanged, kChanged };
-  Addition try_add_to(ClassId id, OpId op, std::span<const ClassId> children, base::Status& why);
+  Addition try_add_to(ClassId id, OpId op, std::span<const ClassId> children, base::Status& why) {
+    return try_add_to(id, op, children, why, nullptr);
+  }
 
   // Makes the classes one; whether they were two. Fails, and changes nothing, when the analysis
-  // says that they cannot be equal. Amortized near O(1).
-  base::Result<bool> merge(ClassId a, ClassId b);
+  // says that they cannot be equal. Amortized near O(1). With proofs, an explanation will say that
+  // the terms a and b are equal by `axiom` ("given" without one).
+  base::Result<bool> merge(ClassId a, ClassId b) { return merge(a, b, nullptr); }
+  base::Result<bool> merge(ClassId a, ClassId b, std::string_view axiom) {
+    ProofLog::Reason reason;
+    reason.axiom = axiom;
+    return merge(a, b, &reason);
+  }
 
   // Restores congruence and all invariants. A failure names the first contradiction that the
   // analysis found while congruence forced classes together; the structure is valid even then.
@@ -112,8 +129,12 @@ class EGraph {
     std::uint64_t changes = 0;  // merges, hides and rebuilds so far
     std::size_t ids = 0;
     bool clean = true;
+    ProofLog::Mark proofs{};
   };
-  Savepoint savepoint() const { return {words_.size(), changes_, classes_.size(), clean_}; }
+  Savepoint savepoint() const {
+    return {words_.size(), changes_, classes_.size(), clean_,
+            proofs_ == nullptr ? ProofLog::Mark() : proofs_->mark()};
+  }
   bool rollback(const Savepoint& savepoint);
 
   // Replaces the data word of a class; parents are brought up to date by rebuild().
@@ -129,6 +150,19 @@ class EGraph {
   void push();
   void pop();
   std::size_t checkpoints() const { return checkpoints_.size(); }
+
+  // ---- proofs ----
+
+  // From here on, why classes become equal is recorded, for egraph/explainer.h. Only before the
+  // first merge. Every id that add() returns then names the very term that was asked for: two terms
+  // that are known to be equal have two ids of one class.
+  void enable_proofs();
+  ProofLog* proofs() const { return proofs_.get(); }  // nullptr without
+  // For conditions and builders of rules: what is decided now relies on a and b being equal. The
+  // explanation will prove it.
+  void cite(ClassId a, ClassId b) {
+    if (proofs_ != nullptr) proofs_->cite(a, b);
+  }
 
   // ---- reading ----
 
@@ -239,6 +273,7 @@ class EGraph {
  private:
   friend class InvariantChecker;
   friend class EGraphSnapshot;
+  friend class Rewrite;
   using List = NodeLists::List;
 
   // Words are ClassIds so that children are a span of them without a cast; the first word of a
@@ -283,6 +318,14 @@ class EGraph {
     return words_.size() + kHeader + children >= 0xffffffffU;
   }
 
+  ClassId try_add(OpId op, std::span<const ClassId> children, base::Status& why, bool exact);
+  Addition try_add_to(ClassId id, OpId op, std::span<const ClassId> children, base::Status& why,
+                      const ProofLog::Reason* reason);
+  base::Result<ClassId> add_exact(OpId op, std::span<const ClassId> children);
+  base::Result<bool> add_to(ClassId id, OpId op, std::span<const ClassId> children,
+                            const ProofLog::Reason* reason);
+  base::Result<bool> merge(ClassId a, ClassId b, const ProofLog::Reason* reason);
+  ClassId add_twin(OpId op, std::span<const ClassId> children, ClassId root);
   ClassId make_class(OpId op, Analysis::Data data);
   void make_node(OpId op, const Key& key, ClassId id);
   void link(ClassId root, ClassId child, Analysis::Data merged);
@@ -294,7 +337,7 @@ class EGraph {
   void prefetch_repair(NodeId node) const;
   void repair(NodeId node, base::Status& conflict);
   void reanalyse(NodeId node, base::Status& conflict);
-  void force_merge(ClassId a, ClassId b, base::Status& conflict);
+  void force_merge(NodeId node, NodeId equal, base::Status& conflict);
   void bury(NodeId node);
   void touch(ClassId id, std::uint8_t what);
   void touch_op(OpId op);
@@ -323,6 +366,8 @@ class EGraph {
 
   OpTable& ops_;
   Analysis* analysis_;
+
+  std::unique_ptr<ProofLog> proofs_;
 
   FlatArray<ClassId> words_;  // the arena of node records
   NodeId unlisted_{0};        // from here on nodes are not in the lists of parents and operators

@@ -154,7 +154,7 @@ void EGraph::repair(NodeId node, Status& conflict) {
     moved_.push_back(node);
   }
   bury(replace ? equal : node);
-  force_merge(class_of(node), class_of(equal), conflict);
+  force_merge(node, equal, conflict);
 }
 
 // A node that congruence made superfluous.
@@ -168,14 +168,20 @@ void EGraph::bury(NodeId node) {
   for (const ClassId child : children(node)) touch(find(child), kParentsStale);
 }
 
-// merge() that congruence demands: where the analysis objects, its data stays that of the root.
-void EGraph::force_merge(ClassId a, ClassId b, Status& conflict) {
-  base::Result<bool> merged = merge(a, b);
+// merge() of two nodes' classes that congruence demands: where the analysis objects, its data stays
+// that of the root.
+void EGraph::force_merge(NodeId node, NodeId equal, Status& conflict) {
+  ProofLog::Reason reason;
+  reason.kind = ProofLog::Kind::kCongruence;
+  reason.op = op(node);
+  reason.classes = children(node);
+  ClassId a = class_of(node);
+  ClassId b = class_of(equal);
+  base::Result<bool> merged = merge(a, b, &reason);
   if (merged.ok()) return;
   if (conflict.ok()) conflict = merged.status();
-  a = find(a);
-  b = find(b);
   if (b < a) std::swap(a, b);
+  if (proofs_ != nullptr) proofs_->add_merge(a, b, &reason);
   link(a, b, data_[a.index()]);
   drain_modify();
 }

@@ -12,6 +12,7 @@ using base::Result;
 using base::Status;
 
 VarId Rewrite::add_step(Step step) {
+  form_.reset();
   const std::size_t var = pattern_.var_count() + steps_.size();
   for (const VarId child : step.children) {
     EGRET_CHECK(child.index() < var, "a child must be matched or built before");
@@ -24,32 +25,42 @@ VarId Rewrite::add_step(Step step) {
 }
 
 VarId Rewrite::build(OpId op, std::initializer_list<VarId> children) {
-  return add_step({op, children});
+  return add_step({op, children, {}});
 }
 
 VarId Rewrite::build(OpId op, std::span<const VarId> children) {
-  return add_step({op, {children.begin(), children.end()}});
+  return add_step({op, {children.begin(), children.end()}, {}});
 }
 
-VarId Rewrite::build(OpBuilder op, std::initializer_list<VarId> children) {
-  return add_step({std::move(op), children});
+VarId Rewrite::build(OpBuilder op, std::initializer_list<VarId> children, std::string text) {
+  return add_step({std::move(op), children, std::move(text)});
 }
 
-VarId Rewrite::build(OpBuilder op, std::span<const VarId> children) {
-  return add_step({std::move(op), {children.begin(), children.end()}});
+VarId Rewrite::build(OpBuilder op, std::span<const VarId> children, std::string text) {
+  return add_step({std::move(op), {children.begin(), children.end()}, std::move(text)});
 }
 
-VarId Rewrite::build(ClassBuilder make) { return add_step({std::move(make), {}}); }
+VarId Rewrite::build(ClassBuilder make, std::string text) {
+  return add_step({std::move(make), {}, std::move(text)});
+}
 
 void Rewrite::equate(VarId a, VarId b) {
   const std::size_t vars = pattern_.var_count() + steps_.size();
   EGRET_CHECK(a.index() < vars && b.index() < vars);
+  form_.reset();
   equations_.emplace_back(a, b);
 }
 
-void Rewrite::when(Condition condition, Reads reads) {
+void Rewrite::when(Condition condition, Reads reads, std::string text) {
+  form_.reset();
   conditions_.push_back(std::move(condition));
   conditions_read_ = std::max(conditions_read_, reads);
+  condition_texts_.push_back(std::move(text));
+}
+
+const std::shared_ptr<const RuleForm>& Rewrite::form() const {
+  if (form_ == nullptr) form_ = std::make_shared<const RuleForm>(*this);
+  return form_;
 }
 
 std::optional<Rewrite::Reads> Rewrite::depends_on(Outcome outcome) const {
@@ -60,10 +71,11 @@ std::optional<Rewrite::Reads> Rewrite::depends_on(Outcome outcome) const {
 }
 
 Rewrite::Application Rewrite::apply(EGraph& egraph, const Match& match) const {
-  if (is_plain()) return apply_plain(egraph, match);
+  if (is_plain() && egraph.proofs() == nullptr) return apply_plain(egraph, match);
   base::SmallVector<ClassId, 16> row;
   for (const ClassId id : match.classes()) row.push_back(egraph.find(id));
   const auto now = [&] { return Match({row.data(), row.size()}, match.ops()); };
+  if (ProofLog* const proofs = egraph.proofs(); proofs != nullptr) proofs->begin_application();
   for (const Condition& condition : conditions_) {
     if (!condition(egraph, now())) return {Outcome::kRejected, {}};
   }
@@ -85,8 +97,8 @@ Rewrite::Application Rewrite::apply(EGraph& egraph, const Match& match) const {
     if (!added.ok()) return refused(added.status());
     changed = *added;
   } else {
-    for (const auto& [a, b] : equations_) {
-      const Result<bool> merged = egraph.merge(row[a.index()], row[b.index()]);
+    for (std::uint32_t i = 0; i < equations_.size(); ++i) {
+      const Result<bool> merged = equate(i, egraph, now());
       if (!merged.ok()) return refused(merged.status());
       changed |= *merged;
     }
@@ -103,6 +115,24 @@ VarId Rewrite::only_target() const {
   return b == last ? a : a == last ? b : VarId();
 }
 
+// Views of the match.
+ProofLog::Reason Rewrite::reason(const Match& match, std::uint32_t equation) const {
+  ProofLog::Reason made;
+  made.kind = ProofLog::Kind::kRule;
+  made.classes = match.classes();
+  made.ops = match.ops();
+  made.rule = this;
+  made.equation = equation;
+  return made;
+}
+
+Result<bool> Rewrite::equate(std::uint32_t equation, EGraph& egraph, const Match& match) const {
+  const auto& [a, b] = equations_[equation];
+  if (egraph.proofs() == nullptr) return egraph.merge(match[a], match[b]);
+  const ProofLog::Reason why = reason(match, equation);
+  return egraph.merge(match[a], match[b], &why);
+}
+
 Result<OpId> Rewrite::op_of(const Step& step, EGraph& egraph, const Match& match) const {
   const auto* builder = std::get_if<OpBuilder>(&step.make);
   if (builder == nullptr) return std::get<OpId>(step.make);
@@ -111,6 +141,7 @@ Result<OpId> Rewrite::op_of(const Step& step, EGraph& egraph, const Match& match
     return base::internal_error("rule '" + name_ + "': the computed operator " +
                                 egraph.ops().text(op) + " has another arity than its node");
   }
+  if (egraph.proofs() != nullptr) egraph.proofs()->add_computed_op(op);
   return op;
 }
 
@@ -119,7 +150,7 @@ Result<ClassId> Rewrite::run(const Step& step, EGraph& egraph, const Match& matc
   EGRET_ASSIGN_OR_RETURN(const OpId op, op_of(step, egraph, match));
   base::SmallVector<ClassId, 8> children;
   for (const VarId child : step.children) children.push_back(match[child]);
-  return egraph.add(op, {children.data(), children.size()});
+  return egraph.insert(op, {children.data(), children.size()});
 }
 
 // The last step, into a class that is there already.
@@ -127,7 +158,11 @@ Result<bool> Rewrite::add_last(ClassId id, EGraph& egraph, const Match& match) c
   EGRET_ASSIGN_OR_RETURN(const OpId op, op_of(steps_.back(), egraph, match));
   base::SmallVector<ClassId, 8> children;
   for (const VarId child : steps_.back().children) children.push_back(match[child]);
-  return egraph.add_to(id, op, {children.data(), children.size()});
+  const std::span<const ClassId> kids(children.data(), children.size());
+  if (egraph.proofs() == nullptr) return egraph.add_to(id, op, kids);
+  ProofLog::Reason why = reason(match, 0);
+  why.built_left = equations_[0].second.index() + 1 != pattern_.var_count() + steps_.size();
+  return egraph.add_to(id, op, kids, &why);
 }
 
 }  // namespace egret::egraph

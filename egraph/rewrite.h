@@ -12,7 +12,9 @@
 // is how a rule with several outputs is written: both or none.
 //
 // Callbacks get a canonical match on an e-graph that earlier applications may have changed already
-// and that is not rebuilt: they may call find(), data(), lookup(), add(), not the lists.
+// and that is not rebuilt: they may call find(), data(), lookup(), add(), not the lists. What they
+// rely on can be told to EGraph::cite(). Give conditions and callbacks a text: it stands for them
+// where proofs name the rule.
 //
 // A match is found once and applied once. That is enough where what was said stays said; but an
 // answer of a callback may change with what it looks at. See Reads.
@@ -20,6 +22,7 @@
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -28,6 +31,7 @@
 #include "base/status.h"
 #include "egraph/egraph.h"
 #include "egraph/pattern.h"
+#include "egraph/rule_form.h"
 
 namespace egret::egraph {
 
@@ -45,6 +49,7 @@ class Rewrite {
   struct Step {
     std::variant<OpId, OpBuilder, ClassBuilder> make;
     std::vector<VarId> children;  // none for a ClassBuilder
+    std::string text;             // what proofs call a builder
   };
 
   Rewrite(std::string name, Pattern pattern)
@@ -53,9 +58,9 @@ class Rewrite {
   // Steps of the right-hand side, run in this order; the variable of the class that is built.
   VarId build(OpId op, std::initializer_list<VarId> children = {});
   VarId build(OpId op, std::span<const VarId> children);
-  VarId build(OpBuilder op, std::initializer_list<VarId> children);
-  VarId build(OpBuilder op, std::span<const VarId> children);
-  VarId build(ClassBuilder make);
+  VarId build(OpBuilder op, std::initializer_list<VarId> children, std::string text = {});
+  VarId build(OpBuilder op, std::span<const VarId> children, std::string text = {});
+  VarId build(ClassBuilder make, std::string text = {});
   // All pairs are merged when a match is applied.
   void equate(VarId a, VarId b);
 
@@ -67,8 +72,8 @@ class Rewrite {
     kMatched,     // also the nodes in its classes
     kEverything,  // also other parts of the e-graph: tried again each time
   };
-  // Conditions are asked in the order given; all must hold.
-  void when(Condition condition, Reads reads = Reads::kEverything);
+  // Conditions are asked in the order given; all must hold. The text reads "small(?a)".
+  void when(Condition condition, Reads reads = Reads::kEverything, std::string text = {});
   // Of OpBuilders, ClassBuilders and of the analysis when it refuses a node; kEverything otherwise.
   void builders_read(Reads reads) { builders_read_ = reads; }
 
@@ -77,6 +82,9 @@ class Rewrite {
   bool has_callbacks() const { return has_builders_ || !conditions_.empty(); }
   std::span<const Step> steps() const { return steps_; }
   std::span<const std::pair<VarId, VarId>> equations() const { return equations_; }
+  std::span<const std::string> condition_texts() const { return condition_texts_; }
+  // The rule as data, made when first asked for. Copies of the rule share it.
+  const std::shared_ptr<const RuleForm>& form() const;
 
   enum class Outcome : unsigned char {
     kChanged,    // something was merged
@@ -125,6 +133,8 @@ class Rewrite {
   base::Result<ClassId> run(const Step& step, EGraph& egraph, const Match& match) const;
   base::Result<bool> add_last(ClassId id, EGraph& egraph, const Match& match) const;
   base::Result<OpId> op_of(const Step& step, EGraph& egraph, const Match& match) const;
+  base::Result<bool> equate(std::uint32_t equation, EGraph& egraph, const Match& match) const;
+  ProofLog::Reason reason(const Match& match, std::uint32_t equation) const;
 
   std::string name_;
   Pattern pattern_;
@@ -135,6 +145,8 @@ class Rewrite {
   std::vector<Step> steps_;
   bool all_given_ = true;  // no step is a callback, none has very many children
   std::vector<std::pair<VarId, VarId>> equations_;
+  std::vector<std::string> condition_texts_;
+  mutable std::shared_ptr<const RuleForm> form_;
 };
 
 }  // namespace egret::egraph

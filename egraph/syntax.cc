@@ -302,7 +302,9 @@ class RuleParser {
         Rewrite::ClassBuilder make,
         bind<Syntax::Builder>("builder", syntax_.builders_, target.term.nodes.back().head,
                               target.arguments, rewrite.pattern()));
-    return rewrite.build(std::move(make));
+    std::string text(target.term.nodes.back().head.text);
+    for (const Token& argument : target.arguments) text.append(":").append(argument.text);
+    return rewrite.build(std::move(make), std::move(text));
   }
 
   Status parse_condition(Rewrite& rewrite) {
@@ -317,7 +319,10 @@ class RuleParser {
     EGRET_ASSIGN_OR_RETURN(Rewrite::Condition holds,
                            bind<Syntax::Condition>("condition", syntax_.conditions_, name,
                                                    arguments, rewrite.pattern()));
-    rewrite.when(std::move(holds));
+    std::string text(name.text);
+    for (const Token& argument : arguments)
+      text.append(&argument == &arguments.front() ? "(" : ", ").append(argument.text);
+    rewrite.when(std::move(holds), Rewrite::Reads::kEverything, text + ")");
     return base::ok();
   }
 

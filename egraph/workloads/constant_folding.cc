@@ -123,7 +123,7 @@ void ConstantFolding::modify(EGraph& egraph, ClassId id) {
   const Data data = egraph.data(id);
   if (data == 0) return;
   const auto constant = egraph.add(value_ops_[data - 1]);
-  if (!constant.ok() || !egraph.merge(id, *constant).ok()) return;
+  if (!constant.ok() || !merge_with_constant(egraph, id, *constant).ok()) return;
   // Until the next rebuild hidden nodes stay listed and what is merged into a class comes behind:
   // those that were seen need not be seen again, of which 0 may have very many.
   id = egraph.find(id);
@@ -136,24 +136,65 @@ void ConstantFolding::modify(EGraph& egraph, ClassId id) {
   }
 }
 
+// A proof should say (+ 1 2) = 3, not that some term of the class is 3.
+base::Result<bool> ConstantFolding::merge_with_constant(EGraph& egraph, ClassId id,
+                                                        ClassId constant) {
+  if (egraph.proofs() == nullptr || egraph.same(id, constant)) return egraph.merge(id, constant);
+  const ClassId folded = folded_term(egraph, id);
+  return egraph.merge(folded.valid() ? folded : id, constant);
+}
+
+// The operator on constants that gave the class its value; invalid where there is none.
+ClassId ConstantFolding::folded_term(EGraph& egraph, ClassId id) const {
+  const Data data = egraph.data(id);
+  const auto listed = egraph.nodes(egraph.find(id));
+  const std::vector<NodeId> nodes(listed.begin(), listed.end());  // add() may move them
+  for (const NodeId node : nodes) {
+    const OpId op = egraph.op(node);
+    const auto children = egraph.children(node);
+    if (children.size() != 2) continue;
+    const Data left = egraph.data(children[0]);
+    const Data right = egraph.data(children[1]);
+    if (left == 0 || right == 0) continue;
+    if (fold(ops_.name(op), values_[left - 1], values_[right - 1]) != values_[data - 1]) continue;
+    const auto a = egraph.add(value_ops_[left - 1]);
+    const auto b = egraph.add(value_ops_[right - 1]);
+    if (!a.ok() || !b.ok() || !egraph.same(egraph.lookup(op, {*a, *b}), id)) continue;
+    return *egraph.add(op, {*a, *b});
+  }
+  return {};
+}
+
 std::optional<Rational> ConstantFolding::value(const EGraph& egraph, ClassId id) const {
   const Data data = egraph.data(id);
   return data == 0 ? std::nullopt : std::optional(values_[data - 1]);
 }
 
 void ConstantFolding::define_conditions(Syntax& syntax) const {
-  const auto known = [](const EGraph& egraph, ClassId id) { return egraph.data(id) != 0; };
-  const auto has_symbol = [this](const EGraph& egraph, ClassId id) {
+  // What makes a condition true is cited: the class is equal to this leaf.
+  const auto cite = [](EGraph& egraph, ClassId id, OpId leaf) {
+    if (egraph.proofs() == nullptr) return;
+    if (const auto term = egraph.add(leaf); term.ok()) egraph.cite(id, *term);
+  };
+  const auto known = [this, cite](EGraph& egraph, ClassId id) {
+    const Data data = egraph.data(id);
+    if (data != 0) cite(egraph, id, value_ops_[data - 1]);
+    return data != 0;
+  };
+  const auto has_symbol = [this, cite](EGraph& egraph, ClassId id) {
     const auto nodes = egraph.nodes(egraph.find(id));
-    return std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+    const auto symbol = std::find_if(nodes.begin(), nodes.end(), [&](NodeId node) {
       if (!egraph.children(node).empty()) return false;
       const auto entry = leaf_data_.find(egraph.op(node).index());
       return entry == leaf_data_.end() || entry->second == 0;
     });
+    if (symbol == nodes.end()) return false;
+    cite(egraph, id, egraph.op(*symbol));
+    return true;
   };
-  syntax.define_condition("not-zero", 1, [this](EGraph& egraph, std::span<const ClassId> c) {
+  syntax.define_condition("not-zero", 1, [=, this](EGraph& egraph, std::span<const ClassId> c) {
     const auto constant = value(egraph, c[0]);
-    return !constant || constant->numerator != 0;
+    return !constant || (constant->numerator != 0 && known(egraph, c[0]));
   });
   syntax.define_condition(
       "const", 1, [=](EGraph& egraph, std::span<const ClassId> c) { return known(egraph, c[0]); });

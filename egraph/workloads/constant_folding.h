@@ -38,6 +38,7 @@ class ConstantFolding : public Analysis {
                           std::span<const ClassId> children) override;
   base::Result<Data> merge(Data a, Data b) override;
   void modify(EGraph& egraph, ClassId id) override;
+  std::string_view name() const override { return "constant-folding"; }
 
   // For Theory::prepare: the analysis, with its conditions defined.
   static std::unique_ptr<Analysis> prepare(OpTable& ops, Syntax& syntax);
@@ -55,6 +56,8 @@ class ConstantFolding : public Analysis {
   };
   // A word is 0 for "not known", else 1 + index into values_.
   Data intern(const std::optional<Rational>& value);
+  base::Result<bool> merge_with_constant(EGraph& egraph, ClassId id, ClassId constant);
+  ClassId folded_term(EGraph& egraph, ClassId id) const;
   Data leaf(OpId op);
 
   OpTable& ops_;

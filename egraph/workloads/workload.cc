@@ -146,7 +146,9 @@ Session::Session(Workload workload)
     : workload_(std::move(workload)),
       syntax_(ops_),
       analysis_(workload_.theory.make_analysis(ops_, syntax_)),
-      egraph_(std::make_unique<EGraph>(ops_, analysis_.get())) {}
+      egraph_(std::make_unique<EGraph>(ops_, analysis_.get())) {
+  if (workload_.proofs) egraph_->enable_proofs();
+}
 
 base::Result<std::unique_ptr<Session>> Session::open(Workload workload) {
   std::unique_ptr<Session> session(new Session(std::move(workload)));

@@ -29,6 +29,7 @@ struct Workload {
   // As egg's node limit: after a rule was applied, stop when more contents than this were ever put
   // into the hash-cons, stale ones included. Gives egg's sizes, where limits.nodes stops sooner.
   std::uint64_t max_keys = Limits::kNone;
+  bool proofs = false;  // with EGraph::enable_proofs()
 
   // What the class of the last term is to contain at the end.
   std::vector<std::string_view> goals;

@@ -21,14 +21,15 @@ using egraph::RunReport;
 using egraph::workloads::Session;
 
 constexpr std::string_view kUsage =
-    "usage: egraph_bench --workload NAME [--repeat N] [--iterations] [--rules] [--json]\n"
+    "usage: egraph_bench --workload NAME [--repeat N] [--iterations] [--rules] [--json] [--proofs]\n"
     "       egraph_bench --list | --list-tests | --show NAME\n"
     "  --list         the benchmarks; --list-tests: egg's own tests, also as NAME/goal\n"
     "  --show NAME    the rules and start terms of a workload\n"
     "  --repeat N     run N times, report the fastest (default 1)\n"
     "  --iterations   a line per iteration\n"
     "  --rules        a line per rule\n"
-    "  --json         one JSON object on stdout\n";
+    "  --json         one JSON object on stdout\n"
+    "  --proofs       record proofs; their bytes are part of the e-graph's\n";
 
 struct Options {
   std::vector<std::string_view> workloads;
@@ -39,6 +40,7 @@ struct Options {
   bool json = false;
   bool iterations = false;
   bool rules = false;
+  bool proofs = false;
 };
 
 struct Measurement {
@@ -65,6 +67,8 @@ base::Result<Options> parse(const std::vector<std::string_view>& arguments) {
       options.json = true;
     } else if (flag == "--iterations") {
       options.iterations = true;
+    } else if (flag == "--proofs") {
+      options.proofs = true;
     } else if (flag == "--rules") {
       options.rules = true;
     } else if (flag == "--workload") {
@@ -89,11 +93,12 @@ base::Result<Options> parse(const std::vector<std::string_view>& arguments) {
   return options;
 }
 
-base::Result<Measurement> measure(std::string_view name, int repeat) {
+base::Result<Measurement> measure(std::string_view name, const Options& options) {
   Measurement best;
-  for (int i = 0; i < repeat; ++i) {
+  for (int i = 0; i < options.repeat; ++i) {
     EGRET_ASSIGN_OR_RETURN(egraph::workloads::Workload workload,
                            egraph::workloads::find_workload(name));
+    workload.proofs = options.proofs;
     EGRET_ASSIGN_OR_RETURN(const auto session, Session::open(std::move(workload)));
     const InstructionCounter counter;
     RunReport report = session->runner().run();
@@ -209,7 +214,7 @@ base::Status run(const std::vector<std::string_view>& arguments) {
   }
   for (const std::string_view name : options.shown) EGRET_RETURN_IF_ERROR(show(name));
   for (const std::string_view name : options.workloads) {
-    EGRET_ASSIGN_OR_RETURN(const Measurement m, measure(name, options.repeat));
+    EGRET_ASSIGN_OR_RETURN(const Measurement m, measure(name, options));
     if (options.json) {
       std::printf("%s\n", to_json(name, m).dump().c_str());
     } else {
