@@ -38,7 +38,8 @@ Status Explainer::check(ClassId a, ClassId b) const {
   if (a.index() >= history_->id_count() || b.index() >= history_->id_count()) {
     return base::usage_error("not a class of this e-graph");
   }
-  if (!history_->same(history_->term(a), history_->term(b))) return base::usage_error("the two terms are not known to be equal");
+  if (!history_->same(history_->term(a), history_->term(b)))
+    return base::usage_error("the two terms are not known to be equal");
   return base::ok();
 }
 
@@ -122,7 +123,8 @@ Status Explainer::add_subgoals(const Frame& frame, std::vector<Goal>& missing) {
   for (const Part& part : frame.parts) {
     if (part.is_link) {
       EGRET_ASSIGN_OR_RETURN(const ProofForest::Instance* const made, instance(part.hop.link));
-      for (const auto& [x, y] : made->premises) EGRET_RETURN_IF_ERROR(require({x, y, mode}, missing));
+      for (const auto& [x, y] : made->premises)
+        EGRET_RETURN_IF_ERROR(require({x, y, mode}, missing));
       continue;
     }
     if (term(part.from) == term(part.to)) continue;
@@ -194,7 +196,8 @@ StepId Explainer::segment_step(const Part& part, Mode mode) {
   step.left = term(part.from);
   step.right = term(part.to);
   for (std::size_t i = 0; i < forest_->arity(part.from); ++i)
-    step.premises.push_back(proven({forest_->child(part.from, i), forest_->child(part.to, i), mode}));
+    step.premises.push_back(
+        proven({forest_->child(part.from, i), forest_->child(part.to, i), mode}));
   return add_step(std::move(step));
 }
 

@@ -68,7 +68,7 @@ class Explainer {
   };
   struct Frame {
     Goal goal;
-    bool open = false;  // `parts` are known
+    bool open = false;    // `parts` are known
     bool direct = false;  // there is nothing to gain: the plain proof is the short one
     std::vector<Part> parts;
   };
@@ -109,7 +109,7 @@ class Explainer {
   TermTable terms_;
   std::vector<TermId> term_of_;  // by point
   std::vector<ProofStep> steps_;
-  std::vector<std::uint64_t> lengths_;  // of steps, flat
+  std::vector<std::uint64_t> lengths_;                            // of steps, flat
   boost::unordered_flat_map<std::uint64_t, GoalState> goals_[2];  // by two terms, per mode
   boost::unordered_flat_map<Time, std::unique_ptr<const ProofForest::Instance>> instances_;
   boost::unordered_flat_map<Time, std::uint64_t> link_costs_;

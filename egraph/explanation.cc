@@ -169,8 +169,8 @@ std::string Explanation::tree_text() const {
       case Kind::kAxiom: out += name_of(*this, step); break;
     }
     for (std::size_t k = 0; k < step.substitution.size(); ++k) {
-      out += (k == 0 ? " with " : ", ") + rules[step.index]->name(
-                 rules[step.index]->substituted()[k]);
+      out +=
+          (k == 0 ? " with " : ", ") + rules[step.index]->name(rules[step.index]->substituted()[k]);
       out += " = " + terms.text(*ops, step.substitution[k]);
     }
     if (step.kind == Kind::kRule && !step.premises.empty()) out += " because of";

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explanations as JSON, for a checker that knows nothing of e-graphs.
 //
-// Both forms have a table of operators (as OpTable::text() writes them), one of terms, each distinct
-// term once and after its children, and one of the rules used, with the text of RuleForm::text() and
-// its content hash, by which a checker finds the rule among those that it trusts.
+// Both forms have a table of operators (as OpTable::text() writes them), one of terms, each
+// distinct term once and after its children, and one of the rules used, with the text of
+// RuleForm::text() and its content hash, by which a checker finds the rule among those that it
+// trusts.
 //
 //   {"schema_version": 1, "format": "egret-equality-tree",
 //    "operators": ["+", "a", "b"],
@@ -17,8 +18,8 @@
 //
 // Steps come after their premises; each names both of its sides. Kinds: "refl", "sym", "trans",
 // "congruence" (premises, one for each child), "rule" (premises: those of the rule; evidence: what
-// its conditions relied on), "axiom". In the flat form ("egret-equality-flat") there are proofs, each
-// a sequence of rewrites of a whole term, instead of steps:
+// its conditions relied on), "axiom". In the flat form ("egret-equality-flat") there are proofs,
+// each a sequence of rewrites of a whole term, instead of steps:
 //
 //    "proofs": [{"left": 2, "right": 3, "steps": [
 //        {"kind": "rule", "rule": 0, "equation": 0, "direction": "forward", "position": [],

@@ -10,8 +10,7 @@
 
 namespace egret::egraph {
 
-MergeHistory::MergeHistory(const ProofLog& log, const OpTable& ops)
-    : log_(log), table_(ops) {
+MergeHistory::MergeHistory(const ProofLog& log, const OpTable& ops) : log_(log), table_(ops) {
   read_terms();
   read_merges();
   index_terms();

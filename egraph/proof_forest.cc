@@ -60,7 +60,8 @@ ProofForest::Application ProofForest::read_application(const MergeHistory::Merge
   Application made;
   made.form = history_.log().rule(merge.index).get();
   made.terms.resize(made.form->var_count());
-  for (const VarId var : made.form->substituted()) made.terms[var.index()] = history_.term(ClassId(words[at++]));
+  for (const VarId var : made.form->substituted())
+    made.terms[var.index()] = history_.term(ClassId(words[at++]));
   for (std::size_t i = 0; i < made.form->captured_ops(); ++i)
     made.captured_ops.emplace_back(words[at++]);
   for (std::size_t i = 0; i < made.form->computed_ops(); ++i)
@@ -127,8 +128,8 @@ ProofForest::Candidates ProofForest::find_candidates(const Application& applicat
 LogTerm ProofForest::choose(const std::vector<LogTerm>& candidates, LogTerm equal_to,
                             Time at) const {
   if (std::ranges::find(candidates, equal_to) != candidates.end()) return equal_to;
-  const auto found = std::ranges::find_if(
-      candidates, [&](LogTerm c) { return history_.same(c, equal_to, at); });
+  const auto found =
+      std::ranges::find_if(candidates, [&](LogTerm c) { return history_.same(c, equal_to, at); });
   return found == candidates.end() ? LogTerm() : *found;
 }
 
@@ -152,7 +153,8 @@ Result<ProofForest::Ends> ProofForest::find_ends(Time link) const {
     const Application application = read_application(merge);
     const Candidates found = find_candidates(application, link);
     const auto [left, right] = application.form->equations()[application.equation];
-    ends = {choose(found[left.index()], merge.a, link), choose(found[right.index()], merge.b, link)};
+    ends = {choose(found[left.index()], merge.a, link),
+            choose(found[right.index()], merge.b, link)};
   }
   if (!ends.from.valid() || !ends.to.valid()) return broken(link);
   return ends;
@@ -162,8 +164,8 @@ Status ProofForest::grow(LogTerm term) {
   const LogTerm root = history_.root(term);
   if (depth_[root.index()] != kNone) return base::ok();
   const auto links = std::span(class_merges_)
-                         .subspan(class_begin_[root.index()], class_begin_[root.index() + 1] -
-                                                                  class_begin_[root.index()]);
+                         .subspan(class_begin_[root.index()],
+                                  class_begin_[root.index() + 1] - class_begin_[root.index()]);
   for (const Time link : links) {
     EGRET_ASSIGN_OR_RETURN(const Ends ends, find_ends(link));
     ends_[link] = ends;
@@ -325,8 +327,7 @@ std::size_t ProofForest::arity(PointId point) const {
 
 PointId ProofForest::child(PointId point, std::size_t i) const {
   const std::size_t terms = history_.term_count();
-  if (point.index() < terms)
-    return PointId(history_.children(LogTerm(point.index()))[i].index());
+  if (point.index() < terms) return PointId(history_.children(LogTerm(point.index()))[i].index());
   return virtual_[point.index() - terms].children[i];
 }
 

@@ -109,7 +109,7 @@ class ProofForest {
 
   std::vector<std::uint32_t> class_begin_;  // by root: where its merges begin in class_merges_
   std::vector<Time> class_merges_;
-  std::vector<Ends> ends_;                // by link; invalid before grow()
+  std::vector<Ends> ends_;                 // by link; invalid before grow()
   std::vector<std::uint32_t> first_half_;  // by term; half 2m is at from(m), 2m + 1 at to(m)
   std::vector<std::uint32_t> next_half_;
   std::vector<std::uint32_t> depth_;  // by term; kNone before grow()

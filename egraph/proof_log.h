@@ -52,12 +52,12 @@ class ProofLog {
   // Why two classes become one. Views; needed during the call only.
   struct Reason {
     Kind kind = Kind::kAxiom;
-    std::string_view axiom{};               // kAxiom
-    OpId op{};                              // kCongruence
-    std::span<const ClassId> classes{};     // kCongruence: children; kRule: matched and built
-    std::span<const OpId> ops{};            // kRule: captured
-    const Rewrite* rule = nullptr;          // kRule
-    std::uint32_t equation = 0;             // kRule
+    std::string_view axiom{};            // kAxiom
+    OpId op{};                           // kCongruence
+    std::span<const ClassId> classes{};  // kCongruence: children; kRule: matched and built
+    std::span<const OpId> ops{};         // kRule: captured
+    const Rewrite* rule = nullptr;       // kRule
+    std::uint32_t equation = 0;          // kRule
     bool built_left = false;  // kRule, of what is built last: the left side of its only equation
   };
 
@@ -74,7 +74,8 @@ class ProofLog {
   ClassId find_exact(OpId op, std::span<const ClassId> children) const;
   // A term without an id, added to a class by a rule.
   void add_birth(OpId op, std::span<const ClassId> children, ClassId id, const Reason& reason);
-  // No reason: the caller of EGraph::merge() or, inside of Analysis::modify(), the analysis says so.
+  // No reason: the caller of EGraph::merge() or, inside of Analysis::modify(), the analysis says
+  // so.
   void add_merge(ClassId a, ClassId b, const Reason* reason);
 
   // A rule is about to be applied: forgets what was cited and computed for the one before.

@@ -244,9 +244,9 @@ class Replay {
     EGRET_ASSIGN_OR_RETURN(const std::string format, text_of(document, "format"));
     const bool tree = format == "egret-equality-tree";
     if (!tree && format != "egret-equality-flat") return refuse("unknown format " + format);
-    EGRET_RETURN_IF_ERROR(has_just(document, {"schema_version", "format", "operators", "terms",
-                                              "rules", "axioms", tree ? "steps" : "proofs",
-                                              "claim"}));
+    EGRET_RETURN_IF_ERROR(
+        has_just(document, {"schema_version", "format", "operators", "terms", "rules", "axioms",
+                            tree ? "steps" : "proofs", "claim"}));
     EGRET_ASSIGN_OR_RETURN(const std::size_t version,
                            number(*document.find("schema_version"), 1000, "version"));
     if (version != 1) return refuse("unknown schema version");
@@ -399,9 +399,8 @@ class Replay {
     return true;
   }
 
-  static constexpr const char* kRuleFields[] = {"kind",         "rule",      "equation",
-                                                "substitution", "operators", "premises",
-                                                "evidence"};
+  static constexpr const char* kRuleFields[] = {"kind",      "rule",     "equation", "substitution",
+                                                "operators", "premises", "evidence"};
 
   // Checks all that a rule's step says, but for where it is used.
   Status rule_holds(const Json& step, const Equation& claimed) {
@@ -424,7 +423,8 @@ class Replay {
     EGRET_ASSIGN_OR_RETURN(binding.evidence, shown_before(*step.find("evidence")));
     const auto& [left, right] = rule.equations[equation];
     if (!is(left, claimed.left, binding)) return refuse(rule.name + ": its left side is another");
-    if (!is(right, claimed.right, binding)) return refuse(rule.name + ": its right side is another");
+    if (!is(right, claimed.right, binding))
+      return refuse(rule.name + ": its right side is another");
     if (premises.size() != rule.premises.size()) return refuse(rule.name + ": wrong premises");
     for (std::size_t i = 0; i < premises.size(); ++i) {
       const auto& [var, expression] = rule.premises[i];

@@ -125,8 +125,7 @@ class Mutation {
     Json step = steps.items()[at];
     const std::string kind = *step.find("kind")->as_string();
     const auto replaced = [&](std::string what) {
-      return made(std::move(what) + name + " (" + kind + ")", "steps",
-                  with_item(steps, at, step));
+      return made(std::move(what) + name + " (" + kind + ")", "steps", with_item(steps, at, step));
     };
     switch (random_.below(5)) {
       case 0: {
@@ -136,24 +135,20 @@ class Mutation {
         step.set(side, *term);
         return replaced(side);
       }
-      case 1:
-        step.set("kind", Json(kind == "sym" ? "trans" : "sym"));
-        return replaced("kind");
+      case 1: step.set("kind", Json(kind == "sym" ? "trans" : "sym")); return replaced("kind");
       case 2:
         if (kind != "rule" || !change_instance(step, random_)) return {};
         return replaced("instance");
       case 3: {
         const Json* const premises = step.find("premises");
         if (premises == nullptr || premises->items().empty()) return {};
-        step.set("premises",
-                 without_item(*premises, random_.below(premises->items().size())));
+        step.set("premises", without_item(*premises, random_.below(premises->items().size())));
         return replaced("dropped premise");
       }
       default: {
         const Json* const premises = step.find("premises");
         if (kind != "trans") return {};
-        step.set("premises",
-                 swapped(*premises, random_.below(premises->items().size() - 1)));
+        step.set("premises", swapped(*premises, random_.below(premises->items().size() - 1)));
         return replaced("swapped premises");
       }
     }
@@ -179,8 +174,9 @@ class Mutation {
       case 2: {
         const std::string direction = *step.find("direction")->as_string();
         const bool odd = random_.chance(0.2);
-        step.set("direction",
-                 Json(odd ? "sideways" : direction == "forward" ? "backward" : "forward"));
+        step.set("direction", Json(odd                      ? "sideways"
+                                   : direction == "forward" ? "backward"
+                                                            : "forward"));
         return replaced("direction", with_item(steps, at, step));
       }
       case 3: {

@@ -186,9 +186,8 @@ TEST_F(ExplanationTest, DoesNotMindHiddenNodes) {
   rebuild();
   egraph_.hide(egraph_.lookup_node(ops_.op("f", 1), std::vector{egraph_.find(add("a"))}));
   rebuild();
-  checker_.define_axiom("axiom", [](const checking::Terms&, std::size_t, std::size_t) {
-    return true;
-  });
+  checker_.define_axiom("axiom",
+                        [](const checking::Terms&, std::size_t, std::size_t) { return true; });
   explain_and_check("(g (f a))", "(g b)");
 }
 

@@ -41,8 +41,9 @@ std::optional<Fraction> literal(const Terms& terms, Terms::Term term) {
   const std::size_t slash = node.op.find('/');
   if (slash == 0) return {};
   const auto above = integer(std::string_view(node.op).substr(0, slash));
-  const auto below = slash == std::string::npos ? std::optional<std::int64_t>(1)
-                                                : integer(std::string_view(node.op).substr(slash + 1));
+  const auto below = slash == std::string::npos
+                         ? std::optional<std::int64_t>(1)
+                         : integer(std::string_view(node.op).substr(slash + 1));
   if (!above || !below || *below < 1) return {};
   return reduced(*above, *below);
 }
@@ -58,8 +59,10 @@ std::optional<Fraction> folded(const Terms& terms, Terms::Term term) {
   const auto a = literal(terms, node.children[0]);
   const auto b = literal(terms, node.children[1]);
   if (!a || !b) return {};
-  if (node.op == "+") return reduced(a->above * b->below + b->above * a->below, a->below * b->below);
-  if (node.op == "-") return reduced(a->above * b->below - b->above * a->below, a->below * b->below);
+  if (node.op == "+")
+    return reduced(a->above * b->below + b->above * a->below, a->below * b->below);
+  if (node.op == "-")
+    return reduced(a->above * b->below - b->above * a->below, a->below * b->below);
   if (node.op == "*") return reduced(a->above * b->above, a->below * b->below);
   if (node.op == "/") return reduced(a->above * b->below, a->below * b->above);
   return {};
@@ -96,9 +99,8 @@ void define_arithmetic(checking::CertificateChecker& checker) {
   });
   checker.define_condition(
       "const-or-distinct-var", [](const Terms& t, const Arguments& a, const Evidence& e) {
-        return a[0] != a[1] && shown(a[0], e, [&](Terms::Term x) {
-                 return literal(t, x) || is_symbol(t, x);
-               });
+        return a[0] != a[1] &&
+               shown(a[0], e, [&](Terms::Term x) { return literal(t, x) || is_symbol(t, x); });
       });
 }
 
