@@ -210,6 +210,16 @@ ClassId EGraph::add_twin(OpId op, std::span<const ClassId> children, ClassId roo
   return id;
 }
 
+ClassId EGraph::add_congruent(NodeId node, std::initializer_list<ClassId> children) {
+  const std::span<const ClassId> given(children.begin(), children.size());
+  const bool congruent = std::ranges::equal(
+      given, this->children(node), [this](ClassId a, ClassId b) { return same(a, b); });
+  if (proofs_ == nullptr || !congruent) return {};
+  const ClassId known = proofs_->find_exact(op(node), given);
+  if (known.valid() && same(known, class_of(node))) return known;
+  return add_twin(op(node), given, class_of(node));
+}
+
 void EGraph::enable_proofs() {
   if (proofs_ != nullptr) return;
   auto proofs = std::make_unique<ProofLog>();

@@ -159,8 +159,9 @@ ClassId ConstantFolding::folded_term(EGraph& egraph, ClassId id) const {
     if (fold(ops_.name(op), values_[left - 1], values_[right - 1]) != values_[data - 1]) continue;
     const auto a = egraph.add(value_ops_[left - 1]);
     const auto b = egraph.add(value_ops_[right - 1]);
-    if (!a.ok() || !b.ok() || !egraph.same(egraph.lookup(op, {*a, *b}), id)) continue;
-    return *egraph.add(op, {*a, *b});
+    if (!a.ok() || !b.ok()) continue;
+    const ClassId term = egraph.add_congruent(node, {*a, *b});
+    if (term.valid()) return term;
   }
   return {};
 }
