@@ -212,8 +212,8 @@ ClassId EGraph::add_twin(OpId op, std::span<const ClassId> children, ClassId roo
 
 ClassId EGraph::add_congruent(NodeId node, std::initializer_list<ClassId> children) {
   const std::span<const ClassId> given(children.begin(), children.size());
-  const bool congruent = std::ranges::equal(
-      given, this->children(node), [this](ClassId a, ClassId b) { return same(a, b); });
+  const bool congruent = std::ranges::equal(given, this->children(node),
+                                            [this](ClassId a, ClassId b) { return same(a, b); });
   if (proofs_ == nullptr || !congruent) return {};
   const ClassId known = proofs_->find_exact(op(node), given);
   if (known.valid() && same(known, class_of(node))) return known;

@@ -158,8 +158,8 @@ class EGraph {
   // that are known to be equal have two ids of one class.
   void enable_proofs();
   ProofLog* proofs() const { return proofs_.get(); }  // nullptr without
-  // With proofs: the term of a node's operator on these children, each of which must be in the class
-  // of the node's own child (else invalid). add() might make a node where congruence is not
+  // With proofs: the term of a node's operator on these children, each of which must be in the
+  // class of the node's own child (else invalid). add() might make a node where congruence is not
   // restored yet.
   ClassId add_congruent(NodeId node, std::initializer_list<ClassId> children);
   // For conditions and builders of rules: what is decided now relies on a and b being equal. The
