@@ -13,7 +13,10 @@ target_sources(egraph_tests PRIVATE ${egraph_page})
 
 # Minutes rather than seconds: ctest -L slow.
 file(GLOB slow_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/slow/*.cc)
-egret_program(egraph_slow_tests SOURCES ${slow_sources} DEPS egraph
+set(replay_sources explanation_replay explanation_workload certificate_checker certificate_mutation)
+list(TRANSFORM replay_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
+list(TRANSFORM replay_sources APPEND .cc)
+egret_program(egraph_slow_tests SOURCES ${slow_sources} ${replay_sources} DEPS egraph
               EXTERNAL GTest::gtest GTest::gmock GTest::gtest_main)
 target_compile_definitions(egraph_slow_tests PRIVATE EGRET_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 gtest_discover_tests(egraph_slow_tests PROPERTIES LABELS slow TIMEOUT 1800 DISCOVERY_TIMEOUT 60)
