@@ -91,8 +91,8 @@ class EGraph {
   // another term of the class. Somewhat cheaper.
   base::Result<ClassId> insert(OpId op, std::span<const ClassId> children);
 
-  // insert() and add_to() for those who add millions: no Result is made. `why` is set where the node
-  // is refused.
+  // insert() and add_to() for those who add millions: no Result is made. `why` is set where the
+  // node is refused.
   ClassId try_add(OpId op, std::span<const ClassId> children, base::Status& why) {
     return try_add(op, children, why, false);
   }

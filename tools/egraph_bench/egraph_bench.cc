@@ -21,7 +21,8 @@ using egraph::RunReport;
 using egraph::workloads::Session;
 
 constexpr std::string_view kUsage =
-    "usage: egraph_bench --workload NAME [--repeat N] [--iterations] [--rules] [--json] [--proofs]\n"
+    "usage: egraph_bench --workload NAME [--repeat N] [--iterations] [--rules] [--json] "
+    "[--proofs]\n"
     "       egraph_bench --list | --list-tests | --show NAME\n"
     "  --list         the benchmarks; --list-tests: egg's own tests, also as NAME/goal\n"
     "  --show NAME    the rules and start terms of a workload\n"
