@@ -108,7 +108,7 @@ std::unique_ptr<ExplanationWorkload> ExplanationWorkload::open(std::string_view 
   auto made = std::make_unique<ExplanationWorkload>();
   workloads::Workload workload = *workloads::find_workload(name);
   workload.proofs = true;
-  EGRET_CHECK(made->checker_.add_rules(workload.rules).ok(), "trusted rules can be read");
+  EGRET_CHECK(made->checker_.add_rules(workload.theory.rules).ok(), "trusted rules can be read");
   define_arithmetic(made->checker_);
   made->session_ = *workloads::Session::open(std::move(workload));
   made->session_->runner().run();
