@@ -91,3 +91,11 @@ def check_expected(path, mode, values):
         if "most" in limits and value > limits["most"]:
             failures.append(f"{name} is {value:.4g}, expected at most {limits['most']}")
     return failures
+
+
+def judge(path, mode, values):
+    """Prints what is not as check_expected() wants it; the experiment's exit code."""
+    failures = check_expected(path, mode, values)
+    for failure in failures:
+        print("NOT AS EXPECTED:", failure)
+    return 1 if failures else 0

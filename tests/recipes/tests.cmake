@@ -4,7 +4,7 @@ find_package(Python3 3.9 COMPONENTS Interpreter)
 if(Python3_FOUND)
   foreach(recipe adding_a_scheduler adding_an_operator)
     add_test(NAME recipes.${recipe}
-             COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/recipes/${recipe}_test.py)
+             COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/recipes/follow_recipe.py ${recipe})
     set_tests_properties(recipes.${recipe} PROPERTIES LABELS slow TIMEOUT 1800)
   endforeach()
 endif()
