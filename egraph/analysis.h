@@ -16,6 +16,8 @@
 namespace egret::egraph {
 
 class EGraph;
+class SnapshotFile;
+class SnapshotWriter;
 
 class Analysis {
  public:
@@ -42,8 +44,17 @@ class Analysis {
   // What proofs call the merges of modify() that have no name of their own.
   virtual std::string_view name() const { return "analysis"; }
 
-  // Whether a word read from a file is one of its values. To be said by an analysis whose words are
-  // indices.
+  // ---- snapshots (egraph/egraph_snapshot.h), for an analysis whose words are indices ----
+
+  // Its tables, as sections named after it ("folding.values").
+  virtual void save(SnapshotWriter& writer) const { (void)writer; }
+  // Reads them back into an analysis that has seen no e-graph yet, or names what is wrong. The
+  // e-graph has its operators, classes and nodes already, but no data. What is not in the file must
+  // follow from it: the analysis has to go on as the one that was saved.
+  virtual base::Status load(const SnapshotFile& file, const EGraph& egraph) {
+    return (void)file, (void)egraph, base::ok();
+  }
+  // Whether a word read from a file is one of its values.
   virtual bool is_data(Data data) const { return (void)data, true; }
 };
 

@@ -28,6 +28,7 @@ constexpr std::string_view kMoved = "egraph.moved";
 
 struct Meta {
   std::uint64_t has_analysis = 0;
+  std::uint64_t has_proofs = 0;
   std::uint64_t epoch = 0;
   std::uint64_t ticks = 0;
   std::uint64_t keys_inserted = 0;
@@ -101,8 +102,12 @@ void EGraphSnapshot::save_ops(const OpTable& ops, SnapshotWriter& writer) {
 
 void EGraphSnapshot::save(const EGraph& egraph, SnapshotWriter& writer) {
   EGRET_CHECK(egraph.clean(), "a snapshot before rebuild()");
-  const Meta meta{egraph.analysis_ != nullptr ? 1U : 0U, egraph.epoch_, egraph.counts_.ticks,
-                  egraph.counts_.keys_inserted, egraph.counts_.merges};
+  const Meta meta{egraph.analysis_ != nullptr ? 1U : 0U,
+                  egraph.proofs_ != nullptr ? 1U : 0U,
+                  egraph.epoch_,
+                  egraph.counts_.ticks,
+                  egraph.counts_.keys_inserted,
+                  egraph.counts_.merges};
   writer.add_copy(kMeta, std::as_bytes(std::span(&meta, 1)));
   save_ops(egraph.ops_, writer);
   writer.add_view(kNodes, std::as_bytes(egraph.words_.span()));
@@ -121,6 +126,8 @@ void EGraphSnapshot::save(const EGraph& egraph, SnapshotWriter& writer) {
   }
   writer.add_copy(kMarks, bytes_of(marks));
   writer.add_view(kMoved, std::as_bytes(egraph.moved_.span()));
+  if (egraph.analysis_ != nullptr) egraph.analysis_->save(writer);
+  if (egraph.proofs_ != nullptr) egraph.proofs_->save(writer);
 }
 
 Result<std::unique_ptr<EGraph>> EGraphSnapshot::load() {
@@ -138,6 +145,10 @@ Result<std::unique_ptr<EGraph>> EGraphSnapshot::load() {
   EGRET_RETURN_IF_ERROR(load_nodes());
   EGRET_RETURN_IF_ERROR(load_data());
   EGRET_RETURN_IF_ERROR(load_changes());
+  if (meta_.has_proofs > 1) return file_.corrupt(kMeta, "is unclear about proofs");
+  if (meta_.has_proofs == 1) {
+    EGRET_ASSIGN_OR_RETURN(egraph_->proofs_, ProofLog::load(file_, ops_, egraph_->classes_));
+  }
   egraph_->counts_.ticks = meta_.ticks;
   egraph_->counts_.keys_inserted = meta_.keys_inserted;
   egraph_->counts_.merges = meta_.merges;
@@ -272,6 +283,11 @@ Status EGraphSnapshot::load_data() {
   if (data.size() != (analysis_ == nullptr ? 0 : egraph_->rows_.size())) {
     return file_.corrupt(kData, "is not one word for each class");
   }
+  if (analysis_ == nullptr) return base::ok();
+  const std::size_t ops = ops_.op_count();
+  EGRET_RETURN_IF_ERROR(analysis_->load(file_, *egraph_));
+  if (ops_.op_count() != ops)
+    return file_.corrupt(kOps, "the analysis needs an operator that is not there");
   for (std::size_t i = 0; i < data.size(); ++i) {
     if (egraph_->is_canonical(ClassId(i)) && !analysis_->is_data(data[i])) {
       return file_.corrupt(kData, "the analysis does not know the word of class " + number(i));

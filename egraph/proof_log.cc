@@ -55,11 +55,16 @@ ClassId ProofLog::find_exact(OpId op, std::span<const ClassId> children) const {
 
 std::uint32_t ProofLog::rule_index(const Rewrite& rule) {
   const std::shared_ptr<const RuleForm>& form = rule.form();
-  if (last_rule_ < rules_.size() && rules_[last_rule_] == form) return last_rule_;
-  // The log keeps the form alive, so its address names it.
-  const auto index = static_cast<std::uint32_t>(rules_.size());
-  const auto [entry, fresh] = rule_index_.try_emplace(form.get(), index);
-  if (fresh) rules_.push_back(form);
+  if (form.get() == last_form_) return last_rule_;
+  const auto [entry, fresh] =
+      rule_index_.try_emplace(form, static_cast<std::uint32_t>(rules_.size()));
+  if (fresh) {
+    const auto equal =
+        std::ranges::find_if(rules_, [&](const auto& known) { return *known == *form; });
+    entry->second = static_cast<std::uint32_t>(equal - rules_.begin());
+    if (equal == rules_.end()) rules_.push_back(form);
+  }
+  last_form_ = form.get();
   last_rule_ = entry->second;
   return last_rule_;
 }

@@ -37,13 +37,18 @@
 #include <vector>
 
 #include "base/small_vector.h"
+#include "base/status.h"
 #include "egraph/ids.h"
 #include "egraph/word_log.h"
 
 namespace egret::egraph {
 
+class OpTable;
 class Rewrite;
 class RuleForm;
+class SnapshotFile;
+class SnapshotWriter;
+class UnionFind;
 
 class ProofLog {
  public:
@@ -109,10 +114,20 @@ class ProofLog {
   const std::string& axiom(std::uint32_t index) const { return axioms_[index]; }
   std::size_t bytes() const;
 
+  // ---- snapshots: sections "proofs.*" (egraph/proof_log_snapshot.cc) ----
+
+  void save(SnapshotWriter& writer) const;
+  // What is loaded is a log that could be, of an e-graph with just these classes; or the failure
+  // names section and place. Rules that are recorded from now on are those of the file where they
+  // are equal to one. O(log).
+  static base::Result<std::unique_ptr<ProofLog>> load(const SnapshotFile& file, const OpTable& ops,
+                                                      const UnionFind& classes);
+
   static constexpr std::uint32_t kKindShift = 30;   // the kind is above, the index below
   static constexpr std::uint32_t kNoId = 1U << 31;  // beside the operator of a term without an id
 
  private:
+  class Reading;
   using Key = base::SmallVector<std::uint32_t, 6>;  // operator, children
   struct KeyHash {
     std::size_t operator()(const Key& key) const;
@@ -137,8 +152,10 @@ class ProofLog {
   };
   std::vector<Exact> exact_order_;
 
-  std::vector<std::shared_ptr<const RuleForm>> rules_;
-  boost::unordered_flat_map<const RuleForm*, std::uint32_t> rule_index_;
+  std::vector<std::shared_ptr<const RuleForm>> rules_;  // no two are equal
+  // Of forms that were met; kept alive, because their addresses name them.
+  boost::unordered_flat_map<std::shared_ptr<const RuleForm>, std::uint32_t> rule_index_;
+  const RuleForm* last_form_ = nullptr;
   std::uint32_t last_rule_ = 0;
   std::vector<std::string> axioms_;
   std::uint32_t ambient_ = 0;

@@ -27,11 +27,18 @@
 
 namespace egret::egraph {
 
+class ItemReader;
+class ItemWriter;
 class Rewrite;
 
 class RuleForm {
  public:
   explicit RuleForm(const Rewrite& rewrite);
+  // For snapshots (egraph/rule_form_snapshot.cc). What is read is a form that could be: operators
+  // of `ops` with their arity, children before parents, every variable defined once. Where it is
+  // not, `items` says so and the form is of no use.
+  RuleForm(ItemReader& items, const OpTable& ops);
+  void save(ItemWriter& items) const;
 
   // A node of either side.
   struct Expression {
@@ -41,6 +48,8 @@ class RuleForm {
     BaseId base;                  // kCapturedOp
     std::uint32_t operand = 0;    // which captured or computed operator, or computed term
     std::vector<VarId> children;  // of nodes
+
+    friend bool operator==(const Expression&, const Expression&) = default;
   };
 
   const std::string& name() const { return name_; }
@@ -55,6 +64,8 @@ class RuleForm {
   struct Premise {
     VarId var;
     Expression is;
+
+    friend bool operator==(const Premise&, const Premise&) = default;
   };
   std::span<const Premise> premises() const { return premises_; }
 
@@ -72,7 +83,11 @@ class RuleForm {
   std::string text(const OpTable& ops) const;
   std::string hash(const OpTable& ops) const;  // content hash of text()
 
+  friend bool operator==(const RuleForm&, const RuleForm&) = default;
+
  private:
+  class Reading;
+
   void define_variables(const Pattern& pattern);
   void add_steps(const Rewrite& rewrite);
   static Expression of_atom(const Pattern::Atom& atom);

@@ -25,7 +25,7 @@ using base::Status;
 namespace {
 
 constexpr std::array<char, 8> kMagic = {'E', 'G', 'R', 'E', 'T', 'S', 'N', 'P'};
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::uint32_t kByteOrder = 0x01020304;
 
 struct Header {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/hash.h"
+#include "egraph/snapshot_file.h"
 
 namespace egret::egraph::workloads {
 namespace {
@@ -46,6 +47,8 @@ std::optional<Rational> fold(std::string_view op, const Rational& a, const Ratio
   if (op == "-") return reduced(left - right, ad / common * bd);
   return {};
 }
+
+constexpr std::string_view kValues = "folding.values";
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t value = 0;
@@ -169,6 +172,32 @@ ClassId ConstantFolding::folded_term(EGraph& egraph, ClassId id) const {
 std::optional<Rational> ConstantFolding::value(const EGraph& egraph, ClassId id) const {
   const Data data = egraph.data(id);
   return data == 0 ? std::nullopt : std::optional(values_[data - 1]);
+}
+
+void ConstantFolding::save(SnapshotWriter& writer) const {
+  writer.add_view(kValues, std::as_bytes(std::span(values_)));
+}
+
+base::Status ConstantFolding::load(const SnapshotFile& file, const EGraph&) {
+  EGRET_ASSIGN_OR_RETURN(const auto values, file.values<Rational>(kValues));
+  for (const Rational& value : values) {
+    const auto at = [&](const char* what) {
+      return file.corrupt(kValues, "value " + std::to_string(values_.size()) + " " + what);
+    };
+    if (value.denominator == 0 || reduced(value.numerator, value.denominator) != value)
+      return at("is not in lowest terms");
+    if (index_.contains(value)) return at("is there twice");
+    const BaseId name = ops_.find_base(value.to_string());
+    if (!name.valid() || !ops_.find_op(name, 0).valid()) return at("has no operator");
+    intern(value);
+  }
+  // Of the leaves only those that stood in some term are known as numbers: their values are there.
+  for (std::size_t i = 0; i < ops_.op_count(); ++i) {
+    if (ops_.arity(OpId(i)) > 0) continue;
+    const auto value = Rational::parse(ops_.name(OpId(i)));
+    if (value && index_.contains(*value)) leaf(OpId(i));
+  }
+  return base::ok();
 }
 
 void ConstantFolding::define_conditions(Syntax& syntax) const {

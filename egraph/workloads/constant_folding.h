@@ -39,6 +39,10 @@ class ConstantFolding : public Analysis {
   base::Result<Data> merge(Data a, Data b) override;
   void modify(EGraph& egraph, ClassId id) override;
   std::string_view name() const override { return "constant-folding"; }
+  // Section "folding.values": the numbers in the order of their words.
+  void save(SnapshotWriter& writer) const override;
+  base::Status load(const SnapshotFile& file, const EGraph& egraph) override;
+  bool is_data(Data data) const override { return data <= values_.size(); }
 
   // For Theory::prepare: the analysis, with its conditions defined.
   static std::unique_ptr<Analysis> prepare(OpTable& ops, Syntax& syntax);

@@ -8,9 +8,19 @@
 #include <string>
 #include <utility>
 
+#include "egraph/snapshot_items.h"
+
 namespace egret::egraph::workloads {
 
 using base::Result;
+using base::Status;
+
+namespace {
+
+constexpr std::string_view kSets = "lambda.sets";
+constexpr std::string_view kConstants = "lambda.constants";
+
+}  // namespace
 
 LambdaAnalysis::LambdaAnalysis(OpTable& ops)
     : ops_(ops), var_(ops.op("var", 1)), lam_(ops.op("lam", 2)), let_(ops.op("let", 3)) {
@@ -184,6 +194,41 @@ void LambdaAnalysis::modify(EGraph& egraph, ClassId id) {
   if (constant == 0) return;
   const auto node = egraph.add(constant_ops_[constant - 1]);
   if (node.ok()) (void)egraph.merge(id, *node);
+}
+
+void LambdaAnalysis::save(SnapshotWriter& writer) const {
+  ItemWriter sets;
+  sets.number(sets_.size());
+  for (const Names& names : sets_) {
+    sets.number(names.size());
+    for (const ClassId name : names) sets.number(name.index());
+  }
+  writer.add_copy(kSets, sets.bytes());
+  ItemWriter constants;
+  constants.number(constant_ops_.size());
+  for (const OpId op : constant_ops_) constants.number(op.index());
+  writer.add_copy(kConstants, constants.bytes());
+}
+
+Status LambdaAnalysis::load(const SnapshotFile& file, const EGraph& egraph) {
+  ItemReader sets(file, kSets);
+  for (std::size_t i = 0, count = sets.count(); i < count && sets.ok(); ++i) {
+    Names names;
+    for (std::size_t left = sets.count(); left > 0 && sets.ok(); --left)
+      names.emplace_back(sets.number(egraph.id_count()));
+    if (std::ranges::adjacent_find(names, std::greater_equal<>()) != names.end())
+      sets.fail("set " + std::to_string(i) + " is not in order");
+    if (intern(std::move(names)) != i) sets.fail("set " + std::to_string(i) + " cannot be there");
+  }
+  EGRET_RETURN_IF_ERROR(sets.finish());
+  ItemReader constants(file, kConstants);
+  for (std::size_t i = 0, count = constants.count(); i < count && constants.ok(); ++i) {
+    const OpId op(constants.number(ops_.op_count()));
+    const auto value = ops_.arity(op) == 0 ? parse(ops_.name(op)) : std::nullopt;
+    if (!value || intern(*value) != i + 1 || constant_ops_.back() != op)
+      constants.fail("item " + std::to_string(i) + " is no new constant");
+  }
+  return constants.finish();
 }
 
 bool LambdaAnalysis::is_free(const EGraph& egraph, ClassId name, ClassId in) const {

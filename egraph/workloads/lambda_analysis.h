@@ -39,6 +39,12 @@ class LambdaAnalysis : public Analysis {
   base::Result<Data> merge(Data a, Data b) override;
   // Adds a known constant's own node.
   void modify(EGraph& egraph, ClassId id) override;
+  // Sections "lambda.sets" and "lambda.constants": what is interned, in order.
+  void save(SnapshotWriter& writer) const override;
+  base::Status load(const SnapshotFile& file, const EGraph& egraph) override;
+  bool is_data(Data data) const override {
+    return set_of(data) < sets_.size() && constant_of(data) <= constants_.size();
+  }
 
   // Whether the name's variable is free in the class.
   bool is_free(const EGraph& egraph, ClassId name, ClassId in) const;

@@ -21,6 +21,7 @@ class TruthAnalysis : public Analysis {
                           std::span<const ClassId> children) override;
   base::Result<Data> merge(Data a, Data b) override;
   void modify(EGraph& egraph, ClassId id) override;
+  bool is_data(Data data) const override { return data <= kTrue; }
 
  private:
   enum : Data { kUnknown, kFalse, kTrue };

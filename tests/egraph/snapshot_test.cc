@@ -10,6 +10,10 @@
 #include <map>
 
 #include "egraph/egraph_snapshot.h"
+#include "egraph/explainer.h"
+#include "egraph/snapshot_items.h"
+#include "egraph/workloads/workload.h"
+#include "tests/egraph/explanation_workload.h"
 #include "tests/egraph/random_machine.h"
 #include "tests/egraph/state_text.h"
 
@@ -115,6 +119,39 @@ TEST_F(SnapshotTest, EveryDamagedByteIsNoticed) {
   }
 }
 
+using Sections = std::map<std::string, std::vector<std::byte>>;
+
+template <std::size_t kCount>
+Sections read_sections(const std::string& path, const std::array<const char*, kCount>& names) {
+  Sections sections;
+  const auto file = SnapshotFile::open(path);
+  EXPECT_TRUE(file.ok());
+  for (const char* name : names) {
+    const auto bytes = *file->bytes(name);
+    sections[name].assign(bytes.begin(), bytes.end());
+  }
+  return sections;
+}
+
+// One of the sections, cut, made longer or with another byte or word.
+void forge(std::vector<std::byte>& victim, base::Random& random) {
+  const std::uint64_t kind = random.below(8);
+  if (kind == 0 && !victim.empty()) {
+    victim.resize(random.below(victim.size()));
+  } else if (kind == 1) {
+    victim.resize(victim.size() + 1 + random.below(16));
+  } else if (!victim.empty()) {
+    const std::size_t at = random.below(victim.size());
+    victim[at] = static_cast<std::byte>(random.chance(0.5) ? random.below(256) : random.below(4));
+  }
+}
+
+base::Status write_sections(const Sections& sections, const std::string& path) {
+  SnapshotWriter writer;
+  for (const auto& [name, bytes] : sections) writer.add_view(name, bytes);
+  return writer.write(path);
+}
+
 // Behind right hashes: sections whose bytes were changed before the file was written.
 TEST_F(SnapshotTest, ForgedSectionsAreRefusedOrAreAnEGraph) {
   constexpr std::array kSections = {"egraph.meta",  "egraph.names",   "egraph.ops",
@@ -123,33 +160,14 @@ TEST_F(SnapshotTest, ForgedSectionsAreRefusedOrAreAnEGraph) {
   RandomMachine machine(false);
   walk(machine, 3, 60);
   save(machine.egraph());
-  std::map<std::string, std::vector<std::byte>> good;
-  {
-    const auto file = SnapshotFile::open(path_);
-    ASSERT_TRUE(file.ok());
-    for (const char* name : kSections) {
-      const auto bytes = *file->bytes(name);
-      good[name].assign(bytes.begin(), bytes.end());
-    }
-  }
+  const Sections good = read_sections(path_, kSections);
   base::Random random(11);
   std::size_t refused = 0;
-  constexpr std::size_t kTries = 3000;
+  constexpr std::size_t kTries = 2000;
   for (std::size_t i = 0; i < kTries; ++i) {
     auto sections = good;
-    auto& victim = sections[kSections[random.below(kSections.size())]];
-    const std::uint64_t kind = random.below(8);
-    if (kind == 0 && !victim.empty()) {
-      victim.resize(random.below(victim.size()));
-    } else if (kind == 1) {
-      victim.resize(victim.size() + 1 + random.below(16));
-    } else if (!victim.empty()) {
-      const std::size_t at = random.below(victim.size());
-      victim[at] = static_cast<std::byte>(random.chance(0.5) ? random.below(256) : random.below(4));
-    }
-    SnapshotWriter writer;
-    for (const auto& [name, bytes] : sections) writer.add_view(name, bytes);
-    ASSERT_TRUE(writer.write(path_).ok());
+    forge(sections[kSections[random.below(kSections.size())]], random);
+    ASSERT_TRUE(write_sections(sections, path_).ok());
     OpTable ops;
     const auto loaded = load(ops);
     if (!loaded.ok()) {
@@ -171,6 +189,148 @@ TEST_F(SnapshotTest, ForgedSectionsAreRefusedOrAreAnEGraph) {
   }
   EXPECT_GT(refused, kTries / 4);
   EXPECT_LT(refused, kTries);
+}
+
+// A theory with what its e-graph needs, and an e-graph of it that may be put there.
+struct Instance {
+  explicit Instance(const Theory& theory)
+      : syntax(ops),
+        analysis(theory.make_analysis(ops, syntax)),
+        rules(*syntax.rules(theory.rules)),
+        egraph(std::make_unique<EGraph>(ops, analysis.get())) {}
+
+  void add(const workloads::Workload& workload) {
+    ClassId last;
+    for (const std::string_view term : workload.terms) last = *syntax.add_term(*egraph, term);
+    if (!workload.is_true) return;
+    ASSERT_TRUE(egraph->merge(last, *egraph->add(ops.op("true", 0))).ok());
+  }
+  void run(std::uint64_t iterations) {
+    Runner runner(*egraph, rules);
+    runner.limits().iterations = iterations;
+    runner.limits().nodes = 4000;
+    runner.run();
+  }
+
+  OpTable ops;
+  Syntax syntax;
+  std::unique_ptr<Analysis> analysis;
+  std::vector<Rewrite> rules;
+  std::unique_ptr<EGraph> egraph;
+};
+
+// With proofs also in what it explains.
+class WorkloadSnapshot : public SnapshotTest {
+ protected:
+  void goes_on_the_same_way(std::string_view name, bool proofs) const;
+};
+
+void WorkloadSnapshot::goes_on_the_same_way(std::string_view name, bool proofs) const {
+  SCOPED_TRACE(name);
+  const workloads::Workload workload = *workloads::find_workload(name);
+  Instance first(workload.theory), second(workload.theory);
+  if (proofs) first.egraph->enable_proofs();
+  first.add(workload);
+  first.run(4);
+  save(*first.egraph);
+  auto loaded = load(second.ops, second.analysis.get());
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  second.egraph = *std::move(loaded);
+  const base::Status status = second.egraph->check_invariants();
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (const std::uint64_t more : {0U, 3U}) {
+    first.run(more);
+    second.run(more);
+    ASSERT_TRUE(state_text(*first.egraph) == state_text(*second.egraph));
+    if (!proofs) continue;
+    const EqualPairs pairs(*first.egraph);
+    base::Random random(9);
+    Explainer one(*first.egraph), other(*second.egraph);
+    for (int i = 0; i < 200; ++i) {
+      const auto [a, b] = pairs.draw(random);
+      const auto why = one.explain(a, b), again = other.explain(a, b);
+      ASSERT_TRUE(why.ok()) << why.status().message();
+      ASSERT_EQ(why->flat_text(), again->flat_text());
+    }
+  }
+}
+
+TEST_F(WorkloadSnapshot, GoesOnTheSameWay) {
+  for (const std::string_view name :
+       {"mm-10", "math-backoff-8", "lambda-backoff-8", "prop-chain"}) {
+    goes_on_the_same_way(name, false);
+    goes_on_the_same_way(name, true);
+  }
+}
+
+// What stands for explanations and analyses. Whoever loads it must get along with it, whatever it
+// says: add, explain, run.
+TEST_F(SnapshotTest, ForgedProofsAndTablesAreRefusedOrDoNoHarm) {
+  constexpr std::array kSections = {
+      "egraph.meta",   "egraph.names",  "egraph.ops",   "egraph.nodes", "egraph.classes",
+      "egraph.epochs", "egraph.data",   "egraph.marks", "egraph.moved", "folding.values",
+      "proofs.names",  "proofs.merges", "proofs.terms", "proofs.exact"};
+  const workloads::Workload workload = *workloads::find_workload("math-backoff-8");
+  Instance first(workload.theory);
+  first.egraph->enable_proofs();
+  ASSERT_TRUE(first.syntax.add_term(*first.egraph, "(* (+ x (+ 1 2)) (pow x (+ 1 1)))").ok());
+  ASSERT_TRUE(first.syntax.add_term(*first.egraph, "(i (* x (cos x)) x)").ok());
+  first.run(4);
+  save(*first.egraph);
+  const Sections good = read_sections(path_, kSections);
+  base::Random random(13);
+  std::size_t refused = 0, explained = 0;
+  constexpr std::size_t kTries = 800;
+  for (std::size_t i = 0; i < kTries; ++i) {
+    auto sections = good;
+    const std::size_t first_of_these = 9;
+    forge(sections[kSections[first_of_these + random.below(kSections.size() - first_of_these)]],
+          random);
+    ASSERT_TRUE(write_sections(sections, path_).ok());
+    Instance other(workload.theory);
+    auto loaded = load(other.ops, other.analysis.get());
+    if (!loaded.ok()) {
+      EXPECT_THAT(loaded.status().message(), HasSubstr("section '"));
+      ++refused;
+      continue;
+    }
+    other.egraph = *std::move(loaded);
+    const EqualPairs pairs(*other.egraph);
+    Explainer explainer(*other.egraph);
+    for (int n = 0; n < 20; ++n) {
+      const auto [a, b] = pairs.draw(random);
+      if (explainer.explain(a, b, {.shorten = n % 2 == 0}).ok()) ++explained;
+    }
+    other.run(1);
+  }
+  EXPECT_GT(refused, kTries / 4);
+  EXPECT_LT(refused, kTries);
+  EXPECT_GT(explained, 500U);
+}
+
+TEST_F(SnapshotTest, ItemsAreReadAsTheyWereWritten) {
+  ItemWriter items;
+  items.number(7);
+  items.text("seven");
+  items.number(2);
+  SnapshotWriter writer;
+  writer.add_copy("items", items.bytes());
+  ASSERT_TRUE(writer.write(path_).ok());
+  const auto file = SnapshotFile::open(path_);
+  ASSERT_TRUE(file.ok());
+  ItemReader good(*file, "items");
+  EXPECT_EQ(good.number(8), 7U);
+  EXPECT_EQ(good.text(), "seven");
+  EXPECT_FALSE(ItemReader(good).finish().ok()) << "there is a number left";
+  EXPECT_EQ(good.number(), 2U);
+  EXPECT_TRUE(good.finish().ok());
+  ItemReader bad(*file, "items");
+  EXPECT_EQ(bad.number(7), 0U);
+  EXPECT_EQ(bad.text(), "");
+  EXPECT_THAT(bad.finish().message(), HasSubstr("section 'items': a number is 7"));
+  ItemReader missing(*file, "others");
+  EXPECT_EQ(missing.count(), 0U);
+  EXPECT_THAT(missing.finish().message(), HasSubstr("has no section 'others'"));
 }
 
 TEST_F(SnapshotTest, OperatorsMustComeOutTheSame) {

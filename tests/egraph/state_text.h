@@ -8,6 +8,17 @@
 
 namespace egret::egraph {
 
+// What is recorded for explanations.
+inline std::string proofs_text(const ProofLog& log) {
+  std::string out;
+  for (const WordLog* words : {&log.term_words(), &log.merge_words()}) {
+    for (std::size_t i = 0; i < words->size(); ++i)
+      out.append(" ").append(std::to_string((*words)[i]));
+    out += '\n';
+  }
+  return out.append(std::to_string(log.term_count()) + " " + std::to_string(log.id_count()));
+}
+
 inline std::string state_text(const EGraph& egraph) {
   std::string out;
   const auto add = [&out](auto n) { out.append(" ").append(std::to_string(n)); };
@@ -55,6 +66,7 @@ inline std::string state_text(const EGraph& egraph) {
   add(egraph.ticks());
   add(egraph.keys_inserted());
   add(egraph.merge_count());
+  if (egraph.proofs() != nullptr) out.append(" proofs\n").append(proofs_text(*egraph.proofs()));
   return out;
 }
 
