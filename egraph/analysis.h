@@ -36,6 +36,9 @@ class Analysis {
   // merge, rebuild() reports the failure instead: the e-graph is unsound from there on.
   virtual base::Result<Data> merge(Data a, Data b) = 0;
 
+  // Whether make() never fails: rules are then applied many matches at a time.
+  virtual bool accepts_all_nodes() const { return false; }
+
   // Called after a class was made, merged or given another value; may add, merge and hide (a
   // constant's own node, say). It must reach a fixpoint: once its work is done for a class, doing
   // it again changes nothing.

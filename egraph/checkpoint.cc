@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "egraph/egraph.h"
+#include "egraph/node_hash.h"
 
 namespace egret::egraph {
 
@@ -94,7 +95,7 @@ void EGraph::pop() {
 void EGraph::restore_nodes(const Checkpoint& old) {
   std::vector<NodeId> rewritten;
   const auto forget = [this](NodeId node) {
-    if (!dead(node)) hash_cons_.erase(hash(op(node), children(node)), node);
+    if (!dead(node)) hash_cons_.erase(node_hash(op(node), children(node)), node);
   };
   // From the last to the first, so that the oldest content is written last.
   for (std::size_t end = old.records.size(); end > 0;) {
@@ -118,7 +119,7 @@ void EGraph::restore_nodes(const Checkpoint& old) {
     std::copy_n(old.records.begin() + end, size, words_.begin() + node.index());
   }
   for (const NodeId node : once) {
-    if (!dead(node)) hash_cons_.insert(hash(op(node), children(node)), node);
+    if (!dead(node)) hash_cons_.insert(node_hash(op(node), children(node)), node);
   }
 }
 

@@ -2,57 +2,30 @@
 #include "egraph/egraph.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/check.h"
+#include "base/small_vector.h"
+#include "egraph/node_hash.h"
 
 namespace egret::egraph {
 
 using base::Result;
 using base::Status;
 
-class EGraph::Key {
+namespace {
+
+// Children made canonical by `find`.
+class Canonical {
  public:
   template <typename Find>
-  Key(OpId op, std::span<const ClassId> children, Find find) : size_(children.size()) {
-    if (size_ > few_.size()) many_.resize(size_);
-    ClassId* const canonical = size_ > few_.size() ? many_.data() : few_.data();
-    for (std::size_t i = 0; i < size_; ++i) canonical[i] = find(children[i]);
-    hash_ = EGraph::hash(op, this->children());
+  Canonical(std::span<const ClassId> children, Find find) : ids_(children.begin(), children.end()) {
+    for (ClassId& id : ids_) id = find(id);
   }
-
-  std::span<const ClassId> children() const {
-    return {size_ > few_.size() ? many_.data() : few_.data(), size_};
-  }
-  std::uint32_t hash() const { return hash_; }
+  operator std::span<const ClassId>() const { return {ids_.data(), ids_.size()}; }  // NOLINT
 
  private:
-  std::size_t size_;
-  std::array<ClassId, 6> few_;
-  std::vector<ClassId> many_;
-  std::uint32_t hash_ = 0;
+  base::SmallVector<ClassId, 6> ids_;
 };
-
-// Multiply-rotate over the words (the hash of Firefox and of rustc); the high half of the last
-// product is its well-mixed half.
-std::uint32_t EGraph::hash(OpId op, std::span<const ClassId> children) {
-  constexpr std::uint64_t kFactor = 0x517cc1b727220a95ULL;
-  std::uint64_t h = (op.index() + 1) * kFactor;
-  for (const ClassId child : children) {
-    h = (((h << 5) | (h >> 59)) ^ child.index()) * kFactor;
-  }
-  h ^= h >> 29;
-  return static_cast<std::uint32_t>((h * kFactor) >> 32);
-}
-
-NodeId EGraph::find_node(std::uint32_t hash, OpId op, std::span<const ClassId> children) const {
-  return hash_cons_.find(hash, [&](NodeId node) {
-    return this->op(node) == op &&
-           std::equal(children.begin(), children.end(), words_.begin() + node.index() + kHeader);
-  });
-}
-
-namespace {
 
 Status arena_full() { return base::limit_hit("the e-graph's arena is full (2^32 words)"); }
 
@@ -91,18 +64,22 @@ Result<bool> EGraph::add_to(ClassId id, OpId op, std::span<const ClassId> childr
 ClassId EGraph::try_add(OpId op, std::span<const ClassId> children, Status& why, bool exact) {
   EGRET_CHECK(children.size() == ops_.arity(op), "wrong number of children");
   ++counts_.ticks;
-  const Key key(op, children, [this](ClassId kid) { return classes_.find_compress(kid); });
-  if (const NodeId node = find_node(key.hash(), op, key.children()); node.valid()) {
-    return class_of(node);
-  }
-  if (is_full(children.size())) return why = arena_full(), ClassId();
+  const Canonical canonical(children, [this](ClassId id) { return classes_.find_compress(id); });
+  const Key key{canonical, node_hash(op, canonical)};
+  const NodeId node = find_node(key.hash, op, key.children);
+  return node.valid() ? class_of(node) : add_missing(op, key, children, why, exact);
+}
+
+ClassId EGraph::add_missing(OpId op, const Key& key, std::span<const ClassId> given, Status& why,
+                            bool exact) {
+  if (is_full(key.children.size())) return why = arena_full(), ClassId();
   Analysis::Data data = 0;
   if (analysis_ != nullptr) {
-    auto made = analysis_->make(*this, op, key.children());
+    auto made = analysis_->make(*this, op, key.children);
     if (!made.ok()) return why = made.status(), ClassId();
     data = *made;
   }
-  if (proofs_ != nullptr) proofs_->add_term(op, children, exact);
+  if (proofs_ != nullptr) proofs_->add_term(op, given, exact);
   const ClassId id = make_class(op, data);
   make_node(op, key, id);
   if (analysis_ == nullptr) return id;
@@ -125,24 +102,28 @@ EGraph::Addition EGraph::try_add_to(ClassId id, OpId op, std::span<const ClassId
   }
   EGRET_CHECK(children.size() == ops_.arity(op), "wrong number of children");
   ++counts_.ticks;
-  const Key key(op, children, [this](ClassId kid) { return classes_.find_compress(kid); });
-  const ClassId given = id;
-  id = classes_.find_compress(id);
-  if (const NodeId node = find_node(key.hash(), op, key.children()); node.valid()) {
-    const ClassId known = class_of(node);
-    if (known == id) return Addition::kUnchanged;
-    return reason != nullptr && reason->built_left ? merge_with(known, given)
-                                                   : merge_with(given, known);
-  }
-  if (is_full(children.size())) return why = arena_full(), Addition::kRefused;
+  const Canonical canonical(children, [this](ClassId kid) { return classes_.find_compress(kid); });
+  const Key key{canonical, node_hash(op, canonical)};
+  const NodeId node = find_node(key.hash, op, key.children);
+  if (!node.valid()) return add_missing_to(id, op, key, children, why, reason);
+  const ClassId known = class_of(node);
+  if (known == find(id)) return Addition::kUnchanged;
+  return reason != nullptr && reason->built_left ? merge_with(known, id) : merge_with(id, known);
+}
+
+EGraph::Addition EGraph::add_missing_to(ClassId given_id, OpId op, const Key& key,
+                                        std::span<const ClassId> given, Status& why,
+                                        const ProofLog::Reason* reason) {
+  if (is_full(key.children.size())) return why = arena_full(), Addition::kRefused;
+  const ClassId id = classes_.find_compress(given_id);
   Analysis::Data data = 0;
   if (analysis_ != nullptr) {
-    auto made = analysis_->make(*this, op, key.children());
+    auto made = analysis_->make(*this, op, key.children);
     if (made.ok()) made = analysis_->merge(data_[id.index()], *made);
     if (!made.ok()) return why = made.status(), Addition::kRefused;
     data = *made;
   }
-  if (proofs_ != nullptr) proofs_->add_birth(op, children, given, *reason);
+  if (proofs_ != nullptr) proofs_->add_birth(op, given, given_id, *reason);
   make_node(op, key, id);
   ++changes_;
   touch(id, kNodesStale);
@@ -158,17 +139,6 @@ EGraph::Addition EGraph::try_add_to(ClassId id, OpId op, std::span<const ClassId
   return Addition::kChanged;
 }
 
-std::uint32_t EGraph::prefetch_slot(OpId op, std::span<const ClassId> children) const {
-  const Key key(op, children, [this](ClassId kid) { return find(kid); });
-  hash_cons_.prefetch(key.hash());
-  return key.hash();
-}
-
-void EGraph::prefetch_node(OpId op, std::span<const ClassId> children) const {
-  const Key key(op, children, [this](ClassId kid) { return find(kid); });
-  prefetch_node(key.hash());
-}
-
 // A class without nodes, for one of this operator.
 ClassId EGraph::make_class(OpId op, Analysis::Data data) {
   const ClassId id = classes_.make();
@@ -181,12 +151,11 @@ ClassId EGraph::make_class(OpId op, Analysis::Data data) {
 // Writes the record of a new node into a class.
 void EGraph::make_node(OpId op, const Key& key, ClassId id) {
   const NodeId node(words_.size());
-  const auto children = key.children();
-  ClassId* const record = words_.extend(kHeader + children.size());
+  ClassId* const record = words_.extend(kHeader + key.children.size());
   record[0] = ClassId(op.index());
   record[1] = id;
-  std::copy(children.begin(), children.end(), record + kHeader);
-  hash_cons_.insert(key.hash(), node);
+  std::copy(key.children.begin(), key.children.end(), record + kHeader);
+  hash_cons_.insert(key.hash, node);
   if (!checkpoints_.empty()) remember_row(id);
   lists_.append(rows_[id.index()].nodes, node);
   ++counts_.keys_inserted;
@@ -330,7 +299,7 @@ bool EGraph::rollback(const Savepoint& savepoint) {
   if (savepoint.changes != changes_) return false;
   for (std::size_t word = savepoint.words; word < words_.size();) {
     const NodeId node(word);
-    hash_cons_.erase(hash(op(node), children(node)), node);
+    hash_cons_.erase(node_hash(op(node), children(node)), node);
     lists_.shrink(rows_[words_[word + 1].index()].nodes, 0);
     --counts_.keys_inserted;
     --counts_.visible;
@@ -348,8 +317,8 @@ bool EGraph::rollback(const Savepoint& savepoint) {
 
 NodeId EGraph::lookup_node(OpId op, std::span<const ClassId> children) const {
   EGRET_CHECK(children.size() == ops_.arity(op), "wrong number of children");
-  const Key key(op, children, [this](ClassId kid) { return find(kid); });
-  return find_node(key.hash(), op, key.children());
+  const Canonical canonical(children, [this](ClassId id) { return find(id); });
+  return find_node(node_hash(op, canonical), op, canonical);
 }
 
 ClassId EGraph::lookup(OpId op, std::span<const ClassId> children) const {

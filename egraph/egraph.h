@@ -43,6 +43,7 @@
 // bug. Deterministic: same calls, same ids. Not thread-safe; concurrent reads are fine.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -90,16 +91,6 @@ class EGraph {
   // As add(), for those who want a class and not a term: with proofs, the id returned may stand for
   // another term of the class. Somewhat cheaper.
   base::Result<ClassId> insert(OpId op, std::span<const ClassId> children);
-
-  // insert() and add_to() for those who add millions: no Result is made. `why` is set where the
-  // node is refused.
-  ClassId try_add(OpId op, std::span<const ClassId> children, base::Status& why) {
-    return try_add(op, children, why, false);
-  }
-  enum class Addition : unsigned char { kRefused, kUnchanged, kChanged };
-  Addition try_add_to(ClassId id, OpId op, std::span<const ClassId> children, base::Status& why) {
-    return try_add_to(id, op, children, why, nullptr);
-  }
 
   // Makes the classes one; whether they were two. Fails, and changes nothing, when the analysis
   // says that they cannot be equal. Amortized near O(1). With proofs, an explanation will say that
@@ -182,21 +173,6 @@ class EGraph {
   NodeId lookup_node(OpId op, std::span<const ClassId> children) const;
   // Whether it is likely not to fit into the caches; a function of what was added.
   bool is_large() const { return words_.size() > (std::size_t{1} << 18); }
-  // Large e-graphs spend most of their time waiting for memory. Who knows what it will ask for can
-  // say so before, in this order, at some distance from each other: the classes; then what find()
-  // tells of them, and where the node of op(children) is looked for; then what was found there, and
-  // the lists to append to. Each uses what the one before brought in.
-  void prefetch_class(ClassId id) const { classes_.prefetch(id); }
-  void prefetch_row(ClassId id) const { __builtin_prefetch(&rows_[find(id).index()]); }
-  void prefetch_list(ClassId id) const { lists_.prefetch_end(rows_[find(id).index()].nodes); }
-  // Returns the hash of the node as it is now, for prefetch_node().
-  std::uint32_t prefetch_slot(OpId op, std::span<const ClassId> children) const;
-  void prefetch_node(std::uint32_t hash) const {
-    const NodeId node = hash_cons_.peek(hash);
-    if (node.valid()) __builtin_prefetch(&words_[node.index()]);
-  }
-  void prefetch_node(OpId op, std::span<const ClassId> children) const;
-
   OpId op(NodeId node) const { return OpId(words_[node.index()].index() & kOpMask); }
   ClassId class_of(NodeId node) const { return find(words_[node.index() + 1]); }
   // Canonical after rebuild(). Invalidated by add().
@@ -278,6 +254,7 @@ class EGraph {
   friend class InvariantChecker;
   friend class EGraphSnapshot;
   friend class Rewrite;
+  friend class ApplyBlock;
   using List = NodeLists::List;
 
   // Words are ClassIds so that children are a span of them without a cast; the first word of a
@@ -303,9 +280,18 @@ class EGraph {
     std::uint8_t touches = 0;
   };
   static_assert(sizeof(Row) == 32, "two rows to a cache line");
-  // Children of one node, canonical, with their hash.
-  class Key;
+  // The children of a node, canonical, and its hash.
+  struct Key {
+    std::span<const ClassId> children;
+    std::uint32_t hash;
+  };
   struct Checkpoint;
+
+  // In large e-graphs, where most steps wait for memory: the class's union-find entry; with that
+  // here, its row; with that here, the end of its list of nodes.
+  void prefetch_class(ClassId id) const { classes_.prefetch(id); }
+  void prefetch_row(ClassId id) const { __builtin_prefetch(&rows_[find(id).index()]); }
+  void prefetch_list(ClassId id) const { lists_.prefetch_end(rows_[find(id).index()].nodes); }
 
   bool dead(NodeId node) const { return (words_[node.index()].index() & kDead) != 0; }
   void set_flag(NodeId node, std::uint32_t flag) {
@@ -315,16 +301,30 @@ class EGraph {
   std::span<ClassId> mutable_children(NodeId node) {
     return {words_.data() + node.index() + kHeader, ops_.arity(op(node))};
   }
-  static std::uint32_t hash(OpId op, std::span<const ClassId> children);
-  NodeId find_node(std::uint32_t hash, OpId op, std::span<const ClassId> children) const;
+  bool is_node(NodeId node, OpId op, std::span<const ClassId> children) const {
+    const ClassId* const record = &words_[node.index()];
+    return (record->index() & kOpMask) == op.index() &&
+           std::equal(children.begin(), children.end(), record + kHeader);
+  }
+  // Of canonical children, with their hash.
+  NodeId find_node(std::uint32_t hash, OpId op, std::span<const ClassId> children) const {
+    return hash_cons_.find(hash, [&](NodeId node) { return is_node(node, op, children); });
+  }
   // Whether a record of so many children no longer fits into 32-bit ids.
   bool is_full(std::size_t children) const {
     return words_.size() + kHeader + children >= 0xffffffffU;
   }
 
+  enum class Addition : unsigned char { kRefused, kUnchanged, kChanged };
   ClassId try_add(OpId op, std::span<const ClassId> children, base::Status& why, bool exact);
   Addition try_add_to(ClassId id, OpId op, std::span<const ClassId> children, base::Status& why,
                       const ProofLog::Reason* reason);
+  // The other half of these, where the node is not there. `given`: the children as proofs name
+  // them.
+  ClassId add_missing(OpId op, const Key& key, std::span<const ClassId> given, base::Status& why,
+                      bool exact);
+  Addition add_missing_to(ClassId given_id, OpId op, const Key& key, std::span<const ClassId> given,
+                          base::Status& why, const ProofLog::Reason* reason);
   base::Result<ClassId> add_exact(OpId op, std::span<const ClassId> children);
   base::Result<bool> add_to(ClassId id, OpId op, std::span<const ClassId> children,
                             const ProofLog::Reason* reason);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "egraph/node_hash.h"
 
 namespace egret::egraph {
 
@@ -261,7 +262,7 @@ Status EGraphSnapshot::list_node(NodeId node) {
   EGraph& egraph = *egraph_;
   const OpId op = egraph.op(node);
   const auto children = egraph.children(node);
-  const std::uint32_t hash = EGraph::hash(op, children);
+  const std::uint32_t hash = node_hash(op, children);
   if (egraph.find_node(hash, op, children).valid()) {
     return file_.corrupt(kNodes, "node " + number(node.index()) + " is there twice");
   }

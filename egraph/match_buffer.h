@@ -3,6 +3,7 @@
 // all operator variables. Rows are 32-bit words, so that millions of matches are two allocations.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -23,6 +24,12 @@ class MatchBuffer {
   Match operator[](std::size_t i) const {
     return {std::span(classes_).subspan(i * vars_, vars_),
             std::span(ops_).subspan(i * op_vars_, op_vars_)};
+  }
+
+  // The classes of rows from `begin` on, one row after the other; `count` rows or up to the end.
+  std::span<const ClassId> classes(std::size_t begin, std::size_t count) const {
+    begin = std::min(begin, size_);
+    return std::span(classes_).subspan(begin * vars_, std::min(count, size_ - begin) * vars_);
   }
 
   void push(std::span<const ClassId> classes, std::span<const OpId> ops) {

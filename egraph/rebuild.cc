@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/small_vector.h"
 #include "egraph/egraph.h"
+#include "egraph/node_hash.h"
 
 namespace egret::egraph {
 
@@ -123,8 +124,8 @@ void EGraph::prefetch_repair(NodeId node) const {
   std::transform(kids.begin(), kids.end(), canonical.begin(),
                  [this](ClassId k) { return find(k); });
   if (std::equal(kids.begin(), kids.end(), canonical.begin())) return;
-  hash_cons_.prefetch(hash(op(node), kids));
-  hash_cons_.prefetch(hash(op(node), {canonical.data(), kids.size()}));
+  hash_cons_.prefetch(node_hash(op(node), kids));
+  hash_cons_.prefetch(node_hash(op(node), {canonical.data(), kids.size()}));
 }
 
 void EGraph::repair(NodeId node, Status& conflict) {
@@ -135,9 +136,9 @@ void EGraph::repair(NodeId node, Status& conflict) {
 
   if (!checkpoints_.empty()) remember_node(node);
   const OpId op = this->op(node);
-  hash_cons_.erase(hash(op, kids), node);
+  hash_cons_.erase(node_hash(op, kids), node);
   for (ClassId& kid : kids) kid = classes_.find_compress(kid);
-  const std::uint32_t h = hash(op, kids);
+  const std::uint32_t h = node_hash(op, kids);
   const NodeId equal = find_node(h, op, kids);
   stamp(class_of(node));
   if (!equal.valid()) {

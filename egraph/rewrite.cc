@@ -71,7 +71,6 @@ std::optional<Rewrite::Reads> Rewrite::depends_on(Outcome outcome) const {
 }
 
 Rewrite::Application Rewrite::apply(EGraph& egraph, const Match& match) const {
-  if (is_plain() && egraph.proofs() == nullptr) return apply_plain(egraph, match);
   base::SmallVector<ClassId, 16> row;
   for (const ClassId id : match.classes()) row.push_back(egraph.find(id));
   const auto now = [&] { return Match({row.data(), row.size()}, match.ops()); };
@@ -161,7 +160,7 @@ Result<bool> Rewrite::add_last(ClassId id, EGraph& egraph, const Match& match) c
   const std::span<const ClassId> kids(children.data(), children.size());
   if (egraph.proofs() == nullptr) return egraph.add_to(id, op, kids);
   ProofLog::Reason why = reason(match, 0);
-  why.built_left = equations_[0].second.index() + 1 != pattern_.var_count() + steps_.size();
+  why.built_left = builds_left();
   return egraph.add_to(id, op, kids, &why);
 }
 

@@ -99,36 +99,19 @@ class Rewrite {
   Application apply(EGraph& egraph, const Match& match) const;
   // What this outcome came of, if it may become another; nothing when a match is done with.
   std::optional<Reads> depends_on(Outcome outcome) const;
-  // Announces what apply() will ask for, in three calls for each match, some matches apart.
-  enum class Ahead : unsigned char { kFar, kMiddle, kNear };
-  void prefetch(const EGraph& egraph, const Match& match, Ahead ahead) const;
-
-  // A rule without callbacks and of usual size can be applied without detours; see also
-  // egraph/apply_stream.h.
-  static constexpr std::size_t kMaxPlainVars = 32;
+  // A rule without callbacks and of usual size can be applied without detours; see
+  // egraph/apply_block.h.
   static constexpr std::size_t kMaxPlainChildren = 8;
-  bool is_plain() const {
-    return all_given_ && conditions_.empty() &&
-           pattern_.var_count() + steps_.size() <= kMaxPlainVars;
-  }
+  bool is_plain() const { return all_given_ && conditions_.empty(); }
   // The variable to whose class the last step's node can be added at once, if that is all there is
   // to do after the other steps.
   VarId only_target() const;
-  // The classes of a plain step's children, in place.
-  class Arguments {
-   public:
-    Arguments(std::span<const VarId> vars, const ClassId* row) : size_(vars.size()) {
-      for (std::size_t i = 0; i < size_; ++i) classes_[i] = row[vars[i].index()];
-    }
-    operator std::span<const ClassId>() const { return {classes_.data(), size_}; }  // NOLINT
-
-   private:
-    std::array<ClassId, kMaxPlainChildren> classes_;
-    std::size_t size_;
-  };
+  // Whether that node is the left side of the only equation.
+  bool builds_left() const {
+    return equations_[0].second.index() + 1 != pattern_.var_count() + steps_.size();
+  }
 
  private:
-  Application apply_plain(EGraph& egraph, const Match& match) const;
   VarId add_step(Step step);
   base::Result<ClassId> run(const Step& step, EGraph& egraph, const Match& match) const;
   base::Result<bool> add_last(ClassId id, EGraph& egraph, const Match& match) const;

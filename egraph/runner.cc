@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "egraph/apply_stream.h"
+#include "egraph/apply_block.h"
 #include "egraph/schedulers/backoff.h"
 
 namespace egret::egraph {
@@ -270,44 +270,40 @@ void Runner::apply_one(Rule& rule, const Match& match, RuleStats& stats) {
 
 Runner::Stop Runner::apply(Rule& rule, const MatchBuffer& matches, RuleStats& stats,
                            Budget& budget) {
+  if (!ApplyBlock::suits(*rule.rewrite, egraph_)) {
+    return apply_singly(rule, matches, 0, stats, budget);
+  }
+  ApplyBlock block(*rule.rewrite, egraph_);
+  for (std::size_t begin = 0; begin < matches.size(); begin += ApplyBlock::kMatches) {
+    // What a block adds is seen at its end only.
+    if (egraph_.node_count() + block.max_nodes() > limits_.nodes || !block.fits()) {
+      return apply_singly(rule, matches, begin, stats, budget);
+    }
+    const std::size_t count = std::min(ApplyBlock::kMatches, matches.size() - begin);
+    const std::uint64_t ticks = egraph_.ticks();
+    const ApplyBlock::Outcome outcome = block.apply(matches, begin, count);
+    if (stats.refused == 0) stats.first_refusal = outcome.refusal.message();
+    stats.applied += outcome.changed;
+    stats.refused += outcome.refused;
+    stats.unchanged += count - outcome.changed - outcome.refused;
+    if (const Stop stop = check_size(); stop) return stop;
+    if (!budget.spend(1 + egraph_.ticks() - ticks)) return budget.reason();
+  }
+  return {};
+}
+
+Runner::Stop Runner::apply_singly(Rule& rule, const MatchBuffer& matches, std::size_t begin,
+                                  RuleStats& stats, Budget& budget) {
   constexpr std::size_t kCheckEvery = 64;
-  // From some size on, the memory of what comes later is fetched ahead.
-  const bool large = egraph_.is_large();
-  const auto prefetch = [&](std::size_t at, Rewrite::Ahead ahead) {
-    if (at < matches.size()) rule.rewrite->prefetch(egraph_, matches[at], ahead);
-  };
-  std::optional<ApplyStream> stream;
-  if (ApplyStream::suits(*rule.rewrite, egraph_)) stream.emplace(*rule.rewrite, egraph_);
-  const auto finish = [&](Stop stop) {
-    if (stream) {
-      stream->finish();
-      stats.applied += stream->changed();
-      stats.unchanged += stream->unchanged();
-      if (stats.refused == 0) stats.first_refusal = stream->refusal().message();
-      stats.refused += stream->refused();
-    }
-    return stop;
-  };
   std::uint64_t ticks = egraph_.ticks();
-  for (std::size_t i = 0; i < matches.size(); ++i) {
-    if (large) {
-      prefetch(i + 24, Rewrite::Ahead::kFar);
-      prefetch(i + 16, Rewrite::Ahead::kMiddle);
-      prefetch(i + 8, Rewrite::Ahead::kNear);
-    }
-    if (stream) {
-      stream->apply(matches[i]);
-    } else {
-      apply_one(rule, matches[i], stats);
-    }
-    if (stream && egraph_.node_count() + stream->under_way() > limits_.nodes) stream->finish();
-    if (egraph_.node_count() > limits_.nodes) return finish(StopReason::kNodeLimit);
+  for (std::size_t i = begin; i < matches.size(); ++i) {
+    apply_one(rule, matches[i], stats);
+    if (egraph_.node_count() > limits_.nodes) return StopReason::kNodeLimit;
     if (i % kCheckEvery != 0) continue;
-    if (const Stop stop = check_size(); stop) return finish(stop);
-    if (!budget.spend(1 + egraph_.ticks() - ticks)) return finish(budget.reason());
+    if (const Stop stop = check_size(); stop) return stop;
+    if (!budget.spend(1 + egraph_.ticks() - ticks)) return budget.reason();
     ticks = egraph_.ticks();
   }
-  finish({});
   budget.spend(egraph_.ticks() - ticks);
   return {};
 }

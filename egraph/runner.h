@@ -129,6 +129,8 @@ class Runner {
   Stop apply_rule(std::size_t index, RuleStats& stats, Budget& budget);
   void apply_one(Rule& rule, const Match& match, RuleStats& stats);
   Stop apply(Rule& rule, const MatchBuffer& matches, RuleStats& stats, Budget& budget);
+  Stop apply_singly(Rule& rule, const MatchBuffer& matches, std::size_t begin, RuleStats& stats,
+                    Budget& budget);
   void start();
   State state() const;
   void forget();

@@ -37,6 +37,7 @@ class ConstantFolding : public Analysis {
   base::Result<Data> make(const EGraph& egraph, OpId op,
                           std::span<const ClassId> children) override;
   base::Result<Data> merge(Data a, Data b) override;
+  bool accepts_all_nodes() const override { return true; }
   void modify(EGraph& egraph, ClassId id) override;
   std::string_view name() const override { return "constant-folding"; }
   // Section "folding.values": the numbers in the order of their words.

@@ -37,6 +37,7 @@ class LambdaAnalysis : public Analysis {
   base::Result<Data> make(const EGraph& egraph, OpId op,
                           std::span<const ClassId> children) override;
   base::Result<Data> merge(Data a, Data b) override;
+  bool accepts_all_nodes() const override { return true; }
   // Adds a known constant's own node.
   void modify(EGraph& egraph, ClassId id) override;
   // Sections "lambda.sets" and "lambda.constants": what is interned, in order.

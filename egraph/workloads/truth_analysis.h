@@ -20,6 +20,7 @@ class TruthAnalysis : public Analysis {
   base::Result<Data> make(const EGraph& egraph, OpId op,
                           std::span<const ClassId> children) override;
   base::Result<Data> merge(Data a, Data b) override;
+  bool accepts_all_nodes() const override { return true; }
   void modify(EGraph& egraph, ClassId id) override;
   bool is_data(Data data) const override { return data <= kTrue; }
 
