@@ -2,6 +2,8 @@
 #include "egraph/egraph.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "base/check.h"
 #include "base/small_vector.h"
@@ -155,12 +157,33 @@ void EGraph::make_node(OpId op, const Key& key, ClassId id) {
   record[0] = ClassId(op.index());
   record[1] = id;
   std::copy(key.children.begin(), key.children.end(), record + kHeader);
-  hash_cons_.insert(key.hash, node);
+  if (hash_cons_.is_full()) {
+    grow_hash_cons();  // the new node is among those that it puts in
+  } else {
+    hash_cons_.insert(key.hash, node);
+  }
   if (!checkpoints_.empty()) remember_row(id);
   lists_.append(rows_[id.index()].nodes, node);
   ++counts_.keys_inserted;
   ++counts_.visible;
   clean_ = false;
+}
+
+// Block by block, so that places in the table are fetched ahead.
+void EGraph::grow_hash_cons() {
+  constexpr std::size_t kBlock = 32;
+  hash_cons_.reset(hash_cons_.next_size());
+  std::array<std::pair<std::uint32_t, NodeId>, kBlock> block;
+  for (std::size_t word = 0; word < words_.size();) {
+    std::size_t count = 0;
+    for (; count < kBlock && word < words_.size(); word = node_after(NodeId(word)).index()) {
+      const NodeId node(word);
+      if (dead(node)) continue;
+      block[count] = {node_hash(op(node), children(node)), node};
+      hash_cons_.prefetch(block[count++].first);
+    }
+    for (const auto& [hash, node] : std::span(block).first(count)) hash_cons_.insert(hash, node);
+  }
 }
 
 // An id without a node, for a term of which an equal one is in the class.

@@ -332,6 +332,7 @@ class EGraph {
   ClassId add_twin(OpId op, std::span<const ClassId> children, ClassId root);
   ClassId make_class(OpId op, Analysis::Data data);
   void make_node(OpId op, const Key& key, ClassId id);
+  void grow_hash_cons();
   void link(ClassId root, ClassId child, Analysis::Data merged);
   void changed(ClassId id);
   void drain_modify();

@@ -221,14 +221,17 @@ Status EGraphSnapshot::load_nodes() {
   egraph.words_.shrink_to_fit();
   egraph.by_op_.resize(ops_.op_count());
   begins_node_.resize(words.size() + 1);
-  for (std::size_t word = 0; word < words.size();) {
-    const NodeId node(word);
+  std::size_t live = 0;
+  for (std::size_t word = 0; word < words.size(); word = egraph.node_after(NodeId(word)).index()) {
     begins_node_[word] = true;
-    EGRET_RETURN_IF_ERROR(check_node(node));
-    if (!egraph.dead(node)) EGRET_RETURN_IF_ERROR(list_node(node));
-    word = egraph.node_after(node).index();
+    EGRET_RETURN_IF_ERROR(check_node(NodeId(word)));
+    if (!egraph.dead(NodeId(word))) ++live;
   }
   begins_node_[words.size()] = true;
+  egraph.hash_cons_.reset(live);
+  for (std::size_t word = 0; word < words.size(); word = egraph.node_after(NodeId(word)).index()) {
+    if (!egraph.dead(NodeId(word))) EGRET_RETURN_IF_ERROR(list_node(NodeId(word)));
+  }
   egraph.unlisted_ = egraph.next_node();
   for (std::size_t i = 0; i < egraph.rows_.size(); ++i) egraph.refresh_nodes(ClassId(i));
   for (const auto& list : egraph.by_op_) egraph.by_op_bytes_ += list.bytes();

@@ -2,85 +2,71 @@
 #include "egraph/hash_cons.h"
 
 #include <algorithm>
-#include <utility>
+#include <cstring>
+#include <memory>
 
 #include "base/check.h"
 
 namespace egret::egraph {
 namespace {
 
-constexpr std::size_t kMinCapacity = 64;
-constexpr std::size_t kTail = 32;
-// In use at most; ordered slots keep searches short even so.
+// In use at most.
 constexpr std::size_t kLoadNumerator = 7;
 constexpr std::size_t kLoadDenominator = 8;
 
 }  // namespace
 
 void HashCons::insert(std::uint32_t hash, NodeId node) {
-  if ((size_ + 1) * kLoadDenominator > capacity_ * kLoadNumerator) {
-    constexpr std::size_t kSmall = std::size_t{1} << 16;
-    rehash(std::max(kMinCapacity, capacity_ < kSmall ? capacity_ * 2 : capacity_ + capacity_ / 4));
-  }
+  EGRET_DCHECK(!is_full());
   std::size_t at = home(hash);
-  while (slots_[at] != kEmpty && hash_of(slots_[at]) <= hash) ++at;
-  place(make_slot(hash, node), at);
-  ++size_;
-}
-
-// Puts the slot there; everything up to the next empty one moves by one.
-void HashCons::place(std::uint64_t slot, std::size_t at) {
-  while (slot != kEmpty) std::swap(slot, slots_[at++]);
-  if (at == slots_.size()) lengthen_tail();
+  while (true) {
+    Bucket& bucket = buckets_[at];
+    if (const std::uint32_t free = bucket.with_tag(0); free != 0) {
+      const auto slot = static_cast<unsigned>(std::countr_zero(free));
+      bucket.tags[slot] = tag(hash);
+      bucket.nodes[slot] = node;
+      ++size_;
+      return;
+    }
+    if (bucket.overflow != kSaturated) ++bucket.overflow;
+    at = next(at);
+  }
 }
 
 void HashCons::erase(std::uint32_t hash, NodeId node) {
-  const std::uint64_t wanted = make_slot(hash, node);
-  std::size_t hole = capacity_ == 0 ? 0 : home(hash);
-  while (slots_[hole] != wanted) {
-    EGRET_CHECK(slots_[hole] != kEmpty, "the node is not in the hash-cons");
-    ++hole;
-  }
-  for (; slots_[hole + 1] != kEmpty && home(hash_of(slots_[hole + 1])) <= hole; ++hole) {
-    slots_[hole] = slots_[hole + 1];
-  }
-  slots_[hole] = kEmpty;
-  --size_;
-}
-
-void HashCons::reserve(std::size_t size) {
-  const std::size_t capacity = size * kLoadDenominator / kLoadNumerator + 1;
-  if (capacity > capacity_) rehash(std::max(kMinCapacity, capacity));
-}
-
-// Cluster by cluster (what stands between empty slots) from the last to the first. New places are
-// never before old ones: homes only move up.
-void HashCons::rehash(std::size_t capacity) {
-  const std::size_t old_size = slots_.size();
-  capacity_ = capacity;
-  slots_.resize(capacity + kTail, kEmpty);
-  slots_.shrink_to_fit();
-  FlatArray<std::uint64_t> cluster;
-  for (std::size_t end = old_size; end > 0;) {
-    std::size_t begin = end;
-    while (begin > 0 && slots_[begin - 1] != kEmpty) --begin;
-    cluster.clear();
-    cluster.append(slots_.span().subspan(begin, end - begin));
-    std::fill(slots_.begin() + begin, slots_.begin() + end, kEmpty);
-    // In order of hashes, each goes behind the one before or to its home; which the cluster placed
-    // before this one may have reached already.
-    std::size_t next = 0;
-    for (const std::uint64_t slot : cluster) {
-      next = std::max(next, home(hash_of(slot)));
-      place(slot, next++);
+  std::size_t at = count_ == 0 ? 0 : home(hash);
+  for (std::size_t i = 0; i < count_; ++i) {
+    Bucket& bucket = buckets_[at];
+    for (std::uint32_t hits = bucket.with_tag(tag(hash)); hits != 0; hits &= hits - 1) {
+      const auto slot = static_cast<unsigned>(std::countr_zero(hits));
+      if (bucket.nodes[slot] != node) continue;
+      bucket.tags[slot] = 0;
+      --size_;
+      return;
     }
-    end = begin == 0 ? 0 : begin - 1;
+    EGRET_CHECK(bucket.overflow != 0, "the node is not in the hash-cons");
+    if (bucket.overflow != kSaturated) --bucket.overflow;
+    at = next(at);
   }
+  EGRET_CHECK(false, "the node is not in the hash-cons");
 }
 
-void HashCons::lengthen_tail() {
-  slots_.resize(slots_.size() + kTail, kEmpty);
-  slots_.shrink_to_fit();
+std::size_t HashCons::next_size() const {
+  constexpr std::size_t kSmall = std::size_t{1} << 16;
+  return size_ < kSmall ? std::max(2 * size_, kSlots) : size_ + size_ / 2;
+}
+
+void HashCons::reset(std::size_t size) {
+  count_ = size * kLoadDenominator / kLoadNumerator / kSlots + 1;
+  max_size_ = count_ * kSlots * kLoadNumerator / kLoadDenominator;
+  size_ = 0;
+  block_.clear();
+  block_.shrink_to_fit();
+  std::size_t bytes = (count_ + 1) * sizeof(Bucket);
+  void* begin = block_.extend(bytes);
+  begin = std::align(sizeof(Bucket), count_ * sizeof(Bucket), begin, bytes);
+  std::memset(begin, 0, count_ * sizeof(Bucket));
+  buckets_ = static_cast<Bucket*>(begin);
 }
 
 }  // namespace egret::egraph

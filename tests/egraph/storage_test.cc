@@ -44,8 +44,13 @@ TEST(HashCons, FindsWhatIsInItAndNothingElse) {
       const auto hash = static_cast<std::uint32_t>(
           random.chance(0.1) ? 0xffffffffU - random.below(3) : random.below(hashes) * 4);
       if (hashes == 5 && table.size() > 300) break;
-      table.insert(hash, NodeId(step));
       hash_of[step] = hash;
+      if (table.is_full()) {
+        table.reset(table.next_size());
+        for (const auto& [node, known] : hash_of) table.insert(known, NodeId(node));
+      } else {
+        table.insert(hash, NodeId(step));
+      }
       if (random.chance(0.4)) {
         const auto victim =
             std::next(hash_of.begin(), static_cast<std::ptrdiff_t>(random.below(hash_of.size())));
