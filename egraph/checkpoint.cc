@@ -50,13 +50,12 @@ void EGraph::remember_lists(ClassId id) {
   row.has_items = true;
   row.items_begin = old.items.size();
   old.items.append(nodes(id).first(row.row.nodes.size));
-  old.items.append(parents(id).first(row.row.parents.size));
 }
 
 void EGraph::remember_node(NodeId node) {
   Checkpoint& old = *checkpoints_.back();
   if (node.index() >= old.words) return;
-  const std::size_t size = kHeader + ops_.arity(op(node));
+  const std::size_t size = record_size(ops_.arity(op(node)));
   old.records.append(words_.span().subspan(node.index(), size));
   old.records.push_back(ClassId(node.index()));
 }
@@ -80,6 +79,7 @@ void EGraph::pop() {
   restore_ops(*old);
   for (FlatArray<NodeId>* queue : {&to_repair_, &to_reanalyse_}) queue->clear();
   for (FlatArray<ClassId>* queue : {&to_modify_, &merged_away_, &touched_}) queue->clear();
+  chained_ = 0;
   if (proofs_ != nullptr) proofs_->restore(old->proofs);
   counts_ = old->counts;
   epoch_ = old->epoch;
@@ -101,7 +101,7 @@ void EGraph::restore_nodes(const Checkpoint& old) {
   for (std::size_t end = old.records.size(); end > 0;) {
     const NodeId node(old.records[end - 1].index());
     rewritten.push_back(node);
-    end -= kHeader + ops_.arity(op(node)) + 1;
+    end -= record_size(ops_.arity(op(node))) + 1;
   }
   std::vector<NodeId> once = rewritten;
   std::sort(once.begin(), once.end());
@@ -114,7 +114,7 @@ void EGraph::restore_nodes(const Checkpoint& old) {
   words_.truncate(old.words);
   std::size_t end = old.records.size();
   for (const NodeId node : rewritten) {
-    const std::size_t size = kHeader + ops_.arity(op(node));
+    const std::size_t size = record_size(ops_.arity(op(node)));
     end -= size + 1;
     std::copy_n(old.records.begin() + end, size, words_.begin() + node.index());
   }
@@ -126,7 +126,6 @@ void EGraph::restore_nodes(const Checkpoint& old) {
 void EGraph::restore_classes(Checkpoint& old) {
   for (std::size_t i = old.ids; i < rows_.size(); ++i) {
     lists_.shrink(rows_[i].nodes, 0);
-    lists_.shrink(rows_[i].parents, 0);
   }
   rows_.truncate(old.ids);
   data_.truncate(old.ids);
@@ -135,15 +134,10 @@ void EGraph::restore_classes(Checkpoint& old) {
     Row& row = rows_[saved.id.index()];
     Row restored = saved.row;
     const std::uint32_t nodes = restored.nodes.size;
-    const std::uint32_t parents = restored.parents.size;
     lists_.shrink(row.nodes, saved.has_items ? 0 : nodes);
-    lists_.shrink(row.parents, saved.has_items ? 0 : parents);
     restored.nodes = row.nodes;
-    restored.parents = row.parents;
     if (saved.has_items) {
-      const auto items = old.items.span().subspan(saved.items_begin);
-      restored.nodes = lists_.make(items.first(nodes));
-      restored.parents = lists_.make(items.subspan(nodes, parents));
+      restored.nodes = lists_.make(old.items.span().subspan(saved.items_begin, nodes));
     }
     row = restored;
     if (!data_.empty()) data_[saved.id.index()] = saved.data;

@@ -14,10 +14,10 @@ namespace egret::egraph {
 struct EGraph::Checkpoint {
   struct OldRow {
     ClassId id;
-    Row row;  // its lists: only how long they were
+    Row row;  // its list: only how long it was
     Analysis::Data data = 0;
     bool has_items = false;
-    std::size_t items_begin = 0;  // nodes, then parents
+    std::size_t items_begin = 0;
   };
 
   std::size_t words = 0;  // nodes and ids from here on did not exist

@@ -144,7 +144,7 @@ EGraph::Addition EGraph::add_missing_to(ClassId given_id, OpId op, const Key& ke
 // A class without nodes, for one of this operator.
 ClassId EGraph::make_class(OpId op, Analysis::Data data) {
   const ClassId id = classes_.make();
-  rows_.push_back({{}, {}, mask_bit(ops_.base_of(op)), epoch_, 0});
+  rows_.push_back({{}, mask_bit(ops_.base_of(op)), 0, 0, epoch_});
   if (analysis_ != nullptr) data_.push_back(data);
   ++counts_.classes;
   return id;
@@ -153,10 +153,11 @@ ClassId EGraph::make_class(OpId op, Analysis::Data data) {
 // Writes the record of a new node into a class.
 void EGraph::make_node(OpId op, const Key& key, ClassId id) {
   const NodeId node(words_.size());
-  ClassId* const record = words_.extend(kHeader + key.children.size());
-  record[0] = ClassId(op.index());
+  ClassId* const record = words_.extend(record_size(key.children.size()));
+  record[0] = ClassId(op.index() | kHead);
   record[1] = id;
-  std::copy(key.children.begin(), key.children.end(), record + kHeader);
+  ClassId* const links = std::copy(key.children.begin(), key.children.end(), record + kHeader);
+  std::fill_n(links, key.children.size(), ClassId(0));
   if (hash_cons_.is_full()) {
     grow_hash_cons();  // the new node is among those that it puts in
   } else {
@@ -190,7 +191,7 @@ void EGraph::grow_hash_cons() {
 ClassId EGraph::add_twin(OpId op, std::span<const ClassId> children, ClassId root) {
   root = find(root);
   const ClassId id = classes_.make();
-  rows_.push_back({{}, {}, 0, epoch_, 0});
+  rows_.push_back({{}, 0, 0, 0, epoch_});
   if (analysis_ != nullptr) data_.push_back(data_[root.index()]);
   classes_.link(root, id);
   proofs_->add_term(op, children, true);
@@ -235,8 +236,8 @@ Result<bool> EGraph::merge(ClassId a, ClassId b, const ProofLog::Reason* reason)
   }
   // The class with more parents stays: only the other's parents need repair. (Parents that are not
   // listed yet are looked at in any case.)
-  const std::size_t parents_a = rows_[a.index()].parents.size;
-  const std::size_t parents_b = rows_[b.index()].parents.size;
+  const std::size_t parents_a = rows_[a.index()].links;
+  const std::size_t parents_b = rows_[b.index()].links;
   if (parents_a < parents_b || (parents_a == parents_b && b < a)) std::swap(a, b);
   if (proofs_ != nullptr) proofs_->add_merge(given_a, given_b, reason);
   link(a, b, merged);
@@ -252,12 +253,10 @@ void EGraph::link(ClassId root, ClassId child, Analysis::Data merged) {
   Row& r = rows_[root.index()];
   Row& c = rows_[child.index()];
   classes_.link(root, child);
-  merged_away_.push_back(child);
   clean_ = false;
   ++changes_;
   ++counts_.merges;
   --counts_.classes;
-  to_repair_.append(lists_.items(c.parents));
   moved_.append(lists_.items(c.nodes));
   stamp(root);
   if (analysis_ != nullptr) {
@@ -266,11 +265,9 @@ void EGraph::link(ClassId root, ClassId child, Analysis::Data merged) {
     data_[root.index()] = merged;
     to_modify_.push_back(root);
   }
-  const bool unsorted = r.parents.size > 0 && c.parents.size > 0;
-  touch(root,
-        static_cast<std::uint8_t>(c.touches | kNodesStale | (unsorted ? kParentsUnsorted : 0)));
+  merged_away_.push_back(child);  // from here on its parents are the root's
+  touch(root, c.touches | kNodesStale);
   lists_.append_all(r.nodes, c.nodes);
-  lists_.append_all(r.parents, c.parents);
   r.mask |= c.mask;
 }
 
@@ -278,7 +275,12 @@ void EGraph::link(ClassId root, ClassId child, Analysis::Data merged) {
 void EGraph::changed(ClassId id) {
   touch(id, kDataChanged);
   stamp(id);
-  to_reanalyse_.append(lists_.items(rows_[id.index()].parents));
+  chain_parents_of_merged();
+  for (Slot slot = rows_[id.index()].parents; slot != 0;) {
+    const NodeId node = node_of(slot);
+    if (!dead(node)) to_reanalyse_.push_back(node);
+    slot = next_slot(slot, node);
+  }
 }
 
 void EGraph::set_data(ClassId id, Analysis::Data data) {

@@ -20,20 +20,23 @@
 // repairs what the merges since the last one touched, and nothing else. Between merge() and
 // rebuild() the e-graph may be changed further but not searched.
 //
-// Layout. A node is a record in one arena of 32-bit words, [op | class | children...], and its
-// NodeId is where the record begins: one cache line gives all there is to know. The hash-cons
-// stores ids, so there is one copy of each node. A class is a row of 32 bytes found by ClassId:
-// list of nodes (sorted by operator), list of parents, mask of base operators, epoch; its analysis
-// word has a column of its own. Per operator there is a list of nodes, from which searches start.
-// New nodes enter the lists of parents and of operators at rebuild(), all at once, because nobody
-// asks before and the memory they go to can then be fetched ahead of time.
+// Layout. A node is a record in one arena of 32-bit words, [op | class | children... | links...],
+// and its NodeId is where the record begins: one cache line gives all there is to know. The
+// hash-cons stores ids, so there is one copy of each node. A class is a row of 32 bytes found by
+// ClassId: list of nodes (sorted by operator), chain of parents, mask of base operators, epoch; its
+// analysis word has a column of its own. The parents of a class are chained through the links of
+// their records, one for each child: whoever looks at a parent looks at its record anyway. Per
+// operator there is a list of nodes, from which searches start. New nodes enter the chains of
+// parents and the lists of operators at rebuild(), all at once, because nobody asks before and the
+// memory they go to can then be fetched ahead of time.
 //
 // Invariants after rebuild() (checked by check_invariants()):
 //  1. Every node is hash-consed under its canonical children; no two nodes are equal; nothing else
 //     is in the hash-cons.
 //  2. A class's node list holds exactly its visible nodes, sorted by (OpId, NodeId); its mask has
 //     the bit of each of their base operators.
-//  3. A class's parent list holds every node that has it as a child, once, in order.
+//  3. A class's chain of parents goes through the links of all children that are this class, each
+//     once, and through links of dead nodes, not more of these than of the others but for a few.
 //  4. An operator's list holds its visible nodes, once, in order.
 //  5. The class word of a visible node is canonical.
 //  6. With an analysis: a class's data is at or above make() of each of its nodes.
@@ -184,14 +187,18 @@ class EGraph {
   NodeId next_node() const { return NodeId(words_.size()); }
   bool visible(NodeId node) const { return (words_[node.index()].index() & kFlags) == 0; }
   // A visible node of this very operator.
-  bool is(NodeId node, OpId op) const { return words_[node.index()].index() == op.index(); }
+  bool is(NodeId node, OpId op) const {
+    return words_[node.index()].index() == (op.index() | kHead);
+  }
 
   // The lists of a canonical class and of an operator; exact after rebuild(), see the invariants.
   // Before, nodes() has new nodes already, the other two have not.
   std::span<const NodeId> nodes(ClassId id) const { return lists_.items(rows_[id.index()].nodes); }
-  std::span<const NodeId> parents(ClassId id) const {
-    return lists_.items(rows_[id.index()].parents);
-  }
+  // The nodes that have the class as a child, each once, in no order of meaning: a range.
+  class Parents;
+  Parents parents(ClassId id) const;
+  // How long it takes to visit them: at least as many.
+  std::size_t parents_bound(ClassId id) const { return rows_[id.index()].links; }
   std::span<const NodeId> nodes_with(OpId op) const {
     if (op.index() >= by_op_.size()) return {};
     return by_op_[op.index()];
@@ -224,7 +231,7 @@ class EGraph {
   std::optional<NodeChanges> nodes_since(Epoch since) const;
   // The node made next after `node`; below next_node() it is one.
   NodeId node_after(NodeId node) const {
-    return NodeId(node.index() + kHeader + ops_.arity(op(node)));
+    return NodeId(node.index() + record_size(ops_.arity(op(node))));
   }
 
   // All canonical classes in increasing order. O(ids).
@@ -260,24 +267,40 @@ class EGraph {
   // Words are ClassIds so that children are a span of them without a cast; the first word of a
   // record holds the operator's index and the flags instead.
   static constexpr std::uint32_t kHeader = 2;
-  static constexpr std::uint32_t kDead = 1U << 31;    // replaced by an equal node
-  static constexpr std::uint32_t kHidden = 1U << 30;  // see hide()
+  static constexpr std::uint32_t kHead = 1U << 31;    // of every first word; of no class and child
+  static constexpr std::uint32_t kDead = 1U << 30;    // replaced by an equal node
+  static constexpr std::uint32_t kHidden = 1U << 29;  // see hide()
   static constexpr std::uint32_t kFlags = kDead | kHidden;
   static constexpr std::uint32_t kOpMask = kHidden - 1;
+  static constexpr std::size_t record_size(std::size_t arity) { return kHeader + 2 * arity; }
+
+  // Where a child stands in words_, which stands for its node as one of the child's parents. The
+  // link that belongs to it, as many words behind it as the node has children, is the next slot of
+  // the chain. 0: none.
+  using Slot = std::uint32_t;
+  NodeId node_of(Slot slot) const {
+    do --slot;
+    while ((words_[slot].index() & kHead) == 0);
+    return NodeId(slot);
+  }
+  Slot next_slot(Slot slot, NodeId node) const {
+    return words_[slot + ops_.arity(op(node))].index();
+  }
 
   // What rebuild() must do for a class.
   enum Touch : std::uint8_t {
-    kNodesStale = 1,       // the node list has dead, hidden or unsorted items
-    kParentsStale = 2,     // the parent list has dead items
-    kParentsUnsorted = 4,  // the parent list may be out of order or have an item twice
-    kDataChanged = 8,      // parents that are not listed yet were made with other data
+    kNodesStale = 1,    // the node list has dead, hidden or unsorted items
+    kParentsStale = 2,  // the chain of parents has more dead nodes than before
+    kDataChanged = 4,   // parents that are not listed yet were made with other data
   };
   struct Row {
     List nodes;
-    List parents;
     std::uint64_t mask = 0;
+    Slot parents = 0;         // the first of the chain
+    std::uint32_t links = 0;  // in it
     Epoch epoch = 0;
-    std::uint8_t touches = 0;
+    std::uint32_t dead_links : 24 = 0;  // of dead nodes, or the greatest number
+    std::uint32_t touches : 8 = 0;
   };
   static_assert(sizeof(Row) == 32, "two rows to a cache line");
   // The children of a node, canonical, and its hash.
@@ -310,9 +333,9 @@ class EGraph {
   NodeId find_node(std::uint32_t hash, OpId op, std::span<const ClassId> children) const {
     return hash_cons_.find(hash, [&](NodeId node) { return is_node(node, op, children); });
   }
-  // Whether a record of so many children no longer fits into 32-bit ids.
+  // Whether a record of so many children, or its class, no longer fits into the ids.
   bool is_full(std::size_t children) const {
-    return words_.size() + kHeader + children >= 0xffffffffU;
+    return words_.size() + record_size(children) >= 0xffffffffU || classes_.size() >= kHead;
   }
 
   enum class Addition : unsigned char { kRefused, kUnchanged, kChanged };
@@ -335,6 +358,8 @@ class EGraph {
   void grow_hash_cons();
   void link(ClassId root, ClassId child, Analysis::Data merged);
   void changed(ClassId id);
+  void chain_parents_of_merged();
+  void chain_parents_of_merged(ClassId id);
   void drain_modify();
 
   void list_new_nodes();
@@ -344,7 +369,7 @@ class EGraph {
   void reanalyse(NodeId node, base::Status& conflict);
   void force_merge(NodeId node, NodeId equal, base::Status& conflict);
   void bury(NodeId node);
-  void touch(ClassId id, std::uint8_t what);
+  void touch(ClassId id, std::uint32_t what);
   void touch_op(OpId op);
   void stamp(ClassId id) {
     if (!checkpoints_.empty()) remember_row(id);
@@ -355,7 +380,11 @@ class EGraph {
   void refresh_lists();
   void prefetch_refresh(std::size_t touched) const;
   void refresh_nodes(ClassId id);
-  void refresh_parents(ClassId id, std::uint8_t what);
+  void drop_dead_links(ClassId id);
+  static void add_dead_links(Row& row, std::uint32_t count) {
+    constexpr std::uint32_t kMost = (1U << 24) - 1;
+    row.dead_links = std::min(row.dead_links + count, kMost) & kMost;
+  }
   void compact_lists();
   void release_queues();
 
@@ -399,7 +428,8 @@ class EGraph {
   FlatArray<NodeId> repairing_;     // those at work
   FlatArray<NodeId> to_reanalyse_;  // parents of classes with new data
   FlatArray<ClassId> to_modify_;
-  FlatArray<ClassId> merged_away_;  // since the last rebuild
+  FlatArray<ClassId> merged_away_;  // since the last rebuild,
+  std::size_t chained_ = 0;         // of which the parents of so many are the new class's already
   FlatArray<ClassId> touched_;      // classes with bits in Row::touches
   FlatArray<OpId> touched_ops_;     // operators whose list has dead or hidden nodes
   std::vector<bool> op_touched_;
@@ -419,5 +449,49 @@ class EGraph {
 
   std::vector<std::unique_ptr<Checkpoint>> checkpoints_;
 };
+
+// Forward iteration, for a canonical class of a clean e-graph.
+class EGraph::Parents {
+ public:
+  class Iterator {
+   public:
+    NodeId operator*() const { return node_; }
+    Iterator& operator++() { return slot_ = egraph_->next_slot(slot_, node_), settle(), *this; }
+    friend bool operator==(const Iterator& a, const Iterator& b) { return a.slot_ == b.slot_; }
+
+   private:
+    friend class Parents;
+    Iterator(const EGraph& egraph, ClassId id, Slot slot) : egraph_(&egraph), id_(id), slot_(slot) {
+      settle();
+    }
+    // Goes on to a node that lives and was not visited for an earlier child.
+    void settle() {
+      for (; slot_ != 0; slot_ = egraph_->next_slot(slot_, node_)) {
+        node_ = egraph_->node_of(slot_);
+        if (egraph_->dead(node_)) continue;
+        const ClassId* const begin = egraph_->words_.data() + node_.index() + kHeader;
+        const ClassId* const end = egraph_->words_.data() + slot_;
+        if (std::find(begin, end, id_) == end) return;
+      }
+    }
+
+    const EGraph* egraph_;
+    ClassId id_;
+    Slot slot_;
+    NodeId node_;
+  };
+
+  Iterator begin() const { return {*egraph_, id_, egraph_->rows_[id_.index()].parents}; }
+  Iterator end() const { return {*egraph_, id_, 0}; }
+
+ private:
+  friend class EGraph;
+  Parents(const EGraph& egraph, ClassId id) : egraph_(&egraph), id_(id) {}
+
+  const EGraph* egraph_;
+  ClassId id_;
+};
+
+inline EGraph::Parents EGraph::parents(ClassId id) const { return {*this, id}; }
 
 }  // namespace egret::egraph

@@ -23,6 +23,7 @@ constexpr std::string_view kOps = "egraph.ops";
 constexpr std::string_view kNodes = "egraph.nodes";
 constexpr std::string_view kClasses = "egraph.classes";
 constexpr std::string_view kEpochs = "egraph.epochs";
+constexpr std::string_view kParents = "egraph.parents";
 constexpr std::string_view kData = "egraph.data";
 constexpr std::string_view kMarks = "egraph.marks";
 constexpr std::string_view kMoved = "egraph.moved";
@@ -72,6 +73,8 @@ class EGraphSnapshot {
   Status load_nodes();
   Status check_node(NodeId node) const;
   Status list_node(NodeId node);
+  Status load_parents();
+  Status load_chain(ClassId id, std::vector<bool>& visited);
   Status load_data();
   Status load_changes();
   Status load_moved(std::uint64_t begin, std::uint64_t end);
@@ -114,12 +117,15 @@ void EGraphSnapshot::save(const EGraph& egraph, SnapshotWriter& writer) {
   writer.add_view(kNodes, std::as_bytes(egraph.words_.span()));
   std::vector<std::uint32_t> roots;
   std::vector<std::uint32_t> epochs;
+  std::vector<std::uint32_t> parents;
   for (std::size_t i = 0; i < egraph.rows_.size(); ++i) {
     roots.push_back(egraph.find(ClassId(i)).index());
     epochs.push_back(egraph.rows_[i].epoch);
+    parents.push_back(egraph.rows_[i].parents);
   }
   writer.add_copy(kClasses, bytes_of(roots));
   writer.add_copy(kEpochs, bytes_of(epochs));
+  writer.add_copy(kParents, bytes_of(parents));
   writer.add_view(kData, std::as_bytes(egraph.data_.span()));
   std::vector<MarkEntry> marks;
   for (const EGraph::EpochMark& mark : egraph.epoch_marks_) {
@@ -144,6 +150,7 @@ Result<std::unique_ptr<EGraph>> EGraphSnapshot::load() {
   egraph_ = std::make_unique<EGraph>(ops_, analysis_);
   EGRET_RETURN_IF_ERROR(load_classes());
   EGRET_RETURN_IF_ERROR(load_nodes());
+  EGRET_RETURN_IF_ERROR(load_parents());
   EGRET_RETURN_IF_ERROR(load_data());
   EGRET_RETURN_IF_ERROR(load_changes());
   if (meta_.has_proofs > 1) return file_.corrupt(kMeta, "is unclear about proofs");
@@ -200,7 +207,7 @@ Status EGraphSnapshot::load_classes() {
     if (epochs[i] > meta_.epoch) {
       return file_.corrupt(kEpochs, "class " + number(i) + " has a later epoch than the present");
     }
-    egraph_->rows_.push_back({{}, {}, 0, epochs[i], 0});
+    egraph_->rows_.push_back({{}, 0, 0, 0, epochs[i]});
     egraph_->classes_.make();
   }
   for (std::size_t i = 0; i < roots.size(); ++i) {
@@ -244,11 +251,12 @@ Status EGraphSnapshot::check_node(NodeId node) const {
     return file_.corrupt(kNodes, "node " + number(node.index()) + ": " + what);
   };
   const EGraph& egraph = *egraph_;
+  if ((egraph.words_[node.index()].index() & EGraph::kHead) == 0) return at("does not begin");
   const OpId op = egraph.op(node);
   const std::size_t left = egraph.words_.size() - node.index();
   if (op.index() >= ops_.op_count())
     return at("operator " + number(op.index()) + " does not exist");
-  if (left < EGraph::kHeader || left - EGraph::kHeader < ops_.arity(op)) return at("is cut short");
+  if (left < EGraph::record_size(ops_.arity(op))) return at("is cut short");
   const ClassId id = egraph.words_[node.index() + 1];
   if (id.index() >= egraph.rows_.size()) return at("its class does not exist");
   if (egraph.visible(node) && !egraph.is_canonical(id)) return at("its class was merged away");
@@ -260,7 +268,7 @@ Status EGraphSnapshot::check_node(NodeId node) const {
 }
 
 // A live node into the hash-cons and all lists. Nodes come in order of their ids, so that lists of
-// parents and operators are sorted.
+// operators are sorted.
 Status EGraphSnapshot::list_node(NodeId node) {
   EGraph& egraph = *egraph_;
   const OpId op = egraph.op(node);
@@ -270,15 +278,54 @@ Status EGraphSnapshot::list_node(NodeId node) {
     return file_.corrupt(kNodes, "node " + number(node.index()) + " is there twice");
   }
   egraph.hash_cons_.insert(hash, node);
-  for (const ClassId child : children) {
-    NodeLists::List& parents = egraph.rows_[child.index()].parents;
-    const bool repeated = parents.size > 0 && egraph.lists_.items(parents).back() == node;
-    if (!repeated) egraph.lists_.append(parents, node);
-  }
   if (!egraph.visible(node)) return base::ok();
   egraph.lists_.append(egraph.rows_[egraph.words_[node.index() + 1].index()].nodes, node);
   egraph.by_op_[op.index()].push_back(node);
   ++egraph.counts_.visible;
+  return base::ok();
+}
+
+Status EGraphSnapshot::load_parents() {
+  EGRET_ASSIGN_OR_RETURN(const auto parents, file_.values<std::uint32_t>(kParents));
+  EGraph& egraph = *egraph_;
+  if (parents.size() != egraph.rows_.size()) {
+    return file_.corrupt(kParents, "is not one for each class");
+  }
+  std::vector<bool> visited(egraph.words_.size());
+  for (std::size_t i = 0; i < parents.size(); ++i) {
+    egraph.rows_[i].parents = parents[i];
+    EGRET_RETURN_IF_ERROR(load_chain(ClassId(i), visited));
+  }
+  for (NodeId node(0); node < egraph.next_node(); node = egraph.node_after(node)) {
+    const auto begin = visited.begin() + node.index() + EGraph::kHeader;
+    const auto end = begin + static_cast<std::ptrdiff_t>(ops_.arity(egraph.op(node)));
+    if (egraph.dead(node) || std::find(begin, end, false) == end) continue;
+    return file_.corrupt(kParents, "node " + number(node.index()) + " is in no chain");
+  }
+  return base::ok();
+}
+
+// Checks a class's chain of parents and counts its links.
+Status EGraphSnapshot::load_chain(ClassId id, std::vector<bool>& visited) {
+  EGraph& egraph = *egraph_;
+  EGraph::Row& row = egraph.rows_[id.index()];
+  for (EGraph::Slot slot = row.parents; slot != 0; ++row.links) {
+    const auto at = [&](const std::string& what) {
+      return file_.corrupt(
+          kParents, "class " + number(id.index()) + ": " + what + " at word " + number(slot));
+    };
+    if (slot >= visited.size() || visited[slot]) return at("no parent, or one twice,");
+    visited[slot] = true;
+    std::uint32_t begin = slot;
+    while (!begins_node_[begin]) --begin;
+    const NodeId node(begin);
+    const std::size_t place = slot - begin;
+    const std::size_t arity = ops_.arity(egraph.op(node));
+    if (place < EGraph::kHeader || place >= EGraph::kHeader + arity) return at("no child");
+    if (egraph.find(egraph.words_[slot]) != id) return at("another class's parent");
+    if (egraph.dead(node)) EGraph::add_dead_links(row, 1);
+    slot = egraph.next_slot(slot, node);
+  }
   return base::ok();
 }
 

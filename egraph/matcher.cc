@@ -32,7 +32,9 @@ SearchEnd Matcher::search(const EGraph& egraph, std::uint64_t max_matches, Budge
   TrieWalk::Sink& sink = walk.sinks()[0];
   sink.rows = &out;
   if (max_matches != ~std::uint64_t{0}) sink.limit = max_matches + 1;
-  for (const auto& start : starts_of(egraph, constants, trie_->expansion(plan.root), nullptr)) {
+  std::deque<std::vector<NodeId>> made;
+  for (const auto& start :
+       starts_of(egraph, constants, trie_->expansion(plan.root), nullptr, made)) {
     WalkLimits limits;
     limits.ticks = budget.ticks_left();
     limits.budget = &budget;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hash of a node's content. Inlined, because search, application and rebuild spend much of their
-// time on it.
+// The hash of a node's content. Inlined, because search, application and rebuild spend much of
+// their time on it.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ namespace egret::egraph {
 
 class OpTable {
  public:
-  static constexpr std::size_t kMaxOps = std::size_t{1} << 30;  // two bits of a word are flags
+  static constexpr std::size_t kMaxOps = std::size_t{1} << 29;  // three bits of a word are flags
 
   // Interns. Names may be any bytes.
   BaseId base(std::string_view name);

@@ -26,6 +26,7 @@ Status EGraph::rebuild() {
   Status conflict;
   if (clean_) return conflict;
   list_new_nodes();
+  chain_parents_of_merged();
   while (!to_repair_.empty() || !to_reanalyse_.empty()) {
     // Congruence first: analysing a node that is about to die would be wasted.
     repair_all(conflict);
@@ -33,7 +34,8 @@ Status EGraph::rebuild() {
     const NodeId node = to_reanalyse_.back();
     to_reanalyse_.pop_back();
     reanalyse(node, conflict);
-    list_new_nodes();  // of modify()
+    list_new_nodes();  // of modify(),
+    chain_parents_of_merged();
   }
   shorten_paths();
   refresh_lists();
@@ -46,42 +48,38 @@ Status EGraph::rebuild() {
 }
 
 void EGraph::list_new_nodes() {
-  constexpr int kFar = 24;
-  constexpr int kNear = 12;
+  constexpr int kAhead = 16;
   const std::size_t end = words_.size();
   if (unlisted_.index() == end) return;
   if (by_op_.size() < ops_.op_count()) by_op_.resize(ops_.op_count());
-  std::size_t far = is_large() ? unlisted_.index() : end;  // what is in the caches is not fetched
-  std::size_t near = far;
-  const auto advance = [&](std::size_t& word, auto prefetch) {
-    if (word >= end) return;
-    const NodeId node(word);
-    for (const ClassId child : children(node)) prefetch(child);
-    word = node_after(node).index();
+  std::size_t ahead = is_large() ? unlisted_.index() : end;  // what is in the caches is not fetched
+  const auto advance = [&] {
+    if (ahead >= end) return;
+    const NodeId node(ahead);
+    for (const ClassId child : children(node)) {
+      classes_.prefetch(child);
+      __builtin_prefetch(&rows_[child.index()]);
+    }
+    ahead = node_after(node).index();
   };
-  const auto fetch_row = [this](ClassId id) {
-    classes_.prefetch(id);
-    __builtin_prefetch(&rows_[id.index()]);
-  };
-  const auto fetch_list = [this](ClassId id) { lists_.prefetch_end(rows_[id.index()].parents); };
-  for (int i = 0; i < kFar; ++i) advance(far, fetch_row);
-  for (int i = 0; i < kNear; ++i) advance(near, fetch_list);
+  for (int i = 0; i < kAhead; ++i) advance();
   for (std::size_t word = unlisted_.index(); word < end;) {
-    advance(far, fetch_row);
-    advance(near, fetch_list);
+    advance();
     const NodeId node(word);
     const OpId op = this->op(node);
+    const std::size_t arity = ops_.arity(op);
     if (!dead(node)) {
       bool canonical = true;
       bool analysed = true;
-      for (const ClassId child : children(node)) {
+      for (std::size_t slot = word + kHeader; slot < word + kHeader + arity; ++slot) {
+        const ClassId child = words_[slot];
         const ClassId id = find(child);
         canonical = canonical && id == child;
         if (!checkpoints_.empty()) remember_row(id);
         Row& row = rows_[id.index()];
         analysed = analysed && (row.touches & kDataChanged) == 0;
-        const bool repeated = row.parents.size > 0 && lists_.items(row.parents).back() == node;
-        if (!repeated) lists_.append(row.parents, node);
+        words_[slot + arity] = ClassId(std::exchange(row.parents, static_cast<Slot>(slot)));
+        ++row.links;
       }
       if (!canonical) to_repair_.push_back(node);
       if (!analysed) to_reanalyse_.push_back(node);
@@ -90,9 +88,49 @@ void EGraph::list_new_nodes() {
     by_op_bytes_ -= same_op.bytes();
     same_op.push_back(node);
     by_op_bytes_ += same_op.bytes();
-    word = node_after(node).index();
+    word += record_size(arity);
   }
   unlisted_ = NodeId(end);
+}
+
+// The parents of the classes that were merged away are to be repaired, and become parents of what
+// these are now. Chains are walked one after the other, with the beginnings of the next at hand.
+void EGraph::chain_parents_of_merged() {
+  constexpr std::size_t kFar = 16;
+  constexpr std::size_t kNear = 8;
+  const auto at = [this](std::size_t i) { return merged_away_[i]; };
+  for (; chained_ < merged_away_.size(); ++chained_) {
+    if (chained_ + kFar < merged_away_.size()) {
+      __builtin_prefetch(&rows_[at(chained_ + kFar).index()]);
+      classes_.prefetch(at(chained_ + kFar));
+    }
+    if (chained_ + kNear < merged_away_.size()) {
+      __builtin_prefetch(&words_[rows_[at(chained_ + kNear).index()].parents]);
+    }
+    chain_parents_of_merged(at(chained_));
+  }
+}
+
+void EGraph::chain_parents_of_merged(ClassId id) {
+  Row& from = rows_[id.index()];
+  if (from.links == 0) return;
+  const ClassId root = find(id);
+  if (!checkpoints_.empty()) remember_row(id), remember_row(root);
+  NodeId node;
+  std::size_t link = 0;  // of the last slot
+  for (Slot slot = from.parents; slot != 0; slot = words_[link].index()) {
+    node = node_of(slot);
+    link = slot + ops_.arity(op(node));
+    if (!dead(node)) to_repair_.push_back(node);
+  }
+  if (!checkpoints_.empty()) remember_node(node);
+  Row& into = rows_[root.index()];
+  words_[link] = ClassId(into.parents);
+  into.parents = from.parents;
+  into.links += from.links;
+  add_dead_links(into, from.dead_links);
+  from.parents = 0;
+  from.links = from.dead_links = 0;
 }
 
 void EGraph::repair_all(Status& conflict) {
@@ -112,6 +150,7 @@ void EGraph::repair_all(Status& conflict) {
     }
     repairing_.clear();
     list_new_nodes();  // of modify()
+    chain_parents_of_merged();
   }
 }
 
@@ -166,7 +205,11 @@ void EGraph::bury(NodeId node) {
     touch_op(op(node));
   }
   set_flag(node, kDead);
-  for (const ClassId child : children(node)) touch(find(child), kParentsStale);
+  for (const ClassId child : children(node)) {
+    const ClassId id = find(child);
+    touch(id, kParentsStale);
+    add_dead_links(rows_[id.index()], 1);
+  }
 }
 
 // merge() of two nodes' classes that congruence demands: where the analysis objects, its data stays
@@ -216,6 +259,7 @@ void EGraph::shorten_paths() {
     for (const ClassId id : merged_away_) classes_.find_compress(id);
   }
   merged_away_.clear();
+  chained_ = 0;
 }
 
 // Drops the oldest part of the record of moved nodes once it is long: who was away for that long
@@ -236,12 +280,12 @@ void EGraph::end_epoch() {
                      epoch_marks_.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
-void EGraph::touch(ClassId id, std::uint8_t what) {
+void EGraph::touch(ClassId id, std::uint32_t what) {
   clean_ = false;
   if (!checkpoints_.empty()) remember_row(id);
   Row& row = rows_[id.index()];
   if (row.touches == 0) touched_.push_back(id);
-  row.touches |= what;
+  row.touches |= what & 0xffU;
 }
 
 void EGraph::touch_op(OpId op) {
@@ -256,11 +300,12 @@ void EGraph::refresh_lists() {
   for (std::size_t i = 0; i < touched_.size(); ++i) {
     prefetch_refresh(i);
     const ClassId id = touched_[i];
-    const std::uint8_t what = std::exchange(rows_[id.index()].touches, 0);
+    const std::uint32_t what = rows_[id.index()].touches;
+    rows_[id.index()].touches = 0;
     if (!is_canonical(id)) continue;
     if (!checkpoints_.empty()) remember_lists(id);
     if ((what & kNodesStale) != 0) refresh_nodes(id);
-    if ((what & (kParentsStale | kParentsUnsorted)) != 0) refresh_parents(id, what);
+    if ((what & kParentsStale) != 0) drop_dead_links(id);
   }
   touched_.clear();
   for (const OpId op : touched_ops_) {
@@ -288,7 +333,6 @@ void EGraph::prefetch_refresh(std::size_t touched) const {
   __builtin_prefetch(&row(kFar));
   classes_.prefetch(touched_[touched + kFar]);
   lists_.prefetch(row(kMiddle).nodes);
-  lists_.prefetch(row(kMiddle).parents);
   const Row& next = row(kNear);
   const auto fetch_nodes = [&](const List& list) {
     const auto items = lists_.items(list);
@@ -297,7 +341,6 @@ void EGraph::prefetch_refresh(std::size_t touched) const {
     }
   };
   fetch_nodes(next.nodes);
-  if ((next.touches & kParentsStale) != 0) fetch_nodes(next.parents);
 }
 
 void EGraph::refresh_nodes(ClassId id) {
@@ -309,7 +352,7 @@ void EGraph::refresh_nodes(ClassId id) {
     const std::uint32_t head = words_[node.index()].index();
     if ((head & kFlags) != 0) continue;
     words_[node.index() + 1] = id;
-    mask |= mask_bit(ops_.base_of(OpId(head)));
+    mask |= mask_bit(ops_.base_of(OpId(head & kOpMask)));
     scratch_.push_back((std::uint64_t{head} << 32) | node.index());
   }
   std::sort(scratch_.begin(), scratch_.end());  // by operator, then by id
@@ -319,27 +362,35 @@ void EGraph::refresh_nodes(ClassId id) {
   lists_.shrink(list, static_cast<std::uint32_t>(scratch_.size()));
 }
 
-void EGraph::refresh_parents(ClassId id, std::uint8_t what) {
-  List& list = rows_[id.index()].parents;
-  const auto items = lists_.items(list);
-  auto end = items.end();
-  if ((what & kParentsStale) != 0) {
-    constexpr std::size_t kAhead = 8;
-    auto kept = items.begin();
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (i + kAhead < items.size()) __builtin_prefetch(&words_[items[i + kAhead].index()]);
-      if (!dead(items[i])) *kept++ = items[i];
+// Walking a chain waits for memory at each step: not before half of it is dead.
+void EGraph::drop_dead_links(ClassId id) {
+  constexpr std::uint32_t kFew = 8;
+  Row& row = rows_[id.index()];
+  if (row.dead_links <= kFew || row.dead_links <= row.links / 2) return;
+  Slot slot = std::exchange(row.parents, 0);
+  row.links = row.dead_links = 0;
+  NodeId last;           // that stays, and
+  std::size_t link = 0;  // where it says what follows
+  const auto follow = [&](Slot next) {
+    if (!last.valid()) {
+      row.parents = next;
+    } else if (words_[link].index() != next) {
+      if (!checkpoints_.empty()) remember_node(last);
+      words_[link] = ClassId(next);
     }
-    end = kept;
+  };
+  while (slot != 0) {
+    const NodeId node = node_of(slot);
+    const Slot next = next_slot(slot, node);
+    if (!dead(node)) {
+      follow(slot);
+      last = node;
+      link = slot + ops_.arity(op(node));
+      ++row.links;
+    }
+    slot = next;
   }
-  if ((what & kParentsUnsorted) != 0) {
-    // Most of it is in order already: a long list that short ones were appended to.
-    const auto tail = std::is_sorted_until(items.begin(), end);
-    std::sort(tail, end);
-    std::inplace_merge(items.begin(), tail, end);
-    end = std::unique(items.begin(), end);
-  }
-  lists_.shrink(list, static_cast<std::uint32_t>(end - items.begin()));
+  follow(0);
 }
 
 // When an eighth of the arena of lists is free, all move together, in order of classes.
@@ -349,7 +400,6 @@ void EGraph::compact_lists() {
   NodeLists moved;
   for (Row& row : rows_) {
     moved.take(row.nodes, lists_);
-    moved.take(row.parents, lists_);
   }
   lists_ = std::move(moved);
 }

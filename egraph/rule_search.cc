@@ -39,6 +39,7 @@ void RuleSearch::reset(std::span<const Request> requests) {
   passes_.clear();
   pass_modes_.clear();
   items_.clear();
+  made_starts_.clear();
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     Rule& rule = rules_[i];
     rule.request = requests[i];
@@ -178,7 +179,7 @@ void RuleSearch::commit(std::size_t index) {
 }
 
 void RuleSearch::release(std::size_t index) {
-  rules_[index].found.rows = {};
+  rules_[index].found.rows = std::vector<MatchBuffer>();
   rules_[index].found.count = 0;
 }
 

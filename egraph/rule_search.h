@@ -20,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -153,6 +154,7 @@ class RuleSearch {
   std::vector<SearchPass> passes_;
   std::vector<Mode> pass_modes_;
   std::vector<Item> items_;
+  std::deque<std::vector<NodeId>> made_starts_;  // what items begin from that is in no list
   std::vector<std::unique_ptr<TrieWalk>> walks_;
 };
 

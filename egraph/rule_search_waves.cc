@@ -39,7 +39,8 @@ void RuleSearch::make_items(const ConstantClasses& constants) {
     const Delta* delta = pass_modes_[p] == Mode::kIncremental ? passes_[p].delta : nullptr;
     for (const std::uint32_t root : trie_.roots()) {
       if (!passes_[p].reaches(root)) continue;
-      for (const auto& start : starts_of(*egraph_, constants, trie_.expansion(root), delta)) {
+      for (const auto& start :
+           starts_of(*egraph_, constants, trie_.expansion(root), delta, made_starts_)) {
         add_items(p, root, start);
       }
     }

@@ -136,6 +136,14 @@ SearchTrie::SearchTrie(std::span<const Pattern* const> patterns, const OpTable& 
   register_count_ = constants_.size();
   op_register_count_ = 1;
   for (const Pattern* pattern : patterns) add_pattern(*pattern, ops);
+  for (Expansion& expansion : expansions_) expansion.is_last = is_last(expansion);
+}
+
+bool SearchTrie::is_last(const Expansion& expansion) const {
+  if (expansion.once || expansion.kind == Kind::kEveryClass) return false;
+  if (expansion.kind == Kind::kOperator && !expansion.op.valid()) return false;
+  return std::all_of(expansion.branches.begin(), expansion.branches.end(),
+                     [this](std::uint32_t b) { return branches_[b].expansions.empty(); });
 }
 
 void SearchTrie::add_pattern(const Pattern& pattern, const OpTable& ops) {

@@ -60,6 +60,7 @@ class SearchTrie {
     std::vector<Register> lookup;  // these
     Register op_out = 0;           // where an operator of `base` goes
     std::vector<std::uint32_t> branches;
+    bool is_last = false;  // draws from one list, and no expansion follows
 
     bool draws_like(const Expansion& other) const;
   };
@@ -142,6 +143,7 @@ class SearchTrie {
   Register constant(OpId op);
   std::uint32_t add_expansion(std::vector<std::uint32_t>& siblings, Expansion expansion);
   std::uint32_t add_branch(std::uint32_t expansion, std::vector<Filter> filters);
+  bool is_last(const Expansion& expansion) const;
 
   std::vector<PerPattern> patterns_;
   std::vector<Plan> plans_;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/start_lists.h"
 
+#include <algorithm>
+
 namespace egret::egraph {
 
 using Kind = JoinStep::Kind;
 
 std::vector<TrieWalk::Start> starts_of(const EGraph& egraph, const ConstantClasses& constants,
-                                       const SearchTrie::Expansion& root, const Delta* delta) {
+                                       const SearchTrie::Expansion& root, const Delta* delta,
+                                       std::deque<std::vector<NodeId>>& made) {
   std::vector<TrieWalk::Start> starts;
   const auto add = [&](std::span<const NodeId> nodes) {
     if (!nodes.empty()) starts.push_back({nodes, 0, 0});
@@ -26,7 +29,14 @@ std::vector<TrieWalk::Start> starts_of(const EGraph& egraph, const ConstantClass
   switch (root.kind) {
     case Kind::kLookup: break;  // only follows others
     case Kind::kClass: add(egraph.nodes(constants.classes()[root.via])); break;
-    case Kind::kParents: add(egraph.parents(constants.classes()[root.via])); break;
+    case Kind::kParents: {
+      const auto parents = egraph.parents(constants.classes()[root.via]);
+      std::vector<NodeId>& nodes = made.emplace_back();
+      for (const NodeId node : parents) nodes.push_back(node);
+      std::sort(nodes.begin(), nodes.end());
+      add(nodes);
+      break;
+    }
     case Kind::kEveryClass:
       starts.push_back({{}, delta == nullptr ? 0 : delta->seen().ids, egraph.id_count()});
       break;
@@ -51,17 +61,20 @@ std::uint64_t plan_cost(const EGraph& egraph, const ConstantClasses& constants,
   constexpr std::uint64_t kClimb = 4;
   constexpr std::uint64_t kCounted = 256;
   const SearchTrie::Expansion& root = trie.expansion(plan.root);
-  const auto starts = starts_of(egraph, constants, root, delta);
+  if (root.kind == Kind::kParents) {
+    return kParents * egraph.parents_bound(constants.classes()[root.via]);
+  }
+  std::deque<std::vector<NodeId>> none;
+  const auto starts = starts_of(egraph, constants, root, delta, none);
   std::uint64_t cost = 0;
   for (const TrieWalk::Start& start : starts) {
     cost += start.nodes.size() + (start.class_end - start.class_begin);
   }
-  if (root.kind == Kind::kParents) return cost * kParents;
   if (!plan.climbs) return cost;
   if (cost > kCounted) return cost * kClimb;
   for (const TrieWalk::Start& start : starts) {
     for (const NodeId node : start.nodes) {
-      cost += kParents * egraph.parents(egraph.class_of(node)).size();
+      cost += kParents * egraph.parents_bound(egraph.class_of(node));
     }
   }
   return cost;

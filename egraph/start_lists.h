@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "egraph/delta.h"
@@ -14,9 +15,11 @@
 namespace egret::egraph {
 
 // All starts of the trie's expansion `root`; with a delta, those that are new. (New starts are
-// asked for roots of incremental plans only: operators, or all classes.)
+// asked for roots of incremental plans only: operators, or all classes.) They are views of the
+// e-graph's lists and of those that are appended to `made`.
 std::vector<TrieWalk::Start> starts_of(const EGraph& egraph, const ConstantClasses& constants,
-                                       const SearchTrie::Expansion& root, const Delta* delta);
+                                       const SearchTrie::Expansion& root, const Delta* delta,
+                                       std::deque<std::vector<NodeId>>& made);
 
 // What a search with this plan is expected to cost, in nodes looked at. O(operators of its base).
 std::uint64_t plan_cost(const EGraph& egraph, const ConstantClasses& constants,

@@ -125,7 +125,12 @@ bool TrieWalk::run(const SearchPass& pass, std::span<const ClassId> constants, s
     if (frame.child < branch.expansions.size()) {
       const std::uint32_t expansion = branch.expansions[frame.child++];
       if (live_expansions_[expansion] == 0) continue;
-      open(frames_[++depth], expansion);
+      const SearchTrie::Expansion& next = trie_.expansion(expansion);
+      if (!next.is_last) {
+        open(frames_[++depth], expansion);
+      } else if (!walk_last(next, draw(next, frames_[depth + 1].drawn), frame.fresh)) {
+        return false;
+      }
       continue;
     }
     ++frame.branch;
@@ -142,46 +147,79 @@ void TrieWalk::open(Frame& frame, std::uint32_t expansion) {
   frame.child = 0;
   frame.next = frame.end = nullptr;
   frame.index = frame.index_end = 0;
-  const auto over = [&frame](std::span<const NodeId> list) {
+  if (&frame == frames_.data()) return;  // run() gives the start
+  if (e.kind == Kind::kEveryClass) {
+    frame.index_end = egraph_.id_count();
+  } else if (e.kind == Kind::kOperator && !e.op.valid()) {
+    frame.index_end = egraph_.ops().ops_of(e.base).size();
+  } else {
+    const auto list = draw(e, frame.drawn);
     frame.next = list.data();
     frame.end = list.data() + list.size();
-  };
-  if (&frame == frames_.data()) return;  // run() gives the start
-  switch (e.kind) {
-    case Kind::kLookup: {
-      base::SmallVector<ClassId, 8> children;
-      for (const auto reg : e.lookup) children.push_back(registers_[reg]);
-      frame.found = egraph_.lookup_node(e.op, {children.data(), children.size()});
-      if (frame.found.valid()) over({&frame.found, 1});
-      break;
-    }
-    case Kind::kClass: open_class(frame); break;
-    case Kind::kParents: over(egraph_.parents(registers_[e.via])); break;
-    case Kind::kOperator:
-      if (e.op.valid()) {
-        over(egraph_.nodes_with(e.op));
-      } else {
-        frame.index_end = egraph_.ops().ops_of(e.base).size();
-      }
-      break;
-    case Kind::kEveryClass: frame.index_end = egraph_.id_count(); break;
   }
 }
 
-// The nodes of one operator in a class's list, which is sorted by operator.
-void TrieWalk::open_class(Frame& frame) {
-  const SearchTrie::Expansion& e = *frame.expansion;
-  auto list = egraph_.nodes(registers_[e.via]);
-  constexpr std::size_t kLinear = 8;
-  if (e.op.valid() && list.size() > kLinear) {
-    const auto low = std::partition_point(list.begin(), list.end(),
-                                          [&](NodeId n) { return egraph_.op(n) < e.op; });
-    const auto high =
-        std::partition_point(low, list.end(), [&](NodeId n) { return egraph_.op(n) == e.op; });
-    list = {low, high};
+// What an expansion draws that is one list: of the e-graph's, or made in `drawn`.
+std::span<const NodeId> TrieWalk::draw(const SearchTrie::Expansion& e, std::vector<NodeId>& drawn) {
+  switch (e.kind) {
+    case Kind::kClass: return draw_class(e);
+    case Kind::kOperator: return egraph_.nodes_with(e.op);
+    case Kind::kParents:
+      drawn.clear();
+      for (const NodeId node : egraph_.parents(registers_[e.via])) {
+        if (!e.op.valid() || egraph_.is(node, e.op)) drawn.push_back(node);
+      }
+      ticks_ += egraph_.parents_bound(registers_[e.via]) - drawn.size();
+      return drawn;
+    case Kind::kLookup: {
+      base::SmallVector<ClassId, 8> children;
+      for (const auto reg : e.lookup) children.push_back(registers_[reg]);
+      const NodeId found = egraph_.lookup_node(e.op, {children.data(), children.size()});
+      drawn.clear();
+      if (found.valid()) drawn.push_back(found);
+      return drawn;
+    }
+    case Kind::kEveryClass: break;
   }
-  frame.next = list.data();
-  frame.end = list.data() + list.size();
+  return {};
+}
+
+// The nodes of one operator in a class's list, which is sorted by operator.
+std::span<const NodeId> TrieWalk::draw_class(const SearchTrie::Expansion& e) const {
+  const auto list = egraph_.nodes(registers_[e.via]);
+  constexpr std::size_t kLinear = 8;
+  if (!e.op.valid() || list.size() <= kLinear) return list;
+  const auto low = std::partition_point(list.begin(), list.end(),
+                                        [&](NodeId n) { return egraph_.op(n) < e.op; });
+  const auto high =
+      std::partition_point(low, list.end(), [&](NodeId n) { return egraph_.op(n) == e.op; });
+  return {low, high};
+}
+
+// All of a last expansion at once: most of a search's time goes here. False when a limit was
+// reached.
+bool TrieWalk::walk_last(const SearchTrie::Expansion& e, std::span<const NodeId> list,
+                         bool fresh_above) {
+  constexpr std::size_t kChunk = 2048;  // nodes between two looks at the limits
+  const Delta* const delta = fresh_above ? nullptr : pass_->delta;
+  const bool only_fresh = pass_->only_new && !pass_->count_old;
+  while (!list.empty()) {
+    const auto chunk = list.first(std::min(kChunk, list.size()));
+    list = list.subspan(chunk.size());
+    for (const NodeId node : chunk) {
+      if (!bind(e, node)) continue;
+      const bool fresh = delta == nullptr || delta->has(node);
+      if (only_fresh && !fresh) continue;
+      for (const std::uint32_t b : e.branches) {
+        if (live_branches_[b] == 0) continue;
+        const SearchTrie::Branch& branch = trie_.branch(b);
+        if (passes(branch, node)) emit(branch, fresh);
+      }
+    }
+    ticks_ += chunk.size();
+    if (ticks_ >= next_check_ && !check_limits()) return false;
+  }
+  return true;
 }
 
 // Binds the next node (or class) that the expansion draws; false when there is none left.

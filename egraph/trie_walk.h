@@ -128,16 +128,19 @@ class TrieWalk {
     const NodeId* end = nullptr;
     std::size_t index = 0;  // kEveryClass: the next class; a base's operators
     std::size_t index_end = 0;
-    NodeId found;              // kLookup
-    NodeId node;               // the present one
-    std::uint32_t branch = 0;  // the present one of the expansion's branches, and
-    std::uint32_t child = 0;   // its next expansion; 0: filters are still to be asked
-    bool fresh = false;        // some node so far is new
+    std::vector<NodeId> drawn;  // what is in no list of the e-graph
+    NodeId node;                // the present one
+    std::uint32_t branch = 0;   // the present one of the expansion's branches, and
+    std::uint32_t child = 0;    // its next expansion; 0: filters are still to be asked
+    bool fresh = false;         // some node so far is new
   };
 
   void open(Frame& frame, std::uint32_t expansion);
-  void open_class(Frame& frame);
+  std::span<const NodeId> draw(const SearchTrie::Expansion& expansion, std::vector<NodeId>& drawn);
+  std::span<const NodeId> draw_class(const SearchTrie::Expansion& expansion) const;
   bool advance(Frame& frame, bool fresh_above);
+  bool walk_last(const SearchTrie::Expansion& expansion, std::span<const NodeId> list,
+                 bool fresh_above);
   bool bind(const SearchTrie::Expansion& expansion, NodeId node);
   bool passes(const SearchTrie::Branch& branch, NodeId node) const;
   void emit(const SearchTrie::Branch& branch, bool fresh);

@@ -20,6 +20,11 @@ class EGraphTest : public ::testing::Test {
   ClassId leaf(std::string_view name) { return *egraph_.add(ops_.op(name, 0)); }
   ClassId f(ClassId a) { return *egraph_.add(ops_.op("f", 1), {a}); }
   ClassId g(ClassId a, ClassId b) { return *egraph_.add(ops_.op("g", 2), {a, b}); }
+  std::size_t parent_count(ClassId id) const {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const NodeId parent : egraph_.parents(id)) ++count;
+    return count;
+  }
   void rebuild() {
     ASSERT_TRUE(egraph_.rebuild().ok());
     const base::Status status = egraph_.check_invariants();
@@ -68,10 +73,10 @@ TEST_F(EGraphTest, ANodeWithOneChildTwiceIsItsParentOnce) {
   g(a, a);
   g(a, b);
   rebuild();
-  EXPECT_EQ(egraph_.parents(a).size(), 2U);
+  EXPECT_EQ(parent_count(a), 2U);
   ASSERT_TRUE(egraph_.merge(a, b).ok());
   rebuild();
-  EXPECT_EQ(egraph_.parents(egraph_.find(a)).size(), 1U);
+  EXPECT_EQ(parent_count(egraph_.find(a)), 1U);
 }
 
 TEST_F(EGraphTest, NodesMayHaveManyChildren) {
@@ -84,7 +89,7 @@ TEST_F(EGraphTest, NodesMayHaveManyChildren) {
   }
   rebuild();
   EXPECT_EQ(egraph_.class_count(), 2U);
-  EXPECT_EQ(egraph_.parents(egraph_.find(children[0])).size(), 1U);
+  EXPECT_EQ(parent_count(egraph_.find(children[0])), 1U);
 }
 
 TEST_F(EGraphTest, HiddenNodesStandForTheirClassUnseen) {

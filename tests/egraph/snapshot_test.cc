@@ -154,9 +154,9 @@ base::Status write_sections(const Sections& sections, const std::string& path) {
 
 // Behind right hashes: sections whose bytes were changed before the file was written.
 TEST_F(SnapshotTest, ForgedSectionsAreRefusedOrAreAnEGraph) {
-  constexpr std::array kSections = {"egraph.meta",  "egraph.names",   "egraph.ops",
-                                    "egraph.nodes", "egraph.classes", "egraph.epochs",
-                                    "egraph.data",  "egraph.marks",   "egraph.moved"};
+  constexpr std::array kSections = {
+      "egraph.meta",   "egraph.names",   "egraph.ops",  "egraph.nodes", "egraph.classes",
+      "egraph.epochs", "egraph.parents", "egraph.data", "egraph.marks", "egraph.moved"};
   RandomMachine machine(false);
   walk(machine, 3, 60);
   save(machine.egraph());

@@ -37,7 +37,8 @@ inline std::string state_text(const EGraph& egraph) {
       add(egraph.mask(id));
       add(egraph.data(id));
       add_list('n', egraph.nodes(id));
-      add_list('p', egraph.parents(id));
+      out.append(" p");
+      for (const NodeId parent : egraph.parents(id)) add(parent.index());
     }
     out += '\n';
   }
