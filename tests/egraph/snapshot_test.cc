@@ -171,7 +171,7 @@ TEST_F(SnapshotTest, ForgedSectionsAreRefusedOrAreAnEGraph) {
     OpTable ops;
     const auto loaded = load(ops);
     if (!loaded.ok()) {
-      EXPECT_THAT(loaded.status().message(), HasSubstr("section 'egraph."));
+      EXPECT_THAT(loaded.status().message(), HasSubstr("section '"));
       ++refused;
       continue;
     }
@@ -267,9 +267,9 @@ TEST_F(WorkloadSnapshot, GoesOnTheSameWay) {
 // says: add, explain, run.
 TEST_F(SnapshotTest, ForgedProofsAndTablesAreRefusedOrDoNoHarm) {
   constexpr std::array kSections = {
-      "egraph.meta",   "egraph.names",  "egraph.ops",   "egraph.nodes", "egraph.classes",
-      "egraph.epochs", "egraph.data",   "egraph.marks", "egraph.moved", "folding.values",
-      "proofs.names",  "proofs.merges", "proofs.terms", "proofs.exact"};
+      "egraph.meta",    "egraph.names",   "egraph.ops",    "egraph.nodes", "egraph.classes",
+      "egraph.epochs",  "egraph.parents", "egraph.data",   "egraph.marks", "egraph.moved",
+      "folding.values", "proofs.names",   "proofs.merges", "proofs.terms", "proofs.exact"};
   const workloads::Workload workload = *workloads::find_workload("math-backoff-8");
   Instance first(workload.theory);
   first.egraph->enable_proofs();
@@ -283,7 +283,7 @@ TEST_F(SnapshotTest, ForgedProofsAndTablesAreRefusedOrDoNoHarm) {
   constexpr std::size_t kTries = 800;
   for (std::size_t i = 0; i < kTries; ++i) {
     auto sections = good;
-    const std::size_t first_of_these = 9;
+    const std::size_t first_of_these = 10;
     forge(sections[kSections[first_of_these + random.below(kSections.size() - first_of_these)]],
           random);
     ASSERT_TRUE(write_sections(sections, path_).ok());
