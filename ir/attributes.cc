@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/hash.h"
+#include "ir/symbolic_scope.h"
 
 namespace egret::ir {
 namespace {
@@ -141,12 +142,28 @@ const T& get(const Attrs& attrs, std::string_view name) {
 }
 }  // namespace
 
-std::int64_t Attrs::integer(std::string_view name) const { return get<std::int64_t>(*this, name); }
+std::int64_t Attrs::integer(std::string_view name) const {
+  return concrete_integer(get<std::int64_t>(*this, name));
+}
 double Attrs::real(std::string_view name) const { return get<double>(*this, name); }
 const std::string& Attrs::text(std::string_view name) const {
   return get<std::string>(*this, name);
 }
-const Integers& Attrs::integers(std::string_view name) const { return get<Integers>(*this, name); }
+const Integers& Attrs::integers(std::string_view name) const {
+  return concrete_integers(get<Integers>(*this, name));
+}
+const Integers& Attrs::as_written(std::string_view name) const {
+  return get<Integers>(*this, name);
+}
+Index Attrs::size(std::string_view name) const {
+  return index_of_integer(get<std::int64_t>(*this, name));
+}
+std::vector<Index> Attrs::sizes(std::string_view name) const {
+  std::vector<Index> sizes;
+  for (const std::int64_t integer : get<Integers>(*this, name))
+    sizes.push_back(index_of_integer(integer));
+  return sizes;
+}
 
 std::string to_string(const Attrs& attrs) {
   if (attrs.empty()) return "";

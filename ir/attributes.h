@@ -14,6 +14,8 @@
 
 namespace egret::ir {
 
+class Index;
+
 using Integers = std::vector<std::int64_t>;
 using AttrValue = std::variant<std::int64_t, double, std::string, Integers>;
 
@@ -47,6 +49,10 @@ class Attrs {
   double real(std::string_view name) const;
   const std::string& text(std::string_view name) const;
   const Integers& integers(std::string_view name) const;
+  // The same where integers may be symbolic (ir/symbolic_scope.h); the two above give example's.
+  Index size(std::string_view name) const;
+  std::vector<Index> sizes(std::string_view name) const;
+  const Integers& as_written(std::string_view name) const;  // symbolic integers among them
 
   const std::vector<Entry>& entries() const { return entries_; }
   bool empty() const { return entries_.empty(); }

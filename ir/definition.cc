@@ -4,7 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/symbolic_scope.h"
+
 namespace egret::ir {
+namespace {
+
+bool is_one(Index size) { return size.is_constant() && size.constant() == 1; }
+
+}  // namespace
 
 Definition::Definition(const Attrs& attrs, std::span<const TensorType> inputs,
                        std::shared_ptr<ExprPool> pool, std::span<const SymbolicAttr> symbolic)
@@ -31,14 +38,13 @@ Dims Definition::dims(int input) const {
 
 Index Definition::size(std::string_view name) const {
   const auto found = std::ranges::find(symbolic_, name, &SymbolicAttr::name);
-  return found != symbolic_.end() ? found->values.at(0) : Index(attrs_.integer(name));
+  return found != symbolic_.end() ? found->values.at(0) : attrs_.size(name);
 }
 
 std::vector<Index> Definition::sizes(std::string_view name) const {
   const auto found = std::ranges::find(symbolic_, name, &SymbolicAttr::name);
   if (found != symbolic_.end()) return found->values;
-  const Integers& values = attrs_.integers(name);
-  return {values.begin(), values.end()};
+  return attrs_.sizes(name);
 }
 
 bool Definition::fail(std::string message) {
@@ -49,6 +55,7 @@ bool Definition::fail(std::string message) {
 bool Definition::require(Guard condition, std::string message) {
   if (condition.is_true()) return ok();
   if (condition.is_false()) return fail(std::move(message));
+  if (!decided(condition).value_or(true)) return fail(std::move(message));
   result_.requirements.push_back({condition, std::move(message)});
   return ok();
 }
@@ -116,13 +123,28 @@ Scalar Definition::read(int input, std::initializer_list<Index> indices) const {
   return read(input, std::span(indices.begin(), indices.size()));
 }
 
+Index Definition::broadcast_size(Index a, Index b, const std::function<std::string()>& message) {
+  if (is_one(a) || a.same(b)) return b;
+  if (is_one(b)) return a;
+  if (decided(a == b).value_or(false)) return a;
+  if (decided(a == 1).value_or(false)) return b;
+  if (decided(b == 1).value_or(false)) return a;
+  require(a == b, message());
+  return a;
+}
+
+bool Definition::repeats(Index size, Index joint) {
+  if (is_one(size)) return true;
+  if (size.same(joint) || decided(size == joint).value_or(true)) return false;
+  return decided(size == 1).value_or(false);
+}
+
 Scalar Definition::read_broadcast(int input, std::span<const Index> out) const {
   std::vector<Index> indices;
   const auto skipped = out.size() - std::min(out.size(), static_cast<std::size_t>(rank(input)));
   for (int axis = 0; axis < rank(input); ++axis) {
-    const Index size = dim(input, axis);
-    const bool repeated = size.is_constant() && size.constant() == 1;
-    indices.push_back(repeated ? Index(0) : out[skipped + static_cast<std::size_t>(axis)]);
+    const std::size_t at = skipped + static_cast<std::size_t>(axis);
+    indices.push_back(repeats(dim(input, axis), result_.type.dims[at]) ? Index(0) : out[at]);
   }
   return read(input, indices);
 }
@@ -156,13 +178,10 @@ Dims Definition::broadcast_dims() {
     for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
       Index& joint = result[out_rank - sizes.size() + axis];
       const Index size = sizes[axis];
-      if (size.is_constant() && size.constant() == 1) continue;
-      if (joint.is_constant() && joint.constant() == 1) {
-        joint = size;
-      } else if (!require(joint == size, "sizes " + to_string(joint) + " and " + to_string(size) +
-                                             " do not broadcast")) {
-        return result;
-      }
+      joint = broadcast_size(joint, size, [&] {
+        return "sizes " + to_string(joint) + " and " + to_string(size) + " do not broadcast";
+      });
+      if (!ok()) return result;
     }
   }
   return result;

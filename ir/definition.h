@@ -71,6 +71,8 @@ class Definition {
   const Integers& integers(std::string_view name) const { return attrs_.integers(name); }
   double real(std::string_view name) const { return attrs_.real(name); }
   const std::string& text(std::string_view name) const { return attrs_.text(name); }
+  // Target sizes and references, for target_dims() (ir/size_reference.h).
+  const Integers& targets(std::string_view name) const { return attrs_.as_written(name); }
   Index size(std::string_view name) const;
   std::vector<Index> sizes(std::string_view name) const;
 
@@ -93,6 +95,7 @@ class Definition {
   Scalar read(int input, std::span<const Index> indices) const;
   Scalar read(int input, std::initializer_list<Index> indices) const;
   // Reads `input` at the output's trailing indices, repeating it along sizes of 1 (NumPy's rule).
+  // `out` are the output's variables.
   Scalar read_broadcast(int input, std::span<const Index> out) const;
   using Body = std::function<Scalar(Index)>;
   using Where = std::function<Guard(Index)>;
@@ -109,6 +112,12 @@ class Definition {
 
   // NumPy broadcasting of all inputs: pads ranks with 1, requires equal sizes elsewhere.
   Dims broadcast_dims();
+  // The size of an axis that is `a` in one input and `b` in another: one of them where the other is
+  // 1, else both, which must be equal. A symbolic size counts as 1 only if it is so in the example
+  // of the current ir::SymbolicScope. Fails with `message`.
+  Index broadcast_size(Index a, Index b, const std::function<std::string()>& message);
+  // Whether an axis of `size` is a single element that repeats along the joint size.
+  static bool repeats(Index size, Index joint);
   // Whole definitions of elementwise operators: broadcast, then `body` of the inputs' elements.
   // The output has dtype `out` (default: that of input 0).
   void pointwise(const std::function<Scalar(Scalar)>& body);

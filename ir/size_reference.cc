@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/index_arithmetic.h"
+#include "ir/symbolic_scope.h"
 
 namespace egret::ir {
 
@@ -42,7 +43,7 @@ base::Result<Dims> target_dims(const TensorType& input, const Integers& target) 
                              std::to_string(input.rank()));
     }
     dims.push_back(refers_to_axis(size) ? input.dims[static_cast<std::size_t>(referred_axis(size))]
-                                        : Index(size));
+                                        : index_of_integer(size));
     known.push_back(dims.back());
   }
   if (inferred < 0) return dims;

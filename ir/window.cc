@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/builder.h"
+#include "ir/symbolic_scope.h"
 
 namespace egret::ir {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 // Beyond any real window, and small enough that no index arithmetic overflows.
 constexpr std::int64_t kLargest = std::int64_t{1} << 31;
 
-bool is_zero(Index value) { return value.is_constant() && value.constant() == 0; }
+bool is_zero(Index value) { return decided(value == 0).value_or(false); }
 
 }  // namespace
 

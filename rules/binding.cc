@@ -71,7 +71,7 @@ bool bind_spread(const Term& term, const ir::Attrs& attrs, Environment& environm
   return std::ranges::all_of(attrs.entries(), [&](const ir::Attrs::Entry& entry) {
     if (listed(term, entry.name) != nullptr) return true;
     const AttrValue* other = captured->find(entry.name);
-    return other == nullptr || *other == entry.value;
+    return other == nullptr || same_value(*other, entry.value);
   });
 }
 
@@ -90,7 +90,7 @@ bool bind_term(const Rule& rule, const Term& term, const ir::Attrs& attrs, Envir
       if (outcome == Outcome::kLater) later.push_back({&attr->value, &entry.value});
     } else if (term.spread == Term::kNoSpread) {
       const ir::AttrSpec* spec = spec_of(*term.op, entry.name);
-      if (spec == nullptr || !spec->default_value || *spec->default_value != entry.value)
+      if (spec == nullptr || !spec->default_value || !same_value(*spec->default_value, entry.value))
         return false;
     }
   }

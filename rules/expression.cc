@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/expression.h"
 
+#include "ir/symbolic_scope.h"
+
 namespace egret::rules {
 
 using ir::AttrValue;
@@ -12,7 +14,8 @@ namespace {
 constexpr std::int64_t kMaxComprehension = 4096;
 
 bool is_true(const AttrValue& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer != 0;
+  if (const auto* integer = std::get_if<std::int64_t>(&value))
+    return ir::concrete_integer(*integer) != 0;
   return false;
 }
 
@@ -29,7 +32,7 @@ Value evaluate_list(const Expr& expr, Environment& environment) {
 Value evaluate_comprehension(const Expr& expr, Environment& environment) {
   const Value count = evaluate(expr.arguments[0], environment);
   if (!count || !std::holds_alternative<std::int64_t>(*count)) return std::nullopt;
-  const std::int64_t n = std::get<std::int64_t>(*count);
+  const std::int64_t n = ir::concrete_integer(std::get<std::int64_t>(*count));
   if (n < 0 || n > kMaxComprehension) return std::nullopt;
   Integers list;
   environment.loops.push_back(0);

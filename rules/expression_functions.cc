@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "ir/symbolic_scope.h"
 #include "rules/expression.h"
 
 namespace egret::rules {
@@ -20,9 +21,29 @@ Value truth(bool value) { return AttrValue(std::int64_t{value}); }
 const std::int64_t* integer(const AttrValue& value) { return std::get_if<std::int64_t>(&value); }
 const Integers* list(const AttrValue& value) { return std::get_if<Integers>(&value); }
 std::optional<double> number(const AttrValue& value) {
-  if (const auto* i = integer(value)) return static_cast<double>(*i);
+  if (const auto* i = integer(value)) return static_cast<double>(ir::concrete_integer(*i));
   if (const auto* d = std::get_if<double>(&value)) return *d;
   return std::nullopt;
+}
+
+// Symbolic integers (ir/symbolic_scope.h) are computed with, and compared as the example is; where
+// a number is needed, it is the example's.
+bool symbolic(std::int64_t a, std::int64_t b) { return ir::is_symbolic(a) || ir::is_symbolic(b); }
+bool decide(ir::Guard guard) {
+  ir::SymbolicScope* scope = ir::SymbolicScope::current();
+  return scope != nullptr ? scope->decide(guard) : guard.is_true();
+}
+ir::Index index(std::int64_t a) { return ir::index_of_integer(a); }
+bool same(std::int64_t a, std::int64_t b) {
+  return symbolic(a, b) ? decide(index(a) == index(b)) : a == b;
+}
+bool before(std::int64_t a, std::int64_t b) {
+  return symbolic(a, b) ? decide(index(a) < index(b)) : a < b;
+}
+// A number where structure depends on it.
+std::optional<std::int64_t> number_of(const AttrValue& value) {
+  const auto* i = integer(value);
+  return i != nullptr ? std::optional(ir::concrete_integer(*i)) : std::nullopt;
 }
 
 // A position in a list of n, counted from the end when negative.
@@ -37,8 +58,13 @@ std::optional<std::size_t> position(std::int64_t i, std::size_t n) {
 
 using IntegerOp = std::optional<std::int64_t> (*)(std::int64_t, std::int64_t);
 using RealOp = double (*)(double, double);
+using IndexOp = ir::Index (*)(ir::Index, ir::Index);
 
-Value arithmetic(Values v, IntegerOp on_integers, RealOp on_reals) {
+Value arithmetic(Values v, IntegerOp on_numbers, IndexOp on_indices, RealOp on_reals) {
+  const auto on_integers = [&](std::int64_t x, std::int64_t y) -> std::optional<std::int64_t> {
+    if (!symbolic(x, y)) return on_numbers(x, y);
+    return ir::SymbolicScope::current()->integer_of(on_indices(index(x), index(y)));
+  };
   const auto* a = integer(v[0]);
   const auto* b = integer(v[1]);
   const auto as_value = [](std::optional<std::int64_t> x) -> Value {
@@ -74,7 +100,7 @@ Value add(Tensors, Values v) {
         std::int64_t r = 0;
         return __builtin_add_overflow(a, b, &r) ? std::nullopt : std::optional(r);
       },
-      [](double a, double b) { return a + b; });
+      [](ir::Index a, ir::Index b) { return a + b; }, [](double a, double b) { return a + b; });
 }
 Value subtract(Tensors, Values v) {
   return arithmetic(
@@ -83,7 +109,7 @@ Value subtract(Tensors, Values v) {
         std::int64_t r = 0;
         return __builtin_sub_overflow(a, b, &r) ? std::nullopt : std::optional(r);
       },
-      [](double a, double b) { return a - b; });
+      [](ir::Index a, ir::Index b) { return a - b; }, [](double a, double b) { return a - b; });
 }
 Value multiply(Tensors, Values v) {
   return arithmetic(
@@ -92,43 +118,62 @@ Value multiply(Tensors, Values v) {
         std::int64_t r = 0;
         return __builtin_mul_overflow(a, b, &r) ? std::nullopt : std::optional(r);
       },
-      [](double a, double b) { return a * b; });
+      [](ir::Index a, ir::Index b) { return a * b; }, [](double a, double b) { return a * b; });
+}
+// Symbolic divisors must be positive as numbers must, which each operation sees for itself.
+bool positive_divisor(const AttrValue& divisor) {
+  const auto positive = [](std::int64_t d) {
+    return !ir::is_symbolic(d) || decide(index(d) >= ir::Index(1));
+  };
+  if (const auto* i = integer(divisor)) return positive(*i);
+  const Integers* l = list(divisor);
+  return l == nullptr || std::ranges::all_of(*l, positive);
 }
 // Euclidean, by a positive divisor, on integers.
 Value divide(Tensors, Values v) {
+  if (!positive_divisor(v[1])) return std::nullopt;
   return arithmetic(
       v,
       [](std::int64_t a, std::int64_t b) -> std::optional<std::int64_t> {
         if (b <= 0) return std::nullopt;
         return a / b - (a % b < 0 ? 1 : 0);
       },
+      [](ir::Index a, ir::Index b) { return ir::div(a, b); },
       [](double a, double b) { return a / b; });
 }
 Value remainder(Tensors, Values v) {
+  if (!positive_divisor(v[1])) return std::nullopt;
   return arithmetic(
       v,
       [](std::int64_t a, std::int64_t b) -> std::optional<std::int64_t> {
         if (b <= 0) return std::nullopt;
         return ((a % b) + b) % b;
       },
+      [](ir::Index a, ir::Index b) { return ir::mod(a, b); },
       [](double, double) { return std::nan(""); });
 }
 Value minimum(Tensors, Values v) {
   return arithmetic(
       v,
       [](std::int64_t a, std::int64_t b) -> std::optional<std::int64_t> { return std::min(a, b); },
+      [](ir::Index a, ir::Index b) { return ir::min(a, b); },
       [](double a, double b) { return std::min(a, b); });
 }
 Value maximum(Tensors, Values v) {
   return arithmetic(
       v,
       [](std::int64_t a, std::int64_t b) -> std::optional<std::int64_t> { return std::max(a, b); },
+      [](ir::Index a, ir::Index b) { return ir::max(a, b); },
       [](double a, double b) { return std::max(a, b); });
 }
 
 // ---- comparison ----
 
 bool equal_values(const AttrValue& a, const AttrValue& b) {
+  if (integer(a) != nullptr && integer(b) != nullptr) return same(*integer(a), *integer(b));
+  if (list(a) != nullptr && list(b) != nullptr) {
+    return std::ranges::equal(*list(a), *list(b), same);
+  }
   const auto x = number(a);
   const auto y = number(b);
   return x && y ? *x == *y : a == b;
@@ -138,6 +183,10 @@ Value unequal(Tensors, Values v) { return truth(!equal_values(v[0], v[1])); }
 
 template <typename Compare>
 Value compare(Values v, Compare holds) {
+  if (const auto* a = integer(v[0]), *b = integer(v[1]); a != nullptr && b != nullptr) {
+    if (symbolic(*a, *b)) return truth(decide(holds(index(*a), index(*b))));
+    return truth(holds(*a, *b));
+  }
   const auto x = number(v[0]);
   const auto y = number(v[1]);
   return x && y ? truth(holds(*x, *y)) : std::nullopt;
@@ -153,22 +202,42 @@ Value negation(Tensors, Values v) {
 
 // ---- tensors ----
 
+// A size; nullopt for a symbol that no scope stands for.
+std::optional<std::int64_t> integer_of(ir::Index size) {
+  if (size.is_constant()) return size.constant();
+  ir::SymbolicScope* scope = ir::SymbolicScope::current();
+  if (scope == nullptr || !ir::evaluate(size, scope->examples())) return std::nullopt;
+  return scope->integer_of(size);
+}
+std::optional<Integers> sizes_of(const ir::TensorType& type) {
+  Integers sizes;
+  for (const ir::Index& dim : type.dims) {
+    const auto size = integer_of(dim);
+    if (!size) return std::nullopt;
+    sizes.push_back(*size);
+  }
+  return sizes;
+}
+
 Value rank(Tensors t, Values) { return AttrValue(std::int64_t{t[0].facts->type.rank()}); }
 Value dim(Tensors t, Values v) {
-  const auto* i = integer(v[0]);
+  const auto i = number_of(v[0]);
   const auto& dims = t[0].facts->type.dims;
-  const auto at = i != nullptr ? position(*i, dims.size()) : std::nullopt;
-  if (!at || !dims[*at].is_constant()) return std::nullopt;
-  return AttrValue(dims[*at].constant());
+  const auto at = i ? position(*i, dims.size()) : std::nullopt;
+  const auto size = at ? integer_of(dims[*at]) : std::nullopt;
+  return size ? Value(AttrValue(*size)) : std::nullopt;
 }
 Value shape(Tensors t, Values) {
-  if (!t[0].facts->type.is_concrete()) return std::nullopt;
-  const ir::Shape sizes = t[0].facts->type.shape();
-  return AttrValue(Integers(sizes.begin(), sizes.end()));
+  auto sizes = sizes_of(t[0].facts->type);
+  return sizes ? Value(AttrValue(*std::move(sizes))) : std::nullopt;
 }
 Value elements(Tensors t, Values) {
-  if (!t[0].facts->type.is_concrete()) return std::nullopt;
-  return AttrValue(t[0].facts->type.elements());
+  if (t[0].facts->type.is_concrete()) return AttrValue(t[0].facts->type.elements());
+  const auto sizes = sizes_of(t[0].facts->type);
+  if (!sizes) return std::nullopt;
+  ir::Index all = 1;
+  for (const std::int64_t size : *sizes) all = all * index(size);
+  return AttrValue(*integer_of(all));
 }
 Value dtype(Tensors t, Values) {
   return AttrValue(std::string(ir::to_string(t[0].facts->type.dtype)));
@@ -187,16 +256,23 @@ Value is_splat(Tensors t, Values) { return truth(t[0].facts->splat.has_value());
 Value splat_of(Tensors t, Values) {
   return t[0].facts->splat ? Value(AttrValue(*t[0].facts->splat)) : std::nullopt;
 }
-Value same_type(Tensors t, Values) { return truth(t[0].facts->type == t[1].facts->type); }
+Value same_type(Tensors t, Values) {
+  const ir::TensorType& a = t[0].facts->type;
+  const ir::TensorType& b = t[1].facts->type;
+  if (a.dtype != b.dtype || a.rank() != b.rank()) return truth(false);
+  const auto x = sizes_of(a);
+  const auto y = sizes_of(b);
+  return truth(x && y ? std::ranges::equal(*x, *y, same) : a == b);
+}
 Value distinct(Tensors t, Values) { return truth(t[0].identity != t[1].identity); }
-Value before(Tensors t, Values) { return truth(t[0].identity < t[1].identity); }
+Value is_before(Tensors t, Values) { return truth(t[0].identity < t[1].identity); }
 
 // ---- lists ----
 
 Value at(Tensors, Values v) {
   const Integers* l = list(v[0]);
-  const auto* i = integer(v[1]);
-  if (l == nullptr || i == nullptr) return std::nullopt;
+  const auto i = number_of(v[1]);
+  if (l == nullptr || !i) return std::nullopt;
   const auto where = position(*i, l->size());
   return where ? Value(AttrValue((*l)[*where])) : std::nullopt;
 }
@@ -217,44 +293,52 @@ Value product(Tensors, Values v) {
   if (l == nullptr) return std::nullopt;
   std::int64_t result = 1;
   for (const std::int64_t element : *l) {
-    if (__builtin_mul_overflow(result, element, &result)) return std::nullopt;
+    if (symbolic(result, element)) {
+      result = *integer_of(index(result) * index(element));
+    } else if (__builtin_mul_overflow(result, element, &result)) {
+      return std::nullopt;
+    }
   }
   return AttrValue(result);
 }
 Value sum(Tensors, Values v) {
   const Integers* l = list(v[0]);
   if (l == nullptr) return std::nullopt;
-  return AttrValue(std::accumulate(l->begin(), l->end(), std::int64_t{0}));
+  if (std::ranges::none_of(*l, ir::is_symbolic))
+    return AttrValue(std::accumulate(l->begin(), l->end(), std::int64_t{0}));
+  ir::Index total = 0;
+  for (const std::int64_t element : *l) total = total + index(element);
+  return AttrValue(*integer_of(total));
 }
 Value all(Tensors, Values v) {
   const Integers* l = list(v[0]);
-  return l != nullptr ? truth(std::ranges::all_of(*l, [](auto x) { return x != 0; }))
+  return l != nullptr ? truth(std::ranges::all_of(*l, [](auto x) { return !same(x, 0); }))
                       : std::nullopt;
 }
 Value any(Tensors, Values v) {
   const Integers* l = list(v[0]);
-  return l != nullptr ? truth(std::ranges::any_of(*l, [](auto x) { return x != 0; }))
+  return l != nullptr ? truth(std::ranges::any_of(*l, [](auto x) { return !same(x, 0); }))
                       : std::nullopt;
 }
 Value range(Tensors, Values v) {
-  const auto* n = integer(v[0]);
-  if (n == nullptr || *n < 0 || *n > 64) return std::nullopt;
+  const auto n = number_of(v[0]);
+  if (!n || *n < 0 || *n > 64) return std::nullopt;
   Integers result(static_cast<std::size_t>(*n));
   std::iota(result.begin(), result.end(), 0);
   return AttrValue(std::move(result));
 }
 Value repeat(Tensors, Values v) {
   const auto* value = integer(v[0]);
-  const auto* n = integer(v[1]);
-  if (value == nullptr || n == nullptr || *n < 0 || *n > 64) return std::nullopt;
+  const auto n = number_of(v[1]);
+  if (value == nullptr || !n || *n < 0 || *n > 64) return std::nullopt;
   return AttrValue(Integers(static_cast<std::size_t>(*n), *value));
 }
 // l[begin:end], negative positions counted from the end.
 Value part(Tensors, Values v) {
   const Integers* l = list(v[0]);
-  const auto* begin = integer(v[1]);
-  const auto* end = integer(v[2]);
-  if (l == nullptr || begin == nullptr || end == nullptr) return std::nullopt;
+  const auto begin = number_of(v[1]);
+  const auto end = number_of(v[2]);
+  if (l == nullptr || !begin || !end) return std::nullopt;
   const auto size = static_cast<std::int64_t>(l->size());
   const std::int64_t b = *begin < 0 ? *begin + size : *begin;
   const std::int64_t e = *end < 0 ? *end + size : *end;
@@ -263,9 +347,9 @@ Value part(Tensors, Values v) {
 }
 Value with(Tensors, Values v) {
   const Integers* l = list(v[0]);
-  const auto* i = integer(v[1]);
+  const auto i = number_of(v[1]);
   const auto* value = integer(v[2]);
-  if (l == nullptr || i == nullptr || value == nullptr) return std::nullopt;
+  if (l == nullptr || !i || value == nullptr) return std::nullopt;
   const auto where = position(*i, l->size());
   if (!where) return std::nullopt;
   Integers result = *l;
@@ -276,13 +360,13 @@ Value contains(Tensors, Values v) {
   const Integers* l = list(v[0]);
   const auto* value = integer(v[1]);
   if (l == nullptr || value == nullptr) return std::nullopt;
-  return truth(std::ranges::find(*l, *value) != l->end());
+  return truth(std::ranges::any_of(*l, [&](std::int64_t x) { return same(x, *value); }));
 }
 Value index_of(Tensors, Values v) {
   const Integers* l = list(v[0]);
   const auto* value = integer(v[1]);
   if (l == nullptr || value == nullptr) return std::nullopt;
-  const auto found = std::ranges::find(*l, *value);
+  const auto found = std::ranges::find_if(*l, [&](std::int64_t x) { return same(x, *value); });
   if (found == l->end()) return std::nullopt;
   return AttrValue(static_cast<std::int64_t>(found - l->begin()));
 }
@@ -290,7 +374,7 @@ Value sorted(Tensors, Values v) {
   const Integers* l = list(v[0]);
   if (l == nullptr) return std::nullopt;
   Integers result = *l;
-  std::ranges::sort(result);
+  std::ranges::sort(result, before);
   return AttrValue(std::move(result));
 }
 // compose(p, q)[i] = p[q[i]]: transposing by p and then by q transposes by compose(p, q).
@@ -300,7 +384,7 @@ Value compose(Tensors, Values v) {
   if (p == nullptr || q == nullptr) return std::nullopt;
   Integers result;
   for (const std::int64_t i : *q) {
-    const auto where = position(i, p->size());
+    const auto where = position(ir::concrete_integer(i), p->size());
     if (!where) return std::nullopt;
     result.push_back((*p)[*where]);
   }
@@ -311,7 +395,7 @@ Value inverse(Tensors, Values v) {
   if (p == nullptr) return std::nullopt;
   Integers result(p->size(), -1);
   for (std::size_t i = 0; i < p->size(); ++i) {
-    const auto where = position((*p)[i], p->size());
+    const auto where = position(ir::concrete_integer((*p)[i]), p->size());
     if (!where || result[*where] != -1) return std::nullopt;
     result[*where] = static_cast<std::int64_t>(i);
   }
@@ -335,6 +419,8 @@ Value square_root(Tensors, Values v) {
   return x && *x >= 0 ? Value(AttrValue(std::sqrt(*x))) : std::nullopt;
 }
 Value negative(Tensors, Values v) {
+  if (const auto* i = integer(v[0]); i != nullptr && ir::is_symbolic(*i))
+    return AttrValue(*integer_of(ir::Index(0) - index(*i)));
   if (const auto* i = integer(v[0]); i != nullptr && *i != Limit::min()) return AttrValue(-*i);
   if (const auto* d = std::get_if<double>(&v[0])) return AttrValue(-*d);
   return std::nullopt;
@@ -370,7 +456,7 @@ constexpr ExprFunction kFunctions[] = {
     {"splat_of", 1, 0, splat_of, "the number that all elements are"},
     {"same_type", 2, 0, same_type, "equal element types and shapes"},
     {"distinct", 2, 0, distinct, "not known to be the same tensor (heuristic)"},
-    {"before", 2, 0, before, "an arbitrary total order of tensors (heuristic)"},
+    {"before", 2, 0, is_before, "an arbitrary total order of tensors (heuristic)"},
     {"min", 0, 2, minimum, "the smaller"},
     {"max", 0, 2, maximum, "the larger"},
     {"real", 0, 1, real, "an integer as a real number"},

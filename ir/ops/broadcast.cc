@@ -8,11 +8,9 @@
 namespace egret::ir::ops {
 namespace {
 
-bool is_one(Index size) { return size.is_constant() && size.constant() == 1; }
-
 void define(Definition& d) {
   const TensorType x(d.dtype(0), d.dims(0));
-  const Integers& shape = d.integers("shape");
+  const Integers& shape = d.targets("shape");
   const auto target = target_dims(x, shape);
   if (!target.ok() || std::ranges::find(shape, kInferredSize) != shape.end()) {
     d.fail(target.ok() ? "sizes cannot be inferred here" : target.status().message());
@@ -22,10 +20,10 @@ void define(Definition& d) {
     return;
   const std::size_t added = target->size() - x.dims.size();
   for (std::size_t axis = 0; axis < x.dims.size(); ++axis) {
-    const Index size = x.dims[axis];
-    if (is_one(size)) continue;
-    if (!d.require(size == (*target)[added + axis], to_string(x) + " does not broadcast to " +
-                                                        to_string(TensorType(x.dtype, *target)))) {
+    const Index wanted = (*target)[added + axis];
+    if (Definition::repeats(x.dims[axis], wanted)) continue;
+    if (!d.require(x.dims[axis] == wanted, to_string(x) + " does not broadcast to " +
+                                               to_string(TensorType(x.dtype, *target)))) {
       return;
     }
   }

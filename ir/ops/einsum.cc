@@ -8,8 +8,6 @@
 namespace egret::ir::ops {
 namespace {
 
-bool is_one(Index size) { return size.is_constant() && size.constant() == 1; }
-
 // The output's element is the sum over the contracted labels of the product of the operands.
 void define(Definition& d) {
   if (!d.require_same_dtype()) return;
@@ -26,14 +24,11 @@ void define(Definition& d) {
     for (std::size_t axis = 0; axis < labels.size(); ++axis) {
       const Index size = d.dim(i, static_cast<int>(axis));
       const auto [known, added] = sizes.emplace(labels[axis], size);
-      if (added || is_one(size)) continue;
-      if (is_one(known->second)) {
-        known->second = size;
-      } else if (!d.require(known->second == size, "one axis has sizes " +
-                                                       to_string(known->second) + " and " +
-                                                       to_string(size))) {
-        return;
-      }
+      if (added) continue;
+      known->second = d.broadcast_size(known->second, size, [&] {
+        return "one axis has sizes " + to_string(known->second) + " and " + to_string(size);
+      });
+      if (!d.ok()) return;
     }
   }
 
@@ -51,7 +46,8 @@ void define(Definition& d) {
     for (int i = 0; i < d.input_count(); ++i) {
       std::vector<Index> indices;
       for (const int label : equation->operands[static_cast<std::size_t>(i)]) {
-        const bool repeated = is_one(d.dim(i, static_cast<int>(indices.size())));
+        const Index size = d.dim(i, static_cast<int>(indices.size()));
+        const bool repeated = Definition::repeats(size, sizes.at(label));
         indices.push_back(repeated ? Index(0) : at.at(label));
       }
       product = product * d.read(i, indices);

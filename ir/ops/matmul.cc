@@ -28,13 +28,10 @@ void define(Definition& d) {
   for (int axis = 0; axis < rank - 2; ++axis) {
     const Index a = size_of(0, axis);
     const Index b = size_of(1, axis);
-    const bool a_repeats = a.is_constant() && a.constant() == 1;
-    if (!a_repeats && !(b.is_constant() && b.constant() == 1) &&
-        !d.require(a == b,
-                   "batch sizes " + to_string(a) + " and " + to_string(b) + " do not broadcast")) {
-      return;
-    }
-    dims[static_cast<std::size_t>(axis)] = a_repeats ? b : a;
+    dims[static_cast<std::size_t>(axis)] = d.broadcast_size(a, b, [&] {
+      return "batch sizes " + to_string(a) + " and " + to_string(b) + " do not broadcast";
+    });
+    if (!d.ok()) return;
   }
   dims[static_cast<std::size_t>(rank - 2)] = d.dim(0, rank_a - 2);
   dims[static_cast<std::size_t>(rank - 1)] = d.dim(1, rank_b - 1);
@@ -43,10 +40,8 @@ void define(Definition& d) {
   const auto batch = [&](int input) {
     std::vector<Index> at;
     for (int axis = rank - d.rank(input); axis < rank - 2; ++axis) {
-      const Index size = size_of(input, axis);
-      at.push_back(size.is_constant() && size.constant() == 1
-                       ? Index(0)
-                       : out[static_cast<std::size_t>(axis)]);
+      const auto k = static_cast<std::size_t>(axis);
+      at.push_back(Definition::repeats(size_of(input, axis), dims[k]) ? Index(0) : out[k]);
     }
     return at;
   };

@@ -47,7 +47,7 @@ Essential essential_axes(std::span<const Index> sizes) {
 
 void define(Definition& d) {
   const TensorType x(d.dtype(0), d.dims(0));
-  const auto target = target_dims(x, d.integers("shape"));
+  const auto target = target_dims(x, d.targets("shape"));
   if (!target.ok()) {
     d.fail(target.status().message());
     return;
