@@ -284,6 +284,7 @@ class Instantiator::Attempt {
         const Handle made = sink_.input(types[i], rule_.tensors[slot], splat);
         variables_.emplace(argument.slot, made);
         variable_types_.push_back(types[i]);
+        choice_.variables.emplace(argument.slot, types[i]);
         splats_.push_back(splat);
         set_tensor(argument.slot, made);
       }
@@ -291,6 +292,7 @@ class Instantiator::Attempt {
     }
     auto made = sink_.apply(*term.op, attrs, arguments);
     if (!made.ok()) return std::nullopt;
+    choice_.attrs[&term] = attrs;
     if (!attrs.empty() || !term.attrs.empty()) {
       kept_attrs_.push_back(attrs);
       matched_.emplace_back(&term, &kept_attrs_.back());
@@ -326,6 +328,7 @@ class Instantiator::Attempt {
     instance.left = ir::without_dead_nodes(instance.left);
     instance.right = ir::without_dead_nodes(instance.right);
     instance.splats = splats_;
+    instance.choice = choice_;
     instance.text = describe();
     return instance;
   }
@@ -364,6 +367,7 @@ class Instantiator::Attempt {
   std::map<int, const ir::Attrs*> spreads_;
   std::vector<std::unique_ptr<const TensorFacts>> shown_;
   std::vector<std::pair<std::string, NodeId>> outputs_;
+  Choice choice_;
 };
 
 Instantiator::Instantiator(const Rule& rule, KnownSignatures& known) : rule_(rule), known_(known) {

@@ -32,6 +32,13 @@ struct Signature {
 };
 using KnownSignatures = std::map<std::pair<std::string, std::size_t>, std::vector<Signature>>;
 
+// What an instance chose: the types of the rule's tensor variables, and the attributes of each
+// application among its sources.
+struct Choice {
+  std::map<int, ir::TensorType> variables;  // by slot
+  std::map<const Term*, ir::Attrs> attrs;
+};
+
 struct Instance {
   // Both sides over the same inputs: the rule's tensor variables, by their names. Outputs are the
   // rewritten sources, and their targets in the same order.
@@ -39,6 +46,7 @@ struct Instance {
   ir::Graph right;
   // For each input, the number that all its elements must be, if the conditions want one.
   std::vector<std::optional<double>> splats;
+  Choice choice;
   // Variables, attributes and shapes, for messages.
   std::string text;
 };

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/generalization.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "rules/binding.h"
+
+namespace egret::rules {
+
+using base::Result;
+using base::Status;
+using ir::AttrValue;
+
+namespace {
+
+// The numbers of an instance by the names of the symbols that stand for them.
+struct Numbers {
+  std::map<std::string, std::int64_t, std::less<>> sizes;
+  std::map<std::string, std::int64_t, std::less<>> integers;
+  std::string structure;
+};
+
+std::string size_name(const Rule& rule, int slot, std::size_t axis) {
+  return rule.tensors[static_cast<std::size_t>(slot)] + "." + std::to_string(axis);
+}
+
+// Applications among the sources in a fixed order: their numbers make names.
+std::vector<const Term*> applications(const Rule& rule) {
+  std::vector<const Term*> all;
+  for (const Binding& source : rule.sources) {
+    for_each_subterm(source.term, [&](const Term& term) {
+      if (term.kind == Term::Kind::kApply) all.push_back(&term);
+    });
+  }
+  return all;
+}
+
+Numbers numbers_of(const Rule& rule, const Instance& instance) {
+  Numbers numbers;
+  for (const auto& [slot, type] : instance.choice.variables) {
+    numbers.structure += rule.tensors[static_cast<std::size_t>(slot)] + " " +
+                         std::string(to_string(type.dtype)) + "/" + std::to_string(type.rank()) +
+                         " ";
+    for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
+      numbers.sizes[size_name(rule, slot, axis)] = type.dims[axis].constant();
+  }
+  for (const auto& splat : instance.splats)
+    numbers.structure += splat ? "splat " + std::to_string(*splat) + " " : "";
+  const auto terms = applications(rule);
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const auto found = instance.choice.attrs.find(terms[i]);
+    if (found == instance.choice.attrs.end()) continue;
+    for (const auto& [name, value] : found->second.entries()) {
+      const std::string prefix = std::to_string(i) + "." + name;
+      if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+        numbers.integers[prefix] = *integer;
+      } else if (const auto* list = std::get_if<ir::Integers>(&value)) {
+        numbers.structure += prefix + "[" + std::to_string(list->size()) + "] ";
+        for (std::size_t k = 0; k < list->size(); ++k)
+          numbers.integers[prefix + "." + std::to_string(k)] = (*list)[k];
+      } else {
+        numbers.structure += prefix + "=" + ir::to_string(value) + " ";
+      }
+    }
+  }
+  for (const auto& [name, integer] : numbers.integers) {
+    if (integer < 0) numbers.structure += name + "=" + std::to_string(integer) + " ";
+  }
+  return numbers;
+}
+
+// A graph over symbolic types.
+class SymbolicSink : public TermSink {
+ public:
+  Handle input(ir::TensorType type, const std::string& name) {
+    return append({.kind = ir::NodeKind::kInput, .type = std::move(type), .name = name});
+  }
+  Result<Handle> apply(const ir::Operator& op, const ir::Attrs& attrs,
+                       std::span<const Handle> arguments) override {
+    ir::Node node;
+    std::vector<ir::TensorType> types;
+    for (const Handle argument : arguments) {
+      types.push_back(facts(argument).type);
+      node.inputs.emplace_back(argument);
+    }
+    EGRET_ASSIGN_OR_RETURN(node.type, ir::infer_type(op, attrs, types));
+    node.op = &op;
+    node.attrs = attrs;
+    return append(std::move(node));
+  }
+  Result<Handle> scalar(ir::DType dtype, double value) override {
+    ir::Node node;
+    node.kind = ir::NodeKind::kConstant;
+    node.data = ir::Tensor::scalar(dtype, value);
+    node.type = node.data.type();
+    return append(std::move(node));
+  }
+  const TensorFacts& facts(Handle handle) override { return facts_[handle]; }
+  void set_splat(Handle handle, double value) { facts_[handle].splat = value; }
+  ir::Graph& graph() { return graph_; }
+
+ private:
+  Handle append(ir::Node node) {
+    facts_.push_back({node.type, true, std::nullopt});
+    return graph_.append(std::move(node)).index();
+  }
+
+  ir::Graph graph_;
+  std::deque<TensorFacts> facts_;
+};
+
+class Generalizer {
+ public:
+  Generalizer(const Rule& rule, const Instance& instance)
+      : rule_(rule), instance_(instance), environment_(make_environment(rule)) {}
+
+  Result<Family> run() {
+    variables();
+    for (const Binding& source : rule_.sources) {
+      EGRET_ASSIGN_OR_RETURN(const TermSink::Handle made, source_term(source.term));
+      set_tensor(source.tensor, made);
+    }
+    if (!bind_sources(rule_, matched_, environment_))
+      return base::bad_input("the conditions do not hold for symbols as they do for numbers");
+    return targets();
+  }
+
+ private:
+  void set_tensor(int slot, TermSink::Handle handle) {
+    environment_.tensors[static_cast<std::size_t>(slot)] = {&sink_.facts(handle), handle};
+  }
+
+  void variables() {
+    std::size_t position = 0;
+    for (const ir::NodeId id : instance_.left.inputs())
+      order_.push_back(instance_.left.node(id).name);
+    for (const auto& [slot, type] : instance_.choice.variables) {
+      ir::Dims dims;
+      const std::string& name = rule_.tensors[static_cast<std::size_t>(slot)];
+      family_.ranks += (position++ == 0 ? "" : ", ") + name + ": " + std::to_string(type.rank());
+      for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
+        const std::string symbol = size_name(rule_, slot, axis);
+        const std::int64_t size = type.dims[axis].constant();
+        dims.push_back(scope_.symbol(symbol, size));
+        family_.conditions.push_back(dims.back() >= ir::Index(1));
+      }
+      const TermSink::Handle made = sink_.input({type.dtype, dims}, name);
+      const auto place = std::ranges::find(order_, name) - order_.begin();
+      if (static_cast<std::size_t>(place) < instance_.splats.size()) {
+        if (const auto& splat = instance_.splats[static_cast<std::size_t>(place)]) {
+          sink_.set_splat(made, *splat);
+          splats_[name] = *splat;
+        }
+      }
+      set_tensor(slot, made);
+    }
+  }
+
+  std::int64_t symbolic(const std::string& name, std::int64_t value) {
+    if (value < 0) return value;
+    const ir::Index made = scope_.symbol(name, value);
+    family_.conditions.push_back(made >= ir::Index(0));
+    return scope_.integer_of(made);
+  }
+
+  ir::Attrs symbolic_attrs(const Term& term) {
+    const auto terms = applications(rule_);
+    const auto number = std::ranges::find(terms, &term) - terms.begin();
+    ir::Attrs result;
+    for (const auto& [name, value] : instance_.choice.attrs.at(&term).entries()) {
+      const std::string prefix = std::to_string(number) + "." + name;
+      if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+        result.set(name, symbolic(prefix, *integer));
+      } else if (const auto* list = std::get_if<ir::Integers>(&value)) {
+        ir::Integers integers;
+        for (std::size_t k = 0; k < list->size(); ++k)
+          integers.push_back(symbolic(prefix + "." + std::to_string(k), (*list)[k]));
+        result.set(name, std::move(integers));
+      } else {
+        result.set(name, value);
+      }
+    }
+    return result;
+  }
+
+  Result<TermSink::Handle> source_term(const Term& term) {
+    if (term.kind == Term::Kind::kTensor)
+      return environment_.tensors[static_cast<std::size_t>(term.slot)].identity;
+    if (term.kind == Term::Kind::kScalar) return base::unsupported("a number in a source");
+    std::vector<TermSink::Handle> arguments;
+    for (const Term& argument : term.arguments) {
+      EGRET_ASSIGN_OR_RETURN(const TermSink::Handle made, source_term(argument));
+      arguments.push_back(made);
+    }
+    kept_.push_back(symbolic_attrs(term));
+    matched_.push_back({&term, &kept_.back()});
+    return sink_.apply(*term.op, kept_.back(), arguments);
+  }
+
+  Result<Family> targets() {
+    ir::Graph left = sink_.graph();
+    std::vector<std::pair<std::string, ir::NodeId>> outputs;
+    for (const Rule::Let& let : rule_.lets)
+      EGRET_RETURN_IF_ERROR(build_let(rule_, let, environment_, sink_));
+    for (const Binding& target : rule_.targets) {
+      const auto source = environment_.tensors[static_cast<std::size_t>(target.tensor)];
+      EGRET_ASSIGN_OR_RETURN(const TermSink::Handle built,
+                             build_term(rule_, target.term, environment_, sink_));
+      EGRET_RETURN_IF_ERROR(require_same_type(sink_.facts(built).type, source.facts->type));
+      const std::string& name = rule_.tensors[static_cast<std::size_t>(target.tensor)];
+      left.add_output(name, ir::NodeId(source.identity));
+      outputs.emplace_back(name, ir::NodeId(built));
+    }
+    ir::Graph right = sink_.graph();
+    for (const auto& [name, node] : outputs) right.add_output(name, node);
+    EGRET_ASSIGN_OR_RETURN(verifier::Obligation obligation,
+                           verifier::Obligation::of(left, right, splats_));
+    for (const ir::Guard& requirement : obligation.requirements()) scope_.decide(requirement);
+    family_.obligation = std::make_shared<verifier::Obligation>(std::move(obligation));
+    family_.conditions.insert(family_.conditions.end(), scope_.conditions().begin(),
+                              scope_.conditions().end());
+    family_.example = scope_.examples();
+    family_.structure = numbers_of(rule_, instance_).structure;
+    return family_;
+  }
+
+  // A target has its source's type, or the rule says nothing.
+  Status require_same_type(const ir::TensorType& a, const ir::TensorType& b) {
+    bool same = a.dtype == b.dtype && a.rank() == b.rank();
+    for (std::size_t i = 0; same && i < a.dims.size(); ++i)
+      same = scope_.decide(a.dims[i] == b.dims[i]);
+    return same ? base::ok() : base::bad_input("a target has another type than its source");
+  }
+
+  const Rule& rule_;
+  const Instance& instance_;
+  ir::SymbolicScope scope_;
+  Environment environment_;
+  SymbolicSink sink_;
+  Family family_;
+  std::map<std::string, double> splats_;
+  std::vector<std::string> order_;
+  std::deque<ir::Attrs> kept_;
+  std::vector<MatchedTerm> matched_;
+};
+
+}  // namespace
+
+Result<Family> generalize(const Rule& rule, const Instance& instance) {
+  return Generalizer(rule, instance).run();
+}
+
+bool contains(const Family& family, const Rule& rule, const Instance& instance) {
+  const Numbers numbers = numbers_of(rule, instance);
+  if (numbers.structure != family.structure) return false;
+  std::map<std::string, std::int64_t, std::less<>> symbols = numbers.sizes;
+  symbols.insert(numbers.integers.begin(), numbers.integers.end());
+  return std::ranges::all_of(family.conditions, [&](ir::Guard condition) {
+    return ir::evaluate(condition, symbols) == std::optional(true);
+  });
+}
+
+}  // namespace egret::rules

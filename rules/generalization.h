@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// From one concrete instance of a rule to a family of instances: the sizes and integer attributes
+// become symbols, the rule is bound and built again over them as the instance was, and what had to
+// be so on the way becomes the family's conditions (ir/symbolic_scope.h). The instance satisfies
+// them, so that no family is empty.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/graph.h"
+#include "ir/symbolic_scope.h"
+#include "rules/instantiation.h"
+#include "verifier/obligation.h"
+
+namespace egret::rules {
+
+struct Family {
+  std::shared_ptr<verifier::Obligation> obligation;
+  std::vector<ir::Guard> conditions;  // over the symbols; the first say that sizes are at least 1
+  // Ranks, element types, texts, reals, lengths and the integers that stayed numbers.
+  std::string structure;
+  std::string ranks;  // "?x: 4, ?w: 4"
+  // What the symbols are in the instance.
+  std::map<std::string, std::int64_t, std::less<>> example;
+};
+
+// As general as the operators' definitions allow. Errors: what the operators report when no
+// generalization is possible.
+base::Result<Family> generalize(const Rule& rule, const Instance& instance);
+
+// Whether the instance is a member.
+bool contains(const Family& family, const Rule& rule, const Instance& instance);
+
+}  // namespace egret::rules

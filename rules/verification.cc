@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/verification.h"
+
+#include <algorithm>
+
+#include "ir/graph_text.h"
+#include "rules/generalization.h"
+#include "rules/tester.h"
+
+namespace egret::rules {
+namespace {
+
+using Status = Verdict::Status;
+
+// Reals that the rule leaves open were only met as samples.
+bool has_open_real(const Rule& rule) {
+  bool found = false;
+  for (const Binding& source : rule.sources) {
+    for_each_subterm(source.term, [&](const Term& term) {
+      if (term.kind != Term::Kind::kApply) return;
+      for (const ir::AttrSpec& spec : term.op->attrs()) {
+        if (spec.kind != ir::AttrKind::kReal) continue;
+        const auto listed = std::ranges::find(term.attrs, spec.name, &Term::Attr::name);
+        const bool fixed = listed != term.attrs.end() ? listed->value.kind == Expr::Kind::kLiteral
+                                                      : term.spread == Term::kNoSpread;
+        found = found || !fixed;
+      }
+    });
+  }
+  return found;
+}
+
+bool is_trivial(const Instance& instance) {
+  return ir::to_text(instance.left) == ir::to_text(instance.right);
+}
+
+class Verification {
+ public:
+  Verification(const Rule& rule, const VerifyOptions& options, KnownSignatures& known)
+      : rule_(rule), options_(options), instantiator_(rule, known) {}
+
+  // Until enough instances are members of proven families.
+  Verdict run() {
+    const base::Random random(options_.seed);
+    const std::int64_t most = std::int64_t{options_.attempts_per_instance} * options_.instances;
+    bool trivial = true;
+    for (std::int64_t attempt = 0; verdict_.members < options_.instances && attempt < most;
+         ++attempt) {
+      const auto instance =
+          instantiator_.attempt(random.split(static_cast<std::uint64_t>(attempt)));
+      if (!instance) continue;
+      trivial = trivial && is_trivial(*instance);
+      if (!is_member(*instance) && !prove_family_of(*instance)) return verdict_;
+      ++verdict_.members;
+    }
+    if (verdict_.members == 0) return finish(Status::kVacuous, "no instance was found");
+    if (trivial) return finish(Status::kTrivial, "both sides are the same");
+    return finish(Status::kProven, "");
+  }
+
+ private:
+  Verdict finish(Status status, std::string reason) {
+    verdict_.status = status;
+    verdict_.reason = std::move(reason);
+    return verdict_;
+  }
+  bool fail(std::string reason) {
+    finish(Status::kUndecided, std::move(reason));
+    return false;
+  }
+
+  bool is_member(const Instance& instance) const {
+    return std::ranges::any_of(
+        proven_, [&](const Family& family) { return contains(family, rule_, instance); });
+  }
+
+  bool prove_family_of(const Instance& instance) {
+    if (verdict_.families == options_.most_families) return fail("more families than tried");
+    ++verdict_.families;
+    base::Result<Family> family = generalize(rule_, instance);
+    if (!family.ok()) return fail(family.status().message());
+    const verifier::Proof proof = family->obligation->prove(
+        family->conditions, {.keep_queries = options_.keep_queries, .example = family->example});
+    verdict_.queries += proof.queries;
+    verdict_.smt.insert(verdict_.smt.end(), proof.smt.begin(), proof.smt.end());
+    std::string text = "family (" + family->ranks + ")\n";
+    for (const ir::Guard& condition : family->conditions)
+      text += "  where  " + ir::to_string(condition) + "\n";
+    for (const std::string& line : proof.lines) text += "  " + line + "\n";
+    verdict_.proofs.push_back(std::move(text));
+    if (!proof.proven) return fail(proof.reason);
+    proven_.push_back(*std::move(family));
+    return true;
+  }
+
+  const Rule& rule_;
+  const VerifyOptions& options_;
+  Instantiator instantiator_;
+  Verdict verdict_;
+  std::vector<Family> proven_;
+};
+
+Verdict without_proof(Status status, std::string reason) {
+  Verdict verdict;
+  verdict.status = status;
+  verdict.reason = std::move(reason);
+  return verdict;
+}
+
+}  // namespace
+
+std::string_view to_string(Status status) {
+  switch (status) {
+    case Status::kProven: return "proven";
+    case Status::kRefuted: return "refuted";
+    case Status::kUndecided: return "undecided";
+    case Status::kVacuous: return "vacuous";
+    case Status::kTrivial: return "trivial";
+  }
+  return "";
+}
+
+Verdict verify(const Rule& rule, const VerifyOptions& options, KnownSignatures& known) {
+  TestOptions testing;
+  testing.checks = options.tensor_checks;
+  testing.attempts_per_check = options.attempts_per_instance;
+  testing.seed = options.seed;
+  const TestReport tested = test_rule(rule, testing, known);
+  if (tested.verdict == TestReport::Verdict::kRefuted)
+    return without_proof(Status::kRefuted, tested.counterexample);
+  if (rule.has_tag("rounding"))
+    return without_proof(Status::kUndecided, "true up to the rounding of a constant alone");
+  if (has_open_real(rule)) return without_proof(Status::kUndecided, "a real attribute is open");
+  return Verification(rule, options, known).run();
+}
+
+}  // namespace egret::rules

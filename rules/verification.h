@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Is a rule true? Random instances are refuted with tensors, or generalized to families
+// (rules/generalization.h) whose two sides are proven equal (verifier/obligation.h), until fresh
+// instances are members of proven families.
+//
+// What "proven" says: for each family listed, for all sizes of at least 1 and all attributes that
+// satisfy its conditions, in exact real arithmetic, wherever the left side is a finite number. That
+// the families together are the whole rule is checked by sampling, not proven.
+//
+// A rule that says nothing is a failure of its own: one without instances (vacuous), one whose two
+// sides are the same graph (trivial).
+//
+// Deterministic for a seed: the solver is bounded by its own work units, never by time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rules/instantiation.h"
+#include "rules/rule.h"
+
+namespace egret::rules {
+
+struct VerifyOptions {
+  int tensor_checks = 100;  // instances that are run with tensors before anything is proven
+  int instances = 200;      // that must be members of proven families
+  int attempts_per_instance = 400;
+  int most_families = 700;
+  std::uint64_t seed = 1;
+  bool keep_queries = false;
+};
+
+struct Verdict {
+  enum class Status : std::uint8_t { kProven, kRefuted, kUndecided, kVacuous, kTrivial };
+  Status status = Status::kUndecided;
+  std::string reason;  // a counterexample, or what could not be proven
+  int families = 0;
+  int members = 0;  // instances found to be members
+  int queries = 0;  // asked of the solver
+  // A text for each family: what it is, both sides, how they were matched; and the queries as
+  // SMT-LIB, when asked for.
+  std::vector<std::string> proofs;
+  std::vector<std::string> smt;
+};
+
+std::string_view to_string(Verdict::Status status);  // "proven", "refuted", ...
+
+Verdict verify(const Rule& rule, const VerifyOptions& options, KnownSignatures& known);
+
+}  // namespace egret::rules

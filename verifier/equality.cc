@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verifier/equality.h"
+
+#include <algorithm>
+
+namespace egret::verifier {
+namespace {
+
+Facts joined(const Facts& a, const Facts& b) {
+  Facts all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  return all;
+}
+
+bool mentions(const AtomTable& atoms, const Polynomial& polynomial,
+              const std::vector<AtomId>& variables) {
+  std::vector<bool> seen;
+  atoms.collect(polynomial, seen);
+  return std::ranges::any_of(variables, [&](AtomId v) { return seen[v.index()]; });
+}
+
+// The term with one of its atoms taken out.
+Polynomial without(Monomial monomial, std::int64_t coefficient, AtomId atom) {
+  monomial.erase(std::ranges::find(monomial, atom));
+  Polynomial result(coefficient);
+  for (const AtomId other : monomial) result = result * Polynomial(other);
+  return result;
+}
+
+// Reads of a factor and all it is made of, in order.
+void collect_reads(const Factor& factor, std::vector<const Factor*>& reads) {
+  if (factor.kind == Factor::Kind::kRead || factor.kind == Factor::Kind::kIndex)
+    reads.push_back(&factor);
+  for (const Sum& argument : factor.arguments) {
+    for (const Term& term : argument.terms) {
+      for (const Factor& inner : term.factors) collect_reads(inner, reads);
+    }
+  }
+}
+
+}  // namespace
+
+bool Equality::prove(const Sum& left, const Sum& right, const Facts& facts) {
+  trace_.clear();
+  cases_ = 0;
+  return equal(renamed(atoms_, left), renamed(atoms_, right), facts, 0);
+}
+
+bool Equality::equal(Sum a, Sum b, const Facts& facts, int depth) {
+  if (depth > options_.depth) return false;
+  a = simplified(a, facts, depth);
+  b = simplified(b, facts, depth);
+  if (compare(a, b) == 0) return true;
+
+  if (const Literal* guard = open_guard(a, b); guard != nullptr) {
+    if (++cases_ > options_.cases) return false;
+    const Literal split = *guard;
+    trace_.push_back("case " + text(atoms_, split) + " or not");
+    std::vector<Literal> cases{split, negation(split)};
+    if (split.relation != Literal::Relation::kNonNegative) {
+      const Polynomial& p = split.polynomial;
+      cases = {is_zero(p), at_least_zero(p - 1), at_least_zero(Polynomial(-1) - p)};
+    }
+    return std::ranges::all_of(cases, [&](const Literal& one) {
+      Facts inside = joined(facts, {one});
+      return solver_.contradictory(inside) || equal(a, b, inside, depth);
+    });
+  }
+
+  std::vector<bool> used(b.terms.size(), false);
+  for (const Term& term : a.terms) {
+    std::size_t partner = 0;
+    while (partner < b.terms.size() &&
+           (used[partner] || !terms_match(term, b.terms[partner], facts, depth))) {
+      ++partner;
+    }
+    if (partner == b.terms.size()) {
+      trace_.push_back("no match for " + text(atoms_, Sum{{term}}));
+      return false;
+    }
+    used[partner] = true;
+  }
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (!used[i]) trace_.push_back("no match for " + text(atoms_, Sum{{b.terms[i]}}));
+  }
+  return std::ranges::all_of(used, [](bool u) { return u; });
+}
+
+// A guard that only the context can decide.
+const Literal* Equality::open_guard(const Sum& a, const Sum& b) const {
+  for (const Sum* side : {&a, &b}) {
+    for (const Term& term : side->terms) {
+      for (const Literal& guard : term.guards) {
+        if (!mentions(atoms_, guard.polynomial, term.variables)) return &guard;
+      }
+    }
+  }
+  return nullptr;
+}
+
+// Quotients from the innermost outwards.
+Polynomial Equality::simplified(const Polynomial& polynomial, const Facts& facts) {
+  if (!has_composites(polynomial)) return polynomial;
+  std::vector<bool> seen;
+  atoms_.collect(polynomial, seen);
+  AtomTable::Substitution by;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!seen[i]) continue;
+    const AtomId id(i);
+    const Atom atom = atoms_[id];
+    if (atom.kind == AtomKind::kQuotient) {
+      by[id] =
+          simplified_quotient(atoms_.substitute(atom.a, by), atoms_.substitute(atom.b, by), facts);
+    } else if (atom.kind == AtomKind::kMinimum || atom.kind == AtomKind::kMaximum) {
+      const Polynomial a = atoms_.substitute(atom.a, by);
+      const Polynomial b = atoms_.substitute(atom.b, by);
+      const bool minimum = atom.kind == AtomKind::kMinimum;
+      if (solver_.implies(facts, less_equal(a, b))) {
+        by[id] = minimum ? a : b;
+      } else if (solver_.implies(facts, less_equal(b, a))) {
+        by[id] = minimum ? b : a;
+      }
+    }
+  }
+  return atoms_.substitute(polynomial, by);
+}
+
+// (n*a + r) div (n*m) is a div m where 0 <= r < n.
+Polynomial Equality::simplified_quotient(const Polynomial& a, const Polynomial& b,
+                                         const Facts& facts) {
+  const auto [whole, rest] = divide(a, b);
+  if (solver_.implies(facts, less(rest, b)) && solver_.implies(facts, at_least_zero(rest)))
+    return whole;
+  if (b.terms().size() != 1) return atoms_.quotient(a, b);
+  for (const AtomId n : b.terms().begin()->first) {
+    Polynomial multiples;
+    for (const auto& [monomial, coefficient] : rest.terms()) {
+      if (std::ranges::find(monomial, n) != monomial.end())
+        multiples = multiples + without(monomial, coefficient, n);
+    }
+    const Polynomial r = rest - multiples * Polynomial(n);
+    const Polynomial m = without(b.terms().begin()->first, b.terms().begin()->second, n);
+    if (multiples.is_zero() || m == Polynomial(1)) continue;
+    if (solver_.implies(facts, less(r, Polynomial(n))) && solver_.implies(facts, at_least_zero(r)))
+      return whole + simplified_quotient(multiples, m, facts);
+  }
+  return atoms_.quotient(a, b);
+}
+
+// Whether quotients, minima or maxima stand in it.
+bool Equality::has_composites(const Polynomial& polynomial) const {
+  return std::ranges::any_of(polynomial.terms(), [&](const auto& term) {
+    return std::ranges::any_of(term.first, [&](AtomId atom) {
+      const AtomKind kind = atoms_[atom].kind;
+      return kind == AtomKind::kQuotient || kind == AtomKind::kMinimum ||
+             kind == AtomKind::kMaximum;
+    });
+  });
+}
+
+Factor Equality::simplified(const Factor& factor, const Facts& facts, int depth) {
+  Factor result = factor;
+  if (factor.kind == Factor::Kind::kReduce) {
+    const AtomTable::Substitution by = eliminate_variables(result.variables, result.guards);
+    for (Sum& argument : result.arguments) argument = substitute(atoms_, argument, by);
+    simplify_guards(result.guards, result.variables, facts);
+  }
+  const Facts inside = joined(facts, result.guards);
+  for (Polynomial& index : result.indices) index = simplified(index, facts);
+  for (Sum& argument : result.arguments) argument = simplified(argument, inside, depth + 1);
+  return result;
+}
+
+// A guard v = t replaces v, and what v had to satisfy, t has to. Returns what was replaced.
+AtomTable::Substitution Equality::eliminate_variables(std::vector<AtomId>& variables,
+                                                      Facts& guards) {
+  AtomTable::Substitution all;
+  for (bool progress = true; progress;) {
+    progress = false;
+    join_bounds(guards);
+    for (std::size_t g = 0; g < guards.size() && !progress; ++g) {
+      if (guards[g].relation != Literal::Relation::kZero) continue;
+      for (std::size_t v = 0; v < variables.size() && !progress; ++v) {
+        const auto value = solved_for(variables[v], guards[g].polynomial);
+        if (!value) continue;
+        const AtomTable::Substitution by{{variables[v], *value}};
+        guards.erase(guards.begin() + static_cast<std::ptrdiff_t>(g));
+        variables.erase(variables.begin() + static_cast<std::ptrdiff_t>(v));
+        for (Literal& guard : guards) guard.polynomial = atoms_.substitute(guard.polynomial, by);
+        for (auto& [other, old] : all) old = atoms_.substitute(old, by);
+        all.insert(*by.begin());
+        progress = true;
+      }
+    }
+  }
+  return all;
+}
+
+// p >= 0 and -p >= 0 are p = 0.
+void Equality::join_bounds(Facts& guards) {
+  std::erase_if(guards, [](const Literal& guard) { return obvious(guard) == Truth::kTrue; });
+  for (Literal& guard : guards) {
+    if (guard.relation != Literal::Relation::kNonNegative) continue;
+    const auto other = std::ranges::find(guards, at_least_zero(-guard.polynomial));
+    if (other == guards.end()) continue;
+    guard.relation = Literal::Relation::kZero;
+    *other = guard;  // said twice does no harm
+  }
+}
+
+std::optional<Polynomial> Equality::solved_for(AtomId variable, const Polynomial& equation) const {
+  const std::int64_t scale = equation.coefficient({variable});
+  if (scale != 1 && scale != -1) return std::nullopt;
+  const Polynomial rest = equation - Polynomial(scale) * Polynomial(variable);
+  if (atoms_.occurs(variable, rest)) return std::nullopt;
+  return scale == 1 ? -rest : rest;
+}
+
+// Writes guards without quotients where it can; takes out those that say nothing of the variables
+// and that the facts and the other guards imply. False when they cannot all hold.
+bool Equality::simplify_guards(Facts& guards, const std::vector<AtomId>& variables,
+                               const Facts& facts) {
+  Facts plain = facts;
+  std::ranges::copy_if(guards, std::back_inserter(plain),
+                       [&](const Literal& guard) { return !has_composites(guard.polynomial); });
+  for (Literal& guard : guards) guard.polynomial = simplified(guard.polynomial, plain);
+  std::ranges::sort(guards);
+  if (solver_.contradictory(joined(facts, guards))) return false;
+  for (std::size_t i = 0; i < guards.size();) {
+    if (mentions(atoms_, guards[i].polynomial, variables)) {
+      ++i;
+      continue;
+    }
+    Facts others = facts;
+    for (std::size_t j = 0; j < guards.size(); ++j) {
+      if (j != i) others.push_back(guards[j]);
+    }
+    if (solver_.implies(others, guards[i])) {
+      guards.erase(guards.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+  return true;
+}
+
+// False when the term is 0.
+bool Equality::simplify_term(Term& term, const Facts& facts, int depth) {
+  const AtomTable::Substitution by = eliminate_variables(term.variables, term.guards);
+  for (Factor& factor : term.factors) factor = substitute(atoms_, factor, by);
+  if (!simplify_guards(term.guards, term.variables, facts)) return false;
+  const Facts inside = joined(facts, term.guards);
+  for (Factor& factor : term.factors) factor = simplified(factor, inside, depth);
+  std::ranges::sort(term.factors,
+                    [](const Factor& p, const Factor& q) { return compare(p, q) < 0; });
+  return true;
+}
+
+// A reduction over one element is that element: the term with one such factor written out.
+std::optional<Sum> Equality::without_trivial_reduction(const Term& term) {
+  const auto found = std::ranges::find_if(term.factors, [](const Factor& factor) {
+    return factor.kind == Factor::Kind::kReduce && factor.variables.empty() &&
+           factor.guards.empty();
+  });
+  if (found == term.factors.end()) return std::nullopt;
+  const Sum element = found->arguments.front();
+  Term rest = term;
+  rest.factors.erase(rest.factors.begin() + (found - term.factors.begin()));
+  return product(Sum{{std::move(rest)}}, element);
+}
+
+Sum Equality::simplified(const Sum& sum, const Facts& facts, int depth) {
+  if (depth > options_.depth) return sum;
+  Sum result;
+  for (const Term& term : sum.terms) {
+    Term copy = term;
+    if (!simplify_term(copy, facts, depth)) continue;
+    if (const auto inner = without_trivial_reduction(copy); inner.has_value()) {
+      result = std::move(result) + simplified(*inner, facts, depth);
+    } else {
+      result = std::move(result) + Sum{{std::move(copy)}};
+    }
+  }
+  return result;
+}
+
+bool Equality::may_pair(const Factor& a, const Factor& b) {
+  return a.kind == b.kind && a.number == b.number && a.function == b.function &&
+         a.reduction == b.reduction && a.indices.size() == b.indices.size() &&
+         a.arguments.size() == b.arguments.size();
+}
+
+void Equality::read_equations(const Factor& a, const Factor& b, std::vector<Equation>& equations) {
+  std::vector<const Factor*> in_a;
+  std::vector<const Factor*> in_b;
+  collect_reads(a, in_a);
+  collect_reads(b, in_b);
+  for (std::size_t i = 0; i < std::min(in_a.size(), in_b.size()); ++i) {
+    if (!may_pair(*in_a[i], *in_b[i])) continue;
+    for (std::size_t k = 0; k < in_a[i]->indices.size(); ++k)
+      equations.push_back({in_a[i]->indices[k], in_b[i]->indices[k]});
+  }
+}
+
+// With quotients written out first where they are known.
+bool Equality::implies(const Facts& facts, const Literal& goal) {
+  return solver_.implies(facts, {simplified(goal.polynomial, facts), goal.relation});
+}
+
+// Finds unknowns of the b sides as expressions over the a sides.
+void Equality::solve(const std::vector<AtomId>& unknowns, const std::vector<Equation>& equations,
+                     AtomTable::Substitution& solution) {
+  const auto open = [&](AtomId v) {
+    return std::ranges::find(unknowns, v) != unknowns.end() && !solution.contains(v);
+  };
+  AtomTable::Substitution quotients;  // of unknowns, that an equation gives
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (const Equation& equation : equations) {
+      AtomTable::Substitution known = solution;
+      known.insert(quotients.begin(), quotients.end());
+      const Polynomial b = atoms_.substitute(equation.b, known);
+      std::vector<AtomId> inside;
+      for (const AtomId v : unknowns) {
+        if (open(v) && atoms_.occurs(v, b)) inside.push_back(v);
+      }
+      if (inside.empty()) continue;
+      if (const AtomId atom = b.as_atom();
+          atom.valid() && atoms_[atom].kind == AtomKind::kQuotient) {
+        progress = quotients.emplace(atom, equation.a).second;
+        if (progress) break;
+      }
+      for (const AtomId v : inside) {
+        const std::int64_t scale = b.coefficient({v});
+        if (scale != 1 && scale != -1) continue;
+        const Polynomial rest = b - Polynomial(scale) * Polynomial(v);
+        if (atoms_.occurs(v, rest)) continue;
+        const Polynomial total = equation.a - rest;
+        if (inside.size() == 1) {
+          solution[v] = scale == 1 ? total : -total;
+          progress = true;
+          break;
+        }
+        // w * n + v with 0 <= v < n: the two digits of the other side.
+        if (inside.size() != 2 || scale != 1) continue;
+        const AtomId w = inside[0] == v ? inside[1] : inside[0];
+        Polynomial radix;
+        Polynomial without;
+        for (const auto& [monomial, coefficient] : rest.terms()) {
+          Monomial left = monomial;
+          Polynomial part(coefficient);
+          const auto place = std::ranges::find(left, w);
+          const bool has = place != left.end();
+          if (has) left.erase(place);
+          for (const AtomId atom : left) part = part * Polynomial(atom);
+          (has ? radix : without) = (has ? radix : without) + part;
+        }
+        if (radix.is_zero() || atoms_.occurs(w, radix) || atoms_.occurs(w, without)) continue;
+        const Polynomial joint = equation.a - without;
+        solution[w] = atoms_.quotient(joint, radix);
+        solution[v] = atoms_.remainder(joint, radix);
+        progress = true;
+        break;
+      }
+      if (progress) break;
+    }
+  }
+}
+
+bool Equality::find_bijection(Domain a, Domain b, const std::vector<Equation>& equations,
+                              const Facts& facts, Bijection& found) {
+  std::vector<Equation> reversed;
+  for (const Equation& equation : equations) reversed.push_back({equation.b, equation.a});
+  solve(*b.variables, equations, found.to_a);
+  solve(*a.variables, reversed, found.to_b);
+  // What no index determines is paired in order.
+  std::vector<AtomId> free_a;
+  std::vector<AtomId> free_b;
+  for (const AtomId v : *a.variables) {
+    if (!found.to_b.contains(v)) free_a.push_back(v);
+  }
+  for (const AtomId v : *b.variables) {
+    if (!found.to_a.contains(v)) free_b.push_back(v);
+  }
+  if (free_a.size() != free_b.size()) return false;
+  for (std::size_t i = 0; i < free_a.size(); ++i) {
+    found.to_a[free_b[i]] = Polynomial(free_a[i]);
+    found.to_b[free_a[i]] = Polynomial(free_b[i]);
+  }
+  // Solutions may be written with other solved variables of their own side.
+  const auto settle = [&](AtomTable::Substitution& map) {
+    for (auto& [variable, value] : map) value = atoms_.substitute(value, map);
+  };
+  settle(found.to_a);
+  settle(found.to_b);
+
+  const Facts in_a = joined(facts, *a.guards);
+  const Facts in_b = joined(facts, *b.guards);
+  const auto carries_over = [&](const Facts& from, const Facts& guards,
+                                const AtomTable::Substitution& map) {
+    return std::ranges::all_of(guards, [&](const Literal& guard) {
+      return implies(from, {atoms_.substitute(guard.polynomial, map), guard.relation});
+    });
+  };
+  const auto undone = [&](const Facts& from, const AtomTable::Substitution& there,
+                          const AtomTable::Substitution& back) {
+    return std::ranges::all_of(there, [&](const auto& entry) {
+      return implies(
+          from, verifier::equal(atoms_.substitute(entry.second, back), Polynomial(entry.first)));
+    });
+  };
+  return carries_over(in_a, *b.guards, found.to_a) && carries_over(in_b, *a.guards, found.to_b) &&
+         undone(in_b, found.to_a, found.to_b) && undone(in_a, found.to_b, found.to_a);
+}
+
+bool Equality::terms_match(const Term& a, const Term& b, const Facts& facts, int depth) {
+  if (a.coefficient != b.coefficient || a.factors.size() != b.factors.size()) return false;
+  std::vector<int> partner(b.factors.size(), -1);
+  return pair_factors(a, b, 0, partner, facts, depth);
+}
+
+// Tries all pairings of factors that look alike.
+bool Equality::pair_factors(const Term& a, const Term& b, std::size_t next,
+                            std::vector<int>& partner, const Facts& facts, int depth) {
+  if (next == b.factors.size()) return paired_terms_match(a, b, partner, facts, depth);
+  for (std::size_t i = 0; i < a.factors.size(); ++i) {
+    const bool taken =
+        std::find(partner.begin(), partner.begin() + static_cast<std::ptrdiff_t>(next),
+                  static_cast<int>(i)) != partner.begin() + static_cast<std::ptrdiff_t>(next);
+    if (taken || !may_pair(a.factors[i], b.factors[next])) continue;
+    partner[next] = static_cast<int>(i);
+    if (pair_factors(a, b, next + 1, partner, facts, depth)) return true;
+  }
+  return false;
+}
+
+bool Equality::paired_terms_match(const Term& a, const Term& b, const std::vector<int>& partner,
+                                  const Facts& facts, int depth) {
+  std::vector<Equation> equations;
+  for (std::size_t i = 0; i < b.factors.size(); ++i)
+    read_equations(a.factors[static_cast<std::size_t>(partner[i])], b.factors[i], equations);
+  Bijection bijection;
+  if (!find_bijection({&a.variables, &a.guards}, {&b.variables, &b.guards}, equations, facts,
+                      bijection)) {
+    return false;
+  }
+  const Facts inside = joined(facts, a.guards);
+  for (std::size_t i = 0; i < b.factors.size(); ++i) {
+    const Factor moved = substitute(atoms_, b.factors[i], bijection.to_a);
+    if (!factors_equal(a.factors[static_cast<std::size_t>(partner[i])], moved, inside, depth))
+      return false;
+  }
+  for (const auto& [variable, value] : bijection.to_a) {
+    if (!value.as_atom().valid())
+      trace_.push_back(atoms_.text(variable) + " := " + atoms_.text(value));
+  }
+  return true;
+}
+
+bool Equality::arguments_equal(const Factor& a, const Factor& b, const Facts& facts, int depth) {
+  const bool ordered = a.kind != Factor::Kind::kMaximum && a.kind != Factor::Kind::kMinimum;
+  std::vector<bool> used(b.arguments.size(), false);
+  for (std::size_t i = 0; i < a.arguments.size(); ++i) {
+    std::size_t j = ordered ? i : 0;
+    while (j < b.arguments.size() &&
+           (used[j] || !equal(a.arguments[i], renamed(atoms_, b.arguments[j]), facts, depth + 1))) {
+      j = ordered ? b.arguments.size() : j + 1;
+    }
+    if (j == b.arguments.size()) return false;
+    used[j] = true;
+  }
+  return true;
+}
+
+bool Equality::factors_equal(const Factor& a, const Factor& b, const Facts& facts, int depth) {
+  if (!may_pair(a, b)) return false;
+  for (std::size_t i = 0; i < a.indices.size(); ++i) {
+    if (!implies(facts, verifier::equal(a.indices[i], b.indices[i]))) return false;
+  }
+  if (a.kind != Factor::Kind::kReduce) return arguments_equal(a, b, facts, depth);
+  std::vector<Equation> equations;
+  read_equations(a, b, equations);
+  Bijection bijection;
+  if (!find_bijection({&a.variables, &a.guards}, {&b.variables, &b.guards}, equations, facts,
+                      bijection)) {
+    return false;
+  }
+  return equal(a.arguments[0], substitute(atoms_, b.arguments[0], bijection.to_a),
+               joined(facts, a.guards), depth + 1);
+}
+
+}  // namespace egret::verifier

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proves that two values in sum form are equal wherever given facts hold.
+//
+//   1. Each side is simplified under the facts: terms whose guards cannot hold go, guards that are
+//      implied go, a variable that a guard determines is replaced (this is how a product with an
+//      identity matrix loses its sum), quotients that are known become known.
+//   2. Guards without bound variables that the facts leave open split the proof into cases.
+//   3. Terms are matched one to one. Two terms match when a bijection between their variables makes
+//      guards equivalent and factors equal. Bijections are found by solving the equations between
+//      the indices of paired reads, in both directions: shifts, reversals, permutations and the
+//      mixed-radix splits k <-> (k div n, k mod n). They are given as functions with their inverses
+//      and checked (into the domain, out of it, identity both ways), so that no quantifier is left.
+//
+// "False" means not proven.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verifier/sum_form.h"
+
+namespace egret::verifier {
+
+class Equality {
+ public:
+  struct Options {
+    int cases = 64;  // most case distinctions in one proof
+    int depth = 12;  // of nested sums
+  };
+
+  Equality(AtomTable& atoms, IndexSolver& solver, Options options)
+      : atoms_(atoms), solver_(solver), options_(options) {}
+
+  bool prove(const Sum& left, const Sum& right, const Facts& facts);
+  // What the last proof did, a line each: bijections, cases, what could not be matched.
+  const std::vector<std::string>& trace() const { return trace_; }
+
+ private:
+  struct Equation {
+    Polynomial a, b;
+  };
+  // A binder of one side: variables and where they range.
+  struct Domain {
+    const std::vector<AtomId>* variables;
+    const Facts* guards;
+  };
+  struct Bijection {
+    AtomTable::Substitution to_a;  // b's variables as expressions over a's
+    AtomTable::Substitution to_b;
+  };
+
+  bool equal(Sum a, Sum b, const Facts& facts, int depth);
+  Sum simplified(const Sum& sum, const Facts& facts, int depth);
+  bool simplify_term(Term& term, const Facts& facts, int depth);
+  AtomTable::Substitution eliminate_variables(std::vector<AtomId>& variables, Facts& guards);
+  static std::optional<Sum> without_trivial_reduction(const Term& term);
+  static void join_bounds(Facts& guards);
+  std::optional<Polynomial> solved_for(AtomId variable, const Polynomial& equation) const;
+  bool implies(const Facts& facts, const Literal& goal);
+  bool has_composites(const Polynomial& polynomial) const;
+  bool simplify_guards(Facts& guards, const std::vector<AtomId>& variables, const Facts& facts);
+  Polynomial simplified(const Polynomial& polynomial, const Facts& facts);
+  Polynomial simplified_quotient(const Polynomial& a, const Polynomial& b, const Facts& facts);
+  Factor simplified(const Factor& factor, const Facts& facts, int depth);
+  const Literal* open_guard(const Sum& a, const Sum& b) const;
+
+  bool terms_match(const Term& a, const Term& b, const Facts& facts, int depth);
+  bool pair_factors(const Term& a, const Term& b, std::size_t next, std::vector<int>& partner,
+                    const Facts& facts, int depth);
+  bool paired_terms_match(const Term& a, const Term& b, const std::vector<int>& partner,
+                          const Facts& facts, int depth);
+  bool factors_equal(const Factor& a, const Factor& b, const Facts& facts, int depth);
+  bool arguments_equal(const Factor& a, const Factor& b, const Facts& facts, int depth);
+  bool find_bijection(Domain a, Domain b, const std::vector<Equation>& equations,
+                      const Facts& facts, Bijection& found);
+  void solve(const std::vector<AtomId>& unknowns, const std::vector<Equation>& equations,
+             AtomTable::Substitution& solution);
+  static bool may_pair(const Factor& a, const Factor& b);
+  static void read_equations(const Factor& a, const Factor& b, std::vector<Equation>& equations);
+
+  AtomTable& atoms_;
+  IndexSolver& solver_;
+  Options options_;
+  int cases_ = 0;
+  std::vector<std::string> trace_;
+};
+
+}  // namespace egret::verifier

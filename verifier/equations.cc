@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verifier/equations.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <tuple>
+
+namespace egret::verifier {
+namespace {
+
+using Relation = Literal::Relation;
+
+class Solver {
+ public:
+  Solver(AtomTable& atoms, Facts facts) : atoms_(atoms) { result_.facts = std::move(facts); }
+
+  Solved run() && {
+    normalize();
+    while (step()) normalize();
+    return std::move(result_);
+  }
+
+ private:
+  // Sorted, no repetitions, nothing that is obviously so; lower bounds noted.
+  void normalize() {
+    Facts& facts = result_.facts;
+    std::erase_if(facts, [](const Literal& fact) { return obvious(fact) == Truth::kTrue; });
+    // Between two bounds that meet.
+    for (Literal& fact : facts) {
+      const bool tight = fact.relation == Relation::kNonNegative &&
+                         std::ranges::find(facts, at_least_zero(-fact.polynomial)) != facts.end();
+      if (tight) fact.relation = Relation::kZero;
+    }
+    std::ranges::sort(facts);
+    const auto repeated = std::ranges::unique(facts);
+    facts.erase(repeated.begin(), repeated.end());
+    bounds_.clear();
+    for (const Literal& fact : facts) {
+      const std::int64_t constant = fact.polynomial.constant();
+      const AtomId atom = (fact.polynomial - constant).as_atom();
+      if (fact.relation != Relation::kNonNegative || !atom.valid() || constant > 0) continue;
+      std::int64_t& bound = bounds_[atom];
+      bound = std::max(bound, -constant);
+    }
+  }
+
+  bool at_least(AtomId atom, std::int64_t least) const {
+    const auto found = bounds_.find(atom);
+    return found != bounds_.end() && found->second >= least;
+  }
+  bool all_at_least(const Monomial& monomial, std::int64_t least) const {
+    return std::ranges::all_of(monomial, [&](AtomId atom) { return at_least(atom, least); });
+  }
+
+  // One equation made simpler or used up; false when there is none. What makes terms smaller goes
+  // first: a size that is another, or a number; then sizes that must be 1 or 0.
+  bool step() {
+    return any_equation([&](std::size_t i, const Polynomial& p) {
+             return is_small(p) && eliminate(i, p, Size::kSmall);
+           }) ||
+           any_equation([&](std::size_t i, const Polynomial& p) { return split(i, p); }) ||
+           any_equation(
+               [&](std::size_t i, const Polynomial& p) { return eliminate(i, p, Size::kAny); });
+  }
+
+  // a = b or a = 1; not a + b = 0, which may say more.
+  static bool is_small(const Polynomial& p) {
+    return p.terms().size() == 1 ||
+           (p.terms().size() == 2 && p.terms().begin()->second * p.terms().rbegin()->second < 0);
+  }
+
+  template <typename Use>
+  bool any_equation(const Use& use) {
+    for (std::size_t i = 0; i < result_.facts.size(); ++i) {
+      if (result_.facts[i].relation != Relation::kZero) continue;
+      const Polynomial p = without_common_factors(result_.facts[i].polynomial);
+      if (!p.is_constant() && use(i, p)) return true;
+    }
+    return false;
+  }
+
+  Polynomial without_common_factors(Polynomial p) const {
+    std::int64_t divisor = 0;
+    std::optional<Monomial> common;
+    for (const auto& [monomial, coefficient] : p.terms()) {
+      divisor = std::gcd(divisor, coefficient);
+      if (!common) {
+        common = monomial;
+        continue;
+      }
+      Monomial both;
+      std::ranges::set_intersection(*common, monomial, std::back_inserter(both));
+      common = std::move(both);
+    }
+    if (!common) return p;
+    std::erase_if(*common, [&](AtomId atom) { return !at_least(atom, 1); });
+    if (common->empty() && divisor == 1) return p;
+    Polynomial result;
+    for (const auto& [monomial, coefficient] : p.terms()) {
+      Monomial rest;
+      std::ranges::set_difference(monomial, *common, std::back_inserter(rest));
+      Polynomial term(coefficient / divisor);
+      for (const AtomId atom : rest) term = term * Polynomial(atom);
+      result = result + term;
+    }
+    return result;
+  }
+
+  void replace(std::size_t i, const Facts& by) {
+    result_.facts.erase(result_.facts.begin() + static_cast<std::ptrdiff_t>(i));
+    result_.facts.insert(result_.facts.end(), by.begin(), by.end());
+  }
+
+  // A product that is 1, a sum of what is not negative that is 0.
+  bool split(std::size_t i, const Polynomial& p) {
+    Facts parts;
+    const std::int64_t constant = p.constant();
+    const bool positive = p.terms().rbegin()->second > 0;
+    const Polynomial q = positive ? p : -p;
+    if (q.terms().size() == 2 && q.constant() == -1) {
+      const auto& [monomial, coefficient] = *q.terms().rbegin();
+      if (coefficient != 1 || monomial.size() < 2 || !all_at_least(monomial, 1)) return false;
+      for (const AtomId atom : monomial) parts.push_back(is_zero(Polynomial(atom) - 1));
+    } else if (constant == 0 && q.terms().size() >= 2) {
+      for (const auto& [monomial, coefficient] : q.terms()) {
+        if (coefficient < 0 || !all_at_least(monomial, 0)) return false;
+        Polynomial part(1);
+        for (const AtomId atom : monomial) part = part * Polynomial(atom);
+        parts.push_back(is_zero(std::move(part)));
+      }
+    } else {
+      return false;
+    }
+    replace(i, parts);
+    return true;
+  }
+
+  enum class Size : std::uint8_t { kSmall, kAny };
+
+  bool eliminate(std::size_t i, const Polynomial& p, Size size) {
+    AtomId best;
+    for (const auto& [monomial, coefficient] : p.terms()) {
+      if (monomial.size() != 1 || (coefficient != 1 && coefficient != -1)) continue;
+      const AtomId atom = monomial.front();
+      const AtomKind kind = atoms_[atom].kind;
+      const bool free = kind == AtomKind::kSymbol || kind == AtomKind::kVariable;
+      if (!free && (kind != AtomKind::kQuotient || size == Size::kSmall)) continue;
+      if (atoms_.occurs(atom, p - Polynomial(coefficient) * Polynomial(atom))) continue;
+      if (!best.valid() || rank(atom) > rank(best)) best = atom;
+    }
+    if (!best.valid()) return false;
+    const std::int64_t coefficient = p.coefficient({best});
+    const Polynomial rest = p - Polynomial(coefficient) * Polynomial(best);
+    replace_atom(i, best, coefficient == 1 ? -rest : rest);
+    return true;
+  }
+
+  void replace_atom(std::size_t i, AtomId atom, const Polynomial& value) {
+    // A quotient that has a name is what its definition says.
+    const Atom known = atoms_[atom];
+    Facts definition;
+    if (known.kind == AtomKind::kQuotient) {
+      definition.push_back(less_equal(known.b * value, known.a));
+      definition.push_back(less(known.a, known.b * value + known.b));
+    }
+    replace(i, definition);
+    const AtomTable::Substitution by{{atom, value}};
+    for (Literal& fact : result_.facts) fact.polynomial = atoms_.substitute(fact.polynomial, by);
+    for (auto& [other, other_value] : result_.solution)
+      other_value = atoms_.substitute(other_value, by);
+    result_.solution.insert(*by.begin());
+  }
+
+  // Quotients get names where they can; then indices before sizes, later ones before earlier ones.
+  std::tuple<bool, bool, AtomId> rank(AtomId atom) const {
+    const AtomKind kind = atoms_[atom].kind;
+    return {kind == AtomKind::kQuotient, kind == AtomKind::kVariable, atom};
+  }
+
+  AtomTable& atoms_;
+  Solved result_;
+  std::map<AtomId, std::int64_t> bounds_;
+};
+
+}  // namespace
+
+Solved solve_equations(AtomTable& atoms, Facts facts) {
+  return Solver(atoms, std::move(facts)).run();
+}
+
+}  // namespace egret::verifier

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Facts with their equations solved: sizes that must be equal become one size, so that what speaks
+// of them becomes equal by structure and most questions need no thought.
+//
+//   s + p = 0                 s is -p, where p does not mention s
+//   m * p = 0, m >= 1         p = 0
+//   a * b = 1, a, b >= 1      a = 1, b = 1
+//   a + b = 0, a, b >= 0      a = 0, b = 0
+#pragma once
+
+#include "verifier/literal.h"
+
+namespace egret::verifier {
+
+struct Solved {
+  Facts facts;                       // what is left, sorted
+  AtomTable::Substitution solution;  // values mention no atom that is replaced
+};
+
+// Replaces sizes and indices alike.
+Solved solve_equations(AtomTable& atoms, Facts facts);
+
+}  // namespace egret::verifier

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verifier/index_solver.h"
+
+#include <z3++.h>
+
+#include <algorithm>
+
+#include "verifier/small_certificate.h"
+
+namespace egret::verifier {
+
+using Relation = Literal::Relation;
+
+namespace {
+
+// Atoms that the facts say are at least so much, by a bound of their own.
+std::set<AtomId> atoms_at_least(std::int64_t least, const Facts& facts) {
+  std::set<AtomId> result;
+  for (const Literal& fact : facts) {
+    if (fact.relation != Relation::kNonNegative) continue;
+    const AtomId atom = (fact.polynomial - fact.polynomial.constant()).as_atom();
+    if (atom.valid() && -fact.polynomial.constant() >= least) result.insert(atom);
+  }
+  return result;
+}
+
+// A product of what is positive.
+bool is_positive(const Polynomial& polynomial, const std::set<AtomId>& positive) {
+  if (polynomial.terms().size() != 1) return false;
+  const auto& [monomial, coefficient] = *polynomial.terms().begin();
+  return coefficient > 0 &&
+         std::ranges::all_of(monomial, [&](AtomId atom) { return positive.contains(atom); });
+}
+
+std::set<Monomial> monomials_of(const Facts& facts) {
+  std::set<Monomial> result;
+  for (const Literal& fact : facts) {
+    for (const auto& [monomial, coefficient] : fact.polynomial.terms()) result.insert(monomial);
+  }
+  return result;
+}
+
+// The solver's unknown for each product of atoms.
+class Encoder {
+ public:
+  Encoder(z3::context& context, const AtomTable& atoms) : context_(context), atoms_(atoms) {}
+
+  z3::expr of(const Polynomial& polynomial) {
+    z3::expr sum = context_.int_val(0);
+    for (const auto& [monomial, coefficient] : polynomial.terms()) {
+      const z3::expr scale = context_.int_val(coefficient);
+      sum = sum + (monomial.empty() ? scale : scale * unknown(monomial));
+    }
+    return sum;
+  }
+  z3::expr of(const Literal& literal) {
+    const z3::expr value = of(literal.polynomial);
+    switch (literal.relation) {
+      case Relation::kNonNegative: return value >= 0;
+      case Relation::kZero: return value == 0;
+      case Relation::kNonZero: return value != 0;
+    }
+    return value == 0;
+  }
+
+ private:
+  z3::expr unknown(const Monomial& monomial) {
+    std::string name;
+    for (const AtomId atom : monomial) name += (name.empty() ? "" : "*") + atoms_.text(atom);
+    return context_.int_const(name.c_str());
+  }
+
+  z3::context& context_;
+  const AtomTable& atoms_;
+};
+
+}  // namespace
+
+// The facts, what defines their atoms, and products that matter.
+Facts IndexSolver::with_consequences(const Facts& facts) {
+  Facts all = facts;
+  // Definitions may mention atoms that need definitions: products b * (a div b) do not make new
+  // atoms, so one pass over the atoms, from the outermost inwards, is enough.
+  const std::set<AtomId> positive = atoms_at_least(1, facts);
+  std::vector<bool> seen;
+  for (const Literal& fact : facts) atoms_.collect(fact.polynomial, seen);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!seen[i]) continue;
+    const Atom& atom = atoms_[AtomId(i)];
+    const Polynomial value{AtomId(i)};
+    if (atom.kind == AtomKind::kQuotient && is_positive(atom.b, positive)) {
+      all.push_back(less_equal(atom.b * value, atom.a));
+      all.push_back(less(atom.a, atom.b * value + atom.b));
+    } else if (atom.kind == AtomKind::kMinimum) {
+      all.push_back(less_equal(value, atom.a));
+      all.push_back(less_equal(value, atom.b));
+    } else if (atom.kind == AtomKind::kMaximum) {
+      all.push_back(less_equal(atom.a, value));
+      all.push_back(less_equal(atom.b, value));
+    }
+  }
+  for (int round = 0; round < options_.product_rounds; ++round) {
+    const std::set<AtomId> not_negative = atoms_at_least(0, all);
+    const std::set<Monomial> wanted = monomials_of(all);
+    std::set<Literal> known(all.begin(), all.end());
+    Facts products;
+    for (const Literal& fact : all) {
+      if (fact.relation == Relation::kNonZero || fact.polynomial.is_constant()) continue;
+      for (const AtomId atom : not_negative) {
+        Literal product{fact.polynomial * Polynomial(atom), fact.relation};
+        const bool useful = std::ranges::any_of(product.polynomial.terms(), [&](const auto& term) {
+          return term.first.size() >= 2 && wanted.contains(term.first);
+        });
+        const bool closed = std::ranges::all_of(product.polynomial.terms(), [&](const auto& term) {
+          return term.first.size() < 2 || wanted.contains(term.first) || round == 0;
+        });
+        if (useful && closed && known.insert(product).second) products.push_back(product);
+      }
+    }
+    if (products.empty()) break;
+    all.insert(all.end(), products.begin(), products.end());
+  }
+  return all;
+}
+
+bool IndexSolver::ask(const Facts& facts) {
+  try {
+    const Facts all = with_consequences(facts);
+    z3::context context;
+    z3::solver solver(context, "QF_LIA");
+    z3::params parameters(context);
+    parameters.set("rlimit", options_.rlimit);
+    parameters.set("random_seed", 0U);
+    solver.set(parameters);
+    Encoder encode(context, atoms_);
+    for (const Literal& fact : all) solver.add(encode.of(fact));
+
+    std::vector<bool> seen;
+    for (const Literal& fact : all) atoms_.collect(fact.polynomial, seen);
+    std::vector<AtomId> quotients;
+    std::set<Polynomial> candidates{Polynomial(0), Polynomial(1)};
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      if (!seen[i]) continue;
+      const AtomId id(i);
+      const Atom& atom = atoms_[id];
+      const Polynomial value(id);
+      if (atom.kind == AtomKind::kMinimum || atom.kind == AtomKind::kMaximum) {
+        solver.add(encode.of(equal(value, atom.a)) || encode.of(equal(value, atom.b)));
+      } else if (atom.kind == AtomKind::kQuotient) {
+        quotients.push_back(id);
+        solver.add(z3::implies(encode.of(atom.b) >= 1,
+                               encode.of(less_equal(atom.b * value, atom.a)) &&
+                                   encode.of(less(atom.a, atom.b * value + atom.b))));
+        candidates.insert(value);
+      } else if (atom.kind == AtomKind::kVariable) {
+        candidates.insert(value);
+      }
+    }
+    for (const AtomId id : quotients) {
+      const Atom& atom = atoms_[id];
+      const Polynomial value(id);
+      for (const Polynomial& candidate : candidates) {
+        if (candidate == value) continue;
+        solver.add(z3::implies(encode.of(atom.b) >= 1 &&
+                                   encode.of(less_equal(atom.b * candidate, atom.a)) &&
+                                   encode.of(less(atom.a, atom.b * candidate + atom.b)),
+                               encode.of(equal(value, candidate))));
+      }
+    }
+    ++statistics_.queries;
+    if (keep_) queries_.push_back(solver.to_smt2());
+    return solver.check() == z3::unsat;
+  } catch (const z3::exception&) {
+    return false;  // out of its limit, or of memory: not known
+  }
+}
+
+bool IndexSolver::contradictory(const Facts& facts) {
+  Facts sorted;
+  for (const Literal& fact : facts) {
+    switch (obvious(fact)) {
+      case Truth::kFalse: ++statistics_.answered_without; return true;
+      case Truth::kTrue: break;
+      case Truth::kUnknown: sorted.push_back(fact); break;
+    }
+  }
+  std::ranges::sort(sorted);
+  const auto repeated = std::ranges::unique(sorted);
+  sorted.erase(repeated.begin(), repeated.end());
+  const std::set<Literal> set(sorted.begin(), sorted.end());
+  for (const Literal& fact : sorted) {
+    if (set.contains(negation(fact))) {
+      ++statistics_.answered_without;
+      return true;
+    }
+  }
+  if (const auto found = known_.find(sorted); found != known_.end()) {
+    ++statistics_.answered_without;
+    return found->second;
+  }
+  bool result = false;
+  if (add_up_to_contradiction(facts)) {  // in the order given: what is asked for stands last
+    result = true;
+    ++statistics_.answered_without;
+  } else if (witnesses_.find(sorted)) {
+    ++statistics_.answered_without;
+  } else {
+    result = ask(sorted);
+  }
+  known_.emplace(std::move(sorted), result);
+  return result;
+}
+
+bool IndexSolver::implies(const Facts& facts, const Literal& goal) {
+  const Truth truth = obvious(goal);
+  if (truth == Truth::kTrue) {
+    ++statistics_.answered_without;
+    return true;
+  }
+  if (std::ranges::find(facts, goal) != facts.end()) {
+    ++statistics_.answered_without;
+    return true;
+  }
+  Facts all = facts;
+  all.push_back(negation(goal));
+  return contradictory(all);
+}
+
+}  // namespace egret::verifier

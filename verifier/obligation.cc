@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verifier/obligation.h"
+
+#include <utility>
+
+#include "verifier/element_value.h"
+#include "verifier/equality.h"
+#include "verifier/equations.h"
+
+namespace egret::verifier {
+namespace {
+
+constexpr std::size_t kMostAlternatives = 32;
+
+}  // namespace
+
+struct Obligation::Impl {
+  AtomTable atoms;
+  std::vector<ElementValues> sides;  // left, right
+  std::vector<ir::Dims> shapes;      // of the outputs
+  std::vector<ir::Guard> requirements;
+
+  // The conditions as alternatives, each a conjunction.
+  std::vector<Facts> hypotheses(std::span<const ir::Guard> conditions) {
+    std::vector<Facts> all{{}};
+    for (const ir::Guard& condition : conditions) {
+      std::vector<Facts> next;
+      for (const Facts& one : ElementValues::cases(atoms, condition)) {
+        for (Facts both : all) {
+          both.insert(both.end(), one.begin(), one.end());
+          next.push_back(std::move(both));
+        }
+      }
+      all = std::move(next);
+      if (all.size() > kMostAlternatives)
+        throw NotExpressible{"so many alternatives among the conditions"};
+    }
+    return all;
+  }
+
+  // Adds to `proof`; whether the output's elements are equal under the facts.
+  bool prove_output(std::size_t output, Facts facts, Equality& equality, Proof& proof) {
+    std::vector<Polynomial> at;
+    for (const ir::Index& size : shapes[output]) {
+      at.emplace_back(atoms.fresh_variable());
+      facts.push_back(at_least_zero(at.back()));
+      facts.push_back(less(at.back(), ElementValues::polynomial(atoms, size)));
+    }
+    const Solved solved = solve_equations(atoms, std::move(facts));
+    const Sum left = substitute(atoms, sides[0].element(output, at), solved.solution);
+    const Sum right = substitute(atoms, sides[1].element(output, at), solved.solution);
+    proof.lines.push_back("left   " + text(atoms, left));
+    proof.lines.push_back("right  " + text(atoms, right));
+    const bool equal = equality.prove(left, right, solved.facts);
+    for (const std::string& line : equality.trace()) proof.lines.push_back("  " + line);
+    if (!equal) {
+      proof.reason =
+          equality.trace().empty() ? "the sides could not be matched" : equality.trace().back();
+    }
+    return equal;
+  }
+};
+
+Obligation::Obligation(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Obligation::~Obligation() = default;
+Obligation::Obligation(Obligation&&) noexcept = default;
+Obligation& Obligation::operator=(Obligation&&) noexcept = default;
+
+base::Result<Obligation> Obligation::of(const ir::Graph& left, const ir::Graph& right,
+                                        const std::map<std::string, double>& splats) {
+  auto impl = std::make_unique<Impl>();
+  std::map<std::string, std::int64_t> tensors;
+  for (const ir::Graph* graph : {&left, &right}) {
+    EGRET_ASSIGN_OR_RETURN(ElementValues side, ElementValues::of(ir::without_dead_nodes(*graph),
+                                                                 impl->atoms, tensors, splats));
+    impl->requirements.insert(impl->requirements.end(), side.requirements().begin(),
+                              side.requirements().end());
+    impl->sides.push_back(std::move(side));
+  }
+  for (const auto& output : left.outputs())
+    impl->shapes.push_back(left.node(output.node).type.dims);
+  return Obligation(std::move(impl));
+}
+
+std::span<const ir::Guard> Obligation::requirements() const { return impl_->requirements; }
+
+Proof Obligation::prove(std::span<const ir::Guard> conditions, const ProofOptions& options) {
+  Proof proof;
+  IndexSolver solver(impl_->atoms, {.rlimit = options.rlimit}, options.example);
+  solver.keep_queries(options.keep_queries);
+  Equality equality(impl_->atoms, solver, {.cases = options.cases});
+  try {
+    proof.proven = true;
+    for (const Facts& given : impl_->hypotheses(conditions)) {
+      for (std::size_t i = 0; i < impl_->shapes.size() && proof.proven; ++i)
+        proof.proven = impl_->prove_output(i, given, equality, proof);
+    }
+  } catch (const NotExpressible& problem) {
+    proof.proven = false;
+    proof.reason = "no form for " + problem.what;
+  } catch (const PolynomialOverflow&) {
+    proof.proven = false;
+    proof.reason = "numbers beyond 64 bits";
+  }
+  proof.queries = solver.statistics().queries;
+  proof.smt = solver.queries();
+  return proof;
+}
+
+}  // namespace egret::verifier

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is to be proven: two graphs over the same inputs have equal outputs, for all sizes and
+// integer attributes that satisfy the conditions.
+//
+// Meaning: exact real arithmetic, for inputs of finite numbers, wherever the left side is defined.
+// Integer tensors count as tensors of unbounded integers.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/graph.h"
+
+namespace egret::verifier {
+
+struct Proof {
+  bool proven = false;
+  std::string reason;              // why not
+  std::vector<std::string> lines;  // what was done, for people
+  int queries = 0;                 // asked of the solver
+  std::vector<std::string> smt;    // the queries as SMT-LIB, when asked for
+};
+
+struct ProofOptions {
+  unsigned rlimit = 1'000'000;  // of the solver, a query
+  int cases = 64;               // most case distinctions
+  bool keep_queries = false;
+  // What symbols are in one case that satisfies the conditions: makes proofs faster.
+  std::map<std::string, std::int64_t, std::less<>> example{};
+};
+
+// Two graphs whose types and attributes may be symbolic: over the symbols of the current
+// ir::SymbolicScope, if there is one.
+class Obligation {
+ public:
+  // `conditions` are over symbols alone. `splats` are inputs, by name, whose elements are all one
+  // number. Graphs have as many outputs, of the same types by the conditions. Call while the scope
+  // is alive; the result does not need it.
+  // Errors: what operators report of the graphs.
+  static base::Result<Obligation> of(const ir::Graph& left, const ir::Graph& right,
+                                     const std::map<std::string, double>& splats);
+  ~Obligation();
+  Obligation(Obligation&&) noexcept;
+  Obligation& operator=(Obligation&&) noexcept;
+
+  // What the definitions of both sides require of sizes and attributes.
+  std::span<const ir::Guard> requirements() const;
+
+  // Proves equality under the conditions, which should imply the requirements.
+  Proof prove(std::span<const ir::Guard> conditions, const ProofOptions& options = {});
+
+ private:
+  struct Impl;
+  explicit Obligation(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace egret::verifier

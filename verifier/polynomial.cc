@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verifier/polynomial.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace egret::verifier {
+namespace {
+
+std::int64_t checked_sum(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (__builtin_add_overflow(a, b, &result)) throw PolynomialOverflow{};
+  return result;
+}
+std::int64_t checked_product(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(a, b, &result)) throw PolynomialOverflow{};
+  return result;
+}
+
+Monomial product(const Monomial& a, const Monomial& b) {
+  Monomial result;
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(result));
+  return result;
+}
+
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {  // b > 0
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+
+// What is left of `monomial` without the atoms of `factor`; false when they are not all there.
+bool divide(const Monomial& monomial, const Monomial& factor, Monomial& rest) {
+  rest.clear();
+  auto next = factor.begin();
+  for (const AtomId atom : monomial) {
+    if (next != factor.end() && *next == atom) {
+      ++next;
+    } else {
+      rest.push_back(atom);
+    }
+  }
+  return next == factor.end();
+}
+
+}  // namespace
+
+Polynomial::Polynomial(std::int64_t constant) { add({}, constant); }
+Polynomial::Polynomial(AtomId atom) { add({atom}, 1); }
+
+bool Polynomial::is_constant() const {
+  return terms_.empty() || (terms_.size() == 1 && terms_.begin()->first.empty());
+}
+
+std::int64_t Polynomial::constant() const { return coefficient({}); }
+
+std::int64_t Polynomial::coefficient(const Monomial& monomial) const {
+  const auto found = terms_.find(monomial);
+  return found != terms_.end() ? found->second : 0;
+}
+
+AtomId Polynomial::as_atom() const {
+  if (terms_.size() != 1) return {};
+  const auto& [monomial, coefficient] = *terms_.begin();
+  return monomial.size() == 1 && coefficient == 1 ? monomial.front() : AtomId{};
+}
+
+void Polynomial::add(const Monomial& monomial, std::int64_t coefficient) {
+  if (coefficient == 0) return;
+  const auto [entry, is_new] = terms_.emplace(monomial, coefficient);
+  if (is_new) return;
+  entry->second = checked_sum(entry->second, coefficient);
+  if (entry->second == 0) terms_.erase(entry);
+}
+
+Polynomial operator+(const Polynomial& a, const Polynomial& b) {
+  Polynomial result = a;
+  for (const auto& [monomial, coefficient] : b.terms_) result.add(monomial, coefficient);
+  return result;
+}
+
+Polynomial operator-(const Polynomial& a, const Polynomial& b) {
+  Polynomial result = a;
+  for (const auto& [monomial, coefficient] : b.terms_)
+    result.add(monomial, checked_product(coefficient, -1));
+  return result;
+}
+
+Polynomial operator*(const Polynomial& a, const Polynomial& b) {
+  Polynomial result;
+  for (const auto& [m, x] : a.terms_) {
+    for (const auto& [n, y] : b.terms_) result.add(product(m, n), checked_product(x, y));
+  }
+  return result;
+}
+
+AtomId AtomTable::intern(Atom atom) {
+  const auto [entry, is_new] = index_.emplace(std::move(atom), AtomId(atoms_.size()));
+  if (is_new) atoms_.push_back(entry->first);
+  return entry->second;
+}
+
+Division divide(const Polynomial& a, const Polynomial& b) {
+  Division result{0, a};
+  if (b == Polynomial(1)) return {a, 0};
+  if (b.terms().size() != 1) return result;
+  const auto& [factor, scale] = *b.terms().begin();
+  if (scale <= 0) return result;
+  Monomial left;
+  for (const auto& [monomial, coefficient] : a.terms()) {
+    if (!divide(monomial, factor, left)) continue;
+    const std::int64_t times = floor_quotient(coefficient, scale);
+    if (times == 0) continue;
+    Polynomial part(times);
+    for (const AtomId atom : left) part = part * Polynomial(atom);
+    result.whole = result.whole + part;
+    result.rest = result.rest - part * b;
+  }
+  return result;
+}
+
+Polynomial AtomTable::quotient(const Polynomial& a, const Polynomial& b) {
+  auto [whole, rest] = divide(a, b);
+  if (rest.is_zero()) return whole;
+  if (rest.is_constant() && b.is_constant() && b.constant() > 0)
+    return whole + floor_quotient(rest.constant(), b.constant());
+  return whole + Polynomial(intern({.kind = AtomKind::kQuotient, .a = rest, .b = b}));
+}
+
+Polynomial AtomTable::minimum(const Polynomial& a, const Polynomial& b) {
+  const Polynomial difference = a - b;
+  if (difference.is_constant()) return difference.constant() <= 0 ? a : b;
+  return Polynomial(intern({.kind = AtomKind::kMinimum, .a = std::min(a, b), .b = std::max(a, b)}));
+}
+
+Polynomial AtomTable::maximum(const Polynomial& a, const Polynomial& b) {
+  const Polynomial difference = a - b;
+  if (difference.is_constant()) return difference.constant() >= 0 ? a : b;
+  return Polynomial(intern({.kind = AtomKind::kMaximum, .a = std::min(a, b), .b = std::max(a, b)}));
+}
+
+Polynomial AtomTable::substitute_atom(AtomId id, const Substitution& by) {
+  if (const auto found = by.find(id); found != by.end()) return found->second;
+  const Atom atom = atoms_[id.index()];  // a copy: the table may grow
+  switch (atom.kind) {
+    case AtomKind::kSymbol:
+    case AtomKind::kVariable:
+    case AtomKind::kElement: return Polynomial(id);
+    case AtomKind::kQuotient: return quotient(substitute(atom.a, by), substitute(atom.b, by));
+    case AtomKind::kMinimum: return minimum(substitute(atom.a, by), substitute(atom.b, by));
+    case AtomKind::kMaximum: return maximum(substitute(atom.a, by), substitute(atom.b, by));
+  }
+  return Polynomial(id);
+}
+
+Polynomial AtomTable::substitute(const Polynomial& polynomial, const Substitution& by) {
+  if (by.empty()) return polynomial;
+  Polynomial result;
+  for (const auto& [monomial, coefficient] : polynomial.terms()) {
+    Polynomial term(coefficient);
+    for (const AtomId atom : monomial) term = term * substitute_atom(atom, by);
+    result = result + term;
+  }
+  return result;
+}
+
+void AtomTable::collect(const Polynomial& polynomial, std::vector<bool>& seen) const {
+  seen.resize(atoms_.size(), false);
+  for (const auto& [monomial, coefficient] : polynomial.terms()) {
+    for (const AtomId atom : monomial) {
+      if (seen[atom.index()]) continue;
+      seen[atom.index()] = true;
+      collect(atoms_[atom.index()].a, seen);
+      collect(atoms_[atom.index()].b, seen);
+    }
+  }
+}
+
+bool AtomTable::occurs(AtomId atom, const Polynomial& in) const {
+  std::vector<bool> seen;
+  collect(in, seen);
+  return seen[atom.index()];
+}
+
+std::string AtomTable::text(AtomId id) const {
+  const Atom& atom = atoms_[id.index()];
+  switch (atom.kind) {
+    case AtomKind::kSymbol: return atom.name;
+    case AtomKind::kVariable: return "i" + std::to_string(atom.number);
+    case AtomKind::kQuotient: return "div(" + text(atom.a) + ", " + text(atom.b) + ")";
+    case AtomKind::kMinimum: return "min(" + text(atom.a) + ", " + text(atom.b) + ")";
+    case AtomKind::kMaximum: return "max(" + text(atom.a) + ", " + text(atom.b) + ")";
+    case AtomKind::kElement: return "element" + std::to_string(atom.number);
+  }
+  return "";
+}
+
+std::string AtomTable::text(const Polynomial& polynomial) const {
+  if (polynomial.is_zero()) return "0";
+  std::string result;
+  for (const auto& [monomial, coefficient] : polynomial.terms()) {
+    std::string term;
+    for (const AtomId atom : monomial) term += (term.empty() ? "" : "*") + text(atom);
+    const bool negative = coefficient < 0;
+    const std::string size = std::to_string(coefficient).substr(negative ? 1 : 0);
+    if (term.empty()) {
+      term = size;
+    } else if (size != "1") {
+      term = size + "*" + term;
+    }
+    result += result.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
+    result += term;
+  }
+  return result;
+}
+
+}  // namespace egret::verifier

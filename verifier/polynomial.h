@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Index expressions as integer polynomials over atoms: the form in which equal expressions mostly
+// look equal, and from which a solver's queries are made.
+//
+// An atom is a size, an index variable, a quotient of polynomials, a minimum or maximum, or an
+// integer element of a tensor. Atoms are interned, so that a polynomial is a sorted list of
+// (monomial, coefficient) and equality is comparison. Remainders become a - b * (a div b); a
+// quotient whose numerator has multiples of its denominator is split: (q*s + r) div q is
+// s + r div q.
+//
+// Coefficients are 64 bits; leaving them throws PolynomialOverflow, which ends the proof attempt
+// and never leaves this folder.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/id.h"
+
+namespace egret::verifier {
+
+using AtomId = base::Id<struct AtomIdTag>;
+
+struct PolynomialOverflow {};
+
+// A product of atoms, sorted; repeated for powers. Empty: 1.
+using Monomial = std::vector<AtomId>;
+
+class Polynomial {
+ public:
+  Polynomial() = default;
+  Polynomial(std::int64_t constant);  // NOLINT: implicit as in arithmetic
+  explicit Polynomial(AtomId atom);
+
+  bool is_constant() const;
+  std::int64_t constant() const;  // the coefficient of 1
+  bool is_zero() const { return terms_.empty(); }
+  // The atom, when the polynomial is just that.
+  AtomId as_atom() const;  // invalid otherwise
+  std::int64_t coefficient(const Monomial& monomial) const;
+
+  const std::map<Monomial, std::int64_t>& terms() const { return terms_; }
+
+  friend Polynomial operator+(const Polynomial& a, const Polynomial& b);
+  friend Polynomial operator-(const Polynomial& a, const Polynomial& b);
+  friend Polynomial operator*(const Polynomial& a, const Polynomial& b);
+  friend Polynomial operator-(const Polynomial& a) { return Polynomial(0) - a; }
+  friend bool operator==(const Polynomial&, const Polynomial&) = default;
+  friend auto operator<=>(const Polynomial&, const Polynomial&) = default;
+
+ private:
+  void add(const Monomial& monomial, std::int64_t coefficient);
+
+  std::map<Monomial, std::int64_t> terms_;  // none is 0
+};
+
+// a = whole * b + rest, as much of it as is plain to see: multiples of a divisor that is one
+// monomial with a positive coefficient. a div b is whole + rest div b.
+struct Division {
+  Polynomial whole, rest;
+};
+Division divide(const Polynomial& a, const Polynomial& b);
+
+enum class AtomKind : std::uint8_t { kSymbol, kVariable, kQuotient, kMinimum, kMaximum, kElement };
+
+struct Atom {
+  AtomKind kind = AtomKind::kSymbol;
+  std::string name{};     // kSymbol
+  std::int64_t number{};  // kVariable: which; kElement: what the caller knows it by
+  Polynomial a{}, b{};    // kQuotient: a div b; kMinimum and kMaximum, a < b
+  friend auto operator<=>(const Atom&, const Atom&) = default;
+};
+
+// Owns the atoms. Ids grow in order of making: what an atom is made of comes before it.
+class AtomTable {
+ public:
+  AtomId symbol(const std::string& name) {
+    return intern({.kind = AtomKind::kSymbol, .name = name});
+  }
+  AtomId fresh_variable() { return intern({.kind = AtomKind::kVariable, .number = variables_++}); }
+  AtomId element(std::int64_t number) {
+    return intern({.kind = AtomKind::kElement, .number = number});
+  }
+  // Simplified where that needs no facts. The divisor is meant to be positive.
+  Polynomial quotient(const Polynomial& a, const Polynomial& b);
+  Polynomial remainder(const Polynomial& a, const Polynomial& b) { return a - b * quotient(a, b); }
+  Polynomial minimum(const Polynomial& a, const Polynomial& b);
+  Polynomial maximum(const Polynomial& a, const Polynomial& b);
+
+  const Atom& operator[](AtomId id) const { return atoms_[id.index()]; }
+  std::size_t size() const { return atoms_.size(); }
+
+  using Substitution = std::map<AtomId, Polynomial>;
+  Polynomial substitute(const Polynomial& polynomial, const Substitution& by);
+  // Whether the atom stands in the polynomial, inside other atoms too.
+  bool occurs(AtomId atom, const Polynomial& in) const;
+  // All atoms of the polynomial and, recursively, of its atoms.
+  void collect(const Polynomial& polynomial, std::vector<bool>& seen) const;
+
+  std::string text(const Polynomial& polynomial) const;
+  std::string text(AtomId atom) const;
+
+ private:
+  AtomId intern(Atom atom);
+  Polynomial substitute_atom(AtomId atom, const Substitution& by);
+
+  std::vector<Atom> atoms_;
+  std::map<Atom, AtomId> index_;
+  std::int64_t variables_ = 0;
+};
+
+}  // namespace egret::verifier
