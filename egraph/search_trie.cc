@@ -75,6 +75,11 @@ class PlanCompiler {
     made.base = atom.op.valid() ? ops_.base_of(atom.op) : atom.base;
     made.arity = static_cast<std::uint32_t>(atom.children.size());
     if (step.via.valid()) made.via = var_[step.via.index()];
+    if (step.kind == JoinStep::Kind::kParents) {
+      for (const VarId child : atom.children) {
+        if (var_[child.index()] != kUnbound) made.vias.push_back(var_[child.index()]);
+      }
+    }
     if (step.kind == JoinStep::Kind::kLookup) {
       for (const VarId child : atom.children) made.lookup.push_back(var_[child.index()]);
     }
@@ -214,7 +219,7 @@ SearchTrie::Register SearchTrie::constant(OpId op) {
 
 bool SearchTrie::Expansion::draws_like(const Expansion& other) const {
   return once == other.once && kind == other.kind && op == other.op && base == other.base &&
-         arity == other.arity && via == other.via && out == other.out &&
+         arity == other.arity && via == other.via && vias == other.vias && out == other.out &&
          first_child == other.first_child && lookup == other.lookup && op_out == other.op_out;
 }
 

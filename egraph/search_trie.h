@@ -55,6 +55,7 @@ class SearchTrie {
     BaseId base;  // any operator of this base with `arity` children
     std::uint32_t arity = 0;
     Register via = 0;              // kClass, kParents: the class
+    std::vector<Register> vias;    // kParents: all children that are bound, via among them
     Register out = 0;              // where the node's class goes; kClass: the same as via
     Register first_child = 0;      // where its children go; not for kLookup, which has them in
     std::vector<Register> lookup;  // these

@@ -55,11 +55,10 @@ std::vector<TrieWalk::Start> starts_of(const EGraph& egraph, const ConstantClass
 
 std::uint64_t plan_cost(const EGraph& egraph, const ConstantClasses& constants,
                         const SearchTrie& trie, const SearchTrie::Plan& plan, const Delta* delta) {
-  // A constant's parents must be filtered. Whoever begins below the top of a pattern has to climb
-  // through such lists, which are long in rare places: where there are few, they are counted.
+  // A constant's parents must be filtered; so must those that a plan climbs to which begins below
+  // the top of its pattern. Of many starts some are asked how many they have.
   constexpr std::uint64_t kParents = 2;
-  constexpr std::uint64_t kClimb = 4;
-  constexpr std::uint64_t kCounted = 256;
+  constexpr std::size_t kSamples = 256;
   const SearchTrie::Expansion& root = trie.expansion(plan.root);
   if (root.kind == Kind::kParents) {
     return kParents * egraph.parents_bound(constants.classes()[root.via]);
@@ -69,12 +68,10 @@ std::uint64_t plan_cost(const EGraph& egraph, const ConstantClasses& constants,
   std::uint64_t cost = 0;
   for (const TrieWalk::Start& start : starts) {
     cost += start.nodes.size() + (start.class_end - start.class_begin);
-  }
-  if (!plan.climbs) return cost;
-  if (cost > kCounted) return cost * kClimb;
-  for (const TrieWalk::Start& start : starts) {
-    for (const NodeId node : start.nodes) {
-      cost += kParents * egraph.parents_bound(egraph.class_of(node));
+    if (!plan.climbs) continue;
+    const std::size_t step = start.nodes.size() / kSamples + 1;
+    for (std::size_t i = 0; i < start.nodes.size(); i += step) {
+      cost += kParents * step * egraph.parents_bound(egraph.class_of(start.nodes[i]));
     }
   }
   return cost;

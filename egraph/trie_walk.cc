@@ -164,13 +164,7 @@ std::span<const NodeId> TrieWalk::draw(const SearchTrie::Expansion& e, std::vect
   switch (e.kind) {
     case Kind::kClass: return draw_class(e);
     case Kind::kOperator: return egraph_.nodes_with(e.op);
-    case Kind::kParents:
-      drawn.clear();
-      for (const NodeId node : egraph_.parents(registers_[e.via])) {
-        if (!e.op.valid() || egraph_.is(node, e.op)) drawn.push_back(node);
-      }
-      ticks_ += egraph_.parents_bound(registers_[e.via]) - drawn.size();
-      return drawn;
+    case Kind::kParents: draw_parents(e, drawn); return drawn;
     case Kind::kLookup: {
       base::SmallVector<ClassId, 8> children;
       for (const auto reg : e.lookup) children.push_back(registers_[reg]);
@@ -182,6 +176,20 @@ std::span<const NodeId> TrieWalk::draw(const SearchTrie::Expansion& e, std::vect
     case Kind::kEveryClass: break;
   }
   return {};
+}
+
+// The parents of the bound child that has the fewest: filters ask for the others.
+void TrieWalk::draw_parents(const SearchTrie::Expansion& e, std::vector<NodeId>& drawn) {
+  const auto bound = [this](SearchTrie::Register reg) {
+    return egraph_.parents_bound(registers_[reg]);
+  };
+  const auto via = std::min_element(e.vias.begin(), e.vias.end(),
+                                    [&](auto a, auto b) { return bound(a) < bound(b); });
+  drawn.clear();
+  for (const NodeId node : egraph_.parents(registers_[*via])) {
+    if (!e.op.valid() || egraph_.is(node, e.op)) drawn.push_back(node);
+  }
+  ticks_ += bound(*via) - drawn.size();
 }
 
 // The nodes of one operator in a class's list, which is sorted by operator.

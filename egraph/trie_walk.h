@@ -137,6 +137,7 @@ class TrieWalk {
 
   void open(Frame& frame, std::uint32_t expansion);
   std::span<const NodeId> draw(const SearchTrie::Expansion& expansion, std::vector<NodeId>& drawn);
+  void draw_parents(const SearchTrie::Expansion& expansion, std::vector<NodeId>& drawn);
   std::span<const NodeId> draw_class(const SearchTrie::Expansion& expansion) const;
   bool advance(Frame& frame, bool fresh_above);
   bool walk_last(const SearchTrie::Expansion& expansion, std::span<const NodeId> list,
