@@ -17,7 +17,16 @@ ApplyBlock::ApplyBlock(const Rewrite& rule, EGraph& egraph)
       egraph_(egraph),
       vars_(rule.pattern().var_count()),
       stride_(vars_ + rule.steps().size()),
-      rows_(kMatches * stride_, ClassId(0)) {}
+      rows_(kMatches * stride_, ClassId(0)) {
+  std::vector<bool> used(stride_, egraph.proofs() != nullptr);
+  for (const Rewrite::Step& step : rule.steps()) {
+    for (const VarId var : step.children) used[var.index()] = true;
+  }
+  for (const auto& [a, b] : rule.equations()) used[a.index()] = used[b.index()] = true;
+  for (std::uint32_t var = 0; var < vars_; ++var) {
+    if (used[var]) used_.push_back(var);
+  }
+}
 
 bool ApplyBlock::fits() const {
   const std::size_t words = max_nodes() * (EGraph::kHeader + kMaxChildren);
@@ -56,7 +65,8 @@ void ApplyBlock::load() {
   }
   const ClassId* from = classes.data();
   for (std::size_t i = 0; i < count_; ++i, from += vars_) {
-    std::transform(from, from + vars_, row(i), [this](ClassId id) { return egraph_.find(id); });
+    ClassId* const to = row(i);
+    for (const std::uint32_t var : used_) to[var] = egraph_.find(from[var]);
   }
   merges_ = egraph_.merge_count();
 }
@@ -101,15 +111,27 @@ void ApplyBlock::seek(const Rewrite::Step& step) {
   }
 }
 
+// Whether the node is op(kids).
+template <std::size_t kArity>
+bool ApplyBlock::is_node(NodeId node, OpId op, std::span<const ClassId> kids) const {
+  if constexpr (kArity == kMaxChildren) return egraph_.is_node(node, op, kids);
+  const ClassId* const record = &egraph_.words_[node.index()];
+  bool same = (record->index() & EGraph::kOpMask) == op.index();
+  for (std::size_t i = 0; i < kArity; ++i) same &= record[EGraph::kHeader + i] == kids[i];
+  return same;
+}
+
 // The step's node for a match, or invalid if there is none yet. `kids` are made canonical.
+template <std::size_t kArity>
 NodeId ApplyBlock::take(OpId op, std::size_t match, std::span<ClassId> kids) {
   if (merges_ != egraph_.merge_count()) {  // since seek()
     for (ClassId& kid : kids) kid = egraph_.find(kid);
     hashes_[match] = node_hash(op, kids);
-  } else if (const NodeId node = found_[match]; node.valid() && egraph_.is_node(node, op, kids)) {
+  } else if (const NodeId node = found_[match]; node.valid() && is_node<kArity>(node, op, kids)) {
     return node;
   }
-  return egraph_.find_node(hashes_[match], op, kids);
+  return egraph_.hash_cons_.find(hashes_[match],
+                                 [&](NodeId node) { return is_node<kArity>(node, op, kids); });
 }
 
 // An inner node of the right side: its class goes into a column of the rows.
@@ -121,7 +143,7 @@ void ApplyBlock::build(const Rewrite::Step& step, std::size_t column) {
   for (std::size_t i = 0; i < count_; ++i) {
     Kids kids;
     const std::span<ClassId> canonical = gather<kArity>(step, i, kids);
-    const NodeId node = take(op, i, canonical);
+    const NodeId node = take<kArity>(op, i, canonical);
     if (node.valid()) {
       row(i)[column] = egraph_.class_of(node);
       continue;
@@ -144,7 +166,7 @@ void ApplyBlock::build_into(const Rewrite::Step& step, VarId target) {
   for (std::size_t i = 0; i < count_; ++i) {
     Kids kids;
     const std::span<ClassId> canonical = gather<kArity>(step, i, kids);
-    const NodeId node = take(op, i, canonical);
+    const NodeId node = take<kArity>(op, i, canonical);
     const ClassId given = row(i)[target.index()];
     if (node.valid()) {
       const ClassId known = egraph_.class_of(node);

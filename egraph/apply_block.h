@@ -62,6 +62,9 @@ class ApplyBlock {
   void load();
   template <std::size_t kArity>
   void seek(const Rewrite::Step& step);
+  template <std::size_t kArity>
+  bool is_node(NodeId node, OpId op, std::span<const ClassId> kids) const;
+  template <std::size_t kArity>
   NodeId take(OpId op, std::size_t match, std::span<ClassId> kids);
   template <std::size_t kArity>
   void build(const Rewrite::Step& step, std::size_t column);
@@ -75,8 +78,9 @@ class ApplyBlock {
 
   const Rewrite& rule_;
   EGraph& egraph_;
-  const std::size_t vars_;    // matched
-  const std::size_t stride_;  // matched and built
+  const std::size_t vars_;           // matched
+  const std::size_t stride_;         // matched and built
+  std::vector<std::uint32_t> used_;  // matched variables that steps, equations or proofs speak of
   const MatchBuffer* matches_ = nullptr;
   std::size_t begin_ = 0;
   std::size_t count_ = 0;

@@ -209,12 +209,15 @@ std::span<const NodeId> TrieWalk::draw_class(const SearchTrie::Expansion& e) con
 bool TrieWalk::walk_last(const SearchTrie::Expansion& e, std::span<const NodeId> list,
                          bool fresh_above) {
   constexpr std::size_t kChunk = 2048;  // nodes between two looks at the limits
+  constexpr std::size_t kAhead = 8;
   const Delta* const delta = fresh_above ? nullptr : pass_->delta;
   const bool only_fresh = pass_->only_new && !pass_->count_old;
   while (!list.empty()) {
     const auto chunk = list.first(std::min(kChunk, list.size()));
     list = list.subspan(chunk.size());
-    for (const NodeId node : chunk) {
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+      if (i + kAhead < chunk.size()) egraph_.prefetch(chunk[i + kAhead]);
+      const NodeId node = chunk[i];
       if (!bind(e, node)) continue;
       const bool fresh = delta == nullptr || delta->has(node);
       if (only_fresh && !fresh) continue;
