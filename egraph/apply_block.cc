@@ -45,11 +45,11 @@ ApplyBlock::Outcome ApplyBlock::apply(const MatchBuffer& matches, std::size_t be
   const VarId target = rule_.only_target();
   const std::size_t inner = steps.size() - (target.valid() ? 1 : 0);
   for (std::size_t i = 0; i < inner; ++i) {
-    with_arity(steps[i], [&]<std::size_t kArity>() { build<kArity>(steps[i], vars_ + i); });
+    with_arity(steps[i], [&]<std::size_t kArity>() { build(Node<kArity>(steps[i]), vars_ + i); });
   }
   if (target.valid()) {
     with_arity(steps.back(),
-               [&]<std::size_t kArity>() { build_into<kArity>(steps.back(), target); });
+               [&]<std::size_t kArity>() { build_into(Node<kArity>(steps.back()), target); });
   } else {
     merge_pairs();
   }
@@ -82,94 +82,105 @@ void ApplyBlock::with_arity(const Rewrite::Step& step, Visit visit) {
   }
 }
 
-// The children of the step's node for a match: kArity of them, or as many as there are.
+// What a step builds, of kArity children or, for kMaxChildren, of as many as there are. A copy, so
+// that loops which write need not read the rule again.
 template <std::size_t kArity>
-std::span<ClassId> ApplyBlock::gather(const Rewrite::Step& step, std::size_t match,
-                                      Kids& kids) const {
-  const ClassId* const classes = row(match);
-  const std::size_t size = kArity == kMaxChildren ? step.children.size() : kArity;
-  for (std::size_t i = 0; i < size; ++i) kids[i] = classes[step.children[i].index()];
-  return {kids.data(), size};
-}
+class ApplyBlock::Node {
+ public:
+  explicit Node(const Rewrite::Step& step)
+      : op(std::get<OpId>(step.make)), size_(step.children.size()) {
+    for (std::size_t i = 0; i < size(); ++i) columns_[i] = step.children[i].index();
+  }
+
+  const OpId op;
+
+  std::size_t size() const { return kArity == kMaxChildren ? size_ : kArity; }
+  // The children that a row gives.
+  std::span<ClassId> gather(const ClassId* row, Kids& kids) const {
+    for (std::size_t i = 0; i < size(); ++i) kids[i] = row[columns_[i]];
+    return {kids.data(), size()};
+  }
+  // Whether this is the record of a node with these children.
+  bool is(const ClassId* record, const Kids& kids) const {
+    bool same = (record->index() & EGraph::kOpMask) == op.index();
+    for (std::size_t i = 0; i < size(); ++i) same &= record[EGraph::kHeader + i] == kids[i];
+    return same;
+  }
+
+ private:
+  std::size_t size_;
+  std::array<std::uint32_t, kMaxChildren> columns_{};
+};
 
 // Finds out, for all matches, where the step's node is likely to be.
 template <std::size_t kArity>
-void ApplyBlock::seek(const Rewrite::Step& step) {
-  const OpId op = std::get<OpId>(step.make);
+void ApplyBlock::seek(const Node<kArity>& node) {
   if (merges_ != egraph_.merge_count()) {  // Analysis::modify() was at work
     for (ClassId& id : std::span(rows_).first(count_ * stride_)) id = egraph_.find(id);
     merges_ = egraph_.merge_count();
   }
-  for (std::size_t i = 0; i < count_; ++i) {
+  const HashCons& hash_cons = egraph_.hash_cons_;
+  const ClassId* row = rows_.data();
+  for (std::size_t i = 0; i < count_; ++i, row += stride_) {
     Kids kids;
-    hashes_[i] = node_hash(op, gather<kArity>(step, i, kids));
-    egraph_.hash_cons_.prefetch(hashes_[i]);
+    hashes_[i] = node_hash(node.op, node.gather(row, kids));
+    hash_cons.prefetch(hashes_[i]);
   }
+  const ClassId* const words = egraph_.words_.data();
   for (std::size_t i = 0; i < count_; ++i) {
-    found_[i] = egraph_.hash_cons_.peek(hashes_[i]);
-    if (found_[i].valid()) __builtin_prefetch(&egraph_.words_[found_[i].index()]);
+    found_[i] = hash_cons.peek(hashes_[i]);
+    if (found_[i].valid()) __builtin_prefetch(words + found_[i].index());
   }
-}
-
-// Whether the node is op(kids).
-template <std::size_t kArity>
-bool ApplyBlock::is_node(NodeId node, OpId op, std::span<const ClassId> kids) const {
-  if constexpr (kArity == kMaxChildren) return egraph_.is_node(node, op, kids);
-  const ClassId* const record = &egraph_.words_[node.index()];
-  bool same = (record->index() & EGraph::kOpMask) == op.index();
-  for (std::size_t i = 0; i < kArity; ++i) same &= record[EGraph::kHeader + i] == kids[i];
-  return same;
 }
 
 // The step's node for a match, or invalid if there is none yet. `kids` are made canonical.
 template <std::size_t kArity>
-NodeId ApplyBlock::take(OpId op, std::size_t match, std::span<ClassId> kids) {
+NodeId ApplyBlock::take(const Node<kArity>& node, std::size_t match, Kids& kids) {
+  const ClassId* const words = egraph_.words_.data();
   if (merges_ != egraph_.merge_count()) {  // since seek()
-    for (ClassId& kid : kids) kid = egraph_.find(kid);
-    hashes_[match] = node_hash(op, kids);
-  } else if (const NodeId node = found_[match]; node.valid() && is_node<kArity>(node, op, kids)) {
-    return node;
+    for (std::size_t i = 0; i < node.size(); ++i) kids[i] = egraph_.find(kids[i]);
+    hashes_[match] = node_hash(node.op, {kids.data(), node.size()});
+  } else if (found_[match].valid() && node.is(words + found_[match].index(), kids)) {
+    return found_[match];
   }
-  return egraph_.hash_cons_.find(hashes_[match],
-                                 [&](NodeId node) { return is_node<kArity>(node, op, kids); });
+  return egraph_.hash_cons_.find(
+      hashes_[match], [&](NodeId other) { return node.is(words + other.index(), kids); });
 }
 
 // An inner node of the right side: its class goes into a column of the rows.
 template <std::size_t kArity>
-void ApplyBlock::build(const Rewrite::Step& step, std::size_t column) {
-  const OpId op = std::get<OpId>(step.make);
-  seek<kArity>(step);
+void ApplyBlock::build(const Node<kArity>& node, std::size_t column) {
+  seek(node);
   egraph_.counts_.ticks += count_;
-  for (std::size_t i = 0; i < count_; ++i) {
+  ClassId* row = rows_.data();
+  for (std::size_t i = 0; i < count_; ++i, row += stride_) {
     Kids kids;
-    const std::span<ClassId> canonical = gather<kArity>(step, i, kids);
-    const NodeId node = take<kArity>(op, i, canonical);
-    if (node.valid()) {
-      row(i)[column] = egraph_.class_of(node);
+    const std::span<ClassId> canonical = node.gather(row, kids);
+    if (const NodeId known = take(node, i, kids); known.valid()) {
+      row[column] = egraph_.class_of(known);
       continue;
     }
     Kids given;
     base::Status why;
-    row(i)[column] = egraph_.add_missing(op, {canonical, hashes_[i]},
-                                         gather<kArity>(step, i, given), why, false);
-    EGRET_CHECK(row(i)[column].valid(), "the analysis accepts all nodes");
+    row[column] =
+        egraph_.add_missing(node.op, {canonical, hashes_[i]}, node.gather(row, given), why, false);
+    EGRET_CHECK(row[column].valid(), "the analysis accepts all nodes");
   }
 }
 
 // The top node of the right side, which belongs to a class that there is.
 template <std::size_t kArity>
-void ApplyBlock::build_into(const Rewrite::Step& step, VarId target) {
-  const OpId op = std::get<OpId>(step.make);
-  seek<kArity>(step);
+void ApplyBlock::build_into(const Node<kArity>& node, VarId target) {
+  seek(node);
   if (egraph_.is_large()) prefetch_targets(target);
   egraph_.counts_.ticks += count_;
-  for (std::size_t i = 0; i < count_; ++i) {
+  const ClassId* row = rows_.data();
+  for (std::size_t i = 0; i < count_; ++i, row += stride_) {
     Kids kids;
-    const std::span<ClassId> canonical = gather<kArity>(step, i, kids);
-    const NodeId node = take<kArity>(op, i, canonical);
-    const ClassId given = row(i)[target.index()];
-    if (node.valid()) {
-      const ClassId known = egraph_.class_of(node);
+    const std::span<ClassId> canonical = node.gather(row, kids);
+    const ClassId given = row[target.index()];
+    if (const NodeId known_node = take(node, i, kids); known_node.valid()) {
+      const ClassId known = egraph_.class_of(known_node);
       if (known == egraph_.find(given)) continue;
       const auto pair = rule_.builds_left() ? std::pair(known, given) : std::pair(given, known);
       outcome_.changed += merge(i, pair, 0) ? 1 : 0;
@@ -178,8 +189,8 @@ void ApplyBlock::build_into(const Rewrite::Step& step, VarId target) {
     Kids terms;
     base::Status why;
     const ProofLog::Reason reason = this->reason(i, 0);
-    const auto addition = egraph_.add_missing_to(given, op, {canonical, hashes_[i]},
-                                                 gather<kArity>(step, i, terms), why, &reason);
+    const auto addition = egraph_.add_missing_to(given, node.op, {canonical, hashes_[i]},
+                                                 node.gather(row, terms), why, &reason);
     if (addition == EGraph::Addition::kChanged) ++outcome_.changed;
     if (addition == EGraph::Addition::kRefused) refuse(std::move(why));
   }

@@ -58,18 +58,16 @@ class ApplyBlock {
   template <typename Visit>
   static void with_arity(const Rewrite::Step& step, Visit visit);
   template <std::size_t kArity>
-  std::span<ClassId> gather(const Rewrite::Step& step, std::size_t match, Kids& kids) const;
+  class Node;
   void load();
   template <std::size_t kArity>
-  void seek(const Rewrite::Step& step);
+  void seek(const Node<kArity>& node);
   template <std::size_t kArity>
-  bool is_node(NodeId node, OpId op, std::span<const ClassId> kids) const;
+  NodeId take(const Node<kArity>& node, std::size_t match, Kids& kids);
   template <std::size_t kArity>
-  NodeId take(OpId op, std::size_t match, std::span<ClassId> kids);
+  void build(const Node<kArity>& node, std::size_t column);
   template <std::size_t kArity>
-  void build(const Rewrite::Step& step, std::size_t column);
-  template <std::size_t kArity>
-  void build_into(const Rewrite::Step& step, VarId target);
+  void build_into(const Node<kArity>& node, VarId target);
   void prefetch_targets(VarId target) const;
   void merge_pairs();
   bool merge(std::size_t match, std::pair<ClassId, ClassId> classes, std::uint32_t equation);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "egraph/flat_array.h"
 #include "egraph/ids.h"
@@ -44,6 +45,31 @@ class MatchBuffer {
     for (const std::uint16_t reg : op_registers) ops_.push_back(ops[reg]);
     ++size_;
   }
+  // Up to `most` rows without operators, written one by one.
+  class Rows {
+   public:
+    Rows(MatchBuffer& buffer, std::size_t most)
+        : buffer_(buffer),
+          begin_(buffer.classes_.extend(most * buffer.vars_)),
+          row_(begin_),
+          vars_(buffer.vars_) {}
+    ClassId* next() { return std::exchange(row_, row_ + vars_); }
+    // How many there were.
+    std::size_t finish() {
+      const auto words = static_cast<std::size_t>(row_ - begin_);
+      const auto before = static_cast<std::size_t>(begin_ - buffer_.classes_.data());
+      buffer_.classes_.truncate(before + words);
+      const std::size_t count = (before + words) / vars_ - buffer_.size_;
+      buffer_.size_ += count;
+      return count;
+    }
+
+   private:
+    MatchBuffer& buffer_;
+    ClassId* const begin_;
+    ClassId* row_;
+    const std::size_t vars_;
+  };
   // The rows of a buffer of the same pattern.
   void append(const MatchBuffer& other) {
     classes_.append(other.classes_.span());

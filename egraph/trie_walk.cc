@@ -209,27 +209,87 @@ std::span<const NodeId> TrieWalk::draw_class(const SearchTrie::Expansion& e) con
 bool TrieWalk::walk_last(const SearchTrie::Expansion& e, std::span<const NodeId> list,
                          bool fresh_above) {
   constexpr std::size_t kChunk = 2048;  // nodes between two looks at the limits
-  constexpr std::size_t kAhead = 8;
-  const Delta* const delta = fresh_above ? nullptr : pass_->delta;
-  const bool only_fresh = pass_->only_new && !pass_->count_old;
   while (!list.empty()) {
     const auto chunk = list.first(std::min(kChunk, list.size()));
     list = list.subspan(chunk.size());
-    for (std::size_t i = 0; i < chunk.size(); ++i) {
-      if (i + kAhead < chunk.size()) egraph_.prefetch(chunk[i + kAhead]);
-      const NodeId node = chunk[i];
-      if (!bind(e, node)) continue;
-      const bool fresh = delta == nullptr || delta->has(node);
-      if (only_fresh && !fresh) continue;
-      for (const std::uint32_t b : e.branches) {
-        if (live_branches_[b] == 0) continue;
-        const SearchTrie::Branch& branch = trie_.branch(b);
-        if (passes(branch, node)) emit(branch, fresh);
-      }
+    const std::uint32_t plan = only_plan(e);
+    if (plan == kNone || !find_matches_of(e, plan, chunk, fresh_above)) {
+      find_matches(e, chunk, fresh_above);
     }
     ticks_ += chunk.size();
     if (ticks_ >= next_check_ && !check_limits()) return false;
   }
+  return true;
+}
+
+void TrieWalk::find_matches(const SearchTrie::Expansion& e, std::span<const NodeId> list,
+                            bool fresh_above) {
+  const Delta* const delta = fresh_above ? nullptr : pass_->delta;
+  for (const NodeId node : list) {
+    if (!bind(e, node)) continue;
+    const bool fresh = delta == nullptr || delta->has(node);
+    for (const std::uint32_t b : e.branches) {
+      if (live_branches_[b] == 0) continue;
+      const SearchTrie::Branch& branch = trie_.branch(b);
+      if (passes(branch, node)) emit(branch, fresh);
+    }
+  }
+}
+
+// The only active plan that ends with this last expansion, if there is just one and it is not bound
+// to stop within the next so many matches.
+std::uint32_t TrieWalk::only_plan(const SearchTrie::Expansion& e) const {
+  std::uint32_t only = kNone;
+  for (const std::uint32_t b : e.branches) {
+    for (const std::uint32_t p : trie_.branch(b).plans) {
+      if (active_[p] == 0) continue;
+      if (only != kNone) return kNone;
+      only = p;
+    }
+  }
+  return only;
+}
+
+// find_matches() for one plan alone, whose rows are written in place. Does nothing, and says so,
+// where its limit might be reached or matches are counted only.
+bool TrieWalk::find_matches_of(const SearchTrie::Expansion& e, std::uint32_t p,
+                               std::span<const NodeId> list, bool fresh_above) {
+  const SearchTrie::Plan& plan = trie_.plans()[p];
+  const SearchTrie::Branch& branch = trie_.branch(plan.branches.back());
+  Sink& sink = sinks_[plan.pattern];
+  if (!pass_->keep_rows || sink.limit - sink.seen <= list.size() || !plan.ops.empty()) return false;
+  constexpr std::size_t kAhead = 8;
+  const Delta* const delta = fresh_above || !pass_->only_new ? nullptr : pass_->delta;
+  const std::size_t width = plan.classes.size();
+  const SearchTrie::Register* const columns = plan.classes.data();
+  ClassId* const registers = registers_.data();
+  const bool exact = e.op.valid() && e.kind == Kind::kClass;
+  const bool filtered = !branch.filters.empty();
+  MatchBuffer::Rows rows(*sink.rows, list.size());
+  std::size_t old = 0;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (i + kAhead < list.size()) egraph_.prefetch(list[i + kAhead]);
+    const NodeId node = list[i];
+    if (exact) {
+      if (!egraph_.is(node, e.op)) continue;
+      const ClassId* const children = egraph_.children(node).data();
+      for (std::uint32_t c = 0; c < e.arity; ++c) registers[e.first_child + c] = children[c];
+    } else if (!bind(e, node)) {
+      continue;
+    }
+    if (filtered && !passes(branch, node)) continue;
+    if (delta != nullptr && !delta->has(node)) {
+      ++old;
+      continue;
+    }
+    ClassId* const row = rows.next();
+    for (std::size_t column = 0; column < width; ++column) row[column] = registers[columns[column]];
+  }
+  const std::size_t found = rows.finish();
+  sink.found += found;
+  sink.seen += found + (pass_->count_old ? old : 0);
+  rows_ += found;
+  bytes_ += found * sink.rows->row_bytes();
   return true;
 }
 

@@ -140,8 +140,14 @@ class TrieWalk {
   void draw_parents(const SearchTrie::Expansion& expansion, std::vector<NodeId>& drawn);
   std::span<const NodeId> draw_class(const SearchTrie::Expansion& expansion) const;
   bool advance(Frame& frame, bool fresh_above);
+  static constexpr std::uint32_t kNone = 0xffffffffU;
   bool walk_last(const SearchTrie::Expansion& expansion, std::span<const NodeId> list,
                  bool fresh_above);
+  void find_matches(const SearchTrie::Expansion& expansion, std::span<const NodeId> list,
+                    bool fresh_above);
+  std::uint32_t only_plan(const SearchTrie::Expansion& expansion) const;
+  bool find_matches_of(const SearchTrie::Expansion& expansion, std::uint32_t plan,
+                       std::span<const NodeId> list, bool fresh_above);
   bool bind(const SearchTrie::Expansion& expansion, NodeId node);
   bool passes(const SearchTrie::Branch& branch, NodeId node) const;
   void emit(const SearchTrie::Branch& branch, bool fresh);
