@@ -159,7 +159,7 @@ void EGraph::make_node(OpId op, const Key& key, ClassId id) {
   ClassId* const links = std::copy(key.children.begin(), key.children.end(), record + kHeader);
   std::fill_n(links, key.children.size(), ClassId(0));
   if (hash_cons_.is_full()) {
-    grow_hash_cons();  // the new node is among those that it puts in
+    grow_hash_cons(hash_cons_.next_size());  // the new node is among those that it puts in
   } else {
     hash_cons_.insert(key.hash, node);
   }
@@ -170,10 +170,14 @@ void EGraph::make_node(OpId op, const Key& key, ClassId id) {
   clean_ = false;
 }
 
+void EGraph::reserve(std::size_t nodes) {
+  if (nodes > hash_cons_.max_size()) grow_hash_cons(nodes);
+}
+
 // Block by block, so that places in the table are fetched ahead.
-void EGraph::grow_hash_cons() {
+void EGraph::grow_hash_cons(std::size_t size) {
   constexpr std::size_t kBlock = 32;
-  hash_cons_.reset(hash_cons_.next_size());
+  hash_cons_.reset(size);
   std::array<std::pair<std::uint32_t, NodeId>, kBlock> block;
   for (std::size_t word = 0; word < words_.size();) {
     std::size_t count = 0;

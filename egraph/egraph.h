@@ -95,6 +95,10 @@ class EGraph {
   // another term of the class. Somewhat cheaper.
   base::Result<ClassId> insert(OpId op, std::span<const ClassId> children);
 
+  // Makes room for so many nodes in all, for who knows that they will come: growing costs a pass
+  // over all nodes each time.
+  void reserve(std::size_t nodes);
+
   // Makes the classes one; whether they were two. Fails, and changes nothing, when the analysis
   // says that they cannot be equal. Amortized near O(1). With proofs, an explanation will say that
   // the terms a and b are equal by `axiom` ("given" without one).
@@ -358,7 +362,7 @@ class EGraph {
   ClassId add_twin(OpId op, std::span<const ClassId> children, ClassId root);
   ClassId make_class(OpId op, Analysis::Data data);
   void make_node(OpId op, const Key& key, ClassId id);
-  void grow_hash_cons();
+  void grow_hash_cons(std::size_t size);
   void link(ClassId root, ClassId child, Analysis::Data merged);
   void changed(ClassId id);
   void chain_parents_of_merged();

@@ -56,6 +56,7 @@ class HashCons {
   void erase(std::uint32_t hash, NodeId node);
 
   bool is_full() const { return size_ >= max_size_; }
+  std::size_t max_size() const { return max_size_; }
   // Makes it empty, with room for this many nodes and some more.
   void reset(std::size_t size);
   // How many nodes to make room for when it is full.

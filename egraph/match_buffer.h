@@ -76,6 +76,12 @@ class MatchBuffer {
     ops_.append(other.ops_.span());
     size_ += other.size_;
   }
+  // Makes it an empty buffer of another pattern, in the same memory.
+  void reset(std::size_t vars, std::size_t op_vars) {
+    clear();
+    vars_ = vars;
+    op_vars_ = op_vars;
+  }
   void clear() { classes_.clear(), ops_.clear(), size_ = 0; }
   // Keeps the first `size` rows.
   void truncate(std::size_t size) {

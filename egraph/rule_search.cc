@@ -47,8 +47,7 @@ void RuleSearch::reset(std::span<const Request> requests) {
     rule.counting = rule.closed = rule.skipped = false;
     rule.seen = rule.seen_before_wave = 0;
     rule.put_off.clear();
-    rule.found.rows.clear();
-    rule.found.count = 0;
+    release(i);
     rule.found.exceeded = false;
     rule.found.seconds = 0;
   }
@@ -179,8 +178,27 @@ void RuleSearch::commit(std::size_t index) {
 }
 
 void RuleSearch::release(std::size_t index) {
-  rules_[index].found.rows = std::vector<MatchBuffer>();
-  rules_[index].found.count = 0;
+  Found& found = rules_[index].found;
+  for (MatchBuffer& rows : found.rows) keep_spare(std::move(rows));
+  found.rows.clear();
+  found.count = 0;
+}
+
+// Fresh memory costs more than what is written to it: some is kept for the next rows.
+void RuleSearch::keep_spare(MatchBuffer rows) {
+  constexpr std::size_t kMostSpare = std::size_t{16} << 20;
+  if (spare_bytes_ + rows.bytes() > kMostSpare) return;
+  spare_bytes_ += rows.bytes();
+  spare_.push_back(std::move(rows));
+}
+
+MatchBuffer RuleSearch::make_buffer(std::size_t vars, std::size_t op_vars) {
+  if (spare_.empty()) return {vars, op_vars};
+  MatchBuffer rows = std::move(spare_.back());
+  spare_.pop_back();
+  spare_bytes_ -= rows.bytes();
+  rows.reset(vars, op_vars);
+  return rows;
 }
 
 bool RuleSearch::has_pending() const {
@@ -197,7 +215,7 @@ void RuleSearch::forget() {
 }
 
 std::size_t RuleSearch::bytes() const {
-  std::size_t bytes = 0;
+  std::size_t bytes = spare_bytes_;
   for (const Rule& rule : rules_) {
     for (const MatchBuffer& rows : rule.found.rows) bytes += rows.bytes();
     for (const Pending& pending : rule.pending) bytes += pending.nodes.size() * sizeof(NodeId);

@@ -137,6 +137,8 @@ class RuleSearch {
   std::optional<StopReason> run_items(const ConstantClasses& constants, const Room& room,
                                       Budget& budget, base::ThreadPool* pool);
   MatchBuffer& open_part(Rule& rule, std::uint32_t index);
+  void keep_spare(MatchBuffer rows);
+  MatchBuffer make_buffer(std::size_t vars, std::size_t op_vars);
   void settle(const Item& item, std::span<Part> parts, double seconds);
   void settle_resumed(const Item& item, Part& part);
   void put_off(const Item& item, std::uint32_t rule, std::size_t from);
@@ -146,6 +148,9 @@ class RuleSearch {
   SearchTrie trie_;
   std::vector<const Pattern*> patterns_;
   std::vector<Rule> rules_;
+
+  std::vector<MatchBuffer> spare_;  // rows that were released
+  std::size_t spare_bytes_ = 0;
 
   // Of the present search.
   const EGraph* egraph_ = nullptr;

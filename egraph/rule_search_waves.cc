@@ -229,7 +229,7 @@ void RuleSearch::end_wave() {
 MatchBuffer& RuleSearch::open_part(Rule& rule, std::uint32_t index) {
   auto& rows = rule.found.rows;
   if (rows.empty() || rows.back().size() >= kPartRows) {
-    rows.emplace_back(patterns_[index]->var_count(), patterns_[index]->op_var_count());
+    rows.push_back(make_buffer(patterns_[index]->var_count(), patterns_[index]->op_var_count()));
   }
   return rows.back();
 }

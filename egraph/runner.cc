@@ -110,6 +110,7 @@ RunReport Runner::run() {
 void Runner::start() {
   scheduler_->start(rules_.size());
   iteration_ = 0;
+  growth_ = 0;
   if (resumed_.empty()) return;
   iteration_ = resumed_[0];
   const bool restored = scheduler_->restore(std::span(resumed_).subspan(1));
@@ -146,8 +147,13 @@ Runner::Stop Runner::iterate(RunReport& report, Budget& budget) {
   Stop stop = search_all(report, stats, budget);
   stats.search_seconds = watch.lap();
   if (!stop) {
+    reserve(stats.matches);
+    const std::size_t nodes = egraph_.node_count();
     stop = apply_all(report, stats, budget);
     if (stop) forget();  // some matches were not applied
+    const std::size_t added = egraph_.node_count() - std::min(nodes, egraph_.node_count());
+    growth_ =
+        stats.matches == 0 ? 0 : static_cast<double>(added) / static_cast<double>(stats.matches);
   }
   stats.apply_seconds = watch.lap();
   const std::uint64_t ticks = egraph_.ticks();
@@ -175,6 +181,13 @@ Runner::Stop Runner::iterate(RunReport& report, Budget& budget) {
   }
   if (budget.exhausted()) return budget.reason();
   return check_size();
+}
+
+// Growing e-graphs grow much alike from one iteration to the next; but they may cease to, and the
+// memory is theirs for good: half of what is expected.
+void Runner::reserve(std::uint64_t matches) {
+  const auto expected = static_cast<std::uint64_t>(growth_ * static_cast<double>(matches) / 2);
+  egraph_.reserve(std::min(egraph_.node_count() + expected, limits_.nodes));
 }
 
 Runner::Stop Runner::search_all(RunReport& report, IterationStats& stats, Budget& budget) {

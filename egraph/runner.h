@@ -128,6 +128,7 @@ class Runner {
   Stop apply_all(RunReport& report, IterationStats& stats, Budget& budget);
   Stop apply_rule(std::size_t index, RuleStats& stats, Budget& budget);
   void apply_one(Rule& rule, const Match& match, RuleStats& stats);
+  void reserve(std::uint64_t matches);
   Stop apply(Rule& rule, const MatchBuffer& matches, RuleStats& stats, Budget& budget);
   Stop apply_singly(Rule& rule, const MatchBuffer& matches, std::size_t begin, RuleStats& stats,
                     Budget& budget);
@@ -147,6 +148,7 @@ class Runner {
   std::optional<State> end_;  // of the last run
   std::vector<std::uint64_t> resumed_;
   std::uint64_t iteration_ = 0;
+  double growth_ = 0;  // nodes that a match added in the last iteration
   Limits limits_;
   Hooks hooks_;
 };
