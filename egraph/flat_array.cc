@@ -10,16 +10,13 @@
 namespace egret::egraph {
 namespace {
 
-constexpr std::size_t kPage = std::size_t{1} << 12;
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
-constexpr std::size_t kMapped = std::size_t{1} << 20;  // blocks from here on are mapped
+constexpr std::size_t kMapped = 2 * kHugePage;  // blocks from here on are mapped
 
 bool mapped(std::size_t capacity) { return capacity >= kMapped; }
 
 std::size_t rounded(std::size_t bytes) {
-  if (!mapped(bytes)) return bytes;
-  const std::size_t unit = bytes >= 4 * kHugePage ? kHugePage : kPage;
-  return (bytes + unit - 1) / unit * unit;
+  return mapped(bytes) ? (bytes + kHugePage - 1) / kHugePage * kHugePage : bytes;
 }
 
 // Address space that begins at a huge page, not backed by memory.
@@ -65,10 +62,10 @@ void* remap(void* old, std::size_t old_bytes, std::size_t bytes) {
 
 void FlatBlock::grow(std::size_t wanted) {
   constexpr std::size_t kSmallest = 64;
-  constexpr std::size_t kLarge = std::size_t{32} << 20;
-  const std::size_t margin = capacity >= kLarge ? capacity / 16
-                             : mapped(capacity) ? capacity / 8
-                                                : capacity;
+  constexpr std::size_t kLarge = std::size_t{1} << 20;
+  const std::size_t margin = mapped(capacity)     ? capacity / 32
+                             : capacity >= kLarge ? capacity / 4
+                                                  : capacity;
   resize(std::max({wanted, capacity + margin, kSmallest}));
 }
 
