@@ -114,6 +114,16 @@ class EGraph {
   base::Status rebuild();
   bool clean() const { return clean_; }
 
+  // Gives back the memory of nodes that congruence made superfluous. All NodeIds are void then;
+  // ClassIds, epochs and order stay. On a clean e-graph without checkpoints. O(nodes).
+  void compact();
+  // What compact() would give back, of the bytes that nodes take.
+  double dead_share() const {
+    return words_.empty()
+               ? 0
+               : static_cast<double>(counts_.dead_words) / static_cast<double>(words_.size());
+  }
+
   // Takes a node out of its class's list, so that searches, views and counts no longer see it,
   // while it still stands for its class in add() and in congruence. (A class known to be constant
   // hides its other nodes; a cycle filter hides the node that closes a cycle.) Before rebuild()
@@ -190,7 +200,7 @@ class EGraph {
     return {words_.data() + node.index() + kHeader, ops_.arity(op(node))};
   }
   // Nodes added from now on have this id or a greater one: node ids grow in order of creation and
-  // stay as they are (of two nodes that become equal, one dies).
+  // stay as they are until compact() (of two nodes that become equal, one dies).
   NodeId next_node() const { return NodeId(words_.size()); }
   bool visible(NodeId node) const { return (words_[node.index()].index() & kFlags) == 0; }
   // A visible node of this very operator.
@@ -388,6 +398,8 @@ class EGraph {
   void prefetch_refresh(std::size_t touched) const;
   void refresh_nodes(ClassId id);
   void drop_dead_links(ClassId id);
+  template <typename MoveSlot>
+  void slide_records(MoveSlot move_slot);
   static void add_dead_links(Row& row, std::uint32_t count) {
     constexpr std::uint32_t kMost = (1U << 24) - 1;
     row.dead_links = std::min(row.dead_links + count, kMost) & kMost;
@@ -447,6 +459,7 @@ class EGraph {
   struct Counts {
     std::size_t visible = 0;
     std::size_t classes = 0;
+    std::size_t dead_words = 0;  // of records of dead nodes
     std::uint64_t ticks = 0;
     std::uint64_t keys_inserted = 0;
     std::uint64_t merges = 0;

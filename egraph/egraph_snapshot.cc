@@ -232,7 +232,11 @@ Status EGraphSnapshot::load_nodes() {
   for (std::size_t word = 0; word < words.size(); word = egraph.node_after(NodeId(word)).index()) {
     begins_node_[word] = true;
     EGRET_RETURN_IF_ERROR(check_node(NodeId(word)));
-    if (!egraph.dead(NodeId(word))) ++live;
+    if (!egraph.dead(NodeId(word))) {
+      ++live;
+    } else {
+      egraph.counts_.dead_words += EGraph::record_size(ops_.arity(egraph.op(NodeId(word))));
+    }
   }
   begins_node_[words.size()] = true;
   egraph.hash_cons_.reset(live);

@@ -55,6 +55,16 @@ class HashCons {
   // Removes this very node; it must be in the table under this hash.
   void erase(std::uint32_t hash, NodeId node);
 
+  // Nodes have new ids: move(id) makes the new one of the old.
+  template <typename Move>
+  void renumber(Move move) {
+    for (std::size_t at = 0; at < count_; ++at) {
+      for (std::size_t slot = 0; slot < kSlots; ++slot) {
+        if (buckets_[at].tags[slot] != 0) move(buckets_[at].nodes[slot]);
+      }
+    }
+  }
+
   bool is_full() const { return size_ >= max_size_; }
   std::size_t max_size() const { return max_size_; }
   // Makes it empty, with room for this many nodes and some more.

@@ -205,6 +205,7 @@ void EGraph::bury(NodeId node) {
     touch_op(op(node));
   }
   set_flag(node, kDead);
+  counts_.dead_words += record_size(ops_.arity(op(node)));
   for (const ClassId child : children(node)) {
     const ClassId id = find(child);
     touch(id, kParentsStale);
@@ -305,7 +306,10 @@ void EGraph::refresh_lists() {
     if (!is_canonical(id)) continue;
     if (!checkpoints_.empty()) remember_lists(id);
     if ((what & kNodesStale) != 0) refresh_nodes(id);
-    if ((what & kParentsStale) != 0) drop_dead_links(id);
+    // Walking a chain waits for memory at each step: not before half of it is dead.
+    constexpr std::uint32_t kFew = 8;
+    const Row& row = rows_[id.index()];
+    if (row.dead_links > kFew && row.dead_links > row.links / 2) drop_dead_links(id);
   }
   touched_.clear();
   for (const OpId op : touched_ops_) {
@@ -362,11 +366,8 @@ void EGraph::refresh_nodes(ClassId id) {
   lists_.shrink(list, static_cast<std::uint32_t>(scratch_.size()));
 }
 
-// Walking a chain waits for memory at each step: not before half of it is dead.
 void EGraph::drop_dead_links(ClassId id) {
-  constexpr std::uint32_t kFew = 8;
   Row& row = rows_[id.index()];
-  if (row.dead_links <= kFew || row.dead_links <= row.links / 2) return;
   Slot slot = std::exchange(row.parents, 0);
   row.links = row.dead_links = 0;
   NodeId last;           // that stays, and

@@ -159,6 +159,7 @@ Runner::Stop Runner::iterate(RunReport& report, Budget& budget) {
   const std::uint64_t ticks = egraph_.ticks();
   base::Status conflict = egraph_.rebuild();
   budget.spend(egraph_.ticks() - ticks);
+  compact();
   stats.rebuild_seconds = watch.lap();
 
   stats.nodes = egraph_.node_count();
@@ -188,6 +189,13 @@ Runner::Stop Runner::iterate(RunReport& report, Budget& budget) {
 void Runner::reserve(std::uint64_t matches) {
   const auto expected = static_cast<std::uint64_t>(growth_ * static_cast<double>(matches) / 2);
   egraph_.reserve(std::min(egraph_.node_count() + expected, limits_.nodes));
+}
+
+// Matches that were put off are known by the ids of nodes.
+void Runner::compact() {
+  constexpr double kMany = 0.25;
+  if (!compacts_ || !egraph_.clean() || egraph_.checkpoints() > 0 || search_.has_pending()) return;
+  if (egraph_.dead_share() > kMany) egraph_.compact();
 }
 
 Runner::Stop Runner::search_all(RunReport& report, IterationStats& stats, Budget& budget) {

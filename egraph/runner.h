@@ -93,6 +93,10 @@ class Runner {
   // Search with these threads; null, as at first: with the caller's alone. Does not change results.
   void set_threads(base::ThreadPool* pool) { pool_ = pool; }
 
+  // Whether the memory of dead nodes may be given back (EGraph::compact()) when they are many,
+  // after an iteration: as at first, yes. For who notes NodeIds, no.
+  void set_compaction(bool compacts) { compacts_ = compacts; }
+
   // May be called again to go on; the report is of this call alone.
   RunReport run();
 
@@ -129,6 +133,7 @@ class Runner {
   Stop apply_rule(std::size_t index, RuleStats& stats, Budget& budget);
   void apply_one(Rule& rule, const Match& match, RuleStats& stats);
   void reserve(std::uint64_t matches);
+  void compact();
   Stop apply(Rule& rule, const MatchBuffer& matches, RuleStats& stats, Budget& budget);
   Stop apply_singly(Rule& rule, const MatchBuffer& matches, std::size_t begin, RuleStats& stats,
                     Budget& budget);
@@ -148,6 +153,7 @@ class Runner {
   std::optional<State> end_;  // of the last run
   std::vector<std::uint64_t> resumed_;
   std::uint64_t iteration_ = 0;
+  bool compacts_ = true;
   double growth_ = 0;  // nodes that a match added in the last iteration
   Limits limits_;
   Hooks hooks_;

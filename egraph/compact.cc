@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// EGraph::compact(): slides the records of live nodes down over those of dead ones.
+//
+// A word's new place is the number of live words before it, which a bitmap with a count for each of
+// its words tells; it is all the memory that this takes. Order stays, so lists stay sorted, and
+// what is new since an epoch is still what comes after its first node.
+#include <bit>
+#include <vector>
+
+#include "base/check.h"
+#include "egraph/egraph.h"
+
+namespace egret::egraph {
+namespace {
+
+class LiveWords {
+ public:
+  explicit LiveWords(std::size_t words) : blocks_(words / 64 + 1) {}
+
+  void add(std::size_t begin, std::size_t count) {
+    for (std::size_t word = begin; word < begin + count; ++word) {
+      blocks_[word / 64].bits |= std::uint64_t{1} << (word % 64);
+    }
+  }
+  void count() {
+    std::uint32_t before = 0;
+    for (Block& block : blocks_) {
+      block.before = before;
+      before += static_cast<std::uint32_t>(std::popcount(block.bits));
+    }
+  }
+  // Where the word goes; of a dead one, where the next live one does.
+  std::uint32_t place(std::size_t word) const {
+    const Block& block = blocks_[word / 64];
+    const std::uint64_t below = block.bits & ((std::uint64_t{1} << (word % 64)) - 1);
+    return block.before + static_cast<std::uint32_t>(std::popcount(below));
+  }
+
+ private:
+  struct Block {
+    std::uint64_t bits = 0;
+    std::uint32_t before = 0;
+  };
+  std::vector<Block> blocks_;
+};
+
+}  // namespace
+
+void EGraph::compact() {
+  EGRET_CHECK(clean_ && checkpoints_.empty(), "compact() before rebuild() or with a checkpoint");
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].dead_links > 0) drop_dead_links(ClassId(i));
+  }
+  LiveWords live(words_.size());
+  for (NodeId node(0); node < next_node(); node = node_after(node)) {
+    if (!dead(node)) live.add(node.index(), record_size(ops_.arity(op(node))));
+  }
+  live.count();
+  const auto move = [&](NodeId& node) { node = NodeId(live.place(node.index())); };
+  const auto move_slot = [&](Slot slot) { return slot == 0 ? 0 : live.place(slot); };
+
+  hash_cons_.renumber(move);
+  for (Row& row : rows_) {
+    row.parents = move_slot(row.parents);
+    for (NodeId& node : lists_.items(row.nodes)) move(node);
+  }
+  for (FlatArray<NodeId>& list : by_op_) {
+    for (NodeId& node : list) move(node);
+  }
+  for (NodeId& node : moved_) move(node);
+  for (EpochMark& mark : epoch_marks_) move(mark.next_node);
+  slide_records(move_slot);
+  unlisted_ = next_node();
+  counts_.dead_words = 0;
+  ++changes_;
+}
+
+template <typename MoveSlot>
+void EGraph::slide_records(MoveSlot move_slot) {
+  ClassId* to = words_.data();
+  for (std::size_t word = 0; word < words_.size();) {
+    const NodeId node(word);
+    const std::size_t arity = ops_.arity(op(node));
+    word += record_size(arity);
+    if (dead(node)) continue;
+    const ClassId* const from = words_.data() + node.index();
+    to = std::copy(from, from + kHeader + arity, to);
+    for (std::size_t i = 0; i < arity; ++i) {
+      *to++ = ClassId(move_slot(from[kHeader + arity + i].index()));
+    }
+  }
+  words_.truncate(static_cast<std::size_t>(to - words_.data()));
+  words_.shrink_to_fit();
+}
+
+}  // namespace egret::egraph
