@@ -27,7 +27,7 @@ namespace egret::egraph {
 
 class ApplyBlock {
  public:
-  static constexpr std::size_t kMatches = 64;  // in a block
+  static constexpr std::size_t kMatches = 128;  // in a block
 
   // The rule has no callbacks, and the analysis, if there is one, refuses no node.
   static bool suits(const Rewrite& rule, const EGraph& egraph);

@@ -306,10 +306,10 @@ void EGraph::refresh_lists() {
     if (!is_canonical(id)) continue;
     if (!checkpoints_.empty()) remember_lists(id);
     if ((what & kNodesStale) != 0) refresh_nodes(id);
-    // Walking a chain waits for memory at each step: not before half of it is dead.
+    // Walking a chain waits for memory at each step: not before three quarters of it are dead.
     constexpr std::uint32_t kFew = 8;
     const Row& row = rows_[id.index()];
-    if (row.dead_links > kFew && row.dead_links > row.links / 2) drop_dead_links(id);
+    if (row.dead_links > kFew && row.dead_links > row.links / 4 * 3) drop_dead_links(id);
   }
   touched_.clear();
   for (const OpId op : touched_ops_) {
@@ -348,22 +348,32 @@ void EGraph::prefetch_refresh(std::size_t touched) const {
 }
 
 void EGraph::refresh_nodes(ClassId id) {
+  constexpr std::size_t kFew = 16;
   List& list = rows_[id.index()].nodes;
   const auto items = lists_.items(list);
   std::uint64_t mask = 0;
-  scratch_.clear();
+  // By operator, then by id; few are sorted as they come.
+  std::array<std::uint64_t, kFew> few;
+  if (items.size() > kFew) scratch_.resize(items.size(), 0);
+  std::uint64_t* const keys = items.size() > kFew ? scratch_.data() : few.data();
+  std::uint32_t count = 0;
   for (const NodeId node : items) {
     const std::uint32_t head = words_[node.index()].index();
     if ((head & kFlags) != 0) continue;
-    words_[node.index() + 1] = id;
+    if (words_[node.index() + 1] != id) words_[node.index() + 1] = id;
     mask |= mask_bit(ops_.base_of(OpId(head & kOpMask)));
-    scratch_.push_back((std::uint64_t{head} << 32) | node.index());
+    std::uint32_t at = count++;
+    const std::uint64_t key = (std::uint64_t{head} << 32) | node.index();
+    if (items.size() <= kFew) {
+      for (; at > 0 && keys[at - 1] > key; --at) keys[at] = keys[at - 1];
+    }
+    keys[at] = key;
   }
-  std::sort(scratch_.begin(), scratch_.end());  // by operator, then by id
-  std::transform(scratch_.begin(), scratch_.end(), items.begin(),
+  if (items.size() > kFew) std::sort(keys, keys + count);
+  std::transform(keys, keys + count, items.begin(),
                  [](std::uint64_t key) { return NodeId(static_cast<std::uint32_t>(key)); });
   rows_[id.index()].mask = mask;
-  lists_.shrink(list, static_cast<std::uint32_t>(scratch_.size()));
+  lists_.shrink(list, count);
 }
 
 void EGraph::drop_dead_links(ClassId id) {

@@ -47,6 +47,7 @@ SaturateReport saturate(TensorEGraph& tensors, std::span<const CompiledRule> rul
     multi.push_back(rule.multi_pattern);
   }
   egraph::Runner runner(tensors.egraph(), rewrites);
+  runner.set_compaction(false);  // who made a node is noted by its id
   runner.limits() = options.limits;
   runner.set_scheduler(std::make_unique<TensorScheduler>(std::move(multi), options));
 
