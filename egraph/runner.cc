@@ -295,12 +295,12 @@ Runner::Stop Runner::apply(Rule& rule, const MatchBuffer& matches, RuleStats& st
     return apply_singly(rule, matches, 0, stats, budget);
   }
   ApplyBlock block(*rule.rewrite, egraph_);
-  for (std::size_t begin = 0; begin < matches.size(); begin += ApplyBlock::kMatches) {
+  for (std::size_t begin = 0, count = 0; begin < matches.size(); begin += count) {
     // What a block adds is seen at its end only.
     if (egraph_.node_count() + block.max_nodes() > limits_.nodes || !block.fits()) {
       return apply_singly(rule, matches, begin, stats, budget);
     }
-    const std::size_t count = std::min(ApplyBlock::kMatches, matches.size() - begin);
+    count = std::min(matches.size() - begin, block_size(rule));
     const std::uint64_t ticks = egraph_.ticks();
     const ApplyBlock::Outcome outcome = block.apply(matches, begin, count);
     if (stats.refused == 0) stats.first_refusal = outcome.refusal.message();
@@ -311,6 +311,16 @@ Runner::Stop Runner::apply(Rule& rule, const MatchBuffer& matches, RuleStats& st
     if (!budget.spend(1 + egraph_.ticks() - ticks)) return budget.reason();
   }
   return {};
+}
+
+// Shorter blocks where the bytes left may not do for a whole one.
+std::size_t Runner::block_size(const Rule& rule) const {
+  constexpr std::uint64_t kNodeBytes = 128;
+  constexpr std::uint64_t kShortest = 8;
+  if (limits_.bytes == Limits::kNone) return ApplyBlock::kMatches;
+  const std::uint64_t left = limits_.bytes - std::min<std::uint64_t>(limits_.bytes, bytes());
+  const std::uint64_t matches = left / kNodeBytes / (rule.rewrite->steps().size() + 1);
+  return std::clamp<std::uint64_t>(matches, kShortest, ApplyBlock::kMatches);
 }
 
 Runner::Stop Runner::apply_singly(Rule& rule, const MatchBuffer& matches, std::size_t begin,

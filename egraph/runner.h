@@ -135,6 +135,7 @@ class Runner {
   void reserve(std::uint64_t matches);
   void compact();
   Stop apply(Rule& rule, const MatchBuffer& matches, RuleStats& stats, Budget& budget);
+  std::size_t block_size(const Rule& rule) const;
   Stop apply_singly(Rule& rule, const MatchBuffer& matches, std::size_t begin, RuleStats& stats,
                     Budget& budget);
   void start();
