@@ -18,6 +18,7 @@ class Solver {
   Solved run() && {
     normalize();
     while (step()) normalize();
+    collect_products();
     return std::move(result_);
   }
 
@@ -53,6 +54,18 @@ class Solver {
     return std::ranges::all_of(monomial, [&](AtomId atom) { return at_least(atom, least); });
   }
 
+  // Equations between two products, from the larger to the smaller.
+  void collect_products() {
+    for (const Literal& fact : result_.facts) {
+      if (fact.relation != Relation::kZero) continue;
+      if (auto rule = product_rule(fact.polynomial)) result_.products.push_back(*std::move(rule));
+    }
+    for (Literal& fact : result_.facts) {
+      if (fact.relation != Relation::kZero)
+        fact.polynomial = atoms_.rewrite(fact.polynomial, result_.products);
+    }
+  }
+
   // One equation made simpler or used up; false when there is none. What makes terms smaller goes
   // first: a size that is another, or a number; then sizes that must be 1 or 0.
   bool step() {
@@ -61,7 +74,32 @@ class Solver {
            }) ||
            any_equation([&](std::size_t i, const Polynomial& p) { return split(i, p); }) ||
            any_equation(
-               [&](std::size_t i, const Polynomial& p) { return eliminate(i, p, Size::kAny); });
+               [&](std::size_t i, const Polynomial& p) { return eliminate(i, p, Size::kAny); }) ||
+           any_equation([&](std::size_t i, const Polynomial& p) { return reduce_others(i, p); });
+  }
+
+  // Writes the larger of two equal products as the smaller one in all other equations.
+  bool reduce_others(std::size_t i, const Polynomial& p) {
+    const auto rule = product_rule(p);
+    if (!rule) return false;
+    for (std::size_t j = 0; j < result_.facts.size(); ++j) {
+      Literal& other = result_.facts[j];
+      if (j == i || other.relation != Relation::kZero) continue;
+      const Polynomial before = other.polynomial;
+      other.polynomial = atoms_.rewrite(before, {*rule});
+      if (other.polynomial != before) return true;
+    }
+    return false;
+  }
+
+  // a = b as the larger product and the smaller.
+  static std::optional<std::pair<Monomial, Monomial>> product_rule(const Polynomial& p) {
+    if (p.terms().size() != 2) return std::nullopt;
+    const auto& [a, x] = *p.terms().begin();
+    const auto& [b, y] = *p.terms().rbegin();
+    if (x * y != -1 || a.empty()) return std::nullopt;
+    const bool a_larger = std::pair(a.size(), a) > std::pair(b.size(), b);
+    return std::pair(a_larger ? a : b, a_larger ? b : a);
   }
 
   // a = b or a = 1; not a + b = 0, which may say more.
@@ -120,7 +158,7 @@ class Solver {
     const Polynomial q = positive ? p : -p;
     if (q.terms().size() == 2 && q.constant() == -1) {
       const auto& [monomial, coefficient] = *q.terms().rbegin();
-      if (coefficient != 1 || monomial.size() < 2 || !all_at_least(monomial, 1)) return false;
+      if (coefficient != 1 || monomial.size() < 2 || !all_at_least(monomial, 0)) return false;
       for (const AtomId atom : monomial) parts.push_back(is_zero(Polynomial(atom) - 1));
     } else if (constant == 0 && q.terms().size() >= 2) {
       for (const auto& [monomial, coefficient] : q.terms()) {
@@ -147,7 +185,7 @@ class Solver {
       const bool free = kind == AtomKind::kSymbol || kind == AtomKind::kVariable;
       if (!free && (kind != AtomKind::kQuotient || size == Size::kSmall)) continue;
       if (atoms_.occurs(atom, p - Polynomial(coefficient) * Polynomial(atom))) continue;
-      if (!best.valid() || rank(atom) > rank(best)) best = atom;
+      if (!best.valid() || rank(atom, p) > rank(best, p)) best = atom;
     }
     if (!best.valid()) return false;
     const std::int64_t coefficient = p.coefficient({best});
@@ -172,10 +210,15 @@ class Solver {
     result_.solution.insert(*by.begin());
   }
 
-  // Quotients get names where they can; then indices before sizes, later ones before earlier ones.
-  std::tuple<bool, bool, AtomId> rank(AtomId atom) const {
+  // Quotients get names where they can; of a sum and its parts a part goes, so that products with
+  // the sum stay products; then indices before sizes, later ones before earlier ones.
+  std::tuple<bool, bool, bool, AtomId> rank(AtomId atom, const Polynomial& p) const {
     const AtomKind kind = atoms_[atom].kind;
-    return {kind == AtomKind::kQuotient, kind == AtomKind::kVariable, atom};
+    const bool positive = p.coefficient({atom}) > 0;
+    const auto alike = std::ranges::count_if(p.terms(), [&](const auto& term) {
+      return !term.first.empty() && (term.second > 0) == positive;
+    });
+    return {kind == AtomKind::kQuotient, alike > 1, kind == AtomKind::kVariable, atom};
   }
 
   AtomTable& atoms_;
@@ -184,6 +227,10 @@ class Solver {
 };
 
 }  // namespace
+
+Polynomial Solved::apply(AtomTable& atoms, const Polynomial& polynomial) const {
+  return atoms.rewrite(atoms.substitute(polynomial, solution), products);
+}
 
 Solved solve_equations(AtomTable& atoms, Facts facts) {
   return Solver(atoms, std::move(facts)).run();

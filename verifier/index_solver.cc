@@ -40,6 +40,38 @@ std::set<Monomial> monomials_of(const Facts& facts) {
   return result;
 }
 
+// Facts times what is not negative, where a product that facts speak of comes out.
+Facts useful_products(const Facts& facts) {
+  constexpr std::size_t kMost = 300;
+  const std::set<AtomId> not_negative = atoms_at_least(0, facts);
+  const std::set<AtomId> positive = atoms_at_least(1, facts);
+  const std::set<Monomial> wanted = monomials_of(facts);
+  std::set<std::pair<Literal, Monomial>> tried;
+  Facts products;
+  for (const Literal& fact : facts) {
+    if (fact.relation == Relation::kNonZero) continue;
+    for (const auto& [monomial, coefficient] : fact.polynomial.terms()) {
+      if (monomial.empty()) continue;
+      for (const Monomial& product : wanted) {
+        if (product.size() <= monomial.size() || !std::ranges::includes(product, monomial))
+          continue;
+        Monomial factor;
+        std::ranges::set_difference(product, monomial, std::back_inserter(factor));
+        const bool allowed =
+            std::ranges::all_of(factor, [&](AtomId atom) { return not_negative.contains(atom); });
+        if (!allowed || !tried.emplace(fact, factor).second) continue;
+        // One factor at least 1: its excess is not negative either, and says more.
+        Polynomial times(1);
+        for (const AtomId atom : factor) times = times * Polynomial(atom);
+        if (factor.size() == 1 && positive.contains(factor.front())) times = times - 1;
+        products.push_back({fact.polynomial * times, fact.relation});
+        if (products.size() == kMost) return products;
+      }
+    }
+  }
+  return products;
+}
+
 // The solver's unknown for each product of atoms.
 class Encoder {
  public:
@@ -99,24 +131,10 @@ Facts IndexSolver::with_consequences(const Facts& facts) {
       all.push_back(less_equal(atom.b, value));
     }
   }
+  std::set<Literal> known(all.begin(), all.end());
   for (int round = 0; round < options_.product_rounds; ++round) {
-    const std::set<AtomId> not_negative = atoms_at_least(0, all);
-    const std::set<Monomial> wanted = monomials_of(all);
-    std::set<Literal> known(all.begin(), all.end());
-    Facts products;
-    for (const Literal& fact : all) {
-      if (fact.relation == Relation::kNonZero || fact.polynomial.is_constant()) continue;
-      for (const AtomId atom : not_negative) {
-        Literal product{fact.polynomial * Polynomial(atom), fact.relation};
-        const bool useful = std::ranges::any_of(product.polynomial.terms(), [&](const auto& term) {
-          return term.first.size() >= 2 && wanted.contains(term.first);
-        });
-        const bool closed = std::ranges::all_of(product.polynomial.terms(), [&](const auto& term) {
-          return term.first.size() < 2 || wanted.contains(term.first) || round == 0;
-        });
-        if (useful && closed && known.insert(product).second) products.push_back(product);
-      }
-    }
+    Facts products = useful_products(all);
+    std::erase_if(products, [&](const Literal& p) { return !known.insert(p).second; });
     if (products.empty()) break;
     all.insert(all.end(), products.begin(), products.end());
   }

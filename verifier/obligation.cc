@@ -47,8 +47,9 @@ struct Obligation::Impl {
       facts.push_back(less(at.back(), ElementValues::polynomial(atoms, size)));
     }
     const Solved solved = solve_equations(atoms, std::move(facts));
-    const Sum left = substitute(atoms, sides[0].element(output, at), solved.solution);
-    const Sum right = substitute(atoms, sides[1].element(output, at), solved.solution);
+    const auto apply = [&](const Polynomial& p) { return solved.apply(atoms, p); };
+    const Sum left = changed(sides[0].element(output, at), apply);
+    const Sum right = changed(sides[1].element(output, at), apply);
     proof.lines.push_back("left   " + text(atoms, left));
     proof.lines.push_back("right  " + text(atoms, right));
     const bool equal = equality.prove(left, right, solved.facts);

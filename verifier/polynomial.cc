@@ -118,11 +118,25 @@ Division divide(const Polynomial& a, const Polynomial& b) {
   return result;
 }
 
+// (a div b + t) div c is (a + t*b) div (b*c); nullopt where no quotient stands alone in
+// `numerator`.
+std::optional<Polynomial> AtomTable::flattened(const Polynomial& numerator, const Polynomial& c) {
+  for (const auto& [monomial, coefficient] : numerator.terms()) {
+    if (monomial.size() != 1 || coefficient != 1) continue;
+    const Atom inner = atoms_[monomial.front().index()];
+    if (inner.kind != AtomKind::kQuotient) continue;
+    const Polynomial rest = numerator - Polynomial(monomial.front());
+    return quotient(inner.a + rest * inner.b, inner.b * c);
+  }
+  return std::nullopt;
+}
+
 Polynomial AtomTable::quotient(const Polynomial& a, const Polynomial& b) {
   auto [whole, rest] = divide(a, b);
   if (rest.is_zero()) return whole;
   if (rest.is_constant() && b.is_constant() && b.constant() > 0)
     return whole + floor_quotient(rest.constant(), b.constant());
+  if (const auto flat = flattened(rest, b)) return whole + *flat;
   return whole + Polynomial(intern({.kind = AtomKind::kQuotient, .a = rest, .b = b}));
 }
 
@@ -158,6 +172,37 @@ Polynomial AtomTable::substitute(const Polynomial& polynomial, const Substitutio
   for (const auto& [monomial, coefficient] : polynomial.terms()) {
     Polynomial term(coefficient);
     for (const AtomId atom : monomial) term = term * substitute_atom(atom, by);
+    result = result + term;
+  }
+  return result;
+}
+
+Polynomial AtomTable::rewrite_atom(AtomId id, const Products& products) {
+  const Atom atom = atoms_[id.index()];  // a copy: the table may grow
+  switch (atom.kind) {
+    case AtomKind::kQuotient: return quotient(rewrite(atom.a, products), rewrite(atom.b, products));
+    case AtomKind::kMinimum: return minimum(rewrite(atom.a, products), rewrite(atom.b, products));
+    case AtomKind::kMaximum: return maximum(rewrite(atom.a, products), rewrite(atom.b, products));
+    default: return Polynomial(id);
+  }
+}
+
+Polynomial AtomTable::rewrite(const Polynomial& polynomial, const Products& products) {
+  if (products.empty()) return polynomial;
+  Polynomial result;
+  for (const auto& [monomial, coefficient] : polynomial.terms()) {
+    Monomial atoms = monomial;
+    Monomial rest;
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const auto& [from, to] : products) {
+        if (!divide(atoms, from, rest)) continue;
+        atoms = product(rest, to);
+        changed = true;
+      }
+    }
+    Polynomial term(coefficient);
+    for (const AtomId atom : atoms) term = term * rewrite_atom(atom, products);
     result = result + term;
   }
   return result;

@@ -6,7 +6,7 @@
 // integer element of a tensor. Atoms are interned, so that a polynomial is a sorted list of
 // (monomial, coefficient) and equality is comparison. Remainders become a - b * (a div b); a
 // quotient whose numerator has multiples of its denominator is split: (q*s + r) div q is
-// s + r div q.
+// s + r div q; a quotient of a quotient is one: (a div b) div c is a div (b*c).
 //
 // Coefficients are 64 bits; leaving them throws PolynomialOverflow, which ends the proof attempt
 // and never leaves this folder.
@@ -15,6 +15,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -96,6 +97,10 @@ class AtomTable {
 
   using Substitution = std::map<AtomId, Polynomial>;
   Polynomial substitute(const Polynomial& polynomial, const Substitution& by);
+  // Products written as others, inside atoms too, until none is left; each rule must lead to a
+  // smaller product.
+  using Products = std::vector<std::pair<Monomial, Monomial>>;
+  Polynomial rewrite(const Polynomial& polynomial, const Products& products);
   // Whether the atom stands in the polynomial, inside other atoms too.
   bool occurs(AtomId atom, const Polynomial& in) const;
   // All atoms of the polynomial and, recursively, of its atoms.
@@ -106,7 +111,9 @@ class AtomTable {
 
  private:
   AtomId intern(Atom atom);
+  std::optional<Polynomial> flattened(const Polynomial& numerator, const Polynomial& c);
   Polynomial substitute_atom(AtomId atom, const Substitution& by);
+  Polynomial rewrite_atom(AtomId atom, const Products& products);
 
   std::vector<Atom> atoms_;
   std::map<Atom, AtomId> index_;

@@ -126,39 +126,47 @@ Sum guarded(Sum a, const Facts& guards) {
 
 namespace {
 
-Facts substitute(AtomTable& atoms, const Facts& facts, const AtomTable::Substitution& by) {
+Facts changed(const Facts& facts, const Change& change) {
   Facts result;
   for (const Literal& fact : facts) {
-    Literal changed{atoms.substitute(fact.polynomial, by), fact.relation};
-    if (obvious(changed) != Truth::kTrue) result.push_back(std::move(changed));
+    Literal one{change(fact.polynomial), fact.relation};
+    if (obvious(one) != Truth::kTrue) result.push_back(std::move(one));
   }
   normalize(result);
   return result;
 }
 
+Factor changed(const Factor& factor, const Change& change) {
+  Factor result = factor;
+  for (Polynomial& index : result.indices) index = change(index);
+  for (Sum& argument : result.arguments) argument = verifier::changed(argument, change);
+  result.guards = changed(factor.guards, change);
+  return result;
+}
+
 }  // namespace
 
-Factor substitute(AtomTable& atoms, const Factor& factor, const AtomTable::Substitution& by) {
-  Factor result = factor;
-  for (Polynomial& index : result.indices) index = atoms.substitute(index, by);
-  for (Sum& argument : result.arguments) argument = substitute(atoms, argument, by);
-  result.guards = substitute(atoms, factor.guards, by);
+Sum changed(const Sum& sum, const Change& change) {
+  Sum result;
+  for (const Term& term : sum.terms) {
+    Term copy = term;
+    copy.guards = changed(term.guards, change);
+    if (impossible(copy.guards)) continue;
+    for (Factor& factor : copy.factors) factor = changed(factor, change);
+    std::ranges::sort(copy.factors,
+                      [](const Factor& p, const Factor& q) { return compare(p, q) < 0; });
+    result = std::move(result) + Sum{{std::move(copy)}};
+  }
   return result;
+}
+
+Factor substitute(AtomTable& atoms, const Factor& factor, const AtomTable::Substitution& by) {
+  return changed(factor, [&](const Polynomial& p) { return atoms.substitute(p, by); });
 }
 
 Sum substitute(AtomTable& atoms, const Sum& sum, const AtomTable::Substitution& by) {
   if (by.empty()) return sum;
-  Sum result;
-  for (const Term& term : sum.terms) {
-    Term changed = term;
-    changed.guards = substitute(atoms, term.guards, by);
-    if (impossible(changed.guards)) continue;
-    for (Factor& factor : changed.factors) factor = substitute(atoms, factor, by);
-    std::ranges::sort(changed.factors,
-                      [](const Factor& p, const Factor& q) { return compare(p, q) < 0; });
-    result = std::move(result) + Sum{{std::move(changed)}};
-  }
-  return result;
+  return changed(sum, [&](const Polynomial& p) { return atoms.substitute(p, by); });
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <boost/multiprecision/cpp_int.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -77,7 +78,10 @@ Sum product(const Sum& a, const Sum& b);
 // The sum where the guards hold, 0 elsewhere.
 Sum guarded(Sum a, const Facts& guards);
 
-// Capture cannot occur: bound variables are fresh wherever a value is instantiated.
+// Every polynomial replaced. Capture cannot occur: bound variables are fresh wherever a value is
+// instantiated.
+using Change = std::function<Polynomial(const Polynomial&)>;
+Sum changed(const Sum& sum, const Change& change);
 Sum substitute(AtomTable& atoms, const Sum& sum, const AtomTable::Substitution& by);
 Factor substitute(AtomTable& atoms, const Factor& factor, const AtomTable::Substitution& by);
 bool occurs(const AtomTable& atoms, AtomId variable, const Sum& in);
