@@ -7,6 +7,7 @@
 #include "rules/rule_set.h"
 #include "rules/rule_status.h"
 #include "rules/tester.h"
+#include "rules/verification.h"
 #include "tools/verb.h"
 
 namespace egret::tools {
@@ -52,10 +53,25 @@ class List final : public Command {
   std::string selection_ = "all";
 };
 
+struct ShowRuleOptions {
+  bool proof = false;
+
+  static const base::OptionTable<ShowRuleOptions>& table() {
+    using T = ShowRuleOptions;
+    static const base::OptionTable<T> rows{
+        "rules show",
+        {{"proof", &T::proof,
+          "Prove the rules anew and print for each family of instances its conditions, both sides "
+          "as sums, and how they were matched"}}};
+    return rows;
+  }
+};
+
 class Show final : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments.positional("SELECTION", selection_, "Which rules: a name or a pattern");
+    arguments.options(options_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
@@ -64,13 +80,23 @@ class Show final : public Command {
     base::Json json = base::versioned_json();
     base::Json list = base::Json::array();
     std::string text;
+    rules::KnownSignatures known;
     for (const rules::Rule& rule : set.rules) {
       const std::string status(rules::to_string(statuses.of(rule)));
-      list.push(base::Json::object()
-                    .set("name", rule.name)
-                    .set("status", status)
-                    .set("text", rules::to_string(rule)));
+      base::Json entry = base::Json::object();
+      entry.set("name", rule.name).set("status", status).set("text", rules::to_string(rule));
       text += "# " + status + "\n" + rules::to_string(rule) + "\n";
+      if (options_.proof) {
+        const rules::Verdict verdict = rules::verify(rule, {}, known);
+        base::Json proofs = base::Json::array();
+        text += std::string(rules::to_string(verdict.status)) + " " + verdict.reason + "\n";
+        for (const std::string& proof : verdict.proofs) {
+          proofs.push(proof);
+          text += proof;
+        }
+        entry.set("verdict", rules::to_string(verdict.status)).set("proofs", std::move(proofs));
+      }
+      list.push(std::move(entry));
     }
     json.set("rules", std::move(list));
     console.result(json, text);
@@ -79,6 +105,7 @@ class Show final : public Command {
 
  private:
   std::string selection_;
+  ShowRuleOptions options_;
 };
 
 struct TestRuleOptions {
@@ -158,7 +185,8 @@ Verb rules_list_verb() {
           make_command<List>};
 }
 Verb rules_show_verb() {
-  return {"rules show", "Print rules in the rule language", "In canonical form, with their status.",
+  return {"rules show", "Print rules in the rule language",
+          "In canonical form, with their status, or with --proof why they hold.",
           make_command<Show>};
 }
 Verb rules_test_verb() {

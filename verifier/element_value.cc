@@ -5,6 +5,8 @@
 #include <functional>
 #include <optional>
 
+#include "verifier/factor_laws.h"
+
 namespace egret::verifier {
 
 using base::Result;
@@ -79,16 +81,17 @@ class Translator {
       }
       case ExprOp::kAdd: return kid(0) + kid(1);
       case ExprOp::kSub: return kid(0) + scaled(kid(1), -1);
-      case ExprOp::kMul: return product(kid(0), kid(1));
+      case ExprOp::kMul: return lawful(atoms_, product(kid(0), kid(1)));
       case ExprOp::kNeg: return scaled(kid(0), -1);
       case ExprOp::kDiv:
-        return integers_ ? integer_quotient(kid(0), kid(1)) : product(kid(0), reciprocal(kid(1)));
-      case ExprOp::kMin: return extremum(Factor::Kind::kMinimum, kid(0), kid(1));
-      case ExprOp::kMax: return extremum(Factor::Kind::kMaximum, kid(0), kid(1));
+        if (integers_) return value(Factor::Kind::kQuotient, {kid(0), kid(1)});
+        return lawful(atoms_, product(kid(0), value(Factor::Kind::kReciprocal, {kid(1)})));
+      case ExprOp::kMin: return value(Factor::Kind::kMinimum, {kid(0), kid(1)});
+      case ExprOp::kMax: return value(Factor::Kind::kMaximum, {kid(0), kid(1)});
       case ExprOp::kCall: {
         Factor factor{.kind = Factor::Kind::kCall, .function = n.function};
         for (const ExprNode* argument : n.kids) factor.arguments.push_back(scalar(*argument));
-        return factor_sum(std::move(factor));
+        return lawful(atoms_, std::move(factor));
       }
       case ExprOp::kSelect:
         return product(truth(*n.kids[0], false), kid(1)) + product(truth(*n.kids[0], true), kid(2));
@@ -111,64 +114,18 @@ class Translator {
   }
 
   Sum comparison(Factor::Kind kind, const ExprNode& n, bool negated) {
-    Sum holds = factor_sum({.kind = kind, .arguments = {scalar(*n.kids[0]), scalar(*n.kids[1])}});
+    Sum holds = value(kind, {scalar(*n.kids[0]), scalar(*n.kids[1])});
     return negated ? constant_sum(1) + scaled(std::move(holds), -1) : holds;
   }
 
   static bool is_plain(const Term& term) { return term.variables.empty() && term.guards.empty(); }
 
-  // 1 / s, taken apart where s is one product.
-  static Sum reciprocal(const Sum& sum) {
-    if (sum.terms.size() != 1 || !is_plain(sum.terms[0]))
-      return factor_sum({.kind = Factor::Kind::kReciprocal, .arguments = {sum}});
-    Sum result = constant_sum(1 / sum.terms[0].coefficient);
-    for (const Factor& factor : sum.terms[0].factors) {
-      result = product(result, factor.kind == Factor::Kind::kReciprocal
-                                   ? factor.arguments[0]
-                                   : factor_sum({.kind = Factor::Kind::kReciprocal,
-                                                 .arguments = {factor_sum(factor)}}));
-    }
-    return result;
+  Sum value(Factor::Kind kind, std::vector<Sum> arguments) {
+    return lawful(atoms_, Factor{.kind = kind, .arguments = std::move(arguments)});
   }
 
-  static Sum integer_quotient(Sum a, Sum b) {
-    if (compare(b, constant_sum(1)) == 0) return a;
-    return factor_sum({.kind = Factor::Kind::kQuotient, .arguments = {std::move(a), std::move(b)}});
-  }
-
-  // Associative, commutative, idempotent.
-  static Sum extremum(Factor::Kind kind, const Sum& a, const Sum& b) {
-    std::vector<Sum> arguments;
-    for (const Sum* side : {&a, &b}) {
-      const bool same = side->terms.size() == 1 && is_plain(side->terms[0]) &&
-                        side->terms[0].coefficient == 1 && side->terms[0].factors.size() == 1 &&
-                        side->terms[0].factors[0].kind == kind;
-      if (same) {
-        const auto& inner = side->terms[0].factors[0].arguments;
-        arguments.insert(arguments.end(), inner.begin(), inner.end());
-      } else {
-        arguments.push_back(*side);
-      }
-    }
-    std::ranges::sort(arguments, [](const Sum& x, const Sum& y) { return compare(x, y) < 0; });
-    const auto repeated = std::ranges::unique(
-        arguments, [](const Sum& x, const Sum& y) { return compare(x, y) == 0; });
-    arguments.erase(repeated.begin(), repeated.end());
-    if (arguments.size() == 1) return arguments[0];
-    return factor_sum({.kind = kind, .arguments = std::move(arguments)});
-  }
-
-  static Sum number(const Polynomial& value) {
-    Sum sum;
-    for (const auto& [monomial, coefficient] : value.terms()) {
-      Sum term = constant_sum(coefficient);
-      for (const AtomId atom : monomial) {
-        term = product(term,
-                       factor_sum({.kind = Factor::Kind::kIndex, .indices = {Polynomial(atom)}}));
-      }
-      sum = std::move(sum) + term;
-    }
-    return sum;
+  Sum number(const Polynomial& index) {
+    return lawful(atoms_, Factor{.kind = Factor::Kind::kIndex, .indices = {index}});
   }
 
   // Exact reals: a cast to a type of reals changes nothing.
@@ -219,7 +176,7 @@ class Translator {
       std::optional<Sum> all;
       for (const Sum& argument : only->arguments) {
         const Sum one = renamed(atoms_, extremum_over(reduction, variable, guards, argument));
-        all = all ? extremum(inner_kind, *all, one) : one;
+        all = all ? value(inner_kind, {*all, one}) : one;
       }
       return *all;
     }
@@ -283,8 +240,10 @@ Sum ElementValues::node_element(ir::NodeId id, const std::vector<Polynomial>& at
   if (const auto splat = splats_.find(id.index()); splat != splats_.end())
     return constant_sum(Rational(splat->second));
   if (node.kind == ir::NodeKind::kInput) {
-    return factor_sum(
-        {.kind = Factor::Kind::kRead, .number = inputs_.at(id.index()), .indices = at});
+    return factor_sum({.kind = Factor::Kind::kRead,
+                       .number = inputs_.at(id.index()),
+                       .indices = at,
+                       .truth = node.type.dtype == ir::DType::kBool});
   }
   if (node.kind == ir::NodeKind::kConstant) {
     if (node.type.rank() != 0) throw NotExpressible{"a constant tensor"};

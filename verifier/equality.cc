@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "verifier/factor_laws.h"
+
 namespace egret::verifier {
 namespace {
 
-Facts joined(const Facts& a, const Facts& b) {
+Facts both(const Facts& a, const Facts& b) {
   Facts all = a;
   all.insert(all.end(), b.begin(), b.end());
   return all;
@@ -62,7 +64,7 @@ bool Equality::equal(Sum a, Sum b, const Facts& facts, int depth) {
       cases = {is_zero(p), at_least_zero(p - 1), at_least_zero(Polynomial(-1) - p)};
     }
     return std::ranges::all_of(cases, [&](const Literal& one) {
-      Facts inside = joined(facts, {one});
+      Facts inside = both(facts, {one});
       return solver_.contradictory(inside) || equal(a, b, inside, depth);
     });
   }
@@ -165,7 +167,7 @@ Factor Equality::simplified(const Factor& factor, const Facts& facts, int depth)
     for (Sum& argument : result.arguments) argument = substitute(atoms_, argument, by);
     simplify_guards(result.guards, result.variables, facts);
   }
-  const Facts inside = joined(facts, result.guards);
+  const Facts inside = both(facts, result.guards);
   for (Polynomial& index : result.indices) index = simplified(index, facts);
   for (Sum& argument : result.arguments) argument = simplified(argument, inside, depth + 1);
   return result;
@@ -225,7 +227,7 @@ bool Equality::simplify_guards(Facts& guards, const std::vector<AtomId>& variabl
                        [&](const Literal& guard) { return !has_composites(guard.polynomial); });
   for (Literal& guard : guards) guard.polynomial = simplified(guard.polynomial, plain);
   std::ranges::sort(guards);
-  if (solver_.contradictory(joined(facts, guards))) return false;
+  if (solver_.contradictory(both(facts, guards))) return false;
   for (std::size_t i = 0; i < guards.size();) {
     if (mentions(atoms_, guards[i].polynomial, variables)) {
       ++i;
@@ -249,24 +251,24 @@ bool Equality::simplify_term(Term& term, const Facts& facts, int depth) {
   const AtomTable::Substitution by = eliminate_variables(term.variables, term.guards);
   for (Factor& factor : term.factors) factor = substitute(atoms_, factor, by);
   if (!simplify_guards(term.guards, term.variables, facts)) return false;
-  const Facts inside = joined(facts, term.guards);
+  const Facts inside = both(facts, term.guards);
   for (Factor& factor : term.factors) factor = simplified(factor, inside, depth);
   std::ranges::sort(term.factors,
                     [](const Factor& p, const Factor& q) { return compare(p, q) < 0; });
   return true;
 }
 
-// A reduction over one element is that element: the term with one such factor written out.
-std::optional<Sum> Equality::without_trivial_reduction(const Term& term) {
-  const auto found = std::ranges::find_if(term.factors, [](const Factor& factor) {
-    return factor.kind == Factor::Kind::kReduce && factor.variables.empty() &&
-           factor.guards.empty();
-  });
-  if (found == term.factors.end()) return std::nullopt;
-  const Sum element = found->arguments.front();
+// The term after the laws of its factors; a reduction over one element is that element.
+Sum Equality::lawful_term(const Term& term) {
   Term rest = term;
-  rest.factors.erase(rest.factors.begin() + (found - term.factors.begin()));
-  return product(Sum{{std::move(rest)}}, element);
+  rest.factors.clear();
+  Sum result{{std::move(rest)}};
+  for (const Factor& factor : term.factors) {
+    const bool trivial =
+        factor.kind == Factor::Kind::kReduce && factor.variables.empty() && factor.guards.empty();
+    result = product(result, trivial ? factor.arguments.front() : lawful(atoms_, factor));
+  }
+  return lawful(atoms_, result);
 }
 
 Sum Equality::simplified(const Sum& sum, const Facts& facts, int depth) {
@@ -275,13 +277,14 @@ Sum Equality::simplified(const Sum& sum, const Facts& facts, int depth) {
   for (const Term& term : sum.terms) {
     Term copy = term;
     if (!simplify_term(copy, facts, depth)) continue;
-    if (const auto inner = without_trivial_reduction(copy); inner.has_value()) {
-      result = std::move(result) + simplified(*inner, facts, depth);
+    const Sum by_laws = lawful_term(copy);
+    if (compare(by_laws, Sum{{copy}}) == 0) {
+      result = std::move(result) + by_laws;
     } else {
-      result = std::move(result) + Sum{{std::move(copy)}};
+      result = std::move(result) + simplified(by_laws, facts, depth + 1);
     }
   }
-  return result;
+  return verifier::joined(atoms_, result);
 }
 
 bool Equality::may_pair(const Factor& a, const Factor& b) {
@@ -394,8 +397,8 @@ bool Equality::find_bijection(Domain a, Domain b, const std::vector<Equation>& e
   settle(found.to_a);
   settle(found.to_b);
 
-  const Facts in_a = joined(facts, *a.guards);
-  const Facts in_b = joined(facts, *b.guards);
+  const Facts in_a = both(facts, *a.guards);
+  const Facts in_b = both(facts, *b.guards);
   const auto carries_over = [&](const Facts& from, const Facts& guards,
                                 const AtomTable::Substitution& map) {
     return std::ranges::all_of(guards, [&](const Literal& guard) {
@@ -444,7 +447,7 @@ bool Equality::paired_terms_match(const Term& a, const Term& b, const std::vecto
                       bijection)) {
     return false;
   }
-  const Facts inside = joined(facts, a.guards);
+  const Facts inside = both(facts, a.guards);
   for (std::size_t i = 0; i < b.factors.size(); ++i) {
     const Factor moved = substitute(atoms_, b.factors[i], bijection.to_a);
     if (!factors_equal(a.factors[static_cast<std::size_t>(partner[i])], moved, inside, depth))
@@ -486,7 +489,7 @@ bool Equality::factors_equal(const Factor& a, const Factor& b, const Facts& fact
     return false;
   }
   return equal(a.arguments[0], substitute(atoms_, b.arguments[0], bijection.to_a),
-               joined(facts, a.guards), depth + 1);
+               both(facts, a.guards), depth + 1);
 }
 
 }  // namespace egret::verifier

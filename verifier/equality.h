@@ -54,7 +54,7 @@ class Equality {
   Sum simplified(const Sum& sum, const Facts& facts, int depth);
   bool simplify_term(Term& term, const Facts& facts, int depth);
   AtomTable::Substitution eliminate_variables(std::vector<AtomId>& variables, Facts& guards);
-  static std::optional<Sum> without_trivial_reduction(const Term& term);
+  Sum lawful_term(const Term& term);
   static void join_bounds(Facts& guards);
   std::optional<Polynomial> solved_for(AtomId variable, const Polynomial& equation) const;
   bool implies(const Facts& facts, const Literal& goal);

@@ -197,6 +197,64 @@ bool occurs(const AtomTable& atoms, AtomId variable, const Sum& in) {
 
 namespace {
 
+// The binder of b with the variables of a.
+AtomTable::Substitution to_variables(const std::vector<AtomId>& a, const std::vector<AtomId>& b) {
+  AtomTable::Substitution by;
+  for (std::size_t i = 0; i < a.size(); ++i) by[b[i]] = Polynomial(a[i]);
+  return by;
+}
+
+bool alike(AtomTable& atoms, const Factor& a, const Factor& b) {
+  if (compare(a, b) == 0) return true;
+  if (a.kind != b.kind || a.number != b.number || a.function != b.function ||
+      a.reduction != b.reduction || a.indices != b.indices ||
+      a.variables.size() != b.variables.size() || a.arguments.size() != b.arguments.size())
+    return false;
+  const Factor moved = substitute(atoms, b, to_variables(a.variables, b.variables));
+  if (a.guards != moved.guards) return false;
+  for (std::size_t i = 0; i < a.arguments.size(); ++i) {
+    if (!verifier::alike(atoms, a.arguments[i], moved.arguments[i])) return false;
+  }
+  return true;
+}
+
+// Apart from coefficients.
+bool alike(AtomTable& atoms, const Term& a, const Term& b) {
+  if (a.variables.size() != b.variables.size() || a.factors.size() != b.factors.size() ||
+      a.guards.size() != b.guards.size())
+    return false;
+  const Sum moved = substitute(atoms, Sum{{b}}, to_variables(a.variables, b.variables));
+  if (moved.terms.size() != 1 || moved.terms[0].guards != a.guards) return false;
+  const std::vector<Factor>& others = moved.terms[0].factors;
+  return std::ranges::equal(a.factors, others,
+                            [&](const Factor& x, const Factor& y) { return alike(atoms, x, y); });
+}
+
+}  // namespace
+
+bool alike(AtomTable& atoms, const Sum& a, const Sum& b) {
+  return std::ranges::equal(a.terms, b.terms, [&](const Term& x, const Term& y) {
+    return x.coefficient == y.coefficient && alike(atoms, x, y);
+  });
+}
+
+Sum joined(AtomTable& atoms, const Sum& sum) {
+  Sum result;
+  for (const Term& term : sum.terms) {
+    const auto same = std::ranges::find_if(
+        result.terms, [&](const Term& other) { return alike(atoms, other, term); });
+    if (same == result.terms.end()) {
+      result.terms.push_back(term);
+    } else {
+      same->coefficient += term.coefficient;
+      if (same->coefficient == 0) result.terms.erase(same);
+    }
+  }
+  return result;
+}
+
+namespace {
+
 std::vector<AtomId> fresh(AtomTable& atoms, const std::vector<AtomId>& variables,
                           AtomTable::Substitution& by) {
   std::vector<AtomId> result;

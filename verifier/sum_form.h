@@ -51,6 +51,7 @@ struct Factor {
   std::vector<Sum> arguments{};
   std::vector<AtomId> variables{};
   Facts guards{};
+  bool truth = false;  // kRead: elements are 0 or 1
 };
 
 struct Term {
@@ -68,6 +69,11 @@ struct Sum {
 // Total orders, by structure.
 int compare(const Factor& a, const Factor& b);
 int compare(const Sum& a, const Sum& b);
+
+// Equal but for the names of bound variables. The other orders tell such sums apart.
+bool alike(AtomTable& atoms, const Sum& a, const Sum& b);
+// The sum with alike terms joined.
+Sum joined(AtomTable& atoms, const Sum& sum);
 
 Sum constant_sum(const Rational& value);
 Sum factor_sum(Factor factor);

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verifier/factor_laws.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace egret::verifier {
+namespace {
+
+using Kind = Factor::Kind;
+
+bool is_plain(const Term& term) { return term.variables.empty() && term.guards.empty(); }
+
+// The number that the sum is.
+std::optional<Rational> number_of(const Sum& sum) {
+  if (sum.terms.empty()) return Rational(0);
+  const Term& term = sum.terms.front();
+  if (sum.terms.size() > 1 || !is_plain(term) || !term.factors.empty()) return std::nullopt;
+  return term.coefficient;
+}
+
+const Factor* only_factor(const Sum& sum) {
+  const bool alone = sum.terms.size() == 1 && is_plain(sum.terms[0]) &&
+                     sum.terms[0].coefficient == 1 && sum.terms[0].factors.size() == 1;
+  return alone ? &sum.terms[0].factors[0] : nullptr;
+}
+
+bool is_call(const Factor& factor, ir::Function function) {
+  return factor.kind == Kind::kCall && factor.function == function;
+}
+
+Sum call(ir::Function function, Sum argument) {
+  return factor_sum(
+      {.kind = Kind::kCall, .function = function, .arguments = {std::move(argument)}});
+}
+
+// ---- signs ----
+
+enum class Sign : std::uint8_t { kUnknown, kNotNegative, kPositive };
+
+Sign sign_of(const Sum& sum);
+
+Sign sign_of(const Factor& factor) {
+  const auto argument = [&](std::size_t i) { return sign_of(factor.arguments[i]); };
+  switch (factor.kind) {
+    case Kind::kReciprocal:
+      // Defined, so not 1/0.
+      return argument(0) == Sign::kUnknown ? Sign::kUnknown : Sign::kPositive;
+    case Kind::kCall: {
+      if (factor.function == ir::Function::kExp) return Sign::kPositive;
+      return ir::facts(factor.function).low >= 0 ? Sign::kNotNegative : Sign::kUnknown;
+    }
+    case Kind::kMaximum: {
+      Sign best = Sign::kUnknown;
+      for (const Sum& sum : factor.arguments) best = std::max(best, sign_of(sum));
+      return best;
+    }
+    case Kind::kMinimum: {
+      Sign worst = Sign::kPositive;
+      for (const Sum& sum : factor.arguments) worst = std::min(worst, sign_of(sum));
+      return worst;
+    }
+    case Kind::kReduce: return std::min(argument(0), Sign::kNotNegative);
+    case Kind::kRead: return factor.truth ? Sign::kNotNegative : Sign::kUnknown;
+    case Kind::kLess:
+    case Kind::kLessEqual:
+    case Kind::kEqual: return Sign::kNotNegative;
+    default: return Sign::kUnknown;
+  }
+}
+
+// Factors are sorted: equal ones are neighbours, and a square is not negative.
+Sign sign_of(const Term& term) {
+  if (term.coefficient < 0) return Sign::kUnknown;
+  Sign sign = term.guards.empty() && term.variables.empty() ? Sign::kPositive : Sign::kNotNegative;
+  for (std::size_t i = 0; i < term.factors.size(); ++i) {
+    Sign one = sign_of(term.factors[i]);
+    const bool squared =
+        i + 1 < term.factors.size() && compare(term.factors[i], term.factors[i + 1]) == 0;
+    if (one == Sign::kUnknown && squared) {
+      one = Sign::kNotNegative;
+      ++i;
+    }
+    sign = std::min(sign, one);
+  }
+  return sign;
+}
+
+Sign sign_of(const Sum& sum) {
+  Sign best = Sign::kNotNegative;
+  for (const Term& term : sum.terms) {
+    const Sign one = sign_of(term);
+    if (one == Sign::kUnknown) return one;
+    best = std::max(best, one);
+  }
+  return best;
+}
+
+Sum minus(const Sum& a, const Sum& b) { return a + scaled(b, -1); }
+
+// ---- truth values ----
+
+bool is_truth(const Factor& factor) {
+  return factor.truth || factor.kind == Kind::kLess || factor.kind == Kind::kLessEqual ||
+         factor.kind == Kind::kEqual;
+}
+
+// p or 1 - p for a truth value p.
+bool is_truth(const Sum& sum) {
+  if (const Factor* only = only_factor(sum)) return is_truth(*only);
+  const Sum other = minus(constant_sum(1), sum);
+  const Factor* only = only_factor(other);
+  return only != nullptr && is_truth(*only);
+}
+
+Sum comparison(Factor factor) {
+  const auto a = number_of(factor.arguments[0]);
+  const auto b = number_of(factor.arguments[1]);
+  if (a && b) {
+    const bool holds = factor.kind == Kind::kLess        ? *a < *b
+                       : factor.kind == Kind::kLessEqual ? *a <= *b
+                                                         : *a == *b;
+    return constant_sum(holds ? 1 : 0);
+  }
+  const bool same = compare(factor.arguments[0], factor.arguments[1]) == 0;
+  if (same) return constant_sum(factor.kind == Kind::kLess ? 0 : 1);
+  if (factor.kind == Kind::kEqual && b && is_truth(factor.arguments[0])) {
+    if (*b == 0) return minus(constant_sum(1), factor.arguments[0]);
+    if (*b == 1) return factor.arguments[0];
+    return {};
+  }
+  return factor_sum(std::move(factor));
+}
+
+// ---- extrema ----
+
+// Which of the values can never be the extremum, because another, or the mean of two others, is
+// beyond it.
+bool is_dominated(Kind kind, const std::vector<Sum>& values, std::size_t candidate) {
+  const auto beyond = [&](const Sum& other) {
+    const Sum& value = values[candidate];
+    const Sum excess = kind == Kind::kMaximum ? minus(other, value) : minus(value, other);
+    return sign_of(excess) != Sign::kUnknown;
+  };
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i == candidate) continue;
+    if (beyond(values[i])) return true;
+    for (std::size_t j = i + 1; j < values.size(); ++j) {
+      if (j != candidate && beyond(scaled(values[i] + values[j], Rational(1, 2)))) return true;
+    }
+  }
+  return false;
+}
+
+// The positive number by which all values can be divided; 1 unless they are alike in scale.
+Rational common_scale(const std::vector<Sum>& values) {
+  for (const Sum& value : values) {
+    for (const Term& term : value.terms) {
+      if (!term.factors.empty())
+        return term.coefficient < 0 ? Rational(-term.coefficient) : term.coefficient;
+    }
+  }
+  return 1;
+}
+
+Sum extremum(Factor factor) {
+  std::vector<Sum> values;
+  for (Sum& argument : factor.arguments) {
+    const Factor* only = only_factor(argument);
+    if (only != nullptr && only->kind == factor.kind) {
+      values.insert(values.end(), only->arguments.begin(), only->arguments.end());
+    } else {
+      values.push_back(std::move(argument));
+    }
+  }
+  for (std::size_t i = 0; i < values.size() && values.size() > 1;) {
+    if (is_dominated(factor.kind, values, i)) {
+      values.erase(values.begin() + static_cast<std::ptrdiff_t>(i));
+      i = 0;
+    } else {
+      ++i;
+    }
+  }
+  if (values.size() == 1) return values.front();
+  const Rational scale = common_scale(values);
+  for (Sum& value : values) value = scaled(std::move(value), 1 / scale);
+  std::ranges::sort(values, [](const Sum& x, const Sum& y) { return compare(x, y) < 0; });
+  factor.arguments = std::move(values);
+  return scaled(factor_sum(std::move(factor)), scale);
+}
+
+// ---- reciprocals ----
+
+Sum reciprocal(AtomTable& atoms, const Sum& sum);
+
+Sum reciprocal_of(AtomTable& atoms, const Factor& factor) {
+  if (factor.kind == Kind::kReciprocal) return factor.arguments[0];
+  if (is_call(factor, ir::Function::kExp))
+    return lawful(atoms, Factor{.kind = Kind::kCall,
+                                .function = ir::Function::kExp,
+                                .arguments = {scaled(factor.arguments[0], -1)}});
+  return factor_sum({.kind = Kind::kReciprocal, .arguments = {factor_sum(factor)}});
+}
+
+bool varies(const AtomTable& atoms, const Term& binder, const Sum& sum) {
+  return std::ranges::any_of(binder.variables, [&](AtomId v) { return occurs(atoms, v, sum); });
+}
+
+// Takes out of a term with variables what does not vary.
+std::vector<Factor> take_constants(const AtomTable& atoms, Term& term) {
+  std::vector<Factor> out;
+  std::vector<Factor> kept;
+  for (Factor& factor : term.factors) {
+    if (!varies(atoms, term, factor_sum(factor))) {
+      out.push_back(std::move(factor));
+    } else if (is_call(factor, ir::Function::kExp)) {
+      Sum fixed;
+      Sum varying;
+      for (const Term& part : factor.arguments[0].terms)
+        (varies(atoms, term, Sum{{part}}) ? varying : fixed).terms.push_back(part);
+      if (!fixed.is_zero()) {
+        out.push_back({.kind = Kind::kCall, .function = ir::Function::kExp, .arguments = {fixed}});
+        factor.arguments[0] = varying;
+      }
+      kept.push_back(std::move(factor));
+    } else {
+      kept.push_back(std::move(factor));
+    }
+  }
+  term.factors = std::move(kept);
+  return out;
+}
+
+Sum reciprocal(AtomTable& atoms, const Sum& sum) {
+  if (const auto number = number_of(sum); number && *number != 0) return constant_sum(1 / *number);
+  if (sum.is_zero()) return factor_sum({.kind = Kind::kReciprocal, .arguments = {sum}});
+  const Rational scale = sum.terms.front().coefficient;
+  if (sum.terms.size() > 1) {
+    return scaled(factor_sum({.kind = Kind::kReciprocal, .arguments = {scaled(sum, 1 / scale)}}),
+                  1 / scale);
+  }
+  Term term = sum.terms.front();
+  term.coefficient = 1;
+  const bool plain = is_plain(term);
+  std::vector<Factor> out = plain ? std::move(term.factors) : take_constants(atoms, term);
+  Sum result = constant_sum(1 / scale);
+  if (!plain) {
+    result = product(
+        result, factor_sum({.kind = Kind::kReciprocal, .arguments = {Sum{{std::move(term)}}}}));
+  }
+  for (const Factor& factor : out) result = product(result, reciprocal_of(atoms, factor));
+  return result;
+}
+
+// ---- functions ----
+
+Sum power(AtomTable& atoms, const Factor& factor) {
+  const auto exponent = number_of(factor.arguments[1]);
+  if (!exponent) return factor_sum(factor);
+  const Sum& base = factor.arguments[0];
+  if (*exponent == -1) return reciprocal(atoms, base);
+  if (*exponent == Rational(1, 2))
+    return lawful(
+        atoms, Factor{.kind = Kind::kCall, .function = ir::Function::kSqrt, .arguments = {base}});
+  constexpr int kLargest = 4;
+  if (denominator(*exponent) != 1 || *exponent < 1 || *exponent > kLargest)
+    return factor_sum(factor);
+  Sum result = base;
+  for (Rational i = 1; i < *exponent; i += 1) result = product(result, renamed(atoms, base));
+  return result;
+}
+
+// |p| for sqrt(p*p).
+Sum square_root(Factor factor) {
+  const Sum& argument = factor.arguments[0];
+  if (argument.terms.size() != 1 || !is_plain(argument.terms[0]) ||
+      argument.terms[0].coefficient != 1 || argument.terms[0].factors.size() % 2 != 0)
+    return factor_sum(std::move(factor));
+  const std::vector<Factor>& factors = argument.terms[0].factors;
+  Sum root = constant_sum(1);
+  for (std::size_t i = 0; i < factors.size(); i += 2) {
+    if (compare(factors[i], factors[i + 1]) != 0) return factor_sum(std::move(factor));
+    root = product(root, factor_sum(factors[i]));
+  }
+  if (sign_of(root) != Sign::kUnknown) return root;
+  return extremum({.kind = Kind::kMaximum, .arguments = {root, scaled(root, -1)}});
+}
+
+Sum logarithm(AtomTable& atoms, Factor factor) {
+  const Sum& argument = factor.arguments[0];
+  if (const auto number = number_of(argument); number && *number == 1) return {};
+  if (argument.terms.size() != 1 || !is_plain(argument.terms[0]))
+    return factor_sum(std::move(factor));
+  Term rest = argument.terms[0];
+  std::vector<Factor> kept;
+  Sum result;
+  for (const Factor& one : rest.factors) {
+    if (is_call(one, ir::Function::kExp)) {
+      result = std::move(result) + one.arguments[0];
+    } else if (one.kind == Kind::kReciprocal && sign_of(one) == Sign::kPositive) {
+      result = minus(result, lawful(atoms, Factor{.kind = Kind::kCall,
+                                                  .function = ir::Function::kLog,
+                                                  .arguments = {one.arguments[0]}}));
+    } else {
+      kept.push_back(one);
+    }
+  }
+  rest.factors = std::move(kept);
+  const Sum left{{std::move(rest)}};
+  const auto number = number_of(left);
+  if (number && *number == 1) return result;
+  return std::move(result) + call(ir::Function::kLog, left);
+}
+
+Sum function_value(AtomTable& atoms, Factor factor) {
+  if (factor.function == ir::Function::kPow) return power(atoms, factor);
+  if (factor.function == ir::Function::kSqrt) return square_root(std::move(factor));
+  if (factor.function == ir::Function::kLog) return logarithm(atoms, std::move(factor));
+  if (factor.function == ir::Function::kExp && factor.arguments[0].is_zero())
+    return constant_sum(1);
+  const ir::FunctionFacts& facts = ir::facts(factor.function);
+  Sum& argument = factor.arguments[0];
+  if (facts.parity == ir::Parity::kNone || facts.arity != 1 || argument.is_zero() ||
+      argument.terms[0].coefficient > 0)
+    return factor_sum(std::move(factor));
+  argument = scaled(argument, -1);
+  const int sign = facts.parity == ir::Parity::kOdd ? -1 : 1;
+  return scaled(factor_sum(std::move(factor)), sign);
+}
+
+// An index as a number: a polynomial of indices that are atoms.
+Sum index_value(const Factor& factor) {
+  const Polynomial& index = factor.indices[0];
+  if (index.as_atom().valid()) return factor_sum(factor);
+  Sum sum;
+  for (const auto& [monomial, coefficient] : index.terms()) {
+    Sum term = constant_sum(coefficient);
+    for (const AtomId atom : monomial)
+      term = product(term, factor_sum({.kind = Kind::kIndex, .indices = {Polynomial(atom)}}));
+    sum = std::move(sum) + term;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Sum lawful(AtomTable& atoms, Factor factor) {
+  switch (factor.kind) {
+    case Kind::kIndex: return index_value(factor);
+    case Kind::kReciprocal: return reciprocal(atoms, factor.arguments[0]);
+    case Kind::kQuotient:
+      if (number_of(factor.arguments[1]) == Rational(1)) return factor.arguments[0];
+      break;
+    case Kind::kCall: return function_value(atoms, std::move(factor));
+    case Kind::kMaximum:
+    case Kind::kMinimum: return extremum(std::move(factor));
+    case Kind::kLess:
+    case Kind::kLessEqual:
+    case Kind::kEqual: return comparison(std::move(factor));
+    default: break;
+  }
+  return factor_sum(std::move(factor));
+}
+
+namespace {
+
+// sqrt(a) * sqrt(a) is a, where it is defined. Factors are sorted.
+std::optional<Sum> without_square(AtomTable& atoms, const Term& term) {
+  for (std::size_t i = 0; i + 1 < term.factors.size(); ++i) {
+    if (!is_call(term.factors[i], ir::Function::kSqrt) ||
+        compare(term.factors[i], term.factors[i + 1]) != 0)
+      continue;
+    Term rest = term;
+    const auto at = rest.factors.begin() + static_cast<std::ptrdiff_t>(i);
+    rest.factors.erase(at, at + 2);
+    return product(lawful(atoms, std::move(rest)), term.factors[i].arguments[0]);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Sum lawful(AtomTable& atoms, Term term) {
+  if (auto shorter = without_square(atoms, term)) return *std::move(shorter);
+  const auto exponentials = std::ranges::partition(
+      term.factors, [](const Factor& factor) { return !is_call(factor, ir::Function::kExp); });
+  if (exponentials.empty()) return {{std::move(term)}};
+  Sum exponent;
+  for (const Factor& factor : exponentials) exponent = std::move(exponent) + factor.arguments[0];
+  exponent = joined(atoms, exponent);
+  term.factors.erase(exponentials.begin(), exponentials.end());
+  std::ranges::sort(term.factors,
+                    [](const Factor& p, const Factor& q) { return compare(p, q) < 0; });
+  Sum rest{{std::move(term)}};
+  if (exponent.is_zero()) return rest;
+  return product(rest, call(ir::Function::kExp, std::move(exponent)));
+}
+
+Sum lawful(AtomTable& atoms, const Sum& sum) {
+  Sum result;
+  for (const Term& term : sum.terms) result = std::move(result) + lawful(atoms, Term(term));
+  return result;
+}
+
+}  // namespace egret::verifier
