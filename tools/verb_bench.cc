@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/resource.h>
-
 #include "backends/measure.h"
+#include "base/peak_memory.h"
 #include "base/stop.h"
 #include "base/text_table.h"
 #include "base/units.h"
@@ -27,12 +26,6 @@ struct BenchOptions {
     return rows;
   }
 };
-
-std::int64_t peak_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return std::int64_t{usage.ru_maxrss} * 1024;
-}
 
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
@@ -97,7 +90,7 @@ class Bench final : public Command {
         console.options().threads > 0 ? console.options().threads : backends::available_threads();
     base::Json json = base::versioned_json();
     set_figures(json, timings[0], *plans[0]);
-    json.set("threads", threads).set("peak_bytes", peak_bytes());
+    json.set("threads", threads).set("peak_bytes", base::peak_memory_bytes());
     base::Json models = base::Json::array();
     base::TextTable table({{"model"},
                            {"median", base::Align::kRight},

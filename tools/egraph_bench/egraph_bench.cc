@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // egraph_bench: the literature's saturation workloads, timed. Parsing and rule compilation are not
 // part of the time; adding the terms is not either (tens of nodes).
-#include <sys/resource.h>
-
-#include <charconv>
 #include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/json.h"
+#include "base/peak_memory.h"
 #include "base/status.h"
+#include "base/thread_pool.h"
+#include "base/units.h"
 #include "egraph/workloads/workload.h"
 #include "tools/egraph_bench/instruction_counter.h"
 
@@ -21,12 +21,13 @@ using egraph::RunReport;
 using egraph::workloads::Session;
 
 constexpr std::string_view kUsage =
-    "usage: egraph_bench --workload NAME [--repeat N] [--iterations] [--rules] [--json] "
-    "[--proofs]\n"
+    "usage: egraph_bench --workload NAME [--repeat N] [--threads N] [--iterations] [--rules] "
+    "[--json] [--proofs]\n"
     "       egraph_bench --list | --list-tests | --show NAME\n"
     "  --list         the benchmarks; --list-tests: egg's own tests, also as NAME/goal\n"
     "  --show NAME    the rules and start terms of a workload\n"
     "  --repeat N     run N times, report the fastest (default 1)\n"
+    "  --threads N    search with so many threads (default 1); results do not depend on it\n"
     "  --iterations   a line per iteration\n"
     "  --rules        a line per rule\n"
     "  --json         one JSON object on stdout\n"
@@ -35,7 +36,8 @@ constexpr std::string_view kUsage =
 struct Options {
   std::vector<std::string_view> workloads;
   std::vector<std::string_view> shown;
-  int repeat = 1;
+  std::int64_t repeat = 1;
+  std::int64_t threads = 1;
   bool list = false;
   bool list_tests = false;
   bool json = false;
@@ -78,12 +80,14 @@ base::Result<Options> parse(const std::vector<std::string_view>& arguments) {
     } else if (flag == "--show") {
       EGRET_ASSIGN_OR_RETURN(const std::string_view name, value());
       options.shown.push_back(name);
-    } else if (flag == "--repeat") {
+    } else if (flag == "--repeat" || flag == "--threads") {
       EGRET_ASSIGN_OR_RETURN(const std::string_view text, value());
-      const auto [end, error] = std::from_chars(text.begin(), text.end(), options.repeat);
-      if (error != std::errc() || end != text.end() || options.repeat < 1) {
-        return base::usage_error("--repeat: '" + std::string(text) + "' is not a count");
+      const base::Result<std::int64_t> count = base::parse_integer(text);
+      if (!count.ok() || *count < 1) {
+        return base::usage_error(std::string(flag) + ": '" + std::string(text) +
+                                 "' is not a count");
       }
+      (flag == "--repeat" ? options.repeat : options.threads) = *count;
     } else {
       return base::usage_error("unknown argument '" + std::string(flag) + "'\n" +
                                std::string(kUsage));
@@ -96,11 +100,13 @@ base::Result<Options> parse(const std::vector<std::string_view>& arguments) {
 
 base::Result<Measurement> measure(std::string_view name, const Options& options) {
   Measurement best;
-  for (int i = 0; i < options.repeat; ++i) {
+  base::ThreadPool pool(static_cast<std::size_t>(options.threads));
+  for (std::int64_t i = 0; i < options.repeat; ++i) {
     EGRET_ASSIGN_OR_RETURN(egraph::workloads::Workload workload,
                            egraph::workloads::find_workload(name));
     workload.proofs = options.proofs;
     EGRET_ASSIGN_OR_RETURN(const auto session, Session::open(std::move(workload)));
+    session->runner().set_threads(&pool);
     const InstructionCounter counter;
     RunReport report = session->runner().run();
     const auto instructions = counter.read();
@@ -115,16 +121,10 @@ double bytes_per_node(const Measurement& m) {
   return static_cast<double>(m.bytes) / static_cast<double>(m.nodes);
 }
 
-// Of the whole process, in bytes.
-std::int64_t peak_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return std::int64_t{usage.ru_maxrss} * 1024;
-}
-
-base::Json to_json(std::string_view name, const Measurement& m) {
+base::Json to_json(std::string_view name, const Options& options, const Measurement& m) {
   base::Json result = base::versioned_json();
   result.set("workload", name);
+  result.set("threads", options.threads);
   result.set("nodes", m.nodes);
   result.set("classes", m.classes);
   result.set("seconds", m.report.seconds);
@@ -132,7 +132,7 @@ base::Json to_json(std::string_view name, const Measurement& m) {
   result.set("apply_s", m.report.apply_seconds());
   result.set("rebuild_s", m.report.rebuild_seconds());
   result.set("bytes_per_node", bytes_per_node(m));
-  result.set("peak_bytes", peak_bytes());
+  result.set("peak_bytes", base::peak_memory_bytes());
   result.set("instructions", m.instructions ? base::Json(*m.instructions) : base::Json());
   result.set("ticks", m.report.ticks);
   result.set("iterations", m.report.iterations.size());
@@ -181,7 +181,7 @@ void print(std::string_view name, const Measurement& m) {
   std::printf("%-20s %llu ticks, %s instructions, peak %lld MiB", "",
               static_cast<unsigned long long>(report.ticks),
               m.instructions ? std::to_string(*m.instructions).c_str() : "uncounted",
-              static_cast<long long>(peak_bytes() >> 20));
+              static_cast<long long>(base::peak_memory_bytes() >> 20));
   if (const auto egg = egraph::workloads::egg_figures(name)) {
     std::printf("; egg 0.11 on its machine: %.3g s (%.1f times ours), %.0f B/node", egg->seconds,
                 egg->seconds / report.seconds, egg->bytes_per_node);
@@ -217,7 +217,7 @@ base::Status run(const std::vector<std::string_view>& arguments) {
   for (const std::string_view name : options.workloads) {
     EGRET_ASSIGN_OR_RETURN(const Measurement m, measure(name, options));
     if (options.json) {
-      std::printf("%s\n", to_json(name, m).dump().c_str());
+      std::printf("%s\n", to_json(name, options, m).dump().c_str());
     } else {
       print(name, m);
       print_details(options, m.report);

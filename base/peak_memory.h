@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The most memory that this process has had at one time.
+#pragma once
+
+#include <cstdint>
+
+namespace egret::base {
+
+// Resident bytes, at most, since the program started. (getrusage() would also count what the
+// process that started this one had before.) 0 where the system does not say.
+std::int64_t peak_memory_bytes();
+
+}  // namespace egret::base
