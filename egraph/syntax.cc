@@ -173,6 +173,7 @@ class RuleParser {
       roots.push_back(root);
     }
     Rewrite rewrite(std::move(name), std::move(pattern));
+    std::optional<Rewrite::Reads> builders_read;
     for (std::size_t i = 0; i < targets.size(); ++i) {
       if (!targets[i].var && i >= roots.size()) {
         return error_at(targets[i].term.nodes.back().head, "this target has no source");
@@ -187,7 +188,12 @@ class RuleParser {
                                                     ? build_call(targets[i], rewrite)
                                                     : build(targets[i].term, rewrite));
       rewrite.equate(root, built);
+      if (!targets[i].is_call) continue;
+      const auto reads =
+          syntax_.builders_.find(targets[i].term.nodes.back().head.text)->second.reads;
+      builders_read = std::max(builders_read.value_or(reads), reads);
     }
+    if (builders_read) rewrite.builders_read(*builders_read);
     if (lexer_.accept("if")) {
       do {
         EGRET_RETURN_IF_ERROR(parse_condition(rewrite));
@@ -322,7 +328,7 @@ class RuleParser {
     std::string text(name.text);
     for (const Token& argument : arguments)
       text.append(&argument == &arguments.front() ? "(" : ", ").append(argument.text);
-    rewrite.when(std::move(holds), Rewrite::Reads::kEverything, text + ")");
+    rewrite.when(std::move(holds), syntax_.conditions_.find(name.text)->second.reads, text + ")");
     return base::ok();
   }
 
@@ -330,12 +336,14 @@ class RuleParser {
   Lexer& lexer_;
 };
 
-void Syntax::define_condition(std::string name, std::size_t arguments, Condition condition) {
-  conditions_[std::move(name)] = {arguments, std::move(condition)};
+void Syntax::define_condition(std::string name, std::size_t arguments, Condition condition,
+                              Rewrite::Reads reads) {
+  conditions_[std::move(name)] = {arguments, std::move(condition), reads};
 }
 
-void Syntax::define_builder(std::string name, std::size_t arguments, Builder builder) {
-  builders_[std::move(name)] = {arguments, std::move(builder)};
+void Syntax::define_builder(std::string name, std::size_t arguments, Builder builder,
+                            Rewrite::Reads reads) {
+  builders_[std::move(name)] = {arguments, std::move(builder), reads};
 }
 
 Result<ClassId> Syntax::add_term(EGraph& egraph, std::string_view text) const {

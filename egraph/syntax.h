@@ -32,13 +32,16 @@ class Syntax {
   // Operators that a text names are interned here.
   explicit Syntax(OpTable& ops) : ops_(ops) {}
 
-  // A condition that rules may use: name(?a, ?b) calls it with the classes of a and b.
+  // A condition that rules may use: name(?a, ?b) calls it with the classes of a and b. Say what it
+  // reads, where it is not everything: then it is not asked again where nothing has changed.
   using Condition = std::function<bool(EGraph&, std::span<const ClassId>)>;
-  void define_condition(std::string name, std::size_t arguments, Condition condition);
+  void define_condition(std::string name, std::size_t arguments, Condition condition,
+                        Rewrite::Reads reads = Rewrite::Reads::kEverything);
   // A right side that no template expresses: name(?a, ?b) is the class that this returns. A failure
-  // cancels the application.
+  // cancels the application. `reads` is also of the analysis, where it refuses what is built.
   using Builder = std::function<base::Result<ClassId>(EGraph&, std::span<const ClassId>)>;
-  void define_builder(std::string name, std::size_t arguments, Builder builder);
+  void define_builder(std::string name, std::size_t arguments, Builder builder,
+                      Rewrite::Reads reads = Rewrite::Reads::kEverything);
 
   base::Result<ClassId> add_term(EGraph& egraph, std::string_view text) const;
   base::Result<Pattern> pattern(std::string_view text) const;
@@ -52,6 +55,7 @@ class Syntax {
   struct Named {
     std::size_t arguments;
     Function function;
+    Rewrite::Reads reads = Rewrite::Reads::kEverything;
   };
   template <typename Function>
   using ByName = std::map<std::string, Named<Function>, std::less<>>;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "base/check.h"
 #include "egraph/flat_array.h"
 #include "egraph/ids.h"
 
@@ -28,11 +29,13 @@ class UnionFind {
 
   bool is_root(ClassId id) const { return parent_[id.index()] == id; }
   ClassId find(ClassId id) const {
+    EGRET_DCHECK(id.index() < size(), "an id of another e-graph, or one that pop() took back");
     while (parent_[id.index()] != id) id = parent_[id.index()];
     return id;
   }
   // find() that shortens the path it walks.
   ClassId find_compress(ClassId id) {
+    EGRET_DCHECK(id.index() < size(), "an id of another e-graph, or one that pop() took back");
     while (true) {
       const ClassId parent = parent_[id.index()];
       const ClassId grandparent = parent_[parent.index()];

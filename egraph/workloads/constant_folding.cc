@@ -222,19 +222,22 @@ void ConstantFolding::define_conditions(Syntax& syntax) const {
     cite(egraph, id, egraph.op(*symbol));
     return true;
   };
-  syntax.define_condition("not-zero", 1, [=, this](EGraph& egraph, std::span<const ClassId> c) {
+  using Classes = std::span<const ClassId>;
+  using Reads = Rewrite::Reads;
+  const auto not_zero = [=, this](EGraph& egraph, Classes c) {
     const auto constant = value(egraph, c[0]);
     return !constant || (constant->numerator != 0 && known(egraph, c[0]));
-  });
+  };
+  const auto distinct = [=](EGraph& egraph, Classes c) {
+    return !egraph.same(c[0], c[1]) && (known(egraph, c[0]) || has_symbol(egraph, c[0]));
+  };
+  syntax.define_condition("not-zero", 1, not_zero, Reads::kData);
   syntax.define_condition(
-      "const", 1, [=](EGraph& egraph, std::span<const ClassId> c) { return known(egraph, c[0]); });
-  syntax.define_condition("sym", 1, [=](EGraph& egraph, std::span<const ClassId> c) {
-    return has_symbol(egraph, c[0]);
-  });
+      "const", 1, [=](EGraph& egraph, Classes c) { return known(egraph, c[0]); }, Reads::kData);
   syntax.define_condition(
-      "const-or-distinct-var", 2, [=](EGraph& egraph, std::span<const ClassId> c) {
-        return !egraph.same(c[0], c[1]) && (known(egraph, c[0]) || has_symbol(egraph, c[0]));
-      });
+      "sym", 1, [=](EGraph& egraph, Classes c) { return has_symbol(egraph, c[0]); },
+      Reads::kMatched);
+  syntax.define_condition("const-or-distinct-var", 2, distinct, Reads::kMatched);
 }
 
 }  // namespace egret::egraph::workloads
