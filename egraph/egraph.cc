@@ -207,8 +207,7 @@ ClassId EGraph::add_twin(OpId op, std::span<const ClassId> children, ClassId roo
   return id;
 }
 
-ClassId EGraph::add_congruent(NodeId node, std::initializer_list<ClassId> children) {
-  const std::span<const ClassId> given(children.begin(), children.size());
+ClassId EGraph::add_congruent(NodeId node, std::span<const ClassId> given) {
   const bool congruent = std::ranges::equal(given, this->children(node),
                                             [this](ClassId a, ClassId b) { return same(a, b); });
   if (proofs_ == nullptr || !congruent) return {};

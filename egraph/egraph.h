@@ -169,7 +169,10 @@ class EGraph {
   // With proofs: the term of a node's operator on these children, each of which must be in the
   // class of the node's own child (else invalid). add() might make a node where congruence is not
   // restored yet.
-  ClassId add_congruent(NodeId node, std::initializer_list<ClassId> children);
+  ClassId add_congruent(NodeId node, std::span<const ClassId> children);
+  ClassId add_congruent(NodeId node, std::initializer_list<ClassId> children) {
+    return add_congruent(node, std::span<const ClassId>(children.begin(), children.size()));
+  }
   // For conditions and builders of rules: what is decided now relies on a and b being equal. The
   // explanation will prove it.
   void cite(ClassId a, ClassId b) {

@@ -121,6 +121,8 @@ void ProofLog::push_application(const Reason& reason, std::uint32_t rule) {
 }
 
 void ProofLog::restore(const Mark& mark) {
+  if (mark == this->mark()) return;
+  ++restores_;
   for (; !exact_order_.empty() && exact_order_.back().begin >= mark.term_words;
        exact_order_.pop_back()) {
     const Exact& last = exact_order_.back();

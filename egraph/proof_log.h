@@ -103,6 +103,8 @@ class ProofLog {
   };
   Mark mark() const { return {terms_, ids_, term_words_.size(), merge_words_.size()}; }
   void restore(const Mark& mark);
+  // How often something was taken back: ids from before may name other terms since.
+  std::uint64_t restore_count() const { return restores_; }
 
   // ---- reading ----
 
@@ -142,6 +144,7 @@ class ProofLog {
 
   std::size_t terms_ = 0;
   std::size_t ids_ = 0;
+  std::uint64_t restores_ = 0;
   WordLog term_words_;
   WordLog merge_words_;
 

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::string_view kSets = "lambda.sets";
 constexpr std::string_view kConstants = "lambda.constants";
+constexpr std::string_view kLean = "lambda.lean";
 
 }  // namespace
 
@@ -31,29 +32,42 @@ LambdaAnalysis::LambdaAnalysis(OpTable& ops)
 std::unique_ptr<Analysis> LambdaAnalysis::prepare(OpTable& ops, Syntax& syntax) {
   auto analysis = std::make_unique<LambdaAnalysis>(ops);
   using Classes = std::span<const ClassId>;
+  using Reads = Rewrite::Reads;
+  LambdaAnalysis* const self = analysis.get();
   syntax.define_condition(
-      "const", 1, [](EGraph& egraph, Classes c) { return constant_of(egraph.data(c[0])) != 0; });
-  syntax.define_condition("distinct", 2,
-                          [](EGraph& egraph, Classes c) { return !egraph.same(c[0], c[1]); });
-  syntax.define_condition("equal-under", 4, [self = analysis.get()](EGraph& egraph, Classes c) {
-    return self->equal_under(egraph, c);
-  });
-  syntax.define_builder("let-under", 5, [self = analysis.get()](EGraph& egraph, Classes c) {
-    return self->let_under(egraph, c);
-  });
+      "const", 1, [self](EGraph& egraph, Classes c) { return self->is_constant(egraph, c[0]); },
+      Reads::kData);
+  syntax.define_condition(
+      "distinct", 2, [](EGraph& egraph, Classes c) { return !egraph.same(c[0], c[1]); },
+      Reads::kData);
+  syntax.define_condition(
+      "equal-under", 4, [self](EGraph& egraph, Classes c) { return self->equal_under(egraph, c); });
+  syntax.define_builder(
+      "let-under", 5, [self](EGraph& egraph, Classes c) { return self->let_under(egraph, c); },
+      Reads::kData);
   return analysis;
+}
+
+bool LambdaAnalysis::is_constant(EGraph& egraph, ClassId id) const {
+  const ConstantId constant = constant_of(egraph.data(id));
+  if (constant == 0) return false;
+  if (egraph.proofs() == nullptr) return true;
+  if (const auto leaf = egraph.add(constant_ops_[constant - 1]); leaf.ok()) egraph.cite(id, *leaf);
+  return true;
 }
 
 // (?x, ?e, ?then, ?else): under x = e, then and else are the same. Adds both terms.
 bool LambdaAnalysis::equal_under(EGraph& egraph, std::span<const ClassId> c) const {
   const auto then_side = egraph.add(let_, {c[0], c[1], c[2]});
   const auto else_side = egraph.add(let_, {c[0], c[1], c[3]});
-  return then_side.ok() && else_side.ok() && egraph.same(*then_side, *else_side);
+  if (!then_side.ok() || !else_side.ok() || !egraph.same(*then_side, *else_side)) return false;
+  egraph.cite(*then_side, *else_side);
+  return true;
 }
 
 // (?let, ?v1, ?e, ?v2, ?body) with ?let = (let ?v1 ?e (lam ?v2 ?body)) and v1 != v2: the let under
 // the binder, which gets a name of its own where e would be captured by it.
-Result<ClassId> LambdaAnalysis::let_under(EGraph& egraph, std::span<const ClassId> c) const {
+Result<ClassId> LambdaAnalysis::let_under(EGraph& egraph, std::span<const ClassId> c) {
   const ClassId v1 = c[1], e = c[2];
   ClassId v2 = c[3], body = c[4];
   if (is_free(egraph, v2, e)) {
@@ -62,6 +76,10 @@ Result<ClassId> LambdaAnalysis::let_under(EGraph& egraph, std::span<const ClassI
     EGRET_ASSIGN_OR_RETURN(const ClassId var, egraph.add(var_, {name}));
     EGRET_ASSIGN_OR_RETURN(body, egraph.add(let_, {v2, var, body}));
     v2 = name;
+  } else if (egraph.proofs() != nullptr) {
+    // A term of e in which v2 is not free; where e itself is that term, it can be seen.
+    const ClassId lean = lean_term(egraph, e);
+    if (lean.valid() && lean != e) egraph.cite(e, lean);
   }
   EGRET_ASSIGN_OR_RETURN(const ClassId inner, egraph.add(let_, {v1, e, body}));
   return egraph.add(lam_, {v2, inner});
@@ -189,11 +207,14 @@ Result<Analysis::Data> LambdaAnalysis::merge(Data a, Data b) {
   return word(intersect(set_of(a), set_of(b)), left != 0 ? left : right);
 }
 
+// A proof should say (+ 1 2) = 3, not that some term of the class is 3.
 void LambdaAnalysis::modify(EGraph& egraph, ClassId id) {
   const ConstantId constant = constant_of(egraph.data(id));
   if (constant == 0) return;
   const auto node = egraph.add(constant_ops_[constant - 1]);
-  if (node.ok()) (void)egraph.merge(id, *node);
+  if (!node.ok() || egraph.same(id, *node)) return;
+  const ClassId folded = egraph.proofs() == nullptr ? ClassId() : folded_term(egraph, id);
+  (void)egraph.merge(folded.valid() ? folded : id, *node);
 }
 
 void LambdaAnalysis::save(SnapshotWriter& writer) const {
@@ -208,6 +229,7 @@ void LambdaAnalysis::save(SnapshotWriter& writer) const {
   constants.number(constant_ops_.size());
   for (const OpId op : constant_ops_) constants.number(op.index());
   writer.add_copy(kConstants, constants.bytes());
+  writer.add_view(kLean, std::as_bytes(std::span(lean_terms_)));
 }
 
 Status LambdaAnalysis::load(const SnapshotFile& file, const EGraph& egraph) {
@@ -228,7 +250,21 @@ Status LambdaAnalysis::load(const SnapshotFile& file, const EGraph& egraph) {
     if (!value || intern(*value) != i + 1 || constant_ops_.back() != op)
       constants.fail("item " + std::to_string(i) + " is no new constant");
   }
-  return constants.finish();
+  EGRET_RETURN_IF_ERROR(constants.finish());
+  EGRET_ASSIGN_OR_RETURN(const auto lean, file.values<LeanTerm>(kLean));
+  for (const LeanTerm& known : lean) {
+    const auto at = [&](const char* what) {
+      return file.corrupt(kLean, "item " + std::to_string(lean_terms_.size()) + " " + what);
+    };
+    const ClassId term(known.term);
+    if (known.free >= sets_.size()) return at("has a set that does not exist");
+    if (term.valid() &&
+        (term.index() >= egraph.id_count() || lean_terms_.size() >= egraph.id_count() ||
+         !egraph.same(term, ClassId(lean_terms_.size()))))
+      return at("is no term of its class");
+    lean_terms_.push_back(known);
+  }
+  return base::ok();
 }
 
 bool LambdaAnalysis::is_free(const EGraph& egraph, ClassId name, ClassId in) const {

@@ -40,7 +40,8 @@ class LambdaAnalysis : public Analysis {
   bool accepts_all_nodes() const override { return true; }
   // Adds a known constant's own node.
   void modify(EGraph& egraph, ClassId id) override;
-  // Sections "lambda.sets" and "lambda.constants": what is interned, in order.
+  std::string_view name() const override { return "lambda-folding"; }
+  // Sections "lambda.sets", "lambda.constants": what is interned, in order; "lambda.lean": terms.
   void save(SnapshotWriter& writer) const override;
   base::Status load(const SnapshotFile& file, const EGraph& egraph) override;
   bool is_data(Data data) const override {
@@ -76,9 +77,22 @@ class LambdaAnalysis : public Analysis {
   SetId without(SetId set, ClassId name);
   ConstantId fold(Kind kind, ConstantId a, ConstantId b);
 
+  // What proofs are told (lambda_evidence.cc): the sum or comparison of constants that gave a class
+  // its value; a term of a class with no free names but the class's. Invalid where none is found.
+  class LeanTerms;
+  struct LeanTerm {
+    SetId free = 0;
+    std::uint32_t term = 0xffffffffU;
+  };
+  ClassId folded_term(EGraph& egraph, ClassId id);
+  ClassId lean_term(EGraph& egraph, ClassId in);
+  ClassId known_lean_term(const EGraph& egraph, ClassId id) const;
+  SetId free_names(const EGraph& egraph, NodeId node);
+
   // Conditions and the builder of the rules.
+  bool is_constant(EGraph& egraph, ClassId id) const;
   bool equal_under(EGraph& egraph, std::span<const ClassId> classes) const;
-  base::Result<ClassId> let_under(EGraph& egraph, std::span<const ClassId> classes) const;
+  base::Result<ClassId> let_under(EGraph& egraph, std::span<const ClassId> classes);
 
   OpTable& ops_;
   OpId var_, lam_, let_;
@@ -90,6 +104,8 @@ class LambdaAnalysis : public Analysis {
   std::vector<Names> sets_;  // by SetId, sorted
   std::map<Names, SetId> set_ids_;
   boost::unordered_flat_map<std::uint64_t, SetId> unions_;  // of two ids
+  std::vector<LeanTerm> lean_terms_;                        // by ClassId, with proofs
+  std::uint64_t restores_seen_ = 0;
 };
 
 }  // namespace egret::egraph::workloads

@@ -22,11 +22,16 @@ class TruthAnalysis : public Analysis {
   base::Result<Data> merge(Data a, Data b) override;
   bool accepts_all_nodes() const override { return true; }
   void modify(EGraph& egraph, ClassId id) override;
+  std::string_view name() const override { return "truth-tables"; }
   bool is_data(Data data) const override { return data <= kTrue; }
 
  private:
   enum : Data { kUnknown, kFalse, kTrue };
   static Data known(bool value) { return value ? kTrue : kFalse; }
+  // What the connective is of known values; kUnknown of others, and of what is no connective.
+  Data evaluate(OpId op, std::span<const Data> children) const;
+  OpId leaf(Data value) const { return value == kTrue ? true_ : false_; }
+  ClassId evaluated_term(EGraph& egraph, ClassId id) const;
 
   OpId true_, false_, not_, and_, or_, implies_;
 };

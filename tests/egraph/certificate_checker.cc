@@ -376,7 +376,7 @@ class Replay {
     if (e.head.starts_with("!") && e.children.empty()) {
       const auto computed = checker_.computed_.find(e.head.substr(1));
       return computed != checker_.computed_.end() &&
-             computed->second(terms_, binding.terms, binding.operators, term);
+             computed->second(terms_, binding.terms, binding.operators, term, binding.evidence);
     }
     if (const auto brace = e.head.find("{?"); brace != std::string::npos) {
       const std::string var = e.head.substr(brace + 1, e.head.size() - brace - 2);
@@ -386,7 +386,7 @@ class Replay {
     } else if (e.head.starts_with("!")) {
       const auto computed = checker_.computed_.find(e.head.substr(1));
       if (computed == checker_.computed_.end() ||
-          !computed->second(terms_, binding.terms, binding.operators, term)) {
+          !computed->second(terms_, binding.terms, binding.operators, term, binding.evidence)) {
         return false;
       }
     } else if (e.head != node.op) {

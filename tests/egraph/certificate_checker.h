@@ -54,9 +54,9 @@ class CertificateChecker {
                                        const std::vector<Equation>& evidence)>;
   using Axiom = std::function<bool(const Terms&, Term left, Term right)>;
   // Whether the client's function "!name" makes this term of these terms and operators.
-  using Computed =
-      std::function<bool(const Terms&, const std::map<std::string, Term>& substitution,
-                         const std::map<std::string, std::string>& operators, Term made)>;
+  using Computed = std::function<bool(const Terms&, const std::map<std::string, Term>& substitution,
+                                      const std::map<std::string, std::string>& operators,
+                                      Term made, const std::vector<Equation>& evidence)>;
 
   // One rule a line, as egraph/syntax.h describes them; all must have names. Right sides may
   // contain !name where a function of the client's is meant, and operators name{?variable}.

@@ -101,13 +101,13 @@ class MixedWorkload {
     rule.equate(sum, rule.build(make, std::initializer_list<VarId>{}, "sum"));
     rules_.push_back(std::move(rule));
     EGRET_CHECK(checker_.add_rules("sum: (add lit{?m} lit{?n}) => !sum").ok());
-    checker_.define_computed(
-        "sum", [](const checking::Terms& terms, const auto&,
-                  const std::map<std::string, std::string>& operators, std::size_t made) {
-          return number(terms.node(made).op) ==
-                     number(operators.at("?m")) + number(operators.at("?n")) &&
-                 terms.node(made).children.empty();
-        });
+    checker_.define_computed("sum", [](const checking::Terms& terms, const auto&,
+                                       const std::map<std::string, std::string>& operators,
+                                       std::size_t made, const auto&) {
+      return number(terms.node(made).op) ==
+                 number(operators.at("?m")) + number(operators.at("?n")) &&
+             terms.node(made).children.empty();
+    });
   }
 
   // times(lit{n}, x) = x + (x + ... + lit{0}), by a computed term.
@@ -130,16 +130,16 @@ class MixedWorkload {
     rule.equate(product, built);
     rules_.push_back(std::move(rule));
     EGRET_CHECK(checker_.add_rules("repeat: (times lit{?n} ?x) => !repeat").ok());
-    checker_.define_computed(
-        "repeat", [](const checking::Terms& terms, const auto& substitution,
-                     const std::map<std::string, std::string>& operators, std::size_t made) {
-          for (std::uint64_t i = number(operators.at("?n")); i > 0; --i) {
-            const auto& node = terms.node(made);
-            if (node.op != "add" || node.children[0] != substitution.at("?x")) return false;
-            made = node.children[1];
-          }
-          return terms.node(made).op == "lit" && terms.node(made).children.empty();
-        });
+    checker_.define_computed("repeat", [](const checking::Terms& terms, const auto& substitution,
+                                          const std::map<std::string, std::string>& operators,
+                                          std::size_t made, const auto&) {
+      for (std::uint64_t i = number(operators.at("?n")); i > 0; --i) {
+        const auto& node = terms.node(made);
+        if (node.op != "add" || node.children[0] != substitution.at("?x")) return false;
+        made = node.children[1];
+      }
+      return terms.node(made).op == "lit" && terms.node(made).children.empty();
+    });
   }
   // The n of lit{n}; of anything else a number that no rule makes.
   static std::uint64_t number(const std::string& op) {
@@ -160,6 +160,19 @@ TEST(ExplanationReplay, OfMultiPatternsAndComputedSides) {
     MixedWorkload workload;
     workload.run(seed);
     replay(workload.egraph(), workload.checker(), 150, seed);
+  }
+}
+
+TEST(ExplanationReplay, OfTheLambdaCalculus) {
+  auto workload = ExplanationWorkload::open("lambda-backoff-8");
+  replay(workload->egraph(), workload->checker(), 500, 4);
+}
+
+TEST(ExplanationReplay, OfPropositions) {
+  for (const char* name : {"prop-contrapositive", "prop-chain"}) {
+    SCOPED_TRACE(name);
+    auto workload = ExplanationWorkload::open(name);
+    replay(workload->egraph(), workload->checker(), 200, 5);
   }
 }
 

@@ -108,8 +108,19 @@ std::unique_ptr<ExplanationWorkload> ExplanationWorkload::open(std::string_view 
   auto made = std::make_unique<ExplanationWorkload>();
   workloads::Workload workload = *workloads::find_workload(name);
   workload.proofs = true;
-  EGRET_CHECK(made->checker_.add_rules(workload.theory.rules).ok(), "trusted rules can be read");
-  define_arithmetic(made->checker_);
+  const bool is_lambda = name.starts_with("lambda");
+  std::string rules(workload.theory.rules);
+  // The checker has that rule from define_lambda().
+  if (const auto computed = rules.find("let-lam-diff:"); computed != std::string::npos)
+    rules.erase(computed, rules.find('\n', computed) - computed);
+  EGRET_CHECK(made->checker_.add_rules(rules).ok(), "trusted rules can be read");
+  if (is_lambda) {
+    define_lambda(made->checker_);
+  } else if (name.starts_with("prop")) {
+    define_truth_tables(made->checker_);
+  } else {
+    define_arithmetic(made->checker_);
+  }
   made->session_ = *workloads::Session::open(std::move(workload));
   made->session_->runner().run();
   return made;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A workload run with proofs, and a checker that trusts its rules, conditions and constant folding.
+// A workload run with proofs, and a checker that trusts its rules, conditions and analysis.
 #pragma once
 
 #include <memory>
@@ -28,6 +28,10 @@ class ExplanationWorkload {
 
 // What the conditions of the mathematics and its constant folding mean, on terms.
 void define_arithmetic(checking::CertificateChecker& checker);
+// The same for the lambda calculus, with the rule whose right side is computed, and for
+// propositional logic, where the formula that a workload states is given.
+void define_lambda(checking::CertificateChecker& checker);
+void define_truth_tables(checking::CertificateChecker& checker);
 
 // Terms that are known to be equal, by any of their ids.
 class EqualPairs {

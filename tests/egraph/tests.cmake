@@ -13,7 +13,8 @@ target_sources(egraph_tests PRIVATE ${egraph_page})
 
 # Minutes rather than seconds: ctest -L slow.
 file(GLOB slow_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/slow/*.cc)
-set(replay_sources explanation_replay explanation_workload certificate_checker certificate_mutation)
+set(replay_sources explanation_replay explanation_workload explanation_theories certificate_checker
+    certificate_mutation)
 list(TRANSFORM replay_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 list(TRANSFORM replay_sources APPEND .cc)
 egret_program(egraph_slow_tests SOURCES ${slow_sources} ${replay_sources} DEPS egraph

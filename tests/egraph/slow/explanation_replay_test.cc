@@ -14,7 +14,8 @@ TEST(ExplanationReplay, OfLargerRuns) {
     const char* workload;
     std::size_t equalities;
   };
-  for (const Case& c : {Case{"mm-8", 4000}, Case{"math-backoff-12", 2500}, Case{"assoc-8", 3500}}) {
+  for (const Case& c : {Case{"mm-8", 4000}, Case{"math-backoff-12", 2500}, Case{"assoc-8", 2500},
+                        Case{"lambda-backoff-30", 1000}}) {
     SCOPED_TRACE(c.workload);
     const auto workload = ExplanationWorkload::open(c.workload);
     replay(workload->egraph(), workload->checker(), c.equalities, 7);
