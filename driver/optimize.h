@@ -26,7 +26,7 @@ struct OptimizeOptions {
   std::string cost = "profiled";
   std::string cost_db;  // empty: cost::default_database_path()
   std::string backend = "cpu";
-  std::int64_t threads = 0;  // of the backend, 0: all; a common option, so not in the table
+  std::int64_t threads = 0;  // of backend and search, 0: all; a common option, so not in the table
   std::int64_t seed = 1;
   std::int64_t limit_nodes = 20'000;
   std::int64_t limit_iterations = 12;
@@ -80,6 +80,10 @@ struct OptimizeReport {
   std::uint64_t e_nodes = 0;
   std::uint64_t e_classes = 0;
   std::size_t iterations = 0;
+  // Of saturation alone; the phase "saturate" also builds the e-graph and compiles the rules.
+  double search_s = 0;
+  double apply_s = 0;
+  double rebuild_s = 0;
 
   std::string extractor;
   double extraction_cost_s = 0;

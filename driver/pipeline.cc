@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "backends/node_timer.h"
+#include "base/thread_pool.h"
 #include "base/timer.h"
 #include "base/units.h"
 #include "cost/profiled.h"
@@ -118,6 +119,7 @@ class Pipeline {
     saturation.limits.bytes = static_cast<std::uint64_t>(options_.limit_memory);
     saturation.multi_pattern_iterations = static_cast<int>(options_.multi_iterations);
     saturation.progress = sink_;
+    saturation.threads = &pool();
     compiled_ = rules::compile(rules_, *tensors_);
     const rules::SaturateReport saturated = rules::saturate(*tensors_, compiled_, saturation);
     if (saturated.run.stop == egraph::StopReason::kConflict) {
@@ -127,6 +129,9 @@ class Pipeline {
     report_.stop_reason = egraph::to_string(saturated.run.stop);
     report_.limit_hit = is_limit(saturated.run.stop);
     report_.iterations = saturated.run.iterations.size();
+    report_.search_s = saturated.run.search_seconds();
+    report_.apply_s = saturated.run.apply_seconds();
+    report_.rebuild_s = saturated.run.rebuild_seconds();
     report_.e_nodes = tensors_->egraph().node_count();
     report_.e_classes = tensors_->egraph().class_count();
     phase("saturate", watch.seconds());
@@ -312,6 +317,13 @@ class Pipeline {
   }
 
   int threads() const { return static_cast<int>(options_.threads); }
+  // Of as many threads as were asked for. The process's own where that is so.
+  base::ThreadPool& pool() {
+    const auto wanted = static_cast<std::size_t>(options_.threads);
+    if (wanted == 0 || wanted == base::shared_pool().threads()) return base::shared_pool();
+    if (pool_ == nullptr) pool_ = std::make_unique<base::ThreadPool>(wanted);
+    return *pool_;
+  }
   void phase(std::string name, double seconds) {
     report_.seconds_by_phase.emplace_back(std::move(name), seconds);
   }
@@ -332,6 +344,7 @@ class Pipeline {
   const ir::Graph& original_;
   const OptimizeOptions& options_;
   base::ProgressSink* sink_;
+  std::unique_ptr<base::ThreadPool> pool_;  // see pool()
 
   rules::RuleSet rules_;
   rules::RuleStatuses statuses_;

@@ -217,7 +217,8 @@ void RuleSearch::forget() {
 std::size_t RuleSearch::bytes() const {
   std::size_t bytes = spare_bytes_;
   for (const Rule& rule : rules_) {
-    for (const MatchBuffer& rows : rule.found.rows) bytes += rows.bytes();
+    // By size, because capacities depend on which thread found what.
+    for (const MatchBuffer& rows : rule.found.rows) bytes += rows.size() * rows.row_bytes();
     for (const Pending& pending : rule.pending) bytes += pending.nodes.size() * sizeof(NodeId);
   }
   return bytes;

@@ -140,6 +140,7 @@ class RuleSearch {
   void keep_spare(MatchBuffer rows);
   MatchBuffer make_buffer(std::size_t vars, std::size_t op_vars);
   void settle(const Item& item, std::span<Part> parts, double seconds);
+  void take_rows(std::uint32_t rule, MatchBuffer& rows);
   void settle_resumed(const Item& item, Part& part);
   void put_off(const Item& item, std::uint32_t rule, std::size_t from);
   std::size_t end_of_wave(std::size_t begin) const;

@@ -17,7 +17,10 @@ namespace {
 
 // All three fix what is found before a limit strikes, so they do not depend on the machine.
 constexpr std::size_t kPiece = 1024;  // starts in one item
-constexpr std::size_t kWave = 32;     // items between two looks at the limits
+constexpr std::size_t kWave = 128;    // items between two looks at the limits
+// Items of one list that a thread searches one after the other: their rows, some thousands, become
+// the rules' without being copied.
+constexpr std::size_t kBatch = 8;
 // Below so many starts in a wave, waking other threads costs more than they bring.
 constexpr std::size_t kWorthThreads = 2048;
 // Rows in one buffer before the next is opened: growing copies, and freed parts give memory back.
@@ -84,16 +87,11 @@ class RuleSearch::Wave {
         ticks_ += output.ticks;
       }
     } else {
-      std::vector<Output> outputs(items.size());
-      pool->parallel_for(items.size(), 1, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) {
-          run_item(items[i], &outputs[i].buffers, outputs[i]);
-        }
+      std::vector<Batch> batches = batches_of(items);
+      pool->parallel_for(batches.size(), 1, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) run_batch(batches[i]);
       });
-      for (std::size_t i = 0; i < items.size(); ++i) {
-        search_.settle(items[i], outputs[i].parts, outputs[i].seconds);
-        ticks_ += outputs[i].ticks;
-      }
+      for (Batch& batch : batches) settle(batch);
     }
     return !stop_.load();
   }
@@ -105,10 +103,50 @@ class RuleSearch::Wave {
  private:
   struct Output {
     std::vector<Part> parts;
-    std::vector<MatchBuffer> buffers;
     std::uint64_t ticks = 0;
     double seconds = 0;
   };
+  struct Batch {
+    std::span<const Item> items;
+    std::vector<Output> outputs;
+    std::vector<MatchBuffer> buffers;  // for each part, of all items
+  };
+
+  // Runs of items of one list; what a resumed rule finds has to be told apart item by item.
+  std::vector<Batch> batches_of(std::span<const Item> items) const {
+    const auto resumes = [this](const SearchPass::Entry& entry) {
+      return search_.rules_[entry.pattern].request.resume;
+    };
+    std::vector<Batch> batches;
+    for (std::size_t begin = 0, end = 0; begin < items.size(); begin = end) {
+      const Item& first = items[begin];
+      const auto entries = search_.passes_[first.pass].entries_of(first.root);
+      const std::size_t most = std::ranges::any_of(entries, resumes) ? 1 : kBatch;
+      end = begin + 1;
+      while (end < items.size() && end - begin < most && items[end].pass == first.pass &&
+             items[end].root == first.root) {
+        ++end;
+      }
+      batches.push_back({items.subspan(begin, end - begin), {}, {}});
+    }
+    return batches;
+  }
+
+  void run_batch(Batch& batch) {
+    batch.outputs.resize(batch.items.size());
+    for (std::size_t i = 0; i < batch.items.size(); ++i)
+      run_item(batch.items[i], &batch.buffers, batch.outputs[i]);
+  }
+
+  void settle(Batch& batch) {
+    for (std::size_t i = 0; i < batch.items.size(); ++i) {
+      search_.settle(batch.items[i], batch.outputs[i].parts, batch.outputs[i].seconds);
+      ticks_ += batch.outputs[i].ticks;
+    }
+    for (const Part& part : batch.outputs.front().parts) {
+      if (!search_.rules_[part.rule].request.resume) search_.take_rows(part.rule, *part.rows);
+    }
+  }
 
   // Rows go to `buffers`, or without them straight to where the rule's rows are.
   void run_item(const Item& item, std::vector<MatchBuffer>* buffers, Output& output) {
@@ -121,13 +159,14 @@ class RuleSearch::Wave {
     }
     if (output.parts.empty()) return;
     std::unique_ptr<TrieWalk> walk = take_walk();
-    if (buffers != nullptr) buffers->resize(output.parts.size());
+    const bool is_first = buffers != nullptr && buffers->empty();
+    if (is_first) buffers->resize(output.parts.size());
     for (std::size_t i = 0; i < output.parts.size(); ++i) {
       Part& part = output.parts[i];
       Rule& rule = search_.rules_[part.rule];
       const Pattern& pattern = *search_.patterns_[part.rule];
+      if (is_first) (*buffers)[i] = MatchBuffer(pattern.var_count(), pattern.op_var_count());
       if (buffers != nullptr) {
-        (*buffers)[i] = MatchBuffer(pattern.var_count(), pattern.op_var_count());
         part.rows = &(*buffers)[i];
       } else {
         part.rows = &search_.open_part(rule, part.rule);
@@ -256,12 +295,17 @@ void RuleSearch::settle(const Item& item, std::span<Part> parts, double seconds)
     }
     rule.seen += part.sink.seen;
     rule.found.count += part.sink.found;
-    if (part.sink.found == 0 || part.in_place) continue;
-    if (part.rows->size() < kPartRows / 16) {
-      open_part(rule, part.rule).append(*part.rows);
-    } else {
-      rule.found.rows.push_back(std::move(*part.rows));
-    }
+  }
+}
+
+// Rows that a thread of its own found. Few are copied to the others, many are taken as they are.
+void RuleSearch::take_rows(std::uint32_t index, MatchBuffer& rows) {
+  Rule& rule = rules_[index];
+  if (rows.empty()) return;
+  if (rows.size() < kPartRows / 32) {
+    open_part(rule, index).append(rows);
+  } else {
+    rule.found.rows.push_back(std::move(rows));
   }
 }
 

@@ -49,6 +49,7 @@ SaturateReport saturate(TensorEGraph& tensors, std::span<const CompiledRule> rul
   egraph::Runner runner(tensors.egraph(), rewrites);
   runner.set_compaction(false);  // who made a node is noted by its id
   runner.limits() = options.limits;
+  runner.set_threads(options.threads);
   runner.set_scheduler(std::make_unique<TensorScheduler>(std::move(multi), options));
 
   const base::Progress progress(options.progress, "saturate");

@@ -6,7 +6,7 @@
 // only (Yang et al., Equality Saturation for Tensor Graph Superoptimization, MLSys 2021, section 4,
 // where this bound is called k_multi). All other rules run under the backoff scheduler.
 //
-// Deterministic unless the time limit strikes.
+// Deterministic unless the time limit strikes, with any number of threads.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/progress.h"
+#include "base/thread_pool.h"
 #include "egraph/limits.h"
 #include "egraph/rewrite.h"
 #include "egraph/runner.h"
@@ -36,6 +37,7 @@ struct SaturateOptions {
   std::uint64_t match_limit = 2000;  // of the backoff scheduler, before a rule's first ban
   std::uint64_t ban_length = 3;
   base::ProgressSink* progress = nullptr;
+  base::ThreadPool* threads = nullptr;  // to search with; null: the caller's alone
 
   static egraph::Limits default_limits();
 };

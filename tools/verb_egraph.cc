@@ -119,6 +119,7 @@ base::Result<Opened> open_model(const std::string& path, const SourceOptions& op
   saturation.limits.iterations = static_cast<std::uint64_t>(options.limit_iterations);
   saturation.limits.seconds = options.limit_time;
   saturation.progress = console.progress();
+  saturation.threads = &base::shared_pool();
   const auto compiled = rules::compile(set, *opened.tensors);
   opened.saturation = rules::saturate(*opened.tensors, compiled, saturation);
   opened.tensor_view = egraph::make_view(opened.tensors->egraph(), opened.tensors->roots());

@@ -64,6 +64,7 @@ base::Json to_json(const driver::OptimizeReport& r) {
   json.set("e_nodes", r.e_nodes)
       .set("e_classes", r.e_classes)
       .set("iterations", std::uint64_t{r.iterations});
+  json.set("search_s", r.search_s).set("apply_s", r.apply_s).set("rebuild_s", r.rebuild_s);
   const double gap = r.extraction_cost_s > 0 ? 1 - r.extraction_bound_s / r.extraction_cost_s : 0;
   json.set("extraction", base::Json::object()
                              .set("extractor", r.extractor)

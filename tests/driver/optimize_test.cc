@@ -43,6 +43,30 @@ TEST(Optimize, IsDeterministic) {
   EXPECT_EQ(bytes(), bytes());
 }
 
+// The estimate of times depends on the threads that a program will have; the search must not.
+TEST(Optimize, IsTheSameWithAnyNumberOfThreads) {
+  const auto graph = zoo::find_model("inception-v3")->build({});
+  ASSERT_TRUE(graph.ok());
+  OptimizeOptions options = quick();
+  options.cost = "nodes";
+  options.extractor = "tree-greedy";
+  options.no_check = true;
+  options.rules = "all";
+  options.multi_iterations = 4;
+  options.limit_iterations = 14;
+  std::int64_t e_nodes = 0;
+  const auto bytes = [&](std::int64_t threads) {
+    options.threads = threads;
+    const auto result = optimize(*graph, options);
+    EXPECT_TRUE(result.ok()) << result.status().message();
+    e_nodes = static_cast<std::int64_t>(result->report.e_nodes);
+    return frontends::export_onnx(result->graph, {}, {.manifest = result->report.manifest})->bytes;
+  };
+  const std::string alone = bytes(1);
+  EXPECT_GT(e_nodes, 5000) << "too small for threads to be of use";
+  for (const std::int64_t threads : {2, 8}) EXPECT_TRUE(bytes(threads) == alone) << threads;
+}
+
 TEST(Optimize, UnknownNamesAreUsageErrors) {
   const auto graph = zoo::find_model("squeezenet1.1")->build({});
   OptimizeOptions options = quick();
