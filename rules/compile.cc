@@ -87,8 +87,11 @@ class Compiler {
 
     egraph::Rewrite rewrite(shared_->rule.name, std::move(pattern_));
     // What rules ask and build follows from facts of the matched tensors and attributes alone.
+    // A proof names the whole rule there: the pattern does not tell the attributes that it
+    // requires.
     rewrite.when([shared = shared_](EGraph&, const Match& match) { return shared->bind(match); },
-                 egraph::Rewrite::Reads::kData);
+                 egraph::Rewrite::Reads::kData,
+                 "rule(" + content_hash(shared_->rule).to_hex() + ")");
     rewrite.builders_read(egraph::Rewrite::Reads::kData);
     for (const Rule::Let& let : shared_->rule.lets) add_let(let, rewrite);
     std::vector<std::pair<VarId, VarId>> equations;
@@ -143,15 +146,17 @@ class Compiler {
   }
 
   void add_let(const Rule::Let& let, egraph::Rewrite& rewrite) {
-    rewrite.build([shared = shared_, &let](EGraph&, const Match& match) -> Result<ClassId> {
+    const auto make = [shared = shared_, &let](EGraph&, const Match& match) -> Result<ClassId> {
       EGRET_RETURN_IF_ERROR(build_let(shared->rule, let, shared->environment, shared->sink));
       if (let.tensor < 0) return match.classes().front();  // nothing is built
       return ClassId(shared->environment.tensors[static_cast<std::size_t>(let.tensor)].identity);
-    });
+    };
+    const Rule& rule = shared_->rule;
+    rewrite.build(make, let.tensor < 0 ? to_string(rule, let.value) : to_string(rule, let.term));
   }
 
   VarId add_target(const Binding& target, egraph::Rewrite& rewrite) {
-    return rewrite.build([shared = shared_, &target](EGraph&, const Match&) -> Result<ClassId> {
+    const auto make = [shared = shared_, &target](EGraph&, const Match&) -> Result<ClassId> {
       EGRET_ASSIGN_OR_RETURN(
           const TermSink::Handle built,
           build_term(shared->rule, target.term, shared->environment, shared->sink));
@@ -160,7 +165,8 @@ class Compiler {
         shared->tensors.note_elimination(ClassId(source.identity), ClassId(built));
       }
       return ClassId(built);
-    });
+    };
+    return rewrite.build(make, to_string(shared_->rule, target.term));
   }
 
   std::shared_ptr<Shared> shared_;

@@ -54,7 +54,8 @@ std::vector<CompiledRule> nest_concat(TensorEGraph& tensors) {
           for (std::size_t i = 1; i < operands.size() && joined.ok(); ++i)
             joined = egraph.add(pair, {*joined, match[operands[i]]});
           return joined;
-        });
+        },
+        "nested-concat");
     rewrite.builders_read(egraph::Rewrite::Reads::kData);
     rewrite.equate(source.result, nested);
     rules.push_back({std::move(rewrite)});
@@ -77,7 +78,7 @@ std::vector<CompiledRule> flatten_concat(TensorEGraph& tensors) {
         [&tensors, first = inner.op, outer](EGraph&, const Match& match) {
           return tensors.language().attrs(match[first]) == tensors.language().attrs(match[outer]);
         },
-        egraph::Rewrite::Reads::kData);
+        egraph::Rewrite::Reads::kData, "same-attributes");
     rewrite.builders_read(egraph::Rewrite::Reads::kData);
     std::vector<VarId> operands = inner.operands;
     operands.push_back(last);
@@ -87,7 +88,7 @@ std::vector<CompiledRule> flatten_concat(TensorEGraph& tensors) {
           return tensors.language().operation(
               ir::get_operator("concat"), tensors.language().attrs(match[outer]), operand_count);
         },
-        operands);
+        operands, "flat-concat");
     rewrite.equate(result, flat);
     rules.push_back({std::move(rewrite)});
   }
@@ -127,20 +128,20 @@ std::vector<CompiledRule> expand_composites(TensorEGraph& tensors) {
     for (int arity = op->min_inputs(); arity <= op->max_inputs(); ++arity) {
       Application source = application(tensors, *op, arity);
       egraph::Rewrite rewrite("expand-composites", std::move(source.pattern));
-      const VarId expanded =
-          rewrite.build([&tensors, op, captured = source.op, operands = source.operands](
-                            EGraph&, const Match& match) -> Result<ClassId> {
-            std::vector<ClassId> inputs;
-            std::vector<ir::TensorType> types;
-            for (const VarId operand : operands) {
-              inputs.push_back(match[operand]);
-              types.push_back(tensors.type(match[operand]));
-            }
-            EGRET_ASSIGN_OR_RETURN(
-                const ir::Graph body,
-                ir::body_graph(*op, tensors.language().attrs(match[captured]), types));
-            return add_body(tensors, body, inputs);
-          });
+      const auto expand = [&tensors, op, captured = source.op, operands = source.operands](
+                              EGraph&, const Match& match) -> Result<ClassId> {
+        std::vector<ClassId> inputs;
+        std::vector<ir::TensorType> types;
+        for (const VarId operand : operands) {
+          inputs.push_back(match[operand]);
+          types.push_back(tensors.type(match[operand]));
+        }
+        EGRET_ASSIGN_OR_RETURN(
+            const ir::Graph body,
+            ir::body_graph(*op, tensors.language().attrs(match[captured]), types));
+        return add_body(tensors, body, inputs);
+      };
+      const VarId expanded = rewrite.build(expand, "body-of-composite");
       rewrite.builders_read(egraph::Rewrite::Reads::kData);
       rewrite.equate(source.result, expanded);
       rules.push_back({std::move(rewrite)});

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "egraph/explainer.h"
 #include "ir/builder.h"
+#include "rules/rule_set.h"
 #include "rules/saturate.h"
 
 namespace egret::rules {
@@ -100,6 +104,36 @@ TEST(Saturate, CreditsRulesWithTheNodesTheyMake) {
   const auto made = t.egraph().nodes_with(max);
   ASSERT_EQ(made.size(), 1U);
   EXPECT_EQ(t.creator(made[0]), 1U);
+}
+
+// Rules of the rule language, with computed sides: whatever they made equal can be explained, and
+// each step names its rule by the hash under which its status is known.
+TEST(TensorEGraph, ExplainsWhatTheRulesSaid) {
+  auto tensors = TensorEGraph::from_graph(relu_of_relu());
+  ASSERT_TRUE(tensors.ok());
+  egraph::EGraph& egraph = (*tensors)->egraph();
+  egraph.enable_proofs();
+  const auto set = select_rules("starter");
+  ASSERT_TRUE(set.ok());
+  const auto compiled = compile(*set, **tensors);
+  saturate(**tensors, compiled, {});
+  egraph::Explainer explainer(egraph);
+  std::size_t explained = 0, named = 0;
+  for (std::size_t i = 0; i < egraph.id_count(); ++i) {
+    const egraph::ClassId id(i), root = egraph.find(id);
+    if (id == root) continue;
+    const auto why = explainer.explain(id, root);
+    ASSERT_TRUE(why.ok()) << why.status().message();
+    ++explained;
+    for (const auto& form : why->rules) {
+      const auto rule = std::ranges::find(set->rules, form->name(), &Rule::name);
+      if (rule == set->rules.end()) continue;  // one in code
+      ++named;
+      EXPECT_EQ(form->conditions().front(), "rule(" + content_hash(*rule).to_hex() + ")");
+    }
+  }
+  EXPECT_GT(explained, 0U);
+  EXPECT_GT(named, 0U);
 }
 
 }  // namespace
