@@ -21,9 +21,9 @@ Result<std::unique_ptr<TensorEGraph>> TensorEGraph::from_graph(const ir::Graph& 
   }
   std::unique_ptr<TensorEGraph> result(new TensorEGraph());
   EGRET_RETURN_IF_ERROR(result->add_program(graph));
-  EGRET_RETURN_IF_ERROR(result->egraph_.rebuild());
+  EGRET_RETURN_IF_ERROR(result->egraph_->rebuild());
   result->credit_new_nodes(kProgram);
-  result->program_ids_ = result->egraph_.id_count();
+  result->program_ids_ = result->egraph_->id_count();
   return result;
 }
 
@@ -46,7 +46,7 @@ Status TensorEGraph::add_program(const ir::Graph& graph) {
         op = language_.operation(*node.op, node.attrs, children.size());
         break;
     }
-    auto added = egraph_.add(op, children);
+    auto added = egraph_->add(op, children);
     if (!added.ok()) return added.status().at("value '" + node.name + "'");
     class_of[id.index()] = *added;
     if (node.kind == ir::NodeKind::kOperator && !node.name.empty())
@@ -60,21 +60,21 @@ Status TensorEGraph::add_program(const ir::Graph& graph) {
 Result<ClassId> TensorEGraph::add(const ir::Operator& op, const ir::Attrs& attrs,
                                   std::span<const ClassId> children) {
   EGRET_ASSIGN_OR_RETURN(const OpId id, language_.checked_operation(op, attrs, children.size()));
-  return egraph_.add(id, children);
+  return egraph_->add(id, children);
 }
 
 Result<ClassId> TensorEGraph::add_constant(const ir::Tensor& data, std::string_view name) {
-  return egraph_.add(language_.constant(data, name));
+  return egraph_->add(language_.constant(data, name));
 }
 
 std::vector<ClassId> TensorEGraph::roots() const {
   std::vector<ClassId> ids;
-  for (const Named& output : outputs_) ids.push_back(egraph_.find(output.id));
+  for (const Named& output : outputs_) ids.push_back(egraph_->find(output.id));
   return ids;
 }
 
 void TensorEGraph::credit_new_nodes(std::uint32_t rule) {
-  const std::size_t end = egraph_.savepoint().words;
+  const std::size_t end = egraph_->savepoint().words;
   if (end > credited_) credits_.push_back({static_cast<std::uint32_t>(credited_), rule});
   credited_ = std::max(credited_, end);
   for (; eliminations_credited_ < eliminations_.size(); ++eliminations_credited_)
@@ -82,7 +82,7 @@ void TensorEGraph::credit_new_nodes(std::uint32_t rule) {
 }
 
 void TensorEGraph::note_elimination(ClassId eliminated, ClassId kept) {
-  if (eliminated.index() >= program_ids_ || egraph_.same(eliminated, kept)) return;
+  if (eliminated.index() >= program_ids_ || egraph_->same(eliminated, kept)) return;
   eliminations_.push_back({eliminated, kProgram});
 }
 
@@ -94,16 +94,16 @@ std::uint32_t TensorEGraph::creator(NodeId node) const {
 
 std::map<ClassId, std::string> TensorEGraph::value_names() const {
   std::map<ClassId, std::string> names;
-  for (const Named& value : values_) names.emplace(egraph_.find(value.id), value.name);
+  for (const Named& value : values_) names.emplace(egraph_->find(value.id), value.name);
   return names;
 }
 
 // Without inputs and name.
 Result<ir::Node> TensorEGraph::to_node(NodeId node) const {
-  const OpId op = egraph_.op(node);
+  const OpId op = egraph_->op(node);
   ir::Node result;
   result.kind = language_.kind(op);
-  result.type = type(egraph_.class_of(node));
+  result.type = type(egraph_->class_of(node));
   switch (result.kind) {
     case ir::NodeKind::kInput: break;
     case ir::NodeKind::kConstant:
@@ -122,9 +122,9 @@ Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection) const {
   ir::Graph graph;
   graph.name = name_;
   graph.metadata = metadata_;
-  std::vector<ir::NodeId> built(egraph_.id_count());
+  std::vector<ir::NodeId> built(egraph_->id_count());
   for (const OpId op : inputs_) {
-    const ClassId id = egraph_.find(egraph_.lookup(op));
+    const ClassId id = egraph_->find(egraph_->lookup(op));
     ir::Node node{.kind = ir::NodeKind::kInput,
                   .type = language_.input_type(op),
                   .name = language_.leaf_name(op)};
@@ -133,7 +133,7 @@ Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection) const {
 
   // Depth first without recursion: a class is built when it is met again after its children.
   enum class Mark : std::uint8_t { kNew, kOpen, kDone };
-  std::vector<Mark> marks(egraph_.id_count(), Mark::kNew);
+  std::vector<Mark> marks(egraph_->id_count(), Mark::kNew);
   const std::map<ClassId, std::string> names = value_names();
   const std::vector<ClassId> wanted = roots();
   std::vector<ClassId> stack(wanted.rbegin(), wanted.rend());
@@ -145,11 +145,11 @@ Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection) const {
     }
     const NodeId chosen =
         id.index() < selection.node_of.size() ? selection.node_of[id.index()] : NodeId();
-    if (!chosen.valid() || egraph_.class_of(chosen) != id) {
+    if (!chosen.valid() || egraph_->class_of(chosen) != id) {
       return base::internal_error("the selection has no node for class " +
                                   std::to_string(id.index()));
     }
-    const auto children = egraph_.children(chosen);
+    const auto children = egraph_->children(chosen);
     if (marks[id.index()] == Mark::kNew) {
       marks[id.index()] = Mark::kOpen;
       for (auto child = children.rbegin(); child != children.rend(); ++child) {
@@ -175,15 +175,15 @@ Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection) const {
     marks[id.index()] = Mark::kDone;
   }
   for (const Named& output : outputs_)
-    graph.add_output(output.name, built[egraph_.find(output.id).index()]);
+    graph.add_output(output.name, built[egraph_->find(output.id).index()]);
   return graph;
 }
 
 Selection TensorEGraph::original() const {
   Selection selection;
-  selection.node_of.resize(egraph_.id_count());
-  for (const ClassId id : egraph_.classes()) {
-    const auto nodes = egraph_.nodes(id);
+  selection.node_of.resize(egraph_->id_count());
+  for (const ClassId id : egraph_->classes()) {
+    const auto nodes = egraph_->nodes(id);
     selection.node_of[id.index()] = *std::ranges::min_element(nodes);
   }
   return selection;
@@ -191,13 +191,13 @@ Selection TensorEGraph::original() const {
 
 Selection TensorEGraph::from_view(const egraph::EGraphView& view,
                                   std::span<const std::uint32_t> chosen) const {
-  EGRET_CHECK(egraph_.clean() && chosen.size() == view.class_count(), "another e-graph's view");
+  EGRET_CHECK(egraph_->clean() && chosen.size() == view.class_count(), "another e-graph's view");
   Selection selection;
-  selection.node_of.resize(egraph_.id_count());
+  selection.node_of.resize(egraph_->id_count());
   for (std::size_t c = 0; c < view.class_count(); ++c) {
     if (chosen[c] >= view.node_count()) continue;
     const std::size_t place = chosen[c] - view.class_begin[c];
-    const auto nodes = egraph_.nodes(view.class_id[c]);
+    const auto nodes = egraph_->nodes(view.class_id[c]);
     EGRET_CHECK(place < nodes.size(), "a node of another class");
     selection.node_of[view.class_id[c].index()] = nodes[place];
   }

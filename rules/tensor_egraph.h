@@ -43,12 +43,12 @@ class TensorEGraph {
   TensorEGraph(const TensorEGraph&) = delete;
   TensorEGraph& operator=(const TensorEGraph&) = delete;
 
-  egraph::EGraph& egraph() { return egraph_; }
-  const egraph::EGraph& egraph() const { return egraph_; }
+  egraph::EGraph& egraph() { return *egraph_; }
+  const egraph::EGraph& egraph() const { return *egraph_; }
   TensorLanguage& language() { return language_; }
   const TensorLanguage& language() const { return language_; }
 
-  const TensorFacts& facts(egraph::ClassId id) const { return analysis_.facts(egraph_.data(id)); }
+  const TensorFacts& facts(egraph::ClassId id) const { return analysis_.facts(egraph_->data(id)); }
   const ir::TensorType& type(egraph::ClassId id) const { return facts(id).type; }
   bool is_constant(egraph::ClassId id) const { return facts(id).constant; }
 
@@ -88,7 +88,10 @@ class TensorEGraph {
   std::uint32_t creator(egraph::NodeId node) const;
 
  private:
-  TensorEGraph() : analysis_(language_), egraph_(language_.table(), &analysis_) {}
+  friend class TensorSnapshot;
+  TensorEGraph()
+      : analysis_(language_),
+        egraph_(std::make_unique<egraph::EGraph>(language_.table(), &analysis_)) {}
 
   base::Status add_program(const ir::Graph& graph);
   base::Result<ir::Node> to_node(egraph::NodeId node) const;
@@ -105,7 +108,7 @@ class TensorEGraph {
 
   TensorLanguage language_;
   TensorAnalysis analysis_;
-  egraph::EGraph egraph_;
+  std::unique_ptr<egraph::EGraph> egraph_;
 
   std::string name_;
   std::map<std::string, std::string> metadata_;

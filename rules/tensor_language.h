@@ -56,6 +56,7 @@ class TensorLanguage {
   std::string text(egraph::OpId id) const;
 
  private:
+  friend class TensorSnapshot;
   struct Constant {
     ir::Tensor data;
     std::string name;
