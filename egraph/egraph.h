@@ -53,6 +53,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -384,6 +385,8 @@ class EGraph {
 
   void list_new_nodes();
   void repair_all(base::Status& conflict);
+  void repair_by_pass(base::Status& conflict);
+  bool make_canonical(NodeId node);
   void prefetch_repair(NodeId node) const;
   void repair(NodeId node, base::Status& conflict);
   void reanalyse(NodeId node, base::Status& conflict);
@@ -401,8 +404,13 @@ class EGraph {
   void prefetch_refresh(std::size_t touched) const;
   void refresh_nodes(ClassId id);
   void drop_dead_links(ClassId id);
-  template <typename MoveSlot>
-  void slide_records(MoveSlot move_slot);
+  void slide_records();
+  void chain_all_parents();
+  // Puts a child's slot, in a node of this arity, before the others of its class.
+  void chain(std::size_t slot, std::size_t arity, Row& row) {
+    words_[slot + arity] = ClassId(std::exchange(row.parents, static_cast<Slot>(slot)));
+    ++row.links;
+  }
   static void add_dead_links(Row& row, std::uint32_t count) {
     constexpr std::uint32_t kMost = (1U << 24) - 1;
     row.dead_links = std::min(row.dead_links + count, kMost) & kMost;

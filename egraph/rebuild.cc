@@ -78,8 +78,7 @@ void EGraph::list_new_nodes() {
         if (!checkpoints_.empty()) remember_row(id);
         Row& row = rows_[id.index()];
         analysed = analysed && (row.touches & kDataChanged) == 0;
-        words_[slot + arity] = ClassId(std::exchange(row.parents, static_cast<Slot>(slot)));
-        ++row.links;
+        chain(slot, arity, row);
       }
       if (!canonical) to_repair_.push_back(node);
       if (!analysed) to_reanalyse_.push_back(node);
@@ -137,21 +136,82 @@ void EGraph::repair_all(Status& conflict) {
   constexpr std::size_t kFar = 24;
   constexpr std::size_t kMiddle = 16;
   constexpr std::size_t kNear = 8;
+  constexpr std::size_t kFew = 16;
+  constexpr std::size_t kFullPassShare = 8;
   while (!to_repair_.empty()) {
     std::swap(to_repair_, repairing_);
     const std::size_t count = repairing_.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      if (i + kFar < count) __builtin_prefetch(&words_[repairing_[i + kFar].index()]);
-      if (i + kMiddle < count) {
-        for (const ClassId child : children(repairing_[i + kMiddle])) classes_.prefetch(child);
+    if (count > kFew && count > hash_cons_.size() / kFullPassShare) {
+      repair_by_pass(conflict);
+    } else {
+      for (std::size_t i = 0; i < count; ++i) {
+        if (i + kFar < count) __builtin_prefetch(&words_[repairing_[i + kFar].index()]);
+        if (i + kMiddle < count) {
+          for (const ClassId child : children(repairing_[i + kMiddle])) classes_.prefetch(child);
+        }
+        if (i + kNear < count) prefetch_repair(repairing_[i + kNear]);
+        repair(repairing_[i], conflict);
       }
-      if (i + kNear < count) prefetch_repair(repairing_[i + kNear]);
-      repair(repairing_[i], conflict);
     }
     repairing_.clear();
     list_new_nodes();  // of modify()
     chain_parents_of_merged();
   }
+}
+
+// Where much is displaced: one pass over all records, in order, which fills the hash-cons anew. A
+// block of nodes is made canonical and hashed, so that its places in the table are fetched, before
+// they are looked at. Classes of equal nodes are merged when all nodes are in.
+void EGraph::repair_by_pass(Status& conflict) {
+  constexpr std::size_t kBlock = 32;
+  struct Entry {
+    NodeId node;
+    bool moved;
+    std::uint32_t hash;
+  };
+  struct Equal {
+    NodeId dies;
+    NodeId stays;
+  };
+  std::array<Entry, kBlock> block;
+  FlatArray<Equal> equal;
+  hash_cons_.reset(hash_cons_.size());
+  for (std::size_t word = 0; word < words_.size();) {
+    std::size_t count = 0;
+    for (; count < kBlock && word < words_.size(); word = node_after(NodeId(word)).index()) {
+      const NodeId node(word);
+      if (dead(node)) continue;
+      const bool moved = make_canonical(node);
+      block[count] = {node, moved, node_hash(op(node), children(node))};
+      hash_cons_.prefetch(block[count++].hash);
+    }
+    for (const auto& [node, moved, hash] : std::span(block).first(count)) {
+      const NodeId known = find_node(hash, op(node), children(node));
+      const bool replaces = known.valid() && visible(node) && !visible(known);
+      if (known.valid()) equal.push_back({replaces ? known : node, replaces ? node : known});
+      if (known.valid() && !replaces) continue;
+      if (replaces) hash_cons_.erase(hash, known);  // a visible one survives
+      hash_cons_.insert(hash, node);
+      if (!moved) continue;
+      moved_.push_back(node);
+      if (!replaces) ++counts_.keys_inserted;
+    }
+  }
+  for (const Equal& pair : equal) bury(pair.dies);
+  for (const Equal& pair : equal) force_merge(pair.dies, pair.stays, conflict);
+}
+
+// Whether it was not.
+bool EGraph::make_canonical(NodeId node) {
+  const auto kids = mutable_children(node);
+  if (std::all_of(kids.begin(), kids.end(), [&](ClassId k) { return is_canonical(k); })) {
+    return false;
+  }
+  if (!checkpoints_.empty()) remember_node(node);
+  for (ClassId& kid : kids) kid = classes_.find_compress(kid);
+  stamp(class_of(node));
+  ++counts_.ticks;
+  return true;
 }
 
 // Where the hash-cons will be changed.

@@ -220,7 +220,7 @@ std::optional<Workload> scale_run(std::string_view name) {
   workload.scheduler = cut(name, "-backoff") ? "backoff" : "simple";
   if (name != "-100k" && name != "-1m") return {};
   // See "math-simple-1m" for why not quite a million.
-  workload.max_keys = name == "-1m" ? 992'000 : 100'000;
+  workload.max_keys = name == "-1m" ? 950'000 : 100'000;
   return workload;
 }
 
