@@ -253,6 +253,7 @@ void EGraph::link(ClassId root, ClassId child, Analysis::Data merged) {
     remember_row(root);
     remember_lists(child);
   }
+  if (analysis_ != nullptr) chain_parents_of_merged();  // to each class, before it has another id
   Row& r = rows_[root.index()];
   Row& c = rows_[child.index()];
   classes_.link(root, child);

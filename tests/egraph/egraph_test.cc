@@ -158,6 +158,56 @@ class Parity : public Analysis {
   }
 };
 
+TEST_F(EGraphTest, AnalysisValuesRiseThroughParentsOfClassesMergedTwice) {
+  SmallestSize analysis;
+  EGraph egraph(ops_, &analysis);
+  const auto leaf = [&](std::string_view name) { return *egraph.add(ops_.op(name, 0)); };
+  const auto f = [&](ClassId x, std::uint64_t which = 0) {
+    return *egraph.add(ops_.op("f", 1, which), {{x}});
+  };
+  const ClassId small = leaf("a");
+  const ClassId middle = f(f(leaf("b"))), large = f(f(leaf("c")));
+  const ClassId above = f(large, 7);
+  for (std::uint64_t which = 0; which < 2; ++which) f(middle, which);
+  for (std::uint64_t which = 0; which < 3; ++which) f(small, which);
+  ASSERT_TRUE(egraph.rebuild().ok());
+  ASSERT_EQ(egraph.data(above), 4U);
+  // Each time the class with fewer parents is taken into the other.
+  ASSERT_TRUE(*egraph.merge(large, middle));
+  ASSERT_TRUE(*egraph.merge(middle, small));
+  ASSERT_TRUE(egraph.rebuild().ok());
+  EXPECT_EQ(egraph.data(above), 2U);
+  EXPECT_TRUE(egraph.check_invariants().ok());
+}
+
+TEST_F(EGraphTest, CompactingKeepsAllButDeadNodes) {
+  const ClassId a = leaf("a"), b = leaf("b");
+  const ClassId fa = f(a), fb = f(b), gab = g(fa, b);
+  rebuild();
+  ASSERT_TRUE(egraph_.merge(a, b).ok());
+  rebuild();
+  const Epoch seen = egraph_.epoch();
+  const ClassId late = f(gab);
+  rebuild();
+  const std::size_t nodes = egraph_.node_count(), end = egraph_.next_node().index();
+  ASSERT_GT(egraph_.dead_share(), 0);
+  egraph_.compact();
+  const base::Status status = egraph_.check_invariants();
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(egraph_.dead_share(), 0);
+  EXPECT_LT(egraph_.next_node().index(), end);
+  EXPECT_EQ(egraph_.node_count(), nodes);
+  EXPECT_TRUE(egraph_.same(fa, fb));
+  EXPECT_EQ(egraph_.lookup(ops_.op("f", 1), {b}), egraph_.find(fa));
+  // What was new since is still known.
+  const auto changes = egraph_.nodes_since(seen);
+  ASSERT_TRUE(changes.has_value());
+  EXPECT_EQ(changes->fresh, egraph_.nodes(egraph_.find(late)).front());
+  ASSERT_TRUE(egraph_.merge(late, a).ok());
+  rebuild();
+  EXPECT_EQ(parent_count(egraph_.find(a)), 2U);
+}
+
 TEST_F(EGraphTest, ImpossibleMergesAreRefusedOrReported) {
   Parity parity;
   EGraph egraph(ops_, &parity);
