@@ -18,6 +18,7 @@ namespace {
 struct Numbers {
   std::map<std::string, std::int64_t, std::less<>> sizes;
   std::map<std::string, std::int64_t, std::less<>> integers;
+  std::map<std::string, double, std::less<>> reals;
   std::string structure;
 };
 
@@ -36,6 +37,19 @@ std::vector<const Term*> applications(const Rule& rule) {
   return all;
 }
 
+// Which of the reals are equal, and what they are unless they are unknown.
+std::string structure_of_reals(const Numbers& numbers, const std::set<std::string>& unknown) {
+  std::string structure;
+  std::map<double, std::size_t> classes;
+  for (const auto& [name, real] : numbers.reals) {
+    const std::size_t known = classes.emplace(real, classes.size()).first->second;
+    structure +=
+        name + (unknown.contains(name) ? "~" + std::to_string(known) : "=" + std::to_string(real)) +
+        " ";
+  }
+  return structure;
+}
+
 Numbers numbers_of(const Rule& rule, const Instance& instance) {
   Numbers numbers;
   for (const auto& [slot, type] : instance.choice.variables) {
@@ -45,8 +59,11 @@ Numbers numbers_of(const Rule& rule, const Instance& instance) {
     for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
       numbers.sizes[size_name(rule, slot, axis)] = type.dims[axis].constant();
   }
-  for (const auto& splat : instance.splats)
-    numbers.structure += splat ? "splat " + std::to_string(*splat) + " " : "";
+  for (std::size_t i = 0; i < instance.splats.size(); ++i) {
+    if (!instance.splats[i]) continue;
+    const ir::NodeId input = instance.left.inputs()[i];
+    numbers.reals[instance.left.node(input).name] = *instance.splats[i];
+  }
   const auto terms = applications(rule);
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const auto found = instance.choice.attrs.find(terms[i]);
@@ -59,6 +76,8 @@ Numbers numbers_of(const Rule& rule, const Instance& instance) {
         numbers.structure += prefix + "[" + std::to_string(list->size()) + "] ";
         for (std::size_t k = 0; k < list->size(); ++k)
           numbers.integers[prefix + "." + std::to_string(k)] = (*list)[k];
+      } else if (const auto* real = std::get_if<double>(&value)) {
+        numbers.reals[prefix] = *real;
       } else {
         numbers.structure += prefix + "=" + ir::to_string(value) + " ";
       }
@@ -112,8 +131,13 @@ class SymbolicSink : public TermSink {
 
 class Generalizer {
  public:
-  Generalizer(const Rule& rule, const Instance& instance)
-      : rule_(rule), instance_(instance), environment_(make_environment(rule)) {}
+  enum class Unknown : std::uint8_t { kAll, kAttributes, kNone };
+  Generalizer(const Rule& rule, const Instance& instance, int salt, Unknown unknown)
+      : rule_(rule),
+        instance_(instance),
+        salt_(salt),
+        unknown_(unknown),
+        environment_(make_environment(rule)) {}
 
   Result<Family> run() {
     variables();
@@ -149,12 +173,34 @@ class Generalizer {
       const auto place = std::ranges::find(order_, name) - order_.begin();
       if (static_cast<std::size_t>(place) < instance_.splats.size()) {
         if (const auto& splat = instance_.splats[static_cast<std::size_t>(place)]) {
-          sink_.set_splat(made, *splat);
-          splats_[name] = *splat;
+          const bool open = unknown_ == Unknown::kAll && ir::is_float(type.dtype);
+          const double number = open ? unknown_real(name, *splat) : *splat;
+          sink_.set_splat(made, number);
+          splats_[name] = number;
         }
       }
       set_tensor(slot, made);
     }
+  }
+
+  // A number that stands for one of which only its name is known; equal numbers of the instance
+  // stay equal. It has few digits, so that element types of few bits hold it too.
+  double unknown_real(const std::string& name, double real) {
+    const auto [found, is_new] = stands_for_.emplace(real, 0);
+    if (is_new) {
+      const auto count = static_cast<std::int64_t>(stands_for_.size()) * 2 + salt_;
+      found->second = static_cast<double>((count * 37) % 64 * 2 + 129) / 256;
+      reals_.emplace(found->second, "r" + std::to_string(stands_for_.size()));
+    }
+    family_.reals.insert(name);
+    return found->second;
+  }
+
+  // Whether the rule says what the attribute is.
+  static bool is_given(const Term& term, const std::string& name) {
+    const auto listed = std::ranges::find(term.attrs, name, &Term::Attr::name);
+    if (listed == term.attrs.end()) return term.spread == Term::kNoSpread;
+    return listed->value.kind != Expr::Kind::kAttribute;
   }
 
   std::int64_t symbolic(const std::string& name, std::int64_t value) {
@@ -177,6 +223,9 @@ class Generalizer {
         for (std::size_t k = 0; k < list->size(); ++k)
           integers.push_back(symbolic(prefix + "." + std::to_string(k), (*list)[k]));
         result.set(name, std::move(integers));
+      } else if (const auto* real = std::get_if<double>(&value);
+                 real != nullptr && unknown_ != Unknown::kNone && !is_given(term, name)) {
+        result.set(name, unknown_real(prefix, *real));
       } else {
         result.set(name, value);
       }
@@ -215,13 +264,14 @@ class Generalizer {
     ir::Graph right = sink_.graph();
     for (const auto& [name, node] : outputs) right.add_output(name, node);
     EGRET_ASSIGN_OR_RETURN(verifier::Obligation obligation,
-                           verifier::Obligation::of(left, right, splats_));
+                           verifier::Obligation::of(left, right, splats_, reals_));
     for (const ir::Guard& requirement : obligation.requirements()) scope_.decide(requirement);
     family_.obligation = std::make_shared<verifier::Obligation>(std::move(obligation));
     family_.conditions.insert(family_.conditions.end(), scope_.conditions().begin(),
                               scope_.conditions().end());
     family_.example = scope_.examples();
-    family_.structure = numbers_of(rule_, instance_).structure;
+    const Numbers numbers = numbers_of(rule_, instance_);
+    family_.structure = numbers.structure + structure_of_reals(numbers, family_.reals);
     return family_;
   }
 
@@ -235,11 +285,15 @@ class Generalizer {
 
   const Rule& rule_;
   const Instance& instance_;
+  int salt_;
+  Unknown unknown_;
   ir::SymbolicScope scope_;
   Environment environment_;
   SymbolicSink sink_;
   Family family_;
   std::map<std::string, double> splats_;
+  std::map<double, double> stands_for_;  // by number of the instance
+  std::map<double, std::string> reals_;
   std::vector<std::string> order_;
   std::deque<ir::Attrs> kept_;
   std::vector<MatchedTerm> matched_;
@@ -247,13 +301,19 @@ class Generalizer {
 
 }  // namespace
 
-Result<Family> generalize(const Rule& rule, const Instance& instance) {
-  return Generalizer(rule, instance).run();
+Result<Family> generalize(const Rule& rule, const Instance& instance, int salt) {
+  using Unknown = Generalizer::Unknown;
+  for (const Unknown unknown : {Unknown::kAll, Unknown::kAttributes}) {
+    Result<Family> family = Generalizer(rule, instance, salt, unknown).run();
+    if (family.ok()) return family;
+  }
+  return Generalizer(rule, instance, salt, Unknown::kNone).run();
 }
 
 bool contains(const Family& family, const Rule& rule, const Instance& instance) {
   const Numbers numbers = numbers_of(rule, instance);
-  if (numbers.structure != family.structure) return false;
+  if (numbers.structure + structure_of_reals(numbers, family.reals) != family.structure)
+    return false;
   std::map<std::string, std::int64_t, std::less<>> symbols = numbers.sizes;
   symbols.insert(numbers.integers.begin(), numbers.integers.end());
   return std::ranges::all_of(family.conditions, [&](ir::Guard condition) {

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,17 @@ struct Family {
   // Ranks, element types, texts, reals, lengths and the integers that stayed numbers.
   std::string structure;
   std::string ranks;  // "?x: 4, ?w: 4"
+  // Unknown reals: attributes that the rule leaves open, and constants that are one number
+  // everywhere. Families of one rule and instance with other `salt` differ in the numbers that
+  // stand for them.
+  std::set<std::string> reals;
   // What the symbols are in the instance.
   std::map<std::string, std::int64_t, std::less<>> example;
 };
 
 // As general as the operators' definitions allow. Errors: what the operators report when no
 // generalization is possible.
-base::Result<Family> generalize(const Rule& rule, const Instance& instance);
+base::Result<Family> generalize(const Rule& rule, const Instance& instance, int salt = 0);
 
 // Whether the instance is a member.
 bool contains(const Family& family, const Rule& rule, const Instance& instance);

@@ -19,12 +19,17 @@ namespace {
 class Translator {
  public:
   using Read = std::function<Sum(std::size_t, const std::vector<Polynomial>&)>;
+  using Constant = std::function<Sum(double)>;
 
-  Translator(AtomTable& atoms, bool integers, std::vector<ir::DType> input_types, Read read)
+  // Of indices and guards alone.
+  explicit Translator(AtomTable& atoms) : atoms_(atoms) {}
+  Translator(AtomTable& atoms, bool integers, std::vector<ir::DType> input_types, Read read,
+             Constant constant)
       : atoms_(atoms),
         integers_(integers),
         input_types_(std::move(input_types)),
-        read_(std::move(read)) {}
+        read_(std::move(read)),
+        constant_(std::move(constant)) {}
 
   void bind(const ir::Index& variable, Polynomial value) {
     variables_[variable.node()] = std::move(value);
@@ -73,7 +78,7 @@ class Translator {
   Sum scalar(const ExprNode& n) {
     const auto kid = [&](std::size_t i) { return scalar(*n.kids[i]); };
     switch (n.op) {
-      case ExprOp::kConst: return constant(n.real);
+      case ExprOp::kConst: return constant_(n.real);
       case ExprOp::kRead: {
         std::vector<Polynomial> at;
         for (const ExprNode* i : n.kids) at.push_back(index(*i));
@@ -108,11 +113,6 @@ class Translator {
   }
 
  private:
-  static Sum constant(double real) {
-    if (real != real || real - real != 0) throw NotExpressible{"an infinite constant"};
-    return constant_sum(Rational(real));
-  }
-
   Sum comparison(Factor::Kind kind, const ExprNode& n, bool negated) {
     Sum holds = value(kind, {scalar(*n.kids[0]), scalar(*n.kids[1])});
     return negated ? constant_sum(1) + scaled(std::move(holds), -1) : holds;
@@ -198,9 +198,10 @@ class Translator {
   }
 
   AtomTable& atoms_;
-  bool integers_;
+  bool integers_ = false;
   std::vector<ir::DType> input_types_;
   Read read_;
+  Constant constant_;
   std::map<const ExprNode*, Polynomial> variables_;
 };
 
@@ -208,8 +209,12 @@ class Translator {
 
 Result<ElementValues> ElementValues::of(const ir::Graph& graph, AtomTable& atoms,
                                         std::map<std::string, std::int64_t>& tensors,
-                                        const std::map<std::string, double>& splats) {
+                                        const std::map<std::string, double>& splats,
+                                        const std::map<double, std::string>& reals) {
   ElementValues values(atoms);
+  for (const auto& [real, name] : reals)
+    values.reals_[real] =
+        tensors.emplace(name, static_cast<std::int64_t>(tensors.size())).first->second;
   EGRET_ASSIGN_OR_RETURN(values.graph_, ir::expand_composites(graph));
   values.denotations_.resize(values.graph_.nodes().size());
   for (std::size_t i = 0; i < values.graph_.nodes().size(); ++i) {
@@ -235,10 +240,22 @@ Sum ElementValues::element(std::size_t output, const std::vector<Polynomial>& at
   return node_element(graph_.outputs()[output].node, at);
 }
 
+// An unknown number where one is meant.
+Sum ElementValues::constant(double number) const {
+  if (number != number || number - number != 0) throw NotExpressible{"an infinite constant"};
+  for (const double sign : {1.0, -1.0}) {
+    const auto found = reals_.find(sign * number);
+    if (found != reals_.end())
+      return scaled(factor_sum({.kind = Factor::Kind::kRead, .number = found->second}),
+                    Rational(sign));
+  }
+  return constant_sum(Rational(number));
+}
+
 Sum ElementValues::node_element(ir::NodeId id, const std::vector<Polynomial>& at) {
   const ir::Node& node = graph_.node(id);
   if (const auto splat = splats_.find(id.index()); splat != splats_.end())
-    return constant_sum(Rational(splat->second));
+    return constant(splat->second);
   if (node.kind == ir::NodeKind::kInput) {
     return factor_sum({.kind = Factor::Kind::kRead,
                        .number = inputs_.at(id.index()),
@@ -247,7 +264,7 @@ Sum ElementValues::node_element(ir::NodeId id, const std::vector<Polynomial>& at
   }
   if (node.kind == ir::NodeKind::kConstant) {
     if (node.type.rank() != 0) throw NotExpressible{"a constant tensor"};
-    return constant_sum(Rational(node.data.f64_at(0)));
+    return constant(node.data.f64_at(0));
   }
   const auto key = std::pair(id.index(), at);
   if (const auto found = memory_.find(key); found != memory_.end())
@@ -255,21 +272,22 @@ Sum ElementValues::node_element(ir::NodeId id, const std::vector<Polynomial>& at
   const ir::Denotation& denotation = denotations_[id.index()];
   std::vector<ir::DType> input_types;
   for (const ir::NodeId input : node.inputs) input_types.push_back(graph_.node(input).type.dtype);
-  Translator translate(*atoms_, !ir::is_float(node.type.dtype), std::move(input_types),
-                       [&](std::size_t input, const std::vector<Polynomial>& where) {
-                         return node_element(node.inputs[input], where);
-                       });
+  Translator translate(
+      *atoms_, !ir::is_float(node.type.dtype), std::move(input_types),
+      [&](std::size_t input, const std::vector<Polynomial>& where) {
+        return node_element(node.inputs[input], where);
+      },
+      [&](double number) { return constant(number); });
   for (std::size_t i = 0; i < at.size(); ++i) translate.bind(denotation.vars[i], at[i]);
-  const Sum value = denotation.value.is_constant()
-                        ? constant_sum(Rational(denotation.value.constant()))
-                        : translate.scalar(*denotation.value.node());
+  const Sum value = denotation.value.is_constant() ? constant(denotation.value.constant())
+                                                   : translate.scalar(*denotation.value.node());
   memory_.emplace(key, value);
   return value;
 }
 
 std::vector<Facts> ElementValues::cases(AtomTable& atoms, ir::Guard guard) {
   if (guard.is_constant()) return guard.is_true() ? std::vector<Facts>{{}} : std::vector<Facts>{};
-  Translator translate(atoms, false, {}, {});
+  Translator translate(atoms);
   std::vector<Facts> result;
   for (const Term& term : translate.truth(*guard.node(), false).terms) {
     if (!term.factors.empty()) throw NotExpressible{"a condition on elements"};
@@ -280,7 +298,7 @@ std::vector<Facts> ElementValues::cases(AtomTable& atoms, ir::Guard guard) {
 
 Polynomial ElementValues::polynomial(AtomTable& atoms, ir::Index index) {
   if (index.is_constant()) return index.constant();
-  return Translator(atoms, false, {}, {}).index(*index.node());
+  return Translator(atoms).index(*index.node());
 }
 
 }  // namespace egret::verifier

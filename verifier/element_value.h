@@ -23,10 +23,12 @@ class ElementValues {
  public:
   // `tensors` gives inputs their numbers by name, so that two graphs over the same inputs agree.
   // The graph's composites are expanded. Errors: what bodies and definitions report.
-  // `splats` are inputs whose elements are all one number.
+  // `splats` are inputs whose elements are all one number; `reals` are numbers that stand for
+  // unknown ones, which count as tensors without axes.
   static base::Result<ElementValues> of(const ir::Graph& graph, AtomTable& atoms,
                                         std::map<std::string, std::int64_t>& tensors,
-                                        const std::map<std::string, double>& splats = {});
+                                        const std::map<std::string, double>& splats = {},
+                                        const std::map<double, std::string>& reals = {});
 
   // What the definitions require of sizes and attributes.
   const std::vector<ir::Guard>& requirements() const { return requirements_; }
@@ -41,6 +43,7 @@ class ElementValues {
 
  private:
   ElementValues(AtomTable& atoms) : atoms_(&atoms) {}
+  Sum constant(double number) const;
   Sum node_element(ir::NodeId node, const std::vector<Polynomial>& at);
 
   AtomTable* atoms_;
@@ -48,6 +51,7 @@ class ElementValues {
   std::vector<ir::Denotation> denotations_;  // by node; of operators
   std::map<std::uint32_t, std::int64_t> inputs_;
   std::map<std::uint32_t, double> splats_;
+  std::map<double, std::int64_t> reals_;  // to tensors
   std::vector<ir::Guard> requirements_;
   std::map<std::pair<std::uint32_t, std::vector<Polynomial>>, Sum> memory_;
 };

@@ -68,12 +68,14 @@ Obligation::Obligation(Obligation&&) noexcept = default;
 Obligation& Obligation::operator=(Obligation&&) noexcept = default;
 
 base::Result<Obligation> Obligation::of(const ir::Graph& left, const ir::Graph& right,
-                                        const std::map<std::string, double>& splats) {
+                                        const std::map<std::string, double>& splats,
+                                        const std::map<double, std::string>& reals) {
   auto impl = std::make_unique<Impl>();
   std::map<std::string, std::int64_t> tensors;
   for (const ir::Graph* graph : {&left, &right}) {
-    EGRET_ASSIGN_OR_RETURN(ElementValues side, ElementValues::of(ir::without_dead_nodes(*graph),
-                                                                 impl->atoms, tensors, splats));
+    EGRET_ASSIGN_OR_RETURN(
+        ElementValues side,
+        ElementValues::of(ir::without_dead_nodes(*graph), impl->atoms, tensors, splats, reals));
     impl->requirements.insert(impl->requirements.end(), side.requirements().begin(),
                               side.requirements().end());
     impl->sides.push_back(std::move(side));

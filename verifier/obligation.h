@@ -38,11 +38,13 @@ struct ProofOptions {
 class Obligation {
  public:
   // `conditions` are over symbols alone. `splats` are inputs, by name, whose elements are all one
-  // number. Graphs have as many outputs, of the same types by the conditions. Call while the scope
-  // is alive; the result does not need it.
-  // Errors: what operators report of the graphs.
+  // number. `reals` are numbers that stand for unknown ones, by name: wherever a constant is such a
+  // number or its negative, the unknown is meant. Graphs have as many outputs, of the same types by
+  // the conditions. Call while the scope is alive; the result does not need it. Errors: what
+  // operators report of the graphs.
   static base::Result<Obligation> of(const ir::Graph& left, const ir::Graph& right,
-                                     const std::map<std::string, double>& splats);
+                                     const std::map<std::string, double>& splats = {},
+                                     const std::map<double, std::string>& reals = {});
   ~Obligation();
   Obligation(Obligation&&) noexcept;
   Obligation& operator=(Obligation&&) noexcept;

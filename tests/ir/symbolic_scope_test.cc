@@ -65,7 +65,8 @@ TEST(SymbolicScope, BroadcastsAsTheExampleDoes) {
   const auto d = denote(get_operator("add"), {}, types);
   ASSERT_TRUE(d.ok()) << d.status().message();
   EXPECT_EQ(to_string(d->value), "in0[i0] + in1[0]");
-  EXPECT_EQ(conditions(scope), (std::vector<std::string>{"not (N == E)", "not (N == 1)", "E == 1"}));
+  EXPECT_EQ(conditions(scope),
+            (std::vector<std::string>{"not (N == E)", "not (N == 1)", "E == 1"}));
 }
 
 TEST(SymbolicScope, MakesAttributesSymbolic) {
