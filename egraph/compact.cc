@@ -55,19 +55,25 @@ void EGraph::compact() {
   live.count();
   const auto move = [&](NodeId& node) { node = NodeId(live.place(node.index())); };
 
-  hash_cons_.renumber(move);
+  const bool roomy = hash_cons_.size() < hash_cons_.max_size() / 2;
+  if (!roomy) hash_cons_.renumber(move);
   for (Row& row : rows_) {
     row.parents = 0;
     row.links = row.dead_links = 0;
     for (NodeId& node : lists_.items(row.nodes)) move(node);
   }
+  by_op_bytes_ = 0;
   for (FlatArray<NodeId>& list : by_op_) {
     for (NodeId& node : list) move(node);
+    list.shrink_to_fit();
+    by_op_bytes_ += list.bytes();
   }
   for (NodeId& node : moved_) move(node);
+  moved_.shrink_to_fit();
   for (EpochMark& mark : epoch_marks_) move(mark.next_node);
   slide_records();
   chain_all_parents();
+  if (roomy) grow_hash_cons(hash_cons_.size());
   unlisted_ = next_node();
   counts_.dead_words = 0;
   ++changes_;
