@@ -2,10 +2,11 @@
 // A vector of plain values for tables that may take most of a machine's memory.
 //
 // What std::vector does not give: large blocks grow in place or by moving pages (mremap) instead of
-// copying, so growth never holds the old and the new block at one time; they grow by an eighth or
-// sixteenth instead of doubling, so that little is reserved and unused; and they ask for huge
-// pages, because the tables of a large e-graph are read at random. Small arrays live in the
-// ordinary heap and double. Running out of memory is std::bad_alloc, as with std::vector.
+// copying, so growth never holds the old and the new block at one time; they grow by a page or a
+// little more instead of doubling, so that little is reserved and unused; and their pages are huge
+// ones, because the tables of a large e-graph are read at random. Smaller arrays live in the
+// ordinary heap and double, or grow by a quarter when they are no longer small. Running out of memory
+// is std::bad_alloc, as with std::vector.
 #pragma once
 
 #include <algorithm>
