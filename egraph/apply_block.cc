@@ -63,10 +63,12 @@ void ApplyBlock::load() {
   if (egraph_.is_large()) {
     for (const ClassId id : next) egraph_.prefetch_class(id);
   }
-  const ClassId* from = classes.data();
-  for (std::size_t i = 0; i < count_; ++i, from += vars_) {
-    ClassId* const to = row(i);
-    for (const std::uint32_t var : used_) to[var] = egraph_.find(from[var]);
+  // Column by column: the loop over rows is short.
+  for (const std::uint32_t var : used_) {
+    const ClassId* from = classes.data() + var;
+    ClassId* to = rows_.data() + var;
+    for (std::size_t i = 0; i < count_; ++i, from += vars_, to += stride_)
+      *to = egraph_.find(*from);
   }
   merges_ = egraph_.merge_count();
 }
@@ -135,14 +137,22 @@ void ApplyBlock::seek(const Node<kArity>& node) {
 
 // The step's node for a match, or invalid if there is none yet. `kids` are made canonical.
 template <std::size_t kArity>
-NodeId ApplyBlock::take(const Node<kArity>& node, std::size_t match, Kids& kids) {
-  const ClassId* const words = egraph_.words_.data();
-  if (merges_ != egraph_.merge_count()) {  // since seek()
+inline NodeId ApplyBlock::take(const Node<kArity>& node, std::size_t match, Kids& kids) {
+  const NodeId likely = found_[match];
+  const bool canonical = merges_ == egraph_.merge_count();
+  if (canonical && likely.valid() && node.is(&egraph_.words_[likely.index()], kids)) return likely;
+  return take_unlikely(node, match, kids, canonical);
+}
+
+// Where seek() found none or another, or there were merges since.
+template <std::size_t kArity>
+[[gnu::noinline]] NodeId ApplyBlock::take_unlikely(const Node<kArity>& node, std::size_t match,
+                                                   Kids& kids, bool canonical) {
+  if (!canonical) {
     for (std::size_t i = 0; i < node.size(); ++i) kids[i] = egraph_.find(kids[i]);
     hashes_[match] = node_hash(node.op, {kids.data(), node.size()});
-  } else if (found_[match].valid() && node.is(words + found_[match].index(), kids)) {
-    return found_[match];
   }
+  const ClassId* const words = egraph_.words_.data();
   return egraph_.hash_cons_.find(
       hashes_[match], [&](NodeId other) { return node.is(words + other.index(), kids); });
 }

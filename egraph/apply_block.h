@@ -65,6 +65,8 @@ class ApplyBlock {
   template <std::size_t kArity>
   NodeId take(const Node<kArity>& node, std::size_t match, Kids& kids);
   template <std::size_t kArity>
+  NodeId take_unlikely(const Node<kArity>& node, std::size_t match, Kids& kids, bool canonical);
+  template <std::size_t kArity>
   void build(const Node<kArity>& node, std::size_t column);
   template <std::size_t kArity>
   void build_into(const Node<kArity>& node, VarId target);
