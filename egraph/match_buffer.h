@@ -45,12 +45,13 @@ class MatchBuffer {
     for (const std::uint16_t reg : op_registers) ops_.push_back(ops[reg]);
     ++size_;
   }
-  // Up to `most` rows without operators, written one by one.
+  // Up to `most` rows without operators, written one by one. Writing a row may spoil `beyond` words
+  // behind its beginning.
   class Rows {
    public:
-    Rows(MatchBuffer& buffer, std::size_t most)
+    Rows(MatchBuffer& buffer, std::size_t most, std::size_t beyond = 0)
         : buffer_(buffer),
-          begin_(buffer.classes_.extend(most * buffer.vars_)),
+          begin_(buffer.classes_.extend(most * buffer.vars_ + beyond)),
           row_(begin_),
           vars_(buffer.vars_) {}
     ClassId* next() { return std::exchange(row_, row_ + vars_); }

@@ -2,6 +2,7 @@
 #include "egraph/trie_walk.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/small_vector.h"
 
@@ -250,6 +251,65 @@ std::uint32_t TrieWalk::only_plan(const SearchTrie::Expansion& e) const {
   return only;
 }
 
+// The rows of a plan whose last expansion draws from a class: all columns but those of its children
+// are the same.
+class TrieWalk::RowPattern {
+ public:
+  static constexpr std::size_t kMostColumns = 8;
+
+  RowPattern(const SearchTrie::Expansion& e, const SearchTrie::Plan& plan,
+             const ClassId* registers) {
+    for (std::size_t column = 0; column < plan.classes.size(); ++column) {
+      const SearchTrie::Register reg = plan.classes[column];
+      row_[column] = registers[reg];
+      if (reg < e.first_child || reg >= e.first_child + e.arity) continue;
+      children_[count_++] = {column, static_cast<std::size_t>(reg - e.first_child)};
+    }
+  }
+  // Writes kMostColumns words, of which the first are the row.
+  void write(ClassId* row, const ClassId* children) const {
+    std::copy(row_.begin(), row_.end(), row);
+    for (std::size_t i = 0; i < count_; ++i)
+      row[children_[i].column] = children[children_[i].child];
+  }
+
+ private:
+  struct Child {
+    std::size_t column;
+    std::size_t child;
+  };
+  std::array<ClassId, kMostColumns> row_;
+  std::array<Child, kMostColumns> children_;
+  std::size_t count_ = 0;
+};
+
+void TrieWalk::write_matches(const SearchTrie::Expansion& e, const SearchTrie::Plan& plan,
+                             std::span<const NodeId> list, const Delta* delta) {
+  constexpr std::size_t kAhead = 8;
+  Sink& sink = sinks_[plan.pattern];
+  const RowPattern pattern(e, plan, registers_.data());
+  MatchBuffer::Rows rows(*sink.rows, list.size(), RowPattern::kMostColumns);
+  std::size_t old = 0;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (i + kAhead < list.size()) egraph_.prefetch(list[i + kAhead]);
+    const NodeId node = list[i];
+    if (!egraph_.is(node, e.op)) continue;
+    if (delta != nullptr && !delta->has(node)) {
+      ++old;
+      continue;
+    }
+    pattern.write(rows.next(), egraph_.children(node).data());
+  }
+  count_rows(sink, rows.finish(), old);
+}
+
+void TrieWalk::count_rows(Sink& sink, std::size_t found, std::size_t old) {
+  sink.found += found;
+  sink.seen += found + (pass_->count_old ? old : 0);
+  rows_ += found;
+  bytes_ += found * sink.rows->row_bytes();
+}
+
 // find_matches() for one plan alone, whose rows are written in place. Does nothing, and says so,
 // where its limit might be reached or matches are counted only.
 bool TrieWalk::find_matches_of(const SearchTrie::Expansion& e, std::uint32_t p,
@@ -265,6 +325,9 @@ bool TrieWalk::find_matches_of(const SearchTrie::Expansion& e, std::uint32_t p,
   ClassId* const registers = registers_.data();
   const bool exact = e.op.valid() && e.kind == Kind::kClass;
   const bool filtered = !branch.filters.empty();
+  if (exact && !filtered && width <= RowPattern::kMostColumns) {
+    return write_matches(e, plan, list, delta), true;
+  }
   MatchBuffer::Rows rows(*sink.rows, list.size());
   std::size_t old = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -285,11 +348,7 @@ bool TrieWalk::find_matches_of(const SearchTrie::Expansion& e, std::uint32_t p,
     ClassId* const row = rows.next();
     for (std::size_t column = 0; column < width; ++column) row[column] = registers[columns[column]];
   }
-  const std::size_t found = rows.finish();
-  sink.found += found;
-  sink.seen += found + (pass_->count_old ? old : 0);
-  rows_ += found;
-  bytes_ += found * sink.rows->row_bytes();
+  count_rows(sink, rows.finish(), old);
   return true;
 }
 

@@ -148,6 +148,10 @@ class TrieWalk {
   std::uint32_t only_plan(const SearchTrie::Expansion& expansion) const;
   bool find_matches_of(const SearchTrie::Expansion& expansion, std::uint32_t plan,
                        std::span<const NodeId> list, bool fresh_above);
+  class RowPattern;
+  void write_matches(const SearchTrie::Expansion& expansion, const SearchTrie::Plan& plan,
+                     std::span<const NodeId> list, const Delta* delta);
+  void count_rows(Sink& sink, std::size_t found, std::size_t old);
   bool bind(const SearchTrie::Expansion& expansion, NodeId node);
   bool passes(const SearchTrie::Branch& branch, NodeId node) const;
   void emit(const SearchTrie::Branch& branch, bool fresh);
