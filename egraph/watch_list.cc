@@ -54,24 +54,42 @@ void WatchList::clear() {
   tidy_size_ = 0;
 }
 
+// Whether anything about a class may have changed since; if not, neither have its id and data.
+bool WatchList::may_differ(const EGraph& egraph, const Match& row, Epoch seen) {
+  return std::ranges::any_of(row.classes(), [&](ClassId id) {
+    return !egraph.is_canonical(id) || egraph.epoch(id) >= seen;
+  });
+}
+
+bool WatchList::is_due(const EGraph& egraph, std::size_t i, Epoch seen) const {
+  const Reads reads = about_[i].reads;
+  if (reads == Reads::kEverything) return true;
+  if (!may_differ(egraph, rows_[i], seen)) return false;
+  if (reads == Reads::kData) return fingerprint(egraph, rows_[i]) != about_[i].fingerprint;
+  const Classes now = canonical(egraph, rows_[i]);
+  return std::ranges::any_of(now, [&](ClassId id) { return egraph.epoch(id) >= seen; });
+}
+
 void WatchList::take(const EGraph& egraph, Epoch seen, MatchBuffer& out) {
   if (rows_.size() > 2 * tidy_size_ + 1024) remove_repeated(egraph);
+  std::vector<std::size_t> due;  // few, mostly
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (is_due(egraph, i, seen)) due.push_back(i);
+  }
+  if (due.empty()) return;
   MatchBuffer kept(pattern_->var_count(), pattern_->op_var_count());
   std::size_t kept_count = 0;
+  auto next = due.begin();
   for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (next == due.end() || *next != i) {
+      kept.push(rows_[i].classes(), rows_[i].ops());
+      about_[kept_count++] = about_[i];
+      continue;
+    }
+    ++next;
     const Classes now = canonical(egraph, rows_[i]);
     const Match row({now.data(), now.size()}, rows_[i].ops());
-    const auto is_new = [&](ClassId id) { return egraph.epoch(id) >= seen; };
-    bool changed = about_[i].reads == Reads::kEverything;
-    if (about_[i].reads == Reads::kData)
-      changed = fingerprint(egraph, row) != about_[i].fingerprint;
-    if (about_[i].reads == Reads::kMatched) changed = std::any_of(now.begin(), now.end(), is_new);
-    if (!changed) {
-      kept.push(row.classes(), row.ops());
-      about_[kept_count++] = about_[i];
-    } else if (still_matches(egraph, *pattern_, row)) {
-      out.push(row.classes(), row.ops());
-    }
+    if (still_matches(egraph, *pattern_, row)) out.push(row.classes(), row.ops());
   }
   std::swap(rows_, kept);
   about_.resize(kept_count);

@@ -41,6 +41,8 @@ class WatchList {
     Rewrite::Reads reads;
   };
 
+  static bool may_differ(const EGraph& egraph, const Match& row, Epoch seen);
+  bool is_due(const EGraph& egraph, std::size_t row, Epoch seen) const;
   void remove_repeated(const EGraph& egraph);
 
   const Pattern* pattern_;
