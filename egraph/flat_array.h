@@ -5,8 +5,8 @@
 // copying, so growth never holds the old and the new block at one time; they grow by a page or a
 // little more instead of doubling, so that little is reserved and unused; and their pages are huge
 // ones, because the tables of a large e-graph are read at random. Smaller arrays live in the
-// ordinary heap and double, or grow by a quarter when they are no longer small. Running out of memory
-// is std::bad_alloc, as with std::vector.
+// ordinary heap and double, or grow by a quarter when they are no longer small. Running out of
+// memory is std::bad_alloc, as with std::vector.
 #pragma once
 
 #include <algorithm>

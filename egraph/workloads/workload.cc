@@ -106,9 +106,9 @@ std::optional<Workload> benchmark(std::string_view name) {
   if (name != "math-simple-1m" && name != "lambda-simple-1m") return {};
   workload.limits = iterations(50);
   // egg's limit is a million; but it applies old matches again to an e-graph that is not rebuilt,
-  // which inserts keys that are gone after the rebuild. Without them math has about 992,000 where egg
-  // has passed its limit (and 910,000 a rule before), and the rules that follow there prove that 7
-  // is 0.
+  // which inserts keys that are gone after the rebuild. Without them math has about 992,000 where
+  // egg has passed its limit (and 910,000 a rule before), and the rules that follow there prove
+  // that 7 is 0.
   workload.max_keys = 950'000;
   return workload;
 }
