@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "ir/operator_docs.h"
 
 namespace egret::rules {
 
@@ -53,14 +54,46 @@ void RuleStatuses::record(const Rule& rule, const TestReport& report) {
   entries_[content_hash(rule).to_hex()] = std::move(entry);
 }
 
+void RuleStatuses::record(const Rule& rule, const Verdict& verdict) {
+  Entry& entry = entries_[content_hash(rule).to_hex()];
+  entry.name = rule.name;
+  if (verdict.status == Verdict::Status::kRefuted) entry.status = RuleStatus::kRefuted;
+  const bool was_proven = entry.status == RuleStatus::kProven;
+  if (verdict.status != Verdict::Status::kProven) {
+    if (was_proven) entry.status = entry.checks > 0 ? RuleStatus::kTested : RuleStatus::kUntested;
+    return;
+  }
+  if (const std::string now = definitions_hash(); now != definitions_) {
+    for (auto& [hash, other] : entries_) {
+      if (other.status == RuleStatus::kProven)
+        other.status = other.checks > 0 ? RuleStatus::kTested : RuleStatus::kUntested;
+    }
+    definitions_ = now;
+  }
+  entry.status = RuleStatus::kProven;
+  entry.families = verdict.families;
+}
+
+std::string definitions_hash() {
+  std::string all;
+  for (const ir::Operator* op : ir::all_operators()) {
+    const auto meaning = ir::operator_meaning(*op);
+    all += op->name() + "\n" + (meaning.ok() ? *meaning : meaning.status().message()) + "\n";
+  }
+  return base::content_hash(all).to_hex();
+}
+
 std::string RuleStatuses::to_json() const {
   Json rules = Json::object();
   for (const auto& [hash, entry] : entries_) {
     Json row = Json::object();
     row.set("name", entry.name).set("status", to_string(entry.status)).set("checks", entry.checks);
+    if (entry.status == RuleStatus::kProven) row.set("families", entry.families);
     rules.set(hash, std::move(row));
   }
-  return base::versioned_json().set("rules", std::move(rules)).dump(1) + "\n";
+  Json document = base::versioned_json();
+  if (!definitions_.empty()) document.set("definitions", definitions_);
+  return document.set("rules", std::move(rules)).dump(1) + "\n";
 }
 
 Result<RuleStatuses> parse_statuses(std::string_view json) {
@@ -68,6 +101,9 @@ Result<RuleStatuses> parse_statuses(std::string_view json) {
   const Json* rules = document.find("rules");
   RuleStatuses statuses;
   if (rules == nullptr) return statuses;
+  if (const Json* definitions = document.find("definitions"); definitions != nullptr) {
+    EGRET_ASSIGN_OR_RETURN(statuses.definitions_, definitions->as_string());
+  }
   if (!rules->is_object()) return base::bad_input("rule statuses: 'rules' is no object");
   for (const auto& [hash, row] : rules->members()) {
     const Json* name = row.find("name");
@@ -79,6 +115,9 @@ Result<RuleStatuses> parse_statuses(std::string_view json) {
     EGRET_ASSIGN_OR_RETURN(entry.name, name->as_string());
     EGRET_ASSIGN_OR_RETURN(const std::string text, status->as_string());
     EGRET_ASSIGN_OR_RETURN(entry.checks, checks->as_integer());
+    if (const Json* families = row.find("families"); families != nullptr) {
+      EGRET_ASSIGN_OR_RETURN(entry.families, families->as_integer());
+    }
     const auto parsed = parse_rule_status(text);
     if (!parsed) return base::bad_input("rule statuses: there is no status '" + text + "'");
     entry.status = *parsed;

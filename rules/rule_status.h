@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known of the truth of rules, kept by the hash of their meaning: editing a rule voids it.
 //
-//   {"schema_version": 1, "rules": {"<hash>": {"name": ..., "status": "tested", "checks": 10000}}}
+//   {"schema_version": 1, "definitions": "<hash>",
+//    "rules": {"<hash>": {"name": ..., "status": "proven", "checks": 10000, "families": 12}}}
+//
+// Proofs are of rules and of what the operators mean: `definitions` names the meaning of all
+// operators when the proofs were made. With other definitions they are void.
 #pragma once
 
 #include <map>
@@ -12,6 +16,7 @@
 #include "base/status.h"
 #include "rules/rule_set.h"
 #include "rules/tester.h"
+#include "rules/verification.h"
 
 namespace egret::rules {
 
@@ -31,20 +36,29 @@ class RuleStatuses {
   struct Entry {
     std::string name;  // of the rule when it was looked at
     RuleStatus status = RuleStatus::kUntested;
-    std::int64_t checks = 0;
+    std::int64_t checks = 0;    // random instances compared
+    std::int64_t families = 0;  // proven
   };
 
   RuleStatus of(const Rule& rule) const;
   const Entry* find(const base::ContentHash& hash) const;
   // Replaces what was known. A rule that cannot be tested is untested.
   void record(const Rule& rule, const TestReport& report);
+  // A proof or a counterexample; anything else leaves what tests found. The first of other
+  // definitions than those known voids all proofs before it.
+  void record(const Rule& rule, const Verdict& verdict);
+  const std::string& definitions() const { return definitions_; }
   std::string to_json() const;  // sorted by hash; the same knowledge is the same bytes
   std::size_t size() const { return entries_.size(); }
 
  private:
   friend base::Result<RuleStatuses> parse_statuses(std::string_view json);
+  std::string definitions_;               // in hex; empty without proofs
   std::map<std::string, Entry> entries_;  // by hash in hex
 };
+
+// Names what all operators mean: a hash, in hex, of their meanings as text (ir/operator_docs.h).
+std::string definitions_hash();
 
 base::Result<RuleStatuses> parse_statuses(std::string_view json);
 // Those that come with Egret.

@@ -178,11 +178,13 @@ class Test final : public Command {
 }  // namespace
 
 Verb rules_list_verb() {
-  return {"rules list", "List rewrite rules with their status",
-          "A rule is tested (it held on random instances) or untested; dynamic rules are code. "
-          "SELECTION is what "
-          "--rules of egret optimize takes.",
-          make_command<List>};
+  return {
+      "rules list", "List rewrite rules with their status",
+      "A rule is proven (for all sizes), tested (it held on random instances) or untested; dynamic "
+      "rules are code. "
+      "SELECTION is what "
+      "--rules of egret optimize takes.",
+      make_command<List>};
 }
 Verb rules_show_verb() {
   return {"rules show", "Print rules in the rule language",

@@ -16,11 +16,11 @@ class EgretError(RuntimeError):
         self.code = code
 
 
-def call(*arguments, timeout=3600):
-    """Runs `egret ARGUMENTS --json` and returns its document."""
+def call(*arguments, timeout=3600, accept=(0, 5)):
+    """Runs `egret ARGUMENTS --json` and returns its document; `accept` are the exit codes that have one."""
     command = [PROGRAM, *map(str, arguments), "--json", "--progress=never"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
-    if done.returncode not in (0, 5):
+    if done.returncode not in accept:
         raise EgretError(command, done.returncode, done.stderr)
     return json.loads(done.stdout)
 

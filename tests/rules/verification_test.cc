@@ -5,6 +5,7 @@
 
 #include "rules/rule_parser.h"
 #include "rules/rule_set.h"
+#include "rules/rule_status.h"
 
 namespace egret::rules {
 namespace {
@@ -95,6 +96,46 @@ TEST(Verification, RejectsRulesThatSayNothing) {
       to_string(verdict_of(parsed("relu(?x) where rank(?x) == 1 and rank(?x) == 2 => abs(?x)"), 5)
                     .status),
       "vacuous");
+}
+
+TEST(Verification, TreatsOpenRealsAsUnknown) {
+  expect_proven("batch-norm-as-scale,drop-pad,hard-swish-from-hard-sigmoid");
+  // True for one slope, not for all.
+  const Verdict wrong = verdict_of(
+      parsed("leaky_relu{alpha=?a}(leaky_relu{alpha=?a}(?x)) => leaky_relu{alpha=?a}(?x)"));
+  EXPECT_EQ(to_string(wrong.status), "refuted");
+}
+
+TEST(Verification, KeepsProofsUntilDefinitionsChange) {
+  const Rule rule = parsed("relu(relu(?x)) => relu(?x)");
+  RuleStatuses statuses;
+  const Verdict verdict = verdict_of(rule);
+  ASSERT_EQ(to_string(verdict.status), "proven");
+  statuses.record(rule, verdict);
+  EXPECT_EQ(statuses.of(rule), RuleStatus::kProven);
+  EXPECT_EQ(statuses.definitions(), definitions_hash());
+  const auto again = parse_statuses(statuses.to_json());
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(again->of(rule), RuleStatus::kProven);
+  EXPECT_EQ(again->to_json(), statuses.to_json());
+
+  // Proofs of other definitions are void once a proof of these is recorded.
+  std::string old = statuses.to_json();
+  old.replace(old.find(definitions_hash()), 4, "0000");
+  auto voided = parse_statuses(old);
+  ASSERT_TRUE(voided.ok());
+  const Rule other = parsed("relu(relu(relu(?x))) => relu(?x)");
+  voided->record(other, verdict_of(other));
+  EXPECT_EQ(voided->of(rule), RuleStatus::kUntested);
+  EXPECT_EQ(voided->of(other), RuleStatus::kProven);
+}
+
+TEST(Verification, OfTheRulesThatComeWithEgretIsOfTheseDefinitions) {
+  const auto statuses = builtin_statuses();
+  ASSERT_TRUE(statuses.ok());
+  if (statuses->definitions().empty()) GTEST_SKIP() << "no proof is kept yet";
+  EXPECT_EQ(statuses->definitions(), definitions_hash())
+      << "proofs are void: run verify_rules all rules/data/status.json";
 }
 
 TEST(Verification, RepeatsItself) {
