@@ -61,7 +61,8 @@ class Verify final : public Command {
     rules::KnownSignatures known;
     for (std::size_t i = 0; i < set.rules.size() && !base::stop_requested(); ++i) {
       const base::Stopwatch watch;
-      add(set.rules[i], rules::verify(set.rules[i], how, known), watch.seconds());
+      const rules::Verdict verdict = rules::verify(set.rules[i], how, known);
+      add(set.rules[i], verdict, watch.seconds());
       if (progress.due()) {
         progress.report({{base::kItems, i + 1}},
                         static_cast<double>(i + 1) / static_cast<double>(set.rules.size()),
