@@ -94,7 +94,7 @@ class Translator {
       case ExprOp::kMin: return value(Factor::Kind::kMinimum, {kid(0), kid(1)});
       case ExprOp::kMax: return value(Factor::Kind::kMaximum, {kid(0), kid(1)});
       case ExprOp::kCall: {
-        Factor factor{.kind = Factor::Kind::kCall, .function = n.function};
+        Factor factor{.kind = Factor::Kind::kCall, .function = n.function, .arguments = {}};
         for (const ExprNode* argument : n.kids) factor.arguments.push_back(scalar(*argument));
         return lawful(atoms_, std::move(factor));
       }
@@ -125,7 +125,8 @@ class Translator {
   }
 
   Sum number(const Polynomial& index) {
-    return lawful(atoms_, Factor{.kind = Factor::Kind::kIndex, .indices = {index}});
+    return lawful(atoms_,
+                  Factor{.kind = Factor::Kind::kIndex, .indices = {index}, .arguments = {}});
   }
 
   // Exact reals: a cast to a type of reals changes nothing.
@@ -246,8 +247,9 @@ Sum ElementValues::constant(double number) const {
   for (const double sign : {1.0, -1.0}) {
     const auto found = reals_.find(sign * number);
     if (found != reals_.end())
-      return scaled(factor_sum({.kind = Factor::Kind::kRead, .number = found->second}),
-                    Rational(sign));
+      return scaled(
+          factor_sum({.kind = Factor::Kind::kRead, .number = found->second, .arguments = {}}),
+          Rational(sign));
   }
   return constant_sum(Rational(number));
 }
@@ -260,6 +262,7 @@ Sum ElementValues::node_element(ir::NodeId id, const std::vector<Polynomial>& at
     return factor_sum({.kind = Factor::Kind::kRead,
                        .number = inputs_.at(id.index()),
                        .indices = at,
+                       .arguments = {},
                        .truth = node.type.dtype == ir::DType::kBool});
   }
   if (node.kind == ir::NodeKind::kConstant) {

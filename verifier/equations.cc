@@ -34,8 +34,7 @@ class Solver {
       if (tight) fact.relation = Relation::kZero;
     }
     std::ranges::sort(facts);
-    const auto repeated = std::ranges::unique(facts);
-    facts.erase(repeated.begin(), repeated.end());
+    facts.erase(std::unique(facts.begin(), facts.end()), facts.end());
     bounds_.clear();
     for (const Literal& fact : facts) {
       const std::int64_t constant = fact.polynomial.constant();

@@ -336,7 +336,8 @@ Sum index_value(const Factor& factor) {
   for (const auto& [monomial, coefficient] : index.terms()) {
     Sum term = constant_sum(coefficient);
     for (const AtomId atom : monomial)
-      term = product(term, factor_sum({.kind = Kind::kIndex, .indices = {Polynomial(atom)}}));
+      term = product(
+          term, factor_sum({.kind = Kind::kIndex, .indices = {Polynomial(atom)}, .arguments = {}}));
     sum = std::move(sum) + term;
   }
   return sum;
@@ -382,13 +383,16 @@ std::optional<Sum> without_square(AtomTable& atoms, const Term& term) {
 
 Sum lawful(AtomTable& atoms, Term term) {
   if (auto shorter = without_square(atoms, term)) return *std::move(shorter);
-  const auto exponentials = std::ranges::partition(
-      term.factors, [](const Factor& factor) { return !is_call(factor, ir::Function::kExp); });
-  if (exponentials.empty()) return {{std::move(term)}};
+  const auto exponentials =
+      std::partition(term.factors.begin(), term.factors.end(),
+                     [](const Factor& factor) { return !is_call(factor, ir::Function::kExp); });
+  if (exponentials == term.factors.end()) return {{std::move(term)}};
   Sum exponent;
-  for (const Factor& factor : exponentials) exponent = std::move(exponent) + factor.arguments[0];
+  for (auto factor = exponentials; factor != term.factors.end(); ++factor) {
+    exponent = std::move(exponent) + factor->arguments[0];
+  }
   exponent = joined(atoms, exponent);
-  term.factors.erase(exponentials.begin(), exponentials.end());
+  term.factors.erase(exponentials, term.factors.end());
   std::ranges::sort(term.factors,
                     [](const Factor& p, const Factor& q) { return compare(p, q) < 0; });
   Sum rest{{std::move(term)}};

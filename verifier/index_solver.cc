@@ -203,8 +203,7 @@ bool IndexSolver::contradictory(const Facts& facts) {
     }
   }
   std::ranges::sort(sorted);
-  const auto repeated = std::ranges::unique(sorted);
-  sorted.erase(repeated.begin(), repeated.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   const std::set<Literal> set(sorted.begin(), sorted.end());
   for (const Literal& fact : sorted) {
     if (set.contains(negation(fact))) {

@@ -33,8 +33,7 @@ int compare_terms(const Term& a, const Term& b) {
 
 void normalize(Facts& guards) {
   std::ranges::sort(guards);
-  const auto repeated = std::ranges::unique(guards);
-  guards.erase(repeated.begin(), repeated.end());
+  guards.erase(std::unique(guards.begin(), guards.end()), guards.end());
 }
 
 bool impossible(const Facts& guards) {
@@ -59,7 +58,7 @@ int compare(const Sum& a, const Sum& b) { return compare_lists(a.terms, b.terms,
 
 Sum constant_sum(const Rational& value) {
   Sum sum;
-  if (value != 0) sum.terms.push_back({.coefficient = value});
+  if (value != 0) sum.terms.push_back({.coefficient = value, .factors = {}});
   return sum;
 }
 

@@ -48,7 +48,7 @@ struct Factor {
   ir::Function function = ir::Function::kExp;
   ir::Reduction reduction = ir::Reduction::kSum;
   std::vector<Polynomial> indices{};
-  std::vector<Sum> arguments{};
+  std::vector<Sum> arguments;
   std::vector<AtomId> variables{};
   Facts guards{};
   bool truth = false;  // kRead: elements are 0 or 1
@@ -58,7 +58,7 @@ struct Term {
   Rational coefficient = 1;
   std::vector<AtomId> variables{};
   Facts guards{};
-  std::vector<Factor> factors{};
+  std::vector<Factor> factors;
 };
 
 struct Sum {

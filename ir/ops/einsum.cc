@@ -23,10 +23,11 @@ void define(Definition& d) {
     const auto& labels = equation->operands[static_cast<std::size_t>(i)];
     for (std::size_t axis = 0; axis < labels.size(); ++axis) {
       const Index size = d.dim(i, static_cast<int>(axis));
-      const auto [known, added] = sizes.emplace(labels[axis], size);
-      if (added) continue;
-      known->second = d.broadcast_size(known->second, size, [&] {
-        return "one axis has sizes " + to_string(known->second) + " and " + to_string(size);
+      const auto entry = sizes.emplace(labels[axis], size);
+      if (entry.second) continue;
+      Index& known = entry.first->second;
+      known = d.broadcast_size(known, size, [&] {
+        return "one axis has sizes " + to_string(known) + " and " + to_string(size);
       });
       if (!d.ok()) return;
     }
