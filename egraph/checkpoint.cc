@@ -23,6 +23,7 @@ void EGraph::push() {
   auto checkpoint = std::make_unique<Checkpoint>();
   checkpoint->words = words_.size();
   checkpoint->ids = classes_.size();
+  checkpoint->row_count = rows_.size();
   if (proofs_ != nullptr) checkpoint->proofs = proofs_->mark();
   checkpoint->counts = counts_;
   checkpoint->epoch = epoch_;
@@ -36,7 +37,7 @@ void EGraph::remember_row(ClassId id) {
   Checkpoint& old = *checkpoints_.back();
   if (id.index() >= old.ids) return;
   if (!old.row_of.try_emplace(id.index(), old.rows.size()).second) return;
-  old.rows.push_back({id, rows_[id.index()], data_.empty() ? 0 : data_[id.index()]});
+  old.rows.push_back({id, row(id), data_.empty() ? 0 : data_[row_of(id)]});
 }
 
 // To be called before a list is reordered, filtered or handed over: until then its first items are
@@ -78,7 +79,8 @@ void EGraph::pop() {
   restore_classes(*old);
   restore_ops(*old);
   for (FlatArray<NodeId>* queue : {&to_repair_, &to_reanalyse_}) queue->clear();
-  for (FlatArray<ClassId>* queue : {&to_modify_, &merged_away_, &touched_}) queue->clear();
+  for (FlatArray<ClassId>* queue : {&to_modify_, &touched_}) queue->clear();
+  merged_away_.clear();
   chained_ = 0;
   if (proofs_ != nullptr) proofs_->restore(old->proofs);
   counts_ = old->counts;
@@ -124,14 +126,12 @@ void EGraph::restore_nodes(const Checkpoint& old) {
 }
 
 void EGraph::restore_classes(Checkpoint& old) {
-  for (std::size_t i = old.ids; i < rows_.size(); ++i) {
-    lists_.shrink(rows_[i].nodes, 0);
-  }
-  rows_.truncate(old.ids);
-  data_.truncate(old.ids);
+  for (std::size_t i = old.row_count; i < rows_.size(); ++i) lists_.shrink(rows_[i].nodes, 0);
+  rows_.truncate(old.row_count);
+  data_.truncate(old.row_count);
   classes_.undo(old.links, old.ids);
   for (const Checkpoint::OldRow& saved : old.rows) {
-    Row& row = rows_[saved.id.index()];
+    Row& row = this->row(saved.id);
     Row restored = saved.row;
     const std::uint32_t nodes = restored.nodes.size;
     lists_.shrink(row.nodes, saved.has_items ? 0 : nodes);
@@ -140,7 +140,7 @@ void EGraph::restore_classes(Checkpoint& old) {
       restored.nodes = lists_.make(old.items.span().subspan(saved.items_begin, nodes));
     }
     row = restored;
-    if (!data_.empty()) data_[saved.id.index()] = saved.data;
+    if (!data_.empty()) data_[row_of(saved.id)] = saved.data;
     // A listed node says its class, which others may have taken it into meanwhile.
     for (const NodeId node : this->nodes(saved.id)) words_[node.index() + 1] = saved.id;
   }

@@ -22,6 +22,7 @@ struct EGraph::Checkpoint {
 
   std::size_t words = 0;  // nodes and ids from here on did not exist
   std::size_t ids = 0;
+  std::size_t row_count = 0;
   ProofLog::Mark proofs;
   Counts counts;
   Epoch epoch = 0;

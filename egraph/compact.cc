@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// EGraph::compact(): slides the records of live nodes down over those of dead ones.
+// Giving memory back. EGraph::compact() slides the records of live nodes down over those of dead
+// ones; shrink_to_fit() cuts what arrays reserve.
 //
 // A word's new place is the number of live words before it, which a bitmap with a count for each of
 // its words tells; it is all the memory that this takes. Order stays, so lists stay sorted, and
@@ -68,6 +69,7 @@ void EGraph::compact() {
     list.shrink_to_fit();
     by_op_bytes_ += list.bytes();
   }
+  forget_dead_moved();
   for (NodeId& node : moved_) move(node);
   moved_.shrink_to_fit();
   for (EpochMark& mark : epoch_marks_) move(mark.next_node);
@@ -77,6 +79,20 @@ void EGraph::compact() {
   unlisted_ = next_node();
   counts_.dead_words = 0;
   ++changes_;
+}
+
+// Nodes that moved and died since. Marks count on from what was forgotten before the first.
+void EGraph::forget_dead_moved() {
+  const std::uint64_t first = epoch_marks_.front().moved;
+  std::size_t kept = 0;
+  std::size_t seen = 0;
+  for (EpochMark& mark : epoch_marks_) {
+    for (; seen < mark.moved - first; ++seen) {
+      if (!dead(moved_[seen])) moved_[kept++] = moved_[seen];
+    }
+    mark.moved = first + kept;
+  }
+  moved_.truncate(kept);
 }
 
 // All but the links.
@@ -102,12 +118,43 @@ void EGraph::chain_all_parents() {
     const std::size_t arity = ops_.arity(op(NodeId(word)));
     for (std::size_t slot = word + kHeader; slot < word + kHeader + arity; ++slot) {
       if (slot + kAhead < words_.size()) {
-        const std::uint32_t ahead = words_[slot + kAhead].index();
-        if (ahead < rows_.size()) __builtin_prefetch(&rows_[ahead]);  // it may be no child
+        const ClassId ahead = words_[slot + kAhead];  // it may be no child
+        if (ahead.index() < classes_.size()) classes_.prefetch(ahead);
       }
-      chain(slot, arity, rows_[words_[slot].index()]);
+      chain(slot, arity, row(words_[slot]));
     }
     word += record_size(arity);
+  }
+}
+
+// The last rows in use take the places of the free ones.
+void EGraph::compact_rows() {
+  if (free_rows_.empty() || !checkpoints_.empty()) return;
+  const std::size_t used = rows_.size() - free_rows_.size();
+  const std::uint32_t* free = free_rows_.begin();
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    const ClassId id(i);
+    if (!is_canonical(id) || row_of(id) < used) continue;
+    while (*free >= used) ++free;
+    rows_[*free] = row(id);
+    if (analysis_ != nullptr) data_[*free] = data_[row_of(id)];
+    classes_.set_row(id, *free++);
+  }
+  rows_.truncate(used);
+  data_.truncate(used);
+  free_rows_.clear();
+}
+
+void EGraph::shrink_to_fit() {
+  EGRET_CHECK(clean_ && checkpoints_.empty(), "before rebuild() or with a checkpoint");
+  compact_rows();
+  const auto shrink = [](auto&... arrays) { (arrays.shrink_to_fit(), ...); };
+  shrink(words_, classes_, rows_, free_rows_, data_, moved_, lists_);
+  shrink(to_repair_, repairing_, to_reanalyse_, to_modify_, merged_away_, touched_, scratch_);
+  by_op_bytes_ = 0;
+  for (FlatArray<NodeId>& list : by_op_) {
+    list.shrink_to_fit();
+    by_op_bytes_ += list.bytes();
   }
 }
 

@@ -121,7 +121,7 @@ EGraph::Addition EGraph::add_missing_to(ClassId given_id, OpId op, const Key& ke
   Analysis::Data data = 0;
   if (analysis_ != nullptr) {
     auto made = analysis_->make(*this, op, key.children);
-    if (made.ok()) made = analysis_->merge(data_[id.index()], *made);
+    if (made.ok()) made = analysis_->merge(data_[row_of(id)], *made);
     if (!made.ok()) return why = made.status(), Addition::kRefused;
     data = *made;
   }
@@ -130,11 +130,11 @@ EGraph::Addition EGraph::add_missing_to(ClassId given_id, OpId op, const Key& ke
   ++changes_;
   touch(id, kNodesStale);
   stamp(id);
-  rows_[id.index()].mask |= mask_bit(ops_.base_of(op));
+  row(id).mask |= mask_bit(ops_.base_of(op));
   if (analysis_ == nullptr) return Addition::kChanged;
-  if (data_[id.index()] != data) {
+  if (data_[row_of(id)] != data) {
     changed(id);
-    data_[id.index()] = data;
+    data_[row_of(id)] = data;
   }
   to_modify_.push_back(id);
   drain_modify();
@@ -143,11 +143,32 @@ EGraph::Addition EGraph::add_missing_to(ClassId given_id, OpId op, const Key& ke
 
 // A class without nodes, for one of this operator.
 ClassId EGraph::make_class(OpId op, Analysis::Data data) {
-  const ClassId id = classes_.make();
-  rows_.push_back({{}, mask_bit(ops_.base_of(op)), 0, 0, epoch_});
-  if (analysis_ != nullptr) data_.push_back(data);
   ++counts_.classes;
-  return id;
+  return classes_.make(take_row({{}, mask_bit(ops_.base_of(op)), 0, 0, epoch_}, data));
+}
+
+// pop() cuts off the rows that were made since push(): until then no other is used again.
+std::uint32_t EGraph::take_row(const Row& row, Analysis::Data data) {
+  if (free_rows_.empty() || !checkpoints_.empty()) {
+    rows_.push_back(row);
+    if (analysis_ != nullptr) data_.push_back(data);
+    return static_cast<std::uint32_t>(rows_.size() - 1);
+  }
+  const std::uint32_t taken = free_rows_.back();
+  free_rows_.pop_back();
+  rows_[taken] = row;
+  if (analysis_ != nullptr) data_[taken] = data;
+  return taken;
+}
+
+void EGraph::free_row(std::uint32_t row) {
+  if (row + std::size_t{1} == rows_.size()) {
+    rows_.truncate(row);
+    data_.truncate(row);
+  } else {
+    rows_[row] = {};
+    free_rows_.push_back(row);
+  }
 }
 
 // Writes the record of a new node into a class.
@@ -164,7 +185,7 @@ void EGraph::make_node(OpId op, const Key& key, ClassId id) {
     hash_cons_.insert(key.hash, node);
   }
   if (!checkpoints_.empty()) remember_row(id);
-  lists_.append(rows_[id.index()].nodes, node);
+  lists_.append(row(id).nodes, node);
   ++counts_.keys_inserted;
   ++counts_.visible;
   clean_ = false;
@@ -194,10 +215,7 @@ void EGraph::grow_hash_cons(std::size_t size) {
 // An id without a node, for a term of which an equal one is in the class.
 ClassId EGraph::add_twin(OpId op, std::span<const ClassId> children, ClassId root) {
   root = find(root);
-  const ClassId id = classes_.make();
-  rows_.push_back({{}, 0, 0, 0, epoch_});
-  if (analysis_ != nullptr) data_.push_back(data_[root.index()]);
-  classes_.link(root, id);
+  const ClassId id = classes_.make_in(root);
   proofs_->add_term(op, children, true);
   ProofLog::Reason reason;
   reason.kind = ProofLog::Kind::kCongruence;
@@ -235,12 +253,12 @@ Result<bool> EGraph::merge(ClassId a, ClassId b, const ProofLog::Reason* reason)
   if (a == b) return false;
   Analysis::Data merged = 0;
   if (analysis_ != nullptr) {
-    EGRET_ASSIGN_OR_RETURN(merged, analysis_->merge(data_[a.index()], data_[b.index()]));
+    EGRET_ASSIGN_OR_RETURN(merged, analysis_->merge(data_[row_of(a)], data_[row_of(b)]));
   }
   // The class with more parents stays: only the other's parents need repair. (Parents that are not
   // listed yet are looked at in any case.)
-  const std::size_t parents_a = rows_[a.index()].links;
-  const std::size_t parents_b = rows_[b.index()].links;
+  const std::size_t parents_a = row(a).links;
+  const std::size_t parents_b = row(b).links;
   if (parents_a < parents_b || (parents_a == parents_b && b < a)) std::swap(a, b);
   if (proofs_ != nullptr) proofs_->add_merge(given_a, given_b, reason);
   link(a, b, merged);
@@ -254,9 +272,10 @@ void EGraph::link(ClassId root, ClassId child, Analysis::Data merged) {
     remember_lists(child);
   }
   if (analysis_ != nullptr) chain_parents_of_merged();  // to each class, before it has another id
-  Row& r = rows_[root.index()];
-  Row& c = rows_[child.index()];
-  classes_.link(root, child);
+  const std::uint32_t row = row_of(root);
+  const std::uint32_t freed = row_of(child);
+  Row& r = rows_[row];
+  Row& c = rows_[freed];
   clean_ = false;
   ++changes_;
   ++counts_.merges;
@@ -264,12 +283,13 @@ void EGraph::link(ClassId root, ClassId child, Analysis::Data merged) {
   moved_.append(lists_.items(c.nodes));
   stamp(root);
   if (analysis_ != nullptr) {
-    if (data_[root.index()] != merged) changed(root);
-    if (data_[child.index()] != merged) changed(child);
-    data_[root.index()] = merged;
+    if (data_[row] != merged) changed(root);
+    if (data_[freed] != merged) changed(child);
+    data_[row] = merged;
     to_modify_.push_back(root);
   }
-  merged_away_.push_back(child);  // from here on its parents are the root's
+  classes_.link(root, child);
+  merged_away_.push_back({child, freed});  // from here on its parents are the root's
   touch(root, c.touches | kNodesStale);
   lists_.append_all(r.nodes, c.nodes);
   r.mask |= c.mask;
@@ -280,7 +300,7 @@ void EGraph::changed(ClassId id) {
   touch(id, kDataChanged);
   stamp(id);
   chain_parents_of_merged();
-  for (Slot slot = rows_[id.index()].parents; slot != 0;) {
+  for (Slot slot = row(id).parents; slot != 0;) {
     const NodeId node = node_of(slot);
     if (!dead(node)) to_reanalyse_.push_back(node);
     slot = next_slot(slot, node);
@@ -290,10 +310,10 @@ void EGraph::changed(ClassId id) {
 void EGraph::set_data(ClassId id, Analysis::Data data) {
   EGRET_CHECK(analysis_ != nullptr, "data belongs to an analysis");
   id = find(id);
-  if (data_[id.index()] == data) return;
+  if (data_[row_of(id)] == data) return;
   changed(id);
   ++changes_;
-  data_[id.index()] = data;
+  data_[row_of(id)] = data;
   to_modify_.push_back(id);
   drain_modify();
 }
@@ -329,15 +349,16 @@ bool EGraph::rollback(const Savepoint& savepoint) {
   for (std::size_t word = savepoint.words; word < words_.size();) {
     const NodeId node(word);
     hash_cons_.erase(node_hash(op(node), children(node)), node);
-    lists_.shrink(rows_[words_[word + 1].index()].nodes, 0);
+    lists_.shrink(row(words_[word + 1]).nodes, 0);
     --counts_.keys_inserted;
     --counts_.visible;
     --counts_.classes;
     word = node_after(node).index();
   }
   words_.truncate(savepoint.words);
-  rows_.truncate(savepoint.ids);
-  data_.truncate(savepoint.ids);
+  for (std::size_t id = classes_.size(); id-- > savepoint.ids;) {
+    if (classes_.is_root(ClassId(id))) free_row(row_of(ClassId(id)));
+  }
   classes_.truncate(savepoint.ids);
   clean_ = savepoint.clean;
   if (proofs_ != nullptr) proofs_->restore(savepoint.proofs);
@@ -366,8 +387,8 @@ std::vector<ClassId> EGraph::classes() const {
 
 std::vector<ClassId> EGraph::classes_since(Epoch since) const {
   std::vector<ClassId> result;
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    if (rows_[i].epoch >= since && classes_.is_root(ClassId(i))) result.emplace_back(i);
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    if (classes_.is_root(ClassId(i)) && epoch(ClassId(i)) >= since) result.emplace_back(i);
   }
   return result;
 }
@@ -388,7 +409,7 @@ std::vector<EGraph::TableBytes> EGraph::bytes_by_table() const {
           {"hash-cons", hash_cons_.bytes()},
           {"lists of classes", lists_.bytes()},
           {"lists of operators", by_op_bytes_},
-          {"class rows", rows_.bytes()},
+          {"class rows", rows_.bytes() + free_rows_.bytes()},
           {"union-find", classes_.bytes()},
           {"analysis words", data_.bytes()},
           {"changes", moved_.bytes() + epoch_marks_.capacity() * sizeof(EpochMark)},
@@ -399,9 +420,9 @@ std::vector<EGraph::TableBytes> EGraph::bytes_by_table() const {
 
 std::size_t EGraph::bytes() const {
   return words_.bytes() + hash_cons_.bytes() + lists_.bytes() + by_op_bytes_ + rows_.bytes() +
-         classes_.bytes() + data_.bytes() + moved_.bytes() + to_repair_.bytes() +
-         repairing_.bytes() + to_reanalyse_.bytes() + to_modify_.bytes() + merged_away_.bytes() +
-         touched_.bytes() + scratch_.bytes() + checkpoint_bytes() +
+         free_rows_.bytes() + classes_.bytes() + data_.bytes() + moved_.bytes() +
+         to_repair_.bytes() + repairing_.bytes() + to_reanalyse_.bytes() + to_modify_.bytes() +
+         merged_away_.bytes() + touched_.bytes() + scratch_.bytes() + checkpoint_bytes() +
          (proofs_ == nullptr ? 0 : proofs_->bytes());
 }
 

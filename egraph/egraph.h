@@ -125,6 +125,10 @@ class EGraph {
                : static_cast<double>(counts_.dead_words) / static_cast<double>(words_.size());
   }
 
+  // Gives back what tables reserve in order to grow. On a clean e-graph without checkpoints.
+  // O(nodes).
+  void shrink_to_fit();
+
   // Takes a node out of its class's list, so that searches, views and counts no longer see it,
   // while it still stands for its class in add() and in congruence. (A class known to be constant
   // hides its other nodes; a cycle filter hides the node that closes a cycle.) Before rebuild()
@@ -214,31 +218,31 @@ class EGraph {
 
   // The lists of a canonical class and of an operator; exact after rebuild(), see the invariants.
   // Before, nodes() has new nodes already, the other two have not.
-  std::span<const NodeId> nodes(ClassId id) const { return lists_.items(rows_[id.index()].nodes); }
+  std::span<const NodeId> nodes(ClassId id) const { return lists_.items(row(id).nodes); }
   // The nodes that have the class as a child, each once, in no order of meaning: a range.
   class Parents;
   Parents parents(ClassId id) const;
   // How long it takes to visit them: at least as many.
-  std::size_t parents_bound(ClassId id) const { return rows_[id.index()].links; }
+  std::size_t parents_bound(ClassId id) const { return row(id).links; }
   std::span<const NodeId> nodes_with(OpId op) const {
     if (op.index() >= by_op_.size()) return {};
     return by_op_[op.index()];
   }
   // One bit for each base operator among a class's nodes (the bits of mask_bit()): a class without
   // a bit has no such node.
-  std::uint64_t mask(ClassId id) const { return rows_[id.index()].mask; }
+  std::uint64_t mask(ClassId id) const { return row(id).mask; }
   static std::uint64_t mask_bit(BaseId base) { return std::uint64_t{1} << (base.index() % 64); }
 
   bool has_analysis() const { return analysis_ != nullptr; }
   Analysis::Data data(ClassId id) const {
-    return analysis_ == nullptr ? 0 : data_[find(id).index()];
+    return analysis_ == nullptr ? 0 : data_[row_of(find(id))];
   }
 
   // What is new. Epochs number the states that rebuild() leaves: one that finds changes ends the
   // epoch in which they were made. Who has seen a clean e-graph at e = epoch() has missed the
   // classes with epoch(id) >= e: their nodes, visibility or data changed, or they were merged.
   Epoch epoch() const { return epoch_; }
-  Epoch epoch(ClassId id) const { return rows_[id.index()].epoch; }  // of a canonical class
+  Epoch epoch(ClassId id) const { return row(id).epoch; }  // of a canonical class
   // These classes, in increasing order. O(ids).
   std::vector<ClassId> classes_since(Epoch since) const;
   // The same by nodes: those at or after `fresh` (see node_after()) are new, those of `moved` have
@@ -330,12 +334,24 @@ class EGraph {
     std::uint32_t hash;
   };
   struct Checkpoint;
+  // A class that was merged away, and the row that was its own.
+  struct Merged {
+    ClassId id;
+    std::uint32_t row;
+  };
+
+  // Of canonical classes. Rows of classes that were merged away are used again.
+  std::uint32_t row_of(ClassId id) const { return classes_.row(id); }
+  Row& row(ClassId id) { return rows_[row_of(id)]; }
+  const Row& row(ClassId id) const { return rows_[row_of(id)]; }
+  std::uint32_t take_row(const Row& row, Analysis::Data data);
+  void free_row(std::uint32_t row);
 
   // In large e-graphs, where most steps wait for memory: the class's union-find entry; with that
   // here, its row; with that here, the end of its list of nodes.
   void prefetch_class(ClassId id) const { classes_.prefetch(id); }
-  void prefetch_row(ClassId id) const { __builtin_prefetch(&rows_[find(id).index()]); }
-  void prefetch_list(ClassId id) const { lists_.prefetch_end(rows_[find(id).index()].nodes); }
+  void prefetch_row(ClassId id) const { __builtin_prefetch(&row(find(id))); }
+  void prefetch_list(ClassId id) const { lists_.prefetch_end(row(find(id)).nodes); }
 
   bool dead(NodeId node) const { return (words_[node.index()].index() & kDead) != 0; }
   void set_flag(NodeId node, std::uint32_t flag) {
@@ -356,7 +372,8 @@ class EGraph {
   }
   // Whether a record of so many children, or its class, no longer fits into the ids.
   bool is_full(std::size_t children) const {
-    return words_.size() + record_size(children) >= 0xffffffffU || classes_.size() >= kHead;
+    return words_.size() + record_size(children) >= 0xffffffffU ||
+           classes_.size() >= UnionFind::kMaxIds;
   }
 
   enum class Addition : unsigned char { kRefused, kUnchanged, kChanged };
@@ -380,7 +397,7 @@ class EGraph {
   void link(ClassId root, ClassId child, Analysis::Data merged);
   void changed(ClassId id);
   void chain_parents_of_merged();
-  void chain_parents_of_merged(ClassId id);
+  void chain_parents(const Merged& merged);
   void drain_modify();
 
   void list_new_nodes();
@@ -396,7 +413,7 @@ class EGraph {
   void touch_op(OpId op);
   void stamp(ClassId id) {
     if (!checkpoints_.empty()) remember_row(id);
-    rows_[id.index()].epoch = epoch_;
+    row(id).epoch = epoch_;
   }
   void end_epoch();
   void shorten_paths();
@@ -404,6 +421,7 @@ class EGraph {
   void prefetch_refresh(std::size_t touched) const;
   void refresh_nodes(ClassId id);
   void drop_dead_links(ClassId id);
+  void forget_dead_moved();
   void slide_records();
   void chain_all_parents();
   // Puts a child's slot, in a node of this arity, before the others of its class.
@@ -415,6 +433,7 @@ class EGraph {
     constexpr std::uint32_t kMost = (1U << 24) - 1;
     row.dead_links = std::min(row.dead_links + count, kMost) & kMost;
   }
+  void compact_rows();
   void compact_lists();
   void release_queues();
 
@@ -442,7 +461,8 @@ class EGraph {
 
   UnionFind classes_;
   FlatArray<Row> rows_;
-  FlatArray<Analysis::Data> data_;  // empty without an analysis
+  FlatArray<std::uint32_t> free_rows_;
+  FlatArray<Analysis::Data> data_;  // a word for each row; empty without an analysis
 
   // For nodes_since(): moved_ holds what moved since the epoch of the first mark.
   struct EpochMark {
@@ -458,10 +478,10 @@ class EGraph {
   FlatArray<NodeId> repairing_;     // those at work
   FlatArray<NodeId> to_reanalyse_;  // parents of classes with new data
   FlatArray<ClassId> to_modify_;
-  FlatArray<ClassId> merged_away_;  // since the last rebuild,
-  std::size_t chained_ = 0;         // of which the parents of so many are the new class's already
-  FlatArray<ClassId> touched_;      // classes with bits in Row::touches
-  FlatArray<OpId> touched_ops_;     // operators whose list has dead or hidden nodes
+  FlatArray<Merged> merged_away_;  // since the last rebuild,
+  std::size_t chained_ = 0;        // of which the parents of so many are the new class's already
+  FlatArray<ClassId> touched_;     // classes with bits in Row::touches
+  FlatArray<OpId> touched_ops_;    // operators whose list has dead or hidden nodes
   std::vector<bool> op_touched_;
   FlatArray<std::uint64_t> scratch_;
   bool modifying_ = false;
@@ -512,7 +532,7 @@ class EGraph::Parents {
     NodeId node_;
   };
 
-  Iterator begin() const { return {*egraph_, id_, egraph_->rows_[id_.index()].parents}; }
+  Iterator begin() const { return {*egraph_, id_, egraph_->row(id_).parents}; }
   Iterator end() const { return {*egraph_, id_, 0}; }
 
  private:

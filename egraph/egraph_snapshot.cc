@@ -118,15 +118,19 @@ void EGraphSnapshot::save(const EGraph& egraph, SnapshotWriter& writer) {
   std::vector<std::uint32_t> roots;
   std::vector<std::uint32_t> epochs;
   std::vector<std::uint32_t> parents;
-  for (std::size_t i = 0; i < egraph.rows_.size(); ++i) {
-    roots.push_back(egraph.find(ClassId(i)).index());
-    epochs.push_back(egraph.rows_[i].epoch);
-    parents.push_back(egraph.rows_[i].parents);
+  std::vector<Analysis::Data> data;
+  for (std::size_t i = 0; i < egraph.id_count(); ++i) {
+    const ClassId root = egraph.find(ClassId(i));
+    const EGraph::Row row = root == ClassId(i) ? egraph.row(root) : EGraph::Row();
+    roots.push_back(root.index());
+    epochs.push_back(row.epoch);
+    parents.push_back(row.parents);
+    if (egraph.analysis_ != nullptr) data.push_back(egraph.data(root));
   }
   writer.add_copy(kClasses, bytes_of(roots));
   writer.add_copy(kEpochs, bytes_of(epochs));
   writer.add_copy(kParents, bytes_of(parents));
-  writer.add_view(kData, std::as_bytes(egraph.data_.span()));
+  writer.add_copy(kData, bytes_of(data));
   std::vector<MarkEntry> marks;
   for (const EGraph::EpochMark& mark : egraph.epoch_marks_) {
     marks.push_back({mark.epoch, mark.next_node.index(), mark.moved});
@@ -207,14 +211,11 @@ Status EGraphSnapshot::load_classes() {
     if (epochs[i] > meta_.epoch) {
       return file_.corrupt(kEpochs, "class " + number(i) + " has a later epoch than the present");
     }
-    egraph_->rows_.push_back({{}, 0, 0, 0, epochs[i]});
-    egraph_->classes_.make();
-  }
-  for (std::size_t i = 0; i < roots.size(); ++i) {
     if (roots[i] == i) {
+      egraph_->classes_.make(egraph_->take_row({{}, 0, 0, 0, epochs[i]}, 0));
       ++egraph_->counts_.classes;
     } else {
-      egraph_->classes_.link(ClassId(roots[i]), ClassId(i));
+      egraph_->classes_.make_in(ClassId(roots[i]));
     }
   }
   return base::ok();
@@ -244,7 +245,7 @@ Status EGraphSnapshot::load_nodes() {
     if (!egraph.dead(NodeId(word))) EGRET_RETURN_IF_ERROR(list_node(NodeId(word)));
   }
   egraph.unlisted_ = egraph.next_node();
-  for (std::size_t i = 0; i < egraph.rows_.size(); ++i) egraph.refresh_nodes(ClassId(i));
+  for (const ClassId id : egraph.classes()) egraph.refresh_nodes(id);
   for (const auto& list : egraph.by_op_) egraph.by_op_bytes_ += list.bytes();
   egraph.compact_lists();
   return base::ok();
@@ -262,10 +263,10 @@ Status EGraphSnapshot::check_node(NodeId node) const {
     return at("operator " + number(op.index()) + " does not exist");
   if (left < EGraph::record_size(ops_.arity(op))) return at("is cut short");
   const ClassId id = egraph.words_[node.index() + 1];
-  if (id.index() >= egraph.rows_.size()) return at("its class does not exist");
+  if (id.index() >= egraph.id_count()) return at("its class does not exist");
   if (egraph.visible(node) && !egraph.is_canonical(id)) return at("its class was merged away");
   for (const ClassId child : egraph.children(node)) {
-    if (child.index() >= egraph.rows_.size()) return at("a child does not exist");
+    if (child.index() >= egraph.id_count()) return at("a child does not exist");
     if (!egraph.dead(node) && !egraph.is_canonical(child)) return at("a child was merged away");
   }
   return base::ok();
@@ -283,7 +284,7 @@ Status EGraphSnapshot::list_node(NodeId node) {
   }
   egraph.hash_cons_.insert(hash, node);
   if (!egraph.visible(node)) return base::ok();
-  egraph.lists_.append(egraph.rows_[egraph.words_[node.index() + 1].index()].nodes, node);
+  egraph.lists_.append(egraph.row(egraph.words_[node.index() + 1]).nodes, node);
   egraph.by_op_[op.index()].push_back(node);
   ++egraph.counts_.visible;
   return base::ok();
@@ -292,13 +293,18 @@ Status EGraphSnapshot::list_node(NodeId node) {
 Status EGraphSnapshot::load_parents() {
   EGRET_ASSIGN_OR_RETURN(const auto parents, file_.values<std::uint32_t>(kParents));
   EGraph& egraph = *egraph_;
-  if (parents.size() != egraph.rows_.size()) {
+  if (parents.size() != egraph.id_count()) {
     return file_.corrupt(kParents, "is not one for each class");
   }
   std::vector<bool> visited(egraph.words_.size());
   for (std::size_t i = 0; i < parents.size(); ++i) {
-    egraph.rows_[i].parents = parents[i];
-    EGRET_RETURN_IF_ERROR(load_chain(ClassId(i), visited));
+    const ClassId id(i);
+    if (egraph.is_canonical(id)) {
+      egraph.row(id).parents = parents[i];
+      EGRET_RETURN_IF_ERROR(load_chain(id, visited));
+    } else if (parents[i] != 0) {
+      return file_.corrupt(kParents, "class " + number(i) + " was merged away and has parents");
+    }
   }
   for (NodeId node(0); node < egraph.next_node(); node = egraph.node_after(node)) {
     const auto begin = visited.begin() + node.index() + EGraph::kHeader;
@@ -312,7 +318,7 @@ Status EGraphSnapshot::load_parents() {
 // Checks a class's chain of parents and counts its links.
 Status EGraphSnapshot::load_chain(ClassId id, std::vector<bool>& visited) {
   EGraph& egraph = *egraph_;
-  EGraph::Row& row = egraph.rows_[id.index()];
+  EGraph::Row& row = egraph.row(id);
   for (EGraph::Slot slot = row.parents; slot != 0; ++row.links) {
     const auto at = [&](const std::string& what) {
       return file_.corrupt(
@@ -335,7 +341,7 @@ Status EGraphSnapshot::load_chain(ClassId id, std::vector<bool>& visited) {
 
 Status EGraphSnapshot::load_data() {
   EGRET_ASSIGN_OR_RETURN(const auto data, file_.values<Analysis::Data>(kData));
-  if (data.size() != (analysis_ == nullptr ? 0 : egraph_->rows_.size())) {
+  if (data.size() != (analysis_ == nullptr ? 0 : egraph_->id_count())) {
     return file_.corrupt(kData, "is not one word for each class");
   }
   if (analysis_ == nullptr) return base::ok();
@@ -344,11 +350,13 @@ Status EGraphSnapshot::load_data() {
   if (ops_.op_count() != ops)
     return file_.corrupt(kOps, "the analysis needs an operator that is not there");
   for (std::size_t i = 0; i < data.size(); ++i) {
-    if (egraph_->is_canonical(ClassId(i)) && !analysis_->is_data(data[i])) {
+    const ClassId id(i);
+    if (!egraph_->is_canonical(id)) continue;
+    if (!analysis_->is_data(data[i])) {
       return file_.corrupt(kData, "the analysis does not know the word of class " + number(i));
     }
+    egraph_->data_[egraph_->row_of(id)] = data[i];
   }
-  egraph_->data_.append(data);
   return base::ok();
 }
 

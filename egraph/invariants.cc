@@ -22,6 +22,7 @@ class InvariantChecker {
     EGRET_RETURN_IF_ERROR(check_classes());
     EGRET_RETURN_IF_ERROR(check_ops());
     EGRET_RETURN_IF_ERROR(check_list_arena());
+    EGRET_RETURN_IF_ERROR(check_rows());
     if (visible_ != egraph_.node_count()) return broken(2, "node_count()");
     if (live_ != egraph_.hash_cons_.size()) return broken(1, "size of the hash-cons");
     return egraph_.analysis_ == nullptr ? base::ok() : check_analysis();
@@ -65,14 +66,14 @@ class InvariantChecker {
   bool holds_parents(ClassId id) const {
     std::size_t links = 0;
     std::size_t dead = 0;
-    for (EGraph::Slot slot = egraph_.rows_[id.index()].parents; slot != 0; ++links) {
+    for (EGraph::Slot slot = egraph_.row(id).parents; slot != 0; ++links) {
       const NodeId node = egraph_.node_of(slot);
       dead += egraph_.dead(node) ? 1 : 0;
       if (!egraph_.dead(node) && egraph_.words_[slot] != id) return false;
       slot = egraph_.next_slot(slot, node);
       if (links > egraph_.words_.size()) return false;
     }
-    const EGraph::Row& row = egraph_.rows_[id.index()];
+    const EGraph::Row& row = egraph_.row(id);
     std::vector<NodeId> parents;
     for (const NodeId node : egraph_.parents(id)) parents.push_back(node);
     const auto expected = parents_.find(id);
@@ -112,6 +113,18 @@ class InvariantChecker {
       }
     }
     return base::ok();
+  }
+
+  // Every row is of one class or free; those of classes merged away since push() wait for pop().
+  Status check_rows() const {
+    std::set<std::uint32_t> rows(egraph_.free_rows_.begin(), egraph_.free_rows_.end());
+    std::size_t count = egraph_.free_rows_.size();
+    for (const ClassId id : egraph_.classes()) rows.insert(egraph_.row_of(id)), ++count;
+    const bool all = rows.size() == egraph_.rows_.size() || egraph_.checkpoints() > 0;
+    const bool within = rows.empty() || *rows.rbegin() < egraph_.rows_.size();
+    const bool of_data =
+        egraph_.analysis_ == nullptr || egraph_.data_.size() == egraph_.rows_.size();
+    return rows.size() == count && all && within && of_data ? base::ok() : broken(2, "rows");
   }
 
   Status check_list_arena() const {

@@ -64,6 +64,7 @@ class NodeLists {
   void take(List& list, const NodeLists& other) { list = make(other.items(list)); }
 
   std::size_t bytes() const { return words_.bytes(); }
+  void shrink_to_fit() { words_.shrink_to_fit(); }
   std::size_t words() const { return words_.size(); }
   // Items that the block of a list of `size` items holds.
   static std::uint32_t capacity(std::uint32_t size) {

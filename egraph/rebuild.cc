@@ -23,6 +23,7 @@ namespace egret::egraph {
 using base::Status;
 
 Status EGraph::rebuild() {
+  constexpr std::size_t kFewRows = 1024;
   Status conflict;
   if (clean_) return conflict;
   list_new_nodes();
@@ -39,6 +40,7 @@ Status EGraph::rebuild() {
   }
   shorten_paths();
   refresh_lists();
+  if (free_rows_.size() > kFewRows && free_rows_.size() > rows_.size() / 2) compact_rows();
   compact_lists();
   release_queues();
   ++changes_;
@@ -48,23 +50,27 @@ Status EGraph::rebuild() {
 }
 
 void EGraph::list_new_nodes() {
-  constexpr int kAhead = 16;
+  constexpr int kFar = 24;
+  constexpr int kNear = 12;
   const std::size_t end = words_.size();
   if (unlisted_.index() == end) return;
   if (by_op_.size() < ops_.op_count()) by_op_.resize(ops_.op_count());
-  std::size_t ahead = is_large() ? unlisted_.index() : end;  // what is in the caches is not fetched
-  const auto advance = [&] {
+  const std::size_t first = is_large() ? unlisted_.index() : end;  // what is in caches stays there
+  std::size_t far = first;
+  std::size_t near = first;
+  const auto advance = [&](std::size_t& ahead, auto prefetch) {
     if (ahead >= end) return;
     const NodeId node(ahead);
-    for (const ClassId child : children(node)) {
-      classes_.prefetch(child);
-      __builtin_prefetch(&rows_[child.index()]);
-    }
+    for (const ClassId child : children(node)) prefetch(child);
     ahead = node_after(node).index();
   };
-  for (int i = 0; i < kAhead; ++i) advance();
+  const auto advance_far = [&] { advance(far, [this](ClassId id) { prefetch_class(id); }); };
+  const auto advance_near = [&] { advance(near, [this](ClassId id) { prefetch_row(id); }); };
+  for (int i = 0; i < kFar; ++i) advance_far();
+  for (int i = 0; i < kNear; ++i) advance_near();
   for (std::size_t word = unlisted_.index(); word < end;) {
-    advance();
+    advance_far();
+    advance_near();
     const NodeId node(word);
     const OpId op = this->op(node);
     const std::size_t arity = ops_.arity(op);
@@ -76,7 +82,7 @@ void EGraph::list_new_nodes() {
         const ClassId id = find(child);
         canonical = canonical && id == child;
         if (!checkpoints_.empty()) remember_row(id);
-        Row& row = rows_[id.index()];
+        Row& row = this->row(id);
         analysed = analysed && (row.touches & kDataChanged) == 0;
         chain(slot, arity, row);
       }
@@ -97,24 +103,25 @@ void EGraph::list_new_nodes() {
 void EGraph::chain_parents_of_merged() {
   constexpr std::size_t kFar = 16;
   constexpr std::size_t kNear = 8;
-  const auto at = [this](std::size_t i) { return merged_away_[i]; };
+  const auto at = [this](std::size_t ahead) { return merged_away_[chained_ + ahead]; };
   for (; chained_ < merged_away_.size(); ++chained_) {
     if (chained_ + kFar < merged_away_.size()) {
-      __builtin_prefetch(&rows_[at(chained_ + kFar).index()]);
-      classes_.prefetch(at(chained_ + kFar));
+      __builtin_prefetch(&rows_[at(kFar).row]);
+      classes_.prefetch(at(kFar).id);
     }
     if (chained_ + kNear < merged_away_.size()) {
-      __builtin_prefetch(&words_[rows_[at(chained_ + kNear).index()].parents]);
+      __builtin_prefetch(&words_[rows_[at(kNear).row].parents]);
     }
-    chain_parents_of_merged(at(chained_));
+    chain_parents(at(0));
+    if (checkpoints_.empty()) free_row(at(0).row);
   }
 }
 
-void EGraph::chain_parents_of_merged(ClassId id) {
-  Row& from = rows_[id.index()];
+void EGraph::chain_parents(const Merged& merged) {
+  Row& from = rows_[merged.row];
   if (from.links == 0) return;
-  const ClassId root = find(id);
-  if (!checkpoints_.empty()) remember_row(id), remember_row(root);
+  const ClassId root = find(merged.id);
+  if (!checkpoints_.empty()) remember_row(root);
   NodeId node;
   std::size_t link = 0;  // of the last slot
   for (Slot slot = from.parents; slot != 0; slot = words_[link].index()) {
@@ -123,7 +130,7 @@ void EGraph::chain_parents_of_merged(ClassId id) {
     if (!dead(node)) to_repair_.push_back(node);
   }
   if (!checkpoints_.empty()) remember_node(node);
-  Row& into = rows_[root.index()];
+  Row& into = row(root);
   words_[link] = ClassId(into.parents);
   into.parents = from.parents;
   into.links += from.links;
@@ -269,7 +276,7 @@ void EGraph::bury(NodeId node) {
   for (const ClassId child : children(node)) {
     const ClassId id = find(child);
     touch(id, kParentsStale);
-    add_dead_links(rows_[id.index()], 1);
+    add_dead_links(row(id), 1);
   }
 }
 
@@ -287,7 +294,7 @@ void EGraph::force_merge(NodeId node, NodeId equal, Status& conflict) {
   if (conflict.ok()) conflict = merged.status();
   if (b < a) std::swap(a, b);
   if (proofs_ != nullptr) proofs_->add_merge(a, b, &reason);
-  link(a, b, data_[a.index()]);
+  link(a, b, data_[row_of(a)]);
   drain_modify();
 }
 
@@ -299,14 +306,14 @@ void EGraph::reanalyse(NodeId node, Status& conflict) {
   for (ClassId& kid : kids) kid = find(kid);
   const auto data = analysis_->make(*this, op(node), {kids.data(), kids.size()});
   // The node was accepted once; what refuses it now is what its children have become.
-  const auto merged = data.ok() ? analysis_->merge(data_[id.index()], *data) : data;
+  const auto merged = data.ok() ? analysis_->merge(data_[row_of(id)], *data) : data;
   if (!merged.ok()) {
     if (conflict.ok()) conflict = merged.status();
     return;
   }
-  if (*merged == data_[id.index()]) return;
+  if (*merged == data_[row_of(id)]) return;
   changed(id);
-  data_[id.index()] = *merged;
+  data_[row_of(id)] = *merged;
   to_modify_.push_back(id);
   drain_modify();
 }
@@ -317,7 +324,7 @@ void EGraph::shorten_paths() {
   if (merged_away_.size() > classes_.size() / 16) {
     for (std::size_t i = 0; i < classes_.size(); ++i) classes_.find_compress(ClassId(i));
   } else {
-    for (const ClassId id : merged_away_) classes_.find_compress(id);
+    for (const Merged& merged : merged_away_) classes_.find_compress(merged.id);
   }
   merged_away_.clear();
   chained_ = 0;
@@ -344,7 +351,7 @@ void EGraph::end_epoch() {
 void EGraph::touch(ClassId id, std::uint32_t what) {
   clean_ = false;
   if (!checkpoints_.empty()) remember_row(id);
-  Row& row = rows_[id.index()];
+  Row& row = this->row(id);
   if (row.touches == 0) touched_.push_back(id);
   row.touches |= what & 0xffU;
 }
@@ -361,14 +368,14 @@ void EGraph::refresh_lists() {
   for (std::size_t i = 0; i < touched_.size(); ++i) {
     prefetch_refresh(i);
     const ClassId id = touched_[i];
-    const std::uint32_t what = rows_[id.index()].touches;
-    rows_[id.index()].touches = 0;
     if (!is_canonical(id)) continue;
+    const std::uint32_t what = row(id).touches;
+    row(id).touches = 0;
     if (!checkpoints_.empty()) remember_lists(id);
     if ((what & kNodesStale) != 0) refresh_nodes(id);
     // Walking a chain waits for memory at each step: not before three quarters of it are dead.
     constexpr std::uint32_t kFew = 8;
-    const Row& row = rows_[id.index()];
+    const Row& row = this->row(id);
     if (row.dead_links > kFew && row.dead_links > row.links / 4 * 3) drop_dead_links(id);
   }
   touched_.clear();
@@ -384,18 +391,20 @@ void EGraph::refresh_lists() {
   touched_ops_.clear();
 }
 
-// What the classes some places behind this one in touched_ will need: rows, then lists, then nodes.
+// What the classes some places behind this one in touched_ will need: the places of their rows,
+// rows, lists, nodes.
 void EGraph::prefetch_refresh(std::size_t touched) const {
+  constexpr std::size_t kFarthest = 32;
   constexpr std::size_t kFar = 24;
   constexpr std::size_t kMiddle = 16;
   constexpr std::size_t kNear = 8;
   constexpr std::size_t kMaxNodes = 8;
   const auto row = [&](std::size_t ahead) -> const Row& {
-    return rows_[touched_[touched + ahead].index()];
+    return this->row(find(touched_[touched + ahead]));
   };
-  if (touched + kFar >= touched_.size()) return;
+  if (touched + kFarthest >= touched_.size()) return;
+  classes_.prefetch(touched_[touched + kFarthest]);
   __builtin_prefetch(&row(kFar));
-  classes_.prefetch(touched_[touched + kFar]);
   lists_.prefetch(row(kMiddle).nodes);
   const Row& next = row(kNear);
   const auto fetch_nodes = [&](const List& list) {
@@ -409,7 +418,7 @@ void EGraph::prefetch_refresh(std::size_t touched) const {
 
 void EGraph::refresh_nodes(ClassId id) {
   constexpr std::size_t kFew = 16;
-  List& list = rows_[id.index()].nodes;
+  List& list = row(id).nodes;
   const auto items = lists_.items(list);
   std::uint64_t mask = 0;
   // By operator, then by id; few are sorted as they come.
@@ -432,12 +441,12 @@ void EGraph::refresh_nodes(ClassId id) {
   if (items.size() > kFew) std::sort(keys, keys + count);
   std::transform(keys, keys + count, items.begin(),
                  [](std::uint64_t key) { return NodeId(static_cast<std::uint32_t>(key)); });
-  rows_[id.index()].mask = mask;
+  row(id).mask = mask;
   lists_.shrink(list, count);
 }
 
 void EGraph::drop_dead_links(ClassId id) {
-  Row& row = rows_[id.index()];
+  Row& row = this->row(id);
   Slot slot = std::exchange(row.parents, 0);
   row.links = row.dead_links = 0;
   NodeId last;           // that stays, and

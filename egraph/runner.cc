@@ -100,6 +100,7 @@ RunReport Runner::run() {
       ++iteration_;
     }
   }
+  if (may_move()) egraph_.shrink_to_fit();
   end_ = state();
   report.stop = *stop;
   report.ticks = budget.ticks();
@@ -194,9 +195,11 @@ void Runner::reserve(std::uint64_t matches) {
 // Matches that were put off are known by the ids of nodes.
 void Runner::compact() {
   constexpr double kMany = 0.25;
-  if (!compacts_ || !egraph_.clean() || egraph_.checkpoints() > 0 || search_.has_pending()) return;
+  if (search_.has_pending() || !may_move()) return;
   if (egraph_.dead_share() > kMany) egraph_.compact();
 }
+
+bool Runner::may_move() const { return compacts_ && egraph_.clean() && egraph_.checkpoints() == 0; }
 
 Runner::Stop Runner::search_all(RunReport& report, IterationStats& stats, Budget& budget) {
   const std::uint64_t iteration = iteration_;

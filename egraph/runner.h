@@ -93,8 +93,9 @@ class Runner {
   // Search with these threads; null, as at first: with the caller's alone. Does not change results.
   void set_threads(base::ThreadPool* pool) { pool_ = pool; }
 
-  // Whether the memory of dead nodes may be given back (EGraph::compact()) when they are many,
-  // after an iteration: as at first, yes. For who notes NodeIds, no.
+  // Whether memory may be given back: that of dead nodes (EGraph::compact()) when they are many,
+  // after an iteration, and what tables reserve at the end. As at first, yes. For who notes
+  // NodeIds, no.
   void set_compaction(bool compacts) { compacts_ = compacts; }
 
   // May be called again to go on; the report is of this call alone.
@@ -134,6 +135,7 @@ class Runner {
   void apply_one(Rule& rule, const Match& match, RuleStats& stats);
   void reserve(std::uint64_t matches);
   void compact();
+  bool may_move() const;
   Stop apply(Rule& rule, const MatchBuffer& matches, RuleStats& stats, Budget& budget);
   std::size_t block_size(const Rule& rule) const;
   Stop apply_singly(Rule& rule, const MatchBuffer& matches, std::size_t begin, RuleStats& stats,

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -208,6 +209,30 @@ TEST_F(EGraphTest, CompactingKeepsAllButDeadNodes) {
   EXPECT_EQ(parent_count(egraph_.find(a)), 2U);
 }
 
+TEST_F(EGraphTest, MemoryOfMergedClassesIsUsedAgain) {
+  constexpr std::uint64_t kRounds = 50;
+  constexpr std::uint64_t kClasses = 2000;
+  const ClassId one = leaf("one");
+  std::size_t once = 0;
+  for (std::uint64_t round = 0; round < kRounds; ++round) {
+    for (std::uint64_t i = 0; i < kClasses; ++i) {
+      const ClassId other = *egraph_.add(ops_.op("n", 0, round * kClasses + i));
+      ASSERT_TRUE(egraph_.merge(one, other).ok());
+    }
+    rebuild();
+    egraph_.shrink_to_fit();
+    const auto tables = egraph_.bytes_by_table();
+    const auto rows = std::find_if(tables.begin(), tables.end(),
+                                   [](const auto& table) { return table.table == "class rows"; });
+    ASSERT_NE(rows, tables.end());
+    if (round == 0) once = rows->bytes;
+    ASSERT_LE(rows->bytes, once);
+  }
+  EXPECT_LE(once, 1024U);
+  EXPECT_EQ(egraph_.nodes(egraph_.find(one)).size(), kRounds * kClasses + 1);
+  EXPECT_TRUE(egraph_.check_invariants().ok());
+}
+
 TEST_F(EGraphTest, ImpossibleMergesAreRefusedOrReported) {
   Parity parity;
   EGraph egraph(ops_, &parity);
@@ -334,6 +359,7 @@ void compare_with_definition(std::uint64_t seed) {
       if (!nodes.empty()) egraph.hide(nodes[random.below(nodes.size())]);
     } else {
       ASSERT_TRUE(egraph.rebuild().ok());
+      if (random.chance(0.2)) egraph.shrink_to_fit();
     }
     if (random.chance(0.3) || step + 1 == steps) {
       ASSERT_TRUE(egraph.rebuild().ok());

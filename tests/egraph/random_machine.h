@@ -57,6 +57,9 @@ class RandomMachine {
       if (!nodes.empty()) egraph.hide(nodes[random.below(nodes.size())]);
     } else {
       EXPECT_TRUE(egraph.rebuild().ok());
+      if (dice < 97 || egraph.checkpoints() > 0) return;
+      egraph.compact();
+      egraph.shrink_to_fit();
     }
   }
 

@@ -108,7 +108,7 @@ TEST(NodeLists, AreVectorsInLessSpace) {
 TEST(UnionFind, TakesBackWhatWasLogged) {
   base::Random random(3);
   UnionFind sets;
-  for (int i = 0; i < 100; ++i) sets.make();
+  for (std::uint32_t i = 0; i < 100; ++i) sets.make(i);
   const auto roots = [&] {
     std::vector<ClassId> result;
     for (std::size_t i = 0; i < 100; ++i) result.push_back(sets.find(ClassId(i)));
@@ -124,7 +124,7 @@ TEST(UnionFind, TakesBackWhatWasLogged) {
   UnionFind::Log log;
   sets.set_log(&log);
   for (int i = 0; i < 40; ++i) merge();
-  sets.make();
+  sets.make(100);
   sets.set_log(nullptr);
   sets.undo(log, 100);
   EXPECT_EQ(sets.size(), 100U);
