@@ -16,9 +16,8 @@ using ir::TensorType;
 namespace {
 
 constexpr int kTriesPerOperator = 60;
-constexpr int kTriesToLearn = 3000;  // for an operator whose inputs are still a riddle
+constexpr int kTriesInTheDark = 3000;  // for an operator whose operands are a riddle
 constexpr std::int64_t kMaxElements = 4096;
-constexpr std::size_t kMaxSignatures = 64;
 
 // A graph as a TermSink; handles are NodeIds.
 class GraphSink : public TermSink {
@@ -120,17 +119,15 @@ class Instantiator::Attempt {
 
   // Draws types for the variables that are new here, and attributes, until the operator takes them.
   std::optional<Handle> apply(const Term& term, std::span<const std::optional<Handle>> given) {
-    auto& known = owner_.known_[{term.op->name(), given.size()}];
-    const int tries = known.empty() ? kTriesToLearn : kTriesPerOperator;
+    const auto& known = owner_.known_.of(*term.op, given.size());
+    const int tries = known.empty() ? kTriesInTheDark : kTriesPerOperator;
     const auto bound = environment_.attributes;
     for (int attempt = 0; attempt < tries; ++attempt) {
       environment_.attributes = bound;
       const std::vector<TensorType> types = draw_types(term, given, known);
-      show_to_equations(term, given, types);
       const ir::Attrs attrs = draw_attrs(term, types);
       const auto inferred = ir::infer_type(*term.op, attrs, types);
       if (!inferred.ok() || inferred->elements() > kMaxElements) continue;
-      learn(types, known);
       return build(term, given, types, attrs);
     }
     return std::nullopt;
@@ -138,35 +135,118 @@ class Instantiator::Attempt {
 
   std::vector<TensorType> draw_types(const Term& term, std::span<const std::optional<Handle>> given,
                                      const std::vector<Signature>& known) {
-    const Signature* like = nullptr;
-    if (!known.empty() && random_.chance(0.9)) like = &known[random_.below(known.size())];
+    shown_.clear();
     std::vector<TensorType> types(given.size());
     std::vector<TensorType> models;  // whose shapes a new variable may copy
     for (std::size_t i = 0; i < given.size(); ++i) {
-      if (!given[i]) continue;
-      types[i] = sink_.facts(*given[i]).type;
-      models.push_back(types[i]);
+      if (given[i]) {
+        types[i] = sink_.facts(*given[i]).type;
+        models.push_back(types[i]);
+      } else {
+        environment_.tensors[static_cast<std::size_t>(term.arguments[i].slot)] = {};
+      }
     }
+    const Signature* like = random_.chance(0.9) ? draw_signature(known, given, types) : nullptr;
+    const bool alike = like != nullptr && random_.chance(0.6);  // in sizes too
     std::map<int, std::size_t> drawn;  // a variable that stands here twice has one type
     for (std::size_t i = 0; i < given.size(); ++i) {
       if (given[i]) continue;
-      const auto [found, is_new] = drawn.emplace(term.arguments[i].slot, i);
-      types[i] = is_new ? draw_type(like != nullptr ? &like->inputs[i] : nullptr, models)
-                        : types[found->second];
+      const int slot = term.arguments[i].slot;
+      const auto [found, is_new] = drawn.emplace(slot, i);
+      if (is_new) {
+        types[i] = draw_type(slot, like != nullptr ? &like->inputs[i] : nullptr, models);
+        if (alike) make_alike(*like, i, given, types);
+        make_as_conditions_say(slot, types[i]);
+        show(slot, types[i]);
+      } else {
+        types[i] = types[found->second];
+      }
       models.push_back(types[i]);
     }
     return types;
   }
 
-  TensorType draw_type(const std::pair<int, ir::DType>* like,
+  // One that agrees with what is given.
+  const Signature* draw_signature(const std::vector<Signature>& known,
+                                  std::span<const std::optional<Handle>> given,
+                                  std::span<const TensorType> types) {
+    const auto agrees = [&](const Signature& signature) {
+      for (std::size_t i = 0; i < given.size(); ++i) {
+        if (given[i] && signature.inputs[i] != std::pair(types[i].rank(), types[i].dtype))
+          return false;
+      }
+      const auto size = [&](const Signature::Axis& at) {
+        return given[at.input] ? types[at.input].dims[at.axis].constant() : -1;
+      };
+      return std::ranges::all_of(signature.equal, [&](const Signature::Equal& pair) {
+        const std::int64_t first = pair.first ? size(*pair.first) : 1;
+        const std::int64_t second = size(pair.second);
+        return first < 0 || second < 0 || first == second;
+      });
+    };
+    std::vector<const Signature*> fitting;
+    for (const Signature& signature : known) {
+      if (agrees(signature)) fitting.push_back(&signature);
+    }
+    return fitting.empty() ? nullptr : fitting[random_.below(fitting.size())];
+  }
+
+  // Sizes of operand i that are equal to those of operands that have theirs, in the signature.
+  void make_alike(const Signature& like, std::size_t i,
+                  std::span<const std::optional<Handle>> given, std::vector<TensorType>& types) {
+    if (types[i].rank() != like.inputs[i].first) return;
+    const auto has = [&](const Signature::Axis& at) {
+      return (given[at.input] || at.input <= i) && at.axis < types[at.input].dims.size();
+    };
+    for (const Signature::Equal& pair : like.equal) {
+      if (pair.second.input == i) {
+        if (!pair.first) types[i].dims[pair.second.axis] = 1;
+        if (pair.first && has(*pair.first))
+          types[i].dims[pair.second.axis] = types[pair.first->input].dims[pair.first->axis];
+      } else if (pair.first && pair.first->input == i && given[pair.second.input]) {
+        types[i].dims[pair.first->axis] = types[pair.second.input].dims[pair.second.axis];
+      }
+    }
+  }
+
+  // A drawn type, changed to what equations among the conditions say of it.
+  void make_as_conditions_say(int slot, TensorType& type) {
+    for (const auto& [a, b] : owner_.same_types_) {
+      if (a != slot && b != slot) continue;
+      const auto& other = environment_.tensors[static_cast<std::size_t>(a == slot ? b : a)];
+      if (other.facts != nullptr) type = other.facts->type;
+    }
+    for (const SizeEquation& equation : owner_.sizes_) {
+      if (equation.tensor != slot) continue;
+      const auto axis = evaluate(*equation.axis, environment_);
+      const auto value = evaluate(*equation.value, environment_);
+      if (!axis || !value) continue;
+      const auto* position = std::get_if<std::int64_t>(&*axis);
+      const auto* size = std::get_if<std::int64_t>(&*value);
+      if (position == nullptr || size == nullptr || *size < 0) continue;
+      const std::int64_t at = *position < 0 ? *position + type.rank() : *position;
+      if (at >= 0 && at < type.rank()) type.dims[static_cast<std::size_t>(at)] = *size;
+    }
+  }
+
+  // Lets conditions be evaluated on a type just drawn.
+  void show(int slot, const TensorType& type) {
+    shown_.push_back(std::make_unique<TensorFacts>(TensorFacts{type, true, std::nullopt}));
+    environment_.tensors[static_cast<std::size_t>(slot)] = {shown_.back().get(), 0};
+  }
+
+  TensorType draw_type(int slot, const std::pair<int, ir::DType>* like,
                        const std::vector<TensorType>& models) {
     static constexpr int kRanks[] = {0, 1, 1, 2, 2, 3, 3, 4, 4};
     int rank = kRanks[random_.below(std::size(kRanks))];
     ir::DType dtype = main_type_;
     if (random_.chance(0.08)) dtype = random_.chance(0.5) ? ir::DType::kBool : ir::DType::kI64;
     if (like != nullptr) std::tie(rank, dtype) = *like;
+    const auto fixed = owner_.ranks_.find(slot);
+    if (fixed != owner_.ranks_.end()) rank = fixed->second;
     if (const TensorType* model = draw_model(models, 0.4);
-        model != nullptr && (like == nullptr || model->rank() == rank)) {
+        model != nullptr &&
+        ((like == nullptr && fixed == owner_.ranks_.end()) || model->rank() == rank)) {
       return {dtype, model->dims};
     }
     ir::Dims dims;
@@ -186,18 +266,6 @@ class Instantiator::Attempt {
     if (const TensorType* model = draw_model(models, 0.35); model != nullptr && model->rank() > 0)
       return model->dims[random_.below(model->dims.size())].constant();
     return palette_[random_.below(palette_.size())];
-  }
-
-  // Lets conditions that say what an attribute is be evaluated on the types just drawn.
-  void show_to_equations(const Term& term, std::span<const std::optional<Handle>> given,
-                         std::span<const TensorType> types) {
-    shown_.clear();
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      if (given[i]) continue;
-      shown_.push_back(std::make_unique<TensorFacts>(TensorFacts{types[i], true, std::nullopt}));
-      environment_.tensors[static_cast<std::size_t>(term.arguments[i].slot)] = {shown_.back().get(),
-                                                                                0};
-    }
   }
 
   ir::Attrs draw_attrs(const Term& term, std::span<const TensorType> types) {
@@ -260,13 +328,6 @@ class Instantiator::Attempt {
       list.push_back(integer != nullptr ? *integer : 0);
     }
     return list;
-  }
-
-  static void learn(std::span<const TensorType> types, std::vector<Signature>& known) {
-    Signature signature;
-    for (const TensorType& type : types) signature.inputs.emplace_back(type.rank(), type.dtype);
-    if (known.size() < kMaxSignatures && std::ranges::find(known, signature) == known.end())
-      known.push_back(std::move(signature));
   }
 
   std::optional<Handle> build(const Term& term, std::span<const std::optional<Handle>> given,
@@ -384,10 +445,10 @@ void Instantiator::collect(const Expr& condition) {
   const std::string_view function = condition.function->name;
   const auto& arguments = condition.arguments;
   if (function == "==") {
-    for (std::size_t i = 0; i < 2; ++i) {
-      if (arguments[i].kind == Expr::Kind::kAttribute)
-        equations_.push_back({arguments[i].slot, &arguments[1 - i]});
-    }
+    collect_equation(arguments[0], arguments[1]);
+    collect_equation(arguments[1], arguments[0]);
+  } else if (function == "same_type") {
+    same_types_.emplace_back(arguments[0].slot, arguments[1].slot);
   } else if (function == "splat" && arguments[1].kind == Expr::Kind::kLiteral) {
     const auto* real = std::get_if<double>(&arguments[1].value);
     const auto* integer = std::get_if<std::int64_t>(&arguments[1].value);
@@ -395,6 +456,17 @@ void Instantiator::collect(const Expr& condition) {
     if (integer != nullptr) splats_[arguments[0].slot] = static_cast<double>(*integer);
   } else if (function == "is_splat") {
     splats_.emplace(arguments[0].slot, std::nullopt);
+  }
+}
+
+void Instantiator::collect_equation(const Expr& left, const Expr& right) {
+  if (left.kind == Expr::Kind::kAttribute) equations_.push_back({left.slot, &right});
+  if (left.kind != Expr::Kind::kCall) return;
+  if (left.function->name == "dim") {
+    sizes_.push_back({left.arguments[0].slot, &left.arguments[1], &right});
+  } else if (left.function->name == "rank" && right.kind == Expr::Kind::kLiteral) {
+    if (const auto* rank = std::get_if<std::int64_t>(&right.value))
+      ranks_[left.arguments[0].slot] = static_cast<int>(*rank);
   }
 }
 

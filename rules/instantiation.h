@@ -5,9 +5,9 @@
 // Found by guided random search: terms are typed from the leaves up; where an operator refuses its
 // inputs, the shapes of the variables that first appear there and the operator's attributes are
 // drawn again. Sizes of one instance come from a palette of one to three small numbers, so that
-// those that must agree often do, and often do where they need not. Which ranks and element types
-// an operator accepts is learned on the way and preferred. What equations among the conditions say
-// of an attribute or a constant is used, not guessed.
+// those that must agree often do, and often do where they need not. Operands are mostly like those
+// that the operator is known to accept (rules/signatures.h). What equations among the conditions
+// say of an attribute, a constant, a rank, a size or a type is used, not guessed.
 //
 // Deterministic for a seed.
 #pragma once
@@ -22,15 +22,9 @@
 #include "ir/graph.h"
 #include "rules/binding.h"
 #include "rules/rule.h"
+#include "rules/signatures.h"
 
 namespace egret::rules {
-
-// Ranks and element types that operators were seen to accept; shared by the rules of one test run.
-struct Signature {
-  std::vector<std::pair<int, ir::DType>> inputs;
-  friend auto operator<=>(const Signature&, const Signature&) = default;
-};
-using KnownSignatures = std::map<std::pair<std::string, std::size_t>, std::vector<Signature>>;
 
 // What an instance chose: the types of the rule's tensor variables, and the attributes of each
 // application among its sources.
@@ -64,12 +58,22 @@ class Instantiator {
     int attribute;  // ?attribute == value
     const Expr* value;
   };
+  // dim(?tensor, axis) == value
+  struct SizeEquation {
+    int tensor;
+    const Expr* axis;
+    const Expr* value;
+  };
 
   void collect(const Expr& condition);
+  void collect_equation(const Expr& left, const Expr& right);
 
   const Rule& rule_;
   KnownSignatures& known_;
   std::vector<Equation> equations_;
+  std::vector<SizeEquation> sizes_;
+  std::vector<std::pair<int, int>> same_types_;
+  std::map<int, int> ranks_;                     // by tensor
   std::map<int, std::optional<double>> splats_;  // tensor: its number, or any
 };
 

@@ -99,10 +99,36 @@ AtomId AtomTable::intern(Atom atom) {
   return entry->second;
 }
 
+namespace {
+
+// Multiples of a divisor of several terms: whole is what can be taken out of a with all terms of
+// b cancelling, so that rest has no more terms than a.
+Division divide_by_sum(const Polynomial& a, const Polynomial& b) {
+  Division result{0, a};
+  const auto& [leading, scale] = *b.terms().rbegin();
+  Monomial left;
+  for (const auto& [monomial, coefficient] : a.terms()) {
+    if (coefficient % scale != 0 || !divide(monomial, leading, left)) continue;
+    Polynomial part(coefficient / scale);
+    for (const AtomId atom : left) part = part * Polynomial(atom);
+    const Polynomial taken = part * b;
+    const bool all = std::ranges::all_of(taken.terms(), [&](const auto& term) {
+      return result.rest.coefficient(term.first) == term.second;
+    });
+    if (!all) continue;
+    result.whole = result.whole + part;
+    result.rest = result.rest - taken;
+  }
+  return result;
+}
+
+}  // namespace
+
 Division divide(const Polynomial& a, const Polynomial& b) {
   Division result{0, a};
   if (b == Polynomial(1)) return {a, 0};
-  if (b.terms().size() != 1) return result;
+  if (b.terms().size() > 1) return divide_by_sum(a, b);
+  if (b.is_zero()) return result;
   const auto& [factor, scale] = *b.terms().begin();
   if (scale <= 0) return result;
   Monomial left;

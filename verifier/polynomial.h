@@ -60,7 +60,8 @@ class Polynomial {
 };
 
 // a = whole * b + rest, as much of it as is plain to see: multiples of a divisor that is one
-// monomial with a positive coefficient. a div b is whole + rest div b.
+// monomial with a positive coefficient, and multiples of a sum that cancel term by term.
+// a div b is whole + rest div b.
 struct Division {
   Polynomial whole, rest;
 };
