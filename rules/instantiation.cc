@@ -341,6 +341,7 @@ class Instantiator::Attempt {
       }
       const auto slot = static_cast<std::size_t>(argument.slot);
       if (!variables_.contains(argument.slot)) {
+        if (types[i].elements() == 0) return std::nullopt;  // sizes are at least 1
         const std::optional<double> splat = draw_splat(argument.slot);
         const Handle made = sink_.input(types[i], rule_.tensors[slot], splat);
         variables_.emplace(argument.slot, made);

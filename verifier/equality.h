@@ -50,6 +50,7 @@ class Equality {
     AtomTable::Substitution to_b;
   };
 
+  bool alike_without_facts(const Sum& left, const Sum& right);
   bool equal(Sum a, Sum b, const Facts& facts, int depth);
   Sum simplified(const Sum& sum, const Facts& facts, int depth);
   bool simplify_term(Term& term, const Facts& facts, int depth);
@@ -57,6 +58,7 @@ class Equality {
   Sum lawful_term(const Term& term);
   static void join_bounds(Facts& guards);
   std::optional<Polynomial> solved_for(AtomId variable, const Polynomial& equation) const;
+  bool determines_one(const Facts& guards, const std::vector<AtomId>& variables) const;
   bool implies(const Facts& facts, const Literal& goal);
   bool has_composites(const Polynomial& polynomial) const;
   bool simplify_guards(Facts& guards, const std::vector<AtomId>& variables, const Facts& facts);
@@ -83,6 +85,7 @@ class Equality {
   IndexSolver& solver_;
   Options options_;
   int cases_ = 0;
+  bool without_facts_ = false;  // simplify by structure alone
   std::vector<std::string> trace_;
 };
 

@@ -118,6 +118,13 @@ class Writer:
         scalars = {t.args[1] for pair in self.equation.outputs for side in pair for t in subterms(side)
                    if isinstance(t, Op) and t.name == "smul"}
         self.scalars = scalars
+        self.depthwise = {v for pair in self.equation.outputs for side in pair for t in subterms(side)
+                          if isinstance(t, Op) and t.name in ("ewadd", "ewmul", "concat")
+                          and any(isinstance(a, Op) and a.name == "pool_kernel" for a in t.args)
+                          for v in variables(t)}
+        for variable in everything:
+            if variable in self.depthwise:
+                self.require(f"dim(?{variable.name}, 1) == 1")
         self.like = next(v.name for v in everything if v not in scalars)
         if names & {"avg_pool", "pool_kernel"}:  # quotients of integers would be truncated
             self.require(f"is_float(?{self.like})")
@@ -144,7 +151,7 @@ class Writer:
 
     def dim(self, term, axis):
         if isinstance(term, Var):
-            return f"dim(?{term.name}, {axis})"
+            return "1" if axis == 1 and term in self.depthwise else f"dim(?{term.name}, {axis})"
         name, args = term.name, term.args
         if name in ("ewadd", "ewmul"):
             return self.dim(args[0] if self.has_size(args[0]) else args[1], axis)
@@ -352,6 +359,9 @@ def rule_text(equation, **options):
     if not bound >= {v for right in rights for v in variables(right)}:
         raise Untranslatable("the right side has a variable that the left has not")
     writer = Writer(equation, **options)
+    if any(isinstance(t, Op) and not t.args for left in lefts for t in subterms(left)):
+        # Constants are as large as a variable says: name it first, so that it is looked at first.
+        writer.sources.append(f"first = identity(?{writer.like})")
     bodies = [writer.text(left) for left in lefts]
     writer.on_left = False
     targets = [writer.text(right) for right in rights]
