@@ -7,8 +7,8 @@
 // drawn again. Sizes of one instance come from a palette of one to three small numbers, so that
 // those that must agree often do, and often do where they need not. Operands are mostly like those
 // that the operator is known to accept (rules/signatures.h). What equations among the conditions
-// say of an attribute, a constant, a rank, a size or a type is used, not guessed. Sizes of variables
-// are at least 1.
+// say of an attribute, a constant, a rank, a size or a type is used, not guessed. Sizes of
+// variables are at least 1.
 //
 // Deterministic for a seed.
 #pragma once
