@@ -5,19 +5,22 @@
 #include <array>
 
 #include "extract/dag_greedy.h"
+#include "extract/exact.h"
 #include "extract/local_search.h"
 #include "extract/tree_greedy.h"
 
 namespace egret::extract {
 namespace {
 
-constexpr std::array<ExtractorRow, 3> kExtractors = {{
+constexpr std::array<ExtractorRow, 4> kExtractors = {{
     {"local-search", "dag-greedy improved by moves that let several classes share a new one",
      &extract_local_search},
     {"dag-greedy", "cheapest set of nodes per class, shared nodes counted once",
      &extract_dag_greedy},
     {"tree-greedy", "cheapest term per class, shared nodes counted at each use",
      &extract_tree_greedy},
+    {"ilp", "least DAG cost with a proof, or the gap: reductions and an integer program",
+     &extract_exactly},
 }};
 
 }  // namespace

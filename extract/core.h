@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is left to decide of a problem: an and-or graph that reductions shrink (extract/reduce.h)
+// and exact solvers solve. A class is "or", one of its candidates; a candidate is "and", all that it
+// needs. A candidate may stand for several nodes of the problem that are chosen together.
+//
+// Invariant: each answer of the core, lifted, is an answer of the problem that costs `paid` plus the
+// chosen candidates; and the best of the problem is among those.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "extract/extractor.h"
+
+namespace egret::extract {
+
+struct Candidate {
+  double cost = 0;
+  std::vector<ClassIndex> needs;  // of the core; ascending, no two the same
+  std::vector<NodeIndex> picks;   // nodes of the problem
+};
+
+struct Core {
+  std::vector<std::vector<Candidate>> classes;
+  std::vector<bool> required;  // per class
+  double paid = 0;
+  // Per class of the problem: the node that stands for it where no chosen candidate picks another.
+  // For those that nothing needs any more as well, so it is followed from the roots only.
+  std::vector<NodeIndex> decided;
+
+  // The problem as it is, but for nodes that are forbidden, need their own class, or have a child
+  // without a finite term; and for what the roots do not reach. Errors: bad_input when a root has no
+  // finite term.
+  static base::Result<Core> of(const Problem& problem);
+
+  std::size_t candidate_count() const;
+  bool has_negative_costs() const;
+
+  // The problem's choice when these candidates (an index per class, kNoNode for none) are chosen.
+  std::vector<NodeIndex> lift(const Problem& problem, std::span<const NodeIndex> chosen) const;
+};
+
+// A core as a problem of its own, for extractors that know only those. Node i of it is candidate
+// i - graph.class_begin[c] of class c.
+struct CoreProblem {
+  EGraphView graph;
+  std::vector<double> costs;
+
+  explicit CoreProblem(const Core& core);
+  Problem problem() const { return {graph, costs}; }
+  // An answer to it, as Core::lift() wants it.
+  std::vector<NodeIndex> chosen(const Solution& solution) const;
+};
+
+}  // namespace egret::extract

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/core_ilp.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "extract/components.h"
+
+namespace egret::extract {
+namespace {
+
+constexpr double kChosen = 0.5;
+
+// A number that all costs are multiples of, or 0.
+double granularity(const Core& core) {
+  double unit = 0;
+  for (const auto& candidates : core.classes) {
+    for (const Candidate& candidate : candidates) {
+      double a = std::abs(candidate.cost), b = unit;
+      if (a != std::round(a) || a > 1e12) return 0;
+      while (a > 0) {
+        const double rest = std::fmod(b, a);
+        b = a;
+        a = rest;
+      }
+      unit = b;
+    }
+  }
+  return unit;
+}
+
+class CoreIlp {
+ public:
+  CoreIlp(const Core& core, MilpSolver& solver, const CoreAnswer& known,
+          const base::Deadline& deadline, const std::function<bool()>& should_stop)
+      : core_(core),
+        solver_(solver),
+        best_(known),
+        deadline_(deadline),
+        should_stop_(should_stop),
+        components_(strong_components(core)),
+        ordered_(core.classes.size(), false),
+        unit_(granularity(core)) {}
+
+  base::Result<CoreAnswer> run() {
+    constexpr int kRoundsOfCuts = 12;
+    make_columns();
+    make_rows();
+    EGRET_RETURN_IF_ERROR(load());
+    for (int round = 1;; ++round) {
+      const double left = deadline_.remaining();
+      if (left <= 0 || (should_stop_ && should_stop_())) return std::move(best_);
+      EGRET_ASSIGN_OR_RETURN(const MilpAnswer answer, solver_.solve(left));
+      if (answer.infeasible) return base::internal_error("extraction: the program has no answer");
+      best_.bound = std::max(best_.bound, rounded_up(answer.bound));
+      const std::vector<Milp::Row> cuts = cuts_of(answer);
+      if (cuts.empty()) {
+        take(answer);
+        best_.proven = best_.proven || answer.proven || is_closed();
+        if (best_.proven) best_.bound = best_.cost;
+        return std::move(best_);
+      }
+      if (is_closed()) {
+        best_.proven = true;
+        best_.bound = best_.cost;
+        return std::move(best_);
+      }
+      for (const Milp::Row& row : cuts) {
+        milp_.rows.push_back(row);
+        EGRET_RETURN_IF_ERROR(solver_.add(row));
+      }
+      if (round % kRoundsOfCuts == 0) {
+        order_components();
+        EGRET_RETURN_IF_ERROR(load());
+      }
+    }
+  }
+
+ private:
+  bool is_closed() const {
+    return best_.bound >= best_.cost - 1e-9 * std::max(1.0, std::abs(best_.cost));
+  }
+  double rounded_up(double bound) const {
+    return unit_ == 0 ? bound : std::ceil(bound / unit_ - 1e-6) * unit_;
+  }
+
+  base::Status load() {
+    EGRET_RETURN_IF_ERROR(solver_.load(milp_));
+    // Answers differ by a unit at least.
+    if (unit_ > 0) solver_.set_gap(0.999 * unit_);
+    if (!best_.chosen.empty()) solver_.start_from(values_of(best_.chosen));
+    return base::ok();
+  }
+
+  int column(ClassIndex c, std::size_t candidate) const {
+    return static_cast<int>(first_[c] + candidate);
+  }
+  int column(ClassIndex c) const { return static_cast<int>(class_columns_ + c); }
+
+  void make_columns() {
+    for (const auto& candidates : core_.classes) {
+      first_.push_back(milp_.columns.size());
+      for (const Candidate& candidate : candidates) milp_.columns.push_back({candidate.cost});
+    }
+    class_columns_ = milp_.columns.size();
+    for (ClassIndex c = 0; c < core_.classes.size(); ++c)
+      milp_.columns.push_back({0, core_.required[c] ? 1.0 : 0.0, 1, false});
+  }
+
+  // Candidates of one class that need another.
+  using Users = std::map<ClassIndex, std::vector<std::size_t>>;
+  Users users_in(ClassIndex c) const {
+    Users users;
+    for (std::size_t i = 0; i < core_.classes[c].size(); ++i) {
+      for (const ClassIndex need : core_.classes[c][i].needs) users[need].push_back(i);
+    }
+    return users;
+  }
+
+  void make_rows() {
+    const bool supported = core_.has_negative_costs();
+    std::vector<Milp::Row> support(core_.classes.size());
+    for (ClassIndex c = 0; c < core_.classes.size(); ++c) {
+      Milp::Row one{0, 0, {}, {}};
+      for (std::size_t i = 0; i < core_.classes[c].size(); ++i) one.add(column(c, i), 1);
+      one.add(column(c), -1);
+      milp_.rows.push_back(std::move(one));
+      for (const auto& [need, users] : users_in(c)) {
+        if (supported) {
+          for (const std::size_t i : users) support[need].add(column(c, i), -1);
+        }
+        const bool within = components_[need] == components_[c];
+        if (within) edges_[{c, need}] = users;
+        if (core_.required[need]) continue;
+        Milp::Row row{-Milp::kInfinite, 0, {}, {}};
+        if (users.size() == core_.classes[c].size()) {
+          row.add(column(c), 1);
+        } else {
+          for (const std::size_t i : users) row.add(column(c, i), 1);
+        }
+        row.add(column(need), -1);
+        milp_.rows.push_back(std::move(row));
+      }
+    }
+    for (ClassIndex c = 0; supported && c < core_.classes.size(); ++c) {
+      if (core_.required[c]) continue;
+      support[c].upper = 0;
+      support[c].add(column(c), 1);
+      milp_.rows.push_back(std::move(support[c]));
+    }
+    for (const auto& [edge, users] : edges_) {
+      const auto& [a, b] = edge;
+      if (a < b && edges_.contains({b, a})) milp_.rows.push_back(cut({a, b}));
+    }
+  }
+
+  // At most all but one of these classes choose a candidate that needs the next.
+  Milp::Row cut(const std::vector<ClassIndex>& cycle) const {
+    Milp::Row row{-Milp::kInfinite, static_cast<double>(cycle.size()) - 1, {}, {}};
+    for (std::size_t i = 0; i < cycle.size(); ++i) {
+      const ClassIndex c = cycle[i];
+      for (const std::size_t user : edges_.at({c, cycle[(i + 1) % cycle.size()]}))
+        row.add(column(c, user), 1);
+    }
+    return row;
+  }
+
+  // One for each cycle that a walk through the answer meets.
+  std::vector<Milp::Row> cuts_of(const MilpAnswer& answer) {
+    std::vector<Milp::Row> cuts;
+    if (answer.values.empty()) return cuts;
+    const std::vector<NodeIndex> chosen = chosen_of(answer.values);
+    enum : char { kNew, kOpen, kDone };
+    std::vector<char> state(chosen.size(), kNew);
+    struct Frame {
+      ClassIndex c;
+      std::size_t need;
+    };
+    std::vector<Frame> path;
+    for (ClassIndex start = 0; start < chosen.size(); ++start) {
+      if (chosen[start] == kNoNode || state[start] != kNew) continue;
+      path.push_back({start, 0});
+      state[start] = kOpen;
+      while (!path.empty()) {
+        Frame& frame = path.back();
+        const auto& needs = core_.classes[frame.c][chosen[frame.c]].needs;
+        if (frame.need == needs.size()) {
+          state[frame.c] = kDone;
+          path.pop_back();
+          continue;
+        }
+        const ClassIndex need = needs[frame.need++];
+        if (chosen[need] == kNoNode || state[need] == kDone) continue;
+        if (state[need] == kNew) {
+          state[need] = kOpen;
+          path.push_back({need, 0});
+          continue;
+        }
+        std::vector<ClassIndex> cycle;
+        for (std::size_t i = path.size(); i-- > 0 && path[i].c != need;) cycle.push_back(path[i].c);
+        cycle.push_back(need);
+        std::reverse(cycle.begin(), cycle.end());
+        for (const ClassIndex c : cycle) in_cycles_.push_back(components_[c]);
+        cuts.push_back(cut(cycle));
+      }
+    }
+    return cuts;
+  }
+
+  // A position for each class of the components where cycles were met: what is needed comes first.
+  void order_components() {
+    std::sort(in_cycles_.begin(), in_cycles_.end());
+    in_cycles_.erase(std::unique(in_cycles_.begin(), in_cycles_.end()), in_cycles_.end());
+    std::map<std::uint32_t, double> size;
+    for (ClassIndex c = 0; c < core_.classes.size(); ++c) size[components_[c]] += 1;
+    for (ClassIndex c = 0; c < core_.classes.size(); ++c) {
+      if (ordered_[c] || !std::ranges::binary_search(in_cycles_, components_[c])) continue;
+      ordered_[c] = true;
+      position_[c] = static_cast<int>(milp_.columns.size());
+      milp_.columns.push_back({0, 0, size[components_[c]] - 1, false});
+      fresh_.push_back(c);
+    }
+    for (const auto& [edge, users] : edges_) {
+      const auto& [c, need] = edge;
+      if (!std::ranges::binary_search(fresh_, c)) continue;
+      // position(need) + 1 <= position(c), where c chooses a candidate that needs it.
+      const double n = size[components_[c]];
+      Milp::Row row{-Milp::kInfinite, n - 1, {}, {}};
+      row.add(position_.at(need), 1);
+      row.add(position_.at(c), -1);
+      for (const std::size_t i : users) row.add(column(c, i), n);
+      milp_.rows.push_back(std::move(row));
+    }
+    fresh_.clear();
+  }
+
+  std::vector<NodeIndex> chosen_of(const std::vector<double>& values) const {
+    std::vector<NodeIndex> chosen(core_.classes.size(), kNoNode);
+    for (ClassIndex c = 0; c < core_.classes.size(); ++c) {
+      for (std::size_t i = 0; i < core_.classes[c].size(); ++i) {
+        if (values[first_[c] + i] > kChosen) chosen[c] = static_cast<NodeIndex>(i);
+      }
+    }
+    return chosen;
+  }
+
+  // Of an acyclic answer.
+  std::vector<double> values_of(const std::vector<NodeIndex>& chosen) const {
+    std::vector<double> values(milp_.columns.size(), 0);
+    for (ClassIndex c = 0; c < chosen.size(); ++c) {
+      if (chosen[c] == kNoNode) continue;
+      values[first_[c] + chosen[c]] = 1;
+      values[class_columns_ + c] = 1;
+    }
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const auto& [c, position] : position_) {
+        if (chosen[c] == kNoNode) continue;
+        for (const ClassIndex need : core_.classes[c][chosen[c]].needs) {
+          const auto other = position_.find(need);
+          if (other == position_.end() || components_[need] != components_[c]) continue;
+          if (values[position] > values[other->second]) continue;
+          values[position] = values[other->second] + 1;
+          moved = true;
+        }
+      }
+    }
+    return values;
+  }
+
+  // Called only with an acyclic answer. What is chosen but not needed costs nothing, and goes.
+  void take(const MilpAnswer& answer) {
+    if (answer.values.empty()) return;
+    const std::vector<NodeIndex> chosen = chosen_of(answer.values);
+    std::vector<NodeIndex> reached(chosen.size(), kNoNode);
+    std::vector<ClassIndex> queue;
+    for (ClassIndex c = 0; c < chosen.size(); ++c) {
+      if (core_.required[c]) queue.push_back(c);
+    }
+    double cost = 0;
+    while (!queue.empty()) {
+      const ClassIndex c = queue.back();
+      queue.pop_back();
+      if (reached[c] != kNoNode) continue;
+      if (chosen[c] == kNoNode) return;  // the solver's tolerance at work
+      reached[c] = chosen[c];
+      const Candidate& candidate = core_.classes[c][chosen[c]];
+      cost += candidate.cost;
+      queue.insert(queue.end(), candidate.needs.begin(), candidate.needs.end());
+    }
+    if (cost >= best_.cost) return;
+    best_.chosen = std::move(reached);
+    best_.cost = cost;
+  }
+
+  const Core& core_;
+  MilpSolver& solver_;
+  CoreAnswer best_;
+  const base::Deadline& deadline_;
+  const std::function<bool()>& should_stop_;
+  std::vector<std::uint32_t> components_;
+  Milp milp_;
+  std::vector<std::size_t> first_;  // column of each class's candidates
+  std::size_t class_columns_ = 0;
+  std::map<std::pair<ClassIndex, ClassIndex>, std::vector<std::size_t>> edges_;  // within components
+  std::vector<std::uint32_t> in_cycles_;  // components
+  std::vector<bool> ordered_;
+  std::vector<ClassIndex> fresh_;
+  std::map<ClassIndex, int> position_;
+  double unit_;
+};
+
+}  // namespace
+
+base::Result<CoreAnswer> solve_by_ilp(const Core& core, MilpSolver& solver, const CoreAnswer& known,
+                                      const base::Deadline& deadline,
+                                      const std::function<bool()>& should_stop) {
+  return CoreIlp(core, solver, known, deadline, should_stop).run();
+}
+
+}  // namespace egret::extract

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "extract/extractor.h"
+
+namespace egret::extract {
+
+// Least DAG cost, proven where time allows: reductions, then local search for an answer to compare
+// with, then more reductions, and an integer program for each part that is left. The best answer so
+// far and the proven bound where time runs out. usage_error when the build has no solver.
+base::Result<Solution> extract_exactly(const Problem& problem, const Options& options);
+
+}  // namespace egret::extract

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mixed-integer linear programs, for whichever solver the build has. Least cost over columns within
+// their bounds such that each row's sum lies within its own.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace egret::extract {
+
+struct Milp {
+  static constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+  struct Column {
+    double cost = 0;
+    double lower = 0;
+    double upper = 1;
+    bool integer = true;
+  };
+  struct Row {
+    double lower = -kInfinite;
+    double upper = kInfinite;
+    std::vector<int> columns;
+    std::vector<double> values;
+
+    void add(int column, double value) {
+      columns.push_back(column);
+      values.push_back(value);
+    }
+  };
+
+  std::vector<Column> columns;
+  std::vector<Row> rows;
+};
+
+struct MilpAnswer {
+  bool proven = false;         // `values` are of least cost
+  bool infeasible = false;     // there are none
+  double bound = -Milp::kInfinite;  // no answer costs less; as exact as the solver's arithmetic
+  std::vector<double> values;  // per column; empty when none was found
+};
+
+class MilpSolver {
+ public:
+  virtual ~MilpSolver() = default;
+  virtual base::Status load(const Milp& milp) = 0;
+  virtual base::Status add(const Milp::Row& row) = 0;
+  // From these values of all columns, if they are an answer, or near them.
+  virtual void start_from(std::span<const double> values) = 0;
+  // An answer within this of the bound counts as proven.
+  virtual void set_gap(double gap) = 0;
+  // May be called again after add().
+  virtual base::Result<MilpAnswer> solve(double seconds) = 0;
+};
+
+struct MilpSolverRow {
+  std::string_view name;
+  std::unique_ptr<MilpSolver> (*make)();
+};
+// Those that were built in, the best first; may be empty.
+std::span<const MilpSolverRow> milp_solvers();
+
+}  // namespace egret::extract
