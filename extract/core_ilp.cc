@@ -6,6 +6,7 @@
 #include <map>
 
 #include "extract/components.h"
+#include "extract/implied.h"
 
 namespace egret::extract {
 namespace {
@@ -40,11 +41,12 @@ class CoreIlp {
         deadline_(deadline),
         should_stop_(should_stop),
         components_(strong_components(core)),
+        implied_(core),
         ordered_(core.classes.size(), false),
         unit_(granularity(core)) {}
 
   base::Result<CoreAnswer> run() {
-    constexpr int kRoundsOfCuts = 12;
+    constexpr int kRoundsOfCuts = 2;
     make_columns();
     make_rows();
     EGRET_RETURN_IF_ERROR(load());
@@ -132,14 +134,14 @@ class CoreIlp {
         }
         const bool within = components_[need] == components_[c];
         if (within) edges_[{c, need}] = users;
-        if (core_.required[need]) continue;
+        if (core_.required[need] && !within) continue;
         Milp::Row row{-Milp::kInfinite, 0, {}, {}};
         if (users.size() == core_.classes[c].size()) {
           row.add(column(c), 1);
         } else {
           for (const std::size_t i : users) row.add(column(c, i), 1);
         }
-        row.add(column(need), -1);
+        add_chosen(row, need, c);
         milp_.rows.push_back(std::move(row));
       }
     }
@@ -149,21 +151,79 @@ class CoreIlp {
       support[c].add(column(c), 1);
       milp_.rows.push_back(std::move(support[c]));
     }
-    for (const auto& [edge, users] : edges_) {
-      const auto& [a, b] = edge;
-      if (a < b && edges_.contains({b, a})) milp_.rows.push_back(cut({a, b}));
-    }
+    make_implied_rows();
   }
 
-  // At most all but one of these classes choose a candidate that needs the next.
-  Milp::Row cut(const std::vector<ClassIndex>& cycle) const {
-    Milp::Row row{-Milp::kInfinite, static_cast<double>(cycle.size()) - 1, {}, {}};
-    for (std::size_t i = 0; i < cycle.size(); ++i) {
-      const ClassIndex c = cycle[i];
-      for (const std::size_t user : edges_.at({c, cycle[(i + 1) % cycle.size()]}))
-        row.add(column(c, user), 1);
+  // The same for what candidates imply indirectly: different ways to one class add up, which the
+  // relaxation does not see. Of classes that the same candidates imply, the nearest.
+  void make_implied_rows() {
+    for (ClassIndex c = 0; c < core_.classes.size(); ++c) {
+      const auto& candidates = core_.classes[c];
+      Users users;
+      for (std::size_t i = 0; i < candidates.size(); ++i) {
+        for (const ClassIndex other : implied_.by(candidates[i])) {
+          if (!core_.required[other] || components_[other] == components_[c])
+            users[other].push_back(i);
+        }
+      }
+      for (const auto& [other, by] : users) {
+        if (by.size() < 2 || is_need_of_all(c, other, by)) continue;
+        const bool nearer = std::ranges::any_of(users, [&, o = other, &b = by](const auto& entry) {
+          return entry.first != o && entry.second == b && implied_.implies(entry.first, o);
+        });
+        if (nearer) continue;
+        Milp::Row row{-Milp::kInfinite, 0, {}, {}};
+        if (by.size() == candidates.size()) {
+          row.add(column(c), 1);
+        } else {
+          for (const std::size_t i : by) row.add(column(c, i), 1);
+        }
+        add_chosen(row, other, c);
+        milp_.rows.push_back(std::move(row));
+      }
     }
-    return row;
+  }
+  // Less whether `c` is chosen with a candidate that does not contain `user`, who needs it.
+  void add_chosen(Milp::Row& row, ClassIndex c, ClassIndex user) const {
+    if (components_[c] != components_[user]) return row.add(column(c), -1);
+    for (std::size_t i = 0; i < core_.classes[c].size(); ++i) {
+      const std::vector<ClassIndex> all = implied_.by(core_.classes[c][i]);
+      if (!std::ranges::binary_search(all, user)) row.add(column(c, i), -1);
+    }
+  }
+  bool is_need_of_all(ClassIndex c, ClassIndex other, const std::vector<std::size_t>& by) const {
+    return std::ranges::all_of(by, [&](std::size_t i) {
+      return std::ranges::binary_search(core_.classes[c][i].needs, other);
+    });
+  }
+
+  // A class of a circle is chosen only if some class of it has a candidate that needs none of them
+  // (the loop formulas of answer-set programming; Lin, Zhao 2004).
+  void add_loop_cuts(const std::vector<ClassIndex>& cycle, std::vector<Milp::Row>& cuts) const {
+    std::vector<ClassIndex> loop = cycle;
+    std::sort(loop.begin(), loop.end());
+    Milp::Row support{-Milp::kInfinite, 0, {}, {}};
+    for (const ClassIndex c : loop) {
+      for (std::size_t i = 0; i < core_.classes[c].size(); ++i) {
+        const auto& needs = core_.classes[c][i].needs;
+        const bool within = std::ranges::any_of(
+            needs, [&](ClassIndex need) { return std::ranges::binary_search(loop, need); });
+        if (!within) support.add(column(c, i), -1);
+      }
+    }
+    for (const ClassIndex c : loop) {
+      Milp::Row row = support;
+      for (std::size_t i = 0; i < core_.classes[c].size(); ++i) {
+        // y_c, less what the sum has of it
+        const auto at = std::ranges::find(row.columns, column(c, i));
+        if (at == row.columns.end()) {
+          row.add(column(c, i), 1);
+        } else {
+          row.values[static_cast<std::size_t>(at - row.columns.begin())] += 1;
+        }
+      }
+      cuts.push_back(std::move(row));
+    }
   }
 
   // One for each cycle that a walk through the answer meets.
@@ -202,7 +262,7 @@ class CoreIlp {
         cycle.push_back(need);
         std::reverse(cycle.begin(), cycle.end());
         for (const ClassIndex c : cycle) in_cycles_.push_back(components_[c]);
-        cuts.push_back(cut(cycle));
+        add_loop_cuts(cycle, cuts);
       }
     }
     return cuts;
@@ -300,6 +360,7 @@ class CoreIlp {
   const base::Deadline& deadline_;
   const std::function<bool()>& should_stop_;
   std::vector<std::uint32_t> components_;
+  Implied implied_;
   Milp milp_;
   std::vector<std::size_t> first_;  // column of each class's candidates
   std::size_t class_columns_ = 0;

@@ -22,14 +22,13 @@ constexpr double kSearchShare = 0.1;
 
 class Exact {
  public:
-  Exact(const Problem& problem, const Options& options)
+  Exact(const Problem& problem, const Options& options, const MilpSolverRow& solver)
       : problem_(problem),
         options_(options),
+        solver_(solver),
         deadline_(base::Deadline::after(options.time_limit_s)) {}
 
   base::Result<Solution> run() {
-    if (milp_solvers().empty())
-      return base::usage_error("extractor 'ilp': this build has neither HiGHS nor CBC");
     EGRET_ASSIGN_OR_RETURN(core_, Core::of(problem_));
     reduce(core_, problem_, {kInfinite, stop()});
     if (!core_.classes.empty()) {
@@ -98,12 +97,13 @@ class Exact {
     known.chosen = problem.chosen(found);
     known.cost = found.dag_cost;
     known.bound = found.bound;
-    const auto solver = milp_solvers().front().make();
+    const auto solver = solver_.make();
     return solve_by_ilp(part, *solver, known, deadline_, options_.should_stop);
   }
 
   const Problem& problem_;
   const Options& options_;
+  const MilpSolverRow& solver_;
   base::Deadline deadline_;
   Core core_;
   std::optional<Solution> best_;
@@ -112,7 +112,17 @@ class Exact {
 }  // namespace
 
 base::Result<Solution> extract_exactly(const Problem& problem, const Options& options) {
-  return Exact(problem, options).run();
+  const auto solvers = milp_solvers();
+  if (solvers.empty())
+    return base::usage_error("extractor 'ilp': this build has neither HiGHS nor CBC");
+  return Exact(problem, options, solvers.front()).run();
+}
+
+base::Result<Solution> extract_exactly_with_cbc(const Problem& problem, const Options& options) {
+  const auto solvers = milp_solvers();
+  const auto cbc = std::ranges::find(solvers, "cbc", &MilpSolverRow::name);
+  if (cbc == solvers.end()) return base::usage_error("extractor 'ilp-cbc': this build has no CBC");
+  return Exact(problem, options, *cbc).run();
 }
 
 }  // namespace egret::extract

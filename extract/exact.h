@@ -9,5 +9,7 @@ namespace egret::extract {
 // with, then more reductions, and an integer program for each part that is left. The best answer so
 // far and the proven bound where time runs out. usage_error when the build has no solver.
 base::Result<Solution> extract_exactly(const Problem& problem, const Options& options);
+// The same with CBC, where extract_exactly() would take a better solver.
+base::Result<Solution> extract_exactly_with_cbc(const Problem& problem, const Options& options);
 
 }  // namespace egret::extract

@@ -12,7 +12,7 @@
 namespace egret::extract {
 namespace {
 
-constexpr std::array<ExtractorRow, 4> kExtractors = {{
+constexpr std::array<ExtractorRow, 5> kExtractors = {{
     {"local-search", "dag-greedy improved by moves that let several classes share a new one",
      &extract_local_search},
     {"dag-greedy", "cheapest set of nodes per class, shared nodes counted once",
@@ -21,6 +21,7 @@ constexpr std::array<ExtractorRow, 4> kExtractors = {{
      &extract_tree_greedy},
     {"ilp", "least DAG cost with a proof, or the gap: reductions and an integer program",
      &extract_exactly},
+    {"ilp-cbc", "ilp with CBC, also where the build has HiGHS", &extract_exactly_with_cbc},
 }};
 
 }  // namespace

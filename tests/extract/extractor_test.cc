@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "extract/choice_walk.h"
+#include "extract/milp.h"
 #include "tests/extract/random_view.h"
 
 namespace egret::extract {
@@ -55,37 +57,48 @@ TEST(Extractors, AnswersAreValidAndNeverBelowTheBestOnRandomGraphs) {
   EXPECT_GE(optimal["local-search"], solvable * 99 / 100);
 }
 
-// The exact extractor against all choices.
-void compare_with_all_choices(const ViewShape& shape, int classes, std::uint64_t seed, int trials) {
-  base::Random random(seed);
-  for (int trial = 0; trial < trials; ++trial) {
-    SCOPED_TRACE("trial " + std::to_string(trial));
-    const RandomView view = random_view(random, classes, shape);
-    const Problem problem{view.graph, view.costs};
-    const double best = least_dag_cost(problem);
-    const auto solution = find_extractor("ilp")->extract(problem, {});
-    ASSERT_EQ(solution.ok(), std::isfinite(best));
-    if (!solution.ok()) continue;
-    const base::Status checked = check_solution(problem, *solution);
-    ASSERT_TRUE(checked.ok()) << checked.message();
-    ASSERT_EQ(solution->quality, Quality::kOptimal);
-    ASSERT_NEAR(solution->dag_cost, best, 1e-9);
+// The exact extractors against all choices.
+class ExactExtractor : public ::testing::TestWithParam<std::string_view> {
+ protected:
+  void compare_with_all_choices(const ViewShape& shape, int classes, std::uint64_t seed,
+                                int trials) {
+    if (std::ranges::find(milp_solvers(), solver(), &MilpSolverRow::name) == milp_solvers().end())
+      GTEST_SKIP() << "this build has no " << solver();
+    base::Random random(seed);
+    for (int trial = 0; trial < trials; ++trial) {
+      SCOPED_TRACE("trial " + std::to_string(trial));
+      const RandomView view = random_view(random, classes, shape);
+      const Problem problem{view.graph, view.costs};
+      const double best = least_dag_cost(problem);
+      const auto solution = find_extractor(GetParam())->extract(problem, {});
+      ASSERT_EQ(solution.ok(), std::isfinite(best));
+      if (!solution.ok()) continue;
+      const base::Status checked = check_solution(problem, *solution);
+      ASSERT_TRUE(checked.ok()) << checked.message();
+      ASSERT_EQ(solution->quality, Quality::kOptimal);
+      ASSERT_NEAR(solution->dag_cost, best, 1e-9);
+    }
   }
+
+ private:
+  static std::string_view solver() { return GetParam() == "ilp" ? "highs" : "cbc"; }
+};
+
+TEST_P(ExactExtractor, FindsTheLeastOfAllChoices) { compare_with_all_choices({}, 8, 11, 4000); }
+
+TEST_P(ExactExtractor, FindsTheLeastWhereCyclesAreMany) {
+  compare_with_all_choices({.nodes = 4, .arity = 3, .backwards = 0.6}, 7, 12, 2500);
 }
 
-TEST(ExactExtractor, FindsTheLeastOfAllChoices) { compare_with_all_choices({}, 8, 11, 4000); }
-
-TEST(ExactExtractor, FindsTheLeastWhereCyclesAreMany) {
-  compare_with_all_choices({.nodes = 4, .arity = 3, .backwards = 0.6}, 7, 12, 3000);
-}
-
-TEST(ExactExtractor, FindsTheLeastWhereManyCostsAreZeroOrEqual) {
+TEST_P(ExactExtractor, FindsTheLeastWhereManyCostsAreZeroOrEqual) {
   compare_with_all_choices({.nodes = 4, .backwards = 0.5, .most_cost = 1}, 7, 13, 2000);
 }
 
-TEST(ExactExtractor, FindsTheLeastWithNegativeCosts) {
-  compare_with_all_choices({.backwards = 0.4, .least_cost = -5, .most_cost = 5}, 8, 14, 3000);
+TEST_P(ExactExtractor, FindsTheLeastWithNegativeCosts) {
+  compare_with_all_choices({.backwards = 0.4, .least_cost = -5, .most_cost = 5}, 8, 14, 2000);
 }
+
+INSTANTIATE_TEST_SUITE_P(Solvers, ExactExtractor, ::testing::Values("ilp", "ilp-cbc"));
 
 // Two convolutions p, q of cost 10 that share an input; or one merged of cost 12 and two slices of
 // cost 1. Neither p nor q gains alone.
