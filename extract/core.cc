@@ -86,8 +86,7 @@ bool Core::has_negative_costs() const {
   });
 }
 
-std::vector<NodeIndex> Core::lift(const Problem& problem,
-                                  std::span<const NodeIndex> chosen) const {
+std::vector<NodeIndex> Core::lift(const Problem& problem, std::span<const NodeIndex> chosen) const {
   std::vector<NodeIndex> choice = decided;
   for (ClassIndex c = 0; c < classes.size(); ++c) {
     if (chosen[c] == kNoNode) continue;

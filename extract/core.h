@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is left to decide of a problem: an and-or graph that reductions shrink (extract/reduce.h)
-// and exact solvers solve. A class is "or", one of its candidates; a candidate is "and", all that it
-// needs. A candidate may stand for several nodes of the problem that are chosen together.
+// and exact solvers solve. A class is "or", one of its candidates; a candidate is "and", all that
+// it needs. A candidate may stand for several nodes of the problem that are chosen together.
 //
-// Invariant: each answer of the core, lifted, is an answer of the problem that costs `paid` plus the
-// chosen candidates; and the best of the problem is among those.
+// Invariant: each answer of the core, lifted, is an answer of the problem that costs `paid` plus
+// the chosen candidates; and the best of the problem is among those.
 #pragma once
 
 #include <span>
@@ -29,8 +29,8 @@ struct Core {
   std::vector<NodeIndex> decided;
 
   // The problem as it is, but for nodes that are forbidden, need their own class, or have a child
-  // without a finite term; and for what the roots do not reach. Errors: bad_input when a root has no
-  // finite term.
+  // without a finite term; and for what the roots do not reach. Errors: bad_input when a root has
+  // no finite term.
   static base::Result<Core> of(const Problem& problem);
 
   std::size_t candidate_count() const;

@@ -46,7 +46,7 @@ class CoreIlp {
         unit_(granularity(core)) {}
 
   base::Result<CoreAnswer> run() {
-    constexpr int kRoundsOfCuts = 2;
+    constexpr int kRoundsOfCuts = 12;
     make_columns();
     make_rows();
     EGRET_RETURN_IF_ERROR(load());
@@ -198,35 +198,22 @@ class CoreIlp {
   }
 
   // A class of a circle is chosen only if some class of it has a candidate that needs none of them
-  // (the loop formulas of answer-set programming; Lin, Zhao 2004).
-  void add_loop_cuts(const std::vector<ClassIndex>& cycle, std::vector<Milp::Row>& cuts) const {
-    std::vector<ClassIndex> loop = cycle;
-    std::sort(loop.begin(), loop.end());
-    Milp::Row support{-Milp::kInfinite, 0, {}, {}};
+  // (the loop formulas of answer-set programming; Lin, Zhao 2004). `loop` is ascending.
+  Milp::Row loop_cut(const std::vector<ClassIndex>& loop, ClassIndex chosen) const {
+    Milp::Row row{-Milp::kInfinite, 0, {}, {}};
     for (const ClassIndex c : loop) {
       for (std::size_t i = 0; i < core_.classes[c].size(); ++i) {
-        const auto& needs = core_.classes[c][i].needs;
-        const bool within = std::ranges::any_of(
-            needs, [&](ClassIndex need) { return std::ranges::binary_search(loop, need); });
-        if (!within) support.add(column(c, i), -1);
+        const bool outside = std::ranges::none_of(core_.classes[c][i].needs, [&](ClassIndex need) {
+          return std::ranges::binary_search(loop, need);
+        });
+        const int value = (c == chosen ? 1 : 0) - (outside ? 1 : 0);
+        if (value != 0) row.add(column(c, i), value);
       }
     }
-    for (const ClassIndex c : loop) {
-      Milp::Row row = support;
-      for (std::size_t i = 0; i < core_.classes[c].size(); ++i) {
-        // y_c, less what the sum has of it
-        const auto at = std::ranges::find(row.columns, column(c, i));
-        if (at == row.columns.end()) {
-          row.add(column(c, i), 1);
-        } else {
-          row.values[static_cast<std::size_t>(at - row.columns.begin())] += 1;
-        }
-      }
-      cuts.push_back(std::move(row));
-    }
+    return row;
   }
 
-  // One for each cycle that a walk through the answer meets.
+  // Some for each cycle that a walk through the answer meets.
   std::vector<Milp::Row> cuts_of(const MilpAnswer& answer) {
     std::vector<Milp::Row> cuts;
     if (answer.values.empty()) return cuts;
@@ -262,7 +249,8 @@ class CoreIlp {
         cycle.push_back(need);
         std::reverse(cycle.begin(), cycle.end());
         for (const ClassIndex c : cycle) in_cycles_.push_back(components_[c]);
-        add_loop_cuts(cycle, cuts);
+        std::sort(cycle.begin(), cycle.end());
+        for (const ClassIndex c : cycle) cuts.push_back(loop_cut(cycle, c));
       }
     }
     return cuts;
@@ -364,7 +352,8 @@ class CoreIlp {
   Milp milp_;
   std::vector<std::size_t> first_;  // column of each class's candidates
   std::size_t class_columns_ = 0;
-  std::map<std::pair<ClassIndex, ClassIndex>, std::vector<std::size_t>> edges_;  // within components
+  std::map<std::pair<ClassIndex, ClassIndex>, std::vector<std::size_t>>
+      edges_;                             // within components
   std::vector<std::uint32_t> in_cycles_;  // components
   std::vector<bool> ordered_;
   std::vector<ClassIndex> fresh_;

@@ -2,10 +2,11 @@
 // A core as an integer program.
 //
 // Columns: whether a candidate is chosen, and whether a class is. Rows: a chosen class has one
-// candidate; and for a class and a class that some of its candidates need, the sum of these is at
-// most whether the other is chosen (tighter than a row for each candidate, since at most one is).
-// Cycles: those of two classes are forbidden from the start, others as they turn up in answers; when
-// that takes many rounds, the classes of components where they did get positions in an order.
+// candidate; and for a class and another that some of its candidates imply (extract/implied.h), the
+// sum of these is at most what is chosen of the other, without its candidates that imply the first.
+// That is tighter than a row for each need, as at most one candidate of a class is chosen, and
+// forbids cycles of two. Longer ones are forbidden as they turn up in answers; when that takes many
+// rounds, the classes of components where they did get positions in an order.
 #pragma once
 
 #include "base/timer.h"
@@ -18,7 +19,7 @@ struct CoreAnswer {
   std::vector<NodeIndex> chosen;  // candidate per class; empty when none was found
   double cost = std::numeric_limits<double>::infinity();    // without Core::paid
   double bound = -std::numeric_limits<double>::infinity();  // likewise: no answer costs less
-  bool proven = false;            // cost is the least
+  bool proven = false;                                      // cost is the least
 };
 
 // `known` is an answer to start from, or empty. Errors: internal_error of the solver.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <deque>
 
+#include "base/timer.h"
 #include "extract/choice_walk.h"
 #include "extract/parents.h"
 #include "extract/tree_greedy.h"
@@ -31,6 +32,7 @@ class DagGreedy {
   DagGreedy(const Problem& problem, const Options& options)
       : problem_(problem),
         options_(options),
+        deadline_(base::Deadline::after(options.time_limit_s)),
         parents_(problem.graph),
         sets_(problem.graph.class_count()) {}
 
@@ -54,7 +56,8 @@ class DagGreedy {
       queued[node] = false;
       if (!improve(node)) continue;
       for (const NodeIndex parent : parents_.of(graph.node_class[node])) push(parent);
-      if (++steps % 1024 == 0 && options_.should_stop && options_.should_stop()) break;
+      // Sets may be as long as the graph is deep.
+      if (++steps % 64 == 0 && stopped()) break;
     }
     std::vector<NodeIndex> choice;
     for (const CostSet& set : sets_) choice.push_back(set.choice);
@@ -62,6 +65,10 @@ class DagGreedy {
   }
 
  private:
+  bool stopped() const {
+    return deadline_.expired() || (options_.should_stop && options_.should_stop());
+  }
+
   // Whether the class of `node` got a cheaper set through it.
   bool improve(NodeIndex node) {
     const ClassIndex self = problem_.graph.node_class[node];
@@ -101,6 +108,7 @@ class DagGreedy {
 
   const Problem& problem_;
   const Options& options_;
+  base::Deadline deadline_;
   Parents parents_;
   std::vector<CostSet> sets_;
   std::vector<Needed> merged_;

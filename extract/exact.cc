@@ -42,7 +42,8 @@ class Exact {
   static constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
   std::function<bool()> stop() const {
-    return [this] { return deadline_.expired() || (options_.should_stop && options_.should_stop()); };
+    return
+        [this] { return deadline_.expired() || (options_.should_stop && options_.should_stop()); };
   }
   Options search_options() const {
     Options options = options_;

@@ -41,10 +41,10 @@ struct Milp {
 };
 
 struct MilpAnswer {
-  bool proven = false;         // `values` are of least cost
-  bool infeasible = false;     // there are none
+  bool proven = false;              // `values` are of least cost
+  bool infeasible = false;          // there are none
   double bound = -Milp::kInfinite;  // no answer costs less; as exact as the solver's arithmetic
-  std::vector<double> values;  // per column; empty when none was found
+  std::vector<double> values;       // per column; empty when none was found
 };
 
 class MilpSolver {

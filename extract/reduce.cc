@@ -19,10 +19,7 @@ bool contains(std::span<const ClassIndex> all, std::span<const ClassIndex> some)
 class Reducer {
  public:
   Reducer(Core& core, const Problem& problem, const ReduceOptions& options)
-      : core_(core),
-        problem_(problem),
-        options_(options),
-        positive_(!core.has_negative_costs()) {}
+      : core_(core), problem_(problem), options_(options), positive_(!core.has_negative_costs()) {}
 
   void run() {
     do {
@@ -56,8 +53,8 @@ class Reducer {
   void drop_needs(Predicate predicate) {
     for (ClassIndex c = 0; c < core_.classes.size(); ++c) {
       for (Candidate& candidate : core_.classes[c]) {
-        const auto dropped = std::erase_if(
-            candidate.needs, [&](ClassIndex need) { return predicate(c, need); });
+        const auto dropped =
+            std::erase_if(candidate.needs, [&](ClassIndex need) { return predicate(c, need); });
         changed_ = changed_ || dropped > 0;
       }
     }
@@ -256,7 +253,8 @@ class Reducer {
   }
 
   void drop_dominated(const Implied& implied) {
-    constexpr std::size_t kMostPairs = 4096;  // of candidates in a class: above, the same needs only
+    constexpr std::size_t kMostPairs =
+        4096;  // of candidates in a class: above, the same needs only
     for (auto& candidates : core_.classes) {
       if (candidates.size() < 2) continue;
       std::ranges::stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
@@ -269,8 +267,8 @@ class Reducer {
         const std::vector<ClassIndex> all = implied.by(candidate);
         const bool few = kept.size() <= kMostPairs;
         const bool dominated = few && std::ranges::any_of(kept, [&](const Candidate& cheaper) {
-          return contains(all, cheaper.needs);
-        });
+                                 return contains(all, cheaper.needs);
+                               });
         if (!dominated) kept.push_back(std::move(candidate));
       }
       changed_ = changed_ || kept.size() < candidates.size();
@@ -328,8 +326,8 @@ class Reducer {
       }
     }
     for (auto& candidates : core_.classes) {
-      const auto dropped =
-          std::erase_if(candidates, [&](const Candidate& candidate) { return !possible(candidate); });
+      const auto dropped = std::erase_if(
+          candidates, [&](const Candidate& candidate) { return !possible(candidate); });
       changed_ = changed_ || dropped > 0;
     }
   }

@@ -4,7 +4,8 @@
 //
 //   unreachable   classes that no required one reaches
 //   free          classes with a candidate that costs nothing and needs nothing
-//   required      classes that every answer chooses: those with one candidate are paid, and needs of
+//   required      classes that every answer chooses: those with one candidate are paid, and needs
+//   of
 //                 required classes are met without being asked for
 //   implied       a need that another need of the same candidate implies: a class that every
 //                 term of the other contains
@@ -17,7 +18,8 @@
 // dropped only where no cycle can run through it (another strong component), or where a path of
 // other needs leads there in every answer.
 //
-// With negative costs only what keeps every choice is done: unreachable, required, implied, inlined.
+// With negative costs only what keeps every choice is done: unreachable, required, implied,
+// inlined.
 #pragma once
 
 #include "extract/core.h"
@@ -25,8 +27,8 @@
 namespace egret::extract {
 
 struct ReduceOptions {
-  // Of some answer of the core, `paid` included: answers above it are of no interest. Equal ones are
-  // kept.
+  // Of some answer of the core, `paid` included: answers above it are of no interest. Equal ones
+  // are kept.
   double known_cost = std::numeric_limits<double>::infinity();
   std::function<bool()> should_stop;
 };

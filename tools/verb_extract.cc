@@ -48,9 +48,8 @@ class Extract final : public Command {
     how.time_limit_s = options_.time;
     how.should_stop = [] { return base::stop_requested(); };
     const base::Stopwatch watch;
-    EGRET_ASSIGN_OR_RETURN(
-        const extract::Solution solution,
-        extract::find_extractor(options_.extractor)->extract(problem, how));
+    EGRET_ASSIGN_OR_RETURN(const extract::Solution solution,
+                           extract::find_extractor(options_.extractor)->extract(problem, how));
     const double seconds = watch.seconds();
     EGRET_RETURN_IF_ERROR(extract::check_solution(problem, solution));
     console.result(to_json(file, solution, seconds), to_text(solution, seconds));

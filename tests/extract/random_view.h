@@ -8,9 +8,9 @@ namespace egret::extract {
 
 // What random e-graphs are like.
 struct ViewShape {
-  std::int64_t nodes = 3;      // in a class at most
-  std::int64_t arity = 2;      // at most
-  double backwards = 0.2;      // children that may close a cycle
+  std::int64_t nodes = 3;  // in a class at most
+  std::int64_t arity = 2;  // at most
+  double backwards = 0.2;  // children that may close a cycle
   std::int64_t least_cost = 0;
   std::int64_t most_cost = 9;
 };
@@ -37,7 +37,8 @@ inline RandomView random_view(base::Random& random, int classes, const ViewShape
       graph.child_begin.push_back(static_cast<egraph::EGraphView::Index>(graph.children.size()));
       graph.node_class.push_back(static_cast<egraph::EGraphView::Index>(c));
       graph.node_op.emplace_back(0);
-      result.costs.push_back(static_cast<double>(random.between(shape.least_cost, shape.most_cost)));
+      result.costs.push_back(
+          static_cast<double>(random.between(shape.least_cost, shape.most_cost)));
     }
     graph.class_begin.push_back(static_cast<egraph::EGraphView::Index>(graph.node_op.size()));
     graph.class_id.emplace_back(static_cast<std::size_t>(c));

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// `egret extract`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "tests/tools/program_run.h"
+
+namespace egret::tools {
+namespace {
+
+using ::testing::HasSubstr;
+
+// p and q share a class that no single change makes worth its price.
+constexpr std::string_view kFile = R"({"nodes": {
+  "r": {"op": "pair", "children": ["p0", "q0"], "eclass": "root", "cost": 0},
+  "p0": {"op": "conv", "eclass": "p", "cost": 10},
+  "p1": {"op": "left", "children": ["m"], "eclass": "p", "cost": 1},
+  "q0": {"op": "conv", "eclass": "q", "cost": 10},
+  "q1": {"op": "right", "children": ["m"], "eclass": "q", "cost": 1},
+  "m": {"op": "merged", "eclass": "both", "cost": 12}}, "root_eclasses": ["root"]})";
+
+class ExtractVerb : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fresh_folder();
+    ASSERT_TRUE(base::write_file(path("e.json"), kFile).ok());
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+
+  std::string folder_;
+};
+
+TEST_F(ExtractVerb, ChoosesProvenTerms) {
+  const ProgramRun run = run_program("extract --json " + path("e.json"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  const auto json = base::Json::parse(run.out);
+  ASSERT_TRUE(json.ok()) << run.out;
+  EXPECT_EQ(*json->find("dag_cost")->as_real(), 14);
+  EXPECT_EQ(*json->find("tree_cost")->as_real(), 26);
+  EXPECT_EQ(*json->find("bound")->as_real(), 14);
+  EXPECT_EQ(*json->find("status")->as_string(), "optimal");
+  EXPECT_EQ(*json->find("choices")->find("q")->as_string(), "q1");
+}
+
+TEST_F(ExtractVerb, SaysWhichAnswersAreNotProven) {
+  const ProgramRun run =
+      run_program("extract --extractor tree-greedy - --json < " + path("e.json"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\"feasible\""));
+  EXPECT_THAT(run_program("extract " + path("e.json")).out, HasSubstr("14, optimal"));
+}
+
+TEST_F(ExtractVerb, RefusesWhatHasNoTerm) {
+  ASSERT_TRUE(base::write_file(path("bad.json"),
+                               R"({"nodes": {"f": {"op": "f", "children": ["f"], "eclass": "c"}},
+                                   "root_eclasses": ["c"]})")
+                  .ok());
+  EXPECT_EQ(run_program("extract " + path("bad.json")).code, 3);
+  EXPECT_EQ(run_program("extract --extractor best " + path("e.json")).code, 2);
+}
+
+}  // namespace
+}  // namespace egret::tools
