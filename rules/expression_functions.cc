@@ -248,9 +248,10 @@ Value constant(Tensors t, Values) { return truth(t[0].facts->constant); }
 Value splat(Tensors t, Values v) {
   const auto value = number(v[0]);
   if (!value) return std::nullopt;
-  // Constants are kept in f32 or narrower, while a rule writes 0.044715: compare as f32.
+  // Constants are mostly kept in f32 or narrower, while a rule writes 0.044715: compare as f32.
   const auto& known = t[0].facts->splat;
-  return truth(known && static_cast<float>(*known) == static_cast<float>(*value));
+  if (!known || t[0].facts->type.dtype == ir::DType::kF64) return truth(known == value);
+  return truth(static_cast<float>(*known) == static_cast<float>(*value));
 }
 Value is_splat(Tensors t, Values) { return truth(t[0].facts->splat.has_value()); }
 Value splat_of(Tensors t, Values) {

@@ -2,9 +2,11 @@
 #include "rules/generalization.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 
 #include "rules/binding.h"
+#include "rules/real_expressions.h"
 
 namespace egret::rules {
 
@@ -26,6 +28,8 @@ std::string size_name(const Rule& rule, int slot, std::size_t axis) {
   return rule.tensors[static_cast<std::size_t>(slot)] + "." + std::to_string(axis);
 }
 
+std::string splat_name(const std::string& tensor) { return tensor + ".element"; }
+
 // Applications among the sources in a fixed order: their numbers make names.
 std::vector<const Term*> applications(const Rule& rule) {
   std::vector<const Term*> all;
@@ -37,15 +41,14 @@ std::vector<const Term*> applications(const Rule& rule) {
   return all;
 }
 
-// Which of the reals are equal, and what they are unless they are unknown.
+// Which of the reals are equal, and what they are unless they are unknown, and then finite.
 std::string structure_of_reals(const Numbers& numbers, const std::set<std::string>& unknown) {
   std::string structure;
   std::map<double, std::size_t> classes;
   for (const auto& [name, real] : numbers.reals) {
     const std::size_t known = classes.emplace(real, classes.size()).first->second;
-    structure +=
-        name + (unknown.contains(name) ? "~" + std::to_string(known) : "=" + std::to_string(real)) +
-        " ";
+    const bool open = unknown.contains(name) && std::isfinite(real);
+    structure += name + (open ? "~" + std::to_string(known) : "=" + std::to_string(real)) + " ";
   }
   return structure;
 }
@@ -61,8 +64,10 @@ Numbers numbers_of(const Rule& rule, const Instance& instance) {
   }
   for (std::size_t i = 0; i < instance.splats.size(); ++i) {
     if (!instance.splats[i]) continue;
-    const ir::NodeId input = instance.left.inputs()[i];
-    numbers.reals[instance.left.node(input).name] = *instance.splats[i];
+    const ir::Node& input = instance.left.node(instance.left.inputs()[i]);
+    numbers.reals[input.name] = *instance.splats[i];
+    if (!ir::is_float(input.type.dtype))
+      numbers.integers[splat_name(input.name)] = static_cast<std::int64_t>(*instance.splats[i]);
   }
   const auto terms = applications(rule);
   for (std::size_t i = 0; i < terms.size(); ++i) {
@@ -131,13 +136,12 @@ class SymbolicSink : public TermSink {
 
 class Generalizer {
  public:
-  enum class Unknown : std::uint8_t { kAll, kAttributes, kNone };
-  Generalizer(const Rule& rule, const Instance& instance, int salt, Unknown unknown)
+  Generalizer(const Rule& rule, const Instance& instance, int salt, const OpenReals& open)
       : rule_(rule),
         instance_(instance),
-        salt_(salt),
-        unknown_(unknown),
-        environment_(make_environment(rule)) {}
+        open_(open),
+        environment_(make_environment(rule)),
+        reals_(numbers_of(rule, instance).reals, open, salt) {}
 
   Result<Family> run() {
     variables();
@@ -173,8 +177,7 @@ class Generalizer {
       const auto place = std::ranges::find(order_, name) - order_.begin();
       if (static_cast<std::size_t>(place) < instance_.splats.size()) {
         if (const auto& splat = instance_.splats[static_cast<std::size_t>(place)]) {
-          const bool open = unknown_ == Unknown::kAll && ir::is_float(type.dtype);
-          const double number = open ? unknown_real(name, *splat) : *splat;
+          const double number = unknown_splat(name, type.dtype, *splat);
           sink_.set_splat(made, number);
           splats_[name] = number;
         }
@@ -183,17 +186,21 @@ class Generalizer {
     }
   }
 
-  // A number that stands for one of which only its name is known; equal numbers of the instance
-  // stay equal. It has few digits, so that element types of few bits hold it too.
-  double unknown_real(const std::string& name, double real) {
-    const auto [found, is_new] = stands_for_.emplace(real, 0);
-    if (is_new) {
-      const auto count = static_cast<std::int64_t>(stands_for_.size()) * 2 + salt_;
-      found->second = static_cast<double>((count * 37) % 64 * 2 + 129) / 256;
-      reals_.emplace(found->second, "r" + std::to_string(stands_for_.size()));
-    }
+  // What stands for the number that all elements of a variable are.
+  double unknown_splat(const std::string& name, ir::DType dtype, double splat) {
+    if (!open_.is_open(name, splat)) return splat;
+    if (ir::is_float(dtype)) return unknown_real(name, splat);
+    const auto whole = static_cast<std::int64_t>(splat);
+    if (whole < 0 || dtype == ir::DType::kBool) return splat;
+    const ir::Index made = scope_.symbol(splat_name(name), whole);
+    family_.conditions.push_back(made >= ir::Index(0));
     family_.reals.insert(name);
-    return found->second;
+    return reals_.stand_in({.kind = verifier::RealTerm::Kind::kIndex, .index = made});
+  }
+
+  double unknown_real(const std::string& name, double real) {
+    family_.reals.insert(name);
+    return reals_.unknown(real);
   }
 
   // Whether the rule says what the attribute is.
@@ -224,7 +231,7 @@ class Generalizer {
           integers.push_back(symbolic(prefix + "." + std::to_string(k), (*list)[k]));
         result.set(name, std::move(integers));
       } else if (const auto* real = std::get_if<double>(&value);
-                 real != nullptr && unknown_ != Unknown::kNone && !is_given(term, name)) {
+                 real != nullptr && open_.is_open(prefix, *real) && !is_given(term, name)) {
         result.set(name, unknown_real(prefix, *real));
       } else {
         result.set(name, value);
@@ -249,13 +256,18 @@ class Generalizer {
 
   Result<Family> targets() {
     ir::Graph left = sink_.graph();
+    // What the rule computes from open numbers gets numbers that stand for the results.
+    Rule rule = rule_;
+    RealExpressions computed(rule_, environment_, reals_);
+    computed.replace_in(rule);
+    computed.collect_facts();
     std::vector<std::pair<std::string, ir::NodeId>> outputs;
-    for (const Rule::Let& let : rule_.lets)
-      EGRET_RETURN_IF_ERROR(build_let(rule_, let, environment_, sink_));
-    for (const Binding& target : rule_.targets) {
+    for (const Rule::Let& let : rule.lets)
+      EGRET_RETURN_IF_ERROR(build_let(rule, let, environment_, sink_));
+    for (const Binding& target : rule.targets) {
       const auto source = environment_.tensors[static_cast<std::size_t>(target.tensor)];
       EGRET_ASSIGN_OR_RETURN(const TermSink::Handle built,
-                             build_term(rule_, target.term, environment_, sink_));
+                             build_term(rule, target.term, environment_, sink_));
       EGRET_RETURN_IF_ERROR(require_same_type(sink_.facts(built).type, source.facts->type));
       const std::string& name = rule_.tensors[static_cast<std::size_t>(target.tensor)];
       left.add_output(name, ir::NodeId(source.identity));
@@ -263,8 +275,10 @@ class Generalizer {
     }
     ir::Graph right = sink_.graph();
     for (const auto& [name, node] : outputs) right.add_output(name, node);
+    verifier::RealNumbers reals = reals_.numbers();
+    reals.rounded = rule_.has_tag(kRounding);
     EGRET_ASSIGN_OR_RETURN(verifier::Obligation obligation,
-                           verifier::Obligation::of(left, right, splats_, reals_));
+                           verifier::Obligation::of(left, right, splats_, reals));
     for (const ir::Guard& requirement : obligation.requirements()) scope_.decide(requirement);
     family_.obligation = std::make_shared<verifier::Obligation>(std::move(obligation));
     family_.conditions.insert(family_.conditions.end(), scope_.conditions().begin(),
@@ -285,15 +299,13 @@ class Generalizer {
 
   const Rule& rule_;
   const Instance& instance_;
-  int salt_;
-  Unknown unknown_;
+  const OpenReals& open_;
   ir::SymbolicScope scope_;
   Environment environment_;
+  StandIns reals_;
   SymbolicSink sink_;
   Family family_;
   std::map<std::string, double> splats_;
-  std::map<double, double> stands_for_;  // by number of the instance
-  std::map<double, std::string> reals_;
   std::vector<std::string> order_;
   std::deque<ir::Attrs> kept_;
   std::vector<MatchedTerm> matched_;
@@ -301,13 +313,26 @@ class Generalizer {
 
 }  // namespace
 
+// As many reals unknown as can be: all, or those that can be one after the other.
 Result<Family> generalize(const Rule& rule, const Instance& instance, int salt) {
-  using Unknown = Generalizer::Unknown;
-  for (const Unknown unknown : {Unknown::kAll, Unknown::kAttributes}) {
-    Result<Family> family = Generalizer(rule, instance, salt, unknown).run();
-    if (family.ok()) return family;
+  for (const bool negative : {false, true}) {
+    Result<Family> all =
+        Generalizer(rule, instance, salt, {.all = true, .zero_is_negative = negative}).run();
+    if (all.ok()) return all;
   }
-  return Generalizer(rule, instance, salt, Unknown::kNone).run();
+  OpenReals open;
+  Result<Family> best = Generalizer(rule, instance, salt, open).run();
+  if (!best.ok()) return best;
+  for (const auto& [name, real] : numbers_of(rule, instance).reals) {
+    open.names.insert(name);
+    Result<Family> more = Generalizer(rule, instance, salt, open).run();
+    if (more.ok()) {
+      best = std::move(more);
+    } else {
+      open.names.erase(name);
+    }
+  }
+  return best;
 }
 
 bool contains(const Family& family, const Rule& rule, const Instance& instance) {

@@ -95,8 +95,8 @@ struct Rule {
 std::string to_string(const Rule& rule);
 std::string to_string(const Rule& rule, const Term& term);
 std::string to_string(const Rule& rule, const Expr& expr);
-// Names the rule's meaning: sources, conditions, targets. Not its name, heuristics or tags; and not
-// how its variables are called.
+// Names the rule's meaning: sources, conditions, targets, and whether it holds up to rounding. Not
+// its name, heuristics or other tags; and not how its variables are called.
 base::ContentHash content_hash(const Rule& rule);
 
 // Calls `visit` on a term and all its subterms, outermost first.

@@ -224,7 +224,9 @@ std::string to_string(const Rule& rule, const Term& term) { return Printer(rule)
 std::string to_string(const Rule& rule, const Expr& expr) { return Printer(rule).expr(expr); }
 
 base::ContentHash content_hash(const Rule& rule) {
-  return base::content_hash(Printer(with_plain_names(rule)).meaning());
+  // A rule that holds up to rounding says something else than one that holds.
+  return base::content_hash(Printer(with_plain_names(rule)).meaning() +
+                            (rule.has_tag("rounding") ? "[rounding]" : ""));
 }
 
 }  // namespace egret::rules

@@ -121,8 +121,6 @@ Verdict verify(const Rule& rule, const VerifyOptions& options, KnownSignatures& 
   const TestReport tested = test_rule(rule, testing, known);
   if (tested.verdict == TestReport::Verdict::kRefuted)
     return without_proof(Status::kRefuted, tested.counterexample);
-  if (rule.has_tag("rounding"))
-    return without_proof(Status::kUndecided, "true up to the rounding of a constant alone");
   return Verification(rule, options, known).run();
 }
 

@@ -45,6 +45,7 @@ void collect_reads(const Factor& factor, std::vector<const Factor*>& reads) {
 bool Equality::prove(const Sum& left, const Sum& right, const Facts& facts) {
   trace_.clear();
   cases_ = 0;
+  real_queries_ = 0;
   if (alike_without_facts(left, right)) return true;
   return equal(renamed(atoms_, left), renamed(atoms_, right), facts, 0);
 }
@@ -89,6 +90,15 @@ bool Equality::equal(Sum a, Sum b, const Facts& facts, int depth) {
     });
   }
 
+  const std::size_t before = trace_.size();
+  if (all_matched(a, b, facts, depth)) return true;
+  if (!equal_as_reals(a, b, facts, depth) && !equal_by_extremum(a, b, facts, depth)) return false;
+  trace_.resize(before);
+  trace_.push_back("by the order of reals: " + text(atoms_, a) + " = " + text(atoms_, b));
+  return true;
+}
+
+bool Equality::all_matched(const Sum& a, const Sum& b, const Facts& facts, int depth) {
   std::vector<bool> used(b.terms.size(), false);
   for (const Term& term : a.terms) {
     std::size_t partner = 0;
@@ -147,9 +157,44 @@ Polynomial Equality::simplified(const Polynomial& polynomial, const Facts& facts
   return atoms_.substitute(polynomial, by);
 }
 
+// With products written as those that are equal to them where that makes multiples of b, which is
+// one monomial.
+Polynomial Equality::with_multiples(const Polynomial& a, const Polynomial& b, const Facts& facts) {
+  if (b.terms().size() != 1) return a;
+  const Monomial& divisor = b.terms().begin()->first;
+  Polynomial result = a;
+  for (const Literal& fact : facts) {
+    if (fact.relation != Literal::Relation::kZero || fact.polynomial.terms().size() != 2) continue;
+    const auto& [p, x] = *fact.polynomial.terms().begin();
+    const auto& [q, y] = *fact.polynomial.terms().rbegin();
+    if (x * y != -1) continue;
+    for (const auto& [from, to] : {std::pair(p, q), std::pair(q, p)}) {
+      if (from.empty()) continue;
+      const Polynomial before = result;
+      for (const auto& [monomial, coefficient] : before.terms()) {
+        if (std::ranges::includes(monomial, divisor) || !std::ranges::includes(monomial, from))
+          continue;
+        Monomial rest;
+        std::ranges::set_difference(monomial, from, std::back_inserter(rest));
+        Monomial joint;
+        std::ranges::merge(rest, to, std::back_inserter(joint));
+        if (!std::ranges::includes(joint, divisor)) continue;
+        const auto of_monomial = [](const Monomial& product, std::int64_t scale) {
+          Polynomial made(scale);
+          for (const AtomId atom : product) made = made * Polynomial(atom);
+          return made;
+        };
+        result = result - of_monomial(monomial, coefficient) + of_monomial(joint, coefficient);
+      }
+    }
+  }
+  return result;
+}
+
 // (n*a + r) div (n*m) is a div m where 0 <= r < n.
-Polynomial Equality::simplified_quotient(const Polynomial& a, const Polynomial& b,
+Polynomial Equality::simplified_quotient(const Polynomial& numerator, const Polynomial& b,
                                          const Facts& facts) {
+  const Polynomial a = with_multiples(numerator, b, facts);
   const auto [whole, rest] = divide(a, b);
   for (const std::int64_t digit : {0, 1, -1}) {
     const Polynomial left = rest - Polynomial(digit) * b;
@@ -169,7 +214,7 @@ Polynomial Equality::simplified_quotient(const Polynomial& a, const Polynomial& 
     if (solver_.implies(facts, less(r, Polynomial(n))) && solver_.implies(facts, at_least_zero(r)))
       return whole + simplified_quotient(multiples, m, facts);
   }
-  return atoms_.quotient(a, b);
+  return whole + atoms_.quotient(rest, b);
 }
 
 // Whether quotients, minima or maxima stand in it.
@@ -374,6 +419,18 @@ void Equality::solve(const std::vector<AtomId>& unknowns, const std::vector<Equa
         progress = quotients.emplace(atom, equation.a).second;
         if (progress) break;
       }
+      // A quotient that stands alone beside what is known.
+      for (const auto& [monomial, coefficient] : b.terms()) {
+        if (progress || monomial.size() != 1 || (coefficient != 1 && coefficient != -1)) continue;
+        const AtomId one = monomial.front();
+        const Polynomial others = b - Polynomial(coefficient) * Polynomial(one);
+        const bool known_others = std::ranges::none_of(
+            inside, [&](AtomId v) { return atoms_.occurs(v, others); });
+        if (atoms_[one].kind != AtomKind::kQuotient || !known_others) continue;
+        const Polynomial total = equation.a - others;
+        progress = quotients.emplace(one, coefficient == 1 ? total : -total).second;
+      }
+      if (progress) break;
       for (const AtomId v : inside) {
         const std::int64_t scale = b.coefficient({v});
         if (scale != 1 && scale != -1) continue;
@@ -411,12 +468,42 @@ void Equality::solve(const std::vector<AtomId>& unknowns, const std::vector<Equa
   }
 }
 
+// By the equations, or else in order.
 bool Equality::find_bijection(Domain a, Domain b, const std::vector<Equation>& equations,
                               const Facts& facts, Bijection& found) {
+  Bijection solved;
   std::vector<Equation> reversed;
   for (const Equation& equation : equations) reversed.push_back({equation.b, equation.a});
-  solve(*b.variables, equations, found.to_a);
-  solve(*a.variables, reversed, found.to_b);
+  solve(*b.variables, equations, solved.to_a);
+  solve(*a.variables, reversed, solved.to_b);
+  const bool in_order = solved.to_a.empty() && solved.to_b.empty();
+  if (is_bijection(a, b, facts, solved)) {
+    found = std::move(solved);
+    return true;
+  }
+  return !in_order && is_bijection(a, b, facts, found);
+}
+
+AtomTable::Substitution Equality::instantiation(const std::vector<AtomId>& unknowns, const Sum& a,
+                                                const Sum& b, const Facts& in_a,
+                                                const Facts& in_b) {
+  std::vector<Equation> equations;
+  for (std::size_t i = 0; i < std::min(a.terms.size(), b.terms.size()); ++i) {
+    const std::size_t count = std::min(a.terms[i].factors.size(), b.terms[i].factors.size());
+    for (std::size_t k = 0; k < count; ++k)
+      read_equations(a.terms[i].factors[k], b.terms[i].factors[k], equations);
+  }
+  for (std::size_t i = 0; i < std::min(in_a.size(), in_b.size()); ++i)
+    equations.push_back({in_a[i].polynomial, in_b[i].polynomial});
+  AtomTable::Substitution values;
+  solve(unknowns, equations, values);
+  for (const AtomId unknown : unknowns) values.emplace(unknown, Polynomial(0));
+  for (auto& [variable, value] : values) value = atoms_.substitute(value, values);
+  return values;
+}
+
+// Completes `found`, and checks it.
+bool Equality::is_bijection(Domain a, Domain b, const Facts& facts, Bijection& found) {
   // What no index determines is paired in order.
   std::vector<AtomId> free_a;
   std::vector<AtomId> free_b;

@@ -10,6 +10,8 @@
 //      the indices of paired reads, in both directions: shifts, reversals, permutations and the
 //      mixed-radix splits k <-> (k div n, k mod n). They are given as functions with their inverses
 //      and checked (into the domain, out of it, identity both ways), so that no quantifier is left.
+//   4. What is left over is asked of real arithmetic (verifier/piecewise.h), and where an extremum
+//      stands inside a function, a proof is made for each of its arguments being the extremum.
 //
 // "False" means not proven.
 #pragma once
@@ -18,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "verifier/piecewise.h"
 #include "verifier/sum_form.h"
 
 namespace egret::verifier {
@@ -27,12 +30,20 @@ class Equality {
   struct Options {
     int cases = 64;  // most case distinctions in one proof
     int depth = 12;  // of nested sums
+    int real_queries = 24;
+    unsigned rlimit = 1'000'000;  // of a query of real arithmetic
   };
 
   Equality(AtomTable& atoms, IndexSolver& solver, Options options)
       : atoms_(atoms), solver_(solver), options_(options) {}
 
+  // What is known of values that do not depend on indices.
+  void assume(std::vector<RealOrder> orders) { orders_ = std::move(orders); }
   bool prove(const Sum& left, const Sum& right, const Facts& facts);
+  // Values of the unknowns, which `b` has, for which it reads what `a` reads, as far as that says
+  // so, and 0 for the rest.
+  AtomTable::Substitution instantiation(const std::vector<AtomId>& unknowns, const Sum& a,
+                                        const Sum& b, const Facts& in_a, const Facts& in_b);
   // What the last proof did, a line each: bijections, cases, what could not be matched.
   const std::vector<std::string>& trace() const { return trace_; }
 
@@ -63,9 +74,13 @@ class Equality {
   bool has_composites(const Polynomial& polynomial) const;
   bool simplify_guards(Facts& guards, const std::vector<AtomId>& variables, const Facts& facts);
   Polynomial simplified(const Polynomial& polynomial, const Facts& facts);
+  static Polynomial with_multiples(const Polynomial& a, const Polynomial& b, const Facts& facts);
   Polynomial simplified_quotient(const Polynomial& a, const Polynomial& b, const Facts& facts);
   Factor simplified(const Factor& factor, const Facts& facts, int depth);
   const Literal* open_guard(const Sum& a, const Sum& b) const;
+  bool all_matched(const Sum& a, const Sum& b, const Facts& facts, int depth);
+  bool equal_as_reals(const Sum& a, const Sum& b, const Facts& facts, int depth);
+  bool equal_by_extremum(const Sum& a, const Sum& b, const Facts& facts, int depth);
 
   bool terms_match(const Term& a, const Term& b, const Facts& facts, int depth);
   bool pair_factors(const Term& a, const Term& b, std::size_t next, std::vector<int>& partner,
@@ -76,6 +91,7 @@ class Equality {
   bool arguments_equal(const Factor& a, const Factor& b, const Facts& facts, int depth);
   bool find_bijection(Domain a, Domain b, const std::vector<Equation>& equations,
                       const Facts& facts, Bijection& found);
+  bool is_bijection(Domain a, Domain b, const Facts& facts, Bijection& found);
   void solve(const std::vector<AtomId>& unknowns, const std::vector<Equation>& equations,
              AtomTable::Substitution& solution);
   static bool may_pair(const Factor& a, const Factor& b);
@@ -86,6 +102,8 @@ class Equality {
   Options options_;
   int cases_ = 0;
   bool without_facts_ = false;  // simplify by structure alone
+  int real_queries_ = 0;
+  std::vector<RealOrder> orders_;
   std::vector<std::string> trace_;
 };
 

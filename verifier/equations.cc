@@ -17,7 +17,7 @@ class Solver {
 
   Solved run() && {
     normalize();
-    while (step()) normalize();
+    while (raise_bounds() || step()) normalize();
     collect_products();
     return std::move(result_);
   }
@@ -51,6 +51,25 @@ class Solver {
   }
   bool all_at_least(const Monomial& monomial, std::int64_t least) const {
     return std::ranges::all_of(monomial, [&](AtomId atom) { return at_least(atom, least); });
+  }
+
+  // The factors of what equals a positive product are positive.
+  bool raise_bounds() {
+    for (const Literal& fact : result_.facts) {
+      const Polynomial& p = fact.polynomial;
+      if (fact.relation != Relation::kZero || p.terms().size() != 2) continue;
+      const auto& [a, x] = *p.terms().begin();
+      const auto& [b, y] = *p.terms().rbegin();
+      if ((x < 0) == (y < 0)) continue;
+      for (const auto& [positive, other] : {std::pair(a, b), std::pair(b, a)}) {
+        if (!all_at_least(positive, 1) || !all_at_least(other, 0)) continue;
+        const auto low = std::ranges::find_if(other, [&](AtomId one) { return !at_least(one, 1); });
+        if (low == other.end()) continue;
+        result_.facts.push_back(at_least_zero(Polynomial(*low) - 1));
+        return true;
+      }
+    }
+    return false;
   }
 
   // Equations between two products, from the larger to the smaller.

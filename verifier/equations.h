@@ -6,6 +6,7 @@
 //   m * p = 0, m >= 1         p = 0
 //   a * b = 1, a, b >= 0      a = 1, b = 1
 //   a + b = 0, a, b >= 0      a = 0, b = 0
+//   a * b = c * d, c, d >= 1  a, b >= 1 where a, b >= 0
 //   a * b = c * d * e         products with c * d * e are written with a * b
 #pragma once
 

@@ -36,9 +36,7 @@ Sum call(ir::Function function, Sum argument) {
 
 // ---- signs ----
 
-enum class Sign : std::uint8_t { kUnknown, kNotNegative, kPositive };
-
-Sign sign_of(const Sum& sum);
+}  // namespace
 
 Sign sign_of(const Factor& factor) {
   const auto argument = [&](std::size_t i) { return sign_of(factor.arguments[i]); };
@@ -69,6 +67,8 @@ Sign sign_of(const Factor& factor) {
   }
 }
 
+namespace {
+
 // Factors are sorted: equal ones are neighbours, and a square is not negative.
 Sign sign_of(const Term& term) {
   if (term.coefficient < 0) return Sign::kUnknown;
@@ -86,6 +86,8 @@ Sign sign_of(const Term& term) {
   return sign;
 }
 
+}  // namespace
+
 Sign sign_of(const Sum& sum) {
   Sign best = Sign::kNotNegative;
   for (const Term& term : sum.terms) {
@@ -95,6 +97,8 @@ Sign sign_of(const Sum& sum) {
   }
   return best;
 }
+
+namespace {
 
 Sum minus(const Sum& a, const Sum& b) { return a + scaled(b, -1); }
 
@@ -195,6 +199,10 @@ Sum reciprocal(AtomTable& atoms, const Sum& sum);
 
 Sum reciprocal_of(AtomTable& atoms, const Factor& factor) {
   if (factor.kind == Kind::kReciprocal) return factor.arguments[0];
+  if (is_call(factor, ir::Function::kSqrt)) {
+    if (const auto number = number_of(factor.arguments[0]); number && *number > 0)
+      return scaled(factor_sum(factor), 1 / *number);
+  }
   if (is_call(factor, ir::Function::kExp))
     return lawful(atoms, Factor{.kind = Kind::kCall,
                                 .function = ir::Function::kExp,
@@ -286,11 +294,54 @@ Sum square_root(Factor factor) {
   return extremum({.kind = Kind::kMaximum, .arguments = {root, scaled(root, -1)}});
 }
 
+Sum exponential_divided(AtomTable& atoms, const Sum& sum, const Sum& exponent) {
+  const Sum by = call(ir::Function::kExp, scaled(exponent, -1));
+  Sum result;
+  for (const Term& term : sum.terms)
+    result = std::move(result) + lawful(atoms, product(Sum{{term}}, renamed(atoms, by)));
+  return result;
+}
+
+// log(a + b exp(p)) is p + log(a exp(-p) + b): of all such ways to write it the one whose sum comes
+// first, so that all are written alike.
+Sum logarithm_of_sum(AtomTable& atoms, const Factor& factor) {
+  const Sum& argument = factor.arguments[0];
+  const bool plain = std::ranges::all_of(argument.terms, is_plain);
+  Sum best = argument;
+  Sum outside;
+  for (std::size_t i = 0; plain && i < argument.terms.size(); ++i) {
+    for (const Factor& one : argument.terms[i].factors) {
+      if (!is_call(one, ir::Function::kExp)) continue;
+      Sum divided = exponential_divided(atoms, argument, one.arguments[0]);
+      if (compare(divided, best) >= 0) continue;
+      best = std::move(divided);
+      outside = one.arguments[0];
+    }
+  }
+  return std::move(outside) + call(ir::Function::kLog, std::move(best));
+}
+
+// log(sum of exp(a + p)) is p + log(sum of exp(a)) where p does not vary.
+Sum logarithm_over_range(AtomTable& atoms, const Factor& factor) {
+  Term term = factor.arguments[0].terms[0];
+  Sum outside;
+  for (Factor& one : take_constants(atoms, term)) {
+    if (is_call(one, ir::Function::kExp)) {
+      outside = std::move(outside) + one.arguments[0];
+    } else {
+      term.factors.push_back(std::move(one));
+    }
+  }
+  std::ranges::sort(term.factors,
+                    [](const Factor& p, const Factor& q) { return compare(p, q) < 0; });
+  return std::move(outside) + call(ir::Function::kLog, Sum{{std::move(term)}});
+}
+
 Sum logarithm(AtomTable& atoms, Factor factor) {
   const Sum& argument = factor.arguments[0];
   if (const auto number = number_of(argument); number && *number == 1) return {};
-  if (argument.terms.size() != 1 || !is_plain(argument.terms[0]))
-    return factor_sum(std::move(factor));
+  if (argument.terms.size() != 1) return logarithm_of_sum(atoms, factor);
+  if (!is_plain(argument.terms[0])) return logarithm_over_range(atoms, factor);
   Term rest = argument.terms[0];
   std::vector<Factor> kept;
   Sum result;
@@ -328,6 +379,24 @@ Sum function_value(AtomTable& atoms, Factor factor) {
   return scaled(factor_sum(std::move(factor)), sign);
 }
 
+// Of integers that are elements of the type already, sums and products do not leave it.
+bool is_within(const Sum& sum, ir::DType type) {
+  return std::ranges::all_of(sum.terms, [&](const Term& term) {
+    return denominator(term.coefficient) == 1 &&
+           std::ranges::all_of(term.factors, [&](const Factor& factor) {
+             return (factor.kind == Kind::kRead && factor.dtype == type) ||
+                    factor.kind == Kind::kIndex || is_truth(factor);
+           });
+  });
+}
+
+Sum cast(Factor factor) {
+  const auto type = static_cast<ir::DType>(factor.number);
+  const Sum& argument = factor.arguments[0];
+  const bool same = type == ir::DType::kBool ? is_truth(argument) : is_within(argument, type);
+  return same ? argument : factor_sum(std::move(factor));
+}
+
 // An index as a number: a polynomial of indices that are atoms.
 Sum index_value(const Factor& factor) {
   const Polynomial& index = factor.indices[0];
@@ -353,6 +422,7 @@ Sum lawful(AtomTable& atoms, Factor factor) {
       if (number_of(factor.arguments[1]) == Rational(1)) return factor.arguments[0];
       break;
     case Kind::kCall: return function_value(atoms, std::move(factor));
+    case Kind::kCast: return cast(std::move(factor));
     case Kind::kMaximum:
     case Kind::kMinimum: return extremum(std::move(factor));
     case Kind::kLess:
@@ -365,16 +435,28 @@ Sum lawful(AtomTable& atoms, Factor factor) {
 
 namespace {
 
-// sqrt(a) * sqrt(a) is a, where it is defined. Factors are sorted.
+// What the square of the factor is: a for sqrt(a), where it is defined; p*p for max(p, -p); a truth
+// value for itself.
+std::optional<Sum> square(AtomTable& atoms, const Factor& factor) {
+  if (is_truth(factor)) return factor_sum(factor);
+  if (is_call(factor, ir::Function::kSqrt)) return factor.arguments[0];
+  const bool magnitude = (factor.kind == Kind::kMaximum || factor.kind == Kind::kMinimum) &&
+                         factor.arguments.size() == 2 &&
+                         (factor.arguments[0] + factor.arguments[1]).is_zero();
+  if (!magnitude) return std::nullopt;
+  return product(factor.arguments[0], renamed(atoms, factor.arguments[0]));
+}
+
+// Factors are sorted.
 std::optional<Sum> without_square(AtomTable& atoms, const Term& term) {
   for (std::size_t i = 0; i + 1 < term.factors.size(); ++i) {
-    if (!is_call(term.factors[i], ir::Function::kSqrt) ||
-        compare(term.factors[i], term.factors[i + 1]) != 0)
-      continue;
+    if (compare(term.factors[i], term.factors[i + 1]) != 0) continue;
+    const auto squared = square(atoms, term.factors[i]);
+    if (!squared) continue;
     Term rest = term;
     const auto at = rest.factors.begin() + static_cast<std::ptrdiff_t>(i);
     rest.factors.erase(at, at + 2);
-    return product(lawful(atoms, std::move(rest)), term.factors[i].arguments[0]);
+    return product(lawful(atoms, std::move(rest)), *squared);
   }
   return std::nullopt;
 }

@@ -5,7 +5,10 @@
 //   products     1/(c*f*g) = 1/c * 1/f * 1/g, 1/(1/f) = f, f * 1/f = 1 for f = exp(..)
 //   exponentials exp(0) = 1, exp(a)*exp(b) = exp(a + b), 1/exp(a) = exp(-a)
 //   powers       pow(a, n) for n = 1, 2, -1, 1/2; sqrt(a*a) = max(a, -a)
-//   logarithms   log(exp(a)) = a, log(a*b) = log(a) + log(b) where both are positive
+//   roots        sqrt(a) * sqrt(a) = a, max(p, -p) * max(p, -p) = p*p, 1/sqrt(c) = sqrt(c)/c
+//   logarithms   log(exp(a)) = a, log(a*b) = log(a) + log(b) where both are positive;
+//                log(a + b*exp(p)) = p + log(a*exp(-p) + b), one of these for all
+//   casts        of integers to a type that they are of
 //   parity       f(-a) = -f(a) for odd functions, f(-a) = f(a) for even ones
 //   extrema      max(a, a) = a, max(a, max(b, c)) = max(a, b, c), max(a + 1, a) = a + 1;
 //                of two values of which one is never negative and one is 0
@@ -19,6 +22,11 @@
 #include "verifier/sum_form.h"
 
 namespace egret::verifier {
+
+// What is known of the sign wherever the value is defined.
+enum class Sign : std::uint8_t { kUnknown, kNotNegative, kPositive };
+Sign sign_of(const Factor& factor);
+Sign sign_of(const Sum& sum);
 
 // One factor, whose arguments are normal already, in normal form.
 Sum lawful(AtomTable& atoms, Factor factor);

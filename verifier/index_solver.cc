@@ -41,11 +41,12 @@ std::set<Monomial> monomials_of(const Facts& facts) {
 }
 
 // Facts times what is not negative, where a product that facts speak of comes out.
-Facts useful_products(const Facts& facts) {
+Facts useful_products(const Facts& facts, const std::set<Monomial>& also) {
   constexpr std::size_t kMost = 300;
   const std::set<AtomId> not_negative = atoms_at_least(0, facts);
   const std::set<AtomId> positive = atoms_at_least(1, facts);
-  const std::set<Monomial> wanted = monomials_of(facts);
+  std::set<Monomial> wanted = monomials_of(facts);
+  wanted.insert(also.begin(), also.end());
   std::set<std::pair<Literal, Monomial>> tried;
   Facts products;
   for (const Literal& fact : facts) {
@@ -70,6 +71,51 @@ Facts useful_products(const Facts& facts) {
     }
   }
   return products;
+}
+
+// p, where the fact says that the quotient is, or is not, p.
+std::optional<Polynomial> said_of(AtomId quotient, const Literal& fact) {
+  const std::int64_t scale = fact.polynomial.coefficient({quotient});
+  if (fact.relation == Relation::kNonNegative || (scale != 1 && scale != -1)) return std::nullopt;
+  const Polynomial rest = fact.polynomial - Polynomial(scale) * Polynomial(quotient);
+  return scale == 1 ? -rest : rest;
+}
+
+// x*m and y*m are in the order of x and y where m >= 1: for the products that the facts speak of.
+struct Order {
+  Monomial x, y;
+  AtomId m;
+};
+std::vector<Order> orders_of_products(const AtomTable& atoms, const Facts& facts) {
+  constexpr std::size_t kMost = 100;
+  const std::set<AtomId> positive = atoms_at_least(1, facts);
+  std::set<Monomial> products = monomials_of(facts);
+  std::vector<bool> seen;
+  for (const Literal& fact : facts) atoms.collect(fact.polynomial, seen);
+  const auto is_quotient = [&](AtomId atom) { return atoms[atom].kind == AtomKind::kQuotient; };
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!seen[i] || !is_quotient(AtomId(i))) continue;
+    const Polynomial whole = atoms[AtomId(i)].b * Polynomial(AtomId(i));
+    for (const auto& [monomial, coefficient] : whole.terms()) products.insert(monomial);
+  }
+  std::map<AtomId, std::set<Monomial>> times;  // what stands beside an atom
+  for (const Monomial& monomial : products) {
+    for (const AtomId atom : monomial) {
+      if (!positive.contains(atom) && !is_quotient(atom)) continue;
+      Monomial rest = monomial;
+      rest.erase(std::ranges::find(rest, atom));
+      times[atom].insert(std::move(rest));
+    }
+  }
+  std::vector<Order> orders;
+  for (const auto& [m, cofactors] : times) {
+    for (const Monomial& x : cofactors) {
+      for (const Monomial& y : cofactors) {
+        if (x < y && orders.size() < kMost) orders.push_back({x, y, m});
+      }
+    }
+  }
+  return orders;
 }
 
 // The solver's unknown for each product of atoms.
@@ -131,9 +177,20 @@ Facts IndexSolver::with_consequences(const Facts& facts) {
       all.push_back(less_equal(atom.b, value));
     }
   }
+  // What it would take to be what a quotient is said to be: its products matter too.
+  std::set<Monomial> wanted;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!seen[i] || atoms_[AtomId(i)].kind != AtomKind::kQuotient) continue;
+    for (const Literal& fact : facts) {
+      const auto said = said_of(AtomId(i), fact);
+      if (!said) continue;
+      const Polynomial product = *said * atoms_[AtomId(i)].b;
+      for (const auto& [monomial, coefficient] : product.terms()) wanted.insert(monomial);
+    }
+  }
   std::set<Literal> known(all.begin(), all.end());
   for (int round = 0; round < options_.product_rounds; ++round) {
-    Facts products = useful_products(all);
+    Facts products = useful_products(all, wanted);
     std::erase_if(products, [&](const Literal& p) { return !known.insert(p).second; });
     if (products.empty()) break;
     all.insert(all.end(), products.begin(), products.end());
@@ -174,10 +231,30 @@ bool IndexSolver::ask(const Facts& facts) {
         candidates.insert(value);
       }
     }
+    const auto of_monomial = [](const Monomial& monomial) {
+      Polynomial product(1);
+      for (const AtomId atom : monomial) product = product * Polynomial(atom);
+      return product;
+    };
+    for (const Order& order : orders_of_products(atoms_, all)) {
+      const Polynomial x = of_monomial(order.x);
+      const Polynomial y = of_monomial(order.y);
+      const Polynomial m(order.m);
+      const auto add = [&](const Literal& premise, const Literal& conclusion) {
+        solver.add(z3::implies(encode.of(m) >= 1 && encode.of(premise), encode.of(conclusion)));
+      };
+      add(less_equal(x, y), less_equal(x * m, y * m));
+      add(less(x, y), less_equal(x * m + m, y * m));
+      add(less(y, x), less_equal(y * m + m, x * m));
+    }
     for (const AtomId id : quotients) {
-      const Atom& atom = atoms_[id];
+      const Atom atom = atoms_[id];
       const Polynomial value(id);
-      for (const Polynomial& candidate : candidates) {
+      std::set<Polynomial> equals = candidates;
+      for (const Literal& fact : facts) {
+        if (auto said = said_of(id, fact)) equals.insert(*std::move(said));
+      }
+      for (const Polynomial& candidate : equals) {
         if (candidate == value) continue;
         solver.add(z3::implies(encode.of(atom.b) >= 1 &&
                                    encode.of(less_equal(atom.b * candidate, atom.a)) &&
@@ -193,15 +270,54 @@ bool IndexSolver::ask(const Facts& facts) {
   }
 }
 
+namespace {
+
+// The facts in groups that speak of different atoms, each in the order given.
+std::vector<Facts> independent_groups(const AtomTable& atoms, const Facts& facts) {
+  std::vector<std::size_t> group_of(atoms.size(), 0);  // by atom, counted from 1
+  std::vector<std::size_t> joined_to{0};               // by group
+  const auto root = [&](std::size_t group) {
+    while (joined_to[group] != group) group = joined_to[group];
+    return group;
+  };
+  std::vector<std::size_t> group_of_fact;
+  for (const Literal& fact : facts) {
+    std::size_t group = joined_to.size();
+    joined_to.push_back(group);
+    std::vector<bool> inside;
+    atoms.collect(fact.polynomial, inside);
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+      if (!inside[i]) continue;
+      if (group_of[i] != 0) joined_to[root(group_of[i])] = root(group);
+      group_of[i] = group;
+    }
+    group_of_fact.push_back(group);
+  }
+  std::map<std::size_t, Facts> groups;
+  for (std::size_t i = 0; i < facts.size(); ++i)
+    groups[root(group_of_fact[i])].push_back(facts[i]);
+  std::vector<Facts> result;
+  for (auto& [group, members] : groups) result.push_back(std::move(members));
+  return result;
+}
+
+}  // namespace
+
 bool IndexSolver::contradictory(const Facts& facts) {
-  Facts sorted;
+  Facts open;
   for (const Literal& fact : facts) {
     switch (obvious(fact)) {
       case Truth::kFalse: ++statistics_.answered_without; return true;
       case Truth::kTrue: break;
-      case Truth::kUnknown: sorted.push_back(fact); break;
+      case Truth::kUnknown: open.push_back(fact); break;
     }
   }
+  const std::vector<Facts> groups = independent_groups(atoms_, open);
+  return std::ranges::any_of(groups, [&](const Facts& group) { return group_contradictory(group); });
+}
+
+bool IndexSolver::group_contradictory(const Facts& facts) {
+  Facts sorted = facts;
   std::ranges::sort(sorted);
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   const std::set<Literal> set(sorted.begin(), sorted.end());

@@ -6,7 +6,9 @@
 //     negative is a fact again, and is added where it speaks of products that occur;
 //   - a quotient q = a div b with b >= 1 has b*q <= a <= b*q + b - 1; two quotients, or a quotient
 //     and a polynomial, that satisfy the same bounds are equal;
+//   - x*m and y*m with m >= 1 are in the order of x and y;
 //   - a minimum is one of the two and not above either.
+// Facts are taken apart into groups that speak of different things, each of which is asked alone.
 // Before a query is made, numbers that satisfy the facts are searched for (verifier/witness.h), and
 // a contradiction that needs no solver (verifier/small_certificate.h): together they answer most.
 // Every fact added follows from the hypotheses, so that "unsatisfiable" is a proof. "Satisfiable"
@@ -53,6 +55,7 @@ class IndexSolver {
   const std::vector<std::string>& queries() const { return queries_; }
 
  private:
+  bool group_contradictory(const Facts& facts);
   Facts with_consequences(const Facts& facts);
   bool ask(const Facts& facts);
 

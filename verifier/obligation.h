@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "ir/graph.h"
+#include "verifier/real_term.h"
 
 namespace egret::verifier {
 
@@ -37,14 +38,13 @@ struct ProofOptions {
 // ir::SymbolicScope, if there is one.
 class Obligation {
  public:
-  // `conditions` are over symbols alone. `splats` are inputs, by name, whose elements are all one
-  // number. `reals` are numbers that stand for unknown ones, by name: wherever a constant is such a
-  // number or its negative, the unknown is meant. Graphs have as many outputs, of the same types by
-  // the conditions. Call while the scope is alive; the result does not need it. Errors: what
-  // operators report of the graphs.
+  // `splats` are inputs, by name, whose elements are all one number. `reals` are numbers that stand
+  // for others: wherever a constant is such a number or its negative, the other is meant. Graphs
+  // have as many outputs, of the same types by the conditions. Call while the scope is alive; the
+  // result does not need it. Errors: what operators report of the graphs.
   static base::Result<Obligation> of(const ir::Graph& left, const ir::Graph& right,
                                      const std::map<std::string, double>& splats = {},
-                                     const std::map<double, std::string>& reals = {});
+                                     const RealNumbers& reals = {});
   ~Obligation();
   Obligation(Obligation&&) noexcept;
   Obligation& operator=(Obligation&&) noexcept;

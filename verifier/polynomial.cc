@@ -178,13 +178,21 @@ Polynomial AtomTable::maximum(const Polynomial& a, const Polynomial& b) {
   return Polynomial(intern({.kind = AtomKind::kMaximum, .a = std::min(a, b), .b = std::max(a, b)}));
 }
 
+template <typename Change>
+Polynomial AtomTable::changed_element(const Atom& atom, const Change& change) {
+  std::vector<Polynomial> indices;
+  for (const Polynomial& index : atom.indices) indices.push_back(change(index));
+  return Polynomial(element(atom.number, std::move(indices)));
+}
+
 Polynomial AtomTable::substitute_atom(AtomId id, const Substitution& by) {
   if (const auto found = by.find(id); found != by.end()) return found->second;
   const Atom atom = atoms_[id.index()];  // a copy: the table may grow
   switch (atom.kind) {
     case AtomKind::kSymbol:
-    case AtomKind::kVariable:
-    case AtomKind::kElement: return Polynomial(id);
+    case AtomKind::kVariable: return Polynomial(id);
+    case AtomKind::kElement:
+      return changed_element(atom, [&](const Polynomial& p) { return substitute(p, by); });
     case AtomKind::kQuotient: return quotient(substitute(atom.a, by), substitute(atom.b, by));
     case AtomKind::kMinimum: return minimum(substitute(atom.a, by), substitute(atom.b, by));
     case AtomKind::kMaximum: return maximum(substitute(atom.a, by), substitute(atom.b, by));
@@ -209,6 +217,8 @@ Polynomial AtomTable::rewrite_atom(AtomId id, const Products& products) {
     case AtomKind::kQuotient: return quotient(rewrite(atom.a, products), rewrite(atom.b, products));
     case AtomKind::kMinimum: return minimum(rewrite(atom.a, products), rewrite(atom.b, products));
     case AtomKind::kMaximum: return maximum(rewrite(atom.a, products), rewrite(atom.b, products));
+    case AtomKind::kElement:
+      return changed_element(atom, [&](const Polynomial& p) { return rewrite(p, products); });
     default: return Polynomial(id);
   }
 }
@@ -242,6 +252,7 @@ void AtomTable::collect(const Polynomial& polynomial, std::vector<bool>& seen) c
       seen[atom.index()] = true;
       collect(atoms_[atom.index()].a, seen);
       collect(atoms_[atom.index()].b, seen);
+      for (const Polynomial& index : atoms_[atom.index()].indices) collect(index, seen);
     }
   }
 }
@@ -260,7 +271,11 @@ std::string AtomTable::text(AtomId id) const {
     case AtomKind::kQuotient: return "div(" + text(atom.a) + ", " + text(atom.b) + ")";
     case AtomKind::kMinimum: return "min(" + text(atom.a) + ", " + text(atom.b) + ")";
     case AtomKind::kMaximum: return "max(" + text(atom.a) + ", " + text(atom.b) + ")";
-    case AtomKind::kElement: return "element" + std::to_string(atom.number);
+    case AtomKind::kElement: {
+      std::string at;
+      for (const Polynomial& index : atom.indices) at += (at.empty() ? "" : ", ") + text(index);
+      return "x" + std::to_string(atom.number) + "[" + at + "]";
+    }
   }
   return "";
 }

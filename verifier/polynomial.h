@@ -72,8 +72,9 @@ enum class AtomKind : std::uint8_t { kSymbol, kVariable, kQuotient, kMinimum, kM
 struct Atom {
   AtomKind kind = AtomKind::kSymbol;
   std::string name{};     // kSymbol
-  std::int64_t number{};  // kVariable: which; kElement: what the caller knows it by
+  std::int64_t number{};  // kVariable: which; kElement: of which tensor
   Polynomial a{}, b{};    // kQuotient: a div b; kMinimum and kMaximum, a < b
+  std::vector<Polynomial> indices{};  // kElement
   friend auto operator<=>(const Atom&, const Atom&) = default;
 };
 
@@ -84,8 +85,9 @@ class AtomTable {
     return intern({.kind = AtomKind::kSymbol, .name = name});
   }
   AtomId fresh_variable() { return intern({.kind = AtomKind::kVariable, .number = variables_++}); }
-  AtomId element(std::int64_t number) {
-    return intern({.kind = AtomKind::kElement, .number = number});
+  // An integer element of a tensor.
+  AtomId element(std::int64_t tensor, std::vector<Polynomial> indices) {
+    return intern({.kind = AtomKind::kElement, .number = tensor, .indices = std::move(indices)});
   }
   // Simplified where that needs no facts. The divisor is meant to be positive.
   Polynomial quotient(const Polynomial& a, const Polynomial& b);
@@ -115,6 +117,8 @@ class AtomTable {
   std::optional<Polynomial> flattened(const Polynomial& numerator, const Polynomial& c);
   Polynomial substitute_atom(AtomId atom, const Substitution& by);
   Polynomial rewrite_atom(AtomId atom, const Products& products);
+  template <typename Change>
+  Polynomial changed_element(const Atom& atom, const Change& change);
 
   std::vector<Atom> atoms_;
   std::map<Atom, AtomId> index_;

@@ -2,6 +2,8 @@
 #include "verifier/sum_form.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 
 namespace egret::verifier {
 namespace {
@@ -237,6 +239,44 @@ bool alike(AtomTable& atoms, const Sum& a, const Sum& b) {
   });
 }
 
+namespace {
+
+// The guards without the one in which they are opposite, when that is the only difference.
+std::optional<Facts> without_opposite(const Facts& a, const Facts& b) {
+  if (a.size() != b.size()) return std::nullopt;
+  Facts common;
+  std::ranges::set_intersection(a, b, std::back_inserter(common));
+  if (common.size() + 1 != a.size()) return std::nullopt;
+  const auto other = [&](const Facts& guards) {
+    return *std::ranges::find_if(guards, [&](const Literal& guard) {
+      return !std::ranges::binary_search(common, guard);
+    });
+  };
+  return other(a) == negation(other(b)) ? std::optional(std::move(common)) : std::nullopt;
+}
+
+// [g] t + [not g] t is t.
+bool join_opposites(Sum& sum) {
+  for (std::size_t i = 0; i < sum.terms.size(); ++i) {
+    for (std::size_t j = i + 1; j < sum.terms.size(); ++j) {
+      Term& a = sum.terms[i];
+      const Term& b = sum.terms[j];
+      if (a.coefficient != b.coefficient || !a.variables.empty() || !b.variables.empty() ||
+          compare_lists(a.factors, b.factors,
+                        [](const Factor& x, const Factor& y) { return compare(x, y); }) != 0)
+        continue;
+      auto common = without_opposite(a.guards, b.guards);
+      if (!common) continue;
+      a.guards = *std::move(common);
+      sum.terms.erase(sum.terms.begin() + static_cast<std::ptrdiff_t>(j));
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 Sum joined(AtomTable& atoms, const Sum& sum) {
   Sum result;
   for (const Term& term : sum.terms) {
@@ -248,6 +288,8 @@ Sum joined(AtomTable& atoms, const Sum& sum) {
       same->coefficient += term.coefficient;
       if (same->coefficient == 0) result.terms.erase(same);
     }
+  }
+  while (join_opposites(result)) {
   }
   return result;
 }
