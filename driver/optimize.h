@@ -40,7 +40,7 @@ struct OptimizeOptions {
   bool no_check = false;
   bool no_measure = false;
   bool allow_slower = false;
-  bool allow_untested = false;
+  std::string allow = "proven";  // the least that must be known of every rule
 
   static const base::OptionTable<OptimizeOptions>& table();
 };
@@ -75,6 +75,8 @@ struct OptimizeReport {
   };
   std::vector<RuleCount> rules_used;
   std::size_t rules_available = 0;
+  std::string rules_allowed;                  // OptimizeOptions::allow
+  std::vector<std::string> rules_not_proven;  // of those available
   std::string rule_set_hash;
 
   std::uint64_t e_nodes = 0;

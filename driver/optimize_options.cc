@@ -52,7 +52,10 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
        {"no-measure", &O::no_measure,
         "Trust the cost model; do not time the result against the original"},
        {"allow-slower", &O::allow_slower, "Write the result even when it is measured slower"},
-       {"allow-untested", &O::allow_untested, "Also run rules without any evidence (unsafe)"}}};
+       {"allow", &O::allow,
+        "Run only rules of which at least this is known: proven for all sizes, bounded (for sizes "
+        "up to a bound), tested on random tensors, untested (unsafe)",
+        base::one_of({"proven", "bounded", "tested", "untested"})}}};
   return rows;
 }
 

@@ -72,9 +72,7 @@ class Pipeline {
     const base::Stopwatch watch;
     EGRET_ASSIGN_OR_RETURN(rules_, rules::select_rules(options_.rules));
     EGRET_ASSIGN_OR_RETURN(statuses_, rules::builtin_statuses());
-    if (!options_.allow_untested) {
-      EGRET_RETURN_IF_ERROR(rules::require_status(rules_, statuses_, rules::RuleStatus::kTested));
-    }
+    EGRET_RETURN_IF_ERROR(require_rules());
     extractor_ = extract::find_extractor(options_.extractor);
     if (extractor_ == nullptr)
       return base::usage_error("no extractor is called '" + options_.extractor + "'");
@@ -89,6 +87,17 @@ class Pipeline {
     report_.cost_model = model_->name();
     phase("prepare", watch.seconds());
     return base::ok();
+  }
+
+  base::Status require_rules() {
+    const auto least = rules::parse_rule_status(options_.allow);
+    if (!least) return base::usage_error("allow cannot be '" + options_.allow + "'");
+    report_.rules_allowed = options_.allow;
+    for (const rules::Rule& rule : rules_.rules) {
+      if (statuses_.of(rule) != rules::RuleStatus::kProven)
+        report_.rules_not_proven.push_back(rule.name);
+    }
+    return rules::require_status(rules_, statuses_, *least);
   }
 
   base::Status make_cost_model() {
@@ -332,6 +341,7 @@ class Pipeline {
   void write_manifest() {
     report_.manifest["egret.rules"] = options_.rules;
     report_.manifest["egret.rule_set_hash"] = report_.rule_set_hash;
+    report_.manifest["egret.rules_allowed"] = report_.rules_allowed;
     report_.manifest["egret.extractor"] = report_.extractor;
     report_.manifest["egret.cost"] = report_.cost_model;
     report_.manifest["egret.seed"] = std::to_string(options_.seed);

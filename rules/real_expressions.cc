@@ -59,7 +59,8 @@ StandIns::StandIns(const std::map<std::string, double, std::less<>>& reals, cons
   int used = 0;
   const auto next = [&] { return (129 + 2 * ((used++ * 3 + salt * 7) % 64)) / 256.0; };
   for (const double real : positive) of_instance_[real] = next();
-  for (auto real = negative.rbegin(); real != negative.rend(); ++real) of_instance_[*real] = -next();
+  for (auto real = negative.rbegin(); real != negative.rend(); ++real)
+    of_instance_[*real] = -next();
 }
 
 double StandIns::unknown(double real) {
@@ -72,9 +73,10 @@ double StandIns::unknown(double real) {
 
 double StandIns::stand_in(RealTerm term) {
   const auto salt = static_cast<std::size_t>(salt_);
-  const double number = term.kind == Kind::kIndex
-                            ? kWhole[(sizes_++ + 3 * salt) % kWhole.size()]
-                            : (129 + 2 * static_cast<double>((computed_++ * 3 + 7 * salt) % 64)) / 128;
+  const double number =
+      term.kind == Kind::kIndex
+          ? kWhole[(sizes_++ + 3 * salt) % kWhole.size()]
+          : (129 + 2 * static_cast<double>((computed_++ * 3 + 7 * salt) % 64)) / 128;
   numbers_.stand_ins[number] = std::move(term);
   return number;
 }
@@ -118,7 +120,8 @@ std::optional<RealTerm> RealExpressions::meaning(const Expr& expr) {
   }
   if (name == "negative") {
     auto of = meaning(expr.arguments[0]);
-    return of ? std::optional(joint(Kind::kProduct, number_term(-1), *std::move(of))) : std::nullopt;
+    return of ? std::optional(joint(Kind::kProduct, number_term(-1), *std::move(of)))
+              : std::nullopt;
   }
   const auto kind = kind_of(name);
   if (!kind || expr.arguments.size() != 2) return std::nullopt;

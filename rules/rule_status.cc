@@ -130,9 +130,12 @@ Result<RuleStatuses> builtin_statuses() { return parse_statuses(builtin_rule_sta
 
 Status require_status(const RuleSet& set, const RuleStatuses& statuses, RuleStatus at_least) {
   std::vector<std::string> below;
+  RuleStatus lowest = RuleStatus::kProven;
   for (const Rule& rule : set.rules) {
     const RuleStatus status = statuses.of(rule);
-    if (status < at_least) below.push_back(rule.name + " (" + std::string(to_string(status)) + ")");
+    if (status >= at_least) continue;
+    below.push_back(rule.name + " (" + std::string(to_string(status)) + ")");
+    lowest = std::min(lowest, status);
   }
   if (below.empty()) return base::ok();
   std::string names;
@@ -141,7 +144,10 @@ Status require_status(const RuleSet& set, const RuleStatuses& statuses, RuleStat
   if (below.size() > kNamedInMessages)
     names += " and " + std::to_string(below.size() - kNamedInMessages) + " more";
   return base::usage_error("rules that are not " + std::string(to_string(at_least)) + ": " + names +
-                           "; take them out of the set or allow them");
+                           "; take them out of the set" +
+                           (lowest == RuleStatus::kRefuted
+                                ? ""
+                                : ", or allow them: --allow " + std::string(to_string(lowest))));
 }
 
 }  // namespace egret::rules

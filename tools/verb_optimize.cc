@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "base/text_table.h"
 #include "base/units.h"
 #include "driver/optimize.h"
@@ -61,6 +63,9 @@ base::Json to_json(const driver::OptimizeReport& r) {
                    .set("status", use.status));
   }
   json.set("rules_used", std::move(rules)).set("rules_available", std::uint64_t{r.rules_available});
+  base::Json not_proven = base::Json::array();
+  for (const std::string& name : r.rules_not_proven) not_proven.push(name);
+  json.set("rules_allowed", r.rules_allowed).set("rules_not_proven", std::move(not_proven));
   json.set("e_nodes", r.e_nodes)
       .set("e_classes", r.e_classes)
       .set("iterations", std::uint64_t{r.iterations});
@@ -127,6 +132,18 @@ std::string race_text(const driver::OptimizeReport& r) {
   return table.render() + "\n";
 }
 
+// What is known of the rules that could run.
+std::string rules_known_text(const driver::OptimizeReport& r) {
+  if (r.rules_not_proven.empty()) return "all proven";
+  constexpr std::size_t kNamed = 5;
+  std::string text = std::to_string(r.rules_not_proven.size()) + " of " +
+                     std::to_string(r.rules_available) + " not proven, --allow " + r.rules_allowed +
+                     ": ";
+  for (std::size_t i = 0; i < std::min(kNamed, r.rules_not_proven.size()); ++i)
+    text += (i > 0 ? ", " : "") + r.rules_not_proven[i];
+  return text + (r.rules_not_proven.size() > kNamed ? ", and more" : "");
+}
+
 std::string summary_text(const driver::OptimizeReport& r) {
   base::TextTable table({{""}, {""}});
   if (r.measured) {
@@ -144,6 +161,7 @@ std::string summary_text(const driver::OptimizeReport& r) {
                          std::to_string(r.iterations) + " iterations, stopped: " + r.stop_reason});
   table.row({"extraction", r.extractor + ", " + r.extraction_status +
                                (r.extraction_status == "optimal" ? "" : " (no bound proven)")});
+  table.row({"rules", rules_known_text(r)});
   table.row({"check", r.checked ? driver::to_string(r.check) : "not made (--no-check)"});
   table.row({"result", r.status == "improved" ? "improved"
                                               : "the original is the fastest; written unchanged"});

@@ -54,8 +54,8 @@ std::vector<Need> with_parts(const std::vector<Need>& needs) {
 }
 
 bool suffices(Kind from, Kind wanted) {
-  return from == wanted || (from == Kind::kPositive && wanted != Kind::kInDomain &&
-                            wanted != Kind::kNonEmpty);
+  return from == wanted ||
+         (from == Kind::kPositive && wanted != Kind::kInDomain && wanted != Kind::kNonEmpty);
 }
 
 }  // namespace
@@ -83,8 +83,8 @@ bool Definedness::holds(const Need& need, const std::vector<Need>& left, const T
   if (is_obvious(need, facts, orders)) return true;
   if (need.kind == Kind::kNonZero && is_nonzero(need.argument, left, context, facts, orders))
     return true;
-  if (std::ranges::any_of(
-          left, [&](const Need& from) { return follows(need, from, context, facts); }))
+  if (std::ranges::any_of(left,
+                          [&](const Need& from) { return follows(need, from, context, facts); }))
     return true;
   const Literal* guard = splits > 0 ? open_guard(need, left, facts) : nullptr;
   return guard != nullptr &&
@@ -171,8 +171,8 @@ bool Definedness::has_member(const std::vector<AtomId>& variables, const Facts& 
                              const Facts& facts) {
   if (guards.empty() && variables.empty()) return true;
   if (variables.empty()) {
-    return std::ranges::all_of(
-        guards, [&](const Literal& guard) { return solver_.implies(facts, guard); });
+    return std::ranges::all_of(guards,
+                               [&](const Literal& guard) { return solver_.implies(facts, guard); });
   }
   const AtomId variable = variables.back();
   const std::vector<AtomId> others(variables.begin(), variables.end() - 1);
@@ -217,8 +217,8 @@ bool Definedness::follows(const Need& need, const Need& from, const Term& contex
   const auto at = [&](const Polynomial& p) { return atoms_.substitute(p, values); };
   const bool in_context =
       std::ranges::any_of(changed(own.context, at).terms, [&](const Term& term) {
-        return std::ranges::all_of(
-                   term.guards, [&](const Literal& g) { return solver_.implies(facts, g); }) &&
+        return std::ranges::all_of(term.guards,
+                                   [&](const Literal& g) { return solver_.implies(facts, g); }) &&
                std::ranges::all_of(term.factors, [&](const Factor& factor) {
                  return std::ranges::any_of(context.factors, [&](const Factor& other) {
                    return compare(factor, other) == 0;
@@ -233,7 +233,8 @@ bool Definedness::follows(const Need& need, const Need& from, const Term& contex
     for (std::size_t i = 0; i < need.range.size(); ++i)
       to_left[need.range[i]] = Polynomial(own.range[i]);
     Facts inside = facts;
-    for (const Literal& guard : own.guards) inside.push_back({at(guard.polynomial), guard.relation});
+    for (const Literal& guard : own.guards)
+      inside.push_back({at(guard.polynomial), guard.relation});
     return std::ranges::all_of(need.guards, [&](const Literal& guard) {
       return solver_.implies(inside,
                              {atoms_.substitute(guard.polynomial, to_left), guard.relation});

@@ -91,8 +91,7 @@ class Translator {
       case ExprOp::kSub: return kid(0) + scaled(kid(1), -1);
       case ExprOp::kMul: return lawful(atoms_, product(kid(0), kid(1)));
       case ExprOp::kNeg: return scaled(kid(0), -1);
-      case ExprOp::kDiv:
-        return divided(kid(0), kid(1));
+      case ExprOp::kDiv: return divided(kid(0), kid(1));
       case ExprOp::kMin: return value(Factor::Kind::kMinimum, {kid(0), kid(1)});
       case ExprOp::kMax: return value(Factor::Kind::kMaximum, {kid(0), kid(1)});
       case ExprOp::kCall: {
@@ -101,8 +100,8 @@ class Translator {
         need_domain(factor);
         return lawful(atoms_, std::move(factor));
       }
-      case ExprOp::kSelect: return branch(*n.kids[0], false, *n.kids[1]) +
-                                   branch(*n.kids[0], true, *n.kids[2]);
+      case ExprOp::kSelect:
+        return branch(*n.kids[0], false, *n.kids[1]) + branch(*n.kids[0], true, *n.kids[2]);
       case ExprOp::kReduce: return reduction(n);
       case ExprOp::kScalarOf: return number(index(*n.kids[0]));
       case ExprOp::kCast: {
@@ -154,9 +153,8 @@ class Translator {
       case Function::kAcos:
       case Function::kAcosh:
       case Function::kAtanh:
-        return add_need({.kind = Need::Kind::kInDomain,
-                         .function = call.function,
-                         .argument = argument});
+        return add_need(
+            {.kind = Need::Kind::kInDomain, .function = call.function, .argument = argument});
       case Function::kPow: return need_power(argument, call.arguments[1]);
       default: return;
     }
@@ -170,9 +168,9 @@ class Translator {
     const Rational number = is_number ? exponent.terms[0].coefficient : Rational(0);
     const bool whole = is_number && denominator(number) == 1;
     if (whole && number > 0) return;
-    const auto kind = whole                      ? Need::Kind::kNonZero
+    const auto kind = whole                     ? Need::Kind::kNonZero
                       : is_number && number > 0 ? Need::Kind::kNotNegative
-                                                 : Need::Kind::kPositive;
+                                                : Need::Kind::kPositive;
     add_need({.kind = kind, .argument = base});
   }
 
@@ -180,8 +178,7 @@ class Translator {
     need.variables.insert(need.variables.end(), bound_.begin(), bound_.end());
     need.context = product(context_, need.context);
     const bool numeric = need.kind == Need::Kind::kNonZero && need.argument.terms.size() == 1 &&
-                         is_plain(need.argument.terms[0]) &&
-                         need.argument.terms[0].factors.empty();
+                         is_plain(need.argument.terms[0]) && need.argument.terms[0].factors.empty();
     if (!numeric && !need.context.is_zero()) needs_.push_back(std::move(need));
   }
 
@@ -428,7 +425,8 @@ Sum ElementValues::value_of(const RealTerm& term) const {
     case RealTerm::Kind::kDifference: return argument(0) + scaled(argument(1), -1);
     case RealTerm::Kind::kProduct: return lawful(*atoms_, product(argument(0), argument(1)));
     case RealTerm::Kind::kQuotient:
-      return lawful(*atoms_, product(argument(0), lawful(*atoms_, Factor{.kind = Factor::Kind::kReciprocal,
+      return lawful(*atoms_,
+                    product(argument(0), lawful(*atoms_, Factor{.kind = Factor::Kind::kReciprocal,
                                                                 .arguments = {argument(1)}})));
     case RealTerm::Kind::kMinimum: return extremum(Factor::Kind::kMinimum);
     case RealTerm::Kind::kMaximum: return extremum(Factor::Kind::kMaximum);
@@ -436,8 +434,7 @@ Sum ElementValues::value_of(const RealTerm& term) const {
   return {};
 }
 
-ElementValues::Value ElementValues::node_element(ir::NodeId id,
-                                                 const std::vector<Polynomial>& at) {
+ElementValues::Value ElementValues::node_element(ir::NodeId id, const std::vector<Polynomial>& at) {
   const ir::Node& node = graph_.node(id);
   if (const auto splat = splats_.find(id.index()); splat != splats_.end())
     return {constant(splat->second)};

@@ -424,8 +424,8 @@ void Equality::solve(const std::vector<AtomId>& unknowns, const std::vector<Equa
         if (progress || monomial.size() != 1 || (coefficient != 1 && coefficient != -1)) continue;
         const AtomId one = monomial.front();
         const Polynomial others = b - Polynomial(coefficient) * Polynomial(one);
-        const bool known_others = std::ranges::none_of(
-            inside, [&](AtomId v) { return atoms_.occurs(v, others); });
+        const bool known_others =
+            std::ranges::none_of(inside, [&](AtomId v) { return atoms_.occurs(v, others); });
         if (atoms_[one].kind != AtomKind::kQuotient || !known_others) continue;
         const Polynomial total = equation.a - others;
         progress = quotients.emplace(one, coefficient == 1 ? total : -total).second;

@@ -4,6 +4,7 @@
 #include <z3++.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "verifier/small_certificate.h"
 
@@ -145,6 +146,7 @@ class Encoder {
   z3::expr unknown(const Monomial& monomial) {
     std::string name;
     for (const AtomId atom : monomial) name += (name.empty() ? "" : "*") + atoms_.text(atom);
+    if (std::isdigit(static_cast<unsigned char>(name.front())) != 0) name = "attribute " + name;
     return context_.int_const(name.c_str());
   }
 
@@ -236,7 +238,7 @@ bool IndexSolver::ask(const Facts& facts) {
       for (const AtomId atom : monomial) product = product * Polynomial(atom);
       return product;
     };
-    for (const Order& order : orders_of_products(atoms_, all)) {
+    for (const Order& order : orders_of_products(atoms_, facts)) {
       const Polynomial x = of_monomial(order.x);
       const Polynomial y = of_monomial(order.y);
       const Polynomial m(order.m);
@@ -244,6 +246,9 @@ bool IndexSolver::ask(const Facts& facts) {
         solver.add(z3::implies(encode.of(m) >= 1 && encode.of(premise), encode.of(conclusion)));
       };
       add(less_equal(x, y), less_equal(x * m, y * m));
+      add(less_equal(y, x), less_equal(y * m, x * m));
+      add(at_least_zero(y), at_least_zero(y * m));
+      add(less(y, 0), less_equal(y * m + m, 0));
       add(less(x, y), less_equal(x * m + m, y * m));
       add(less(y, x), less_equal(y * m + m, x * m));
     }
@@ -294,8 +299,7 @@ std::vector<Facts> independent_groups(const AtomTable& atoms, const Facts& facts
     group_of_fact.push_back(group);
   }
   std::map<std::size_t, Facts> groups;
-  for (std::size_t i = 0; i < facts.size(); ++i)
-    groups[root(group_of_fact[i])].push_back(facts[i]);
+  for (std::size_t i = 0; i < facts.size(); ++i) groups[root(group_of_fact[i])].push_back(facts[i]);
   std::vector<Facts> result;
   for (auto& [group, members] : groups) result.push_back(std::move(members));
   return result;
@@ -313,7 +317,8 @@ bool IndexSolver::contradictory(const Facts& facts) {
     }
   }
   const std::vector<Facts> groups = independent_groups(atoms_, open);
-  return std::ranges::any_of(groups, [&](const Facts& group) { return group_contradictory(group); });
+  return std::ranges::any_of(groups,
+                             [&](const Facts& group) { return group_contradictory(group); });
 }
 
 bool IndexSolver::group_contradictory(const Facts& facts) {

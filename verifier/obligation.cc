@@ -74,11 +74,13 @@ struct Obligation::Impl {
     }
     const Need* open = definedness.unproven(needs[0], needs[1], solved.facts, known);
     if (open != nullptr)
-      proof.reason = "the right side may be undefined where the left is not: it is not known that " +
-                     text(atoms, *open);
+      proof.reason =
+          "the right side may be undefined where the left is not: it is not known that " +
+          text(atoms, *open);
     if (!needs[1].empty() && open == nullptr)
-      proof.lines.push_back("  defined wherever the left side is: " + text(atoms, needs[1].front()) +
-                            (needs[1].size() > 1 ? ", and more" : ""));
+      proof.lines.push_back(
+          "  defined wherever the left side is: " + text(atoms, needs[1].front()) +
+          (needs[1].size() > 1 ? ", and more" : ""));
     return open == nullptr;
   }
 };

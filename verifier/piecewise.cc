@@ -165,11 +165,13 @@ class Encoder {
     const auto bound = [&](double number) {
       return context_.real_val(std::to_string(static_cast<long>(number)).c_str());
     };
-    const auto is_whole = [](double number) { return std::abs(number) < 100 && number == std::trunc(number); };
+    const auto is_whole = [](double number) {
+      return std::abs(number) < 100 && number == std::trunc(number);
+    };
     if (is_whole(facts.low)) solver_.add(value >= bound(facts.low));
     if (is_whole(facts.high)) solver_.add(value <= bound(facts.high));
     if (factor.function == ir::Function::kExp) solver_.add(value > 0);
-    if (factor.function == ir::Function::kSqrt) 
+    if (factor.function == ir::Function::kSqrt)
       solver_.add(z3::implies(arguments[0] >= 0, value >= 0 && value * value == arguments[0]));
     calls_.push_back({factor.function, arguments, value});
     return value;

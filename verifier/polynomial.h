@@ -71,9 +71,9 @@ enum class AtomKind : std::uint8_t { kSymbol, kVariable, kQuotient, kMinimum, kM
 
 struct Atom {
   AtomKind kind = AtomKind::kSymbol;
-  std::string name{};     // kSymbol
-  std::int64_t number{};  // kVariable: which; kElement: of which tensor
-  Polynomial a{}, b{};    // kQuotient: a div b; kMinimum and kMaximum, a < b
+  std::string name{};                 // kSymbol
+  std::int64_t number{};              // kVariable: which; kElement: of which tensor
+  Polynomial a{}, b{};                // kQuotient: a div b; kMinimum and kMaximum, a < b
   std::vector<Polynomial> indices{};  // kElement
   friend auto operator<=>(const Atom&, const Atom&) = default;
 };

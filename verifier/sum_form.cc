@@ -248,9 +248,8 @@ std::optional<Facts> without_opposite(const Facts& a, const Facts& b) {
   std::ranges::set_intersection(a, b, std::back_inserter(common));
   if (common.size() + 1 != a.size()) return std::nullopt;
   const auto other = [&](const Facts& guards) {
-    return *std::ranges::find_if(guards, [&](const Literal& guard) {
-      return !std::ranges::binary_search(common, guard);
-    });
+    return *std::ranges::find_if(
+        guards, [&](const Literal& guard) { return !std::ranges::binary_search(common, guard); });
   };
   return other(a) == negation(other(b)) ? std::optional(std::move(common)) : std::nullopt;
 }

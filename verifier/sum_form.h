@@ -51,8 +51,8 @@ struct Factor {
   std::vector<Sum> arguments;
   std::vector<AtomId> variables{};
   Facts guards{};
-  bool truth = false;                    // kRead: elements are 0 or 1
-  ir::DType dtype = ir::DType::kF64;     // kRead: of the tensor
+  bool truth = false;                 // kRead: elements are 0 or 1
+  ir::DType dtype = ir::DType::kF64;  // kRead: of the tensor
 };
 
 struct Term {
