@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/mutation.h"
 
+#include <algorithm>
 #include <functional>
+
+#include "ir/operator.h"
 
 namespace egret::rules {
 namespace {
@@ -37,6 +40,7 @@ class Mutation {
     drop_conditions();
     shift_numbers();
     confuse_variables();
+    confuse_operators();
     return std::move(mutants_);
   }
 
@@ -117,6 +121,39 @@ class Mutation {
         const std::string mistake = rule_.tensors[other] + " in place of " +
                                     rule_.tensors[static_cast<std::size_t>(term.slot)];
         term.slot = slot;
+        return mistake;
+      }
+      return "";
+    });
+  }
+
+  // Operators that take as many operands and the same attributes, the next two of the list.
+  static std::vector<const ir::Operator*> alike(const ir::Operator& op) {
+    const auto same_attrs = [&](const ir::Operator& other) {
+      return std::ranges::equal(op.attrs(), other.attrs(), {}, &ir::AttrSpec::name,
+                                &ir::AttrSpec::name);
+    };
+    constexpr std::size_t kMost = 2;
+    std::vector<const ir::Operator*> found;
+    const auto all = ir::all_operators();
+    const auto self = std::ranges::find(all, &op);
+    const auto start = static_cast<std::size_t>(self - all.begin());
+    for (std::size_t i = 1; i < all.size() && found.size() < kMost; ++i) {
+      const ir::Operator& other = *all[(start + i) % all.size()];
+      if (other.min_inputs() == op.min_inputs() && other.max_inputs() == op.max_inputs() &&
+          same_attrs(other))
+        found.push_back(&other);
+    }
+    return found;
+  }
+
+  void confuse_operators() {
+    at_each_place([](Term& term, std::size_t& skip) -> std::string {
+      if (term.kind != Term::Kind::kApply) return "";
+      for (const ir::Operator* other : alike(*term.op)) {
+        if (skip-- > 0) continue;
+        const std::string mistake = other->name() + " in place of " + term.op->name();
+        term.op = other;
         return mistake;
       }
       return "";

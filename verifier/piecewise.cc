@@ -33,6 +33,14 @@ bool is_truth(const Factor& factor) {
          factor.kind == Kind::kEqual;
 }
 
+bool has_truth(const Sum& sum) {
+  return std::ranges::any_of(sum.terms, [](const Term& term) {
+    return std::ranges::any_of(term.factors, [](const Factor& factor) {
+      return is_truth(factor) || std::ranges::any_of(factor.arguments, has_truth);
+    });
+  });
+}
+
 class Encoder {
  public:
   Encoder(z3::context& context, z3::solver& solver, const Piecewise::SameFactor& same)
@@ -58,12 +66,12 @@ class Encoder {
     solver_.add(fact.strict ? a < b : a <= b);
   }
 
-  // What the sum needs to be defined, apart from what a comparison may exclude.
+  // What the sum needs to be defined. Not where there are truth values: they may exclude terms, and
+  // with (1 - [p]) t multiplied out no term tells.
   void assume_defined(const Sum& sum) {
+    if (has_truth(sum)) return;
     for (const Term& term : sum.terms) {
-      const bool always = term.variables.empty() && term.guards.empty() &&
-                          std::ranges::none_of(term.factors, is_truth);
-      if (!always) continue;
+      if (!term.variables.empty() || !term.guards.empty()) continue;
       for (const Factor& factor : term.factors) {
         if (!is_transparent(factor.kind)) continue;
         if (factor.kind == Kind::kReciprocal) solver_.add(of(factor.arguments[0]) != 0);

@@ -6,7 +6,7 @@
 //   - a read, an extremum over a range and a sum over a range are unknowns; the same one wherever
 //     they are equal, for which the caller has a say;
 //   - max, min and comparisons are what they are; 1/a is r with r*a = 1 where a is not 0, and a is
-//     not 0 unless a comparison may exclude the term;
+//     not 0 unless there are comparisons, which may exclude the quotient;
 //   - a function is an unknown for each argument: equal arguments have equal values, increasing
 //     functions keep the order, values lie in the declared bounds; exp is positive with
 //     exp(a) * exp(-a) = 1, sqrt(a) is the r >= 0 with r*r = a.

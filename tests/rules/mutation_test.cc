@@ -40,7 +40,7 @@ TEST(Mutation, IsNeverProvenWhereTensorsRefuteIt) {
   testing.attempts_per_check = 50;
   VerifyOptions verifying;
   verifying.tensor_checks = 0;
-  verifying.instances = 40;
+  verifying.instances = 200;
   verifying.attempts_per_instance = 50;
   KnownSignatures known;
   int refuted = 0;

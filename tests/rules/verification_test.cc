@@ -90,6 +90,14 @@ TEST(Verification, DoesNotProveWhatIsWrong) {
   }
 }
 
+TEST(Verification, RejectsContradictoryConditions) {
+  for (const char* text : {"relu(?x) where dim(?x, 0) == 2 and dim(?x, 0) == 3 => abs(?x)",
+                           "leaky_relu{alpha=?a}(?x) where ?a > 1 and ?a < 0 => ?x",
+                           "matmul(?x, ?y) where dim(?x, -1) != dim(?y, -2) and rank(?x) == 2 and "
+                           "rank(?y) == 2 => matmul(?y, ?x)"})
+    EXPECT_EQ(to_string(verdict_of(parsed(text), 5).status), "vacuous") << text;
+}
+
 TEST(Verification, RejectsRulesThatSayNothing) {
   EXPECT_EQ(to_string(verdict_of(parsed("relu(?x) => relu(?x)")).status), "trivial");
   EXPECT_EQ(
@@ -104,6 +112,58 @@ TEST(Verification, TreatsOpenRealsAsUnknown) {
   const Verdict wrong = verdict_of(
       parsed("leaky_relu{alpha=?a}(leaky_relu{alpha=?a}(?x)) => leaky_relu{alpha=?a}(?x)"));
   EXPECT_EQ(to_string(wrong.status), "refuted");
+}
+
+TEST(Verification, ProvesLawsOfPiecewiseFunctions) {
+  expect_proven("clip-of-clip,relu-of-clip,leaky-relu-from-max,softplus-from-parts,square-of-abs");
+}
+TEST(Verification, UnderstandsNumbersThatRulesCompute) {
+  expect_proven("mean-as-sum,attention-scale-from-query,gather-of-one");
+  const std::string_view compose =
+      "leaky_relu{alpha=?a}(leaky_relu{alpha=?b}(?x)) where is_float(?x)";
+  const std::string positive = std::string(compose) + " and ?a >= 0 and ?b >= 0";
+  const std::string target = " => leaky_relu{alpha=?a * ?b}(?x)";
+  EXPECT_EQ(to_string(verdict_of(parsed(positive + target)).status), "proven");
+  EXPECT_EQ(to_string(verdict_of(parsed(std::string(compose) + target)).status), "refuted");
+}
+TEST(Verification, FollowsIndicesThroughReshapes) {
+  expect_proven("reshape-of-concat,sum-of-reshapes,reduce-mean-of-reshape,global-max-pool");
+}
+TEST(Verification, ReadsConstantsOfRoundedRulesAsWhatTheyRound) {
+  expect_proven("gelu-from-product,hard-sigmoid-alpha");
+  VerifyOptions options;
+  options.tensor_checks = 0;
+  options.instances = 20;
+  KnownSignatures known;
+  // The same without the tag, and another constant with it.
+  const Rule exact = parsed(
+      "hard_sigmoid{alpha=?a, beta=0.5}(?x) where ?a == 0.16666666666666666 => "
+      "hard_sigmoid{alpha=0.1666666716337204, beta=0.5}(?x)");
+  EXPECT_EQ(to_string(verify(exact, options, known).status), "undecided");
+  const Rule other = parsed(
+      "[rounding] hard_sigmoid{alpha=?a, beta=0.5}(?x) where ?a == 0.16666666666666666 => "
+      "hard_sigmoid{alpha=0.1667, beta=0.5}(?x)");
+  EXPECT_EQ(to_string(verify(other, options, known).status), "undecided");
+}
+
+// Equal where both sides are numbers, but the target is not one everywhere.
+TEST(Verification, DemandsThatTargetsAreDefinedWhereSourcesAre) {
+  VerifyOptions options;
+  options.tensor_checks = 0;
+  options.instances = 20;
+  KnownSignatures known;
+  for (const char* text : {"neg(?x) where is_float(?x) => neg(mul(?x, div(?x, ?x)))",
+                           "abs(?x) where is_float(?x) => abs(mul(sqrt(?x), sqrt(?x)))",
+                           "neg(?x) where is_float(?x) => neg(log(exp(log(exp(log(exp(?x)))))))",
+                           "add(?x, ?y) where same_type(?x, ?y) and is_float(?x) => "
+                           "log(mul(exp(?x), exp(?y)))"}) {
+    const Verdict verdict = verify(parsed(text), options, known);
+    const bool total = std::string_view(text).find("log") != std::string_view::npos;
+    EXPECT_EQ(to_string(verdict.status), total ? "proven" : "undecided") << text;
+    if (!total) {
+      EXPECT_NE(verdict.reason.find("undefined"), std::string::npos) << verdict.reason;
+    }
+  }
 }
 
 TEST(Verification, KeepsProofsUntilDefinitionsChange) {
@@ -136,6 +196,14 @@ TEST(Verification, OfTheRulesThatComeWithEgretIsOfTheseDefinitions) {
   ASSERT_FALSE(statuses->definitions().empty());
   EXPECT_EQ(statuses->definitions(), definitions_hash())
       << "proofs are void: run verify_rules all rules/data/status.json";
+}
+
+TEST(Verification, ProvedEveryRuleThatComesWithEgret) {
+  const auto set = select_rules("all");
+  const auto statuses = builtin_statuses();
+  ASSERT_TRUE(set.ok() && statuses.ok());
+  const base::Status status = require_status(*set, *statuses, RuleStatus::kProven);
+  EXPECT_TRUE(status.ok()) << status.message();
 }
 
 TEST(Verification, RepeatsItself) {
