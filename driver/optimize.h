@@ -22,7 +22,7 @@ namespace egret::driver {
 
 struct OptimizeOptions {
   std::string rules = "starter";
-  std::string extractor = "local-search";
+  std::string extractor = "auto";
   std::string cost = "profiled";
   std::string cost_db;  // empty: cost::default_database_path()
   std::string backend = "cpu";

@@ -119,6 +119,11 @@ base::Result<Solution> extract_exactly(const Problem& problem, const Options& op
   return Exact(problem, options, solvers.front()).run();
 }
 
+base::Result<Solution> extract_auto(const Problem& problem, const Options& options) {
+  return milp_solvers().empty() ? extract_local_search(problem, options)
+                                : extract_exactly(problem, options);
+}
+
 base::Result<Solution> extract_exactly_with_cbc(const Problem& problem, const Options& options) {
   const auto solvers = milp_solvers();
   const auto cbc = std::ranges::find(solvers, "cbc", &MilpSolverRow::name);

@@ -12,4 +12,7 @@ base::Result<Solution> extract_exactly(const Problem& problem, const Options& op
 // The same with CBC, where extract_exactly() would take a better solver.
 base::Result<Solution> extract_exactly_with_cbc(const Problem& problem, const Options& options);
 
+// extract_exactly() where the build has a solver, local search otherwise.
+base::Result<Solution> extract_auto(const Problem& problem, const Options& options);
+
 }  // namespace egret::extract

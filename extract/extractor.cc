@@ -12,7 +12,8 @@
 namespace egret::extract {
 namespace {
 
-constexpr std::array<ExtractorRow, 5> kExtractors = {{
+constexpr std::array<ExtractorRow, 6> kExtractors = {{
+    {"auto", "ilp, or local-search in a build without a solver", &extract_auto},
     {"local-search", "dag-greedy improved by moves that let several classes share a new one",
      &extract_local_search},
     {"dag-greedy", "cheapest set of nodes per class, shared nodes counted once",

@@ -13,7 +13,7 @@ namespace egret::tools {
 namespace {
 
 struct ExtractVerbOptions {
-  std::string extractor = "ilp";
+  std::string extractor = "auto";
   double time = 60;
   bool ignore_missing_roots = false;
 
