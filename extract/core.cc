@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "extract/tree_greedy.h"
+#include "extract/extractors/tree_greedy.h"
 
 namespace egret::extract {
 namespace {

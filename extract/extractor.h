@@ -60,7 +60,8 @@ struct ExtractorRow {
   base::Result<Solution> (*extract)(const Problem&, const Options&);
 };
 
-// The table of extractors, one file each. The first is the default.
+// An extractor is one file in extract/extractors/ and one row in its extractors.def
+// (docs/adding_an_extractor.md). The first is the default.
 std::span<const ExtractorRow> extractors();
 const ExtractorRow* find_extractor(std::string_view name);  // nullptr: none such
 

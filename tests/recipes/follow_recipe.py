@@ -33,6 +33,8 @@ RECIPES = {
                                  "ir/ops/operators.def", "EGRET_OPERATOR"),
     "adding_a_scheduler": Recipe(["base", "egraph"], "SchedulerRow", "egraph/schedulers",
                                  "egraph/schedulers/schedulers.def", "EGRET_SCHEDULER"),
+    "adding_an_extractor": Recipe(["base", "egraph", "extract"], "ExtractorRow", "extract/extractors",
+                                  "extract/extractors/extractors.def", "EGRET_EXTRACTOR"),
 }
 
 

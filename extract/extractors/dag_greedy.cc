@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/dag_greedy.h"
+#include "extract/extractors/dag_greedy.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 
 #include "base/timer.h"
 #include "extract/choice_walk.h"
+#include "extract/extractors/tree_greedy.h"
 #include "extract/parents.h"
-#include "extract/tree_greedy.h"
 
 namespace egret::extract {
 namespace {
@@ -133,5 +133,14 @@ base::Result<Solution> extract_dag_greedy(const Problem& problem, const Options&
   }
   return best;
 }
+
+namespace extracting {
+
+ExtractorRow dag_greedy() {
+  return {"dag-greedy", "cheapest set of nodes per class, shared nodes counted once",
+          &extract_dag_greedy};
+}
+
+}  // namespace extracting
 
 }  // namespace egret::extract

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/local_search.h"
+#include "extract/extractors/local_search.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,9 +7,9 @@
 
 #include "base/timer.h"
 #include "extract/choice_walk.h"
-#include "extract/dag_greedy.h"
+#include "extract/extractors/dag_greedy.h"
+#include "extract/extractors/tree_greedy.h"
 #include "extract/parents.h"
-#include "extract/tree_greedy.h"
 
 namespace egret::extract {
 namespace {
@@ -174,5 +174,14 @@ base::Result<Solution> extract_local_search(const Problem& problem, const Option
   }
   return solution_of(problem, std::move(best));
 }
+
+namespace extracting {
+
+ExtractorRow local_search() {
+  return {"local-search", "dag-greedy improved by moves that let several classes share a new one",
+          &extract_local_search};
+}
+
+}  // namespace extracting
 
 }  // namespace egret::extract

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/exact.h"
+#include "extract/extractors/exact.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "extract/choice_walk.h"
 #include "extract/components.h"
 #include "extract/core_ilp.h"
-#include "extract/local_search.h"
+#include "extract/extractors/local_search.h"
 #include "extract/reduce.h"
 
 namespace egret::extract {
@@ -130,5 +130,22 @@ base::Result<Solution> extract_exactly_with_cbc(const Problem& problem, const Op
   if (cbc == solvers.end()) return base::usage_error("extractor 'ilp-cbc': this build has no CBC");
   return Exact(problem, options, *cbc).run();
 }
+
+namespace extracting {
+
+ExtractorRow automatic() {
+  return {"auto", "ilp, or local-search in a build without a solver", &extract_auto};
+}
+
+ExtractorRow ilp() {
+  return {"ilp", "least DAG cost with a proof, or the gap: reductions and an integer program",
+          &extract_exactly};
+}
+
+ExtractorRow ilp_cbc() {
+  return {"ilp-cbc", "ilp with CBC, also where the build has HiGHS", &extract_exactly_with_cbc};
+}
+
+}  // namespace extracting
 
 }  // namespace egret::extract

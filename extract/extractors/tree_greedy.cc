@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/tree_greedy.h"
+#include "extract/extractors/tree_greedy.h"
 
 #include <cmath>
 #include <queue>
@@ -63,5 +63,14 @@ base::Result<Solution> extract_tree_greedy(const Problem& problem, const Options
   EGRET_RETURN_IF_ERROR(check_roots(problem, terms.choice));
   return solution_of(problem, std::move(terms.choice));
 }
+
+namespace extracting {
+
+ExtractorRow tree_greedy() {
+  return {"tree-greedy", "cheapest term per class, shared nodes counted at each use",
+          &extract_tree_greedy};
+}
+
+}  // namespace extracting
 
 }  // namespace egret::extract
