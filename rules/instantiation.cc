@@ -65,8 +65,9 @@ class GraphSink : public TermSink {
 // One try at an instance.
 class Instantiator::Attempt {
  public:
-  Attempt(Instantiator& owner, Random random)
+  Attempt(Instantiator& owner, Random random, const Choice* chosen = nullptr)
       : owner_(owner),
+        chosen_(chosen),
         rule_(owner.rule_),
         random_(random),
         environment_(make_environment(owner.rule_)) {
@@ -119,6 +120,7 @@ class Instantiator::Attempt {
 
   // Draws types for the variables that are new here, and attributes, until the operator takes them.
   std::optional<Handle> apply(const Term& term, std::span<const std::optional<Handle>> given) {
+    if (chosen_ != nullptr) return apply_chosen(term, given);
     const auto& known = owner_.known_.of(*term.op, given.size());
     const int tries = known.empty() ? kTriesInTheDark : kTriesPerOperator;
     const auto bound = environment_.attributes;
@@ -131,6 +133,18 @@ class Instantiator::Attempt {
       return build(term, given, types, attrs);
     }
     return std::nullopt;
+  }
+
+  std::optional<Handle> apply_chosen(const Term& term,
+                                     std::span<const std::optional<Handle>> given) {
+    std::vector<TensorType> types;
+    for (std::size_t i = 0; i < given.size(); ++i)
+      types.push_back(given[i] ? sink_.facts(*given[i]).type
+                               : chosen_->variables.at(term.arguments[i].slot));
+    const ir::Attrs& attrs = chosen_->attrs.at(&term);
+    const auto inferred = ir::infer_type(*term.op, attrs, types);
+    if (!inferred.ok() || inferred->elements() > kMaxElements) return std::nullopt;
+    return build(term, given, types, attrs);
   }
 
   std::vector<TensorType> draw_types(const Term& term, std::span<const std::optional<Handle>> given,
@@ -415,6 +429,7 @@ class Instantiator::Attempt {
   }
 
   Instantiator& owner_;
+  const Choice* chosen_;
   const Rule& rule_;
   Random random_;
   Environment environment_;
@@ -473,6 +488,10 @@ void Instantiator::collect_equation(const Expr& left, const Expr& right) {
 
 std::optional<Instance> Instantiator::attempt(Random random) {
   return Attempt(*this, random).run();
+}
+
+std::optional<Instance> Instantiator::of(const Choice& choice, Random random) {
+  return Attempt(*this, random, &choice).run();
 }
 
 }  // namespace egret::rules

@@ -52,6 +52,8 @@ class Instantiator {
 
   // One attempt; nullopt when it came to nothing.
   std::optional<Instance> attempt(base::Random random);
+  // The instance of these types and attributes, if it is one.
+  std::optional<Instance> of(const Choice& choice, base::Random random);
 
  private:
   class Attempt;

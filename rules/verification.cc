@@ -2,6 +2,7 @@
 #include "rules/verification.h"
 
 #include <algorithm>
+#include <set>
 
 #include "ir/graph_text.h"
 #include "rules/generalization.h"
@@ -14,6 +15,57 @@ using Status = Verdict::Status;
 
 bool is_trivial(const Instance& instance) {
   return ir::to_text(instance.left) == ir::to_text(instance.right);
+}
+
+// What decisions may turn on: one size, or all of one number, made 1, one more or as another; one
+// integer attribute made 0, 1, one more or one less.
+std::vector<Choice> neighbours(const Choice& choice) {
+  std::vector<Choice> result;
+  std::set<std::int64_t> sizes{1};
+  for (const auto& [slot, type] : choice.variables) {
+    for (const ir::Index& dim : type.dims) sizes.insert(dim.constant());
+  }
+  for (const auto& [slot, type] : choice.variables) {
+    for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
+      const std::int64_t old = type.dims[axis].constant();
+      std::set<std::int64_t> others = sizes;
+      others.insert(old + 1);
+      others.erase(old);
+      for (const std::int64_t other : others) {
+        result.push_back(choice);
+        result.back().variables.at(slot).dims[axis] = other;
+      }
+    }
+  }
+  for (const std::int64_t old : sizes) {
+    for (const std::int64_t other : {std::int64_t{1}, old + 1}) {
+      result.push_back(choice);
+      for (auto& [slot, type] : result.back().variables) {
+        for (ir::Index& dim : type.dims) {
+          if (dim.constant() == old) dim = other;
+        }
+      }
+    }
+  }
+  for (const auto& [term, attrs] : choice.attrs) {
+    for (const auto& [name, value] : attrs.entries()) {
+      const auto* integer = std::get_if<std::int64_t>(&value);
+      const auto* list = std::get_if<ir::Integers>(&value);
+      const std::size_t count = list != nullptr ? list->size() : (integer != nullptr ? 1 : 0);
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::int64_t old = list != nullptr ? (*list)[i] : *integer;
+        for (const std::int64_t other : std::set<std::int64_t>{0, 1, old - 1, old + 1}) {
+          if (other == old || other < 0) continue;
+          ir::Integers changed = list != nullptr ? *list : ir::Integers{};
+          if (list != nullptr) changed[i] = other;
+          result.push_back(choice);
+          result.back().attrs.at(term).set(
+              name, list != nullptr ? ir::AttrValue(changed) : ir::AttrValue(other));
+        }
+      }
+    }
+  }
+  return result;
 }
 
 class Verification {
@@ -32,7 +84,10 @@ class Verification {
           instantiator_.attempt(random.split(static_cast<std::uint64_t>(attempt)));
       if (!instance) continue;
       trivial = trivial && is_trivial(*instance);
-      if (!is_member(*instance) && !prove_family_of(*instance)) return verdict_;
+      if (!is_member(*instance)) {
+        if (!prove_family_of(*instance)) return verdict_;
+        if (--explore_ >= 0 && !prove_neighbours_of(instance->choice, random)) return verdict_;
+      }
       ++verdict_.members;
     }
     if (verdict_.members == 0) return finish(Status::kVacuous, "no instance was found");
@@ -64,6 +119,15 @@ class Verification {
         proven_, [&](const Family& family) { return contains(family, rule_, instance); });
   }
 
+  // Random instances seldom show what only few sizes do: those next to one are looked at too.
+  bool prove_neighbours_of(const Choice& choice, const base::Random& random) {
+    for (const Choice& next : neighbours(choice)) {
+      const auto instance = instantiator_.of(next, random);
+      if (instance && !is_member(*instance) && !prove_family_of(*instance)) return false;
+    }
+    return true;
+  }
+
   bool prove_family_of(const Instance& instance) {
     if (verdict_.families == options_.most_families) return fail("more families than tried");
     ++verdict_.families;
@@ -90,6 +154,7 @@ class Verification {
   const VerifyOptions& options_;
   Instantiator instantiator_;
   Verdict verdict_;
+  int explore_ = options_.neighbourhoods;
   std::vector<Family> proven_;
 };
 

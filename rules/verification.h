@@ -28,6 +28,7 @@ struct VerifyOptions {
   int instances = 200;      // that must be members of proven families
   int attempts_per_instance = 400;
   int most_families = 700;
+  int neighbourhoods = 4;  // instances whose neighbours are looked at too
   std::uint64_t seed = 1;
   bool keep_queries = false;
 };

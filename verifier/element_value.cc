@@ -306,7 +306,7 @@ class Translator {
       factor.guards.insert(factor.guards.end(), inner.guards.begin(), inner.guards.end());
     }
     std::ranges::sort(factor.guards);
-    return factor_sum(std::move(factor));
+    return lawful(atoms_, std::move(factor));
   }
 
   AtomTable& atoms_;

@@ -92,6 +92,11 @@ bool Equality::equal(Sum a, Sum b, const Facts& facts, int depth) {
 
   const std::size_t before = trace_.size();
   if (all_matched(a, b, facts, depth)) return true;
+  if (equal_by_parts(a, b, facts, depth) || equal_by_parts(b, a, facts, depth)) {
+    trace_.resize(before);
+    trace_.push_back("a sum by parts: " + text(atoms_, a) + " = " + text(atoms_, b));
+    return true;
+  }
   if (!equal_as_reals(a, b, facts, depth) && !equal_by_extremum(a, b, facts, depth)) return false;
   trace_.resize(before);
   trace_.push_back("by the order of reals: " + text(atoms_, a) + " = " + text(atoms_, b));
@@ -339,6 +344,7 @@ bool Equality::simplify_term(Term& term, const Facts& facts, int depth) {
   } while (determines_one(term.guards, term.variables));
   const Facts inside = both(facts, term.guards);
   for (Factor& factor : term.factors) factor = simplified(factor, inside, depth);
+  if (!without_facts_) count_unused(term, facts);
   std::ranges::sort(term.factors,
                     [](const Factor& p, const Factor& q) { return compare(p, q) < 0; });
   return true;
@@ -364,7 +370,10 @@ Sum Equality::simplified(const Sum& sum, const Facts& facts, int depth) {
     Term copy = term;
     if (!simplify_term(copy, facts, depth)) continue;
     const Sum by_laws = lawful_term(copy);
-    if (compare(by_laws, Sum{{copy}}) == 0) {
+    if (const auto guard = inner_guard(copy); guard && !without_facts_) {
+      for (const Literal& part : {*guard, negation(*guard)})
+        result = std::move(result) + simplified(guarded(Sum{{copy}}, {part}), facts, depth + 1);
+    } else if (compare(by_laws, Sum{{copy}}) == 0) {
       result = std::move(result) + by_laws;
     } else {
       result = std::move(result) + simplified(by_laws, facts, depth + 1);

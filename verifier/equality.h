@@ -10,7 +10,10 @@
 //      the indices of paired reads, in both directions: shifts, reversals, permutations and the
 //      mixed-radix splits k <-> (k div n, k mod n). They are given as functions with their inverses
 //      and checked (into the domain, out of it, identity both ways), so that no quantifier is left.
-//   4. What is left over is asked of real arithmetic (verifier/piecewise.h), and where an extremum
+//   4. A sum over a range may match several over parts of it: the image of one under such a map is
+//      taken out, and the rest goes on. Ranges are taken apart where a guard inside of a function
+//      speaks of their variable.
+//   5. What is left over is asked of real arithmetic (verifier/piecewise.h), and where an extremum
 //      stands inside a function, a proof is made for each of its arguments being the extremum.
 //
 // "False" means not proven.
@@ -79,6 +82,10 @@ class Equality {
   Factor simplified(const Factor& factor, const Facts& facts, int depth);
   const Literal* open_guard(const Sum& a, const Sum& b) const;
   bool all_matched(const Sum& a, const Sum& b, const Facts& facts, int depth);
+  void count_unused(Term& term, const Facts& facts);
+  bool equal_by_parts(const Sum& a, const Sum& b, const Facts& facts, int depth);
+  std::optional<Facts> image_of(const Term& whole, const Term& part);
+  std::optional<Literal> inner_guard(const Term& term) const;
   bool equal_as_reals(const Sum& a, const Sum& b, const Facts& facts, int depth);
   bool equal_by_extremum(const Sum& a, const Sum& b, const Facts& facts, int depth);
 

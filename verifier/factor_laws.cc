@@ -193,6 +193,43 @@ Sum extremum(Factor factor) {
   return scaled(factor_sum(std::move(factor)), scale);
 }
 
+// Over a range that has an element: what does not vary, numbers and increasing
+// functions come out. A decreasing function, a negative number make of a
+// maximum a minimum.
+Sum extremum_over_range(AtomTable& atoms, Factor factor) {
+  using ir::Reduction;
+  const bool extremal = factor.reduction == Reduction::kMax || factor.reduction == Reduction::kMin;
+  if (!extremal) return factor_sum(std::move(factor));
+  const auto turned = [&](bool turn) {
+    if (!turn) return factor.reduction;
+    return factor.reduction == Reduction::kMax ? Reduction::kMin : Reduction::kMax;
+  };
+  Sum fixed;
+  Sum varying;
+  for (const Term& term : factor.arguments[0].terms) {
+    const bool varies = std::ranges::any_of(
+        factor.variables, [&](AtomId v) { return occurs(atoms, v, Sum{{term}}); });
+    (varies ? varying : fixed).terms.push_back(term);
+  }
+  if (varying.is_zero()) return fixed;
+  const Rational scale = varying.terms.size() == 1 ? varying.terms[0].coefficient : Rational(1);
+  factor.reduction = turned(scale < 0);
+  factor.arguments[0] = scaled(varying, 1 / scale);
+  const Factor* only = only_factor(factor.arguments[0]);
+  Sum inside;
+  if (only != nullptr && only->kind == Kind::kCall && only->arguments.size() == 1 &&
+      ir::facts(only->function).monotone != ir::Monotone::kNo) {
+    Factor outer = *only;
+    factor.reduction = turned(ir::facts(outer.function).monotone == ir::Monotone::kDecreasing);
+    factor.arguments = outer.arguments;
+    outer.arguments = {extremum_over_range(atoms, std::move(factor))};
+    inside = lawful(atoms, std::move(outer));
+  } else {
+    inside = factor_sum(std::move(factor));
+  }
+  return std::move(fixed) + scaled(std::move(inside), scale);
+}
+
 // ---- reciprocals ----
 
 Sum reciprocal(AtomTable& atoms, const Sum& sum);
@@ -363,12 +400,29 @@ Sum logarithm(AtomTable& atoms, Factor factor) {
   return std::move(result) + call(ir::Function::kLog, left);
 }
 
+// exp(a + log(p) - log(q)) is exp(a) * p / q.
+Sum exponential(AtomTable& atoms, const Factor& factor) {
+  Sum rest;
+  Sum outside = constant_sum(1);
+  for (const Term& term : factor.arguments[0].terms) {
+    const bool logarithm = is_plain(term) && term.factors.size() == 1 &&
+                           is_call(term.factors[0], ir::Function::kLog) &&
+                           (term.coefficient == 1 || term.coefficient == -1);
+    if (!logarithm) {
+      rest = std::move(rest) + Sum{{term}};
+      continue;
+    }
+    const Sum& argument = term.factors[0].arguments[0];
+    outside = product(outside, term.coefficient == 1 ? argument : reciprocal(atoms, argument));
+  }
+  return rest.is_zero() ? outside : product(outside, call(ir::Function::kExp, std::move(rest)));
+}
+
 Sum function_value(AtomTable& atoms, Factor factor) {
   if (factor.function == ir::Function::kPow) return power(atoms, factor);
   if (factor.function == ir::Function::kSqrt) return square_root(std::move(factor));
   if (factor.function == ir::Function::kLog) return logarithm(atoms, std::move(factor));
-  if (factor.function == ir::Function::kExp && factor.arguments[0].is_zero())
-    return constant_sum(1);
+  if (factor.function == ir::Function::kExp) return exponential(atoms, factor);
   const ir::FunctionFacts& facts = ir::facts(factor.function);
   Sum& argument = factor.arguments[0];
   if (facts.parity == ir::Parity::kNone || facts.arity != 1 || argument.is_zero() ||
@@ -423,6 +477,7 @@ Sum lawful(AtomTable& atoms, Factor factor) {
       break;
     case Kind::kCall: return function_value(atoms, std::move(factor));
     case Kind::kCast: return cast(std::move(factor));
+    case Kind::kReduce: return extremum_over_range(atoms, std::move(factor));
     case Kind::kMaximum:
     case Kind::kMinimum: return extremum(std::move(factor));
     case Kind::kLess:
@@ -463,7 +518,29 @@ std::optional<Sum> without_square(AtomTable& atoms, const Term& term) {
 
 }  // namespace
 
+namespace {
+
+// n * 1/n is 1 for a size n: where it is 0 nothing is defined.
+void cancel_sizes(Term& term) {
+  for (std::size_t i = 0; i < term.factors.size(); ++i) {
+    if (term.factors[i].kind != Kind::kReciprocal) continue;
+    const Factor* of = only_factor(term.factors[i].arguments[0]);
+    if (of == nullptr || of->kind != Kind::kIndex) continue;
+    const auto size = std::ranges::find_if(
+        term.factors, [&](const Factor& factor) { return compare(factor, *of) == 0; });
+    if (size == term.factors.end()) continue;
+    const auto at = size - term.factors.begin();
+    const auto reciprocal = static_cast<std::ptrdiff_t>(i);
+    term.factors.erase(term.factors.begin() + std::max(at, reciprocal));
+    term.factors.erase(term.factors.begin() + std::min(at, reciprocal));
+    i = 0;
+  }
+}
+
+}  // namespace
+
 Sum lawful(AtomTable& atoms, Term term) {
+  cancel_sizes(term);
   if (auto shorter = without_square(atoms, term)) return *std::move(shorter);
   const auto exponentials =
       std::partition(term.factors.begin(), term.factors.end(),
@@ -479,7 +556,9 @@ Sum lawful(AtomTable& atoms, Term term) {
                     [](const Factor& p, const Factor& q) { return compare(p, q) < 0; });
   Sum rest{{std::move(term)}};
   if (exponent.is_zero()) return rest;
-  return product(rest, call(ir::Function::kExp, std::move(exponent)));
+  return product(rest, lawful(atoms, Factor{.kind = Kind::kCall,
+                                            .function = ir::Function::kExp,
+                                            .arguments = {std::move(exponent)}}));
 }
 
 Sum lawful(AtomTable& atoms, const Sum& sum) {

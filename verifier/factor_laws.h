@@ -3,11 +3,13 @@
 //
 //   numbers      an index that is a number is a coefficient; 1/c and c^n are numbers
 //   products     1/(c*f*g) = 1/c * 1/f * 1/g, 1/(1/f) = f, f * 1/f = 1 for f = exp(..)
-//   exponentials exp(0) = 1, exp(a)*exp(b) = exp(a + b), 1/exp(a) = exp(-a)
+//   exponentials exp(0) = 1, exp(a)*exp(b) = exp(a + b), 1/exp(a) = exp(-a), exp(log(a)) = a
 //   powers       pow(a, n) for n = 1, 2, -1, 1/2; sqrt(a*a) = max(a, -a)
 //   roots        sqrt(a) * sqrt(a) = a, max(p, -p) * max(p, -p) = p*p, 1/sqrt(c) = sqrt(c)/c
 //   logarithms   log(exp(a)) = a, log(a*b) = log(a) + log(b) where both are positive;
 //                log(a + b*exp(p)) = p + log(a*exp(-p) + b), one of these for all
+//   ranges       of a max or min: increasing functions, numbers and what does not vary come out
+//   sizes        n * 1/n = 1
 //   casts        of integers to a type that they are of
 //   parity       f(-a) = -f(a) for odd functions, f(-a) = f(a) for even ones
 //   extrema      max(a, a) = a, max(a, max(b, c)) = max(a, b, c), max(a + 1, a) = a + 1;

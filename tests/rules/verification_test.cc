@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "rules/rule_parser.h"
 #include "rules/rule_set.h"
 #include "rules/rule_status.h"
@@ -129,6 +131,23 @@ TEST(Verification, UnderstandsNumbersThatRulesCompute) {
 TEST(Verification, FollowsIndicesThroughReshapes) {
   expect_proven("reshape-of-concat,sum-of-reshapes,reduce-mean-of-reshape,global-max-pool");
 }
+// The whole set: verify_rules tests/verifier/data/hard.rules.
+TEST(Verification, ProvesWhatIsHard) {
+  const auto set = select_rules(std::string(EGRET_SOURCE_DIR) + "/tests/verifier/data/hard.rules");
+  ASSERT_TRUE(set.ok()) << set.status().message();
+  EXPECT_GE(set->rules.size(), 80U);
+  for (const char* name :
+       {"identity-right", "contraction-concatenated", "contraction-sliced", "tile-of-tile",
+        "softmax-by-parts", "exp-of-log-softmax", "slice-of-reverse", "concat-of-joined",
+        "sum-over-joined", "gather-of-gather", "einsum-associates", "running-sum-inclusive",
+        "leaky-relus-compose", "attention-by-queries"}) {
+    const auto rule = std::ranges::find(set->rules, name, &Rule::name);
+    ASSERT_NE(rule, set->rules.end()) << name;
+    const Verdict verdict = verdict_of(*rule, 30);
+    EXPECT_EQ(to_string(verdict.status), "proven") << name << ": " << verdict.reason;
+  }
+}
+
 TEST(Verification, ReadsConstantsOfRoundedRulesAsWhatTheyRound) {
   expect_proven("gelu-from-product,hard-sigmoid-alpha");
   VerifyOptions options;
