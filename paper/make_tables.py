@@ -76,8 +76,35 @@ def egraph_engine():
     return tabular(columns, rows), escaped(provenance(manifest, mode) + f" egglog {manifest['egglog']}.")
 
 
+def is_below(a, b):
+    return a < b - 1e-6 * max(1, abs(b))
+
+
+def extraction():
+    found = load("extraction")
+    if found is None:
+        return "No result of \\texttt{experiments/extraction} is there.\n", ""
+    rows, manifest, mode = found
+    exact = [row for row in rows if row["extractor"] == "ilp"]
+    families = [[row for row in exact if family in (row["family"], "all")]
+                for family in sorted({row["family"] for row in exact}) + ["all"]]
+    known = [[(float(row["cost"]), float(row["best_known"])) for row in some if row["best_known"]]
+             for some in families]
+    columns = [("family", "l", lambda f: f[0][0]["family"] if f[0] is not exact_all else "all"),
+               ("files", "r", lambda f: len(f[0])),
+               ("proven", "r", lambda f: sum(row["status"] == "optimal" for row in f[0])),
+               ("in 10 s", "r", lambda f: sum(row["status"] == "optimal" and float(row["seconds"]) <= 10 for row in f[0])),
+               ("proven before", "r", lambda f: sum(row["known_optimal"] == "yes" for row in f[0])),
+               ("below known", "r", lambda f: sum(is_below(cost, best) for cost, best in f[1])),
+               ("above known", "r", lambda f: sum(is_below(best, cost) for cost, best in f[1])),
+               ("seconds", "r", lambda f: f"{sum(float(row['seconds']) for row in f[0]):.1f}")]
+    exact_all = families[-1]
+    return tabular(columns, list(zip(families, known))), escaped(provenance(dict(manifest, threads=1), mode))
+
+
 TABLES = {"inference_cpu": ("inferenceProvenance", inference_cpu),
-          "egraph_engine": ("engineProvenance", egraph_engine)}
+          "egraph_engine": ("engineProvenance", egraph_engine),
+          "extraction": ("extractionProvenance", extraction)}
 
 
 def main():
