@@ -351,14 +351,14 @@ class Writer:
         return f"pad{{before={both}, after={both}, mode=\"constant\", value=0.0}}({self.text(w)})"
 
 
-def rule_text(equation, **options):
+def rule_text(equation, writer=Writer, **options):
     """The equation as a rule of Egret's language, from the side that has all variables."""
     lefts = [left for left, _ in equation.outputs]
     rights = [right for _, right in equation.outputs]
     bound = {v for left in lefts for v in variables(left)}
     if not bound >= {v for right in rights for v in variables(right)}:
         raise Untranslatable("the right side has a variable that the left has not")
-    writer = Writer(equation, **options)
+    writer = writer(equation, **options)
     if any(isinstance(t, Op) and not t.args for left in lefts for t in subterms(left)):
         # Constants are as large as a variable says: name it first, so that it is looked at first.
         writer.sources.append(f"first = identity(?{writer.like})")
