@@ -405,6 +405,9 @@ class Instantiator::Attempt {
     instance.right = ir::without_dead_nodes(instance.right);
     instance.splats = splats_;
     instance.choice = choice_;
+    instance.attributes = environment_.attributes;
+    for (const ir::Attrs* captured : environment_.spreads)
+      instance.spreads.push_back(captured != nullptr ? *captured : ir::Attrs());
     instance.text = describe();
     return instance;
   }

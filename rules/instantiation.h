@@ -42,6 +42,9 @@ struct Instance {
   // For each input, the number that all its elements must be, if the conditions want one.
   std::vector<std::optional<double>> splats;
   Choice choice;
+  // The rule's attribute variables and captured attributes, by slot.
+  std::vector<std::optional<ir::AttrValue>> attributes;
+  std::vector<ir::Attrs> spreads;
   // Variables, attributes and shapes, for messages.
   std::string text;
 };

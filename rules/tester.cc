@@ -52,63 +52,59 @@ bool agree(double left, double right, double tolerance) {
          std::abs(left - right) <= tolerance * (1 + std::max(std::abs(left), std::abs(right)));
 }
 
-class Comparison {
- public:
-  Comparison(const Rule& rule, const Instance& instance, Random random)
-      : rule_(rule), instance_(instance) {
-    const auto style = static_cast<Style>(random.below(3));
-    for (std::size_t i = 0; i < instance.left.inputs().size(); ++i) {
-      const ir::TensorType& type = instance.left.node(instance.left.inputs()[i]).type;
-      inputs_.push_back(draw_tensor(type, instance.splats[i], style, random));
-    }
+std::vector<Tensor> draw_inputs(const Instance& instance, Random& random) {
+  const auto style = static_cast<Style>(random.below(3));
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < instance.left.inputs().size(); ++i) {
+    const ir::TensorType& type = instance.left.node(instance.left.inputs()[i]).type;
+    inputs.push_back(draw_tensor(type, instance.splats[i], style, random));
   }
+  return inputs;
+}
 
-  enum class Outcome : std::uint8_t { kEqual, kDifferent, kVoid };
-
-  // kVoid: the left side cannot be evaluated, or has no finite element.
-  Outcome run() {
-    const auto left = ir::interpret(instance_.left, inputs_);
-    if (!left.ok()) return Outcome::kVoid;
-    const auto right = ir::interpret(instance_.right, inputs_);
-    if (!right.ok()) {
-      difference_ = "  the right side fails: " + right.status().message() + "\n";
-      return Outcome::kDifferent;
-    }
-    const double tolerance = rule_.has_tag("rounding") ? kRoundingTolerance : kTolerance;
-    bool meaningful = false;
-    for (std::size_t i = 0; i < left->size(); ++i) {
-      const Tensor& a = (*left)[i];
-      const Tensor& b = (*right)[i];
-      if (a.elements() == 0) meaningful = true;
-      for (std::int64_t k = 0; k < a.elements(); ++k) {
-        meaningful |= std::isfinite(a.f64_at(k));
-        if (agree(a.f64_at(k), b.f64_at(k), tolerance)) continue;
-        difference_ = "  left  " + instance_.left.outputs()[i].name + " = " + to_string(a, 64) +
-                      "\n  right " + instance_.left.outputs()[i].name + " = " + to_string(b, 64) +
-                      "\n";
-        return Outcome::kDifferent;
-      }
-    }
-    return meaningful ? Outcome::kEqual : Outcome::kVoid;
+std::string counterexample(const Rule& rule, const Instance& instance,
+                           std::span<const Tensor> inputs, const std::string& difference) {
+  std::string text = "rule " + rule.name + "\n" + instance.text;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    text += "  " + instance.left.node(instance.left.inputs()[i]).name + " = " +
+            to_string(inputs[i], 64) + "\n";
   }
-
-  std::string counterexample() const {
-    std::string text = "rule " + rule_.name + "\n" + instance_.text;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      text += "  " + instance_.left.node(instance_.left.inputs()[i]).name + " = " +
-              to_string(inputs_[i], 64) + "\n";
-    }
-    return text + difference_;
-  }
-
- private:
-  const Rule& rule_;
-  const Instance& instance_;
-  std::vector<Tensor> inputs_;
-  std::string difference_;
-};
+  return text + difference;
+}
 
 }  // namespace
+
+Comparison compare(const Rule& rule, const Instance& instance, Random random) {
+  using Outcome = Comparison::Outcome;
+  const std::vector<Tensor> inputs = draw_inputs(instance, random);
+  Comparison result;
+  const auto left = ir::interpret(instance.left, inputs);
+  if (!left.ok()) return result;
+  const auto differ = [&](const std::string& difference) {
+    result.outcome = Outcome::kDifferent;
+    result.counterexample = counterexample(rule, instance, inputs, difference);
+    return result;
+  };
+  const auto right = ir::interpret(instance.right, inputs);
+  if (!right.ok()) return differ("  the right side fails: " + right.status().message() + "\n");
+  const double tolerance = rule.has_tag("rounding") ? kRoundingTolerance : kTolerance;
+  bool meaningful = false;
+  for (std::size_t i = 0; i < left->size(); ++i) {
+    const Tensor& a = (*left)[i];
+    const Tensor& b = (*right)[i];
+    if (a.elements() == 0) meaningful = true;
+    for (std::int64_t k = 0; k < a.elements(); ++k) {
+      meaningful |= std::isfinite(a.f64_at(k));
+      result.zeros |= a.f64_at(k) == 0 || !std::isfinite(a.f64_at(k));
+      if (agree(a.f64_at(k), b.f64_at(k), tolerance)) continue;
+      const std::string& name = instance.left.outputs()[i].name;
+      return differ("  left  " + name + " = " + to_string(a, 64) + "\n  right " + name + " = " +
+                    to_string(b, 64) + "\n");
+    }
+  }
+  result.outcome = meaningful ? Outcome::kEqual : Outcome::kVoid;
+  return result;
+}
 
 TestReport test_rule(const Rule& rule, const TestOptions& options, KnownSignatures& known) {
   TestReport report;
@@ -122,13 +118,12 @@ TestReport test_rule(const Rule& rule, const TestOptions& options, KnownSignatur
     const Random stream = random.split(static_cast<std::uint64_t>(report.attempts++));
     const auto instance = instantiator.attempt(stream);
     if (!instance) continue;
-    Comparison comparison(rule, *instance, stream.split(1));
-    const Comparison::Outcome outcome = comparison.run();
-    if (outcome == Comparison::Outcome::kVoid) continue;
+    const Comparison comparison = compare(rule, *instance, stream.split(1));
+    if (comparison.outcome == Comparison::Outcome::kVoid) continue;
     ++report.checks;
-    if (outcome == Comparison::Outcome::kEqual) continue;
+    if (comparison.outcome == Comparison::Outcome::kEqual) continue;
     report.verdict = TestReport::Verdict::kRefuted;
-    report.counterexample = comparison.counterexample();
+    report.counterexample = comparison.counterexample;
     return report;
   }
   if (report.checks >= options.checks) report.verdict = TestReport::Verdict::kTested;

@@ -37,6 +37,19 @@ struct TestReport {
   std::string counterexample;
 };
 
+// Both sides of one instance on random tensors.
+struct Comparison {
+  enum class Outcome : std::uint8_t {
+    kEqual,
+    kDifferent,
+    kVoid,  // the left side cannot be evaluated, or has no finite element
+  };
+  Outcome outcome = Outcome::kVoid;
+  bool zeros = false;          // or undefined: an element of the left side, that may read nothing
+  std::string counterexample;  // of kDifferent
+};
+Comparison compare(const Rule& rule, const Instance& instance, base::Random random);
+
 TestReport test_rule(const Rule& rule, const TestOptions& options, KnownSignatures& known);
 inline TestReport test_rule(const Rule& rule, const TestOptions& options = {}) {
   KnownSignatures known;

@@ -145,9 +145,22 @@ class Verification {
       text += "  where  " + ir::to_string(condition) + "\n";
     for (const std::string& line : proof.lines) text += "  " + line + "\n";
     verdict_.proofs.push_back(std::move(text));
-    if (!proof.proven) return fail(proof.reason);
+    if (!proof.proven) return refute(instance) ? false : fail(proof.reason);
     proven_.push_back(*std::move(family));
     return true;
+  }
+
+  // Tensors that tell the sides of the instance apart, whose family could not be proven.
+  bool refute(const Instance& instance) {
+    constexpr std::uint64_t kDraws = 20;
+    const base::Random random(base::hash_combine(options_.seed, content_hash(rule_).low));
+    for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
+      const Comparison comparison = compare(rule_, instance, random.split(draw));
+      if (comparison.outcome != Comparison::Outcome::kDifferent) continue;
+      finish(Status::kRefuted, comparison.counterexample);
+      return true;
+    }
+    return false;
   }
 
   const Rule& rule_;
@@ -186,7 +199,17 @@ Verdict verify(const Rule& rule, const VerifyOptions& options, KnownSignatures& 
   const TestReport tested = test_rule(rule, testing, known);
   if (tested.verdict == TestReport::Verdict::kRefuted)
     return without_proof(Status::kRefuted, tested.counterexample);
-  return Verification(rule, options, known).run();
+  Verdict verdict = Verification(rule, options, known).run();
+  if (verdict.status != Status::kUndecided || options.tensor_checks == 0) return verdict;
+  // A longer search for tensors: what could not be proven may be wrong for rare instances.
+  testing.checks = 20 * options.tensor_checks;
+  testing.seed = options.seed + 1;
+  TestReport again = test_rule(rule, testing, known);
+  if (again.verdict == TestReport::Verdict::kRefuted) {
+    verdict.status = Status::kRefuted;
+    verdict.reason = std::move(again.counterexample);
+  }
+  return verdict;
 }
 
 }  // namespace egret::rules

@@ -6,6 +6,7 @@
 #include "base/stop.h"
 #include "base/text_table.h"
 #include "base/units.h"
+#include "rules/condition_inference.h"
 #include "rules/rule_set.h"
 #include "rules/verification.h"
 #include "tools/verb.h"
@@ -19,6 +20,7 @@ struct VerifyRuleOptions {
   std::int64_t instances = 200;
   std::int64_t checks = 100;
   std::int64_t seed = 1;
+  bool infer_conditions = false;
 
   static const base::OptionTable<VerifyRuleOptions>& table() {
     using T = VerifyRuleOptions;
@@ -28,7 +30,9 @@ struct VerifyRuleOptions {
           base::range(1, 1e6)},
          {"checks", &T::checks, "Instances that are run with tensors before anything is proven",
           base::range(0, 1e6)},
-         {"seed", &T::seed, "Seed of the instances", base::range(0)}}};
+         {"seed", &T::seed, "Seed of the instances", base::range(0)},
+         {"infer-conditions", &T::infer_conditions,
+          "Find the weakest condition under which a refuted rule is proven"}}};
     return rows;
   }
 };
@@ -62,7 +66,11 @@ class Verify final : public Command {
     for (std::size_t i = 0; i < set.rules.size() && !base::stop_requested(); ++i) {
       const base::Stopwatch watch;
       const rules::Verdict verdict = rules::verify(set.rules[i], how, known);
-      add(set.rules[i], verdict, watch.seconds());
+      const double seconds = watch.seconds();
+      std::optional<rules::InferredCondition> condition;
+      if (options_.infer_conditions && verdict.status == Status::kRefuted)
+        condition = rules::infer_condition(set.rules[i], how, known);
+      add(set.rules[i], verdict, seconds, condition);
       if (progress.due()) {
         progress.report({{base::kItems, i + 1}},
                         static_cast<double>(i + 1) / static_cast<double>(set.rules.size()),
@@ -76,13 +84,17 @@ class Verify final : public Command {
   }
 
  private:
-  void add(const rules::Rule& rule, const rules::Verdict& verdict, double seconds) {
+  void add(const rules::Rule& rule, const rules::Verdict& verdict, double seconds,
+           const std::optional<rules::InferredCondition>& condition) {
     const std::string status(rules::to_string(verdict.status));
     const bool refuted = verdict.status == Status::kRefuted;
     list_.push(base::Json::object()
                    .set("name", rule.name)
                    .set("status", status)
-                   .set("condition", "")
+                   .set("condition", condition ? condition->text : "")
+                   .set("status_under_condition",
+                        condition ? rules::to_string(condition->verdict.status) : "")
+                   .set("condition_is_weakest", condition && condition->is_weakest())
                    .set("method", method_of(verdict))
                    .set("reason", refuted ? "" : verdict.reason)
                    .set("counterexample", refuted ? verdict.reason : "")
@@ -96,8 +108,16 @@ class Verify final : public Command {
     table_.row({rule.name, status, std::to_string(verdict.families),
                 std::to_string(verdict.queries), base::format_seconds(seconds), reason});
     if (refuted) counterexamples_ += "\n" + verdict.reason + "\n";
+    if (condition) counterexamples_ += text_of(*condition);
     ++counts_[verdict.status];
     seconds_.push_back(seconds);
+  }
+
+  static std::string text_of(const rules::InferredCondition& condition) {
+    return "  " + std::string(rules::to_string(condition.verdict.status)) + " where " +
+           condition.text + "\n  of " + std::to_string(condition.outside) +
+           " instances that do not satisfy this, " + std::to_string(condition.outside_equal) +
+           " have equal sides\n";
   }
 
   std::string summary() {

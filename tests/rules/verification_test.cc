@@ -88,7 +88,10 @@ TEST(Verification, DoesNotProveWhatIsWrong) {
   KnownSignatures known;
   for (const std::string_view text : kWrong) {
     const Verdict verdict = verify(parsed(text), options, known);
-    EXPECT_EQ(to_string(verdict.status), "undecided") << text << "\n" << verdict.reason;
+    EXPECT_TRUE(verdict.status == Verdict::Status::kUndecided ||
+                verdict.status == Verdict::Status::kRefuted)
+        << text << "\n"
+        << to_string(verdict.status);
   }
 }
 
