@@ -203,7 +203,7 @@ Polynomial Equality::simplified_quotient(const Polynomial& numerator, const Poly
   const auto [whole, rest] = divide(a, b);
   for (const std::int64_t digit : {0, 1, -1}) {
     const Polynomial left = rest - Polynomial(digit) * b;
-    if (solver_.implies(facts, at_least_zero(left)) && solver_.implies(facts, less(left, b)))
+    if (solver_.implies(facts, less(left, b)) && solver_.implies(facts, at_least_zero(left)))
       return whole + digit;
   }
   if (b.terms().size() != 1) return atoms_.quotient(a, b);

@@ -7,7 +7,7 @@
 namespace egret::verifier {
 namespace {
 
-constexpr int kSteps = 60;
+constexpr int kSteps = 40;
 constexpr std::size_t kKept = 12;
 constexpr std::int64_t kLargest = 6;  // numbers are drawn up to here
 constexpr std::int64_t kFarthest = 1000;
@@ -91,7 +91,28 @@ std::int64_t WitnessSearch::repaired(const Literal& fact, std::optional<std::int
                                   kFarthest);
 }
 
-// Changes one number of one violated fact at a time.
+// Atoms of a violated fact that may be changed. Sizes are tied by the hypotheses, which the example
+// satisfies: mostly indices.
+std::vector<AtomId> WitnessSearch::movable(const Literal& violated,
+                                           const std::vector<AtomId>& free) {
+  std::vector<bool> inside;
+  atoms_.collect(violated.polynomial, inside);
+  std::vector<AtomId> choices;
+  std::vector<AtomId> indices;
+  for (const AtomId atom : free) {
+    if (!inside[atom.index()]) continue;
+    choices.push_back(atom);
+    if (atoms_[atom].kind != AtomKind::kSymbol) indices.push_back(atom);
+  }
+  return !indices.empty() && random_.chance(0.85) ? indices : choices;
+}
+
+std::ptrdiff_t WitnessSearch::violations(const Facts& facts, Numbers& numbers) const {
+  return std::ranges::count_if(facts, [&](const Literal& fact) { return !holds(fact, numbers); });
+}
+
+// Changes one number of one violated fact at a time: mostly the one that leaves the fewest facts
+// violated.
 bool WitnessSearch::repair(const Facts& facts, const std::vector<AtomId>& free, Numbers& numbers) {
   for (int step = 0; step < kSteps; ++step) {
     const Literal* violated = nullptr;
@@ -101,21 +122,26 @@ bool WitnessSearch::repair(const Facts& facts, const std::vector<AtomId>& free, 
       if (!holds(fact, numbers)) violated = &fact;
     }
     if (violated == nullptr) return true;
-    std::vector<bool> inside;
-    atoms_.collect(violated->polynomial, inside);
-    std::vector<AtomId> choices;
-    for (const AtomId atom : free) {
-      if (inside[atom.index()]) choices.push_back(atom);
-    }
+    const std::vector<AtomId> choices = movable(*violated, free);
     if (choices.empty()) return false;
-    // Sizes are tied by the hypotheses, which the example satisfies: move indices first.
-    std::vector<AtomId> indices;
-    std::ranges::copy_if(choices, std::back_inserter(indices),
-                         [&](AtomId atom) { return atoms_[atom].kind != AtomKind::kSymbol; });
-    if (!indices.empty() && random_.chance(0.75)) choices = indices;
-    auto& number = numbers[choices[random_.below(choices.size())].index()];
-    number =
-        random_.chance(0.7) ? repaired(*violated, number, numbers) : random_.between(-1, kLargest);
+    AtomId best = choices[random_.below(choices.size())];
+    std::int64_t to = random_.between(-1, kLargest);
+    if (random_.chance(0.8)) {
+      std::ptrdiff_t fewest = std::ssize(facts) + 1;
+      for (const AtomId atom : choices) {
+        auto& number = numbers[atom.index()];
+        const std::int64_t old = *number;
+        const std::int64_t tried = repaired(*violated, number, numbers);
+        number = tried;
+        const std::ptrdiff_t left = violations(facts, numbers);
+        number = old;
+        if (left >= fewest) continue;
+        fewest = left;
+        best = atom;
+        to = tried;
+      }
+    }
+    numbers[best.index()] = to;
   }
   return false;
 }
@@ -139,7 +165,11 @@ bool WitnessSearch::find(const Facts& facts) {
   }
   Numbers numbers = found_.empty() ? Numbers{} : found_.back();
   complete(free, numbers);
-  if (!repair(facts, free, numbers)) return false;
+  if (!repair(facts, free, numbers)) {
+    numbers = {};
+    complete(free, numbers);
+    if (!repair(facts, free, numbers)) return false;
+  }
   if (found_.size() == kKept) found_.erase(found_.begin());
   found_.push_back(std::move(numbers));
   return true;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers that satisfy facts: the cheap way to know that facts do not contradict each other.
 //
-// A local search that repairs one violated fact at a time (as WalkSAT does: Selman, Kautz, Cohen,
-// AAAI 1994), from the numbers of the example that a proof was generalized from. Numbers found are
-// kept, because the next question is mostly about the same indices. Finding none says nothing.
-// Deterministic.
+// A local search that repairs one violated fact at a time, mostly by the change that violates the
+// fewest others (as WalkSAT does: Selman, Kautz, Cohen, AAAI 1994), from the numbers found last or
+// of the example that a proof was generalized from. Numbers found are kept, because the next
+// question is mostly about the same indices. Finding none says nothing. Deterministic.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,8 @@ class WitnessSearch {
   void complete(const std::vector<AtomId>& free, Numbers& numbers);
   std::int64_t start_of(AtomId atom);
   std::int64_t repaired(const Literal& fact, std::optional<std::int64_t>& number, Numbers& numbers);
+  std::vector<AtomId> movable(const Literal& violated, const std::vector<AtomId>& free);
+  std::ptrdiff_t violations(const Facts& facts, Numbers& numbers) const;
   bool repair(const Facts& facts, const std::vector<AtomId>& free, Numbers& numbers);
 
   const AtomTable& atoms_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "rules/condition_inference.h"
 #include "rules/rule_parser.h"
 #include "rules/rule_set.h"
 #include "rules/rule_status.h"
@@ -226,6 +227,44 @@ TEST(Verification, ProvedEveryRuleThatComesWithEgret) {
   ASSERT_TRUE(set.ok() && statuses.ok());
   const base::Status status = require_status(*set, *statuses, RuleStatus::kProven);
   EXPECT_TRUE(status.ok()) << status.message();
+}
+
+TEST(Verification, FindsTheWeakestConditionOfARefutedRule) {
+  const Rule rule = parsed(
+      "concat{axis=1}(conv{*c, group=1}(?x, ?v), conv{*c, group=1}(?y, ?w)) where rank(?x) == 4 "
+      "let ?g = (dim(?x, 1) + dim(?y, 1)) / dim(?v, 1) "
+      "=> conv{*c, group=?g}(concat{axis=1}(?x, ?y), concat{axis=0}(?v, ?w))");
+  EXPECT_EQ(to_string(verdict_of(rule).status), "refuted");
+  VerifyOptions options;
+  options.instances = 60;
+  KnownSignatures known;
+  const auto found = infer_condition(rule, options, known);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->text, "dim(?v, 0) == dim(?w, 0)");
+  EXPECT_EQ(to_string(found->verdict.status), "proven") << found->verdict.reason;
+  EXPECT_GT(found->outside, 0);
+  // Small windows that read nothing but padding may be equal; hardly any other.
+  EXPECT_LE(found->outside_equal * 20, found->outside);
+}
+
+TEST(Verification, DoesNotFindAConditionWhereNoneHelps) {
+  KnownSignatures known;
+  EXPECT_FALSE(infer_condition(parsed("relu(?x) => abs(?x)"), {}, known).has_value());
+}
+
+TEST(Verification, DoesNotDependOnRulesSeenBefore) {
+  const Rule rule = parsed(
+      "concat{axis=0}(mul(?a, ?b), mul(?c, ?d)) where same_type(?a, ?b) and "
+      "same_type(?c, ?d) => mul(concat{axis=0}(?a, ?c), concat{axis=0}(?b, ?d))");
+  VerifyOptions options;
+  options.instances = 40;
+  KnownSignatures fresh;
+  const Verdict alone = verify(rule, options, fresh);
+  KnownSignatures used;
+  verify(parsed("relu(matmul(?a, ?b)) => relu(matmul(?a, identity(?b)))"), options, used);
+  const Verdict after = verify(rule, options, used);
+  EXPECT_EQ(to_string(alone.status), "proven");
+  EXPECT_EQ(alone.proofs, after.proofs);
 }
 
 TEST(Verification, RepeatsItself) {
