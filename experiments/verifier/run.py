@@ -1,16 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proofs of the rules that come with Egret, for all sizes."""
+"""Proofs, for all sizes, of the rules that come with Egret and of those that others published.
+
+Published rules are translated into Egret's language by the import_*.py beside this file; without the
+data they are left out, with a message.
+"""
 import argparse
 import pathlib
 import statistics
+import subprocess
 import sys
+import tempfile
 import tomllib
 
 from lib import egret, results
 
 HERE = pathlib.Path(__file__).resolve().parent
-COLUMNS = ["rule", "status", "method", "families", "queries", "seconds", "reason"]
+DATA = egret.SHARED / "rules-data"
+COLUMNS = ["set", "rule", "status", "condition", "under_condition", "weakest", "method", "families", "queries",
+           "seconds", "reason"]
 VERDICTS = (10, 20, 30)  # exit codes: all proven, one refuted, one undecided
+
+# set: script, file, further arguments
+IMPORTED = {
+    "taso": ("import_taso.py", "taso_graph_subst.pb"),
+    "taso-as-written": ("import_taso.py", "taso_graph_subst.pb", "--as-written"),
+    "tensat": ("import_tensat.py", "taso_rules.txt"),
+    "tensat-rules": ("import_tensat.py", "converted.txt"),
+    "tensat-pairs": ("import_tensat.py", "converted_multi.txt", "--pairs"),
+    "flexflow": ("import_flexflow.py", "flexflow_graph_subst_3_v2.json.xz"),
+}
+
+
+def kept(text, names):
+    """The rules of a file with these names; all if none are given."""
+    rules = [part for part in text.split("\n\n") if part.startswith("rule ")]
+    return "\n\n".join(r for r in rules if not names or r.split()[1] in names) + "\n"
+
+
+def imported(name, folder, names):
+    """A file with the rules of a set, and the names of those that are no rules; None without the data."""
+    script, data, *arguments = IMPORTED[name]
+    if not (DATA / data).exists():
+        print(f"{name}: left out, there is no {DATA / data}")
+        return None
+    done = subprocess.run([sys.executable, HERE / script, DATA / data, *arguments], capture_output=True, text=True,
+                          check=True)
+    path = pathlib.Path(folder) / f"{name}.rules"
+    path.write_text(kept(done.stdout, names))
+    return path, [] if names else [line.split(": ", 1) for line in done.stderr.splitlines() if ": " in line]
+
+
+def verify(table, name, selection):
+    for rule in egret.call("rules", "verify", selection, "--infer-conditions", accept=VERDICTS)["rules"]:
+        table.add(set=name, rule=rule["name"], seconds=f"{rule['seconds']:.4f}",
+                  under_condition=rule["status_under_condition"],
+                  weakest="tested" if rule["condition_is_weakest"] else "",
+                  **{c: rule[c] for c in ("status", "condition", "method", "families", "queries", "reason")})
+
+
+def summary(rows):
+    seconds = [float(row["seconds"]) for row in rows if row["seconds"]] or [0.0]
+    status = [row["status"] for row in rows]
+    conditional = sum(row["under_condition"] == "proven" for row in rows)
+    counts = ", ".join(f"{status.count(s)} {s}" for s in dict.fromkeys(status))
+    return (f"{len(rows)} rules: {counts}; {conditional} of the refuted proven under a condition; "
+            f"median {statistics.median(seconds):.3f} s, longest {max(seconds):.2f} s, all {sum(seconds):.0f} s")
 
 
 def main():
@@ -18,22 +72,33 @@ def main():
     parser.add_argument("--smoke", dest="mode", action="store_const", const="smoke", default="full")
     parser.add_argument("--full", dest="mode", action="store_const", const="full")
     mode = parser.parse_args().mode
-    selection = tomllib.loads((HERE / "config.toml").read_text())[mode]["selection"]
-    table = results.Table("verifier", mode, COLUMNS, ["rule"], {"egret": egret.version(), "selection": selection})
-    if not table.rows:
-        for rule in egret.call("rules", "verify", selection, accept=VERDICTS)["rules"]:
-            table.add(rule=rule["name"], seconds=f"{rule['seconds']:.4f}",
-                      **{column: rule[column] for column in ("status", "method", "families", "queries", "reason")})
+    config = tomllib.loads((HERE / "config.toml").read_text())[mode]
+    table = results.Table("verifier", mode, COLUMNS, ["set", "rule"], {"egret": egret.version(), **config})
+    with tempfile.TemporaryDirectory() as folder:
+        for name, names in config["sets"].items():
+            if table.has(set=name):
+                continue
+            if name == "egret":
+                verify(table, name, names[0])
+            elif name == "taso-axioms":
+                path = pathlib.Path(folder) / "axioms.rules"
+                path.write_text(kept((HERE / "taso_axioms.rules").read_text().replace("\nrule ", "\n\nrule "), names))
+                verify(table, name, path)
+            elif (made := imported(name, folder, names)) is not None:
+                verify(table, name, made[0])
+                for rule, problem in made[1]:
+                    table.add(set=name, rule=rule, status="ill-formed", reason=problem)
     table.finish()
-    table.print()
-    status = [row["status"] for row in table.rows]
-    seconds = [float(row["seconds"]) for row in table.rows]
-    print(f"{status.count('proven')} of {len(status)} proven; median {statistics.median(seconds):.3f} s, "
-          f"longest {max(seconds):.2f} s")
-    return results.judge(HERE / "expected.json", mode, {
-        "refuted": status.count("refuted"),
-        "proven_share": status.count("proven") / len(status),
-    })
+    by_set = {name: [row for row in table.rows if row["set"] == name] for name in config["sets"]}
+    values = {}
+    for name, rows in by_set.items():
+        if rows:
+            print(f"{name}: {summary(rows)}")
+            for status in ("proven", "refuted", "undecided", "ill-formed"):
+                values[f"{name}.{status}"] = sum(row["status"] == status for row in rows)
+            values[f"{name}.proven_share"] = values[f"{name}.proven"] / len(rows)
+            values[f"{name}.conditional"] = sum(row["under_condition"] == "proven" for row in rows)
+    return results.judge(HERE / "expected.json", mode, values)
 
 
 if __name__ == "__main__":
