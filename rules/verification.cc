@@ -153,6 +153,7 @@ class Verification {
   // Tensors that tell the sides of the instance apart, whose family could not be proven.
   bool refute(const Instance& instance) {
     constexpr std::uint64_t kDraws = 20;
+    if (options_.tensor_checks == 0) return false;
     const base::Random random(base::hash_combine(options_.seed, content_hash(rule_).low));
     for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
       const Comparison comparison = compare(rule_, instance, random.split(draw));
