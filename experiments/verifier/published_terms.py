@@ -12,8 +12,8 @@ What a published operator leaves to its implementation is fixed here, once:
   kernel's channels (TASO's way to say so). With `as_written` nothing is left open.
 - An activation inside of a convolution is a fused convolution with a bias of zeros.
 - `split` cuts where its operand was concatenated: the boundary is followed through what is between.
-- Average pools: any meaning, unless the equation has a pool kernel: then padding counts (or not, with
-  `count_padding=False`).
+- Average pools count padding, as TASO's axioms mean them (or do not, with `count_padding=False`: then
+  a window of nothing but padding has no value).
 """
 from dataclasses import dataclass, field
 
@@ -302,13 +302,13 @@ class Writer:
         return f"?{name}"
 
     def pool(self, operator, x, meaning):
-        attrs = "*p"
+        attrs = meaning + "*p"
         if self.fixed_windows or self.as_written:
-            attrs = "kernel=[3, 3], strides=[1, 1], pads=[1, 1, 1, 1], dilations=[1, 1]" + meaning
+            attrs = meaning + "kernel=[3, 3], strides=[1, 1], pads=[1, 1, 1, 1], dilations=[1, 1]"
         return f"{operator}{{{attrs}}}({self.text(x)})"
 
     def avg_pool(self, term):
-        return self.pool("avg_pool", term.args[0], f", count_include_pad={int(self.count_padding)}")
+        return self.pool("avg_pool", term.args[0], f"count_include_pad={int(self.count_padding)}, ")
 
     def max_pool(self, term):
         return self.pool("max_pool", term.args[0], "")
