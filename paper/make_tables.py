@@ -102,7 +102,36 @@ def extraction():
     return tabular(columns, list(zip(families, known))), escaped(provenance(dict(manifest, threads=1), mode))
 
 
-TABLES = {"inference_cpu": ("inferenceProvenance", inference_cpu),
+def verifier():
+    found = load("verifier")
+    if found is None:
+        return "No result of \\texttt{experiments/verifier} is there.\n", ""
+    rows, manifest, mode = found
+    sets = {}
+    for row in rows:
+        sets.setdefault(row["set"], []).append(row)
+
+    def count(status):
+        return lambda some: sum(row["status"] == status for row in some[1])
+
+    def seconds(some):
+        return sorted(float(row["seconds"] or 0) for row in some[1])
+
+    columns = [("rules", "l", lambda some: some[0]),
+               ("number", "r", lambda some: len(some[1])),
+               ("proven", "r", count("proven")),
+               ("refuted", "r", count("refuted")),
+               ("proven under a condition", "r", lambda some: sum(r["under_condition"] == "proven" for r in some[1])),
+               ("undecided", "r", count("undecided")),
+               ("ill-formed", "r", count("ill-formed")),
+               ("vacuous or trivial", "r", lambda some: sum(r["status"] in ("vacuous", "trivial") for r in some[1])),
+               ("median s", "r", lambda some: f"{seconds(some)[len(some[1]) // 2]:.3f}"),
+               ("longest s", "r", lambda some: f"{seconds(some)[-1]:.1f}")]
+    return tabular(columns, list(sets.items())), escaped(provenance(dict(manifest, threads=1), mode))
+
+
+TABLES = {"verifier": ("verifierProvenance", verifier),
+          "inference_cpu": ("inferenceProvenance", inference_cpu),
           "egraph_engine": ("engineProvenance", egraph_engine),
           "extraction": ("extractionProvenance", extraction)}
 

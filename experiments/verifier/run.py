@@ -6,6 +6,7 @@ data they are left out, with a message.
 """
 import argparse
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -33,8 +34,8 @@ IMPORTED = {
 
 def kept(text, names):
     """The rules of a file with these names; all if none are given."""
-    rules = [part for part in text.split("\n\n") if part.startswith("rule ")]
-    return "\n\n".join(r for r in rules if not names or r.split()[1] in names) + "\n"
+    rules = re.split(r"^(?=rule )", text, flags=re.MULTILINE)[1:]
+    return "".join(rule for rule in rules if not names or rule.split()[1] in names)
 
 
 def imported(name, folder, names):
@@ -82,7 +83,7 @@ def main():
                 verify(table, name, names[0])
             elif name == "taso-axioms":
                 path = pathlib.Path(folder) / "axioms.rules"
-                path.write_text(kept((HERE / "taso_axioms.rules").read_text().replace("\nrule ", "\n\nrule "), names))
+                path.write_text(kept((HERE / "taso_axioms.rules").read_text(), names))
                 verify(table, name, path)
             elif (made := imported(name, folder, names)) is not None:
                 verify(table, name, made[0])
