@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "extract/components.h"
 #include "extract/implied.h"
@@ -42,7 +43,6 @@ class CoreIlp {
         should_stop_(should_stop),
         components_(strong_components(core)),
         implied_(core),
-        ordered_(core.classes.size(), false),
         unit_(granularity(core)) {}
 
   base::Result<CoreAnswer> run() {
@@ -57,17 +57,12 @@ class CoreIlp {
       if (answer.infeasible) return base::internal_error("extraction: the program has no answer");
       best_.bound = std::max(best_.bound, rounded_up(answer.bound));
       const std::vector<Milp::Row> cuts = cuts_of(answer);
-      if (cuts.empty()) {
-        take(answer);
-        best_.proven = best_.proven || answer.proven || is_closed();
-        if (best_.proven) best_.bound = best_.cost;
-        return std::move(best_);
-      }
-      if (is_closed()) {
+      const bool taken = cuts.empty() && take(answer);
+      if (is_closed() || (taken && answer.proven)) {
         best_.proven = true;
         best_.bound = best_.cost;
-        return std::move(best_);
       }
+      if (best_.proven || cuts.empty()) return std::move(best_);
       for (const Milp::Row& row : cuts) {
         milp_.rows.push_back(row);
         EGRET_RETURN_IF_ERROR(solver_.add(row));
@@ -135,14 +130,7 @@ class CoreIlp {
         const bool within = components_[need] == components_[c];
         if (within) edges_[{c, need}] = users;
         if (core_.required[need] && !within) continue;
-        Milp::Row row{-Milp::kInfinite, 0, {}, {}};
-        if (users.size() == core_.classes[c].size()) {
-          row.add(column(c), 1);
-        } else {
-          for (const std::size_t i : users) row.add(column(c, i), 1);
-        }
-        add_chosen(row, need, c);
-        milp_.rows.push_back(std::move(row));
+        milp_.rows.push_back(need_row(c, users, need));
       }
     }
     for (ClassIndex c = 0; supported && c < core_.classes.size(); ++c) {
@@ -172,24 +160,30 @@ class CoreIlp {
           return entry.first != o && entry.second == b && implied_.implies(entry.first, o);
         });
         if (nearer) continue;
-        Milp::Row row{-Milp::kInfinite, 0, {}, {}};
-        if (by.size() == candidates.size()) {
-          row.add(column(c), 1);
-        } else {
-          for (const std::size_t i : by) row.add(column(c, i), 1);
-        }
-        add_chosen(row, other, c);
-        milp_.rows.push_back(std::move(row));
+        milp_.rows.push_back(need_row(c, by, other));
       }
     }
   }
-  // Less whether `c` is chosen with a candidate that does not contain `user`, who needs it.
-  void add_chosen(Milp::Row& row, ClassIndex c, ClassIndex user) const {
-    if (components_[c] != components_[user]) return row.add(column(c), -1);
-    for (std::size_t i = 0; i < core_.classes[c].size(); ++i) {
-      const std::vector<ClassIndex> all = implied_.by(core_.classes[c][i]);
-      if (!std::ranges::binary_search(all, user)) row.add(column(c, i), -1);
+  // What is chosen of these candidates of a class is at most what is chosen of the class that they
+  // imply, with candidates that do not imply theirs.
+  Milp::Row need_row(ClassIndex user, const std::vector<std::size_t>& users,
+                     ClassIndex need) const {
+    Milp::Row row{-Milp::kInfinite, 0, {}, {}};
+    if (users.size() == core_.classes[user].size()) {
+      row.add(column(user), 1);
+    } else {
+      for (const std::size_t i : users) row.add(column(user, i), 1);
     }
+    if (components_[need] != components_[user]) {
+      row.add(column(need), -1);
+      return row;
+    }
+    for (std::size_t i = 0; i < core_.classes[need].size(); ++i) {
+      const bool circular = std::ranges::any_of(
+          core_.classes[need][i].needs, [&](ClassIndex n) { return implied_.implies(n, user); });
+      if (!circular) row.add(column(need, i), -1);
+    }
+    return row;
   }
   bool is_need_of_all(ClassIndex c, ClassIndex other, const std::vector<std::size_t>& by) const {
     return std::ranges::all_of(by, [&](std::size_t i) {
@@ -247,8 +241,7 @@ class CoreIlp {
         std::vector<ClassIndex> cycle;
         for (std::size_t i = path.size(); i-- > 0 && path[i].c != need;) cycle.push_back(path[i].c);
         cycle.push_back(need);
-        std::reverse(cycle.begin(), cycle.end());
-        for (const ClassIndex c : cycle) in_cycles_.push_back(components_[c]);
+        in_cycles_.insert(components_[need]);
         std::sort(cycle.begin(), cycle.end());
         for (const ClassIndex c : cycle) cuts.push_back(loop_cut(cycle, c));
       }
@@ -258,20 +251,18 @@ class CoreIlp {
 
   // A position for each class of the components where cycles were met: what is needed comes first.
   void order_components() {
-    std::sort(in_cycles_.begin(), in_cycles_.end());
-    in_cycles_.erase(std::unique(in_cycles_.begin(), in_cycles_.end()), in_cycles_.end());
     std::map<std::uint32_t, double> size;
-    for (ClassIndex c = 0; c < core_.classes.size(); ++c) size[components_[c]] += 1;
+    for (const std::uint32_t component : components_) size[component] += 1;
+    std::set<ClassIndex> fresh;
     for (ClassIndex c = 0; c < core_.classes.size(); ++c) {
-      if (ordered_[c] || !std::ranges::binary_search(in_cycles_, components_[c])) continue;
-      ordered_[c] = true;
+      if (!in_cycles_.contains(components_[c]) || position_.contains(c)) continue;
       position_[c] = static_cast<int>(milp_.columns.size());
       milp_.columns.push_back({0, 0, size[components_[c]] - 1, false});
-      fresh_.push_back(c);
+      fresh.insert(c);
     }
     for (const auto& [edge, users] : edges_) {
       const auto& [c, need] = edge;
-      if (!std::ranges::binary_search(fresh_, c)) continue;
+      if (!fresh.contains(c)) continue;
       // position(need) + 1 <= position(c), where c chooses a candidate that needs it.
       const double n = size[components_[c]];
       Milp::Row row{-Milp::kInfinite, n - 1, {}, {}};
@@ -280,7 +271,6 @@ class CoreIlp {
       for (const std::size_t i : users) row.add(column(c, i), n);
       milp_.rows.push_back(std::move(row));
     }
-    fresh_.clear();
   }
 
   std::vector<NodeIndex> chosen_of(const std::vector<double>& values) const {
@@ -317,9 +307,10 @@ class CoreIlp {
     return values;
   }
 
-  // Called only with an acyclic answer. What is chosen but not needed costs nothing, and goes.
-  void take(const MilpAnswer& answer) {
-    if (answer.values.empty()) return;
+  // Keeps an acyclic answer if it is better. What is chosen but not needed costs nothing, and goes.
+  // False when there is none, or the solver's tolerance left a class without a candidate.
+  bool take(const MilpAnswer& answer) {
+    if (answer.values.empty()) return false;
     const std::vector<NodeIndex> chosen = chosen_of(answer.values);
     std::vector<NodeIndex> reached(chosen.size(), kNoNode);
     std::vector<ClassIndex> queue;
@@ -331,15 +322,16 @@ class CoreIlp {
       const ClassIndex c = queue.back();
       queue.pop_back();
       if (reached[c] != kNoNode) continue;
-      if (chosen[c] == kNoNode) return;  // the solver's tolerance at work
+      if (chosen[c] == kNoNode) return false;
       reached[c] = chosen[c];
       const Candidate& candidate = core_.classes[c][chosen[c]];
       cost += candidate.cost;
       queue.insert(queue.end(), candidate.needs.begin(), candidate.needs.end());
     }
-    if (cost >= best_.cost) return;
+    if (cost >= best_.cost) return true;
     best_.chosen = std::move(reached);
     best_.cost = cost;
+    return true;
   }
 
   const Core& core_;
@@ -353,10 +345,8 @@ class CoreIlp {
   std::vector<std::size_t> first_;  // column of each class's candidates
   std::size_t class_columns_ = 0;
   std::map<std::pair<ClassIndex, ClassIndex>, std::vector<std::size_t>>
-      edges_;                             // within components
-  std::vector<std::uint32_t> in_cycles_;  // components
-  std::vector<bool> ordered_;
-  std::vector<ClassIndex> fresh_;
+      edges_;                          // within components
+  std::set<std::uint32_t> in_cycles_;  // components
   std::map<ClassIndex, int> position_;
   double unit_;
 };
