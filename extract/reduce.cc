@@ -7,6 +7,7 @@
 #include <map>
 
 #include "extract/components.h"
+#include "extract/extractors/tree_greedy.h"
 #include "extract/implied.h"
 
 namespace egret::extract {
@@ -304,30 +305,13 @@ class Reducer {
 
   // Candidates with a need that has no candidate left, or none that comes to an end.
   void drop_underivable() {
-    std::vector<bool> derivable(core_.classes.size(), false);
-    const auto possible = [&](const Candidate& candidate) {
-      return std::ranges::all_of(candidate.needs, [&](ClassIndex n) { return derivable[n]; });
-    };
-    std::vector<std::vector<ClassIndex>> users(core_.classes.size());
-    std::vector<ClassIndex> queue;
-    for (ClassIndex c = 0; c < core_.classes.size(); ++c) {
-      for (const Candidate& candidate : core_.classes[c]) {
-        for (const ClassIndex need : candidate.needs) users[need].push_back(c);
-      }
-      if (std::ranges::any_of(core_.classes[c], possible)) derivable[c] = true, queue.push_back(c);
-    }
-    while (!queue.empty()) {
-      const ClassIndex c = queue.back();
-      queue.pop_back();
-      for (const ClassIndex user : users[c]) {
-        if (derivable[user] || !std::ranges::any_of(core_.classes[user], possible)) continue;
-        derivable[user] = true;
-        queue.push_back(user);
-      }
-    }
+    const CoreProblem core(core_);
+    const TreeChoice terms = cheapest_terms(core.problem());
     for (auto& candidates : core_.classes) {
-      const auto dropped = std::erase_if(
-          candidates, [&](const Candidate& candidate) { return !possible(candidate); });
+      const auto dropped = std::erase_if(candidates, [&](const Candidate& candidate) {
+        return std::ranges::any_of(candidate.needs,
+                                   [&](ClassIndex need) { return terms.choice[need] == kNoNode; });
+      });
       changed_ = changed_ || dropped > 0;
     }
   }
