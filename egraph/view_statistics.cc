@@ -5,92 +5,29 @@
 #include <cmath>
 #include <map>
 
+#include "base/strong_components.h"
+
 namespace egret::egraph {
 
 using Index = EGraphView::Index;
 
 namespace {
 
-// Strongly connected components of the classes (Tarjan 1972), with a stack of its own.
-class Components {
- public:
-  explicit Components(const EGraphView& view)
-      : view_(view),
-        number_(view.class_count()),
-        low_(view.class_count()),
-        on_stack_(view.class_count()) {}
-
-  // Classes in a component of several, or with themselves among their children.
-  std::size_t cyclic() {
-    for (Index c = 0; c < view_.class_count(); ++c) {
-      if (number_[c] == 0) walk(c);
-    }
-    return cyclic_;
+// Classes in a strong component of several, or with themselves among their children.
+std::size_t cyclic_classes(const EGraphView& view) {
+  std::vector<Index> begin;
+  for (const Index node : view.class_begin) begin.push_back(view.child_begin[node]);
+  const std::vector<std::uint32_t> component = base::strong_components(begin, view.children);
+  std::vector<std::size_t> size(view.class_count());
+  for (const std::uint32_t c : component) ++size[c];
+  std::size_t cyclic = 0;
+  for (Index c = 0; c < view.class_count(); ++c) {
+    const auto children = std::span(view.children).subspan(begin[c], begin[c + 1] - begin[c]);
+    const bool self = std::find(children.begin(), children.end(), c) != children.end();
+    cyclic += size[component[c]] > 1 || self ? 1U : 0U;
   }
-
- private:
-  struct Frame {
-    Index in_class;
-    Index child;  // next place in view.children
-    bool self = false;
-  };
-
-  Index first_child(Index c) const { return view_.child_begin[view_.class_begin[c]]; }
-  Index end_child(Index c) const { return view_.child_begin[view_.class_begin[c + 1]]; }
-
-  void enter(Index c) {
-    number_[c] = low_[c] = ++count_;
-    stack_.push_back(c);
-    on_stack_[c] = true;
-    frames_.push_back({c, first_child(c)});
-  }
-
-  void walk(Index start) {
-    enter(start);
-    while (!frames_.empty()) {
-      Frame& frame = frames_.back();
-      const Index c = frame.in_class;
-      if (frame.child < end_child(c)) {
-        const Index child = view_.children[frame.child++];
-        frame.self = frame.self || child == c;
-        if (number_[child] == 0) {
-          enter(child);
-        } else if (on_stack_[child]) {
-          low_[c] = std::min(low_[c], number_[child]);
-        }
-        continue;
-      }
-      const bool self = frame.self;
-      frames_.pop_back();
-      if (!frames_.empty()) {
-        Index& above = low_[frames_.back().in_class];
-        above = std::min(above, low_[c]);
-      }
-      if (low_[c] == number_[c]) close(c, self);
-    }
-  }
-
-  void close(Index c, bool self) {
-    std::size_t size = 0;
-    Index top = c;
-    do {
-      top = stack_.back();
-      stack_.pop_back();
-      on_stack_[top] = false;
-      ++size;
-    } while (top != c);
-    if (size > 1 || self) cyclic_ += size;
-  }
-
-  const EGraphView& view_;
-  std::vector<Index> number_;  // in order of entry, from 1; 0: not entered
-  std::vector<Index> low_;
-  std::vector<bool> on_stack_;
-  std::vector<Index> stack_;
-  std::vector<Frame> frames_;
-  Index count_ = 0;
-  std::size_t cyclic_ = 0;
-};
+  return cyclic;
+}
 
 std::vector<bool> reachable(const EGraphView& view) {
   std::vector<bool> seen(view.class_count(), view.roots.empty());
@@ -141,7 +78,7 @@ ViewStatistics statistics(const EGraphView& view, const OpTable& ops) {
     result.reachable_nodes += nodes;
     if (nodes > 0) result.log2_choices += std::log2(static_cast<double>(nodes));
   }
-  result.cyclic_classes = Components(view).cyclic();
+  result.cyclic_classes = cyclic_classes(view);
   return result;
 }
 

@@ -8,8 +8,7 @@
 
 namespace egret::extract {
 
-// For each class the number of its strongly connected component (Tarjan 1972): cycles of choices
-// stay within one. Components are numbered with children first. O(size), iterative.
+// For each class the number of its strong component: cycles of choices stay within one.
 std::vector<std::uint32_t> strong_components(const Core& core);
 
 // Cores that share no class, whose answers together are the core's. `origin` gives the core's class
