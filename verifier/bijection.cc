@@ -6,16 +6,6 @@
 #include "verifier/equality.h"
 
 namespace egret::verifier {
-namespace {
-
-Facts both(const Facts& a, const Facts& b) {
-  Facts all = a;
-  all.insert(all.end(), b.begin(), b.end());
-  return all;
-}
-
-}  // namespace
-
 // Finds unknowns of the b sides as expressions over the a sides.
 void Equality::solve(const std::vector<AtomId>& unknowns, const std::vector<Equation>& equations,
                      AtomTable::Substitution& solution) {

@@ -13,12 +13,6 @@ using Kind = Need::Kind;
 constexpr std::size_t kMostCandidates = 5;  // for one variable
 constexpr int kMostSplits = 4;
 
-Facts both(const Facts& a, const Facts& b) {
-  Facts all = a;
-  all.insert(all.end(), b.begin(), b.end());
-  return all;
-}
-
 bool is_plain(const Term& term) { return term.variables.empty() && term.guards.empty(); }
 
 // The sum times a positive number, and for divisors any number, so that its first coefficient is 1

@@ -8,12 +8,6 @@
 namespace egret::verifier {
 namespace {
 
-Facts both(const Facts& a, const Facts& b) {
-  Facts all = a;
-  all.insert(all.end(), b.begin(), b.end());
-  return all;
-}
-
 bool mentions(const AtomTable& atoms, const Polynomial& polynomial,
               const std::vector<AtomId>& variables) {
   std::vector<bool> seen;

@@ -33,4 +33,10 @@ std::string text(const AtomTable& atoms, const Literal& literal) {
   return atoms.text(literal.polynomial) + relation;
 }
 
+Facts both(const Facts& a, const Facts& b) {
+  Facts all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  return all;
+}
+
 }  // namespace egret::verifier

@@ -32,5 +32,6 @@ Truth obvious(const Literal& literal);
 std::string text(const AtomTable& atoms, const Literal& literal);
 
 using Facts = std::vector<Literal>;  // a conjunction
+Facts both(const Facts& a, const Facts& b);
 
 }  // namespace egret::verifier

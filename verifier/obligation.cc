@@ -28,10 +28,7 @@ struct Obligation::Impl {
     for (const ir::Guard& condition : conditions) {
       std::vector<Facts> next;
       for (const Facts& one : ElementValues::cases(atoms, condition)) {
-        for (Facts both : all) {
-          both.insert(both.end(), one.begin(), one.end());
-          next.push_back(std::move(both));
-        }
+        for (const Facts& before : all) next.push_back(both(before, one));
       }
       all = std::move(next);
       if (all.size() > kMostAlternatives)
