@@ -2,7 +2,9 @@
 #include "rules/rule_status.h"
 
 #include <algorithm>
+#include <filesystem>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "ir/operator_docs.h"
 
@@ -124,6 +126,13 @@ Result<RuleStatuses> parse_statuses(std::string_view json) {
     statuses.entries_[hash] = std::move(entry);
   }
   return statuses;
+}
+
+Result<RuleStatuses> read_statuses(const std::string& path) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 24;
+  if (!std::filesystem::exists(path)) return RuleStatuses();
+  EGRET_ASSIGN_OR_RETURN(const std::string json, base::read_file(path, kMostBytes));
+  return parse_statuses(json);
 }
 
 Result<RuleStatuses> builtin_statuses() { return parse_statuses(builtin_rule_statuses()); }

@@ -61,6 +61,8 @@ class RuleStatuses {
 std::string definitions_hash();
 
 base::Result<RuleStatuses> parse_statuses(std::string_view json);
+// Of a file; none where there is no file.
+base::Result<RuleStatuses> read_statuses(const std::string& path);
 // Those that come with Egret.
 base::Result<RuleStatuses> builtin_statuses();
 

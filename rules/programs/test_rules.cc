@@ -36,11 +36,9 @@ int main(int argc, char** argv) {
   options.checks = std::atoi(argv[2]);
   RuleStatuses statuses;
   if (argc > 3) {
-    if (const auto old = base::read_file(argv[3], 1 << 24); old.ok()) {
-      auto parsed = parse_statuses(*old);
-      if (!parsed.ok()) return fail(parsed.status());
-      statuses = *std::move(parsed);
-    }
+    auto read = read_statuses(argv[3]);
+    if (!read.ok()) return fail(read.status());
+    statuses = *std::move(read);
   }
   KnownSignatures known;
   int wrong = 0;

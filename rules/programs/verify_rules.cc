@@ -36,11 +36,9 @@ int main(int argc, char** argv) {
   if (!set.ok()) return fail(set.status());
   RuleStatuses statuses;
   if (argc > 2) {
-    if (const auto old = base::read_file(argv[2], 1 << 24); old.ok()) {
-      auto parsed = parse_statuses(*old);
-      if (!parsed.ok()) return fail(parsed.status());
-      statuses = *std::move(parsed);
-    }
+    auto read = read_statuses(argv[2]);
+    if (!read.ok()) return fail(read.status());
+    statuses = *std::move(read);
   }
   KnownSignatures known;
   std::map<std::string, int> counts;
