@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time and memory of the e-graph engine on the literature's workloads, beside egg's figures."""
-import argparse
 import json
 import pathlib
 import subprocess
 import sys
-import tomllib
 
-from lib import egret, results
+from lib import egret, results, settings
 
 import egglog_peer
 
@@ -59,11 +57,8 @@ def measure(workload, rounds, with_egglog):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--smoke", dest="mode", action="store_const", const="smoke", default="full")
-    parser.add_argument("--full", dest="mode", action="store_const", const="full")
-    mode = parser.parse_args().mode
-    size = tomllib.loads((HERE / "config.toml").read_text())[mode]
+    mode, config = settings.read(__doc__, HERE)
+    size = config[mode]
     table = results.Table("egraph-engine", mode, COLUMNS, ["workload"],
                           {"egret": egret.version(), "threads": 1, "rounds": size["rounds"],
                            "egglog": egglog_peer.version()})

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Extraction from public e-graphs: every extractor on every instance, beside the best costs known."""
-import argparse
 import csv
 import lzma
 import pathlib
 import shutil
 import sys
 import tempfile
-import tomllib
 
-from lib import egret, results
+from lib import egret, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
 GYM = egret.SHARED / "gym"
@@ -73,11 +71,8 @@ def print_summary(rows, extractors):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--smoke", dest="mode", action="store_const", const="smoke", default="full")
-    parser.add_argument("--full", dest="mode", action="store_const", const="full")
-    mode = parser.parse_args().mode
-    config = tomllib.loads((HERE / "config.toml").read_text())[mode]
+    mode, forms = settings.read(__doc__, HERE)
+    config = forms[mode]
     if not GYM.is_dir():
         print(f"skipped: no e-graphs in {GYM}")
         return 0

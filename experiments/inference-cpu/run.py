@@ -4,14 +4,12 @@
 The two files take turns run by run within an engine, the engines round by round. A time is the
 median of the rounds' medians, a speedup the median of the rounds' ratios.
 """
-import argparse
 import pathlib
 import statistics
 import sys
 import tempfile
-import tomllib
 
-from lib import egret, peers, results
+from lib import egret, peers, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
 COLUMNS = ["model", "operators_before", "operators_after", "original_ms", "optimized_ms", "speedup",
@@ -78,11 +76,7 @@ def measure(model, config, size, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--smoke", dest="mode", action="store_const", const="smoke", default="full")
-    parser.add_argument("--full", dest="mode", action="store_const", const="full")
-    mode = parser.parse_args().mode
-    config = tomllib.loads((HERE / "config.toml").read_text())
+    mode, config = settings.read(__doc__, HERE)
     size = config[mode]
     table = results.Table("inference-cpu", mode, COLUMNS, ["model"],
                           {"egret": egret.version(), "onnxruntime": peers.onnxruntime_version(),

@@ -4,16 +4,14 @@
 Published rules are translated into Egret's language by the import_*.py beside this file; without the
 data they are left out, with a message.
 """
-import argparse
 import pathlib
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
-import tomllib
 
-from lib import egret, results
+from lib import egret, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
 DATA = egret.SHARED / "rules-data"
@@ -69,11 +67,8 @@ def summary(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--smoke", dest="mode", action="store_const", const="smoke", default="full")
-    parser.add_argument("--full", dest="mode", action="store_const", const="full")
-    mode = parser.parse_args().mode
-    config = tomllib.loads((HERE / "config.toml").read_text())[mode]
+    mode, forms = settings.read(__doc__, HERE)
+    config = forms[mode]
     table = results.Table("verifier", mode, COLUMNS, ["set", "rule"], {"egret": egret.version(), **config})
     with tempfile.TemporaryDirectory() as folder:
         for name, names in config["sets"].items():
