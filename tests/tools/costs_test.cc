@@ -5,17 +5,13 @@
 
 #include "base/file.h"
 #include "cost/database.h"
-#include "tests/tools/program_run.h"
+#include "tests/tools/folder_test.h"
 
 namespace egret::tools {
 namespace {
 
-class CostsMerge : public testing::Test {
+class CostsMerge : public FolderTest {
  protected:
-  void SetUp() override { folder_ = fresh_folder(); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
   // A database with one entry of this key.
   void make_database(const std::string& name, const std::string& key) const {
     auto database = cost::Database::open(path(name));
@@ -25,8 +21,6 @@ class CostsMerge : public testing::Test {
   ProgramRun merge(const std::string& sources) const {
     return run_program("costs merge " + sources + " --cost-db " + path("mine.sqlite"));
   }
-
-  std::string folder_;
 };
 
 TEST_F(CostsMerge, AddsWhatTheSourcesHave) {
@@ -47,7 +41,7 @@ TEST_F(CostsMerge, NamesASourceThatIsNotThereAndMakesNone) {
 }
 
 TEST_F(CostsMerge, RefusesFoldersAndOtherFiles) {
-  EXPECT_EQ(merge(folder_).code, 3);
+  EXPECT_EQ(merge(folder()).code, 3);
   ASSERT_TRUE(base::write_file(path("notes.txt"), std::string(4096, 'n')).ok());
   const ProgramRun run = merge(path("notes.txt"));
   EXPECT_EQ(run.code, 3);

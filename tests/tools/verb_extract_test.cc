@@ -3,11 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "base/file.h"
 #include "base/json.h"
-#include "tests/tools/program_run.h"
+#include "tests/tools/folder_test.h"
 
 namespace egret::tools {
 namespace {
@@ -23,16 +21,9 @@ constexpr std::string_view kFile = R"({"nodes": {
   "q1": {"op": "right", "children": ["m"], "eclass": "q", "cost": 1},
   "m": {"op": "merged", "eclass": "both", "cost": 12}}, "root_eclasses": ["root"]})";
 
-class ExtractVerb : public testing::Test {
+class ExtractVerb : public FolderTest {
  protected:
-  void SetUp() override {
-    folder_ = fresh_folder();
-    ASSERT_TRUE(base::write_file(path("e.json"), kFile).ok());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
-
-  std::string folder_;
+  void SetUp() override { ASSERT_TRUE(base::write_file(path("e.json"), kFile).ok()); }
 };
 
 TEST_F(ExtractVerb, ChoosesProvenTerms) {
