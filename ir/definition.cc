@@ -2,6 +2,8 @@
 #include "ir/definition.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 #include <utility>
 
 #include "ir/symbolic_scope.h"
@@ -10,6 +12,42 @@ namespace egret::ir {
 namespace {
 
 bool is_one(Index size) { return size.is_constant() && size.constant() == 1; }
+
+// Whether the value is 0 or 1 when what is read of bool inputs is: chosen among such, not computed.
+bool is_truth_value(Scalar value, std::span<const TensorType> inputs) {
+  if (value.is_constant()) return value.constant() == 0 || value.constant() == 1;
+  std::vector<const ExprNode*> open = {value.node()};
+  std::set<std::uint32_t> seen;
+  const auto look_into = [&](std::span<const ExprNode* const> kids) {
+    for (const ExprNode* kid : kids) {
+      if (seen.insert(kid->id).second) open.push_back(kid);
+    }
+  };
+  while (!open.empty()) {
+    const ExprNode& node = *open.back();
+    open.pop_back();
+    switch (node.op) {
+      case ExprOp::kConst:
+        if (node.real != 0 && node.real != 1) return false;
+        break;
+      case ExprOp::kRead:
+        if (inputs[static_cast<std::size_t>(node.integer)].dtype != DType::kBool) return false;
+        break;
+      case ExprOp::kCast:
+        if (node.dtype != DType::kBool) return false;
+        break;
+      case ExprOp::kMin:
+      case ExprOp::kMax: look_into(node.kids); break;
+      case ExprOp::kSelect: look_into(node.kids.subspan(1)); break;
+      case ExprOp::kReduce:
+        if (node.reduction != Reduction::kMin && node.reduction != Reduction::kMax) return false;
+        look_into(node.kids.last(1));
+        break;
+      default: return false;
+    }
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -45,6 +83,13 @@ std::vector<Index> Definition::sizes(std::string_view name) const {
   const auto found = std::ranges::find(symbolic_, name, &SymbolicAttr::name);
   if (found != symbolic_.end()) return found->values;
   return attrs_.sizes(name);
+}
+
+Scalar Definition::real_as(DType type, std::string_view name) const {
+  const double value = real(name);
+  const bool fits = type == DType::kBool ? value == 0 || value == 1 : value == std::trunc(value);
+  if (is_float(type) || fits) return value;
+  return cast(type, Scalar(pool_->node_of(Scalar(value))));
 }
 
 bool Definition::fail(std::string message) {
@@ -213,6 +258,8 @@ void Definition::pointwise(const std::function<Scalar(Scalar, Scalar)>& body) {
 base::Result<Denotation> Definition::finish() && {
   if (!ok()) return status_;
   EGRET_CHECK(has_output_ && has_value_, "a definition must state its output and value");
+  if (result_.type.dtype == DType::kBool && !is_truth_value(result_.value, inputs_))
+    return base::bad_input("bool tensors have no arithmetic; cast them to a number first");
   return std::move(result_);
 }
 

@@ -70,6 +70,8 @@ class Definition {
   std::int64_t integer(std::string_view name) const { return attrs_.integer(name); }
   const Integers& integers(std::string_view name) const { return attrs_.integers(name); }
   double real(std::string_view name) const { return attrs_.real(name); }
+  // The attribute as an element of such a tensor.
+  Scalar real_as(DType type, std::string_view name) const;
   const std::string& text(std::string_view name) const { return attrs_.text(name); }
   // Target sizes and references, for target_dims() (ir/size_reference.h).
   const Integers& targets(std::string_view name) const { return attrs_.as_written(name); }
@@ -125,7 +127,7 @@ class Definition {
   void pointwise(const std::function<Scalar(std::span<const Scalar>)>& body);
   void pointwise_as(DType out, const std::function<Scalar(std::span<const Scalar>)>& body);
 
-  // Ends the definition.
+  // Ends the definition. A bool output must be a choice of truth values, not arithmetic.
   base::Result<Denotation> finish() &&;
 
  private:

@@ -13,7 +13,7 @@ void define(Definition& d) {
   }
   const std::vector<Index> sizes = d.sizes("shape");
   d.output(*dtype, Dims(sizes.begin(), sizes.end()));
-  d.value(d.real("value"));
+  d.value(d.real_as(*dtype, "value"));
 }
 
 OnnxOutputs import(OnnxNode& node) {

@@ -52,7 +52,7 @@ void define(Definition& d) {
     at.push_back(padded && mode != "constant" ? source(mode, i, size) : i);
     if (padded && mode == "constant") inside = inside && within(0, i, size);
   }
-  d.value(select(inside, d.read(0, at), d.real("value")));
+  d.value(select(inside, d.read(0, at), d.real_as(d.dtype(0), "value")));
 }
 
 struct Padding {

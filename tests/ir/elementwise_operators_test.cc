@@ -27,6 +27,16 @@ TEST(ElementwiseOperators, ComparisonsAreBool) {
   EXPECT_EQ(type_text("is_inf", {}, {kMatrix}), "bool[4,5]");
 }
 
+TEST(ElementwiseOperators, DoNotCalculateWithTruthValues) {
+  const std::string refused = ": bool tensors have no arithmetic; cast them to a number first";
+  for (const char* name : {"add", "sub", "mul"})
+    EXPECT_EQ(type_text(name, {}, {kMask, kMask}), name + refused);
+  EXPECT_EQ(type_text("matmul", {}, {kMask, {DType::kBool, {1, 2}}}), "matmul" + refused);
+  // To choose among them is another thing.
+  EXPECT_EQ(type_text("max", {}, {kMask, kMask}), "bool[4,1]");
+  EXPECT_EQ(type_text("where", {}, {kMask, kMask, kMask}), "bool[4,1]");
+}
+
 TEST(ElementwiseOperators, RefuseElementTypesTheyHaveNoMeaningFor) {
   EXPECT_EQ(type_text("exp", {}, {kBytes}), "exp: input 0 must be a floating-point tensor, not u8");
   EXPECT_EQ(type_text("and", {}, {kMatrix, kRow}), "and: input 0 must be bool, not f32");

@@ -267,7 +267,8 @@ class RandomDenotation {
     const DType outs[] = {DType::kF32, DType::kF32, DType::kI32, DType::kU8, DType::kBool};
     const DType out_type = outs[random_.below(5)];
     vars_ = d.output(out_type, dims);
-    d.value(scalar(4));
+    const Scalar value = scalar(4);
+    d.value(out_type == DType::kBool ? cast(out_type, value) : value);
     denotation_ = *std::move(d).finish();
   }
   const Denotation& denotation() const { return denotation_; }
