@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <set>
 #include <vector>
 
+#include "rules/instance_walk.h"
 #include "rules/tester.h"
 
 namespace egret::rules {
@@ -20,11 +20,15 @@ constexpr std::size_t kEnough = 30;  // instances of each kind
 constexpr std::size_t kMost = 300;
 constexpr int kOutside = 100;
 constexpr int kAttempts = 15'000;
+constexpr int kMostAttempts = 60'000;  // for instances of both kinds
+constexpr int kWalks = 10;             // from instances of each kind, of so many steps
+constexpr int kSteps = 60;
 constexpr int kDraws = 5;  // of tensors, an instance
 constexpr std::size_t kFewest = 5;
 constexpr double kShare = 0.7;  // of equal instances that an atom holds for
 constexpr std::size_t kMostConjuncts = 4;
-constexpr int kMostProofs = 6;  // candidates that are tried
+constexpr std::size_t kMostAlike = 12;  // atoms of classes that are dropped one by one
+constexpr int kMostProofs = 8;          // candidates that are tried
 
 enum class Label : std::uint8_t { kEqual, kUnequal, kUnknown };
 
@@ -107,6 +111,11 @@ struct Atom {
   std::size_t left = 0;
   std::optional<std::size_t> right{};  // none: the number
   std::int64_t number = 0;
+};
+
+// Atoms that no instance tells apart.
+struct AtomClass {
+  std::vector<Atom> atoms{};
   std::ptrdiff_t held = 0;  // equal instances
 };
 
@@ -121,39 +130,61 @@ class Inference {
     collect_atoms();
     std::optional<InferredCondition> best;
     int proofs = 0;
-    for (std::size_t size = 1; size <= kMostConjuncts && proofs < kMostProofs; ++size) {
-      choose({}, 0, size, [&](const std::vector<std::size_t>& chosen) {
-        InferredCondition candidate = proven(chosen);
-        const bool done = candidate.verdict.status == Verdict::Status::kProven;
-        if (done || !best) {
-          best = std::move(candidate);
-          best_ = chosen;
-        }
-        return done || ++proofs == kMostProofs;
+    for (std::size_t size = 1; size <= kMostConjuncts; ++size) {
+      const bool done = choose({}, 0, size, [&](const std::vector<std::size_t>& chosen) {
+        InferredCondition candidate = proven_of(chosen);
+        if (is_proven(candidate)) test_outside(candidate);
+        const bool weakest = candidate.is_weakest();
+        if (!best || is_better(candidate, *best)) best = std::move(candidate);
+        return weakest || ++proofs == kMostProofs;
       });
-      if (best) break;
+      if (done) break;
     }
-    if (best) test_outside(*best);
     return best;
   }
 
  private:
   using Numbers = std::vector<std::optional<std::int64_t>>;
 
+  static bool is_proven(const InferredCondition& condition) {
+    return condition.verdict.status == Verdict::Status::kProven;
+  }
+  // Proven, and true of more of the instances with equal sides.
+  static bool is_better(const InferredCondition& a, const InferredCondition& b) {
+    if (is_proven(a) != is_proven(b)) return is_proven(a);
+    return a.outside_equal * b.outside < b.outside_equal * a.outside;
+  }
+
+  // Random instances, and those around them: few random ones of a rule that is nearly true, or
+  // nearly false, are of the other kind.
   void sample() {
     Instantiator instantiator(rule_, known_);
     const base::Random random(base::hash_combine(options_.seed, 0x636f6e64));
     const auto enough = [&] { return equal_.size() >= kEnough && unequal_.size() >= kEnough; };
-    for (std::uint64_t attempt = 0; attempt < kAttempts && !enough(); ++attempt) {
+    std::vector<Choice> starts;
+    std::map<Label, int> walks;  // that start at such instances
+    for (std::uint64_t attempt = 0; attempt < kMostAttempts && !enough(); ++attempt) {
       const base::Random stream = random.split(attempt);
       const auto instance = instantiator.attempt(stream);
       if (!instance) continue;
       if (quantities_.empty()) quantities_ = quantities(*instance);
-      const Label known = label(rule_, *instance, stream.split(1));
-      if (known == Label::kUnknown) continue;
-      auto& like = known == Label::kEqual ? equal_ : unequal_;
-      if (like.size() < kMost) like.push_back(numbers(*instance));
+      const Label known = take(*instance, stream.split(1));
+      if (known != Label::kUnknown && walks[known]++ < kWalks) starts.push_back(instance->choice);
     }
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      InstanceWalk walk(instantiator, std::move(starts[i]));
+      for (int step = 0; step < kSteps; ++step) {
+        const base::Random stream =
+            random.split(kMostAttempts + i * kSteps + static_cast<std::uint64_t>(step));
+        if (const auto next = walk.step(stream)) take(*next, stream.split(1));
+      }
+    }
+  }
+  Label take(const Instance& instance, const base::Random& random) {
+    const Label known = label(rule_, instance, random);
+    auto& like = known == Label::kEqual ? equal_ : unequal_;
+    if (known != Label::kUnknown && like.size() < kMost) like.push_back(numbers(instance));
+    return known;
   }
 
   Numbers numbers(const Instance& instance) const {
@@ -169,8 +200,8 @@ class Inference {
     return left && right && *left == *right;
   }
 
-  // Those that hold for (nearly) all equal instances and not for all others; those that hold for
-  // most first. Of atoms that no instance tells apart, one.
+  // Those that hold for most equal instances and not for all others; those that hold for most
+  // first.
   void collect_atoms() {
     std::vector<Atom> all;
     for (std::size_t i = 0; i < quantities_.size(); ++i) {
@@ -181,24 +212,25 @@ class Inference {
       all.push_back({.left = i, .number = 0});
       all.push_back({.left = i, .number = 1});
     }
-    std::set<std::vector<bool>> known;
-    for (Atom& atom : all) {
+    std::map<std::vector<bool>, std::size_t> known;  // truths: class
+    for (const Atom& atom : all) {
       std::vector<bool> truth;
       for (const auto* numbers : {&equal_, &unequal_}) {
         for (const Numbers& n : *numbers) truth.push_back(holds(atom, n));
       }
       const auto middle = truth.begin() + std::ssize(equal_);
-      atom.held = std::count(truth.begin(), middle, true);
+      const std::ptrdiff_t held = std::count(truth.begin(), middle, true);
       const bool excludes_some = std::find(middle, truth.end(), false) != truth.end();
-      if (static_cast<double>(atom.held) < kShare * static_cast<double>(equal_.size()) ||
-          !excludes_some || !known.insert(truth).second)
+      if (static_cast<double>(held) < kShare * static_cast<double>(equal_.size()) || !excludes_some)
         continue;
-      atoms_.push_back(atom);
+      const std::size_t at = known.try_emplace(std::move(truth), atoms_.size()).first->second;
+      if (at == atoms_.size()) atoms_.push_back({{}, held});
+      atoms_[at].atoms.push_back(atom);
     }
-    std::ranges::stable_sort(atoms_, std::greater(), &Atom::held);
-    for (const Atom& atom : atoms_) {
+    std::ranges::stable_sort(atoms_, std::greater(), &AtomClass::held);
+    for (const AtomClass& like : atoms_) {
       std::vector<bool>& excludes = excludes_.emplace_back();
-      for (const Numbers& n : unequal_) excludes.push_back(!holds(atom, n));
+      for (const Numbers& n : unequal_) excludes.push_back(!holds(like.atoms.front(), n));
     }
   }
 
@@ -211,8 +243,8 @@ class Inference {
     return true;
   }
 
-  // Calls `visit` with each conjunction of so many atoms that excludes all unequal instances, until
-  // it returns true.
+  // Calls `visit` with each conjunction of so many classes that excludes all unequal instances,
+  // until it returns true.
   template <typename Visit>
   bool choose(std::vector<std::size_t> chosen, std::size_t next, std::size_t size,
               const Visit& visit) {
@@ -238,20 +270,49 @@ class Inference {
                 atom.right ? quantities_[*atom.right] : literal(atom.number));
   }
 
-  InferredCondition proven(const std::vector<std::size_t>& chosen) {
+  // The conjunction of one atom of each class, or, where that is not proven, of all their atoms
+  // but those that a proof does without.
+  InferredCondition proven_of(const std::vector<std::size_t>& classes) {
+    std::vector<Atom> few;
+    std::vector<Atom> all;
+    for (const std::size_t like : classes) {
+      const std::vector<Atom>& atoms = atoms_[like].atoms;
+      few.push_back(atoms.front());
+      all.insert(all.end(), atoms.begin(), atoms.end());
+    }
+    InferredCondition result = under(few);
+    if (is_proven(result) || all.size() == few.size() || all.size() > kMostAlike) return result;
+    InferredCondition strong = under(all);
+    if (!is_proven(strong)) return result;
+    for (std::size_t i = 0; i < all.size();) {
+      std::vector<Atom> less = all;
+      less.erase(less.begin() + static_cast<std::ptrdiff_t>(i));
+      InferredCondition weaker = under(less);
+      if (!is_proven(weaker)) {
+        ++i;
+        continue;
+      }
+      strong = std::move(weaker);
+      all = std::move(less);
+    }
+    return strong;
+  }
+  InferredCondition under(std::vector<Atom> atoms) {
     InferredCondition result;
     result.rule = rule_;
-    for (const std::size_t atom : chosen) {
-      result.rule.conditions.push_back(expression(atoms_[atom]));
+    for (const Atom& atom : atoms) {
+      result.rule.conditions.push_back(expression(atom));
       result.text +=
           (result.text.empty() ? "" : " and ") + to_string(rule_, result.rule.conditions.back());
     }
     result.verdict = verify(result.rule, options_, known_);
+    conjunctions_[result.text] = std::move(atoms);
     return result;
   }
 
   // Labels fresh instances that do not satisfy the condition.
   void test_outside(InferredCondition& condition) {
+    const std::vector<Atom>& atoms = conjunctions_.at(condition.text);
     Instantiator instantiator(rule_, known_);
     const base::Random random(base::hash_combine(options_.seed, 0x6f757473));
     for (std::uint64_t attempt = 0; attempt < kAttempts && condition.outside < kOutside;
@@ -260,8 +321,7 @@ class Inference {
       const auto instance = instantiator.attempt(stream);
       if (!instance) continue;
       const Numbers n = numbers(*instance);
-      if (std::ranges::all_of(best_, [&](std::size_t atom) { return holds(atoms_[atom], n); }))
-        continue;
+      if (std::ranges::all_of(atoms, [&](const Atom& atom) { return holds(atom, n); })) continue;
       const Label known = label(rule_, *instance, stream.split(1));
       if (known == Label::kUnknown) continue;
       ++condition.outside;
@@ -275,9 +335,9 @@ class Inference {
   std::vector<Expr> quantities_;
   std::vector<Numbers> equal_;
   std::vector<Numbers> unequal_;
-  std::vector<Atom> atoms_;
-  std::vector<std::vector<bool>> excludes_;  // by atom: which unequal instances
-  std::vector<std::size_t> best_;            // atoms of the best candidate
+  std::vector<AtomClass> atoms_;
+  std::vector<std::vector<bool>> excludes_;                // by class: which unequal instances
+  std::map<std::string, std::vector<Atom>> conjunctions_;  // that were tried, by their text
 };
 
 }  // namespace

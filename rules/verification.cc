@@ -2,10 +2,10 @@
 #include "rules/verification.h"
 
 #include <algorithm>
-#include <set>
 
 #include "ir/graph_text.h"
 #include "rules/generalization.h"
+#include "rules/instance_walk.h"
 #include "rules/tester.h"
 
 namespace egret::rules {
@@ -17,61 +17,10 @@ bool is_trivial(const Instance& instance) {
   return ir::to_text(instance.left) == ir::to_text(instance.right);
 }
 
-// What decisions may turn on: one size, or all of one number, made 1, one more or as another; one
-// integer attribute made 0, 1, one more or one less.
-std::vector<Choice> neighbours(const Choice& choice) {
-  std::vector<Choice> result;
-  std::set<std::int64_t> sizes{1};
-  for (const auto& [slot, type] : choice.variables) {
-    for (const ir::Index& dim : type.dims) sizes.insert(dim.constant());
-  }
-  for (const auto& [slot, type] : choice.variables) {
-    for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
-      const std::int64_t old = type.dims[axis].constant();
-      std::set<std::int64_t> others = sizes;
-      others.insert(old + 1);
-      others.erase(old);
-      for (const std::int64_t other : others) {
-        result.push_back(choice);
-        result.back().variables.at(slot).dims[axis] = other;
-      }
-    }
-  }
-  for (const std::int64_t old : sizes) {
-    for (const std::int64_t other : {std::int64_t{1}, old + 1}) {
-      result.push_back(choice);
-      for (auto& [slot, type] : result.back().variables) {
-        for (ir::Index& dim : type.dims) {
-          if (dim.constant() == old) dim = other;
-        }
-      }
-    }
-  }
-  for (const auto& [term, attrs] : choice.attrs) {
-    for (const auto& [name, value] : attrs.entries()) {
-      const auto* integer = std::get_if<std::int64_t>(&value);
-      const auto* list = std::get_if<ir::Integers>(&value);
-      const std::size_t count = list != nullptr ? list->size() : (integer != nullptr ? 1 : 0);
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::int64_t old = list != nullptr ? (*list)[i] : *integer;
-        for (const std::int64_t other : std::set<std::int64_t>{0, 1, old - 1, old + 1}) {
-          if (other == old || other < 0) continue;
-          ir::Integers changed = list != nullptr ? *list : ir::Integers{};
-          if (list != nullptr) changed[i] = other;
-          result.push_back(choice);
-          result.back().attrs.at(term).set(
-              name, list != nullptr ? ir::AttrValue(changed) : ir::AttrValue(other));
-        }
-      }
-    }
-  }
-  return result;
-}
-
 class Verification {
  public:
   Verification(const Rule& rule, const VerifyOptions& options, KnownSignatures& known)
-      : rule_(rule), options_(options), instantiator_(rule, known) {}
+      : rule_(rule), options_(options), known_(known), instantiator_(rule, known) {}
 
   // Until enough instances are members of proven families.
   Verdict run() {
@@ -150,22 +99,41 @@ class Verification {
     return true;
   }
 
-  // Tensors that tell the sides of the instance apart, whose family could not be proven.
+  // Tensors that tell the sides apart, of an instance whose family could not be proven, of one
+  // that a few changes make of it, or of any other.
   bool refute(const Instance& instance) {
     constexpr std::uint64_t kDraws = 20;
+    constexpr std::uint64_t kSteps = 300;
     if (options_.tensor_checks == 0) return false;
     const base::Random random(base::hash_combine(options_.seed, content_hash(rule_).low));
     for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
-      const Comparison comparison = compare(rule_, instance, random.split(draw));
-      if (comparison.outcome != Comparison::Outcome::kDifferent) continue;
-      finish(Status::kRefuted, comparison.counterexample);
-      return true;
+      if (tells_apart(instance, random.split(draw))) return true;
     }
-    return false;
+    InstanceWalk walk(instantiator_, instance.choice);
+    for (std::uint64_t i = 0; i < kSteps; ++i) {
+      const base::Random own = random.split(kDraws + i);
+      const auto next = walk.step(own);
+      if (next && tells_apart(*next, own.split(1))) return true;
+    }
+    TestOptions more;
+    more.checks = options_.tensor_checks * 50;
+    more.attempts_per_check = 100;
+    more.seed = options_.seed;
+    const TestReport report = test_rule(rule_, more, known_);
+    if (report.verdict != TestReport::Verdict::kRefuted) return false;
+    finish(Status::kRefuted, report.counterexample);
+    return true;
+  }
+  bool tells_apart(const Instance& instance, const base::Random& random) {
+    const Comparison comparison = compare(rule_, instance, random);
+    if (comparison.outcome != Comparison::Outcome::kDifferent) return false;
+    finish(Status::kRefuted, comparison.counterexample);
+    return true;
   }
 
   const Rule& rule_;
   const VerifyOptions& options_;
+  KnownSignatures& known_;
   Instantiator instantiator_;
   Verdict verdict_;
   int explore_ = options_.neighbourhoods;

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A random walk through the instances of a rule: from one to another in which one size or integer
+// attribute is changed, to a number on which decisions may turn. It finds what random instances
+// seldom are: those where several numbers are right at once.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "rules/instantiation.h"
+
+namespace egret::rules {
+
+// What decisions may turn on: one size, or all of one number, made 1, one more or as another; one
+// integer attribute made 0, 1, one more or one less.
+std::vector<Choice> neighbours(const Choice& choice);
+
+class InstanceWalk {
+ public:
+  // The instantiator outlives the walk.
+  InstanceWalk(Instantiator& instantiator, Choice start)
+      : instantiator_(instantiator), at_(std::move(start)) {}
+
+  // Goes to a neighbour, if the one drawn is an instance with sizes of at most 8.
+  std::optional<Instance> step(base::Random random);
+
+ private:
+  Instantiator& instantiator_;
+  Choice at_;
+};
+
+}  // namespace egret::rules

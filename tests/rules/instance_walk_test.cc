@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/instance_walk.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "rules/rule_parser.h"
+
+namespace egret::rules {
+namespace {
+
+Rule parsed(std::string_view text) {
+  auto rules = parse_rules("test.rules", "rule test " + std::string(text));
+  EXPECT_TRUE(rules.ok()) << rules.status().message();
+  return rules->front();
+}
+
+TEST(InstanceWalk, ReachesWhatOneChangeAtATimeLeadsTo) {
+  const Rule rule = parsed(
+      "slice{axis=0, start=?a, size=?n, step=?s}(?x) where rank(?x) == 1 and ?n >= 1 => "
+      "slice{axis=0, start=?a, size=?n, step=?s}(?x)");
+  KnownSignatures known;
+  Instantiator instantiator(rule, known);
+  std::optional<Instance> start;
+  for (std::uint64_t i = 0; !start && i < 1000; ++i)
+    start = instantiator.attempt(base::Random(1).split(i));
+  ASSERT_TRUE(start);
+  InstanceWalk walk(instantiator, start->choice);
+  std::int64_t most = 0;  // elements of the input
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    if (const auto next = walk.step(base::Random(2).split(i)))
+      most = std::max(most, next->left.node(next->left.inputs()[0]).type.dims[0].constant());
+  }
+  EXPECT_GE(most, 6);  // random instances have sizes of at most 4
+  EXPECT_LE(most, 8);
+}
+
+}  // namespace
+}  // namespace egret::rules
