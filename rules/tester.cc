@@ -52,16 +52,6 @@ bool agree(double left, double right, double tolerance) {
          std::abs(left - right) <= tolerance * (1 + std::max(std::abs(left), std::abs(right)));
 }
 
-std::vector<Tensor> draw_inputs(const Instance& instance, Random& random) {
-  const auto style = static_cast<Style>(random.below(3));
-  std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < instance.left.inputs().size(); ++i) {
-    const ir::TensorType& type = instance.left.node(instance.left.inputs()[i]).type;
-    inputs.push_back(draw_tensor(type, instance.splats[i], style, random));
-  }
-  return inputs;
-}
-
 std::string counterexample(const Rule& rule, const Instance& instance,
                            std::span<const Tensor> inputs, const std::string& difference) {
   std::string text = "rule " + rule.name + "\n" + instance.text;
@@ -74,9 +64,19 @@ std::string counterexample(const Rule& rule, const Instance& instance,
 
 }  // namespace
 
+std::vector<Tensor> random_inputs(const Instance& instance, Random& random) {
+  const auto style = static_cast<Style>(random.below(3));
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < instance.left.inputs().size(); ++i) {
+    const ir::TensorType& type = instance.left.node(instance.left.inputs()[i]).type;
+    inputs.push_back(draw_tensor(type, instance.splats[i], style, random));
+  }
+  return inputs;
+}
+
 Comparison compare(const Rule& rule, const Instance& instance, Random random) {
   using Outcome = Comparison::Outcome;
-  const std::vector<Tensor> inputs = draw_inputs(instance, random);
+  const std::vector<Tensor> inputs = random_inputs(instance, random);
   Comparison result;
   const auto left = ir::interpret(instance.left, inputs);
   if (!left.ok()) return result;

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "rules/instantiation.h"
 #include "rules/rule.h"
@@ -36,6 +37,10 @@ struct TestReport {
   // Shapes, attributes, tensors and both values, ready to print.
   std::string counterexample;
 };
+
+// A tensor for each input of the instance: small dyadic numbers, or the number that its conditions
+// want.
+std::vector<ir::Tensor> random_inputs(const Instance& instance, base::Random& random);
 
 // Both sides of one instance on random tensors.
 struct Comparison {
