@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "ir/operator.h"
 
@@ -127,7 +128,16 @@ class Mutation {
     });
   }
 
-  // Operators that take as many operands and the same attributes, the next two of the list.
+  // The type of the operator's value on square matrices of reals; nothing where it takes none.
+  static std::optional<ir::TensorType> type_on_reals(const ir::Operator& op) {
+    const std::vector<ir::TensorType> inputs(static_cast<std::size_t>(op.min_inputs()),
+                                             ir::TensorType(ir::DType::kF32, {2, 2}));
+    auto type = ir::infer_type(op, {}, inputs);
+    return type.ok() ? std::optional(*std::move(type)) : std::nullopt;
+  }
+
+  // Operators that take as many operands and the same attributes, the next two of the list; of
+  // operators without attributes, those that can stand in the same places.
   static std::vector<const ir::Operator*> alike(const ir::Operator& op) {
     const auto same_attrs = [&](const ir::Operator& other) {
       return std::ranges::equal(op.attrs(), other.attrs(), {}, &ir::AttrSpec::name,
@@ -140,9 +150,11 @@ class Mutation {
     const auto start = static_cast<std::size_t>(self - all.begin());
     for (std::size_t i = 1; i < all.size() && found.size() < kMost; ++i) {
       const ir::Operator& other = *all[(start + i) % all.size()];
-      if (other.min_inputs() == op.min_inputs() && other.max_inputs() == op.max_inputs() &&
-          same_attrs(other))
-        found.push_back(&other);
+      if (other.min_inputs() != op.min_inputs() || other.max_inputs() != op.max_inputs() ||
+          !same_attrs(other))
+        continue;
+      if (op.attrs().empty() && type_on_reals(op) != type_on_reals(other)) continue;
+      found.push_back(&other);
     }
     return found;
   }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/mutation.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "rules/mutation_trial.h"
 #include "rules/rule_set.h"
 #include "rules/tester.h"
 #include "rules/verification.h"
@@ -56,6 +55,40 @@ TEST(Mutation, IsNeverProvenWhereTensorsRefuteIt) {
     }
   }
   EXPECT_GE(refuted, 40);
+}
+
+// One rule and a mutant of each outcome but those that need a fault of the verifier.
+class MutantTrials : public testing::Test {
+ protected:
+  MutantOutcome outcome_of(const std::string& rule, const std::string& mistake) {
+    const auto set = select_rules(rule);
+    EXPECT_TRUE(set.ok());
+    MutantTrialOptions options;
+    options.checks = 500;
+    MutantTrial trial(set->rules[0], known_, options);
+    for (const Mutant& mutant : mutants_of(set->rules[0])) {
+      if (mutant.mistake == mistake) return trial.outcome(mutant, true);
+    }
+    ADD_FAILURE() << "no mutant: " << mistake;
+    return MutantOutcome::kWrong;
+  }
+
+  KnownSignatures known_;
+};
+
+TEST_F(MutantTrials, RefuteWhatTensorsTellApart) {
+  EXPECT_EQ(outcome_of("neg-sub", "operands 1 and 2 of sub exchanged"), MutantOutcome::kRefuted);
+  EXPECT_EQ(outcome_of("relu-of-positive-multiple", "without the condition splat_of(?c) > 0"),
+            MutantOutcome::kRefuted);
+}
+
+TEST_F(MutantTrials, KnowWhatIsNoRuleOrNoMistake) {
+  // A matrix has no such axis.
+  EXPECT_EQ(outcome_of("sum-of-matmuls", "1 in axis of concat off by one"), MutantOutcome::kNoRule);
+  EXPECT_EQ(outcome_of("mul-neg-neg", "operands 1 and 2 of mul exchanged"), MutantOutcome::kTrue);
+  // Well-typed only where dim(?x, 1) is dim(?x, 0).
+  EXPECT_EQ(outcome_of("reshape-of-concat", "0 in shape of reshape off by one"),
+            MutantOutcome::kSame);
 }
 
 }  // namespace

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// `egret rules verify`: what it exits with.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "tests/tools/folder_test.h"
+
+namespace egret::tools {
+namespace {
+
+using ::testing::HasSubstr;
+
+class RulesVerify : public FolderTest {
+ protected:
+  ProgramRun verify(const std::string& rule) {
+    EXPECT_TRUE(base::write_file(path("a.rules"), "rule a\n  " + rule + "\n").ok());
+    return run_program("rules verify --instances 20 " + path("a.rules"));
+  }
+};
+
+TEST_F(RulesVerify, SaysByItsExitCodeWhatItFound) {
+  EXPECT_EQ(verify("relu(relu(?x)) => relu(?x)").code, 10);
+  const ProgramRun wrong = verify("sub(?x, ?y) => sub(?y, ?x)");
+  EXPECT_EQ(wrong.code, 20);
+  EXPECT_THAT(wrong.out, HasSubstr("?x = "));  // with tensors
+}
+
+TEST_F(RulesVerify, TakesRulesThatSayNothingForMistakes) {
+  const ProgramRun vacuous = verify("matmul(?x, ?y) where rank(?x) == 1 => matmul(?y, ?x)");
+  EXPECT_EQ(vacuous.code, 20);
+  EXPECT_THAT(vacuous.out, HasSubstr("vacuous"));
+  const ProgramRun contradictory =
+      verify("relu(relu(?x)) where rank(?x) == 2 and rank(?x) == 3 => relu(?x)");
+  EXPECT_EQ(contradictory.code, 20);
+  EXPECT_THAT(contradictory.out, HasSubstr("vacuous"));
+  const ProgramRun trivial = verify("add(?x, ?y) => add(?x, ?y)");
+  EXPECT_EQ(trivial.code, 20);
+  EXPECT_THAT(trivial.out, HasSubstr("trivial"));
+}
+
+TEST_F(RulesVerify, RefusesWhatIsNoRule) {
+  const ProgramRun unbound = verify("relu(?x) => relu(?y)");
+  EXPECT_EQ(unbound.code, 3);
+  EXPECT_THAT(unbound.err, HasSubstr("a.rules:2"));
+}
+
+}  // namespace
+}  // namespace egret::tools
