@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/generator/derivation.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "rules/saturate.h"
+#include "rules/tensor_egraph.h"
+
+namespace egret::rules {
+
+using egraph::ClassId;
+using ir::Graph;
+using ir::NodeId;
+
+namespace {
+
+constexpr std::uint64_t kAttempts = 20'000;
+constexpr std::size_t kPool = 30;  // instances from which the most telling are taken
+
+// Appends a node and gives its id; inputs that are one number become constants, so that rules that
+// ask for such a number see it.
+NodeId append(Graph& graph, ir::Node node, std::optional<double> splat) {
+  if (splat && node.kind == ir::NodeKind::kInput) {
+    node.kind = ir::NodeKind::kConstant;
+    node.data = ir::Tensor::filled(node.type, *splat);
+  }
+  return graph.append(std::move(node));
+}
+
+// Copies `from` behind what is in `to`; `at` gives the places of inputs that are there already.
+void copy_into(Graph& to, const Graph& from, std::map<std::string, NodeId>& at,
+               const std::map<std::string, std::optional<double>>& splats) {
+  std::vector<NodeId> place;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    ir::Node node = from.node(NodeId(i));
+    if (node.kind == ir::NodeKind::kInput) {
+      const std::string name = node.name;
+      const auto found = at.find(name);
+      if (found == at.end()) at.emplace(name, append(to, std::move(node), splats.at(name)));
+      place.push_back(at.at(name));
+      continue;
+    }
+    for (NodeId& input : node.inputs) input = place[input.index()];
+    place.push_back(to.append(std::move(node)));
+  }
+  for (const Graph::Output& output : from.outputs())
+    to.add_output(output.name + std::to_string(to.outputs().size()), place[output.node.index()]);
+}
+
+egraph::Limits limits_of(const DerivationOptions& options) {
+  egraph::Limits limits;
+  limits.iterations = options.iterations;
+  limits.nodes = options.nodes;
+  limits.bytes = std::uint64_t{2} << 30;
+  return limits;
+}
+
+void run(const RuleSet& set, TensorEGraph& tensors, const DerivationOptions& options) {
+  SaturateOptions saturation;
+  saturation.limits = limits_of(options);
+  saturation.match_limit = options.matches;
+  saturation.multi_pattern_iterations = options.multi_pattern_iterations;
+  saturate(tensors, compile(set, tensors), saturation);
+}
+
+// The classes of the second half's outputs, added after saturation: nodes that are there already
+// are found, others are new and equal to nothing.
+std::vector<ClassId> added(TensorEGraph& tensors, const Graph& graph, std::size_t half) {
+  std::vector<ClassId> place(graph.size());
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    const ir::Node& node = graph.node(NodeId(i));
+    std::vector<ClassId> children;
+    for (const NodeId input : node.inputs) children.push_back(place[input.index()]);
+    egraph::OpId op;
+    switch (node.kind) {
+      case ir::NodeKind::kInput: op = tensors.language().input(node.name, node.type); break;
+      case ir::NodeKind::kConstant:
+        op = tensors.language().constant(node.data, node.name);
+        break;
+      case ir::NodeKind::kOperator:
+        op = tensors.language().operation(*node.op, node.attrs, children.size());
+        break;
+    }
+    const auto made = tensors.egraph().add(op, children);
+    if (!made.ok()) return {};
+    place[i] = *made;
+  }
+  std::vector<ClassId> classes;
+  for (std::size_t i = half; i < graph.outputs().size(); ++i)
+    classes.push_back(tensors.egraph().find(place[graph.outputs()[i].node.index()]));
+  return classes;
+}
+
+Graph first_half(const Graph& sides) {
+  Graph left;
+  for (const ir::Node& node : sides.nodes()) left.append(node);
+  for (std::size_t i = 0; i < sides.outputs().size() / 2; ++i)
+    left.add_output(sides.outputs()[i].name, sides.outputs()[i].node);
+  return ir::without_dead_nodes(left);
+}
+
+// Sizes of 1 hide what a rule needs; so do sizes that are all alike. Small is telling.
+std::pair<int, int> blandness(const Instance& instance) {
+  int ones = 0;
+  std::set<std::int64_t> sizes;
+  for (const auto& [slot, type] : instance.choice.variables) {
+    for (const ir::Index& dim : type.dims) {
+      ones += dim.constant() == 1 ? 1 : 0;
+      sizes.insert(dim.constant());
+    }
+  }
+  return {ones, -static_cast<int>(sizes.size())};
+}
+
+std::vector<Instance> telling_instances(const Rule& goal, const DerivationOptions& options,
+                                        KnownSignatures& known) {
+  Instantiator instantiator(goal, known);
+  const base::Random random(options.seed);
+  std::vector<Instance> pool;
+  std::set<std::string> seen;
+  for (std::uint64_t i = 0; i < kAttempts && pool.size() < kPool; ++i) {
+    auto instance = instantiator.attempt(random.split(i));
+    if (instance && seen.insert(instance->text).second) pool.push_back(*std::move(instance));
+  }
+  std::ranges::stable_sort(pool, {}, blandness);
+  const auto wanted = static_cast<std::size_t>(options.instances);
+  if (pool.size() > wanted) pool.resize(wanted);
+  return pool;
+}
+
+}  // namespace
+
+RuleSet without_heuristics(RuleSet set) {
+  for (Rule& rule : set.rules) rule.heuristics.clear();
+  return set;
+}
+
+Graph joined_sides(const Instance& instance) {
+  std::map<std::string, std::optional<double>> splats;
+  for (const Graph* side : {&instance.left, &instance.right}) {
+    for (const NodeId input : side->inputs()) splats[side->node(input).name];
+  }
+  for (std::size_t i = 0; i < instance.left.inputs().size(); ++i)
+    splats[instance.left.node(instance.left.inputs()[i]).name] = instance.splats[i];
+  Graph sides;
+  std::map<std::string, NodeId> inputs;
+  copy_into(sides, instance.left, inputs, splats);
+  copy_into(sides, instance.right, inputs, splats);
+  return sides;
+}
+
+bool derives(const RuleSet& set, const Graph& sides, const DerivationOptions& options) {
+  const std::size_t half = sides.outputs().size() / 2;
+  const bool both = options.mode == DerivationMode::kBothSides;
+  auto tensors = TensorEGraph::from_graph(both ? sides : first_half(sides));
+  if (!tensors.ok()) return false;
+  run(set, **tensors, options);
+  std::vector<ClassId> left = (*tensors)->roots();
+  std::vector<ClassId> right;
+  if (both) {
+    right.assign(left.begin() + static_cast<std::ptrdiff_t>(half), left.end());
+    left.resize(half);
+  } else {
+    right = added(**tensors, sides, half);
+    left = (*tensors)->roots();
+  }
+  return left == right;
+}
+
+Derivation derive(const RuleSet& set, const Rule& goal, const DerivationOptions& options,
+                  KnownSignatures& known) {
+  Derivation result;
+  const std::vector<Instance> instances = telling_instances(goal, options, known);
+  if (instances.empty()) {
+    result.reason = "no instance was found";
+    return result;
+  }
+  for (const Instance& instance : instances) {
+    ++result.instances;
+    if (derives(set, joined_sides(instance), options)) continue;
+    result.reason = "the sides stay apart at\n" + instance.text;
+    return result;
+  }
+  result.derived = true;
+  return result;
+}
+
+}  // namespace egret::rules
