@@ -71,8 +71,7 @@ class Derive final : public Command {
       ++total;
       derived += derivation.derived ? 1 : 0;
       if (!derivation.derived) {
-        missing.push(
-            base::Json::object().set("name", goal.name).set("reason", derivation.reason));
+        missing.push(base::Json::object().set("name", goal.name).set("reason", derivation.reason));
         table.row({goal.name, derivation.reason.substr(0, derivation.reason.find('\n'))});
       }
       if (progress.due()) {
@@ -103,11 +102,12 @@ class Derive final : public Command {
 }  // namespace
 
 Verb rules_derive_verb() {
-  return {"rules derive", "Say which rules of one set follow from another",
-          "Each rule of B is put on small concrete inputs that satisfy its condition, and the rules "
-          "of A run on them by equality saturation. The rule is derived when its two sides are then "
-          "in one class, on every instance tried. Exit code 30 when some are not.",
-          make_command<Derive>};
+  return {
+      "rules derive", "Say which rules of one set follow from another",
+      "Each rule of B is put on small concrete inputs that satisfy its condition, and the rules "
+      "of A run on them by equality saturation. The rule is derived when its two sides are then "
+      "in one class, on every instance tried. Exit code 30 when some are not.",
+      make_command<Derive>};
 }
 
 }  // namespace egret::tools

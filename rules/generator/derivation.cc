@@ -76,9 +76,7 @@ std::vector<ClassId> added(TensorEGraph& tensors, const Graph& graph, std::size_
     egraph::OpId op;
     switch (node.kind) {
       case ir::NodeKind::kInput: op = tensors.language().input(node.name, node.type); break;
-      case ir::NodeKind::kConstant:
-        op = tensors.language().constant(node.data, node.name);
-        break;
+      case ir::NodeKind::kConstant: op = tensors.language().constant(node.data, node.name); break;
       case ir::NodeKind::kOperator:
         op = tensors.language().operation(*node.op, node.attrs, children.size());
         break;
@@ -167,6 +165,17 @@ bool derives(const RuleSet& set, const Graph& sides, const DerivationOptions& op
     left = (*tensors)->roots();
   }
   return left == right;
+}
+
+std::vector<bool> derived_pairs(const RuleSet& set, const Graph& pairs,
+                                const DerivationOptions& options) {
+  std::vector<bool> derived(pairs.outputs().size() / 2, false);
+  auto tensors = TensorEGraph::from_graph(pairs);
+  if (!tensors.ok()) return derived;
+  run(set, **tensors, options);
+  const std::vector<ClassId> roots = (*tensors)->roots();
+  for (std::size_t i = 0; i < derived.size(); ++i) derived[i] = roots[2 * i] == roots[2 * i + 1];
+  return derived;
 }
 
 Derivation derive(const RuleSet& set, const Rule& goal, const DerivationOptions& options,

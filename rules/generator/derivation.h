@@ -48,5 +48,9 @@ Derivation derive(const RuleSet& set, const Rule& goal, const DerivationOptions&
 ir::Graph joined_sides(const Instance& instance);
 // Whether the set makes each output of the first half equal to its partner in the second half.
 bool derives(const RuleSet& set, const ir::Graph& sides, const DerivationOptions& options);
+// The same for many pairs at once: outputs 2i and 2i + 1 are a pair. Saturation is shared, so
+// limits are those of all together.
+std::vector<bool> derived_pairs(const RuleSet& set, const ir::Graph& pairs,
+                                const DerivationOptions& options);
 
 }  // namespace egret::rules

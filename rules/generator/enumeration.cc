@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/generator/enumeration.h"
+
+#include <algorithm>
+
+#include "base/peak_memory.h"
+#include "base/random.h"
+#include "base/stop.h"
+#include "base/timer.h"
+
+namespace egret::rules::generator {
+namespace {
+
+constexpr std::size_t kMostSymmetries = 2;  // stated of one term
+
+Evaluator<Residues>::Start random_start(std::uint64_t seed, Word prime) {
+  const base::Random random(seed);
+  return [random, prime](std::size_t number, std::size_t elements) {
+    base::Random stream = random.split(number);
+    std::vector<Word> values(elements);
+    for (Word& value : values) value = stream.below(prime);
+    return values;
+  };
+}
+
+Evaluator<Masks>::Start mask_start() {
+  return [](std::size_t number, std::size_t elements) {
+    return std::vector<Word>(elements, Word{1} << number);
+  };
+}
+
+Word power_mod(Word base, Word exponent, Word modulus) {
+  __extension__ typedef unsigned __int128 Wide;
+  Word result = 1;
+  for (; exponent != 0; exponent >>= 1) {
+    if ((exponent & 1) != 0) result = static_cast<Word>(static_cast<Wide>(result) * base % modulus);
+    base = static_cast<Word>(static_cast<Wide>(base) * base % modulus);
+  }
+  return result;
+}
+
+// Miller and Rabin; these bases decide all 64-bit numbers (Sinclair 2011).
+bool is_prime(Word n) {
+  __extension__ typedef unsigned __int128 Wide;
+  Word odd = n - 1;
+  int twos = 0;
+  for (; odd % 2 == 0; odd /= 2) ++twos;
+  for (const Word witness : {2, 325, 9375, 28178, 450775, 9780504, 1795265022}) {
+    Word power = power_mod(witness % n, odd, n);
+    if (power == 1 || power == n - 1 || witness % n == 0) continue;
+    bool composite = true;
+    for (int i = 1; i < twos && composite; ++i) {
+      power = static_cast<Word>(static_cast<Wide>(power) * power % n);
+      composite = power != n - 1;
+    }
+    if (composite) return false;
+  }
+  return true;
+}
+
+Word random_prime(base::Random random) {
+  while (true) {
+    const Word candidate = (Word{1} << 60) + random.below(Word{1} << 60) + 1;
+    if (candidate % 2 == 1 && is_prime(candidate)) return candidate;
+  }
+}
+
+std::vector<std::uint8_t> members(Variables set) {
+  std::vector<std::uint8_t> list;
+  for (std::uint8_t v = 0; v < 64; ++v) {
+    if ((set >> v & 1) != 0) list.push_back(v);
+  }
+  return list;
+}
+
+}  // namespace
+
+Enumeration::Enumeration(TermTable& terms, const EnumerationOptions& options)
+    : terms_(terms),
+      options_(options),
+      first_(terms, 0, Residues(Residues::kMersenne, base::mix(options.seed)),
+             random_start(options.seed, Residues::kMersenne)),
+      masks_(terms, 0, Masks(), mask_start()) {
+  const Word prime = random_prime(base::Random(base::mix(options.seed ^ 0x7072696d65)));
+  for (World world = 0; world < terms.space().worlds(); ++world) {
+    const std::uint64_t seed = base::hash_combine(options.seed, world + 1);
+    others_.emplace_back(terms, world, Residues(prime, base::mix(seed)), random_start(seed, prime));
+  }
+  kept_operators_ =
+      options.most_operators >= 2 ? static_cast<std::uint32_t>(options.most_operators - 2) : 0;
+  level_begin_.push_back(0);
+  add_starts();
+  level_begin_.push_back(representatives_.size());
+}
+
+// One start tensor of each type stands for all of them.
+void Enumeration::add_starts() {
+  for (std::size_t i = 0; i < terms_.space().starts.size(); ++i) {
+    const TermId term = terms_.start(i);
+    if (terms_.starts_of(terms_.type(term)).front() != i) continue;
+    const Variables self = Variables{1} << i;
+    // The fingerprint as orbit() makes it, at the same sample positions.
+    const std::span<const Word> all = first_.all_values(term);
+    const std::size_t n = all.size();
+    std::uint64_t fingerprint = 0;
+    std::vector<std::size_t> seen;
+    for (const std::size_t at : {std::size_t{0}, n - 1, n / 2, n / 3}) {
+      if (std::ranges::find(seen, at) != seen.end()) continue;
+      seen.push_back(at);
+      fingerprint = base::hash_combine(fingerprint, all[at]);
+    }
+    fingerprint = base::hash_combine(fingerprint, terms_.type(term));
+    by_fingerprint_.emplace(fingerprint, static_cast<std::uint32_t>(representatives_.size()));
+    representatives_.push_back({term, self, kNone});
+  }
+}
+
+base::Status Enumeration::next_level() {
+  const std::size_t operators = counts_.size() + 1;
+  const base::Stopwatch watch;
+  const base::Progress progress(options_.progress,
+                                "enumerate " + std::to_string(operators) + " operators");
+  counts_.push_back({.operators = operators});
+  if (operators == 1) {
+    for (std::size_t choice = 0; choice < terms_.space().choices.size(); ++choice) {
+      if (terms_.space().choices[choice].arity == 0) consider(choice, {});
+    }
+  }
+  // The largest operand, from the largest down to where both operands are equally large.
+  for (std::size_t size = operators; size-- > 0 && 2 * size + 1 >= operators;) {
+    const std::size_t end = level_begin_[size + 1];
+    for (std::size_t i = level_begin_[size]; i < end; ++i) {
+      if (base::stop_requested()) return base::ok();
+      build_on(i, operators);
+      forget();
+      if (terms_.bytes() + first_.bytes() + masks_.bytes() > options_.most_bytes)
+        return base::limit_hit("enumeration needs more than " +
+                               std::to_string(options_.most_bytes >> 20) +
+                               " MiB; fewer operators or more --limit-memory");
+      if (progress.due()) {
+        const double share = static_cast<double>(i - level_begin_[size]) /
+                             static_cast<double>(end - level_begin_[size]);
+        progress.report(
+            {{base::kItems, counts_.back().terms}, {base::kEClasses, representatives_.size()}},
+            size + 1 == operators ? share : 0.99, terms_.text(representatives_[i].term));
+      }
+    }
+  }
+  level_begin_.push_back(representatives_.size());
+  counts_.back().classes = level_begin_[operators + 1] - level_begin_[operators];
+  counts_.back().seconds = watch.seconds();
+  counts_.back().bytes = base::peak_memory_bytes();
+  return base::ok();
+}
+
+void Enumeration::forget() {
+  const auto keep = [&](TermId term) {
+    return terms_.is_start(term) || terms_.applications(term).size() <= kept_operators_;
+  };
+  first_.forget(keep);
+  masks_.forget([&](TermId term) { return terms_.is_start(term); });
+  for (Evaluator<Residues>& other : others_)
+    other.forget([&](TermId term) { return terms_.is_start(term); });
+}
+
+// All terms of so many operators whose largest operand is this one.
+void Enumeration::build_on(std::size_t index, std::size_t operators) {
+  const TermId large = representatives_[index].term;
+  const std::size_t size = terms_.applications(large).size();
+  for (std::size_t choice = 0; choice < terms_.space().choices.size(); ++choice) {
+    const std::size_t arity = terms_.space().choices[choice].arity;
+    if (arity == 1 && size + 1 == operators) consider(choice, Operands{large});
+    if (arity == 2) pair_up(choice, index, operators);
+    if (arity == 3 && size + 1 == operators) {
+      // The others are start tensors.
+      for (std::size_t a = level_begin_[0]; a < level_begin_[1]; ++a) {
+        for_each_naming(representatives_[a].term, terms_.variables(large), [&](TermId second) {
+          for (std::size_t b = level_begin_[0]; b < level_begin_[1]; ++b) {
+            for_each_naming(representatives_[b].term,
+                            terms_.variables(large) | terms_.variables(second), [&](TermId third) {
+                              consider(choice, Operands{large, second, third});
+                              if (size == 0) return;
+                              consider(choice, Operands{second, large, third});
+                              consider(choice, Operands{second, third, large});
+                            });
+          }
+        });
+      }
+    }
+  }
+}
+
+void Enumeration::pair_up(std::size_t choice, std::size_t index, std::size_t operators) {
+  const TermId large = representatives_[index].term;
+  const std::vector<TermId> inside = terms_.applications(large);
+  const std::size_t size = inside.size();
+  const TypeId large_type = terms_.type(large);
+  const auto place = [&](TermId small, bool both_orders) {
+    const TypeId types[] = {large_type, terms_.type(small)};
+    const TypeId turned[] = {types[1], types[0]};
+    const bool fits = terms_.type_of(choice, types).has_value();
+    if (fits) consider(choice, Operands{large, small});
+    if (!both_orders || small == large) return;
+    if (fits && terms_.is_symmetric(choice, types[0], types[1])) return;
+    if (terms_.type_of(choice, turned)) consider(choice, Operands{small, large});
+  };
+  if (size + 1 == operators) {
+    for (const TermId part : inside) place(part, true);
+  }
+  if (size + 1 > operators) return;
+  const std::size_t other = operators - 1 - size;  // operators of the smaller operand
+  if (other > size) return;
+  for (std::size_t i = level_begin_[other]; i < level_begin_[other + 1]; ++i) {
+    const TermId small = representatives_[i].term;
+    const TypeId types[] = {large_type, terms_.type(small)};
+    const TypeId turned[] = {types[1], types[0]};
+    if (!terms_.type_of(choice, types) && !terms_.type_of(choice, turned)) continue;
+    if (other == size && i > index && terms_.is_symmetric(choice, types[0], types[1])) continue;
+    for_each_naming(small, terms_.variables(large), [&](TermId named) {
+      if (std::ranges::binary_search(inside, named)) return;  // shared: a smaller term
+      // Of two operands of equal size each comes first once, by itself.
+      place(named, size != other);
+    });
+  }
+}
+
+void Enumeration::for_each_naming(TermId term, Variables used,
+                                  const std::function<void(TermId)>& visit) {
+  const std::vector<std::uint8_t> variables = members(terms_.variables(term));
+  Renaming renaming = Renaming::identity();
+  base::SmallVector<TermId, 16> seen;
+  const auto assign = [&](auto&& self, std::size_t at, Variables taken, Variables known) -> void {
+    if (at == variables.size()) {
+      const TermId named = terms_.renamed(term, renaming);
+      if (std::ranges::find(seen, named) != seen.end()) return;  // its operands were exchanged
+      seen.push_back(named);
+      visit(named);
+      return;
+    }
+    const std::uint8_t variable = variables[at];
+    for (const std::uint8_t target : terms_.starts_of(terms_.type_of_start(variable))) {
+      const Variables bit = Variables{1} << target;
+      if ((taken & bit) != 0) continue;
+      renaming.to[variable] = target;
+      self(self, at + 1, taken | bit, known | bit);
+      if ((known & bit) == 0) break;  // the next new one; later ones are the same up to names
+    }
+  };
+  assign(assign, 0, 0, used);
+}
+
+Variables Enumeration::depends_on(TermId term) {
+  if (terms_.is_start(term)) return terms_.variables(term);
+  Variables all = 0;
+  const Program& program = terms_.program(term, 0);
+  if (program.reads_all()) {
+    for (const TermId operand : terms_.operands(term)) all |= depends_on(operand);
+    return all;
+  }
+  for (const Word mask : masks_.all_values(term)) all |= mask;
+  return all;
+}
+
+Variables Enumeration::depends_on(std::size_t choice, const Operands& operands, TypeId type) {
+  base::SmallVector<TypeId, 3> types;
+  Variables all = 0;
+  for (const TermId operand : operands) types.push_back(terms_.type(operand));
+  const Program& program = terms_.program(choice, {types.data(), types.size()}, 0);
+  if (program.reads_all()) {
+    for (const TermId operand : operands) all |= depends_on(operand);
+    return all;
+  }
+  std::array<const Word*, TermTable::kMostOperands> given{};
+  for (std::size_t i = 0; i < operands.size(); ++i) given[i] = masks_.values(operands[i]);
+  std::vector<Word> masks(terms_.elements(type, 0));
+  program.run(masks_.domain(), {given.data(), operands.size()}, masks.data());
+  for (const Word mask : masks) all |= mask;
+  return all;
+}
+
+Variables Enumeration::without_idle(std::size_t choice, const Operands& operands, Variables depends,
+                                    TypeId type) {
+  const auto samples_with = [&](const Renaming& renaming) {
+    Operands named;
+    for (const TermId operand : operands) named.push_back(terms_.renamed(operand, renaming));
+    std::array<Word, Program::kMostSamples> samples{};
+    first_.samples(choice, {named.data(), named.size()}, samples.data());
+    return std::pair(samples, named);
+  };
+  std::array<Word, Program::kMostSamples> as_is{};
+  first_.samples(choice, {operands.data(), operands.size()}, as_is.data());
+  for (const std::uint8_t variable : members(depends)) {
+    const auto& alike = terms_.starts_of(terms_.type_of_start(variable));
+    if (alike.size() < 2) continue;
+    Renaming renaming = Renaming::identity();
+    renaming.to[variable] = alike[0] == variable ? alike[1] : alike[0];
+    const auto [samples, named] = samples_with(renaming);
+    if (samples != as_is) continue;
+    // Few samples may agree by chance where a maximum chooses.
+    std::vector<Word> before(terms_.elements(type, 0));
+    std::vector<Word> after(before.size());
+    const auto run = [&](const Operands& of, std::vector<Word>& out) {
+      std::array<const Word*, TermTable::kMostOperands> given{};
+      std::array<TypeId, TermTable::kMostOperands> types{};
+      for (std::size_t i = 0; i < of.size(); ++i) {
+        given[i] = first_.values(of[i]);
+        types[i] = terms_.type(of[i]);
+      }
+      terms_.program(choice, {types.data(), of.size()}, 0)
+          .run(first_.domain(), {given.data(), of.size()}, out.data());
+    };
+    run(operands, before);
+    run(named, after);
+    if (before != after) continue;
+    depends &= ~(Variables{1} << variable);
+    cancels_ = true;
+  }
+  return depends;
+}
+
+// The ways to name the variables that matter by the first of each type. Those that do not matter
+// get the rest.
+std::vector<Renaming> Enumeration::names_of(Variables depends, Variables all) {
+  std::vector<Renaming> names{Renaming::identity()};
+  Variables done = 0;
+  for (const std::uint8_t variable : members(all)) {
+    if ((done >> variable & 1) != 0) continue;
+    const auto& starts = terms_.starts_of(terms_.type_of_start(variable));
+    Variables of_type = 0;
+    for (const std::uint8_t start : starts) of_type |= Variables{1} << start;
+    done |= of_type;
+    std::vector<std::uint8_t> order = members(depends & of_type);
+    const std::vector<std::uint8_t> rest = members(all & of_type & ~depends);
+    std::vector<Renaming> longer;
+    do {
+      for (Renaming renaming : names) {
+        std::size_t next = 0;
+        for (const std::uint8_t v : order) renaming.to[v] = starts[next++];
+        for (const std::uint8_t v : rest) renaming.to[v] = starts[next++];
+        longer.push_back(renaming);
+      }
+    } while (std::ranges::next_permutation(order).found);
+    names = std::move(longer);
+  }
+  return names;
+}
+
+Enumeration::Orbit Enumeration::orbit(std::size_t choice, const Operands& operands,
+                                      Variables depends, TypeId type) {
+  Variables all = 0;
+  for (const TermId operand : operands) all |= terms_.variables(operand);
+  Orbit result{~std::uint64_t{0}, {}};
+  for (const Renaming& names : names_of(depends, all)) {
+    Operands named;
+    for (const TermId operand : operands) named.push_back(terms_.renamed(operand, names));
+    std::array<Word, Program::kMostSamples> samples{};
+    const std::size_t count = first_.samples(choice, {named.data(), named.size()}, samples.data());
+    std::uint64_t fingerprint = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      fingerprint = base::hash_combine(fingerprint, samples[i]);
+    fingerprint = base::hash_combine(fingerprint, type);
+    if (fingerprint > result.fingerprint) continue;
+    if (fingerprint < result.fingerprint) result.names.clear();
+    result.fingerprint = fingerprint;
+    result.names.push_back(names);
+  }
+  return result;
+}
+
+Enumeration::Comparison Enumeration::compare(TermId a, TermId b) {
+  if (!std::ranges::equal(first_.all_values(a), first_.all_values(b)))
+    return Comparison::kDifferent;
+  for (Evaluator<Residues>& other : others_) {
+    if (!std::ranges::equal(other.all_values(a), other.all_values(b))) return Comparison::kAccident;
+  }
+  return Comparison::kEqual;
+}
+
+// Adds the term to a class, or makes it the first of a new one.
+void Enumeration::consider(std::size_t choice, const Operands& operands) {
+  base::SmallVector<TypeId, 3> types;
+  for (const TermId operand : operands) types.push_back(terms_.type(operand));
+  const std::optional<TypeId> type = terms_.type_of(choice, {types.data(), types.size()});
+  if (!type) return;
+  LevelCount& count = counts_.back();
+  ++count.terms;
+  Variables depends = depends_on(choice, operands, *type);
+  // Looked at where it is cheap, and later where it has been seen.
+  constexpr std::size_t kAlways = 2;
+  if (count.operators <= kAlways || cancels_)
+    depends = without_idle(choice, operands, depends, *type);
+  const Orbit here = orbit(choice, operands, depends, *type);
+  if (first_.domain().take_undefined()) return;
+  const auto [slot, is_new] = by_fingerprint_.emplace(
+      here.fingerprint, static_cast<std::uint32_t>(representatives_.size()));
+  const auto named = [&](const Renaming& names) {
+    return terms_.renamed(*terms_.apply(choice, {operands.data(), operands.size()}), names);
+  };
+  if (!is_new) {
+    const TermId term = named(here.names.front());
+    std::uint32_t at = slot->second;
+    while (true) {
+      const Representative known = representatives_[at];
+      TermId same = known.term;
+      if (!terms_.is_start(known.term)) {
+        const auto parts = terms_.operands(known.term);
+        const Orbit there = orbit(terms_.choice(known.term), Operands(parts.begin(), parts.end()),
+                                  known.depends, terms_.type(known.term));
+        same = terms_.renamed(known.term, there.names.front());
+      }
+      if (same == term) return;
+      const Comparison comparison = compare(term, same);
+      if (comparison == Comparison::kEqual) {
+        ++count.equal;
+        equalities_.push_back({term, same});
+        return;
+      }
+      ++(comparison == Comparison::kAccident ? count.accidents : count.collisions);
+      if (known.next == kNone) break;
+      at = known.next;
+    }
+    representatives_[at].next = static_cast<std::uint32_t>(representatives_.size());
+  }
+  const TermId term = *terms_.apply(choice, {operands.data(), operands.size()});
+  representatives_.push_back({term, depends, kNone});
+  for (std::size_t i = 1; i < here.names.size() && i < kMostSymmetries; ++i) {
+    const TermId a = named(here.names[0]);
+    const TermId b = named(here.names[i]);
+    if (a != b && compare(a, b) == Comparison::kEqual) equalities_.push_back({a, b});
+  }
+}
+
+}  // namespace egret::rules::generator

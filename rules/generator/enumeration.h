@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// All terms of a space with up to so many operators, up to renaming of start tensors and modulo
+// what is found equal on the way: only the first term of each class of equal ones is used to build
+// larger terms.
+//
+// Terms are told apart by a fingerprint: their elements at a few positions, over the field of
+// 2^61 - 1 elements, on random tensors of the first world; the least over all ways to name their
+// variables, so that terms that differ in names meet. Terms with one fingerprint are compared with
+// *every* representative that has it: all elements, in all worlds, over a second, random prime.
+// Polynomials of degree d that differ agree there with probability at most d / 2^60 an element and
+// world (Schwartz, Zippel); d is at most 3^operators. Max and functions are pseudo-random functions
+// of their arguments, so only equalities that hold whatever these are are found.
+//
+// A term with operators a, b, ... counts each once, as a graph does. Its largest operand is
+// enumerated first and named in order of occurrence; the others get names from those and the next
+// new ones. Sharing below two operands is found where one contains the other.
+//
+// Deterministic for a seed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/progress.h"
+#include "rules/generator/evaluator.h"
+#include "rules/generator/term_table.h"
+
+namespace egret::rules::generator {
+
+struct EnumerationOptions {
+  std::size_t most_operators = 3;
+  std::uint64_t seed = 1;
+  std::size_t most_bytes = std::size_t{8} << 30;
+  base::ProgressSink* progress = nullptr;
+};
+
+// Terms over the same start tensors with equal values. `right` has no more operators than `left`.
+struct Equality {
+  TermId left;
+  TermId right;
+};
+
+struct LevelCount {
+  std::size_t operators = 0;
+  std::uint64_t terms = 0;       // enumerated, up to names
+  std::uint64_t classes = 0;     // new representatives
+  std::uint64_t equal = 0;       // terms equal to a representative
+  std::uint64_t accidents = 0;   // of equal elements in the first world, not in another
+  std::uint64_t collisions = 0;  // of equal fingerprint, not of equal elements in the first world
+  double seconds = 0;
+  std::int64_t bytes = 0;  // of the process, at most so far
+};
+
+class Enumeration {
+ public:
+  Enumeration(TermTable& terms, const EnumerationOptions& options);
+
+  // The terms with one operator more. Fails when memory runs out; stops early, with all that was
+  // found so far, on base::stop_requested().
+  base::Status next_level();
+  std::size_t levels() const { return counts_.size(); }
+
+  const std::vector<LevelCount>& counts() const { return counts_; }
+  const std::vector<Equality>& equalities() const { return equalities_; }
+  TermTable& terms() { return terms_; }
+
+ private:
+  struct Representative {
+    TermId term;
+    Variables depends;   // variables that its value depends on
+    std::uint32_t next;  // with the same fingerprint
+  };
+  static constexpr std::uint32_t kNone = 0xffffffffU;
+  using Operands = base::SmallVector<TermId, 3>;
+
+  void add_starts();
+  void build_on(std::size_t index, std::size_t operators);
+  void pair_up(std::size_t choice, std::size_t index, std::size_t operators);
+  // Calls visit(renaming) for each way to name the variables of `term` beside those in use.
+  void for_each_naming(TermId term, Variables used, const std::function<void(TermId)>& visit);
+  void consider(std::size_t choice, const Operands& operands);
+  Variables depends_on(std::size_t choice, const Operands& operands, TypeId type);
+  Variables depends_on(TermId term);
+  // Without those that cancel: x - x does not depend on x.
+  Variables without_idle(std::size_t choice, const Operands& operands, Variables depends,
+                         TypeId type);
+
+  // The least fingerprint over all names, and the names that give it.
+  struct Orbit {
+    std::uint64_t fingerprint;
+    std::vector<Renaming> names;
+  };
+  Orbit orbit(std::size_t choice, const Operands& operands, Variables depends, TypeId type);
+  std::vector<Renaming> names_of(Variables depends, Variables all);
+  enum class Comparison : std::uint8_t { kEqual, kAccident, kDifferent };
+  Comparison compare(TermId a, TermId b);
+  void forget();
+
+  TermTable& terms_;
+  EnumerationOptions options_;
+  Evaluator<Residues> first_;
+  Evaluator<Masks> masks_;
+  std::vector<Evaluator<Residues>> others_;  // by world, over the second prime
+  std::vector<Representative> representatives_;
+  std::vector<std::size_t> level_begin_;  // of representatives_, by operators
+  boost::unordered_flat_map<std::uint64_t, std::uint32_t> by_fingerprint_;
+  std::vector<Equality> equalities_;
+  std::vector<LevelCount> counts_;
+  bool cancels_ = false;              // some term of the space does not depend on what it reads
+  std::uint32_t kept_operators_ = 0;  // values of terms up to so many operators are kept
+};
+
+}  // namespace egret::rules::generator

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/generator/generation.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "base/stop.h"
+#include "base/timer.h"
+#include "rules/generator/candidate_rule.h"
+#include "rules/generator/minimization.h"
+
+namespace egret::rules::generator {
+namespace {
+
+struct Candidate {
+  Equality equality;
+  std::size_t operators;  // of the larger side
+  std::size_t total;      // of both sides
+  int variables;
+};
+
+// Small and general ones first: they derive the others.
+bool comes_first(const Candidate& a, const Candidate& b) {
+  if (a.operators != b.operators) return a.operators < b.operators;
+  if (a.total != b.total) return a.total < b.total;
+  return a.variables > b.variables;
+}
+
+class Generator {
+ public:
+  Generator(const Space& space, const GenerationOptions& options)
+      : space_(space), options_(options) {}
+
+  base::Result<Generation> run() {
+    EGRET_ASSIGN_OR_RETURN(terms_, TermTable::create(space_));
+    Enumeration enumeration(*terms_, options_.enumeration);
+    std::size_t taken = 0;
+    const std::size_t most = options_.enumeration.most_operators;
+    for (std::size_t operators = 1; operators <= most && !stop(); ++operators) {
+      EGRET_RETURN_IF_ERROR(enumeration.next_level());
+      if (stop()) break;
+      const auto& all = enumeration.equalities();
+      if (operators == 1) add_exchanges();
+      for (; taken < all.size(); ++taken) pending_.push_back(candidate(all[taken]));
+      std::ranges::stable_sort(pending_, comes_first);
+      // Terms that share parts are instances of larger ones that do not; those come first.
+      std::vector<Candidate> now;
+      std::vector<Candidate> later;
+      for (const Candidate& c : pending_)
+        (c.operators <= operators || operators == most ? now : later).push_back(c);
+      pending_ = std::move(later);
+      decide(std::move(now), operators);
+    }
+    result_.levels = enumeration.counts();
+    if (!stop()) explain_unproven();
+    if (options_.minimize && !stop()) leave_out_derived();
+    for (CandidateCount& count : result_.candidates) {
+      count.kept = static_cast<std::uint64_t>(
+          std::ranges::count_if(result_.rules, [&](const GeneratedRule& rule) {
+            return rule.operators == count.operators && rule.back_of.empty();
+          }));
+    }
+    result_.stopped = stop();
+    return std::move(result_);
+  }
+
+ private:
+  static bool stop() { return base::stop_requested(); }
+
+  Candidate candidate(const Equality& equality) const {
+    const std::size_t left = tree_size(equality.left);
+    const std::size_t right = tree_size(equality.right);
+    return {equality, std::max(left, right), left + right,
+            std::popcount(terms_->variables(equality.left))};
+  }
+  // Operators as written out, shared ones each time.
+  std::size_t tree_size(TermId term) const {
+    if (terms_->is_start(term)) return 0;
+    std::size_t size = 1;
+    for (const TermId operand : terms_->operands(term)) size += tree_size(operand);
+    return size;
+  }
+
+  // f(x, y) = f(y, x), which the table of terms has built in.
+  void add_exchanges() {
+    for (std::size_t choice = 0; choice < space_.choices.size(); ++choice) {
+      for (std::size_t a = 0; a < space_.starts.size(); ++a) {
+        const TypeId type = terms_->type_of_start(a);
+        const auto& alike = terms_->starts_of(type);
+        if (alike.front() != a || alike.size() < 2) continue;
+        if (!terms_->is_symmetric(choice, type, type)) continue;
+        const TermId there[] = {alike[0], alike[1]};
+        const TermId back[] = {alike[1], alike[0]};
+        pending_.push_back(candidate(
+            {*terms_->apply_as_given(choice, there), *terms_->apply_as_given(choice, back)}));
+      }
+    }
+  }
+
+  // In rounds: what the rules found so far derive is dropped, all at once; then the first few of
+  // the others are decided one by one.
+  void decide(std::vector<Candidate> candidates, std::size_t operators) {
+    constexpr std::size_t kRound = 32;
+    const base::Stopwatch watch;
+    const base::Progress progress(options_.enumeration.progress,
+                                  "decide " + std::to_string(operators) + " operators");
+    result_.candidates.push_back({.operators = operators, .candidates = candidates.size()});
+    const std::size_t all = candidates.size();
+    std::size_t rules = 0;
+    while (!candidates.empty() && !stop()) {
+      if (result_.rules.size() != rules) drop_derived(candidates);
+      rules = result_.rules.size();
+      const std::size_t count = std::min(kRound, candidates.size());
+      for (std::size_t i = 0; i < count && !stop(); ++i) {
+        decide(candidates[i], operators);
+        if (progress.due()) {
+          progress.report(
+              {{base::kItems, all - candidates.size() + i + 1}, {kRules, result_.rules.size()}},
+              static_cast<double>(all - candidates.size() + i + 1) / static_cast<double>(all));
+        }
+      }
+      candidates.erase(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+    result_.candidates.back().seconds = watch.seconds();
+  }
+
+  // In one e-graph, a few iterations deep.
+  std::vector<bool> are_derived(const std::vector<Candidate>& candidates) const {
+    std::vector<Equality> equalities;
+    for (const Candidate& c : candidates) equalities.push_back(c.equality);
+    DerivationOptions together = options_.derivation;
+    together.iterations = 2;
+    together.nodes = 2'000'000;
+    together.matches = 1'000'000;
+    return derived_pairs(set_, sides_in_world(*terms_, equalities, 0), together);
+  }
+
+  // What could not be proven by itself may follow from rules found later.
+  void explain_unproven() {
+    const std::vector<bool> derived = are_derived(unproven_);
+    std::vector<Unproven> left;
+    for (std::size_t i = 0; i < derived.size(); ++i) {
+      Unproven& candidate = result_.unproven[i];
+      if (!derived[i]) {
+        left.push_back(std::move(candidate));
+        continue;
+      }
+      CandidateCount& count = result_.candidates[candidate.level];
+      --(candidate.status == "refuted" ? count.refuted : count.undecided);
+      ++count.derived;
+    }
+    result_.unproven = std::move(left);
+  }
+
+  void drop_derived(std::vector<Candidate>& candidates) {
+    const std::vector<bool> derived = are_derived(candidates);
+    std::vector<Candidate> left;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (!derived[i]) left.push_back(candidates[i]);
+    }
+    result_.candidates.back().derived += candidates.size() - left.size();
+    candidates = std::move(left);
+  }
+
+  void leave_out_derived() {
+    std::vector<Rule> rules;
+    for (const GeneratedRule& generated : result_.rules) rules.push_back(generated.rule);
+    MinimizationOptions minimization;
+    minimization.derivation = options_.derivation;
+    minimization.progress = options_.enumeration.progress;
+    const std::vector<bool> kept = rules::minimize(rules, {}, minimization, known_);
+    std::vector<GeneratedRule> left;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      if (kept[i]) left.push_back(std::move(result_.rules[i]));
+    }
+    result_.rules = std::move(left);
+  }
+
+  void decide(const Candidate& candidate, std::size_t operators) {
+    CandidateCount& count = result_.candidates.back();
+    if (is_derived(candidate.equality)) {
+      ++count.derived;
+      return;
+    }
+    const std::optional<Generalized> made =
+        generalize_equality(*terms_, candidate.equality, options_.verification, known_);
+    if (!made || made->verdict.status != Verdict::Status::kProven) {
+      note_unproven(candidate, made);
+      return;
+    }
+    ++(made->conditional ? count.conditional : count.proven);
+    const std::string name = add(*made, operators, "");
+    if (is_symmetric(made->rule)) return;
+    const Equality back{candidate.equality.right, candidate.equality.left};
+    const auto reversed = generalize_equality(*terms_, back, options_.verification, known_);
+    if (reversed && reversed->verdict.status == Verdict::Status::kProven)
+      add(*reversed, operators, name);
+  }
+
+  void note_unproven(const Candidate& candidate, const std::optional<Generalized>& made) {
+    const Equality& equality = candidate.equality;
+    unproven_.push_back(candidate);
+    CandidateCount& count = result_.candidates.back();
+    const bool refuted = made && made->verdict.status == Verdict::Status::kRefuted;
+    ++(refuted ? count.refuted : count.undecided);
+    result_.unproven.push_back(
+        {terms_->text(equality.left) + " = " + terms_->text(equality.right),
+         made ? to_string(made->rule) : "",
+         made ? std::string(to_string(made->verdict.status)) : "cannot be stated",
+         made ? made->verdict.reason : "", result_.candidates.size() - 1});
+  }
+
+  // Whether the other direction says the same, or only makes terms grow.
+  static bool is_symmetric(const Rule& rule) {
+    Rule back = rule;
+    std::swap(back.sources.front().term, back.targets.front().term);
+    if (content_hash(back) == content_hash(rule)) return true;
+    bool inside = false;
+    const std::string whole = to_string(rule, rule.targets.front().term);
+    for_each_subterm(rule.sources.front().term,
+                     [&](const Term& part) { inside = inside || to_string(rule, part) == whole; });
+    return inside;
+  }
+
+  bool is_derived(const Equality& equality) const {
+    return derives(set_, sides_in_world(*terms_, {&equality, 1}, 0), options_.derivation);
+  }
+
+  std::string add(const Generalized& made, std::size_t operators, const std::string& back_of) {
+    Rule rule = made.rule;
+    rule.name = back_of.empty() ? name_of(rule) : back_of + "-reversed";
+    set_.rules.push_back(rule);
+    result_.rules.push_back({rule, made.verdict, operators, back_of});
+    return rule.name;
+  }
+
+  // The operators of the left side, from the outside in, and a number.
+  std::string name_of(const Rule& rule) {
+    std::string name;
+    for_each_subterm(rule.sources.front().term, [&](const Term& part) {
+      if (part.kind == Term::Kind::kApply) name += (name.empty() ? "" : "-") + part.op->name();
+    });
+    std::ranges::replace(name, '_', '-');
+    return name + "-" + std::to_string(++names_[name]);
+  }
+
+  static constexpr base::ProgressColumn kRules{"rules", "rules", base::ProgressColumn::Unit::kCount,
+                                               "rules proven so far"};
+
+  const Space& space_;
+  const GenerationOptions& options_;
+  std::unique_ptr<TermTable> terms_;
+  std::vector<Candidate> pending_;
+  std::vector<Candidate> unproven_;  // as in the result
+  KnownSignatures known_;
+  RuleSet set_;
+  std::map<std::string, int> names_;
+  Generation result_;
+};
+
+}  // namespace
+
+base::Result<Generation> generate(const Space& space, const GenerationOptions& options) {
+  return Generator(space, options).run();
+}
+
+}  // namespace egret::rules::generator

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/generator/derivation.h"
+
+#include <gtest/gtest.h>
+
+#include "rules/generator/minimization.h"
+#include "rules/rule_parser.h"
+
+namespace egret::rules {
+namespace {
+
+std::vector<Rule> parsed(std::string_view text) {
+  auto rules = parse_rules("test.rules", text);
+  EXPECT_TRUE(rules.ok()) << rules.status().message();
+  return *rules;
+}
+
+constexpr std::string_view kSums =
+    "rule exchange add(?a, ?b) => add(?b, ?a)\n"
+    "rule regroup add(add(?a, ?b), ?c) <=> add(?a, add(?b, ?c))\n";
+
+Derivation derivation_of(std::string_view set, std::string_view goal,
+                         DerivationMode mode = DerivationMode::kBothSides) {
+  KnownSignatures known;
+  DerivationOptions options;
+  options.mode = mode;
+  return derive({parsed(set), {}}, parsed(goal).front(), options, known);
+}
+
+TEST(Derivation, DerivesWhatFollows) {
+  constexpr std::string_view goal = "rule turn add(?a, add(?b, ?c)) => add(?c, add(?b, ?a))";
+  EXPECT_TRUE(derivation_of(kSums, goal).derived);
+  EXPECT_TRUE(derivation_of(kSums, goal, DerivationMode::kLeftSide).derived);
+}
+
+TEST(Derivation, DoesNotDeriveWhatDoesNotFollow) {
+  const Derivation derivation =
+      derivation_of(kSums, "rule other add(?a, ?b) where same_type(?a, ?b) => add(?a, ?a)");
+  EXPECT_FALSE(derivation.derived);
+  EXPECT_NE(derivation.reason.find("stay apart"), std::string::npos) << derivation.reason;
+}
+
+TEST(Derivation, WorksOnTheRightSideOnlyWhenAskedTo) {
+  // The set cannot make what the right side has; it can take it away there.
+  constexpr std::string_view set = "rule drop relu(relu(?x)) => relu(?x)";
+  constexpr std::string_view goal = "rule grow relu(?x) => relu(relu(?x))";
+  EXPECT_TRUE(derivation_of(set, goal).derived);
+  EXPECT_FALSE(derivation_of(set, goal, DerivationMode::kLeftSide).derived);
+}
+
+TEST(Derivation, UsesTheConditionOfTheGoal) {
+  constexpr std::string_view set = "rule one mul(?x, 1) => ?x";
+  EXPECT_TRUE(
+      derivation_of(set, "rule ones mul(?x, ?c) where splat(?c, 1) and same_type(out, ?x) => ?x")
+          .derived);
+  EXPECT_FALSE(
+      derivation_of(set, "rule any mul(?x, ?c) where same_type(out, ?x) and is_splat(?c) => ?x")
+          .derived);
+}
+
+TEST(Derivation, DoesNotAskHeuristics) {
+  constexpr std::string_view set =
+      "rule exchange add(?a, ?b) heuristic constant(?a) => add(?b, ?a)";
+  KnownSignatures known;
+  const RuleSet stripped = without_heuristics({parsed(set), {}});
+  EXPECT_TRUE(
+      derive(stripped, parsed("rule goal add(?x, ?y) => add(?y, ?x)").front(), {}, known).derived);
+}
+
+TEST(Minimization, LeavesOutWhatTheOthersDerive) {
+  const std::vector<Rule> rules = parsed(std::string(kSums) +
+                                         "rule turn add(?a, add(?b, ?c)) => add(?c, add(?b, ?a))\n"
+                                         "rule drop relu(relu(?x)) => relu(?x)\n");
+  KnownSignatures known;
+  const std::vector<bool> kept = minimize(rules, {}, {}, known);
+  EXPECT_EQ(kept, (std::vector<bool>{true, true, true, false, true}));
+}
+
+TEST(Minimization, KeepsBothDirectionsOfARuleOrNone) {
+  const std::vector<Rule> rules = parsed(
+      "rule a relu(relu(?x)) <=> relu(?x)\n"
+      "rule b relu(relu(relu(?x))) <=> relu(?x)\n");
+  KnownSignatures known;
+  EXPECT_EQ(minimize(rules, {}, {}, known), (std::vector<bool>{true, true, false, false}));
+}
+
+}  // namespace
+}  // namespace egret::rules

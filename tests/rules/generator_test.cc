@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ir/field.h"
+#include "rules/generator/candidate_rule.h"
+#include "rules/generator/generation.h"
+#include "rules/generator/rule_files.h"
+#include "rules/rule_parser.h"
+
+namespace egret::rules::generator {
+namespace {
+
+constexpr std::uint64_t kKey = 5;
+
+std::vector<ir::FieldTensor> random_tensors(const std::vector<ir::TensorType>& types,
+                                            base::Random random) {
+  std::vector<ir::FieldTensor> tensors;
+  for (const ir::TensorType& type : types) tensors.push_back(ir::FieldTensor::random(type, random));
+  return tensors;
+}
+
+TEST(Program, ComputesWhatTheInterpreterComputesOverTheField) {
+  const Space space = taso_space();
+  const auto terms = *TermTable::create(space);
+  int compared = 0;
+  for (std::size_t choice = 0; choice < space.choices.size(); ++choice) {
+    const OperatorChoice& made_of = space.choices[choice];
+    if (made_of.steps.size() > 1 || made_of.arity != 2) continue;
+    for (std::size_t a = 0; a < space.starts.size(); a += 3) {
+      for (std::size_t b = 0; b < space.starts.size(); b += 3) {
+        for (World world = 0; world < space.worlds(); ++world) {
+          const std::vector<ir::TensorType> types{space.starts[a].types[world],
+                                                  space.starts[b].types[world]};
+          const auto program = Program::record(made_of, world, types);
+          if (!program.ok()) continue;
+          const auto inputs = random_tensors(types, base::Random(a * 100 + b));
+          const auto expected =
+              ir::evaluate_field(*made_of.steps[0].op, program->attrs()[0], inputs, kKey);
+          ASSERT_TRUE(expected.ok()) << expected.status().message();
+          const Word* operands[] = {inputs[0].values().data(), inputs[1].values().data()};
+          std::vector<Word> out(program->elements());
+          Residues field(Residues::kMersenne, kKey);
+          program->run(field, operands, out.data());
+          EXPECT_TRUE(std::ranges::equal(out, expected->values())) << made_of.name;
+          ++compared;
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 20);
+}
+
+TEST(Program, GivesTheSameElementsWhenOnlySamplesAreComputed) {
+  const OperatorChoice relu_of_product{
+      "relu-matmul", 2, {{&ir::get_operator("matmul"), {0, 1}}, {&ir::get_operator("relu"), {-1}}}};
+  const std::vector<ir::TensorType> types{{ir::DType::kF32, {3, 4}}, {ir::DType::kF32, {4, 5}}};
+  const auto program = Program::record(relu_of_product, 0, types);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  const auto inputs = random_tensors(types, base::Random(1));
+  const Word* operands[] = {inputs[0].values().data(), inputs[1].values().data()};
+  Residues field;
+  std::vector<Word> all(program->elements());
+  program->run(field, operands, all.data());
+  std::vector<Word> some(Program::kMostSamples);
+  program->run_samples(field, operands, some.data());
+  EXPECT_EQ(program->sample_count(), 4U);
+  EXPECT_EQ(some, (std::vector<Word>{all[0], all[14], all[7], all[5]}));
+}
+
+TEST(Program, RefusesOperatorsThatChooseByValue) {
+  const OperatorChoice choice{"leaky", 1, {{&ir::get_operator("leaky_relu"), {0}}}};
+  const auto program = Program::record(choice, 0, {{ir::DType::kF32, {2}}});
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(program.status().code(), base::StatusCode::kUnsupported);
+}
+
+// --- the enumeration against brute force
+
+// All terms of up to `operators` operators, each shared one counted once, over all start tensors.
+std::vector<TermId> all_terms(TermTable& terms, std::size_t operators) {
+  std::set<TermId> found;
+  for (std::size_t i = 0; i < terms.space().starts.size(); ++i) found.insert(terms.start(i));
+  for (std::size_t round = 0; round < operators; ++round) {
+    const std::vector<TermId> so_far(found.begin(), found.end());
+    for (std::size_t choice = 0; choice < terms.space().choices.size(); ++choice) {
+      const std::size_t arity = terms.space().choices[choice].arity;
+      for (const TermId a : so_far) {
+        if (arity == 1) {
+          const TermId operands[] = {a};
+          if (const auto made = terms.apply_as_given(choice, operands)) found.insert(*made);
+          continue;
+        }
+        for (const TermId b : so_far) {
+          const TermId operands[] = {a, b};
+          if (const auto made = terms.apply_as_given(choice, operands)) found.insert(*made);
+        }
+      }
+    }
+    std::erase_if(found, [&](TermId term) { return terms.applications(term).size() > operators; });
+  }
+  return {found.begin(), found.end()};
+}
+
+// The values of a term in both worlds, least over all ways to rename start tensors of one type.
+std::vector<Word> least_values(TermTable& terms, std::vector<Evaluator<Residues>>& worlds,
+                               TermId term) {
+  std::vector<std::vector<std::uint8_t>> groups;
+  std::set<TypeId> seen;
+  for (std::size_t i = 0; i < terms.space().starts.size(); ++i) {
+    if (seen.insert(terms.type_of_start(i)).second)
+      groups.push_back(terms.starts_of(terms.type_of_start(i)));
+  }
+  std::vector<Renaming> names{Renaming::identity()};
+  for (const auto& group : groups) {
+    std::vector<std::uint8_t> order = group;
+    std::vector<Renaming> longer;
+    do {
+      for (Renaming renaming : names) {
+        for (std::size_t i = 0; i < group.size(); ++i) renaming.to[group[i]] = order[i];
+        longer.push_back(renaming);
+      }
+    } while (std::ranges::next_permutation(order).found);
+    names = longer;
+  }
+  std::vector<Word> least;
+  for (const Renaming& renaming : names) {
+    std::vector<Word> values{terms.type(term)};
+    for (auto& world : worlds) {
+      const auto all = world.all_values(terms.renamed(term, renaming));
+      values.insert(values.end(), all.begin(), all.end());
+    }
+    if (least.empty() || values < least) least = values;
+  }
+  return least;
+}
+
+Space small_space(const std::vector<std::string>& operators, std::size_t copies) {
+  Space space = *space_of_operators(operators);
+  std::map<std::string, std::size_t> count;
+  std::erase_if(space.starts, [&](const StartTensor& start) {
+    return start.types[0].rank() > 2 || ++count[start.name.substr(0, 1)] > copies;
+  });
+  return space;
+}
+
+void expect_classes_as_by_brute_force(const Space& space, std::size_t operators) {
+  const auto brute = *TermTable::create(space);
+  std::vector<Evaluator<Residues>> worlds;
+  for (World world = 0; world < space.worlds(); ++world) {
+    worlds.emplace_back(*brute, world, Residues(Residues::kMersenne, kKey),
+                        [world](std::size_t number, std::size_t elements) {
+                          base::Random random(number * 10 + world + 77);
+                          std::vector<Word> values(elements);
+                          for (Word& value : values) value = random.below(Residues::kMersenne);
+                          return values;
+                        });
+  }
+  std::set<std::vector<Word>> classes;
+  const std::vector<TermId> all = all_terms(*brute, operators);
+  for (const TermId term : all) classes.insert(least_values(*brute, worlds, term));
+
+  const auto terms = *TermTable::create(space);
+  EnumerationOptions options;
+  options.most_operators = operators;
+  Enumeration enumeration(*terms, options);
+  std::set<TypeId> start_types;
+  for (std::size_t i = 0; i < space.starts.size(); ++i) start_types.insert(terms->type_of_start(i));
+  std::uint64_t found = start_types.size();
+  for (std::size_t i = 0; i < operators; ++i) {
+    ASSERT_TRUE(enumeration.next_level().ok());
+    found += enumeration.counts().back().classes;
+  }
+  EXPECT_EQ(found, classes.size()) << "of " << all.size() << " terms";
+  EXPECT_GT(enumeration.equalities().size(), 0U);
+}
+
+TEST(Enumeration, FindsTheClassesOfAllTermsOfMatrices) {
+  expect_classes_as_by_brute_force(small_space({"add", "matmul", "relu", "transpose"}, 2), 2);
+}
+TEST(Enumeration, FindsTheClassesOfAllTermsThatJoinAndCut) {
+  expect_classes_as_by_brute_force(small_space({"concat", "slice", "mul"}, 2), 2);
+}
+TEST(Enumeration, FindsTheClassesOfTermsOfThreeOperators) {
+  expect_classes_as_by_brute_force(small_space({"add", "neg"}, 2), 3);
+}
+
+// --- rules
+
+Generation generated(const Space& space, std::size_t operators) {
+  GenerationOptions options;
+  options.enumeration.most_operators = operators;
+  options.verification.instances = 40;
+  options.verification.tensor_checks = 40;
+  auto generation = generate(space, options);
+  EXPECT_TRUE(generation.ok()) << generation.status().message();
+  return *std::move(generation);
+}
+
+RuleSet set_of(const Generation& generation) {
+  RuleSet set;
+  for (const GeneratedRule& rule : generation.rules) set.rules.push_back(rule.rule);
+  return set;
+}
+
+bool derives_rule(const RuleSet& set, std::string_view text) {
+  const auto goal = parse_rules("goal.rules", "rule goal " + std::string(text));
+  EXPECT_TRUE(goal.ok()) << goal.status().message();
+  KnownSignatures known;
+  return derive(set, goal->front(), {}, known).derived;
+}
+
+TEST(Generation, FindsTheLawsOfMatrices) {
+  const RuleSet set = set_of(generated(small_space({"add", "matmul", "relu", "transpose"}, 3), 3));
+  EXPECT_TRUE(derives_rule(set, "add(?a, ?b) => add(?b, ?a)"));
+  EXPECT_TRUE(derives_rule(set, "matmul(?a, matmul(?b, ?c)) => matmul(matmul(?a, ?b), ?c)"));
+  EXPECT_TRUE(
+      derives_rule(set,
+                   "transpose{perm=[1, 0]}(matmul(?a, ?b)) => matmul(transpose{perm=[1, 0]}(?b), "
+                   "transpose{perm=[1, 0]}(?a))"));
+  EXPECT_TRUE(derives_rule(
+      set,
+      "matmul(add(?a, ?b), ?c) where same_type(?a, ?b) => add(matmul(?a, ?c), matmul(?b, ?c))"));
+  // Wrong, so nothing may derive it.
+  EXPECT_FALSE(derives_rule(set, "relu(add(?a, ?b)) => add(relu(?a), relu(?b))"));
+}
+
+TEST(Generation, SaysTheSameRulesEachTime) {
+  const Space space = small_space({"add", "relu", "concat"}, 2);
+  EXPECT_EQ(rules_text(space, generated(space, 2)), rules_text(space, generated(space, 2)));
+}
+
+TEST(Generation, FindsTheConditionOfASliceOfAConcatenation) {
+  const Generation generation = generated(small_space({"concat", "slice"}, 2), 2);
+  const RuleSet set = set_of(generation);
+  EXPECT_TRUE(derives_rule(
+      set,
+      "slice{axis=0, start=0, size=?n, step=1}(concat{axis=0}(?a, ?b)) where ?n == dim(?a, 0) and "
+      "rank(?a) == 2 and dim(?b, 0) == dim(?a, 0) => ?a"));
+}
+
+// What a user writes to add an operator: its definition, nothing else.
+const ir::Operator& twice() {
+  static const ir::Operator op =
+      ir::primitive("twice", "x + x", {"x"}).defined_by([](ir::Definition& d) {
+        d.pointwise([](ir::Scalar x) { return x + x; });
+      });
+  return op;
+}
+
+TEST(Generation, FindsRulesOfANewOperatorFromItsDefinition) {
+  Space space = small_space({"add", "matmul", "concat"}, 2);
+  space.choices.push_back({"twice", 1, {{&twice(), {0}}}});
+  const Generation generation = generated(space, 2);
+  std::set<std::string> texts;
+  for (const GeneratedRule& rule : generation.rules) {
+    texts.insert(to_string(rule.rule, rule.rule.sources[0].term) + " = " +
+                 to_string(rule.rule, rule.rule.targets[0].term));
+  }
+  const auto has = [&](std::string_view text) {
+    return std::ranges::any_of(texts, [&](const std::string& t) { return t == text; });
+  };
+  EXPECT_TRUE(has("twice(?m0) = add(?m0, ?m0)") || has("add(?m0, ?m0) = twice(?m0)"))
+      << rules_text(space, generation);
+}
+
+}  // namespace
+}  // namespace egret::rules::generator
