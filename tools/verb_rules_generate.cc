@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `egret rules generate`.
-#include "base/stop.h"
+#include <filesystem>
+
 #include "base/text_table.h"
 #include "base/units.h"
 #include "rules/generator/rule_files.h"
@@ -66,6 +67,12 @@ class Generate final : public Command {
     how.verification.instances = 60;
     how.verification.tensor_checks = 60;
     how.verification.attempts_per_instance = 60;
+    std::error_code error;
+    std::filesystem::create_directories(options_.folder, error);
+    if (error)
+      return base::unavailable("cannot make the folder " + options_.folder + ": " +
+                               error.message());
+    how.log = options_.folder + "/decisions.jsonl";
     how.minimize = !options_.keep_derivable;
     EGRET_ASSIGN_OR_RETURN(const generator::Generation generation, generator::generate(space, how));
     EGRET_RETURN_IF_ERROR(generator::write_rule_files(options_.folder, space, generation));

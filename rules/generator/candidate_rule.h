@@ -18,26 +18,6 @@
 
 namespace egret::rules::generator {
 
-// What stays open in a rule made of terms.
-enum class Openness : std::uint8_t {
-  kRanks,       // ranks and attributes
-  kAttributes,  // attributes; ranks as in the terms
-  kSizes,       // attributes that are sizes, not axes, permutations and flags
-};
-
-struct Draft {
-  Rule rule;  // without conditions, other than ranks and element types
-  // True in all worlds. Of attributes, the ways to say what each is; then how sizes compare.
-  std::vector<std::vector<Expr>> alternatives;
-  std::vector<Expr> facts;
-  // Of the first variable, if there is one: quotients of integers are truncated.
-  std::optional<Expr> is_float;
-};
-
-// The rule left => right; nullopt when the right side needs what the left does not tell: a
-// variable, or a number that is no simple expression.
-std::optional<Draft> draft_rule(TermTable& terms, const Equality& equality, Openness openness);
-
 struct Generalized {
   Rule rule;
   Verdict verdict;

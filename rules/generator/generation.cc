@@ -2,13 +2,18 @@
 #include "rules/generator/generation.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <map>
 
 #include "base/stop.h"
+#include "base/thread_pool.h"
 #include "base/timer.h"
 #include "rules/generator/candidate_rule.h"
+#include "rules/generator/decision_log.h"
 #include "rules/generator/minimization.h"
+#include "rules/generator/multi_output.h"
+#include "rules/rule_parser.h"
 
 namespace egret::rules::generator {
 namespace {
@@ -34,6 +39,7 @@ class Generator {
 
   base::Result<Generation> run() {
     EGRET_ASSIGN_OR_RETURN(terms_, TermTable::create(space_));
+    EGRET_ASSIGN_OR_RETURN(log_, DecisionLog::open(options_.log, log_key()));
     Enumeration enumeration(*terms_, options_.enumeration);
     std::size_t taken = 0;
     const std::size_t most = options_.enumeration.most_operators;
@@ -61,12 +67,46 @@ class Generator {
             return rule.operators == count.operators && rule.back_of.empty();
           }));
     }
+    EGRET_RETURN_IF_ERROR(status_);
+    add_two_outputs();
     result_.stopped = stop();
+    if (!result_.stopped) log_.remove();
     return std::move(result_);
   }
 
  private:
   static bool stop() { return base::stop_requested(); }
+
+  // What decisions depend on. The bound on operators is none of it: more may be asked for later.
+  std::string log_key() const {
+    std::string key = space_.name + " " + definitions_hash();
+    for (const StartTensor& start : space_.starts) {
+      key += " " + start.name;
+      for (const ir::TensorType& type : start.types) key += ":" + to_string(type);
+    }
+    for (const OperatorChoice& choice : space_.choices) key += " " + choice.name;
+    for (const std::int64_t number : {static_cast<std::int64_t>(options_.verification.seed),
+                                      std::int64_t{options_.verification.instances},
+                                      std::int64_t{options_.verification.tensor_checks},
+                                      std::int64_t{options_.verification.attempts_per_instance}})
+      key += " " + std::to_string(number);
+    return base::content_hash(key).to_hex();
+  }
+
+  // Of rules that are kept: the parts of concatenations as outputs.
+  void add_two_outputs() {
+    std::vector<GeneratedRule> found;
+    for (const GeneratedRule& generated : result_.rules) {
+      if (stop()) return;
+      std::optional<Rule> rule = two_output_rule(generated.rule);
+      if (!rule) continue;
+      Verdict verdict = verify(*rule, options_.verification, known_.front());
+      if (verdict.status != Verdict::Status::kProven) continue;
+      ++result_.two_outputs;
+      found.push_back({*std::move(rule), std::move(verdict), generated.operators, "parts"});
+    }
+    result_.rules.insert(result_.rules.end(), found.begin(), found.end());
+  }
 
   Candidate candidate(const Equality& equality) const {
     const std::size_t left = tree_size(equality.left);
@@ -99,7 +139,7 @@ class Generator {
   }
 
   // In rounds: what the rules found so far derive is dropped, all at once; then the first few of
-  // the others are decided one by one.
+  // the others are decided, some at a time.
   void decide(std::vector<Candidate> candidates, std::size_t operators) {
     constexpr std::size_t kRound = 32;
     const base::Stopwatch watch;
@@ -112,28 +152,114 @@ class Generator {
       if (result_.rules.size() != rules) drop_derived(candidates);
       rules = result_.rules.size();
       const std::size_t count = std::min(kRound, candidates.size());
-      for (std::size_t i = 0; i < count && !stop(); ++i) {
-        decide(candidates[i], operators);
+      for (std::size_t next = 0; next < count && !stop();) {
+        next = decide_wave(candidates, next, count, operators);
         if (progress.due()) {
-          progress.report(
-              {{base::kItems, all - candidates.size() + i + 1}, {kRules, result_.rules.size()}},
-              static_cast<double>(all - candidates.size() + i + 1) / static_cast<double>(all));
+          const std::size_t done = all - candidates.size() + next;
+          progress.report({{base::kItems, done}, {kRules, result_.rules.size()}},
+                          static_cast<double>(done) / static_cast<double>(all));
         }
       }
       candidates.erase(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(count));
+      if (status_.ok()) status_ = log_.save();
     }
     result_.candidates.back().seconds = watch.seconds();
   }
 
-  // In one e-graph, a few iterations deep.
+  // Proofs of one wave run side by side; what they find is taken in order, so that the result does
+  // not depend on the number of threads.
+  struct Job {
+    Candidate candidate;
+    std::optional<Generalized> made{};
+    std::optional<Generalized> back{};  // the other direction
+  };
+  static constexpr std::size_t kWave = 4;
+
+  // Decides candidates from `next` on, up to `end`; returns where it stopped.
+  std::size_t decide_wave(const std::vector<Candidate>& candidates, std::size_t next,
+                          std::size_t end, std::size_t operators) {
+    std::vector<Job> wave;
+    for (; next < end && wave.size() < kWave; ++next) {
+      if (is_derived(candidates[next].equality)) {
+        ++result_.candidates.back().derived;
+      } else {
+        wave.push_back({candidates[next]});
+      }
+    }
+    base::shared_pool().parallel_for(
+        wave.size(), 1, [&](std::size_t begin, std::size_t) { prove(wave[begin], known_[begin]); });
+    if (stop()) return next;  // a proof may have been cut short
+    const std::size_t rules = result_.rules.size();
+    for (const Job& job : wave) {
+      remember(job.candidate.equality, job.made);
+      if (job.back) remember(turned(job.candidate.equality), job.back);
+      if (result_.rules.size() != rules && is_derived(job.candidate.equality)) {
+        ++result_.candidates.back().derived;
+      } else {
+        take(job, operators);
+      }
+    }
+    return next;
+  }
+
+  static Equality turned(const Equality& equality) { return {equality.right, equality.left}; }
+
+  void prove(Job& job, KnownSignatures& known) const {
+    job.made = generalized(job.candidate.equality, known);
+    if (is_proven(job.made) && !says_both_ways(job.made->rule))
+      job.back = generalized(turned(job.candidate.equality), known);
+  }
+
+  // As the log has it, or anew; in the form that the log would give back.
+  std::optional<Generalized> generalized(const Equality& equality, KnownSignatures& known) const {
+    if (const DecisionLog::Decision* decided = log_.find(text_of(equality))) return decided->made;
+    auto made = generalize_equality(*terms_, equality, options_.verification, known);
+    if (made) {
+      // Fails for operators that are not registered; those are never read from a file.
+      auto rules = parse_rules("generated", to_string(made->rule));
+      if (rules.ok() && rules->size() == 1) made->rule = std::move(rules->front());
+    }
+    return made;
+  }
+  void remember(const Equality& equality, const std::optional<Generalized>& made) {
+    const std::string text = text_of(equality);
+    if (log_.find(text) == nullptr) log_.record(text, made);
+  }
+  std::string text_of(const Equality& equality) const {
+    return terms_->text(equality.left) + " = " + terms_->text(equality.right);
+  }
+  static bool is_proven(const std::optional<Generalized>& made) {
+    return made && made->verdict.status == Verdict::Status::kProven;
+  }
+
+  void take(const Job& job, std::size_t operators) {
+    if (!is_proven(job.made)) {
+      note_unproven(job.candidate, job.made);
+      return;
+    }
+    CandidateCount& count = result_.candidates.back();
+    ++(job.made->conditional ? count.conditional : count.proven);
+    const std::string name = add(*job.made, operators, "");
+    if (is_proven(job.back)) add(*job.back, operators, name);
+  }
+
+  // Many in one e-graph, a few iterations deep.
   std::vector<bool> are_derived(const std::vector<Candidate>& candidates) const {
-    std::vector<Equality> equalities;
-    for (const Candidate& c : candidates) equalities.push_back(c.equality);
+    constexpr std::size_t kTogether = 1000;
     DerivationOptions together = options_.derivation;
     together.iterations = 2;
-    together.nodes = 2'000'000;
-    together.matches = 1'000'000;
-    return derived_pairs(set_, sides_in_world(*terms_, equalities, 0), together);
+    together.nodes = 500'000;
+    together.matches = 200'000;
+    std::vector<bool> derived;
+    for (std::size_t begin = 0; begin < candidates.size(); begin += kTogether) {
+      std::vector<Equality> equalities;
+      for (std::size_t i = begin; i < std::min(begin + kTogether, candidates.size()); ++i)
+        equalities.push_back(candidates[i].equality);
+      const std::vector<bool> some =
+          derived_pairs(set_, sides_in_world(*terms_, equalities, 0), together);
+      derived.insert(derived.end(), some.begin(), some.end());
+    }
+    return derived;
   }
 
   // What could not be proven by itself may follow from rules found later.
@@ -169,7 +295,7 @@ class Generator {
     MinimizationOptions minimization;
     minimization.derivation = options_.derivation;
     minimization.progress = options_.enumeration.progress;
-    const std::vector<bool> kept = rules::minimize(rules, {}, minimization, known_);
+    const std::vector<bool> kept = rules::minimize(rules, {}, minimization, known_.front());
     std::vector<GeneratedRule> left;
     for (std::size_t i = 0; i < kept.size(); ++i) {
       if (kept[i]) left.push_back(std::move(result_.rules[i]));
@@ -177,42 +303,19 @@ class Generator {
     result_.rules = std::move(left);
   }
 
-  void decide(const Candidate& candidate, std::size_t operators) {
-    CandidateCount& count = result_.candidates.back();
-    if (is_derived(candidate.equality)) {
-      ++count.derived;
-      return;
-    }
-    const std::optional<Generalized> made =
-        generalize_equality(*terms_, candidate.equality, options_.verification, known_);
-    if (!made || made->verdict.status != Verdict::Status::kProven) {
-      note_unproven(candidate, made);
-      return;
-    }
-    ++(made->conditional ? count.conditional : count.proven);
-    const std::string name = add(*made, operators, "");
-    if (is_symmetric(made->rule)) return;
-    const Equality back{candidate.equality.right, candidate.equality.left};
-    const auto reversed = generalize_equality(*terms_, back, options_.verification, known_);
-    if (reversed && reversed->verdict.status == Verdict::Status::kProven)
-      add(*reversed, operators, name);
-  }
-
   void note_unproven(const Candidate& candidate, const std::optional<Generalized>& made) {
-    const Equality& equality = candidate.equality;
     unproven_.push_back(candidate);
     CandidateCount& count = result_.candidates.back();
     const bool refuted = made && made->verdict.status == Verdict::Status::kRefuted;
     ++(refuted ? count.refuted : count.undecided);
     result_.unproven.push_back(
-        {terms_->text(equality.left) + " = " + terms_->text(equality.right),
-         made ? to_string(made->rule) : "",
+        {text_of(candidate.equality), made ? to_string(made->rule) : "",
          made ? std::string(to_string(made->verdict.status)) : "cannot be stated",
          made ? made->verdict.reason : "", result_.candidates.size() - 1});
   }
 
   // Whether the other direction says the same, or only makes terms grow.
-  static bool is_symmetric(const Rule& rule) {
+  static bool says_both_ways(const Rule& rule) {
     Rule back = rule;
     std::swap(back.sources.front().term, back.targets.front().term);
     if (content_hash(back) == content_hash(rule)) return true;
@@ -252,8 +355,10 @@ class Generator {
   const GenerationOptions& options_;
   std::unique_ptr<TermTable> terms_;
   std::vector<Candidate> pending_;
-  std::vector<Candidate> unproven_;  // as in the result
-  KnownSignatures known_;
+  std::vector<Candidate> unproven_;                   // as in the result
+  mutable std::array<KnownSignatures, kWave> known_;  // one for each proof of a wave
+  DecisionLog log_;
+  base::Status status_;
   RuleSet set_;
   std::map<std::string, int> names_;
   Generation result_;

@@ -4,7 +4,8 @@
 // do not derive is made a rule and proven (rules/generator/candidate_rule.h). At the end rules that
 // the others derive are left out.
 //
-// Deterministic for a seed.
+// Deterministic for a seed, with any number of threads, and when it goes on from a log of
+// decisions. Proofs run on the shared thread pool.
 #pragma once
 
 #include <string>
@@ -22,6 +23,7 @@ struct GenerationOptions {
   VerifyOptions verification;
   DerivationOptions derivation;
   bool minimize = true;
+  std::string log{};  // file of decisions, to go on from when the work is cut short; empty: none
 };
 
 // What became of the candidates of one number of operators.
@@ -58,7 +60,8 @@ struct Generation {
   std::vector<LevelCount> levels;
   std::vector<CandidateCount> candidates;
   std::vector<Unproven> unproven;
-  bool stopped = false;  // before the end
+  std::uint64_t two_outputs = 0;  // rules with two outputs among the rules
+  bool stopped = false;           // before the end
 };
 
 base::Result<Generation> generate(const Space& space, const GenerationOptions& options);

@@ -2,12 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
+#include "base/stop.h"
 #include "ir/field.h"
-#include "rules/generator/candidate_rule.h"
+#include "rules/generator/decision_log.h"
 #include "rules/generator/generation.h"
+#include "rules/generator/multi_output.h"
 #include "rules/generator/rule_files.h"
 #include "rules/rule_parser.h"
 
@@ -229,8 +234,72 @@ TEST(Generation, FindsTheLawsOfMatrices) {
 }
 
 TEST(Generation, SaysTheSameRulesEachTime) {
-  const Space space = small_space({"add", "relu", "concat"}, 2);
+  const Space space = small_space({"relu", "matmul"}, 2);
   EXPECT_EQ(rules_text(space, generated(space, 2)), rules_text(space, generated(space, 2)));
+}
+
+TEST(Generation, GoesOnFromItsLogToTheSameRules) {
+  const Space space = small_space({"add", "relu"}, 2);
+  GenerationOptions options;
+  options.enumeration.most_operators = 2;
+  options.verification.instances = 40;
+  options.verification.tensor_checks = 40;
+  const std::string whole = rules_text(space, *generate(space, options));
+  options.log = testing::TempDir() + "/generator_test_decisions.jsonl";
+  // Cut short: some decisions of a run, and half a line more.
+  {
+    auto log = DecisionLog::open(options.log, "of something else");
+    ASSERT_TRUE(log.ok());
+    log->record("x = y", std::nullopt);
+    ASSERT_TRUE(log->save().ok());
+  }
+  base::request_stop(SIGTERM);
+  ASSERT_TRUE(generate(space, options)->stopped);
+  base::request_stop(0);
+  EXPECT_EQ(rules_text(space, *generate(space, options)), whole);
+  EXPECT_FALSE(std::filesystem::exists(options.log)) << "removed when the work is done";
+}
+
+TEST(DecisionLog, GivesBackWhatWasSavedAndLeavesOutHalfALine) {
+  const std::string path = testing::TempDir() + "/decision_log_test.jsonl";
+  std::filesystem::remove(path);
+  Generalized made;
+  made.rule =
+      parse_rules("t", "rule candidate out = relu(relu(?x)) where rank(?x) == 2 => relu(?x)")
+          ->front();
+  made.verdict.status = Verdict::Status::kProven;
+  made.verdict.families = 3;
+  made.conditional = true;
+  {
+    auto log = *DecisionLog::open(path, "key");
+    log.record("a = b", made);
+    log.record("c = d", std::nullopt);
+    ASSERT_TRUE(log.save().ok());
+  }
+  std::ofstream(path, std::ios::app) << "{\"candidate\": \"e = f\", \"ru";
+  const auto again = *DecisionLog::open(path, "key");
+  EXPECT_EQ(again.size(), 2U);
+  ASSERT_NE(again.find("a = b"), nullptr);
+  EXPECT_EQ(to_string(again.find("a = b")->made->rule), to_string(made.rule));
+  EXPECT_EQ(again.find("a = b")->made->verdict.families, 3);
+  EXPECT_TRUE(again.find("a = b")->made->conditional);
+  EXPECT_FALSE(again.find("c = d")->made.has_value());
+  EXPECT_EQ(DecisionLog::open(path, "another key")->size(), 0U);
+  std::filesystem::remove(path);
+}
+
+TEST(TwoOutputs, AreThePartsOfAConcatenation) {
+  const auto rules = parse_rules(
+      "t",
+      "rule joined concat{axis=?axis}(matmul(?x, ?a), matmul(?x, ?b)) where rank(?x) == 2 and "
+      "rank(?a) == 2 and rank(?b) == 2 where ?axis == 1 => matmul(?x, concat{axis=?axis}(?a, ?b))");
+  ASSERT_TRUE(rules.ok()) << rules.status().message();
+  const auto parts = two_output_rule(rules->front());
+  ASSERT_TRUE(parts.has_value());
+  EXPECT_EQ(parts->targets.size(), 2U);
+  KnownSignatures known;
+  const Verdict verdict = verify(*parts, {.tensor_checks = 30, .instances = 30}, known);
+  EXPECT_EQ(to_string(verdict.status), "proven") << to_string(*parts) << verdict.reason;
 }
 
 TEST(Generation, FindsTheConditionOfASliceOfAConcatenation) {

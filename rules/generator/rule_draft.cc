@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/generator/rule_draft.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/check.h"
+
+namespace egret::rules::generator {
+
+using ir::Attrs;
+using ir::AttrValue;
+using ir::Integers;
+
+namespace {
+
+using Values = std::vector<AttrValue>;      // by world
+using Numbers = std::vector<std::int64_t>;  // by world
+
+Expr literal(AttrValue value) { return {.kind = Expr::Kind::kLiteral, .value = std::move(value)}; }
+Expr call(std::string_view function, std::vector<Expr> arguments) {
+  Expr expr{.kind = Expr::Kind::kCall, .function = find_function(function)};
+  EGRET_CHECK(expr.function != nullptr, "a function that rules do not have");
+  expr.arguments = std::move(arguments);
+  return expr;
+}
+Expr tensor(int slot) { return {.kind = Expr::Kind::kTensor, .slot = slot}; }
+Expr attribute(int slot) { return {.kind = Expr::Kind::kAttribute, .slot = slot}; }
+Expr equal(Expr a, Expr b) { return call("==", {std::move(a), std::move(b)}); }
+
+bool is_constant(const Values& values) {
+  return std::ranges::all_of(values, [&](const AttrValue& v) { return v == values.front(); });
+}
+
+// Axes, permutations and flags: what decides how a definition reads, not how large things are.
+bool is_structure(const ir::AttrSpec& spec) {
+  if (spec.kind == ir::AttrKind::kText || spec.kind == ir::AttrKind::kReal) return true;
+  static const std::set<std::string, std::less<>> kNames{
+      "axis", "axes", "perm", "keepdims", "k", "step", "count_include_pad", "ceil_mode"};
+  return kNames.contains(spec.name);
+}
+
+class Drafter {
+ public:
+  Drafter(TermTable& terms, const Equality& equality, Openness openness)
+      : terms_(terms), equality_(equality), openness_(openness) {
+    worlds_ = terms.space().worlds();
+  }
+
+  std::optional<Draft> run() {
+    const Variables left = terms_.variables(equality_.left);
+    if ((terms_.variables(equality_.right) & ~left) != 0 || terms_.is_start(equality_.left))
+      return std::nullopt;
+    Rule& rule = draft_.rule;
+    rule.name = "candidate";
+    rule.tensors.emplace_back("out");
+    rule.sources.push_back({0, source(equality_.left)});
+    collect_quantities();
+    auto target = build_target(equality_.right);
+    if (!target) return std::nullopt;
+    rule.targets.push_back({0, *std::move(target)});
+    if (openness_ != Openness::kRanks) {
+      for (const auto& [start, slot] : slots_)
+        rule.conditions.push_back(
+            equal(call("rank", {tensor(slot)}), literal(std::int64_t{rank(start)})));
+    }
+    collect_facts();
+    if (!slots_.empty()) draft_.is_float = call("is_float", {tensor(slots_.begin()->second)});
+    return std::move(draft_);
+  }
+
+ private:
+  struct Quantity {
+    Expr expr;
+    Numbers values;
+  };
+  // An attribute variable.
+  struct Group {
+    std::string name;
+    Values values;
+    int slot;
+  };
+
+  int rank(std::size_t start) const {
+    return terms_.types(terms_.type_of_start(start)).front().rank();
+  }
+  std::int64_t size(std::size_t start, int axis, World world) const {
+    const auto& type = terms_.types(terms_.type_of_start(start))[world];
+    return type.dims[static_cast<std::size_t>(axis)].constant();
+  }
+
+  int slot_of(std::size_t start) {
+    const auto found = slots_.find(start);
+    if (found != slots_.end()) return found->second;
+    const int slot = static_cast<int>(draft_.rule.tensors.size());
+    draft_.rule.tensors.push_back("?" + terms_.space().starts[start].name);
+    slots_.emplace(start, slot);
+    return slot;
+  }
+
+  // The attributes of the steps of an application, by step and world.
+  std::vector<std::vector<Attrs>> step_attrs(TermId term) {
+    const std::size_t steps = terms_.space().choices[terms_.choice(term)].steps.size();
+    std::vector<std::vector<Attrs>> all(steps);
+    for (World world = 0; world < worlds_; ++world) {
+      const std::vector<Attrs>& attrs = terms_.program(term, world).attrs();
+      for (std::size_t i = 0; i < steps; ++i) all[i].push_back(attrs[i]);
+    }
+    return all;
+  }
+
+  // An application's steps, each built by `attr` from its specification and values.
+  template <typename Operand, typename MakeAttr>
+  std::optional<Term> expand(TermId term, const Operand& operand, const MakeAttr& make_attr) {
+    const OperatorChoice& choice = terms_.space().choices[terms_.choice(term)];
+    const auto attrs = step_attrs(term);
+    std::vector<Term> results;
+    for (std::size_t i = 0; i < choice.steps.size(); ++i) {
+      const Step& step = choice.steps[i];
+      Term made{.kind = Term::Kind::kApply, .op = step.op};
+      for (const int from : step.operands) {
+        if (from < 0) {
+          made.arguments.push_back(results[static_cast<std::size_t>(-from - 1)]);
+          continue;
+        }
+        std::optional<Term> argument =
+            operand(terms_.operands(term)[static_cast<std::size_t>(from)]);
+        if (!argument) return std::nullopt;
+        made.arguments.push_back(*std::move(argument));
+      }
+      for (const ir::AttrSpec& spec : step.op->attrs()) {
+        Values values;
+        for (const Attrs& of_world : attrs[i]) values.push_back(*of_world.find(spec.name));
+        const bool is_default =
+            spec.default_value && is_constant(values) && values.front() == *spec.default_value;
+        std::optional<Expr> value = make_attr(spec, values, is_default);
+        if (!value) return std::nullopt;
+        if (!is_default || value->kind != Expr::Kind::kLiteral)
+          made.attrs.push_back({spec.name, *std::move(value)});
+      }
+      results.push_back(std::move(made));
+    }
+    return std::move(results.back());
+  }
+
+  Term source(TermId term) {
+    if (terms_.is_start(term))
+      return {.kind = Term::Kind::kTensor, .slot = slot_of(terms_.start_number(term))};
+    return *expand(
+        term, [&](TermId operand) { return std::optional(source(operand)); },
+        [&](const ir::AttrSpec& spec, const Values& values, bool is_default) {
+          return std::optional(source_attr(spec, values, is_default));
+        });
+  }
+
+  Expr source_attr(const ir::AttrSpec& spec, const Values& values, bool is_default) {
+    const bool structure = is_structure(spec);
+    const bool fixed = spec.kind == ir::AttrKind::kReal || (is_default && structure) ||
+                       (openness_ == Openness::kSizes && (structure || is_default));
+    if (fixed && is_constant(values) && spec.name != "dtype") return literal(values.front());
+    for (const Group& group : groups_) {
+      if (group.name == spec.name && group.values == values) return attribute(group.slot);
+    }
+    const int slot = static_cast<int>(draft_.rule.attributes.size());
+    std::string name = spec.name;
+    for (int i = 2; std::ranges::find(draft_.rule.attributes, name) != draft_.rule.attributes.end();
+         ++i)
+      name = spec.name + std::to_string(i);
+    draft_.rule.attributes.push_back(name);
+    groups_.push_back({spec.name, values, slot});
+    return attribute(slot);
+  }
+
+  // Integers that the left side tells: sizes, and attributes.
+  void collect_quantities() {
+    for (const auto& [start, slot] : slots_) {
+      for (int axis = 0; axis < rank(start); ++axis) {
+        Numbers values;
+        for (World world = 0; world < worlds_; ++world) values.push_back(size(start, axis, world));
+        for (const Group& group : groups_) {
+          if (group.name == "axis" && is_constant(group.values) &&
+              std::get<std::int64_t>(group.values.front()) == axis)
+            quantities_.push_back({call("dim", {tensor(slot), attribute(group.slot)}), values});
+        }
+        quantities_.push_back({call("dim", {tensor(slot), literal(std::int64_t{axis})}), values});
+      }
+    }
+    for (const Group& group : groups_) {
+      if (std::holds_alternative<std::int64_t>(group.values.front())) {
+        Numbers values;
+        for (const AttrValue& value : group.values) values.push_back(std::get<std::int64_t>(value));
+        quantities_.push_back({attribute(group.slot), std::move(values)});
+      }
+      if (!std::holds_alternative<Integers>(group.values.front())) continue;
+      for (std::size_t i = 0; i < std::get<Integers>(group.values.front()).size(); ++i) {
+        Numbers values;
+        for (const AttrValue& value : group.values) {
+          const auto& list = std::get<Integers>(value);
+          values.push_back(i < list.size() ? list[i] : -1);
+        }
+        quantities_.push_back(
+            {call("at", {attribute(group.slot), literal(static_cast<std::int64_t>(i))}), values});
+      }
+    }
+  }
+
+  // An expression with these values.
+  // An expression with these values that does not speak of one attribute variable. Attributes come
+  // before sizes where it is given: random instances know them first.
+  std::optional<Expr> fit(const Numbers& wanted, int without = -1) const {
+    if (without >= 0) {
+      for (const Quantity& q : quantities_) {
+        if (q.values == wanted && q.expr.kind == Expr::Kind::kAttribute && q.expr.slot != without)
+          return q.expr;
+      }
+    }
+    return fit_any(wanted, without);
+  }
+  std::optional<Expr> fit_any(const Numbers& wanted, int without) const {
+    if (std::ranges::all_of(wanted, [&](std::int64_t n) { return n == wanted.front(); }))
+      return literal(wanted.front());
+    for (const Quantity& q : quantities_) {
+      if (q.values == wanted && !mentions(q.expr, without)) return q.expr;
+    }
+    struct Form {
+      std::string_view function;
+      std::int64_t (*value)(std::int64_t, std::int64_t);
+    };
+    static constexpr Form kForms[] = {
+        {"+", [](std::int64_t a, std::int64_t b) { return a + b; }},
+        {"-", [](std::int64_t a, std::int64_t b) { return a - b; }},
+        {"*", [](std::int64_t a, std::int64_t b) { return a * b; }},
+        {"/", [](std::int64_t a, std::int64_t b) { return b > 0 && a >= 0 ? a / b : -1; }}};
+    const auto try_pair = [&](const Expr& a, const Numbers& x, const Expr& b,
+                              const Numbers& y) -> std::optional<Expr> {
+      for (const Form& form : kForms) {
+        bool fits = true;
+        for (World w = 0; w < worlds_ && fits; ++w) fits = form.value(x[w], y[w]) == wanted[w];
+        if (fits) return call(form.function, {a, b});
+      }
+      return std::nullopt;
+    };
+    for (const Quantity& a : quantities_) {
+      if (mentions(a.expr, without)) continue;
+      for (const std::int64_t n : {1, 2, 3}) {
+        if (auto found = try_pair(a.expr, a.values, literal(n), Numbers(worlds_, n))) return found;
+      }
+    }
+    for (const Quantity& a : quantities_) {
+      for (const Quantity& b : quantities_) {
+        if (mentions(a.expr, without) || mentions(b.expr, without)) continue;
+        if (auto found = try_pair(a.expr, a.values, b.expr, b.values)) return found;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Term> build_target(TermId term) {
+    if (terms_.is_start(term))
+      return Term{.kind = Term::Kind::kTensor, .slot = slot_of(terms_.start_number(term))};
+    return expand(
+        term, [&](TermId operand) { return build_target(operand); },
+        [&](const ir::AttrSpec& spec, const Values& values, bool is_default) {
+          return target_attr(spec, values, is_default);
+        });
+  }
+
+  std::optional<Expr> target_attr(const ir::AttrSpec& spec, const Values& values, bool is_default) {
+    for (const Group& group : groups_) {
+      if (group.name == spec.name && group.values == values) return attribute(group.slot);
+    }
+    if (spec.name == "dtype" && !slots_.empty())
+      return call("dtype", {tensor(slots_.begin()->second)});
+    if (is_default) return literal(values.front());
+    if (std::holds_alternative<std::int64_t>(values.front())) {
+      Numbers wanted;
+      for (const AttrValue& value : values) wanted.push_back(std::get<std::int64_t>(value));
+      if (spec.name == "axis") {
+        if (auto moved = moved_axis(values)) return moved;
+      }
+      return fit(wanted);
+    }
+    if (spec.name == "perm") {
+      if (auto composed = composed_permutation(values, -1)) return composed;
+    }
+    if (is_constant(values)) return literal(values.front());
+    if (!std::holds_alternative<Integers>(values.front())) return std::nullopt;
+    Expr list{.kind = Expr::Kind::kList};
+    for (std::size_t i = 0; i < std::get<Integers>(values.front()).size(); ++i) {
+      Numbers wanted;
+      for (const AttrValue& value : values) {
+        if (std::get<Integers>(value).size() <= i) return std::nullopt;
+        wanted.push_back(std::get<Integers>(value)[i]);
+      }
+      auto element = fit(wanted);
+      if (!element) return std::nullopt;
+      list.arguments.push_back(*std::move(element));
+    }
+    return list;
+  }
+
+  // An open permutation or axis of the left side, as it is in all worlds.
+  template <typename T>
+  std::vector<std::pair<int, T>> open_groups(std::string_view name) const {
+    std::vector<std::pair<int, T>> found;
+    for (const Group& group : groups_) {
+      if (group.name == name && is_constant(group.values) &&
+          std::holds_alternative<T>(group.values.front()))
+        found.emplace_back(group.slot, std::get<T>(group.values.front()));
+    }
+    return found;
+  }
+
+  // Where a permutation puts an axis, or takes it from.
+  std::optional<Expr> moved_axis(const Values& values) const {
+    if (!is_constant(values)) return std::nullopt;
+    const std::int64_t wanted = std::get<std::int64_t>(values.front());
+    for (const auto& [perm_slot, perm] : open_groups<Integers>("perm")) {
+      for (const auto& [axis_slot, axis] : open_groups<std::int64_t>("axis")) {
+        if (axis < 0 || axis >= std::ssize(perm)) continue;
+        if (perm[static_cast<std::size_t>(axis)] == wanted)
+          return call("at", {attribute(perm_slot), attribute(axis_slot)});
+        if (wanted >= 0 && wanted < std::ssize(perm) &&
+            perm[static_cast<std::size_t>(wanted)] == axis)
+          return call("index_of", {attribute(perm_slot), attribute(axis_slot)});
+      }
+    }
+    return std::nullopt;
+  }
+
+  // The inverse of an open permutation, or two of them one after the other; not of `without`.
+  std::optional<Expr> composed_permutation(const Values& values, int without) const {
+    if (!is_constant(values)) return std::nullopt;
+    const auto& wanted = std::get<Integers>(values.front());
+    const auto composed = [](const Integers& p, const Integers& q) {
+      Integers result;
+      for (const std::int64_t i : q)
+        result.push_back(i >= 0 && i < std::ssize(p) ? p[static_cast<std::size_t>(i)] : -1);
+      return result;
+    };
+    Integers identity(wanted.size());
+    for (std::size_t i = 0; i < identity.size(); ++i) identity[i] = static_cast<std::int64_t>(i);
+    const auto open = open_groups<Integers>("perm");
+    for (const auto& [slot, perm] : open) {
+      if (slot != without && composed(perm, wanted) == identity)
+        return call("inverse", {attribute(slot)});
+    }
+    for (const auto& [slot, perm] : open) {
+      for (const auto& [next_slot, next] : open) {
+        if (slot == without || next_slot == without) continue;
+        if (composed(perm, next) == wanted)
+          return call("compose", {attribute(slot), attribute(next_slot)});
+      }
+    }
+    return std::nullopt;
+  }
+
+  // What holds in all worlds of what the left side leaves open.
+  void collect_facts() {
+    std::vector<Expr>& facts = draft_.facts;
+    for (const Group& group : groups_) {
+      if (group.name == "dtype") continue;
+      if (is_constant(group.values)) {
+        std::vector<Expr> ways;
+        if (group.name == "perm") {
+          if (auto composed = composed_permutation(group.values, group.slot))
+            ways.push_back(equal(attribute(group.slot), *std::move(composed)));
+        }
+        ways.push_back(equal(attribute(group.slot), literal(group.values.front())));
+        draft_.alternatives.push_back(std::move(ways));
+      } else {
+        add_equalities_of(group);
+      }
+    }
+    for (auto a = slots_.begin(); a != slots_.end(); ++a) {
+      for (auto b = std::next(a); b != slots_.end(); ++b) {
+        if (terms_.type_of_start(a->first) == terms_.type_of_start(b->first)) {
+          facts.push_back(call("same_type", {tensor(a->second), tensor(b->second)}));
+          break;  // the next of its type follows from that one
+        }
+      }
+    }
+    add_equal_sizes();
+  }
+
+  // Of an attribute that differs from world to world.
+  void add_equalities_of(const Group& group) {
+    if (std::holds_alternative<Integers>(group.values.front())) {
+      // As one equation: random instances take such an attribute from it.
+      Expr list{.kind = Expr::Kind::kList};
+      for (std::size_t i = 0; i < std::get<Integers>(group.values.front()).size(); ++i) {
+        Numbers wanted;
+        for (const AttrValue& value : group.values) wanted.push_back(std::get<Integers>(value)[i]);
+        auto element = fit(wanted, group.slot);
+        if (!element) return;
+        list.arguments.push_back(*std::move(element));
+      }
+      draft_.alternatives.push_back({equal(attribute(group.slot), std::move(list))});
+      return;
+    }
+    if (!std::holds_alternative<std::int64_t>(group.values.front())) return;
+    Numbers wanted;
+    for (const AttrValue& value : group.values) wanted.push_back(std::get<std::int64_t>(value));
+    add_number_facts(attribute(group.slot), wanted, group.slot);
+  }
+
+  static bool mentions(const Expr& expr, int slot) {
+    bool found = false;
+    for_each_part(expr, [&](const Expr& part) {
+      found = found || (part.kind == Expr::Kind::kAttribute && part.slot == slot);
+    });
+    return found;
+  }
+
+  void add_number_facts(const Expr& of, const Numbers& wanted, int slot) {
+    constexpr std::size_t kMost = 3;
+    std::vector<Expr> ways;
+    for (const bool attributes : {false, true}) {
+      for (const Quantity& q : quantities_) {
+        if (ways.size() == kMost || q.values != wanted || mentions(q.expr, slot)) continue;
+        if ((q.expr.kind == Expr::Kind::kAttribute) != attributes) continue;
+        ways.push_back(equal(of, q.expr));
+      }
+    }
+    for (const Quantity& q : quantities_) {
+      for (const std::int64_t n : {2, 3}) {
+        bool fits = ways.empty() && !mentions(q.expr, slot);
+        for (World w = 0; w < worlds_ && fits; ++w) fits = q.values[w] == n * wanted[w];
+        if (fits) ways.push_back(equal(call("*", {of, literal(n)}), q.expr));
+      }
+    }
+    if (!ways.empty()) draft_.alternatives.push_back(std::move(ways));
+  }
+
+  // Sizes of different variables, and of one, that agree in all worlds: a spanning chain.
+  void add_equal_sizes() {
+    struct Place {
+      std::size_t start;
+      int slot;
+      int axis;
+    };
+    std::map<Numbers, Place> first;
+    std::set<TypeId> seen;
+    for (const auto& [start, slot] : slots_) {
+      if (!seen.insert(terms_.type_of_start(start)).second) continue;
+      for (int axis = 0; axis < rank(start); ++axis) {
+        Numbers values;
+        for (World world = 0; world < worlds_; ++world) values.push_back(size(start, axis, world));
+        const Expr here = call("dim", {tensor(slot), literal(std::int64_t{axis})});
+        const bool constant =
+            std::ranges::all_of(values, [&](std::int64_t n) { return n == values.front(); });
+        const auto found = first.find(values);
+        if (constant) {
+          draft_.facts.push_back(equal(here, literal(values.front())));
+        } else if (found != first.end()) {
+          draft_.facts.push_back(equal(
+              here, call("dim",
+                         {tensor(found->second.slot), literal(std::int64_t{found->second.axis})})));
+        } else {
+          first.emplace(values, Place{start, slot, axis});
+        }
+      }
+    }
+  }
+
+  TermTable& terms_;
+  const Equality& equality_;
+  Openness openness_;
+  std::size_t worlds_ = 0;
+  Draft draft_;
+  std::map<std::size_t, int> slots_;  // of start tensors
+  std::vector<Group> groups_;
+  std::vector<Quantity> quantities_;
+};
+
+}  // namespace
+
+std::optional<Draft> draft_rule(TermTable& terms, const Equality& equality, Openness openness) {
+  return Drafter(terms, equality, openness).run();
+}
+
+}  // namespace egret::rules::generator
