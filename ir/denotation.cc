@@ -3,8 +3,10 @@
 // for all integers are used on indices, and only those that keep every rounding on scalars.
 #include "ir/denotation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,14 +34,36 @@ const ExprNode* binary(ExprOp op, Handle a, Handle b) {
   return pool.intern({.op = op, .kids = kids});
 }
 
-// Commutative operators keep their operands in a canonical order: constants last, else by pool and
-// age, so that N*4 and 4*N are one node.
+// An order of symbolic dimensions by structure alone, so that it does not depend on what else the
+// process made before. Equal nodes are one node: the first operands that differ decide, and the
+// walk is one path.
+bool precedes(const ExprNode* a, const ExprNode* b) {
+  while (a != b) {
+    const auto payload = [](const ExprNode& n) {
+      return std::tuple(n.op, n.integer, n.name, n.kids.size());
+    };
+    if (payload(*a) != payload(*b)) return payload(*a) < payload(*b);
+    const auto [x, y] = std::ranges::mismatch(a->kids, b->kids);
+    if (x == a->kids.end()) break;
+    a = *x;
+    b = *y;
+  }
+  return false;
+}
+
+// Commutative operators keep their operands in a canonical order, so that N*4 and 4*N are one node:
+// constants last; symbolic dimensions first, by structure; what a local pool has made, by age.
+template <typename Handle>
+bool in_order(Handle a, Handle b) {
+  if (a.is_constant() || b.is_constant()) return b.is_constant();
+  const bool symbolic = a.node()->pool == &symbol_pool();
+  if (symbolic != (b.node()->pool == &symbol_pool())) return symbolic;
+  return symbolic ? !precedes(b.node(), a.node()) : a.node()->id <= b.node()->id;
+}
+
 template <typename Handle>
 const ExprNode* commutative(ExprOp op, Handle a, Handle b) {
-  const bool swap = a.is_constant() || (!b.is_constant() && (a.node()->pool != b.node()->pool
-                                                                 ? b.node()->pool == &symbol_pool()
-                                                                 : b.node()->id < a.node()->id));
-  return swap ? binary(op, b, a) : binary(op, a, b);
+  return in_order(a, b) ? binary(op, a, b) : binary(op, b, a);
 }
 
 constexpr const char* kOverflow = "a size computed from shapes and attributes exceeds 64 bits";

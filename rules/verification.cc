@@ -20,7 +20,12 @@ bool is_trivial(const Instance& instance) {
 class Verification {
  public:
   Verification(const Rule& rule, const VerifyOptions& options, KnownSignatures& known)
-      : rule_(rule), options_(options), known_(known), instantiator_(rule, known) {}
+      : rule_(rule),
+        options_(options),
+        known_(known),
+        instantiator_(rule, known),
+        session_({.keep_queries = options.keep_queries,
+                  .second_opinion = options.second_opinion}) {}
 
   // Until enough instances are members of proven families.
   Verdict run() {
@@ -46,8 +51,11 @@ class Verification {
 
  private:
   Verdict finish(Status status, std::string reason) {
-    verdict_.status = status;
-    verdict_.reason = std::move(reason);
+    verdict_.solver = session_.statistics();
+    verdict_.queries = session_.queries();
+    const bool disputed = verdict_.solver.disagreed > 0;
+    verdict_.status = disputed ? Status::kDisputed : status;
+    verdict_.reason = disputed ? session_.disagreement() : std::move(reason);
     return verdict_;
   }
   bool fail(std::string reason) {
@@ -56,11 +64,8 @@ class Verification {
   }
 
   verifier::Proof prove(const Family& family) {
-    verifier::Proof proof = family.obligation->prove(
-        family.conditions, {.keep_queries = options_.keep_queries, .example = family.example});
-    verdict_.queries += proof.queries;
-    verdict_.smt.insert(verdict_.smt.end(), proof.smt.begin(), proof.smt.end());
-    return proof;
+    return family.obligation->prove(family.conditions,
+                                    {.example = family.example, .session = &session_});
   }
 
   bool is_member(const Instance& instance) const {
@@ -135,6 +140,7 @@ class Verification {
   const VerifyOptions& options_;
   KnownSignatures& known_;
   Instantiator instantiator_;
+  verifier::SolverSession session_;
   Verdict verdict_;
   int explore_ = options_.neighbourhoods;
   std::vector<Family> proven_;
@@ -156,6 +162,7 @@ std::string_view to_string(Status status) {
     case Status::kUndecided: return "undecided";
     case Status::kVacuous: return "vacuous";
     case Status::kTrivial: return "trivial";
+    case Status::kDisputed: return "disputed";
   }
   return "";
 }

@@ -20,6 +20,7 @@
 
 #include "rules/instantiation.h"
 #include "rules/rule.h"
+#include "verifier/solver_session.h"
 
 namespace egret::rules {
 
@@ -31,19 +32,27 @@ struct VerifyOptions {
   int neighbourhoods = 4;  // instances whose neighbours are looked at too
   std::uint64_t seed = 1;
   bool keep_queries = false;
+  bool second_opinion = false;  // of cvc5, on what Z3 was asked
 };
 
 struct Verdict {
-  enum class Status : std::uint8_t { kProven, kRefuted, kUndecided, kVacuous, kTrivial };
+  enum class Status : std::uint8_t {
+    kProven,
+    kRefuted,
+    kUndecided,
+    kVacuous,
+    kTrivial,
+    kDisputed,  // the solvers contradict each other: a fault of one of them, or of Egret
+  };
   Status status = Status::kUndecided;
-  std::string reason;  // a counterexample, or what could not be proven
+  std::string reason;  // a counterexample, what could not be proven, or the disputed query
   int families = 0;
   int members = 0;  // instances found to be members
-  int queries = 0;  // asked of the solver
+  verifier::SolverStatistics solver;
   // A text for each family: what it is, both sides, how they were matched; and the queries as
   // SMT-LIB, when asked for.
   std::vector<std::string> proofs;
-  std::vector<std::string> smt;
+  std::vector<std::string> queries;
 };
 
 std::string_view to_string(Verdict::Status status);  // "proven", "refuted", ...

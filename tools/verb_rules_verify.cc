@@ -40,7 +40,7 @@ struct VerifyRuleOptions {
 // How a verdict was reached.
 std::string method_of(const rules::Verdict& verdict) {
   switch (verdict.status) {
-    case Status::kProven: return verdict.queries == 0 ? "normal form" : "normal form and solver";
+    case Status::kProven: return verdict.solver.queries == 0 ? "normal form" : "normal form and solver";
     case Status::kRefuted: return "counterexample";
     default: return "";
   }
@@ -100,13 +100,13 @@ class Verify final : public Command {
                    .set("counterexample", refuted ? verdict.reason : "")
                    .set("families", verdict.families)
                    .set("instances", verdict.members)
-                   .set("queries", verdict.queries)
+                   .set("queries", verdict.solver.queries)
                    .set("seconds", seconds));
     constexpr std::size_t kWidth = 60;
     std::string reason = refuted ? "see below" : first_line(verdict.reason);
     if (reason.size() > kWidth) reason = reason.substr(0, kWidth) + "...";
     table_.row({rule.name, status, std::to_string(verdict.families),
-                std::to_string(verdict.queries), base::format_seconds(seconds), reason});
+                std::to_string(verdict.solver.queries), base::format_seconds(seconds), reason});
     if (refuted) counterexamples_ += "\n" + verdict.reason + "\n";
     if (condition) counterexamples_ += text_of(*condition);
     ++counts_[verdict.status];

@@ -127,7 +127,7 @@ bool Definedness::is_obvious(const Need& need, const Facts& facts,
   const Sum zero;
   opposite.push_back({need.argument, zero, need.kind == Kind::kNotNegative});
   if (need.kind == Kind::kNonZero) opposite.push_back({zero, need.argument, false});
-  return Piecewise(rlimit_).contradictory(opposite);
+  return Piecewise(session_, rlimit_).contradictory(opposite);
 }
 
 bool Definedness::is_positive(const Factor& factor, const Facts& facts) {

@@ -14,8 +14,9 @@ namespace egret::verifier {
 
 class Definedness {
  public:
-  Definedness(AtomTable& atoms, IndexSolver& solver, Equality& equality, unsigned rlimit)
-      : atoms_(atoms), solver_(solver), equality_(equality), rlimit_(rlimit) {}
+  Definedness(AtomTable& atoms, SolverSession& session, IndexSolver& solver, Equality& equality,
+              unsigned rlimit)
+      : atoms_(atoms), session_(session), solver_(solver), equality_(equality), rlimit_(rlimit) {}
 
   // A need of the right side that could not be proven, or nullptr. `orders` are what is known of
   // unknown reals.
@@ -38,6 +39,7 @@ class Definedness {
   bool follows(const Need& need, const Need& from, const Term& context, const Facts& facts);
 
   AtomTable& atoms_;
+  SolverSession& session_;
   IndexSolver& solver_;
   Equality& equality_;
   unsigned rlimit_;

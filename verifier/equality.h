@@ -37,8 +37,8 @@ class Equality {
     unsigned rlimit = 1'000'000;  // of a query of real arithmetic
   };
 
-  Equality(AtomTable& atoms, IndexSolver& solver, Options options)
-      : atoms_(atoms), solver_(solver), options_(options) {}
+  Equality(AtomTable& atoms, SolverSession& session, IndexSolver& solver, Options options)
+      : atoms_(atoms), session_(session), solver_(solver), options_(options) {}
 
   // What is known of values that do not depend on indices.
   void assume(std::vector<RealOrder> orders) { orders_ = std::move(orders); }
@@ -105,6 +105,7 @@ class Equality {
   static void read_equations(const Factor& a, const Factor& b, std::vector<Equation>& equations);
 
   AtomTable& atoms_;
+  SolverSession& session_;
   IndexSolver& solver_;
   Options options_;
   int cases_ = 0;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verifier/index_solver.h"
 
-#include <z3++.h>
-
 #include <algorithm>
-#include <cctype>
 
+#include "verifier/query.h"
 #include "verifier/small_certificate.h"
 
 namespace egret::verifier {
@@ -119,38 +117,41 @@ std::vector<Order> orders_of_products(const AtomTable& atoms, const Facts& facts
   return orders;
 }
 
-// The solver's unknown for each product of atoms.
+// An unknown of the query for each product of atoms.
 class Encoder {
  public:
-  Encoder(z3::context& context, const AtomTable& atoms) : context_(context), atoms_(atoms) {}
+  Encoder(Query& query, const AtomTable& atoms) : query_(query), atoms_(atoms) {}
 
-  z3::expr of(const Polynomial& polynomial) {
-    z3::expr sum = context_.int_val(0);
+  Expression of(const Polynomial& polynomial) {
+    std::vector<Expression> sum;
     for (const auto& [monomial, coefficient] : polynomial.terms()) {
-      const z3::expr scale = context_.int_val(coefficient);
-      sum = sum + (monomial.empty() ? scale : scale * unknown(monomial));
+      const Expression scale = query_.number(coefficient);
+      if (monomial.empty()) {
+        sum.push_back(scale);
+      } else {
+        sum.push_back(coefficient == 1 ? unknown(monomial) : scale * unknown(monomial));
+      }
     }
-    return sum;
+    return sum.empty() ? query_.number(0) : query_.make(Query::Op::kSum, sum);
   }
-  z3::expr of(const Literal& literal) {
-    const z3::expr value = of(literal.polynomial);
+  Expression of(const Literal& literal) {
+    const Expression value = of(literal.polynomial);
     switch (literal.relation) {
-      case Relation::kNonNegative: return value >= 0;
+      case Relation::kNonNegative: return 0 <= value;
       case Relation::kZero: return value == 0;
-      case Relation::kNonZero: return value != 0;
+      case Relation::kNonZero: return !(value == 0);
     }
     return value == 0;
   }
 
  private:
-  z3::expr unknown(const Monomial& monomial) {
+  Expression unknown(const Monomial& monomial) {
     std::string name;
     for (const AtomId atom : monomial) name += (name.empty() ? "" : "*") + atoms_.text(atom);
-    if (std::isdigit(static_cast<unsigned char>(name.front())) != 0) name = "attribute " + name;
-    return context_.int_const(name.c_str());
+    return query_.unknown(name);
   }
 
-  z3::context& context_;
+  Query& query_;
   const AtomTable& atoms_;
 };
 
@@ -201,78 +202,68 @@ Facts IndexSolver::with_consequences(const Facts& facts) {
 }
 
 bool IndexSolver::ask(const Facts& facts) {
-  try {
-    const Facts all = with_consequences(facts);
-    z3::context context;
-    z3::solver solver(context, "QF_LIA");
-    z3::params parameters(context);
-    parameters.set("rlimit", options_.rlimit);
-    parameters.set("random_seed", 0U);
-    solver.set(parameters);
-    Encoder encode(context, atoms_);
-    for (const Literal& fact : all) solver.add(encode.of(fact));
+  const Facts all = with_consequences(facts);
+  Query query(Query::Sort::kInteger);
+  Encoder encode(query, atoms_);
+  for (const Literal& fact : all) query.add(encode.of(fact));
 
-    std::vector<bool> seen;
-    for (const Literal& fact : all) atoms_.collect(fact.polynomial, seen);
-    std::vector<AtomId> quotients;
-    std::set<Polynomial> candidates{Polynomial(0), Polynomial(1)};
-    for (std::size_t i = 0; i < seen.size(); ++i) {
-      if (!seen[i]) continue;
-      const AtomId id(i);
-      const Atom& atom = atoms_[id];
-      const Polynomial value(id);
-      if (atom.kind == AtomKind::kMinimum || atom.kind == AtomKind::kMaximum) {
-        solver.add(encode.of(equal(value, atom.a)) || encode.of(equal(value, atom.b)));
-      } else if (atom.kind == AtomKind::kQuotient) {
-        quotients.push_back(id);
-        solver.add(z3::implies(encode.of(atom.b) >= 1,
-                               encode.of(less_equal(atom.b * value, atom.a)) &&
-                                   encode.of(less(atom.a, atom.b * value + atom.b))));
-        candidates.insert(value);
-      } else if (atom.kind == AtomKind::kVariable) {
-        candidates.insert(value);
-      }
+  std::vector<bool> seen;
+  for (const Literal& fact : all) atoms_.collect(fact.polynomial, seen);
+  const auto within_quotient = [&](const Atom& atom, const Polynomial& value) {
+    return encode.of(less_equal(atom.b * value, atom.a)) &&
+           encode.of(less(atom.a, atom.b * value + atom.b));
+  };
+  const auto positive = [&](const Polynomial& p) { return encode.of(at_least_zero(p - 1)); };
+  std::vector<AtomId> quotients;
+  std::set<Polynomial> candidates{Polynomial(0), Polynomial(1)};
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!seen[i]) continue;
+    const AtomId id(i);
+    const Atom& atom = atoms_[id];
+    const Polynomial value(id);
+    if (atom.kind == AtomKind::kMinimum || atom.kind == AtomKind::kMaximum) {
+      query.add(encode.of(equal(value, atom.a)) || encode.of(equal(value, atom.b)));
+    } else if (atom.kind == AtomKind::kQuotient) {
+      quotients.push_back(id);
+      query.add(verifier::implies(positive(atom.b), within_quotient(atom, value)));
+      candidates.insert(value);
+    } else if (atom.kind == AtomKind::kVariable) {
+      candidates.insert(value);
     }
-    const auto of_monomial = [](const Monomial& monomial) {
-      Polynomial product(1);
-      for (const AtomId atom : monomial) product = product * Polynomial(atom);
-      return product;
-    };
-    for (const Order& order : orders_of_products(atoms_, facts)) {
-      const Polynomial x = of_monomial(order.x);
-      const Polynomial y = of_monomial(order.y);
-      const Polynomial m(order.m);
-      const auto add = [&](const Literal& premise, const Literal& conclusion) {
-        solver.add(z3::implies(encode.of(m) >= 1 && encode.of(premise), encode.of(conclusion)));
-      };
-      add(less_equal(x, y), less_equal(x * m, y * m));
-      add(less_equal(y, x), less_equal(y * m, x * m));
-      add(at_least_zero(y), at_least_zero(y * m));
-      add(less(y, 0), less_equal(y * m + m, 0));
-      add(less(x, y), less_equal(x * m + m, y * m));
-      add(less(y, x), less_equal(y * m + m, x * m));
-    }
-    for (const AtomId id : quotients) {
-      const Atom atom = atoms_[id];
-      const Polynomial value(id);
-      std::set<Polynomial> equals = candidates;
-      for (const Literal& fact : facts) {
-        if (auto said = said_of(id, fact)) equals.insert(*std::move(said));
-      }
-      for (const Polynomial& candidate : equals) {
-        if (candidate == value) continue;
-        solver.add(z3::implies(encode.of(atom.b) >= 1 &&
-                                   encode.of(less_equal(atom.b * candidate, atom.a)) &&
-                                   encode.of(less(atom.a, atom.b * candidate + atom.b)),
-                               encode.of(equal(value, candidate))));
-      }
-    }
-    ++statistics_.queries;
-    if (keep_) queries_.push_back(solver.to_smt2());
-    return solver.check() == z3::unsat;
-  } catch (const z3::exception&) {
-    return false;  // out of its limit, or of memory: not known
   }
+  const auto of_monomial = [](const Monomial& monomial) {
+    Polynomial product(1);
+    for (const AtomId atom : monomial) product = product * Polynomial(atom);
+    return product;
+  };
+  for (const Order& order : orders_of_products(atoms_, facts)) {
+    const Polynomial x = of_monomial(order.x);
+    const Polynomial y = of_monomial(order.y);
+    const Polynomial m(order.m);
+    const auto add = [&](const Literal& premise, const Literal& conclusion) {
+      query.add(verifier::implies(positive(m) && encode.of(premise), encode.of(conclusion)));
+    };
+    add(less_equal(x, y), less_equal(x * m, y * m));
+    add(less_equal(y, x), less_equal(y * m, x * m));
+    add(at_least_zero(y), at_least_zero(y * m));
+    add(less(y, 0), less_equal(y * m + m, 0));
+    add(less(x, y), less_equal(x * m + m, y * m));
+    add(less(y, x), less_equal(y * m + m, x * m));
+  }
+  for (const AtomId id : quotients) {
+    const Atom& atom = atoms_[id];
+    const Polynomial value(id);
+    std::set<Polynomial> equals = candidates;
+    for (const Literal& fact : facts) {
+      if (auto said = said_of(id, fact)) equals.insert(*std::move(said));
+    }
+    for (const Polynomial& candidate : equals) {
+      if (candidate == value) continue;
+      query.add(verifier::implies(positive(atom.b) && within_quotient(atom, candidate),
+                                  encode.of(equal(value, candidate))));
+    }
+  }
+  return session_.contradictory(query, options_.rlimit);
 }
 
 namespace {
@@ -311,7 +302,7 @@ bool IndexSolver::contradictory(const Facts& facts) {
   Facts open;
   for (const Literal& fact : facts) {
     switch (obvious(fact)) {
-      case Truth::kFalse: ++statistics_.answered_without; return true;
+      case Truth::kFalse: return true;
       case Truth::kTrue: break;
       case Truth::kUnknown: open.push_back(fact); break;
     }
@@ -327,38 +318,19 @@ bool IndexSolver::group_contradictory(const Facts& facts) {
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   const std::set<Literal> set(sorted.begin(), sorted.end());
   for (const Literal& fact : sorted) {
-    if (set.contains(negation(fact))) {
-      ++statistics_.answered_without;
-      return true;
-    }
+    if (set.contains(negation(fact))) return true;
   }
-  if (const auto found = known_.find(sorted); found != known_.end()) {
-    ++statistics_.answered_without;
-    return found->second;
-  }
-  bool result = false;
-  if (add_up_to_contradiction(facts)) {  // in the order given: what is asked for stands last
-    result = true;
-    ++statistics_.answered_without;
-  } else if (witnesses_.find(sorted)) {
-    ++statistics_.answered_without;
-  } else {
-    result = ask(sorted);
-  }
+  if (const auto found = known_.find(sorted); found != known_.end()) return found->second;
+  // In the order given: what is asked for stands last.
+  const bool result =
+      add_up_to_contradiction(facts) || (!witnesses_.find(sorted) && ask(sorted));
   known_.emplace(std::move(sorted), result);
   return result;
 }
 
 bool IndexSolver::implies(const Facts& facts, const Literal& goal) {
   const Truth truth = obvious(goal);
-  if (truth == Truth::kTrue) {
-    ++statistics_.answered_without;
-    return true;
-  }
-  if (std::ranges::find(facts, goal) != facts.end()) {
-    ++statistics_.answered_without;
-    return true;
-  }
+  if (truth == Truth::kTrue || std::ranges::find(facts, goal) != facts.end()) return true;
   Facts all = facts;
   all.push_back(negation(goal));
   return contradictory(all);

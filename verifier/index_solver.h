@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides whether facts on indices and sizes imply another: the only place where a solver is asked.
+// Decides whether facts on indices and sizes imply another.
 //
 // Queries are quantifier-free linear integer arithmetic. What is not linear is made so:
 //   - each product of atoms is an unknown of its own; a fact p >= 0 times an atom known not to be
@@ -12,8 +12,7 @@
 // Before a query is made, numbers that satisfy the facts are searched for (verifier/witness.h), and
 // a contradiction that needs no solver (verifier/small_certificate.h): together they answer most.
 // Every fact added follows from the hypotheses, so that "unsatisfiable" is a proof. "Satisfiable"
-// proves nothing. Deterministic: a bound on the solver's own work units instead of time, a fixed
-// seed, a fresh context for each query.
+// proves nothing. Deterministic: a bound on the solver's own work units instead of time.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +22,7 @@
 #include <vector>
 
 #include "verifier/literal.h"
+#include "verifier/solver_session.h"
 #include "verifier/witness.h"
 
 namespace egret::verifier {
@@ -33,26 +33,19 @@ class IndexSolver {
     unsigned rlimit = 4'000'000;  // of Z3, a query
     int product_rounds = 2;
   };
-  struct Statistics {
-    int queries = 0;
-    int answered_without = 0;  // by a witness, a small certificate or from memory
-  };
-
   using Example = std::map<std::string, std::int64_t, std::less<>>;
 
   // `example`: what symbols are in one case that satisfies the hypotheses.
-  IndexSolver(AtomTable& atoms, Options options, Example example = {})
-      : atoms_(atoms), options_(options), witnesses_(atoms, std::move(example)) {}
+  IndexSolver(AtomTable& atoms, SolverSession& session, Options options, Example example = {})
+      : atoms_(atoms),
+        session_(session),
+        options_(options),
+        witnesses_(atoms, std::move(example)) {}
 
   // Whether the facts imply the literal. False also means "not known".
   bool implies(const Facts& facts, const Literal& goal);
   // Whether the facts cannot all hold.
   bool contradictory(const Facts& facts);
-
-  const Statistics& statistics() const { return statistics_; }
-  // The queries asked of the solver, as SMT-LIB, in order; kept when asked for.
-  void keep_queries(bool keep) { keep_ = keep; }
-  const std::vector<std::string>& queries() const { return queries_; }
 
  private:
   bool group_contradictory(const Facts& facts);
@@ -60,12 +53,10 @@ class IndexSolver {
   bool ask(const Facts& facts);
 
   AtomTable& atoms_;
+  SolverSession& session_;
   Options options_;
   WitnessSearch witnesses_;
-  Statistics statistics_;
   std::map<Facts, bool> known_;
-  bool keep_ = false;
-  std::vector<std::string> queries_;
 };
 
 }  // namespace egret::verifier

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verifier/obligation.h"
 
+#include <optional>
 #include <utility>
 
 #include "verifier/definedness.h"
@@ -118,10 +119,12 @@ std::span<const ir::Guard> Obligation::requirements() const { return impl_->requ
 
 Proof Obligation::prove(std::span<const ir::Guard> conditions, const ProofOptions& options) {
   Proof proof;
-  IndexSolver solver(impl_->atoms, {.rlimit = options.rlimit}, options.example);
-  solver.keep_queries(options.keep_queries);
-  Equality equality(impl_->atoms, solver, {.cases = options.cases, .rlimit = options.rlimit});
-  Definedness definedness(impl_->atoms, solver, equality, options.rlimit);
+  std::optional<SolverSession> own;
+  SolverSession& session = options.session != nullptr ? *options.session : own.emplace();
+  IndexSolver solver(impl_->atoms, session, {.rlimit = options.rlimit}, options.example);
+  Equality equality(impl_->atoms, session, solver,
+                    {.cases = options.cases, .rlimit = options.rlimit});
+  Definedness definedness(impl_->atoms, session, solver, equality, options.rlimit);
   try {
     proof.proven = true;
     for (const Facts& given : impl_->hypotheses(conditions)) {
@@ -135,8 +138,6 @@ Proof Obligation::prove(std::span<const ir::Guard> conditions, const ProofOption
     proof.proven = false;
     proof.reason = "numbers beyond 64 bits";
   }
-  proof.queries = solver.statistics().queries;
-  proof.smt = solver.queries();
   return proof;
 }
 

@@ -18,20 +18,21 @@
 
 namespace egret::verifier {
 
+class SolverSession;
+
 struct Proof {
   bool proven = false;
   std::string reason;              // why not
   std::vector<std::string> lines;  // what was done, for people
-  int queries = 0;                 // asked of the solver
-  std::vector<std::string> smt;    // the queries as SMT-LIB, when asked for
 };
 
 struct ProofOptions {
   unsigned rlimit = 1'000'000;  // of the solver, a query
   int cases = 64;               // most case distinctions
-  bool keep_queries = false;
   // What symbols are in one case that satisfies the conditions: makes proofs faster.
   std::map<std::string, std::int64_t, std::less<>> example{};
+  // Asks, remembers and counts; without one the proof has its own.
+  SolverSession* session = nullptr;
 };
 
 // Two graphs whose types and attributes may be symbolic: over the symbols of the current

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verifier/piecewise.h"
 
-#include <z3++.h>
-
 #include <algorithm>
 #include <cmath>
+
+#include "verifier/query.h"
 
 namespace egret::verifier {
 namespace {
@@ -43,27 +43,28 @@ bool has_truth(const Sum& sum) {
 
 class Encoder {
  public:
-  Encoder(z3::context& context, z3::solver& solver, const Piecewise::SameFactor& same)
-      : context_(context), solver_(solver), same_(same) {}
+  Encoder(Query& query, const Piecewise::SameFactor& same) : query_(query), same_(same) {}
 
-  z3::expr of(const Sum& sum) {
-    z3::expr total = context_.real_val(0);
+  Expression of(const Sum& sum) {
+    std::vector<Expression> total;
     for (const Term& term : sum.terms) {
-      z3::expr one = context_.real_val(term.coefficient.str().c_str());
+      std::vector<Expression> product;
+      if (term.coefficient != 1) product.push_back(query_.number(term.coefficient.str()));
       if (!term.variables.empty() || !term.guards.empty()) {
-        one = one * sum_over_range(term);
+        product.push_back(sum_over_range(term));
       } else {
-        for (const Factor& factor : term.factors) one = one * of(factor);
+        for (const Factor& factor : term.factors) product.push_back(of(factor));
       }
-      total = total + one;
+      total.push_back(product.empty() ? query_.number(1)
+                                      : query_.make(Query::Op::kProduct, product));
     }
-    return total;
+    return total.empty() ? query_.number(0) : query_.make(Query::Op::kSum, total);
   }
 
   void assume(const RealOrder& fact) {
-    const z3::expr a = of(fact.left);
-    const z3::expr b = of(fact.right);
-    solver_.add(fact.strict ? a < b : a <= b);
+    const Expression a = of(fact.left);
+    const Expression b = of(fact.right);
+    query_.add(fact.strict ? a < b : a <= b);
   }
 
   // What the sum needs to be defined. Not where there are truth values: they may exclude terms, and
@@ -74,11 +75,11 @@ class Encoder {
       if (!term.variables.empty() || !term.guards.empty()) continue;
       for (const Factor& factor : term.factors) {
         if (!is_transparent(factor.kind)) continue;
-        if (factor.kind == Kind::kReciprocal) solver_.add(of(factor.arguments[0]) != 0);
+        if (factor.kind == Kind::kReciprocal) query_.add(!(of(factor.arguments[0]) == 0));
         if (factor.kind == Kind::kCall && factor.function == ir::Function::kSqrt)
-          solver_.add(of(factor.arguments[0]) >= 0);
+          query_.add(0 <= of(factor.arguments[0]));
         if (factor.kind == Kind::kCall && factor.function == ir::Function::kLog)
-          solver_.add(of(factor.arguments[0]) > 0);
+          query_.add(0 < of(factor.arguments[0]));
         for (const Sum& argument : factor.arguments) assume_defined(argument);
       }
     }
@@ -94,20 +95,20 @@ class Encoder {
  private:
   struct Known {
     Factor factor;
-    z3::expr value;
+    Expression value;
   };
   struct Call {
     ir::Function function;
-    z3::expr_vector arguments;
-    z3::expr value;
+    std::vector<Expression> arguments;
+    Expression value;
   };
 
-  z3::expr unknown() {
+  Expression unknown() {
     if (++unknowns_ > kMostUnknowns) throw TooLarge{};
-    return context_.real_const(("v" + std::to_string(unknowns_)).c_str());
+    return query_.unknown("v" + std::to_string(unknowns_));
   }
 
-  z3::expr sum_over_range(const Term& term) {
+  Expression sum_over_range(const Term& term) {
     Term plain = term;
     plain.coefficient = 1;
     const Sum key{{plain}};
@@ -118,7 +119,7 @@ class Encoder {
     return sums_.back().second;
   }
 
-  z3::expr of(const Factor& factor) {
+  Expression of(const Factor& factor) {
     for (const Known& known : known_) {
       if (compare(known.factor, factor) == 0) return known.value;
     }
@@ -127,23 +128,23 @@ class Encoder {
         if (known.factor.kind == factor.kind && same_(known.factor, factor)) return known.value;
       }
     }
-    const z3::expr value = made(factor);
+    const Expression value = made(factor);
     known_.push_back({factor, value});
     return value;
   }
 
-  z3::expr made(const Factor& factor) {
+  Expression made(const Factor& factor) {
     const auto argument = [&](std::size_t i) { return of(factor.arguments[i]); };
-    const auto truth = [&](const z3::expr& holds) {
-      return z3::ite(holds, context_.real_val(1), context_.real_val(0));
+    const auto truth = [&](Expression holds) {
+      return if_else(holds, query_.number(1), query_.number(0));
     };
     switch (factor.kind) {
       case Kind::kMaximum:
       case Kind::kMinimum: {
-        z3::expr best = argument(0);
+        Expression best = argument(0);
         for (std::size_t i = 1; i < factor.arguments.size(); ++i) {
-          const z3::expr next = argument(i);
-          best = z3::ite(factor.kind == Kind::kMaximum ? best >= next : best <= next, best, next);
+          const Expression next = argument(i);
+          best = if_else(factor.kind == Kind::kMaximum ? next <= best : best <= next, best, next);
         }
         return best;
       }
@@ -151,63 +152,62 @@ class Encoder {
       case Kind::kLessEqual: return truth(argument(0) <= argument(1));
       case Kind::kEqual: return truth(argument(0) == argument(1));
       case Kind::kReciprocal: {
-        const z3::expr of_argument = argument(0);
-        const z3::expr value = unknown();
-        solver_.add(z3::implies(of_argument != 0, value * of_argument == 1));
+        const Expression of_argument = argument(0);
+        const Expression value = unknown();
+        query_.add(implies(!(of_argument == 0), value * of_argument == 1));
         return value;
       }
       case Kind::kCall: return call(factor);
       default: {
-        const z3::expr value = unknown();
-        if (factor.truth) solver_.add(value == 0 || value == 1);
+        const Expression value = unknown();
+        if (factor.truth) query_.add(value == 0 || value == 1);
         return value;
       }
     }
   }
 
-  z3::expr call(const Factor& factor) {
-    z3::expr_vector arguments(context_);
+  Expression call(const Factor& factor) {
+    std::vector<Expression> arguments;
     for (const Sum& argument : factor.arguments) arguments.push_back(of(argument));
-    const z3::expr value = unknown();
+    const Expression value = unknown();
     const ir::FunctionFacts& facts = ir::facts(factor.function);
-    const auto bound = [&](double number) {
-      return context_.real_val(std::to_string(static_cast<long>(number)).c_str());
+    const auto whole = [&](double number) {
+      return query_.number(static_cast<std::int64_t>(number));
     };
     const auto is_whole = [](double number) {
       return std::abs(number) < 100 && number == std::trunc(number);
     };
-    if (is_whole(facts.low)) solver_.add(value >= bound(facts.low));
-    if (is_whole(facts.high)) solver_.add(value <= bound(facts.high));
-    if (factor.function == ir::Function::kExp) solver_.add(value > 0);
+    if (is_whole(facts.low)) query_.add(whole(facts.low) <= value);
+    if (is_whole(facts.high)) query_.add(value <= whole(facts.high));
+    if (factor.function == ir::Function::kExp) query_.add(0 < value);
     if (factor.function == ir::Function::kSqrt)
-      solver_.add(z3::implies(arguments[0] >= 0, value >= 0 && value * value == arguments[0]));
+      query_.add(implies(0 <= arguments[0], 0 <= value && value * value == arguments[0]));
     calls_.push_back({factor.function, arguments, value});
     return value;
   }
 
   void relate(const Call& a, const Call& b) {
     if (a.function != b.function) return;
-    z3::expr same = context_.bool_val(true);
-    for (unsigned i = 0; i < a.arguments.size(); ++i)
-      same = same && a.arguments[static_cast<int>(i)] == b.arguments[static_cast<int>(i)];
-    solver_.add(z3::implies(same, a.value == b.value));
+    Expression same = query_.truth(true);
+    for (std::size_t i = 0; i < a.arguments.size(); ++i)
+      same = same && a.arguments[i] == b.arguments[i];
+    query_.add(implies(same, a.value == b.value));
     const ir::Monotone monotone = ir::facts(a.function).monotone;
     if (monotone != ir::Monotone::kNo) {
       const bool up = monotone == ir::Monotone::kIncreasing;
-      const z3::expr& low = up ? a.value : b.value;
-      const z3::expr& high = up ? b.value : a.value;
-      solver_.add(z3::implies(a.arguments[0] <= b.arguments[0], low <= high));
-      solver_.add(z3::implies(a.arguments[0] >= b.arguments[0], low >= high));
+      const Expression low = up ? a.value : b.value;
+      const Expression high = up ? b.value : a.value;
+      query_.add(implies(a.arguments[0] <= b.arguments[0], low <= high));
+      query_.add(implies(b.arguments[0] <= a.arguments[0], high <= low));
     }
     if (a.function == ir::Function::kExp)
-      solver_.add(z3::implies(a.arguments[0] + b.arguments[0] == 0, a.value * b.value == 1));
+      query_.add(implies(a.arguments[0] + b.arguments[0] == 0, a.value * b.value == 1));
   }
 
-  z3::context& context_;
-  z3::solver& solver_;
+  Query& query_;
   const Piecewise::SameFactor& same_;
   std::vector<Known> known_;
-  std::vector<std::pair<Sum, z3::expr>> sums_;
+  std::vector<std::pair<Sum, Expression>> sums_;
   std::vector<Call> calls_;
   std::size_t unknowns_ = 0;
 };
@@ -222,23 +222,17 @@ bool applies(const Sum& sum) {
 
 // Whether no value of the unknowns satisfies what `state` adds.
 template <typename State>
-bool unsatisfiable(unsigned rlimit, const Piecewise::SameFactor& same, const State& state) {
+bool unsatisfiable(SolverSession& session, unsigned rlimit, const Piecewise::SameFactor& same,
+                   const State& state) {
+  Query query(Query::Sort::kReal);
   try {
-    z3::context context;
-    z3::solver solver(context, "QF_NRA");
-    z3::params parameters(context);
-    parameters.set("rlimit", rlimit);
-    parameters.set("random_seed", 0U);
-    solver.set(parameters);
-    Encoder encode(context, solver, same);
-    state(solver, encode);
+    Encoder encode(query, same);
+    state(query, encode);
     encode.relate_calls();
-    return solver.check() == z3::unsat;
-  } catch (const z3::exception&) {
-    return false;  // out of its limit, or of memory: not known
   } catch (const TooLarge&) {
     return false;
   }
+  return session.contradictory(query, rlimit);
 }
 
 }  // namespace
@@ -249,17 +243,17 @@ bool Piecewise::applies(const Sum& a, const Sum& b) {
 
 bool Piecewise::equal(const Sum& a, const Sum& b, const std::vector<RealOrder>& facts,
                       const SameFactor& same) const {
-  return unsatisfiable(rlimit_, same, [&](z3::solver& solver, Encoder& encode) {
+  return unsatisfiable(session_, rlimit_, same, [&](Query& query, Encoder& encode) {
     for (const RealOrder& fact : facts) encode.assume(fact);
     encode.assume_defined(a);
     encode.assume_defined(b);
-    solver.add(encode.of(a) != encode.of(b));
+    query.add(!(encode.of(a) == encode.of(b)));
   });
 }
 
 bool Piecewise::contradictory(const std::vector<RealOrder>& facts) const {
   const SameFactor never = [](const Factor&, const Factor&) { return false; };
-  return unsatisfiable(rlimit_, never, [&](z3::solver&, Encoder& encode) {
+  return unsatisfiable(session_, rlimit_, never, [&](Query&, Encoder& encode) {
     for (const RealOrder& fact : facts) encode.assume(fact);
   });
 }

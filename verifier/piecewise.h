@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Equality of values that are made of extrema, comparisons, reciprocals and opaque functions: what
 // needs case distinctions over the order of reals. The values become terms of nonlinear real
-// arithmetic for Z3, without quantifiers:
+// arithmetic, without quantifiers:
 //
 //   - a read, an extremum over a range and a sum over a range are unknowns; the same one wherever
 //     they are equal, for which the caller has a say;
@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "verifier/solver_session.h"
 #include "verifier/sum_form.h"
 
 namespace egret::verifier {
@@ -35,7 +36,7 @@ class Piecewise {
   // Whether two factors of one kind are equal by other means.
   using SameFactor = std::function<bool(const Factor&, const Factor&)>;
 
-  explicit Piecewise(unsigned rlimit) : rlimit_(rlimit) {}
+  Piecewise(SolverSession& session, unsigned rlimit) : session_(session), rlimit_(rlimit) {}
 
   // Whether there is something that is more than sums and products of unknowns.
   static bool applies(const Sum& a, const Sum& b);
@@ -45,6 +46,7 @@ class Piecewise {
   bool contradictory(const std::vector<RealOrder>& facts) const;
 
  private:
+  SolverSession& session_;
   unsigned rlimit_;
 };
 

@@ -60,7 +60,7 @@ bool Equality::equal_as_reals(const Sum& a, const Sum& b, const Facts& facts, in
   const auto same = [&](const Factor& x, const Factor& y) {
     return factors_equal(x, y, facts, depth + 1);
   };
-  return Piecewise(options_.rlimit).equal(a, b, orders_, same);
+  return Piecewise(session_, options_.rlimit).equal(a, b, orders_, same);
 }
 
 // Each argument of one extremum in turn is the extremum.
@@ -78,7 +78,7 @@ bool Equality::equal_by_extremum(const Sum& a, const Sum& b, const Facts& facts,
       const bool maximum = extremum.kind == Kind::kMaximum;
       orders_.push_back({maximum ? other : best, maximum ? best : other, false});
     }
-    all = Piecewise(options_.rlimit).contradictory(orders_) ||
+    all = Piecewise(session_, options_.rlimit).contradictory(orders_) ||
           equal(replaced(atoms_, a, extremum, best), replaced(atoms_, b, extremum, best), facts,
                 depth + 1);
     orders_ = outside;

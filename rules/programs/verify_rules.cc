@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
     const std::string status(to_string(verdict.status));
     ++counts[status];
     std::printf("%-9s %-40s %3d families %4d members %4d queries %7.3f s  %s\n", status.c_str(),
-                rule.name.c_str(), verdict.families, verdict.members, verdict.queries, seconds,
+                rule.name.c_str(), verdict.families, verdict.members, verdict.solver.queries, seconds,
                 verdict.reason.substr(0, kMostReason).c_str());
     std::fflush(stdout);
     if (argc < 3) continue;

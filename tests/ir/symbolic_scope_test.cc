@@ -66,7 +66,19 @@ TEST(SymbolicScope, BroadcastsAsTheExampleDoes) {
   ASSERT_TRUE(d.ok()) << d.status().message();
   EXPECT_EQ(to_string(d->value), "in0[i0] + in1[0]");
   EXPECT_EQ(conditions(scope),
-            (std::vector<std::string>{"not (N == E)", "not (N == 1)", "E == 1"}));
+            (std::vector<std::string>{"not (E == N)", "not (N == 1)", "E == 1"}));
+}
+
+// Dimensions of a process share a pool; what was made first must not show.
+TEST(SymbolicScope, WritesExpressionsAloneOfWhatWasMadeBefore) {
+  const Index late = symbolic_dim("order b");
+  const Index early = symbolic_dim("order a");
+  const Index sum = late * early + late;
+  EXPECT_EQ(to_string(late * early), "\"order a\"*\"order b\"");
+  EXPECT_EQ(to_string(sum), "\"order b\" + \"order a\"*\"order b\"");
+  EXPECT_TRUE((early * late).same(late * early));
+  EXPECT_TRUE((late + early * late).same(sum));
+  EXPECT_EQ(to_string(min(late + 1, early)), "min(\"order a\", \"order b\" + 1)");
 }
 
 TEST(SymbolicScope, MakesAttributesSymbolic) {

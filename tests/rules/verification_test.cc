@@ -273,7 +273,8 @@ TEST(Verification, RepeatsItself) {
   const Verdict first = verdict_of(set->rules[0], 30);
   const Verdict second = verdict_of(set->rules[0], 30);
   EXPECT_EQ(first.proofs, second.proofs);
-  EXPECT_EQ(first.queries, second.queries);
+  EXPECT_EQ(first.solver.queries, second.solver.queries);
+  EXPECT_EQ(first.solver.most_work, second.solver.most_work);
 }
 
 }  // namespace

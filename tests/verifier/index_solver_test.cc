@@ -21,7 +21,8 @@ class IndexSolverTest : public testing::Test {
   }
 
   AtomTable atoms_;
-  IndexSolver solver_{atoms_, {}};
+  SolverSession session_{{.keep_queries = true}};
+  IndexSolver solver_{atoms_, session_, {}};
 };
 
 TEST_F(IndexSolverTest, TakesMultiplesOutOfAQuotient) {
@@ -90,12 +91,11 @@ TEST_F(IndexSolverTest, DoesNotCallFactsContradictoryThatHold) {
 }
 
 TEST_F(IndexSolverTest, KeepsItsQueriesAsSmtLib) {
-  solver_.keep_queries(true);
   const Polynomial a = symbol("a");
   // Parity: no witness, no sum of facts.
   EXPECT_TRUE(solver_.contradictory({equal(2 * a, 2 * symbol("b") + 1)}));
-  ASSERT_EQ(solver_.queries().size(), 1U);
-  EXPECT_NE(solver_.queries()[0].find("(declare-fun"), std::string::npos);
+  ASSERT_EQ(session_.queries().size(), 1U);
+  EXPECT_NE(session_.queries()[0].find("(declare-fun"), std::string::npos);
 }
 
 TEST_F(IndexSolverTest, AddsFactsUp) {

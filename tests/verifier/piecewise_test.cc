@@ -24,7 +24,8 @@ Sum minus(const Sum& a, const Sum& b) { return a + scaled(b, -1); }
 
 bool equal(const Sum& a, const Sum& b, const std::vector<RealOrder>& facts = {}) {
   const auto same = [](const Factor&, const Factor&) { return false; };
-  return Piecewise(1'000'000).equal(a, b, facts, same);
+  SolverSession session;
+  return Piecewise(session, 1'000'000).equal(a, b, facts, same);
 }
 
 const Sum x = unknown(0);

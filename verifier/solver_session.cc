@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verifier/solver_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/timer.h"
+
+namespace egret::verifier {
+namespace {
+
+std::string_view smt_status(Answer answer) {
+  switch (answer) {
+    case Answer::kUnsatisfiable: return "unsat";
+    case Answer::kSatisfiable: return "sat";
+    case Answer::kUnknown: return "unknown";
+  }
+  return "";
+}
+
+std::string script_of(const Query& query, Answer answer) {
+  return "(set-info :status " + std::string(smt_status(answer)) + ")\n" + query.to_smt_lib();
+}
+
+}  // namespace
+
+SolverSession::SolverSession(Options options)
+    : options_(options),
+      z3_(make_z3()),
+      second_(options.second_opinion ? make_cvc5() : nullptr) {}
+
+bool SolverSession::contradictory(const Query& query, unsigned limit) {
+  const auto [known, is_new] = known_.emplace(query.key(), false);
+  if (!is_new) {
+    ++statistics_.remembered;
+    return known->second;
+  }
+  const base::Stopwatch watch;
+  const Answer answer = z3_->ask(query, limit);
+  ++statistics_.queries;
+  statistics_.longest_seconds = std::max(statistics_.longest_seconds, watch.seconds());
+  statistics_.most_work = std::max(statistics_.most_work, z3_->work());
+  if (options_.keep_queries) queries_.push_back(script_of(query, answer));
+  known->second = answer == Answer::kUnsatisfiable;
+  if (known->second) {
+    ++statistics_.contradictions;
+    if (options_.second_opinion) ask_again(query, limit);
+  }
+  return known->second;
+}
+
+void SolverSession::ask_again(const Query& query, unsigned limit) {
+  switch (second_ != nullptr ? second_->ask(query, limit) : Answer::kUnknown) {
+    case Answer::kUnsatisfiable: ++statistics_.confirmed; break;
+    case Answer::kUnknown: ++statistics_.unconfirmed; break;
+    case Answer::kSatisfiable:
+      if (statistics_.disagreed++ == 0)
+        disagreement_ = script_of(query, Answer::kUnsatisfiable);
+  }
+}
+
+}  // namespace egret::verifier
