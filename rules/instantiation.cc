@@ -29,13 +29,17 @@ class GraphSink : public TermSink {
   Result<Handle> apply(const ir::Operator& op, const ir::Attrs& attrs,
                        std::span<const Handle> arguments) override {
     std::vector<TensorType> types;
+    for (const Handle argument : arguments) types.push_back(facts(argument).type);
+    EGRET_ASSIGN_OR_RETURN(TensorType type, ir::infer_type(op, attrs, types));
+    if (type.elements() > kMaxElements) return base::limit_hit("too large for a test");
+    return apply_typed(op, attrs, arguments, std::move(type));
+  }
+  // Where the type is known already.
+  Handle apply_typed(const ir::Operator& op, const ir::Attrs& attrs,
+                     std::span<const Handle> arguments, TensorType type) {
     ir::Node node;
-    for (const Handle argument : arguments) {
-      types.push_back(facts(argument).type);
-      node.inputs.emplace_back(argument);
-    }
-    EGRET_ASSIGN_OR_RETURN(node.type, ir::infer_type(op, attrs, types));
-    if (node.type.elements() > kMaxElements) return base::limit_hit("too large for a test");
+    for (const Handle argument : arguments) node.inputs.emplace_back(argument);
+    node.type = std::move(type);
     node.op = &op;
     node.attrs = attrs;
     return append(std::move(node));
@@ -59,6 +63,13 @@ class GraphSink : public TermSink {
   ir::Graph graph_;
   std::vector<std::unique_ptr<const TensorFacts>> facts_;
 };
+
+// Whether a condition looks at what tensors hold, which is drawn last.
+bool speaks_of_elements(const Expr& expr) {
+  if (expr.kind == Expr::Kind::kCall && expr.function->name.find("splat") != std::string::npos)
+    return true;
+  return std::ranges::any_of(expr.arguments, speaks_of_elements);
+}
 
 }  // namespace
 
@@ -128,9 +139,10 @@ class Instantiator::Attempt {
       environment_.attributes = bound;
       const std::vector<TensorType> types = draw_types(term, given, known);
       const ir::Attrs attrs = draw_attrs(term, types);
-      const auto inferred = ir::infer_type(*term.op, attrs, types);
+      if (fails_already(term, attrs)) continue;
+      auto inferred = ir::infer_type(*term.op, attrs, types);
       if (!inferred.ok() || inferred->elements() > kMaxElements) continue;
-      return build(term, given, types, attrs);
+      return build(term, given, types, attrs, *std::move(inferred));
     }
     return std::nullopt;
   }
@@ -142,9 +154,35 @@ class Instantiator::Attempt {
       types.push_back(given[i] ? sink_.facts(*given[i]).type
                                : chosen_->variables.at(term.arguments[i].slot));
     const ir::Attrs& attrs = chosen_->attrs.at(&term);
-    const auto inferred = ir::infer_type(*term.op, attrs, types);
+    auto inferred = ir::infer_type(*term.op, attrs, types);
     if (!inferred.ok() || inferred->elements() > kMaxElements) return std::nullopt;
-    return build(term, given, types, attrs);
+    return build(term, given, types, attrs, *std::move(inferred));
+  }
+
+  // Whether some condition is known to fail with what was drawn so far: asked before the operator
+  // is, which costs more. What is not known yet has no value.
+  bool fails_already(const Term& term, const ir::Attrs& attrs) {
+    if (owner_.early_.empty()) return false;
+    for (const auto& [slot, captured] : spreads_)
+      environment_.spreads[static_cast<std::size_t>(slot)] = captured;
+    if (term.spread >= 0 && !spreads_.contains(term.spread))
+      environment_.spreads[static_cast<std::size_t>(term.spread)] = &attrs;
+    for (const Rule::Let& let : rule_.lets) {
+      if (let.attribute < 0) continue;
+      environment_.attributes[static_cast<std::size_t>(let.attribute)] =
+          evaluate(let.value, environment_);
+    }
+    const bool fails = std::ranges::any_of(owner_.early_, [&](const Expr* condition) {
+      const auto value = evaluate(*condition, environment_);
+      const auto* truth = value ? std::get_if<std::int64_t>(&*value) : nullptr;
+      return truth != nullptr && *truth == 0;
+    });
+    for (const Rule::Let& let : rule_.lets) {
+      if (let.attribute >= 0)
+        environment_.attributes[static_cast<std::size_t>(let.attribute)].reset();
+    }
+    std::ranges::fill(environment_.spreads, nullptr);
+    return fails;
   }
 
   std::vector<TensorType> draw_types(const Term& term, std::span<const std::optional<Handle>> given,
@@ -345,7 +383,8 @@ class Instantiator::Attempt {
   }
 
   std::optional<Handle> build(const Term& term, std::span<const std::optional<Handle>> given,
-                              std::span<const TensorType> types, const ir::Attrs& attrs) {
+                              std::span<const TensorType> types, const ir::Attrs& attrs,
+                              TensorType inferred) {
     std::vector<Handle> arguments;
     for (std::size_t i = 0; i < given.size(); ++i) {
       const Term& argument = term.arguments[i];
@@ -366,15 +405,14 @@ class Instantiator::Attempt {
       }
       arguments.push_back(variables_.at(argument.slot));
     }
-    auto made = sink_.apply(*term.op, attrs, arguments);
-    if (!made.ok()) return std::nullopt;
+    const Handle made = sink_.apply_typed(*term.op, attrs, arguments, std::move(inferred));
     choice_.attrs[&term] = attrs;
     if (!attrs.empty() || !term.attrs.empty()) {
       kept_attrs_.push_back(attrs);
       matched_.emplace_back(&term, &kept_attrs_.back());
       if (term.spread >= 0) spreads_.emplace(term.spread, &kept_attrs_.back());
     }
-    return *made;
+    return made;
   }
 
   std::optional<double> draw_splat(int slot) {
@@ -452,6 +490,10 @@ class Instantiator::Attempt {
 
 Instantiator::Instantiator(const Rule& rule, KnownSignatures& known) : rule_(rule), known_(known) {
   for (const Expr& condition : rule.conditions) collect(condition);
+  const auto by_elements = [](const Rule::Let& let) {
+    return let.attribute >= 0 && speaks_of_elements(let.value);
+  };
+  if (std::ranges::any_of(rule.lets, by_elements)) early_.clear();
 }
 
 // What the conjuncts of a condition fix.
@@ -460,6 +502,7 @@ void Instantiator::collect(const Expr& condition) {
     for (const Expr& part : condition.arguments) collect(part);
     return;
   }
+  if (!speaks_of_elements(condition)) early_.push_back(&condition);
   if (condition.kind != Expr::Kind::kCall) return;
   const std::string_view function = condition.function->name;
   const auto& arguments = condition.arguments;

@@ -77,6 +77,7 @@ class Instantiator {
   const Rule& rule_;
   KnownSignatures& known_;
   std::vector<Equation> equations_;
+  std::vector<const Expr*> early_;  // conjuncts that sizes and attributes decide
   std::vector<SizeEquation> sizes_;
   std::vector<std::pair<int, int>> same_types_;
   std::map<int, int> ranks_;                     // by tensor
