@@ -10,9 +10,7 @@ namespace {
 
 bool mentions(const AtomTable& atoms, const Polynomial& polynomial,
               const std::vector<AtomId>& variables) {
-  std::vector<bool> seen;
-  atoms.collect(polynomial, seen);
-  return std::ranges::any_of(variables, [&](AtomId v) { return seen[v.index()]; });
+  return std::ranges::any_of(variables, [&](AtomId v) { return atoms.occurs(v, polynomial); });
 }
 
 // The term with one of its atoms taken out.
@@ -132,12 +130,10 @@ const Literal* Equality::open_guard(const Sum& a, const Sum& b) const {
 // Quotients from the innermost outwards.
 Polynomial Equality::simplified(const Polynomial& polynomial, const Facts& facts) {
   if (without_facts_ || !has_composites(polynomial)) return polynomial;
-  std::vector<bool> seen;
-  atoms_.collect(polynomial, seen);
+  AtomSet inside;
+  atoms_.collect(polynomial, inside);
   AtomTable::Substitution by;
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!seen[i]) continue;
-    const AtomId id(i);
+  for (const AtomId id : inside) {
     const Atom atom = atoms_[id];
     if (atom.kind == AtomKind::kQuotient) {
       by[id] =

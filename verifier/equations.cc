@@ -150,7 +150,9 @@ class Solver {
       common = std::move(both);
     }
     if (!common) return p;
-    std::erase_if(*common, [&](AtomId atom) { return !at_least(atom, 1); });
+    common->erase(std::remove_if(common->begin(), common->end(),
+                                 [&](AtomId atom) { return !at_least(atom, 1); }),
+                  common->end());
     if (common->empty() && divisor == 1) return p;
     Polynomial result;
     for (const auto& [monomial, coefficient] : p.terms()) {

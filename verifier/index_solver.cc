@@ -89,12 +89,12 @@ std::vector<Order> orders_of_products(const AtomTable& atoms, const Facts& facts
   constexpr std::size_t kMost = 100;
   const std::set<AtomId> positive = atoms_at_least(1, facts);
   std::set<Monomial> products = monomials_of(facts);
-  std::vector<bool> seen;
+  AtomSet seen;
   for (const Literal& fact : facts) atoms.collect(fact.polynomial, seen);
   const auto is_quotient = [&](AtomId atom) { return atoms[atom].kind == AtomKind::kQuotient; };
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!seen[i] || !is_quotient(AtomId(i))) continue;
-    const Polynomial whole = atoms[AtomId(i)].b * Polynomial(AtomId(i));
+  for (const AtomId id : seen) {
+    if (!is_quotient(id)) continue;
+    const Polynomial whole = atoms[id].b * Polynomial(id);
     for (const auto& [monomial, coefficient] : whole.terms()) products.insert(monomial);
   }
   std::map<AtomId, std::set<Monomial>> times;  // what stands beside an atom
@@ -163,12 +163,11 @@ Facts IndexSolver::with_consequences(const Facts& facts) {
   // Definitions may mention atoms that need definitions: products b * (a div b) do not make new
   // atoms, so one pass over the atoms, from the outermost inwards, is enough.
   const std::set<AtomId> positive = atoms_at_least(1, facts);
-  std::vector<bool> seen;
+  AtomSet seen;
   for (const Literal& fact : facts) atoms_.collect(fact.polynomial, seen);
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!seen[i]) continue;
-    const Atom& atom = atoms_[AtomId(i)];
-    const Polynomial value{AtomId(i)};
+  for (const AtomId id : seen) {
+    const Atom& atom = atoms_[id];
+    const Polynomial value(id);
     if (atom.kind == AtomKind::kQuotient && is_positive(atom.b, positive)) {
       all.push_back(less_equal(atom.b * value, atom.a));
       all.push_back(less(atom.a, atom.b * value + atom.b));
@@ -182,12 +181,12 @@ Facts IndexSolver::with_consequences(const Facts& facts) {
   }
   // What it would take to be what a quotient is said to be: its products matter too.
   std::set<Monomial> wanted;
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!seen[i] || atoms_[AtomId(i)].kind != AtomKind::kQuotient) continue;
+  for (const AtomId id : seen) {
+    if (atoms_[id].kind != AtomKind::kQuotient) continue;
     for (const Literal& fact : facts) {
-      const auto said = said_of(AtomId(i), fact);
+      const auto said = said_of(id, fact);
       if (!said) continue;
-      const Polynomial product = *said * atoms_[AtomId(i)].b;
+      const Polynomial product = *said * atoms_[id].b;
       for (const auto& [monomial, coefficient] : product.terms()) wanted.insert(monomial);
     }
   }
@@ -207,7 +206,7 @@ bool IndexSolver::ask(const Facts& facts) {
   Encoder encode(query, atoms_);
   for (const Literal& fact : all) query.add(encode.of(fact));
 
-  std::vector<bool> seen;
+  AtomSet seen;
   for (const Literal& fact : all) atoms_.collect(fact.polynomial, seen);
   const auto within_quotient = [&](const Atom& atom, const Polynomial& value) {
     return encode.of(less_equal(atom.b * value, atom.a)) &&
@@ -216,9 +215,7 @@ bool IndexSolver::ask(const Facts& facts) {
   const auto positive = [&](const Polynomial& p) { return encode.of(at_least_zero(p - 1)); };
   std::vector<AtomId> quotients;
   std::set<Polynomial> candidates{Polynomial(0), Polynomial(1)};
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!seen[i]) continue;
-    const AtomId id(i);
+  for (const AtomId id : seen) {
     const Atom& atom = atoms_[id];
     const Polynomial value(id);
     if (atom.kind == AtomKind::kMinimum || atom.kind == AtomKind::kMaximum) {
@@ -270,8 +267,8 @@ namespace {
 
 // The facts in groups that speak of different atoms, each in the order given.
 std::vector<Facts> independent_groups(const AtomTable& atoms, const Facts& facts) {
-  std::vector<std::size_t> group_of(atoms.size(), 0);  // by atom, counted from 1
-  std::vector<std::size_t> joined_to{0};               // by group
+  std::map<AtomId, std::size_t> group_of;
+  std::vector<std::size_t> joined_to;
   const auto root = [&](std::size_t group) {
     while (joined_to[group] != group) group = joined_to[group];
     return group;
@@ -280,12 +277,11 @@ std::vector<Facts> independent_groups(const AtomTable& atoms, const Facts& facts
   for (const Literal& fact : facts) {
     std::size_t group = joined_to.size();
     joined_to.push_back(group);
-    std::vector<bool> inside;
+    AtomSet inside;
     atoms.collect(fact.polynomial, inside);
-    for (std::size_t i = 0; i < inside.size(); ++i) {
-      if (!inside[i]) continue;
-      if (group_of[i] != 0) joined_to[root(group_of[i])] = root(group);
-      group_of[i] = group;
+    for (const AtomId atom : inside) {
+      const auto [known, is_new] = group_of.emplace(atom, group);
+      if (!is_new) joined_to[root(known->second)] = root(group);
     }
     group_of_fact.push_back(group);
   }

@@ -42,55 +42,97 @@ bool divide(const Monomial& monomial, const Monomial& factor, Monomial& rest) {
   return next == factor.end();
 }
 
-}  // namespace
-
-Polynomial::Polynomial(std::int64_t constant) { add({}, constant); }
-Polynomial::Polynomial(AtomId atom) { add({atom}, 1); }
-
-bool Polynomial::is_constant() const {
-  return terms_.empty() || (terms_.size() == 1 && terms_.begin()->first.empty());
+std::strong_ordering order_of(const Monomial& a, const Monomial& b) {
+  return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end());
 }
 
-std::int64_t Polynomial::constant() const { return coefficient({}); }
+}  // namespace
+
+Polynomial::Polynomial(std::int64_t constant) {
+  if (constant != 0) terms_.emplace_back(Monomial(), constant);
+}
+Polynomial::Polynomial(AtomId atom) { terms_.emplace_back(Monomial{atom}, 1); }
+
+std::strong_ordering operator<=>(const Polynomial& a, const Polynomial& b) {
+  const std::size_t common = std::min(a.terms_.size(), b.terms_.size());
+  for (std::size_t i = 0; i < common; ++i) {
+    if (const auto order = order_of(a.terms_[i].first, b.terms_[i].first); order != 0) return order;
+    if (const auto order = a.terms_[i].second <=> b.terms_[i].second; order != 0) return order;
+  }
+  return a.terms_.size() <=> b.terms_.size();
+}
+
+bool Polynomial::is_constant() const {
+  return terms_.empty() || (terms_.size() == 1 && terms_.front().first.empty());
+}
+
+std::int64_t Polynomial::constant() const {
+  return !terms_.empty() && terms_.front().first.empty() ? terms_.front().second : 0;
+}
 
 std::int64_t Polynomial::coefficient(const Monomial& monomial) const {
-  const auto found = terms_.find(monomial);
-  return found != terms_.end() ? found->second : 0;
+  const auto found = std::ranges::lower_bound(
+      terms_, monomial, [](const Monomial& x, const Monomial& y) { return order_of(x, y) < 0; },
+      [](const auto& term) -> const Monomial& { return term.first; });
+  return found != terms_.end() && found->first == monomial ? found->second : 0;
 }
 
 AtomId Polynomial::as_atom() const {
   if (terms_.size() != 1) return {};
-  const auto& [monomial, coefficient] = *terms_.begin();
+  const auto& [monomial, coefficient] = terms_.front();
   return monomial.size() == 1 && coefficient == 1 ? monomial.front() : AtomId{};
 }
 
-void Polynomial::add(const Monomial& monomial, std::int64_t coefficient) {
-  if (coefficient == 0) return;
-  const auto [entry, is_new] = terms_.emplace(monomial, coefficient);
-  if (is_new) return;
-  entry->second = checked_sum(entry->second, coefficient);
-  if (entry->second == 0) terms_.erase(entry);
+Polynomial Polynomial::sum(const Polynomial& a, const Polynomial& b, std::int64_t scale) {
+  Terms terms;
+  terms.reserve(a.terms_.size() + b.terms_.size());
+  auto x = a.terms_.begin();
+  for (const auto& [monomial, coefficient] : b.terms_) {
+    while (x != a.terms_.end() && order_of(x->first, monomial) < 0) terms.push_back(*x++);
+    std::int64_t number = checked_product(coefficient, scale);
+    if (x != a.terms_.end() && x->first == monomial)
+      number = checked_sum((x++)->second, number);
+    if (number != 0) terms.emplace_back(monomial, number);
+  }
+  terms.insert(terms.end(), x, a.terms_.end());
+  return Polynomial(std::move(terms));
+}
+
+Polynomial Polynomial::of_unsorted(Terms terms) {
+  std::ranges::sort(terms, [](const auto& x, const auto& y) {
+    return order_of(x.first, y.first) < 0;
+  });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (kept > 0 && terms[kept - 1].first == terms[i].first) {
+      terms[kept - 1].second = checked_sum(terms[kept - 1].second, terms[i].second);
+    } else {
+      if (kept > 0 && terms[kept - 1].second == 0) --kept;
+      if (kept != i) terms[kept] = std::move(terms[i]);
+      ++kept;
+    }
+  }
+  if (kept > 0 && terms[kept - 1].second == 0) --kept;
+  terms.resize(kept);
+  return Polynomial(std::move(terms));
 }
 
 Polynomial operator+(const Polynomial& a, const Polynomial& b) {
-  Polynomial result = a;
-  for (const auto& [monomial, coefficient] : b.terms_) result.add(monomial, coefficient);
-  return result;
+  return Polynomial::sum(a, b, 1);
 }
 
 Polynomial operator-(const Polynomial& a, const Polynomial& b) {
-  Polynomial result = a;
-  for (const auto& [monomial, coefficient] : b.terms_)
-    result.add(monomial, checked_product(coefficient, -1));
-  return result;
+  return Polynomial::sum(a, b, -1);
 }
 
 Polynomial operator*(const Polynomial& a, const Polynomial& b) {
-  Polynomial result;
+  Polynomial::Terms terms;
+  terms.reserve(a.terms_.size() * b.terms_.size());
   for (const auto& [m, x] : a.terms_) {
-    for (const auto& [n, y] : b.terms_) result.add(product(m, n), checked_product(x, y));
+    for (const auto& [n, y] : b.terms_)
+      terms.emplace_back(product(m, n), checked_product(x, y));
   }
-  return result;
+  return Polynomial::of_unsorted(std::move(terms));
 }
 
 AtomId AtomTable::intern(Atom atom) {
@@ -203,12 +245,23 @@ Polynomial AtomTable::substitute_atom(AtomId id, const Substitution& by) {
 Polynomial AtomTable::substitute(const Polynomial& polynomial, const Substitution& by) {
   if (by.empty()) return polynomial;
   Polynomial result;
+  Polynomial::Terms same;
   for (const auto& [monomial, coefficient] : polynomial.terms()) {
+    std::vector<Polynomial> factors;
+    bool changed = false;
+    for (const AtomId atom : monomial) {
+      factors.push_back(substitute_atom(atom, by));
+      changed |= factors.back().as_atom() != atom;
+    }
+    if (!changed) {
+      same.emplace_back(monomial, coefficient);
+      continue;
+    }
     Polynomial term(coefficient);
-    for (const AtomId atom : monomial) term = term * substitute_atom(atom, by);
+    for (const Polynomial& factor : factors) term = term * factor;
     result = result + term;
   }
-  return result;
+  return result.is_zero() ? Polynomial(std::move(same)) : result + Polynomial(std::move(same));
 }
 
 Polynomial AtomTable::rewrite_atom(AtomId id, const Products& products) {
@@ -244,23 +297,29 @@ Polynomial AtomTable::rewrite(const Polynomial& polynomial, const Products& prod
   return result;
 }
 
-void AtomTable::collect(const Polynomial& polynomial, std::vector<bool>& seen) const {
-  seen.resize(atoms_.size(), false);
+void AtomTable::collect(const Polynomial& polynomial, AtomSet& atoms) const {
   for (const auto& [monomial, coefficient] : polynomial.terms()) {
-    for (const AtomId atom : monomial) {
-      if (seen[atom.index()]) continue;
-      seen[atom.index()] = true;
-      collect(atoms_[atom.index()].a, seen);
-      collect(atoms_[atom.index()].b, seen);
-      for (const Polynomial& index : atoms_[atom.index()].indices) collect(index, seen);
+    for (const AtomId id : monomial) {
+      if (!atoms.insert(id)) continue;
+      const Atom& atom = atoms_[id.index()];
+      collect(atom.a, atoms);
+      collect(atom.b, atoms);
+      for (const Polynomial& index : atom.indices) collect(index, atoms);
     }
   }
 }
 
-bool AtomTable::occurs(AtomId atom, const Polynomial& in) const {
-  std::vector<bool> seen;
-  collect(in, seen);
-  return seen[atom.index()];
+// What an atom is made of is older than it.
+bool AtomTable::occurs(AtomId wanted, const Polynomial& in) const {
+  return std::ranges::any_of(in.terms(), [&](const auto& term) {
+    return std::ranges::any_of(term.first, [&](AtomId id) {
+      if (id <= wanted) return id == wanted;
+      const Atom& atom = atoms_[id.index()];
+      return occurs(wanted, atom.a) || occurs(wanted, atom.b) ||
+             std::ranges::any_of(atom.indices,
+                                 [&](const Polynomial& index) { return occurs(wanted, index); });
+    });
+  });
 }
 
 std::string AtomTable::text(AtomId id) const {

@@ -12,6 +12,7 @@
 // and never leaves this folder.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "base/id.h"
+#include "base/small_vector.h"
 
 namespace egret::verifier {
 
@@ -29,7 +31,7 @@ using AtomId = base::Id<struct AtomIdTag>;
 struct PolynomialOverflow {};
 
 // A product of atoms, sorted; repeated for powers. Empty: 1.
-using Monomial = std::vector<AtomId>;
+using Monomial = base::SmallVector<AtomId, 4>;
 
 class Polynomial {
  public:
@@ -44,19 +46,25 @@ class Polynomial {
   AtomId as_atom() const;  // invalid otherwise
   std::int64_t coefficient(const Monomial& monomial) const;
 
-  const std::map<Monomial, std::int64_t>& terms() const { return terms_; }
+  // Monomials in ascending order, each once, none with coefficient 0.
+  using Terms = std::vector<std::pair<Monomial, std::int64_t>>;
+  const Terms& terms() const { return terms_; }
 
   friend Polynomial operator+(const Polynomial& a, const Polynomial& b);
   friend Polynomial operator-(const Polynomial& a, const Polynomial& b);
   friend Polynomial operator*(const Polynomial& a, const Polynomial& b);
   friend Polynomial operator-(const Polynomial& a) { return Polynomial(0) - a; }
   friend bool operator==(const Polynomial&, const Polynomial&) = default;
-  friend auto operator<=>(const Polynomial&, const Polynomial&) = default;
+  friend std::strong_ordering operator<=>(const Polynomial& a, const Polynomial& b);
 
  private:
-  void add(const Monomial& monomial, std::int64_t coefficient);
+  friend class AtomTable;
+  explicit Polynomial(Terms terms) : terms_(std::move(terms)) {}
+  // The sum of a and b, its coefficients times `scale`.
+  static Polynomial sum(const Polynomial& a, const Polynomial& b, std::int64_t scale);
+  static Polynomial of_unsorted(Terms terms);
 
-  std::map<Monomial, std::int64_t> terms_;  // none is 0
+  Terms terms_;
 };
 
 // a = whole * b + rest, as much of it as is plain to see: multiples of a divisor that is one
@@ -76,6 +84,25 @@ struct Atom {
   Polynomial a{}, b{};                // kQuotient: a div b; kMinimum and kMaximum, a < b
   std::vector<Polynomial> indices{};  // kElement
   friend auto operator<=>(const Atom&, const Atom&) = default;
+};
+
+// Atoms in ascending order, each once.
+class AtomSet {
+ public:
+  bool insert(AtomId atom) {  // whether it is new
+    const auto place = std::lower_bound(atoms_.begin(), atoms_.end(), atom);
+    if (place != atoms_.end() && *place == atom) return false;
+    atoms_.insert(place, atom);
+    return true;
+  }
+  bool contains(AtomId atom) const {
+    return std::binary_search(atoms_.begin(), atoms_.end(), atom);
+  }
+  const AtomId* begin() const { return atoms_.data(); }
+  const AtomId* end() const { return atoms_.data() + atoms_.size(); }
+
+ private:
+  base::SmallVector<AtomId, 16> atoms_;
 };
 
 // Owns the atoms. Ids grow in order of making: what an atom is made of comes before it.
@@ -107,7 +134,7 @@ class AtomTable {
   // Whether the atom stands in the polynomial, inside other atoms too.
   bool occurs(AtomId atom, const Polynomial& in) const;
   // All atoms of the polynomial and, recursively, of its atoms.
-  void collect(const Polynomial& polynomial, std::vector<bool>& seen) const;
+  void collect(const Polynomial& polynomial, AtomSet& atoms) const;
 
   std::string text(const Polynomial& polynomial) const;
   std::string text(AtomId atom) const;

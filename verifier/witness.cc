@@ -95,12 +95,12 @@ std::int64_t WitnessSearch::repaired(const Literal& fact, std::optional<std::int
 // satisfies: mostly indices.
 std::vector<AtomId> WitnessSearch::movable(const Literal& violated,
                                            const std::vector<AtomId>& free) {
-  std::vector<bool> inside;
+  AtomSet inside;
   atoms_.collect(violated.polynomial, inside);
   std::vector<AtomId> choices;
   std::vector<AtomId> indices;
   for (const AtomId atom : free) {
-    if (!inside[atom.index()]) continue;
+    if (!inside.contains(atom)) continue;
     choices.push_back(atom);
     if (atoms_[atom].kind != AtomKind::kSymbol) indices.push_back(atom);
   }
@@ -148,12 +148,11 @@ bool WitnessSearch::repair(const Facts& facts, const std::vector<AtomId>& free, 
 
 bool WitnessSearch::find(const Facts& facts) {
   if (facts.empty()) return true;
-  std::vector<bool> inside;
+  AtomSet inside;
   for (const Literal& fact : facts) atoms_.collect(fact.polynomial, inside);
   std::vector<AtomId> free;
-  for (std::size_t i = 0; i < inside.size(); ++i) {
-    if (inside[i] && is_free(atoms_[AtomId(i)].kind)) free.emplace_back(i);
-  }
+  std::ranges::copy_if(inside, std::back_inserter(free),
+                       [&](AtomId atom) { return is_free(atoms_[atom].kind); });
   for (std::size_t i = found_.size(); i-- > 0;) {
     Numbers numbers = found_[i];
     complete(free, numbers);
