@@ -95,8 +95,11 @@ class Translator {
       case ExprOp::kMin: return value(Factor::Kind::kMinimum, {kid(0), kid(1)});
       case ExprOp::kMax: return value(Factor::Kind::kMaximum, {kid(0), kid(1)});
       case ExprOp::kCall: {
-        Factor factor{.kind = Factor::Kind::kCall, .function = n.function, .arguments = {}};
-        for (const ExprNode* argument : n.kids) factor.arguments.push_back(scalar(*argument));
+        std::vector<Sum> arguments;
+        for (const ExprNode* argument : n.kids) arguments.push_back(scalar(*argument));
+        Factor factor{.kind = Factor::Kind::kCall,
+                      .function = n.function,
+                      .arguments = std::move(arguments)};
         need_domain(factor);
         return lawful(atoms_, std::move(factor));
       }

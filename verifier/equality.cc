@@ -229,14 +229,18 @@ Factor Equality::simplified(const Factor& factor, const Facts& facts, int depth)
     // Guards without quotients may determine further variables.
     for (bool progress = true; progress;) {
       const AtomTable::Substitution by = eliminate_variables(result.variables, result.guards);
-      for (Sum& argument : result.arguments) argument = substitute(atoms_, argument, by);
+      result.arguments = mapped(result.arguments, [&](const Sum& argument) {
+        return substitute(atoms_, argument, by);
+      });
       progress = simplify_guards(result.guards, result.variables, facts) &&
                  determines_one(result.guards, result.variables);
     }
   }
   const Facts inside = both(facts, result.guards);
   for (Polynomial& index : result.indices) index = simplified(index, facts);
-  for (Sum& argument : result.arguments) argument = simplified(argument, inside, depth + 1);
+  result.arguments = mapped(result.arguments, [&](const Sum& argument) {
+    return simplified(argument, inside, depth + 1);
+  });
   return result;
 }
 

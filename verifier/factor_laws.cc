@@ -169,12 +169,12 @@ Rational common_scale(const std::vector<Sum>& values) {
 
 Sum extremum(Factor factor) {
   std::vector<Sum> values;
-  for (Sum& argument : factor.arguments) {
+  for (const Sum& argument : factor.arguments) {
     const Factor* only = only_factor(argument);
     if (only != nullptr && only->kind == factor.kind) {
       values.insert(values.end(), only->arguments.begin(), only->arguments.end());
     } else {
-      values.push_back(std::move(argument));
+      values.push_back(argument);
     }
   }
   for (std::size_t i = 0; i < values.size() && values.size() > 1;) {
@@ -214,7 +214,7 @@ Sum extremum_over_range(AtomTable& atoms, Factor factor) {
   if (varying.is_zero()) return fixed;
   const Rational scale = varying.terms.size() == 1 ? varying.terms[0].coefficient : Rational(1);
   factor.reduction = turned(scale < 0);
-  factor.arguments[0] = scaled(varying, 1 / scale);
+  factor.arguments = {scaled(varying, 1 / scale)};
   const Factor* only = only_factor(factor.arguments[0]);
   Sum inside;
   if (only != nullptr && only->kind == Kind::kCall && only->arguments.size() == 1 &&
@@ -265,7 +265,7 @@ std::vector<Factor> take_constants(const AtomTable& atoms, Term& term) {
         (varies(atoms, term, Sum{{part}}) ? varying : fixed).terms.push_back(part);
       if (!fixed.is_zero()) {
         out.push_back({.kind = Kind::kCall, .function = ir::Function::kExp, .arguments = {fixed}});
-        factor.arguments[0] = varying;
+        factor.arguments = {varying};
       }
       kept.push_back(std::move(factor));
     } else {
@@ -424,11 +424,11 @@ Sum function_value(AtomTable& atoms, Factor factor) {
   if (factor.function == ir::Function::kLog) return logarithm(atoms, std::move(factor));
   if (factor.function == ir::Function::kExp) return exponential(atoms, factor);
   const ir::FunctionFacts& facts = ir::facts(factor.function);
-  Sum& argument = factor.arguments[0];
+  const Sum& argument = factor.arguments[0];
   if (facts.parity == ir::Parity::kNone || facts.arity != 1 || argument.is_zero() ||
       argument.terms[0].coefficient > 0)
     return factor_sum(std::move(factor));
-  argument = scaled(argument, -1);
+  factor.arguments = {scaled(argument, -1)};
   const int sign = facts.parity == ir::Parity::kOdd ? -1 : 1;
   return scaled(factor_sum(std::move(factor)), sign);
 }

@@ -44,7 +44,9 @@ Sum replaced(AtomTable& atoms, const Sum& sum, const Factor& what, const Sum& by
         continue;
       }
       Factor changed = factor;
-      for (Sum& argument : changed.arguments) argument = replaced(atoms, argument, what, by);
+      changed.arguments = mapped(factor.arguments, [&](const Sum& argument) {
+        return replaced(atoms, argument, what, by);
+      });
       value = product(value, factor.kind == Kind::kReduce ? factor_sum(std::move(changed))
                                                           : lawful(atoms, std::move(changed)));
     }

@@ -44,6 +44,15 @@ bool impossible(const Facts& guards) {
 
 }  // namespace
 
+Arguments::Arguments(std::vector<Sum> sums)
+    : sums_(sums.empty() ? nullptr
+                         : std::make_shared<const std::vector<Sum>>(std::move(sums))) {}
+Arguments::Arguments(std::initializer_list<Sum> sums) : Arguments(std::vector<Sum>(sums)) {}
+std::size_t Arguments::size() const { return sums_ != nullptr ? sums_->size() : 0; }
+const Sum& Arguments::operator[](std::size_t i) const { return (*sums_)[i]; }
+const Sum* Arguments::begin() const { return sums_ != nullptr ? sums_->data() : nullptr; }
+const Sum* Arguments::end() const { return sums_ != nullptr ? begin() + size() : nullptr; }
+
 int compare(const Factor& a, const Factor& b) {
   if (const int order = three_way(a.kind, b.kind); order != 0) return order;
   if (const int order = three_way(a.number, b.number); order != 0) return order;
@@ -52,6 +61,7 @@ int compare(const Factor& a, const Factor& b) {
   if (const int order = three_way(a.indices, b.indices); order != 0) return order;
   if (const int order = three_way(a.variables, b.variables); order != 0) return order;
   if (const int order = three_way(a.guards, b.guards); order != 0) return order;
+  if (a.arguments.same(b.arguments)) return 0;
   return compare_lists(a.arguments, b.arguments,
                        [](const Sum& x, const Sum& y) { return compare(x, y); });
 }
@@ -140,7 +150,10 @@ Facts changed(const Facts& facts, const Change& change) {
 Factor changed(const Factor& factor, const Change& change) {
   Factor result = factor;
   for (Polynomial& index : result.indices) index = change(index);
-  for (Sum& argument : result.arguments) argument = verifier::changed(argument, change);
+  if (result.arguments.size() > 0) {
+    result.arguments = mapped(
+        factor.arguments, [&](const Sum& argument) { return verifier::changed(argument, change); });
+  }
   result.guards = changed(factor.guards, change);
   return result;
 }
@@ -307,7 +320,10 @@ std::vector<AtomId> fresh(AtomTable& atoms, const std::vector<AtomId>& variables
 
 Factor renamed_factor(AtomTable& atoms, const Factor& factor) {
   Factor result = factor;
-  for (Sum& argument : result.arguments) argument = renamed(atoms, argument);
+  if (result.arguments.size() > 0) {
+    result.arguments = mapped(factor.arguments,
+                              [&](const Sum& argument) { return renamed(atoms, argument); });
+  }
   if (factor.variables.empty()) return result;
   AtomTable::Substitution by;
   std::vector<AtomId> variables = fresh(atoms, factor.variables, by);

@@ -15,6 +15,7 @@
 
 #include <boost/multiprecision/cpp_int.hpp>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,25 @@ namespace egret::verifier {
 using Rational = boost::multiprecision::cpp_rational;
 
 struct Sum;
+
+// The sums that a factor is made of: immutable, and shared among copies of the factor.
+class Arguments {
+ public:
+  Arguments() = default;
+  Arguments(std::vector<Sum> sums);            // NOLINT: implicit as for the vector it stands for
+  Arguments(std::initializer_list<Sum> sums);  // NOLINT
+
+  std::size_t size() const;
+  const Sum& operator[](std::size_t i) const;
+  const Sum& front() const { return (*this)[0]; }
+  const Sum* begin() const;
+  const Sum* end() const;
+  // Whether the two are one object, which is quick to tell.
+  bool same(const Arguments& other) const { return sums_ == other.sums_; }
+
+ private:
+  std::shared_ptr<const std::vector<Sum>> sums_;  // or nullptr: none
+};
 
 struct Factor {
   enum class Kind : std::uint8_t {
@@ -48,7 +68,7 @@ struct Factor {
   ir::Function function = ir::Function::kExp;
   ir::Reduction reduction = ir::Reduction::kSum;
   std::vector<Polynomial> indices{};
-  std::vector<Sum> arguments;
+  Arguments arguments{};
   std::vector<AtomId> variables{};
   Facts guards{};
   bool truth = false;                 // kRead: elements are 0 or 1
@@ -66,6 +86,15 @@ struct Sum {
   std::vector<Term> terms{};
   bool is_zero() const { return terms.empty(); }
 };
+
+// Each argument changed.
+template <typename Change>
+Arguments mapped(const Arguments& arguments, const Change& change) {
+  std::vector<Sum> result;
+  result.reserve(arguments.size());
+  for (const Sum& argument : arguments) result.push_back(change(argument));
+  return result;
+}
 
 // Total orders, by structure.
 int compare(const Factor& a, const Factor& b);
