@@ -110,7 +110,7 @@ function(egret_find_components)
     REMEDY "apt install libz3-dev, then build again")
   egret_present(cvc5 cvc5/cvc5.h)
   egret_component("cvc5" PURPOSE "second opinion on proofs" VERSION "${cvc5}" LINKS "cvc5"
-    REMEDY "install cvc5 from its project's releases")
+    REMEDY "apt install libcvc5-dev, then build again")
   egret_present(cbc coin/Cbc_C_Interface.h)
   egret_component("CBC" PURPOSE "optimal extraction" VERSION "${cbc}" LINKS "cbc"
     REMEDY "apt install coinor-libcbc-dev, then build again")

@@ -16,14 +16,6 @@ using ir::AttrValue;
 
 namespace {
 
-// The numbers of an instance by the names of the symbols that stand for them.
-struct Numbers {
-  std::map<std::string, std::int64_t, std::less<>> sizes;
-  std::map<std::string, std::int64_t, std::less<>> integers;
-  std::map<std::string, double, std::less<>> reals;
-  std::string structure;
-};
-
 std::string size_name(const Rule& rule, int slot, std::size_t axis) {
   return rule.tensors[static_cast<std::size_t>(slot)] + "." + std::to_string(axis);
 }
@@ -53,6 +45,8 @@ std::string structure_of_reals(const Numbers& numbers, const std::set<std::strin
   return structure;
 }
 
+}  // namespace
+
 Numbers numbers_of(const Rule& rule, const Instance& instance) {
   Numbers numbers;
   for (const auto& [slot, type] : instance.choice.variables) {
@@ -60,7 +54,7 @@ Numbers numbers_of(const Rule& rule, const Instance& instance) {
                          std::string(to_string(type.dtype)) + "/" + std::to_string(type.rank()) +
                          " ";
     for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
-      numbers.sizes[size_name(rule, slot, axis)] = type.dims[axis].constant();
+      numbers.integers[size_name(rule, slot, axis)] = type.dims[axis].constant();
   }
   for (std::size_t i = 0; i < instance.splats.size(); ++i) {
     if (!instance.splats[i]) continue;
@@ -93,6 +87,8 @@ Numbers numbers_of(const Rule& rule, const Instance& instance) {
   }
   return numbers;
 }
+
+namespace {
 
 // A graph over symbolic types.
 class SymbolicSink : public TermSink {
@@ -285,7 +281,8 @@ class Generalizer {
                               scope_.conditions().end());
     family_.example = scope_.examples();
     const Numbers numbers = numbers_of(rule_, instance_);
-    family_.structure = numbers.structure + structure_of_reals(numbers, family_.reals);
+    family_.structure = numbers.structure;
+    family_.reals_structure = structure_of_reals(numbers, family_.reals);
     return family_;
   }
 
@@ -335,15 +332,12 @@ Result<Family> generalize(const Rule& rule, const Instance& instance, int salt) 
   return best;
 }
 
-bool contains(const Family& family, const Rule& rule, const Instance& instance) {
-  const Numbers numbers = numbers_of(rule, instance);
-  if (numbers.structure + structure_of_reals(numbers, family.reals) != family.structure)
-    return false;
-  std::map<std::string, std::int64_t, std::less<>> symbols = numbers.sizes;
-  symbols.insert(numbers.integers.begin(), numbers.integers.end());
-  return std::ranges::all_of(family.conditions, [&](ir::Guard condition) {
-    return ir::evaluate(condition, symbols) == std::optional(true);
-  });
+bool contains(const Family& family, const Numbers& numbers) {
+  return numbers.structure == family.structure &&
+         structure_of_reals(numbers, family.reals) == family.reals_structure &&
+         std::ranges::all_of(family.conditions, [&](ir::Guard condition) {
+           return ir::evaluate(condition, numbers.integers) == std::optional(true);
+         });
 }
 
 }  // namespace egret::rules

@@ -19,12 +19,21 @@
 
 namespace egret::rules {
 
+// The numbers of an instance, by the names of the symbols that stand for them in its families.
+struct Numbers {
+  std::map<std::string, std::int64_t, std::less<>> integers;  // sizes too
+  std::map<std::string, double, std::less<>> reals;
+  // Ranks, element types, texts, lengths and the integers that stay numbers.
+  std::string structure;
+};
+Numbers numbers_of(const Rule& rule, const Instance& instance);
+
 struct Family {
   std::shared_ptr<verifier::Obligation> obligation;
   std::vector<ir::Guard> conditions;  // over the symbols; the first say that sizes are at least 1
-  // Ranks, element types, texts, reals, lengths and the integers that stayed numbers.
-  std::string structure;
-  std::string ranks;  // "?x: 4, ?w: 4"
+  std::string structure;              // of the numbers
+  std::string reals_structure;        // which reals are equal, and what those are that are known
+  std::string ranks;                  // "?x: 4, ?w: 4"
   // Unknown reals: attributes that the rule leaves open, and constants that are one number
   // everywhere. Families of one rule and instance with other `salt` differ in the numbers that
   // stand for them.
@@ -37,7 +46,7 @@ struct Family {
 // generalization is possible.
 base::Result<Family> generalize(const Rule& rule, const Instance& instance, int salt = 0);
 
-// Whether the instance is a member.
-bool contains(const Family& family, const Rule& rule, const Instance& instance);
+// Whether the instance with these numbers is a member.
+bool contains(const Family& family, const Numbers& numbers);
 
 }  // namespace egret::rules

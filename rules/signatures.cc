@@ -95,6 +95,7 @@ std::vector<Signature> learn(const ir::Operator& op, std::size_t operands) {
 
 const std::vector<Signature>& KnownSignatures::of(const ir::Operator& op, std::size_t operands) {
   const std::pair<std::string, std::size_t> key{op.name(), operands};
+  const std::lock_guard lock(mutex_);
   const auto found = learned_.find(key);
   if (found != learned_.end()) return found->second;
   return learned_.emplace(key, learn(op, operands)).first->second;

@@ -4,10 +4,11 @@
 // (rules/instantiation.h) draw operands like these, which saves most of their tries.
 //
 // Learned per operator and number of operands, from a fixed seed: what is known of an operator does
-// not depend on which rules were looked at before.
+// not depend on which rules were looked at before. Threads may share one object.
 #pragma once
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -38,6 +39,7 @@ class KnownSignatures {
   const std::vector<Signature>& of(const ir::Operator& op, std::size_t operands);
 
  private:
+  std::mutex mutex_;
   std::map<std::pair<std::string, std::size_t>, std::vector<Signature>, std::less<>> learned_;
 };
 

@@ -2,11 +2,13 @@
 #include "rules/verification.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "ir/graph_text.h"
 #include "rules/generalization.h"
 #include "rules/instance_walk.h"
 #include "rules/tester.h"
+#include "verifier/solver.h"
 
 namespace egret::rules {
 namespace {
@@ -24,23 +26,28 @@ class Verification {
         options_(options),
         known_(known),
         instantiator_(rule, known),
-        session_({.keep_queries = options.keep_queries,
-                  .second_opinion = options.second_opinion}) {}
+        session_({.keep_queries = options.keep_queries, .second_opinion = options.second_opinion}) {
+  }
 
-  // Until enough instances are members of proven families.
+  // Tensors first; then until enough instances are members of proven families.
   Verdict run() {
-    const base::Random random(options_.seed);
-    const std::int64_t most = std::int64_t{options_.attempts_per_instance} * options_.instances;
+    for (int checks = 0; checks < options_.tensor_checks;) {
+      auto instance = next_instance();
+      if (!instance) break;
+      const Comparison comparison = compare(rule_, *instance, random_.split(attempts_).split(1));
+      tested_.push_back(*std::move(instance));
+      if (comparison.outcome == Comparison::Outcome::kDifferent)
+        return finish(Status::kRefuted, comparison.counterexample);
+      checks += comparison.outcome == Comparison::Outcome::kEqual ? 1 : 0;
+    }
     bool trivial = true;
-    for (std::int64_t attempt = 0; verdict_.members < options_.instances && attempt < most;
-         ++attempt) {
-      const auto instance =
-          instantiator_.attempt(random.split(static_cast<std::uint64_t>(attempt)));
-      if (!instance) continue;
+    while (verdict_.members < options_.instances) {
+      const auto instance = tested_or_next_instance();
+      if (!instance) break;
       trivial = trivial && is_trivial(*instance);
       if (!is_member(*instance)) {
         if (!prove_family_of(*instance)) return verdict_;
-        if (--explore_ >= 0 && !prove_neighbours_of(instance->choice, random)) return verdict_;
+        if (--explore_ >= 0 && !prove_neighbours_of(instance->choice)) return verdict_;
       }
       ++verdict_.members;
     }
@@ -50,6 +57,25 @@ class Verification {
   }
 
  private:
+  // Nullopt when so many attempts came to nothing.
+  std::optional<Instance> next_instance() {
+    const auto most =
+        static_cast<std::uint64_t>(options_.attempts_per_instance) *
+        static_cast<std::uint64_t>(std::max(options_.instances, options_.tensor_checks));
+    while (attempts_ < most) {
+      if (auto instance = instantiator_.attempt(random_.split(attempts_++))) return instance;
+    }
+    return std::nullopt;
+  }
+
+  // Those that tensors did not tell apart come first.
+  std::optional<Instance> tested_or_next_instance() {
+    if (tested_.empty()) return next_instance();
+    Instance instance = std::move(tested_.front());
+    tested_.pop_front();
+    return instance;
+  }
+
   Verdict finish(Status status, std::string reason) {
     verdict_.solver = session_.statistics();
     verdict_.queries = session_.queries();
@@ -69,14 +95,15 @@ class Verification {
   }
 
   bool is_member(const Instance& instance) const {
-    return std::ranges::any_of(
-        proven_, [&](const Family& family) { return contains(family, rule_, instance); });
+    const Numbers numbers = numbers_of(rule_, instance);
+    return std::ranges::any_of(proven_,
+                               [&](const Family& family) { return contains(family, numbers); });
   }
 
   // Random instances seldom show what only few sizes do: those next to one are looked at too.
-  bool prove_neighbours_of(const Choice& choice, const base::Random& random) {
+  bool prove_neighbours_of(const Choice& choice) {
     for (const Choice& next : neighbours(choice)) {
-      const auto instance = instantiator_.of(next, random);
+      const auto instance = instantiator_.of(next, random_);
       if (instance && !is_member(*instance) && !prove_family_of(*instance)) return false;
     }
     return true;
@@ -139,19 +166,15 @@ class Verification {
   const Rule& rule_;
   const VerifyOptions& options_;
   KnownSignatures& known_;
+  base::Random random_{options_.seed};
+  std::uint64_t attempts_ = 0;
+  std::deque<Instance> tested_;
   Instantiator instantiator_;
   verifier::SolverSession session_;
   Verdict verdict_;
   int explore_ = options_.neighbourhoods;
   std::vector<Family> proven_;
 };
-
-Verdict without_proof(Status status, std::string reason) {
-  Verdict verdict;
-  verdict.status = status;
-  verdict.reason = std::move(reason);
-  return verdict;
-}
 
 }  // namespace
 
@@ -168,16 +191,11 @@ std::string_view to_string(Status status) {
 }
 
 Verdict verify(const Rule& rule, const VerifyOptions& options, KnownSignatures& known) {
-  TestOptions testing;
-  testing.checks = options.tensor_checks;
-  testing.attempts_per_check = options.attempts_per_instance;
-  testing.seed = options.seed;
-  const TestReport tested = test_rule(rule, testing, known);
-  if (tested.verdict == TestReport::Verdict::kRefuted)
-    return without_proof(Status::kRefuted, tested.counterexample);
   Verdict verdict = Verification(rule, options, known).run();
   if (verdict.status != Status::kUndecided || options.tensor_checks == 0) return verdict;
   // A longer search for tensors: what could not be proven may be wrong for rare instances.
+  TestOptions testing;
+  testing.attempts_per_check = options.attempts_per_instance;
   testing.checks = 20 * options.tensor_checks;
   testing.seed = options.seed + 1;
   TestReport again = test_rule(rule, testing, known);
@@ -187,5 +205,7 @@ Verdict verify(const Rule& rule, const VerifyOptions& options, KnownSignatures& 
   }
   return verdict;
 }
+
+bool has_second_solver() { return verifier::make_cvc5() != nullptr; }
 
 }  // namespace egret::rules

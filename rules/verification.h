@@ -57,6 +57,11 @@ struct Verdict {
 
 std::string_view to_string(Verdict::Status status);  // "proven", "refuted", ...
 
+// Safe to call from several threads with the same `known`; the verdict does not depend on what they
+// do.
 Verdict verify(const Rule& rule, const VerifyOptions& options, KnownSignatures& known);
+
+// Whether Egret was built with the solver that gives second opinions.
+bool has_second_solver();
 
 }  // namespace egret::rules

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // `egret rules verify`.
 #include <algorithm>
+#include <cstdio>
+#include <filesystem>
 #include <map>
+#include <system_error>
 
+#include "base/file.h"
+#include "base/in_order.h"
 #include "base/stop.h"
 #include "base/text_table.h"
+#include "base/thread_clock.h"
+#include "base/thread_pool.h"
+#include "base/timer.h"
 #include "base/units.h"
 #include "rules/condition_inference.h"
 #include "rules/rule_set.h"
@@ -21,6 +29,8 @@ struct VerifyRuleOptions {
   std::int64_t checks = 100;
   std::int64_t seed = 1;
   bool infer_conditions = false;
+  bool second_opinion = false;
+  std::string keep_queries;
 
   static const base::OptionTable<VerifyRuleOptions>& table() {
     using T = VerifyRuleOptions;
@@ -32,7 +42,11 @@ struct VerifyRuleOptions {
           base::range(0, 1e6)},
          {"seed", &T::seed, "Seed of the instances", base::range(0)},
          {"infer-conditions", &T::infer_conditions,
-          "Find the weakest condition under which a refuted rule is proven"}}};
+          "Find the weakest condition under which a refuted rule is proven"},
+         {"second-opinion", &T::second_opinion,
+          "Have cvc5 confirm each answer of Z3 that a proof uses"},
+         {"keep-queries", &T::keep_queries,
+          "Write what Z3 was asked to this folder, as SMT-LIB, a file each", base::path()}}};
     return rows;
   }
 };
@@ -40,7 +54,8 @@ struct VerifyRuleOptions {
 // How a verdict was reached.
 std::string method_of(const rules::Verdict& verdict) {
   switch (verdict.status) {
-    case Status::kProven: return verdict.solver.queries == 0 ? "normal form" : "normal form and solver";
+    case Status::kProven:
+      return verdict.solver.queries == 0 ? "normal form" : "normal form and solver";
     case Status::kRefuted: return "counterexample";
     default: return "";
   }
@@ -57,35 +72,98 @@ class Verify final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(selection_));
+    if (options_.second_opinion && !rules::has_second_solver()) {
+      return base::unavailable(
+          "--second-opinion: this build has no cvc5; install libcvc5-dev and build again");
+    }
+    EGRET_RETURN_IF_ERROR(make_query_folder());
     rules::VerifyOptions how;
     how.instances = static_cast<int>(options_.instances);
     how.tensor_checks = static_cast<int>(options_.checks);
     how.seed = static_cast<std::uint64_t>(options_.seed);
+    how.keep_queries = !options_.keep_queries.empty();
+    how.second_opinion = options_.second_opinion;
     const base::Progress progress(console.progress(), "verify rules");
+    const base::Stopwatch watch;
     rules::KnownSignatures known;
-    for (std::size_t i = 0; i < set.rules.size() && !base::stop_requested(); ++i) {
-      const base::Stopwatch watch;
-      const rules::Verdict verdict = rules::verify(set.rules[i], how, known);
-      const double seconds = watch.seconds();
-      std::optional<rules::InferredCondition> condition;
-      if (options_.infer_conditions && verdict.status == Status::kRefuted)
-        condition = rules::infer_condition(set.rules[i], how, known);
-      add(set.rules[i], verdict, seconds, condition);
-      if (progress.due()) {
-        progress.report({{base::kItems, i + 1}},
-                        static_cast<double>(i + 1) / static_cast<double>(set.rules.size()),
-                        set.rules[i].name);
-      }
-    }
+    base::Status kept = base::ok();
+    base::in_order<Outcome>(
+        base::shared_pool(), set.rules.size(),
+        [&](std::size_t i) -> std::optional<Outcome> {
+          if (base::stop_requested()) return std::nullopt;
+          return outcome_of(set.rules[i], how, known);
+        },
+        [&](std::size_t i, const Outcome& outcome) {
+          if (kept.ok()) kept = write_queries(set.rules[i], outcome.verdict);
+          add(set.rules[i], outcome);
+          if (progress.due()) {
+            progress.report({{base::kItems, i + 1}},
+                            static_cast<double>(i + 1) / static_cast<double>(set.rules.size()),
+                            set.rules[i].name);
+          }
+        });
+    EGRET_RETURN_IF_ERROR(kept);
     base::Json json = base::versioned_json();
-    json.set("rules", std::move(list_));
-    console.result(json, table_.render() + counterexamples_ + "\n" + summary());
+    json.set("rules", std::move(list_))
+        .set("seconds", watch.seconds())
+        .set("threads", std::uint64_t{base::shared_pool().threads()})
+        .set("solver", json_of(solver_));
+    console.result(json, table_.render() + counterexamples_ + "\n" + summary(watch.seconds()));
     return exit_code();
   }
 
  private:
-  void add(const rules::Rule& rule, const rules::Verdict& verdict, double seconds,
-           const std::optional<rules::InferredCondition>& condition) {
+  struct Outcome {
+    rules::Verdict verdict;
+    double seconds = 0;  // of processor time
+    std::optional<rules::InferredCondition> condition;
+  };
+
+  Outcome outcome_of(const rules::Rule& rule, const rules::VerifyOptions& how,
+                     rules::KnownSignatures& known) const {
+    const base::ThreadStopwatch watch;
+    Outcome outcome{rules::verify(rule, how, known), 0, std::nullopt};
+    outcome.seconds = watch.seconds();
+    if (options_.infer_conditions && outcome.verdict.status == Status::kRefuted)
+      outcome.condition = rules::infer_condition(rule, how, known);
+    return outcome;
+  }
+
+  base::Status make_query_folder() const {
+    if (options_.keep_queries.empty()) return base::ok();
+    std::error_code problem;
+    std::filesystem::create_directories(options_.keep_queries, problem);
+    return problem ? base::unavailable("--keep-queries " + options_.keep_queries + ": " +
+                                       problem.message())
+                   : base::ok();
+  }
+
+  // RULE-001.smt2 and so on, in the order in which they were asked.
+  base::Status write_queries(const rules::Rule& rule, const rules::Verdict& verdict) const {
+    for (std::size_t i = 0; i < verdict.queries.size(); ++i) {
+      char number[32];
+      std::snprintf(number, sizeof number, "-%03zu.smt2", i + 1);
+      const auto path = std::filesystem::path(options_.keep_queries) / (rule.name + number);
+      EGRET_RETURN_IF_ERROR(base::write_file(path.string(), verdict.queries[i]));
+    }
+    return base::ok();
+  }
+
+  static base::Json json_of(const verifier::SolverStatistics& solver) {
+    return base::Json::object()
+        .set("queries", solver.queries)
+        .set("remembered", solver.remembered)
+        .set("contradictions", solver.contradictions)
+        .set("confirmed", solver.confirmed)
+        .set("unconfirmed", solver.unconfirmed)
+        .set("disagreed", solver.disagreed)
+        .set("longest_query_s", solver.longest_seconds)
+        .set("most_work", solver.most_work);
+  }
+
+  void add(const rules::Rule& rule, const Outcome& outcome) {
+    const rules::Verdict& verdict = outcome.verdict;
+    const auto& condition = outcome.condition;
     const std::string status(rules::to_string(verdict.status));
     const bool refuted = verdict.status == Status::kRefuted;
     list_.push(base::Json::object()
@@ -101,16 +179,20 @@ class Verify final : public Command {
                    .set("families", verdict.families)
                    .set("instances", verdict.members)
                    .set("queries", verdict.solver.queries)
-                   .set("seconds", seconds));
+                   .set("solver", json_of(verdict.solver))
+                   .set("seconds", outcome.seconds));
     constexpr std::size_t kWidth = 60;
     std::string reason = refuted ? "see below" : first_line(verdict.reason);
     if (reason.size() > kWidth) reason = reason.substr(0, kWidth) + "...";
     table_.row({rule.name, status, std::to_string(verdict.families),
-                std::to_string(verdict.solver.queries), base::format_seconds(seconds), reason});
-    if (refuted) counterexamples_ += "\n" + verdict.reason + "\n";
+                std::to_string(verdict.solver.queries), base::format_seconds(outcome.seconds),
+                reason});
+    if (refuted || verdict.status == Status::kDisputed)
+      counterexamples_ += "\n" + verdict.reason + "\n";
     if (condition) counterexamples_ += text_of(*condition);
     ++counts_[verdict.status];
-    seconds_.push_back(seconds);
+    seconds_.push_back(outcome.seconds);
+    verifier::add(solver_, verdict.solver);
   }
 
   static std::string text_of(const rules::InferredCondition& condition) {
@@ -120,7 +202,7 @@ class Verify final : public Command {
            " have equal sides\n";
   }
 
-  std::string summary() {
+  std::string summary(double elapsed) {
     std::string text;
     for (const auto& [status, count] : counts_) {
       text += (text.empty() ? "" : ", ") + std::to_string(count) + " " +
@@ -128,12 +210,26 @@ class Verify final : public Command {
     }
     if (seconds_.empty()) return "no rules\n";
     std::ranges::sort(seconds_);
-    return text + "; median " + base::format_seconds(seconds_[seconds_.size() / 2]) + ", longest " +
-           base::format_seconds(seconds_.back()) + "\n";
+    const std::size_t threads = base::shared_pool().threads();
+    text += "; median " + base::format_seconds(seconds_[seconds_.size() / 2]) + ", longest " +
+            base::format_seconds(seconds_.back()) + ", all " + base::format_seconds(elapsed) +
+            " on " + std::to_string(threads) + (threads == 1 ? " thread\n" : " threads\n");
+    text += std::to_string(solver_.queries) + " queries, longest " +
+            base::format_seconds(solver_.longest_seconds) + " (" +
+            std::to_string(solver_.most_work) + " units of work); " +
+            std::to_string(solver_.remembered) + " answered from memory\n";
+    if (options_.second_opinion) {
+      text += "of " + std::to_string(solver_.contradictions) + " answers that proofs use, cvc5 " +
+              "confirms " + std::to_string(solver_.confirmed) + ", does not decide " +
+              std::to_string(solver_.unconfirmed) + ", contradicts " +
+              std::to_string(solver_.disagreed) + "\n";
+    }
+    return text;
   }
 
   // Vacuous and trivial rules are mistakes, as refuted ones are.
   ExitCode exit_code() const {
+    if (counts_.contains(Status::kDisputed)) return ExitCode::kInternal;
     for (const Status wrong : {Status::kRefuted, Status::kVacuous, Status::kTrivial}) {
       if (counts_.contains(wrong)) return ExitCode::kRefuted;
     }
@@ -151,6 +247,7 @@ class Verify final : public Command {
                           {"why not"}}};
   std::string counterexamples_;
   std::map<Status, int> counts_;
+  verifier::SolverStatistics solver_;
   std::vector<double> seconds_;
 };
 
@@ -163,7 +260,12 @@ Verb rules_verify_verb() {
       "and the shapes, attributes and tensors are printed. Instances are then made general, and "
       "both sides are proven equal for all sizes and attributes that take the same path through "
       "the definitions, until as many random instances as asked for are members of such proven "
-      "families. Exact real arithmetic is meant. Exit code 10 when all rules are proven, 20 when "
+      "families. Exact real arithmetic is meant. As many rules at a time as there are threads; "
+      "verdicts do not depend on their number.\n\n"
+      "Z3's answers repeat, because its work is bounded and not its time. With --second-opinion "
+      "cvc5 is asked again what a proof uses; should it contradict, the rule is disputed and the "
+      "exit code 1.\n\n"
+      "Exit code 10 when all rules are proven, 20 when "
       "one is refuted, says nothing at all or has equal sides, 30 when some are undecided.",
       make_command<Verify>};
 }

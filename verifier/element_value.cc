@@ -97,9 +97,8 @@ class Translator {
       case ExprOp::kCall: {
         std::vector<Sum> arguments;
         for (const ExprNode* argument : n.kids) arguments.push_back(scalar(*argument));
-        Factor factor{.kind = Factor::Kind::kCall,
-                      .function = n.function,
-                      .arguments = std::move(arguments)};
+        Factor factor{
+            .kind = Factor::Kind::kCall, .function = n.function, .arguments = std::move(arguments)};
         need_domain(factor);
         return lawful(atoms_, std::move(factor));
       }

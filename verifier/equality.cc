@@ -229,9 +229,8 @@ Factor Equality::simplified(const Factor& factor, const Facts& facts, int depth)
     // Guards without quotients may determine further variables.
     for (bool progress = true; progress;) {
       const AtomTable::Substitution by = eliminate_variables(result.variables, result.guards);
-      result.arguments = mapped(result.arguments, [&](const Sum& argument) {
-        return substitute(atoms_, argument, by);
-      });
+      result.arguments = mapped(
+          result.arguments, [&](const Sum& argument) { return substitute(atoms_, argument, by); });
       progress = simplify_guards(result.guards, result.variables, facts) &&
                  determines_one(result.guards, result.variables);
     }

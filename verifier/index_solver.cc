@@ -318,8 +318,7 @@ bool IndexSolver::group_contradictory(const Facts& facts) {
   }
   if (const auto found = known_.find(sorted); found != known_.end()) return found->second;
   // In the order given: what is asked for stands last.
-  const bool result =
-      add_up_to_contradiction(facts) || (!witnesses_.find(sorted) && ask(sorted));
+  const bool result = add_up_to_contradiction(facts) || (!witnesses_.find(sorted) && ask(sorted));
   known_.emplace(std::move(sorted), result);
   return result;
 }

@@ -90,8 +90,7 @@ Polynomial Polynomial::sum(const Polynomial& a, const Polynomial& b, std::int64_
   for (const auto& [monomial, coefficient] : b.terms_) {
     while (x != a.terms_.end() && order_of(x->first, monomial) < 0) terms.push_back(*x++);
     std::int64_t number = checked_product(coefficient, scale);
-    if (x != a.terms_.end() && x->first == monomial)
-      number = checked_sum((x++)->second, number);
+    if (x != a.terms_.end() && x->first == monomial) number = checked_sum((x++)->second, number);
     if (number != 0) terms.emplace_back(monomial, number);
   }
   terms.insert(terms.end(), x, a.terms_.end());
@@ -99,9 +98,8 @@ Polynomial Polynomial::sum(const Polynomial& a, const Polynomial& b, std::int64_
 }
 
 Polynomial Polynomial::of_unsorted(Terms terms) {
-  std::ranges::sort(terms, [](const auto& x, const auto& y) {
-    return order_of(x.first, y.first) < 0;
-  });
+  std::ranges::sort(terms,
+                    [](const auto& x, const auto& y) { return order_of(x.first, y.first) < 0; });
   std::size_t kept = 0;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (kept > 0 && terms[kept - 1].first == terms[i].first) {
@@ -117,20 +115,15 @@ Polynomial Polynomial::of_unsorted(Terms terms) {
   return Polynomial(std::move(terms));
 }
 
-Polynomial operator+(const Polynomial& a, const Polynomial& b) {
-  return Polynomial::sum(a, b, 1);
-}
+Polynomial operator+(const Polynomial& a, const Polynomial& b) { return Polynomial::sum(a, b, 1); }
 
-Polynomial operator-(const Polynomial& a, const Polynomial& b) {
-  return Polynomial::sum(a, b, -1);
-}
+Polynomial operator-(const Polynomial& a, const Polynomial& b) { return Polynomial::sum(a, b, -1); }
 
 Polynomial operator*(const Polynomial& a, const Polynomial& b) {
   Polynomial::Terms terms;
   terms.reserve(a.terms_.size() * b.terms_.size());
   for (const auto& [m, x] : a.terms_) {
-    for (const auto& [n, y] : b.terms_)
-      terms.emplace_back(product(m, n), checked_product(x, y));
+    for (const auto& [n, y] : b.terms_) terms.emplace_back(product(m, n), checked_product(x, y));
   }
   return Polynomial::of_unsorted(std::move(terms));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that answer queries. Each reads the same tree in its own way, in a file of its own, which
-// alone sees that solver's headers.
+// Programs that answer queries. Each reads the same tree in its own way, in a file of its own,
+// which alone sees that solver's headers.
 //
 // Bounded by a solver's own work units, never by time: answers repeat. Of its answers a proof uses
 // "unsatisfiable" alone.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/timer.h"
+#include "base/thread_clock.h"
 
 namespace egret::verifier {
 namespace {
@@ -24,10 +24,19 @@ std::string script_of(const Query& query, Answer answer) {
 
 }  // namespace
 
+void add(SolverStatistics& to, const SolverStatistics& from) {
+  to.queries += from.queries;
+  to.remembered += from.remembered;
+  to.contradictions += from.contradictions;
+  to.confirmed += from.confirmed;
+  to.unconfirmed += from.unconfirmed;
+  to.disagreed += from.disagreed;
+  to.longest_seconds = std::max(to.longest_seconds, from.longest_seconds);
+  to.most_work = std::max(to.most_work, from.most_work);
+}
+
 SolverSession::SolverSession(Options options)
-    : options_(options),
-      z3_(make_z3()),
-      second_(options.second_opinion ? make_cvc5() : nullptr) {}
+    : options_(options), z3_(make_z3()), second_(options.second_opinion ? make_cvc5() : nullptr) {}
 
 bool SolverSession::contradictory(const Query& query, unsigned limit) {
   const auto [known, is_new] = known_.emplace(query.key(), false);
@@ -35,7 +44,7 @@ bool SolverSession::contradictory(const Query& query, unsigned limit) {
     ++statistics_.remembered;
     return known->second;
   }
-  const base::Stopwatch watch;
+  const base::ThreadStopwatch watch;
   const Answer answer = z3_->ask(query, limit);
   ++statistics_.queries;
   statistics_.longest_seconds = std::max(statistics_.longest_seconds, watch.seconds());
@@ -54,8 +63,7 @@ void SolverSession::ask_again(const Query& query, unsigned limit) {
     case Answer::kUnsatisfiable: ++statistics_.confirmed; break;
     case Answer::kUnknown: ++statistics_.unconfirmed; break;
     case Answer::kSatisfiable:
-      if (statistics_.disagreed++ == 0)
-        disagreement_ = script_of(query, Answer::kUnsatisfiable);
+      if (statistics_.disagreed++ == 0) disagreement_ = script_of(query, Answer::kUnsatisfiable);
   }
 }
 

@@ -18,16 +18,19 @@
 namespace egret::verifier {
 
 struct SolverStatistics {
-  int queries = 0;       // asked of Z3
-  int remembered = 0;    // answered from memory
-  int contradictions = 0;  // answers among them that proofs may use
-  double longest_seconds = 0;
+  int queries = 0;              // asked of Z3
+  int remembered = 0;           // answered from memory
+  int contradictions = 0;       // answers among them that proofs may use
+  double longest_seconds = 0;   // of one query, of processor time
   std::uint64_t most_work = 0;  // of one query, in Z3's units
   // Of the second solver, on those contradictions:
   int confirmed = 0;
   int unconfirmed = 0;  // it did not find out
   int disagreed = 0;    // it says that all can hold
 };
+
+// Counts added up, extremes joined.
+void add(SolverStatistics& to, const SolverStatistics& from);
 
 class SolverSession {
  public:

@@ -45,8 +45,7 @@ bool impossible(const Facts& guards) {
 }  // namespace
 
 Arguments::Arguments(std::vector<Sum> sums)
-    : sums_(sums.empty() ? nullptr
-                         : std::make_shared<const std::vector<Sum>>(std::move(sums))) {}
+    : sums_(sums.empty() ? nullptr : std::make_shared<const std::vector<Sum>>(std::move(sums))) {}
 Arguments::Arguments(std::initializer_list<Sum> sums) : Arguments(std::vector<Sum>(sums)) {}
 std::size_t Arguments::size() const { return sums_ != nullptr ? sums_->size() : 0; }
 const Sum& Arguments::operator[](std::size_t i) const { return (*sums_)[i]; }
@@ -321,8 +320,8 @@ std::vector<AtomId> fresh(AtomTable& atoms, const std::vector<AtomId>& variables
 Factor renamed_factor(AtomTable& atoms, const Factor& factor) {
   Factor result = factor;
   if (result.arguments.size() > 0) {
-    result.arguments = mapped(factor.arguments,
-                              [&](const Sum& argument) { return renamed(atoms, argument); });
+    result.arguments =
+        mapped(factor.arguments, [&](const Sum& argument) { return renamed(atoms, argument); });
   }
   if (factor.variables.empty()) return result;
   AtomTable::Substitution by;

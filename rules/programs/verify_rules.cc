@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // verify_rules SELECTION [STATUS_FILE]: verifies the selected rules, one line each, and writes what
-// was proven or refuted to STATUS_FILE, keeping what that file says otherwise. Times are processor
-// time. Exits 1 when a rule is not proven. (egret rules verify is the same for users, without the
-// file.)
+// was proven or refuted to STATUS_FILE, keeping what that file says otherwise. As many threads as
+// EGRET_THREADS says; times are processor time. Exits 1 when a rule is not proven. (egret rules
+// verify is the same for users, without the file.)
 #include <cstdio>
-#include <ctime>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/file.h"
+#include "base/in_order.h"
+#include "base/thread_clock.h"
 #include "rules/rule_set.h"
 #include "rules/rule_status.h"
 #include "rules/verification.h"
@@ -40,23 +43,34 @@ int main(int argc, char** argv) {
     if (!read.ok()) return fail(read.status());
     statuses = *std::move(read);
   }
+  struct Row {
+    Verdict verdict;
+    double seconds;
+  };
   KnownSignatures known;
   std::map<std::string, int> counts;
-  for (const Rule& rule : set->rules) {
-    const std::clock_t begin = std::clock();
-    const Verdict verdict = verify(rule, {}, known);
-    const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-    const std::string status(to_string(verdict.status));
-    ++counts[status];
-    std::printf("%-9s %-40s %3d families %4d members %4d queries %7.3f s  %s\n", status.c_str(),
-                rule.name.c_str(), verdict.families, verdict.members, verdict.solver.queries, seconds,
-                verdict.reason.substr(0, kMostReason).c_str());
-    std::fflush(stdout);
-    if (argc < 3) continue;
-    statuses.record(rule, verdict);  // after each rule: the work is long
-    if (const auto written = base::write_file(argv[2], statuses.to_json()); !written.ok())
-      return fail(written);
-  }
+  base::Status written = base::ok();
+  base::in_order<Row>(
+      base::shared_pool(), set->rules.size(),
+      [&](std::size_t i) {
+        const base::ThreadStopwatch watch;
+        Verdict verdict = verify(set->rules[i], {}, known);
+        return std::optional(Row{std::move(verdict), watch.seconds()});
+      },
+      [&](std::size_t i, const Row& row) {
+        const Rule& rule = set->rules[i];
+        const std::string status(to_string(row.verdict.status));
+        ++counts[status];
+        std::printf("%-9s %-40s %3d families %4d members %4d queries %7.3f s  %s\n", status.c_str(),
+                    rule.name.c_str(), row.verdict.families, row.verdict.members,
+                    row.verdict.solver.queries, row.seconds,
+                    row.verdict.reason.substr(0, kMostReason).c_str());
+        std::fflush(stdout);
+        if (argc < 3 || !written.ok()) return;
+        statuses.record(rule, row.verdict);  // after each rule: the work is long
+        written = base::write_file(argv[2], statuses.to_json());
+      });
+  if (!written.ok()) return fail(written);
   for (const auto& [status, count] : counts) std::printf("%d %s\n", count, status.c_str());
   return counts["proven"] == static_cast<int>(set->rules.size()) ? 0 : 1;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/in_order.h"
 #include "rules/condition_inference.h"
 #include "rules/rule_parser.h"
 #include "rules/rule_set.h"
@@ -265,6 +266,48 @@ TEST(Verification, DoesNotDependOnRulesSeenBefore) {
   const Verdict after = verify(rule, options, used);
   EXPECT_EQ(to_string(alone.status), "proven");
   EXPECT_EQ(alone.proofs, after.proofs);
+}
+
+TEST(Verification, DoesNotDependOnTheNumberOfThreads) {
+  const auto set = select_rules("transpose-of-*,slice-of-*,drop-pad,sum-of-convs");
+  ASSERT_TRUE(set.ok());
+  VerifyOptions options;
+  options.instances = options.tensor_checks = 20;
+  std::vector<std::vector<Verdict>> runs;
+  for (const std::size_t threads : {1U, 3U}) {
+    base::ThreadPool pool(threads);
+    KnownSignatures known;
+    base::in_order<Verdict>(
+        pool, set->rules.size(),
+        [&](std::size_t i) { return std::optional(verify(set->rules[i], options, known)); },
+        [&, verdicts = &runs.emplace_back()](std::size_t, Verdict verdict) {
+          verdicts->push_back(std::move(verdict));
+        });
+  }
+  ASSERT_EQ(runs[0].size(), runs[1].size());
+  for (std::size_t i = 0; i < runs[0].size(); ++i) {
+    EXPECT_EQ(runs[0][i].proofs, runs[1][i].proofs) << set->rules[i].name;
+    EXPECT_EQ(runs[0][i].solver.most_work, runs[1][i].solver.most_work) << set->rules[i].name;
+  }
+}
+
+TEST(Verification, HasWhatNeededASolverConfirmedByAnother) {
+  if (!has_second_solver()) GTEST_SKIP() << "built without cvc5";
+  const auto set = select_rules("clip-of-relu,sqrt-of-pow,shift-channels,reshape-of-concat");
+  ASSERT_TRUE(set.ok());
+  VerifyOptions options;
+  options.instances = options.tensor_checks = 30;
+  options.second_opinion = options.keep_queries = true;
+  KnownSignatures known;
+  verifier::SolverStatistics all;
+  for (const Rule& rule : set->rules) {
+    const Verdict verdict = verify(rule, options, known);
+    EXPECT_EQ(to_string(verdict.status), "proven") << rule.name << ": " << verdict.reason;
+    EXPECT_EQ(std::ssize(verdict.queries), verdict.solver.queries);
+    add(all, verdict.solver);
+  }
+  EXPECT_GT(all.contradictions, 0);
+  EXPECT_EQ(all.confirmed, all.contradictions);
 }
 
 TEST(Verification, RepeatsItself) {
