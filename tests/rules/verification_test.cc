@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
+#include "base/file.h"
 #include "base/in_order.h"
 #include "rules/condition_inference.h"
 #include "rules/rule_parser.h"
@@ -266,6 +268,27 @@ TEST(Verification, DoesNotDependOnRulesSeenBefore) {
   const Verdict after = verify(rule, options, used);
   EXPECT_EQ(to_string(alone.status), "proven");
   EXPECT_EQ(alone.proofs, after.proofs);
+}
+
+// The rules among the indented blocks of docs/verification.md.
+TEST(Verification, ProvesTheExamplesOfItsPage) {
+  const auto page =
+      base::read_file(std::string(EGRET_SOURCE_DIR) + "/docs/verification.md", 1 << 20);
+  ASSERT_TRUE(page.ok()) << page.status().message();
+  std::istringstream lines(*page);
+  std::string rules;
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    inside = line.starts_with("    rule ") || (inside && line.starts_with("    "));
+    if (inside) rules += line.substr(4) + "\n";
+  }
+  const auto parsed_rules = parse_rules("verification.md", rules);
+  ASSERT_TRUE(parsed_rules.ok()) << parsed_rules.status().message();
+  EXPECT_GE(parsed_rules->size(), 2U);
+  for (const Rule& rule : *parsed_rules) {
+    const Verdict verdict = verdict_of(rule);
+    EXPECT_EQ(to_string(verdict.status), "proven") << rule.name << ": " << verdict.reason;
+  }
 }
 
 TEST(Verification, DoesNotDependOnTheNumberOfThreads) {
