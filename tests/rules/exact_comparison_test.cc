@@ -6,6 +6,7 @@
 #include <map>
 
 #include "rules/rule_parser.h"
+#include "rules/rule_set.h"
 
 namespace egret::rules {
 namespace {
@@ -55,6 +56,20 @@ TEST(ExactComparison, SaysNothingWhereTheLeftSideIsUndefined) {
   const auto counts = outcomes(parsed("div(?x, sub(?x, ?x)) => ?x"));
   EXPECT_TRUE(counts.contains(ExactOutcome::kVoid));
   EXPECT_FALSE(counts.contains(ExactOutcome::kDifferent));
+}
+
+// The whole: agree_exactly all 200 10000 FILE.
+TEST(ExactComparison, AgreesWithTheProofsOfTheRulesThatComeWithEgret) {
+  const auto set = select_rules("all");
+  ASSERT_TRUE(set.ok()) << set.status().message();
+  int equal = 0;
+  for (const Rule& rule : set->rules) {
+    if (rule.has_tag("rounding")) continue;
+    const auto counts = outcomes(rule, 50);
+    EXPECT_FALSE(counts.contains(ExactOutcome::kDifferent)) << rule.name;
+    equal += counts.contains(ExactOutcome::kEqual) ? 1 : 0;
+  }
+  EXPECT_GE(equal, 180);
 }
 
 }  // namespace
