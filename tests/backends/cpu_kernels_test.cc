@@ -449,6 +449,23 @@ TEST_P(Kernels, MovesOfData) {
           GetParam());
 }
 
+TEST_P(Kernels, Patches) {
+  Maker m(GetParam() * 7 + 16);
+  const Shape shape = {m.between(1, 3), 16, m.between(2, 5), m.between(1, 6)};
+  Shape box;
+  Integers start;
+  for (const std::int64_t size : shape) {
+    box.push_back(m.between(1, size));
+    start.push_back(m.between(0, size - box.back()));
+  }
+  const Attrs one{
+      {"strides", Integers{1, 1}}, {"dilations", Integers{1, 1}}, {"pads", Integers{0, 0, 0, 0}}};
+  // Of a tensor that may be kept in blocks of channels.
+  const Value x = m.b.add("conv", {m.input(shape), m.constant({16, 16, 1, 1})}, one);
+  const Value patched = m.b.add("patch", {x, m.input(box)}, {{"start", start}});
+  m.check({m.b.add("relu", {patched})}, GetParam());
+}
+
 TEST_P(Kernels, PaddingAndSlicingOfFeatureMaps) {
   Maker m(GetParam() * 7 + 15);
   const std::int64_t channels = m.pick({16, 20, 32});

@@ -183,5 +183,15 @@ TEST(Makers, NeedNoInput) {
       "fill: there is no element type 'q'");
 }
 
+TEST(Patch, ReplacesABox) {
+  const TensorType x(DType::kF32, Dims{kN, 6});
+  EXPECT_EQ(meaning("patch", {{"start", Integers{0, 2}}}, {x, {DType::kF32, {kN, 3}}}),
+            "f32[N,6]: select(0 <= i0 - 2 and i0 - 1 <= 3, y[i1, i0 - 2], x[i1, i0])");
+  EXPECT_EQ(type_of("patch", {{"start", Integers{0, 4}}}, {x, {DType::kF32, {kN, 3}}}),
+            "patch: the patch leaves axis 1");
+  EXPECT_EQ(type_of("patch", {{"start", Integers{0}}}, {x, x}),
+            "patch: start takes one number an axis");
+}
+
 }  // namespace
 }  // namespace egret::ir
