@@ -50,10 +50,15 @@ RuleStatus RuleStatuses::of(const Rule& rule) const {
 }
 
 void RuleStatuses::record(const Rule& rule, const TestReport& report) {
-  Entry entry{rule.name, RuleStatus::kUntested, report.checks};
-  if (report.verdict == TestReport::Verdict::kTested) entry.status = RuleStatus::kTested;
-  if (report.verdict == TestReport::Verdict::kRefuted) entry.status = RuleStatus::kRefuted;
-  entries_[content_hash(rule).to_hex()] = std::move(entry);
+  Entry& entry = entries_[content_hash(rule).to_hex()];
+  entry.name = rule.name;
+  entry.checks = report.checks;
+  if (report.verdict == TestReport::Verdict::kRefuted) {
+    entry.status = RuleStatus::kRefuted;
+  } else if (entry.status < RuleStatus::kBounded) {
+    const bool tested = report.verdict == TestReport::Verdict::kTested;
+    entry.status = tested ? RuleStatus::kTested : RuleStatus::kUntested;
+  }
 }
 
 void RuleStatuses::record(const Rule& rule, const Verdict& verdict) {

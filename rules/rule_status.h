@@ -42,7 +42,8 @@ class RuleStatuses {
 
   RuleStatus of(const Rule& rule) const;
   const Entry* find(const base::ContentHash& hash) const;
-  // Replaces what was known. A rule that cannot be tested is untested.
+  // Replaces what was known but a proof, which only a counterexample ends. A rule that cannot be
+  // tested is untested.
   void record(const Rule& rule, const TestReport& report);
   // A proof or a counterexample; anything else leaves what tests found. The first of other
   // definitions than those known voids all proofs before it.

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/rule_status.h"
+
+#include <gtest/gtest.h>
+
+#include "rules/rule_parser.h"
+
+namespace egret::rules {
+namespace {
+
+// What is recorded of one rule, in any order.
+class RuleStatusRecords : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto rules = parse_rules("test.rules", "rule test relu(relu(?x)) => relu(?x)");
+    ASSERT_TRUE(rules.ok()) << rules.status().message();
+    rule_ = rules->front();
+  }
+  void test(TestReport::Verdict verdict, int checks = 100) {
+    TestReport report;
+    report.verdict = verdict;
+    report.checks = checks;
+    statuses_.record(rule_, report);
+  }
+  void verify(Verdict::Status status) {
+    Verdict verdict;
+    verdict.status = status;
+    statuses_.record(rule_, verdict);
+  }
+  std::string status() const { return std::string(to_string(statuses_.of(rule_))); }
+
+  Rule rule_;
+  RuleStatuses statuses_;
+};
+
+TEST_F(RuleStatusRecords, TestsLeaveAProofAsItIs) {
+  verify(Verdict::Status::kProven);
+  test(TestReport::Verdict::kTested);
+  EXPECT_EQ(status(), "proven");
+  EXPECT_EQ(statuses_.find(content_hash(rule_))->checks, 100);
+}
+
+TEST_F(RuleStatusRecords, ACounterexampleEndsAProof) {
+  verify(Verdict::Status::kProven);
+  test(TestReport::Verdict::kRefuted);
+  EXPECT_EQ(status(), "refuted");
+}
+
+TEST_F(RuleStatusRecords, WithoutAProofTheLastTestsCount) {
+  test(TestReport::Verdict::kTested);
+  EXPECT_EQ(status(), "tested");
+  test(TestReport::Verdict::kUntestable);
+  EXPECT_EQ(status(), "untested");
+  test(TestReport::Verdict::kTested);
+  verify(Verdict::Status::kUndecided);
+  EXPECT_EQ(status(), "tested");
+}
+
+TEST_F(RuleStatusRecords, AProofThatFailsLeavesTheTests) {
+  test(TestReport::Verdict::kTested);
+  verify(Verdict::Status::kProven);
+  verify(Verdict::Status::kUndecided);
+  EXPECT_EQ(status(), "tested");
+}
+
+}  // namespace
+}  // namespace egret::rules
