@@ -22,17 +22,6 @@ std::string size_name(const Rule& rule, int slot, std::size_t axis) {
 
 std::string splat_name(const std::string& tensor) { return tensor + ".element"; }
 
-// Applications among the sources in a fixed order: their numbers make names.
-std::vector<const Term*> applications(const Rule& rule) {
-  std::vector<const Term*> all;
-  for (const Binding& source : rule.sources) {
-    for_each_subterm(source.term, [&](const Term& term) {
-      if (term.kind == Term::Kind::kApply) all.push_back(&term);
-    });
-  }
-  return all;
-}
-
 // Which of the reals are equal, and what they are unless they are unknown, and then finite.
 std::string structure_of_reals(const Numbers& numbers, const std::set<std::string>& unknown) {
   std::string structure;
@@ -63,7 +52,7 @@ Numbers numbers_of(const Rule& rule, const Instance& instance) {
     if (!ir::is_float(input.type.dtype))
       numbers.integers[splat_name(input.name)] = static_cast<std::int64_t>(*instance.splats[i]);
   }
-  const auto terms = applications(rule);
+  const auto terms = source_applications(rule);
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const auto found = instance.choice.attrs.find(terms[i]);
     if (found == instance.choice.attrs.end()) continue;
@@ -214,7 +203,7 @@ class Generalizer {
   }
 
   ir::Attrs symbolic_attrs(const Term& term) {
-    const auto terms = applications(rule_);
+    const auto terms = source_applications(rule_);
     const auto number = std::ranges::find(terms, &term) - terms.begin();
     ir::Attrs result;
     for (const auto& [name, value] : instance_.choice.attrs.at(&term).entries()) {

@@ -540,4 +540,14 @@ std::optional<Instance> Instantiator::of(const Choice& choice, Random random) {
   return Attempt(*this, random, &choice).run();
 }
 
+std::vector<const Term*> source_applications(const Rule& rule) {
+  std::vector<const Term*> all;
+  for (const Binding& source : rule.sources) {
+    for_each_subterm(source.term, [&](const Term& term) {
+      if (term.kind == Term::Kind::kApply) all.push_back(&term);
+    });
+  }
+  return all;
+}
+
 }  // namespace egret::rules

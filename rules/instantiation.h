@@ -34,6 +34,9 @@ struct Choice {
   std::map<const Term*, ir::Attrs> attrs;
 };
 
+// The applications among the sources, in the order of the rule: the keys of Choice::attrs.
+std::vector<const Term*> source_applications(const Rule& rule);
+
 struct Instance {
   // Both sides over the same inputs: the rule's tensor variables, by their names. Outputs are the
   // rewritten sources, and their targets in the same order.

@@ -8,23 +8,12 @@
 namespace egret::rules {
 namespace {
 
-// The source applications of a rule in order; mutants have the same ones.
-std::vector<const Term*> applications(const Rule& rule) {
-  std::vector<const Term*> found;
-  for (const Binding& source : rule.sources) {
-    for_each_subterm(source.term, [&](const Term& term) {
-      if (term.kind == Term::Kind::kApply) found.push_back(&term);
-    });
-  }
-  return found;
-}
-
 // The choice in terms of another rule with the same sources.
 Choice translated(const Choice& choice, const Rule& from, const Rule& to) {
   Choice result;
   result.variables = choice.variables;
-  const std::vector<const Term*> old = applications(from);
-  const std::vector<const Term*> fresh = applications(to);
+  const std::vector<const Term*> old = source_applications(from);
+  const std::vector<const Term*> fresh = source_applications(to);
   for (std::size_t i = 0; i < old.size(); ++i) {
     if (const auto found = choice.attrs.find(old[i]); found != choice.attrs.end())
       result.attrs.emplace(fresh[i], found->second);

@@ -5,17 +5,11 @@
 
 #include <map>
 
-#include "rules/rule_parser.h"
 #include "rules/rule_set.h"
+#include "tests/rules/parsed_rule.h"
 
 namespace egret::rules {
 namespace {
-
-Rule parsed(std::string_view text) {
-  auto rules = parse_rules("test.rules", "rule test " + std::string(text));
-  EXPECT_TRUE(rules.ok()) << rules.status().message();
-  return rules->front();
-}
 
 // How often each outcome was seen on random instances.
 std::map<ExactOutcome, int> outcomes(const Rule& rule, int attempts = 200) {

@@ -5,16 +5,10 @@
 
 #include <algorithm>
 
-#include "rules/rule_parser.h"
+#include "tests/rules/parsed_rule.h"
 
 namespace egret::rules {
 namespace {
-
-Rule parsed(std::string_view text) {
-  auto rules = parse_rules("test.rules", "rule test " + std::string(text));
-  EXPECT_TRUE(rules.ok()) << rules.status().message();
-  return rules->front();
-}
 
 TEST(InstanceWalk, ReachesWhatOneChangeAtATimeLeadsTo) {
   const Rule rule = parsed(

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rules/rule_parser.h"
+#include "tests/rules/parsed_rule.h"
 
 namespace egret::rules {
 namespace {
@@ -11,11 +11,6 @@ namespace {
 // What is recorded of one rule, in any order.
 class RuleStatusRecords : public testing::Test {
  protected:
-  void SetUp() override {
-    auto rules = parse_rules("test.rules", "rule test relu(relu(?x)) => relu(?x)");
-    ASSERT_TRUE(rules.ok()) << rules.status().message();
-    rule_ = rules->front();
-  }
   void test(TestReport::Verdict verdict, int checks = 100) {
     TestReport report;
     report.verdict = verdict;
@@ -29,7 +24,7 @@ class RuleStatusRecords : public testing::Test {
   }
   std::string status() const { return std::string(to_string(statuses_.of(rule_))); }
 
-  Rule rule_;
+  const Rule rule_ = parsed("relu(relu(?x)) => relu(?x)");
   RuleStatuses statuses_;
 };
 

@@ -12,15 +12,10 @@
 #include "rules/rule_parser.h"
 #include "rules/rule_set.h"
 #include "rules/rule_status.h"
+#include "tests/rules/parsed_rule.h"
 
 namespace egret::rules {
 namespace {
-
-Rule parsed(std::string_view text) {
-  auto rules = parse_rules("test.rules", "rule test " + std::string(text));
-  EXPECT_TRUE(rules.ok()) << rules.status().message();
-  return rules->front();
-}
 
 Verdict verdict_of(const Rule& rule, int instances = 60) {
   KnownSignatures known;
