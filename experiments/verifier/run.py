@@ -14,9 +14,10 @@ import tempfile
 from lib import egret, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
+HARD = HERE.parent.parent / "tests" / "verifier" / "data" / "hard.rules"
 DATA = egret.SHARED / "rules-data"
 COLUMNS = ["set", "rule", "status", "condition", "under_condition", "weakest", "method", "families", "queries",
-           "seconds", "reason"]
+           "query_seconds", "query_work", "seconds", "reason"]
 VERDICTS = (10, 20, 30)  # exit codes: all proven, one refuted, one undecided
 
 # set: script, file, further arguments
@@ -52,6 +53,7 @@ def imported(name, folder, names):
 def verify(table, name, selection):
     for rule in egret.call("rules", "verify", selection, "--infer-conditions", accept=VERDICTS)["rules"]:
         table.add(set=name, rule=rule["name"], seconds=f"{rule['seconds']:.4f}",
+                  query_seconds=f"{rule['solver']['longest_query_s']:.4f}", query_work=rule["solver"]["most_work"],
                   under_condition=rule["status_under_condition"],
                   weakest="tested" if rule["condition_is_weakest"] else "",
                   **{c: rule[c] for c in ("status", "condition", "method", "families", "queries", "reason")})
@@ -62,8 +64,9 @@ def summary(rows):
     status = [row["status"] for row in rows]
     conditional = sum(row["under_condition"] == "proven" for row in rows)
     counts = ", ".join(f"{status.count(s)} {s}" for s in dict.fromkeys(status))
+    longest = max(float(row["query_seconds"] or 0) for row in rows)
     return (f"{len(rows)} rules: {counts}; {conditional} of the refuted proven under a condition; "
-            f"median {statistics.median(seconds):.3f} s, longest {max(seconds):.2f} s, all {sum(seconds):.0f} s")
+            f"median {statistics.median(seconds):.3f} s, longest {max(seconds):.2f} s, all {sum(seconds):.0f} s, longest query {longest:.2f} s")
 
 
 def main():
@@ -80,6 +83,10 @@ def main():
                 path = pathlib.Path(folder) / "axioms.rules"
                 path.write_text(kept((HERE / "taso_axioms.rules").read_text(), names))
                 verify(table, name, path)
+            elif name == "hard":
+                path = pathlib.Path(folder) / "hard.rules"
+                path.write_text(kept(HARD.read_text(), names))
+                verify(table, name, path)
             elif (made := imported(name, folder, names)) is not None:
                 verify(table, name, made[0])
                 for rule, problem in made[1]:
@@ -93,7 +100,10 @@ def main():
             for status in ("proven", "refuted", "undecided", "ill-formed"):
                 values[f"{name}.{status}"] = sum(row["status"] == status for row in rows)
             values[f"{name}.proven_share"] = values[f"{name}.proven"] / len(rows)
+            values[f"{name}.longest_query_s"] = max(float(row["query_seconds"] or 0) for row in rows)
             values[f"{name}.conditional"] = sum(row["under_condition"] == "proven" for row in rows)
+    values["processor_s"] = sum(float(row["seconds"] or 0) for row in table.rows)
+    print(f"all: {values['processor_s']:.0f} s of processor time")
     return results.judge(HERE / "expected.json", mode, values)
 
 
