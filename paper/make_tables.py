@@ -130,7 +130,23 @@ def verifier():
     return tabular(columns, list(sets.items())), escaped(provenance(dict(manifest, threads=1), mode))
 
 
-TABLES = {"verifier": ("verifierProvenance", verifier),
+def generator():
+    found = load("generator")
+    if found is None:
+        return "No result of \\texttt{experiments/generator} is there.\n", ""
+    rows, manifest, mode = found
+    rows = [row for row in rows if row["operators"]]
+    columns = [("space", "l", lambda r: r["run"]), ("operators", "r", lambda r: r["operators"])]
+    columns += [(name, "r", lambda r, name=name: f"{int(r[name]):,}" if r[name] else "")
+                for name in ("terms", "classes", "candidates", "derived", "proven", "conditional", "refuted", "undecided",
+                             "kept")]
+    columns += [("enumerate s", "r", lambda r: r["enumeration_s"]), ("decide s", "r", lambda r: r["decision_s"]),
+                ("MB", "r", lambda r: f"{int(r['enumeration_bytes']) / 1e6:.0f}")]
+    return tabular(columns, rows), escaped(provenance(dict(manifest, threads=2), mode))
+
+
+TABLES = {"generator": ("generatorProvenance", generator),
+          "verifier": ("verifierProvenance", verifier),
           "inference_cpu": ("inferenceProvenance", inference_cpu),
           "egraph_engine": ("engineProvenance", egraph_engine),
           "extraction": ("extractionProvenance", extraction)}

@@ -67,6 +67,7 @@ class Generate final : public Command {
     how.verification.instances = 60;
     how.verification.tensor_checks = 60;
     how.verification.attempts_per_instance = 60;
+    how.verification.most_families = 80;
     std::error_code error;
     std::filesystem::create_directories(options_.folder, error);
     if (error)

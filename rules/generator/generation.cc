@@ -161,7 +161,6 @@ class Generator {
         }
       }
       candidates.erase(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(count));
-      if (status_.ok()) status_ = log_.save();
     }
     result_.candidates.back().seconds = watch.seconds();
   }
@@ -170,6 +169,7 @@ class Generator {
   // not depend on the number of threads.
   struct Job {
     Candidate candidate;
+    std::string shape{};  // its terms without the names of tensors
     std::optional<Generalized> made{};
     std::optional<Generalized> back{};  // the other direction
   };
@@ -182,9 +182,12 @@ class Generator {
     for (; next < end && wave.size() < kWave; ++next) {
       if (is_derived(candidates[next].equality)) {
         ++result_.candidates.back().derived;
-      } else {
-        wave.push_back({candidates[next]});
+        continue;
       }
+      // Of two that differ in their tensors alone one will derive the other.
+      const std::string shape = shape_of(candidates[next].equality);
+      if (std::ranges::find(wave, shape, &Job::shape) != wave.end()) break;
+      wave.push_back({candidates[next], shape});
     }
     base::shared_pool().parallel_for(
         wave.size(), 1, [&](std::size_t begin, std::size_t) { prove(wave[begin], known_[begin]); });
@@ -199,6 +202,7 @@ class Generator {
         take(job, operators);
       }
     }
+    if (status_.ok()) status_ = log_.save();
     return next;
   }
 
@@ -223,10 +227,23 @@ class Generator {
   }
   void remember(const Equality& equality, const std::optional<Generalized>& made) {
     const std::string text = text_of(equality);
-    if (log_.find(text) == nullptr) log_.record(text, made);
+    if (log_.find(text) != nullptr) {
+      ++result_.from_log;
+    } else {
+      log_.record(text, made);
+    }
   }
   std::string text_of(const Equality& equality) const {
     return terms_->text(equality.left) + " = " + terms_->text(equality.right);
+  }
+  std::string shape_of(const Equality& equality) const {
+    const auto shape = [&](auto&& self, TermId term) -> std::string {
+      if (terms_->is_start(term)) return "_";
+      std::string text = std::to_string(terms_->choice(term)) + "(";
+      for (const TermId operand : terms_->operands(term)) text += self(self, operand);
+      return text + ")";
+    };
+    return shape(shape, equality.left) + shape(shape, equality.right);
   }
   static bool is_proven(const std::optional<Generalized>& made) {
     return made && made->verdict.status == Verdict::Status::kProven;
@@ -245,10 +262,10 @@ class Generator {
 
   // Many in one e-graph, a few iterations deep.
   std::vector<bool> are_derived(const std::vector<Candidate>& candidates) const {
-    constexpr std::size_t kTogether = 1000;
+    constexpr std::size_t kTogether = 250;
     DerivationOptions together = options_.derivation;
     together.iterations = 2;
-    together.nodes = 500'000;
+    together.nodes = 300'000;
     together.matches = 200'000;
     std::vector<bool> derived;
     for (std::size_t begin = 0; begin < candidates.size(); begin += kTogether) {

@@ -60,6 +60,7 @@ struct Generation {
   std::vector<LevelCount> levels;
   std::vector<CandidateCount> candidates;
   std::vector<Unproven> unproven;
+  std::uint64_t from_log = 0;     // decisions that came from the log
   std::uint64_t two_outputs = 0;  // rules with two outputs among the rules
   bool stopped = false;           // before the end
 };

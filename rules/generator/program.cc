@@ -67,19 +67,20 @@ class Recorder {
   std::int64_t to_integer(DType, Value) { return integers(); }
   Value round_to(DType, Value value) const { return value; }
   Value add(Value a, Value b) {
-    if (is_number(a, 0)) return b;
-    return is_number(b, 0) ? a : make({Op::kAdd, 0, a, b});
+    if (a != kNothing && is_number(a, 0)) return b;
+    return b != kNothing && is_number(b, 0) ? a : make({Op::kAdd, 0, a, b});
   }
   Value sub(Value a, Value b) { return make({Op::kSub, 0, a, b}); }
   Value mul(Value a, Value b) { return make({Op::kMul, 0, a, b}); }
   Result<Value> div(Value a, Value b) { return make({Op::kDiv, 0, a, b}); }
   Value neg(Value a) { return make({Op::kNeg, 0, a, 0}); }
-  Value min(Value a, Value b) { return make({Op::kMin, 0, a, b}); }
-  Value max(Value a, Value b) { return make({Op::kMax, 0, a, b}); }
+  Value min(Value a, Value b) { return extremum(Op::kMin, a, b); }
+  Value max(Value a, Value b) { return extremum(Op::kMax, a, b); }
   bool less(Value, Value) { return choice(); }
   bool less_equal(Value, Value) { return choice(); }
   bool equal(Value, Value) { return choice(); }
-  Result<Value> empty(ir::Reduction) { return base::unsupported("an extremum of nothing"); }
+  // An extremum of nothing, such as a row of a window that is padding: neutral in a larger one.
+  Result<Value> empty(ir::Reduction) { return kNothing; }
   Result<Value> call(ir::Function function, Value a, Value b) {
     return make(
         {Op::kCall, static_cast<std::uint8_t>(function), a, ir::facts(function).arity > 1 ? b : 0});
@@ -99,7 +100,18 @@ class Recorder {
     }
   };
 
+  static constexpr Value kNothing = 0xffffffffU;
+
+  Value extremum(Op op, Value a, Value b) {
+    if (a == kNothing) return b;
+    return b == kNothing ? a : make({op, 0, a, b});
+  }
   Value make(Program::Instruction instruction) {
+    if (instruction.op != Op::kConst && instruction.op != Op::kRead &&
+        (instruction.a == kNothing || instruction.b == kNothing)) {
+      fail(base::unsupported("an extremum of nothing"));
+      return 0;
+    }
     const auto [found, is_new] =
         known_.emplace(Key{instruction}, static_cast<Value>(program_.code_.size()));
     if (is_new) program_.code_.push_back(instruction);
@@ -213,11 +225,12 @@ Result<Program> Program::record(const OperatorChoice& choice, World world,
   program.roots_ = results.back().elements;
   program.elements_ = program.roots_.size();
   program.choose_samples();
-  program.choose_form();
   std::size_t reads = 0;
   for (const std::uint32_t i : program.everything_)
     reads += program.code_[i].op == Op::kRead ? 1 : 0;
+  program.choose_form();
   program.reads_all_ = reads == operand_elements;
+  program.forget_recording();
   return program;
 }
 
@@ -249,6 +262,29 @@ void Program::choose_samples() {
   std::vector<std::uint32_t> roots;
   for (const std::uint32_t sample : samples_) roots.push_back(roots_[sample]);
   schedule_ = needed(roots);
+}
+
+// Keeps what the form needs, without room to spare.
+void Program::forget_recording() {
+  if (form_ == Form::kMoves) {
+    std::vector<Instruction> moves;
+    for (const std::uint32_t root : roots_) moves.push_back(code_[root]);
+    code_ = std::move(moves);
+  }
+  if (form_ == Form::kProducts) code_ = {};
+  if (form_ != Form::kCode) {
+    constants_ = {};
+    roots_ = {};
+    schedule_ = {};
+    everything_ = {};
+  }
+  if (form_ != Form::kProducts) {
+    products_ = {};
+    begin_ = {};
+  }
+  code_.shrink_to_fit();
+  products_.shrink_to_fit();
+  roots_.shrink_to_fit();
 }
 
 void Program::choose_form() {

@@ -70,6 +70,7 @@ class Program {
                 std::span<const Word* const> operands) const;
   void choose_samples();
   void choose_form();
+  void forget_recording();
 
   ir::TensorType type_;
   std::size_t elements_ = 0;
@@ -77,7 +78,7 @@ class Program {
   std::vector<ir::Attrs> attrs_;
 
   Form form_ = Form::kCode;
-  std::vector<Instruction> code_;
+  std::vector<Instruction> code_;  // kMoves: by element, a read
   std::vector<double> constants_;
   std::vector<std::uint32_t> roots_;     // by element: an instruction
   std::vector<std::uint32_t> samples_;   // elements
@@ -131,8 +132,7 @@ void Program::run(Domain& domain, std::span<const Word* const> operands, Word* o
   switch (form_) {
     case Form::kMoves:
       for (std::size_t i = 0; i < elements_; ++i) {
-        const Instruction& read = code_[roots_[i]];
-        out[i] = operands[read.input][read.a];
+        out[i] = operands[code_[i].input][code_[i].a];
       }
       return;
     case Form::kProducts:
@@ -152,7 +152,7 @@ void Program::run_samples(Domain& domain, std::span<const Word* const> operands,
     if (form_ == Form::kProducts) {
       out[s] = product_sum(domain, i, operands);
     } else if (form_ == Form::kMoves) {
-      out[s] = operands[code_[roots_[i]].input][code_[roots_[i]].a];
+      out[s] = operands[code_[i].input][code_[i].a];
     } else {
       out[s] = values_[roots_[i]];
     }

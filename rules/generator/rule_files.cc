@@ -78,6 +78,7 @@ Json report_json(const Space& space, const Generation& generation) {
       .set("refuted", all.refuted)
       .set("undecided", all.undecided)
       .set("kept", all.kept)
+      .set("from_log", generation.from_log)
       .set("two_outputs", generation.two_outputs)
       .set("rules", generation.rules.size())
       .set("seconds", seconds)
