@@ -31,7 +31,7 @@ def imported(name, folder):
     return made
 
 
-def generate(table, run):
+def generate(table, mode, run):
     # Kept until the run is done: a run that was cut short goes on from its proofs there.
     out = table.folder / "unfinished" / run["name"]
     report = egret.call("rules", "generate", *run["arguments"], "-o", out)
@@ -44,7 +44,7 @@ def generate(table, run):
               decision_s=f"{sum(level['decision_s'] for level in report['levels']):.1f}",
               enumeration_bytes=max(level["enumeration_bytes"] for level in report["levels"]),
               rules=report["rules"], from_log=report["from_log"])
-    kept = table.folder / f"{run['name']}.rules"
+    kept = table.folder / f"{'smoke.' if mode == 'smoke' else ''}{run['name']}.rules"
     kept.write_text((out / "generated.rules").read_text())
     shutil.rmtree(out)
 
@@ -57,7 +57,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for run in config["runs"]:
             if not table.has(run=run["name"], operators="all"):
-                generate(table, run)
+                generate(table, mode, run)
             rows = [row for row in table.rows if row["run"] == run["name"]]
             every = next(row for row in rows if row["operators"] == "all")
             values[f"{run['name']}.rules"] = int(every["rules"])
