@@ -19,6 +19,7 @@
 #include <string>
 
 #include "rules/exact_comparison.h"
+#include "rules/programs/failure.h"
 #include "rules/rule_set.h"
 #include "rules/rule_status.h"
 
@@ -26,11 +27,6 @@ namespace {
 
 using namespace egret;
 using namespace egret::rules;
-
-int fail(const base::Status& status) {
-  std::fprintf(stderr, "%s\n", status.message().c_str());
-  return base::exit_code(status.code());
-}
 
 struct Agreement {
   std::string verdict = "functions";

@@ -9,21 +9,13 @@
 #include <string>
 
 #include "base/file.h"
+#include "rules/programs/failure.h"
 #include "rules/rule_set.h"
 #include "rules/rule_status.h"
 #include "rules/tester.h"
 
-namespace {
-
 using namespace egret;
 using namespace egret::rules;
-
-int fail(const base::Status& status) {
-  std::fprintf(stderr, "%s\n", status.message().c_str());
-  return base::exit_code(status.code());
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 3) {

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "rules/mutation_trial.h"
+#include "rules/programs/failure.h"
 #include "rules/rule_set.h"
 
 namespace {
@@ -43,10 +44,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const auto set = select_rules(argv[1]);
-  if (!set.ok()) {
-    std::fprintf(stderr, "%s\n", set.status().message().c_str());
-    return egret::base::exit_code(set.status().code());
-  }
+  if (!set.ok()) return fail(set.status());
   MutantTrialOptions options;
   if (argc > 3) options.checks = std::atoi(argv[3]);
   Known known_results(argv[2]);

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/in_order.h"
 #include "base/thread_clock.h"
+#include "rules/programs/failure.h"
 #include "rules/rule_set.h"
 #include "rules/rule_status.h"
 #include "rules/verification.h"
@@ -22,11 +23,6 @@ using namespace egret;
 using namespace egret::rules;
 
 constexpr std::size_t kMostReason = 300;
-
-int fail(const base::Status& status) {
-  std::fprintf(stderr, "%s\n", status.message().c_str());
-  return base::exit_code(status.code());
-}
 
 }  // namespace
 
