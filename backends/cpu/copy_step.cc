@@ -217,4 +217,12 @@ std::unique_ptr<Step> make_fill_step(const Operand& target, const ir::Tensor& el
   return std::make_unique<FillStep>(target, element);
 }
 
+Operand box_of(Operand whole, const ir::TensorType& type, const ir::Integers& start) {
+  const auto element = static_cast<std::int64_t>(ir::byte_size(whole.type.dtype));
+  for (std::size_t i = 0; i < start.size(); ++i)
+    whole.offset += start[i] * whole.layout.strides[i] * element;
+  whole.type = type;
+  return whole;
+}
+
 }  // namespace egret::backends::cpu

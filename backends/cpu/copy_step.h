@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "backends/cpu/step.h"
+#include "ir/attributes.h"
 #include "ir/tensor.h"
 
 namespace egret::backends::cpu {
@@ -16,5 +17,9 @@ std::unique_ptr<Step> make_copy_step(const Operand& source, const Operand& targe
 
 // Sets all elements of `target` (a dense operand) to the bytes of `element`.
 std::unique_ptr<Step> make_fill_step(const Operand& target, const ir::Tensor& element);
+
+// The box of `whole` that begins at `start` and is of `type`. The layout has no blocks along an
+// axis where the box does not begin at 0.
+Operand box_of(Operand whole, const ir::TensorType& type, const ir::Integers& start);
 
 }  // namespace egret::backends::cpu

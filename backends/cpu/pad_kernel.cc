@@ -34,10 +34,7 @@ base::Status make_pad_kernel(PlanBuilder& builder, const Group& group) {
     const Operand plain = builder.temporary(node.type, row_major(shape));
     const Operand plain_filled[] = {plain};
     builder.add(make_fill_step(plain, value), plain_filled, "pad", "own:fill");
-    Operand middle = plain;
-    middle.type = builder.node(input).type;
-    for (std::size_t i = 0; i < shape.size(); ++i)
-      middle.offset += before[i] * plain.layout.strides[i] * 4;
+    const Operand middle = box_of(plain, builder.node(input).type, before);
     const Operand touched[] = {source, middle};
     builder.add(make_copy_step(source, middle, builder.threads()), touched, "pad", "own:copy");
     const Operand both[] = {plain, output};
@@ -45,11 +42,7 @@ base::Status make_pad_kernel(PlanBuilder& builder, const Group& group) {
     return base::ok();
   }
   builder.add(make_fill_step(output, value), filled, "pad", "own:fill");
-  Operand middle = output;
-  middle.type = builder.node(input).type;
-  const auto element = static_cast<std::int64_t>(ir::byte_size(node.type.dtype));
-  for (std::size_t i = 0; i < shape.size(); ++i)
-    middle.offset += before[i] * layout.strides[i] * element;
+  const Operand middle = box_of(output, builder.node(input).type, before);
   const Operand touched[] = {source, middle};
   builder.add(make_copy_step(source, middle, builder.threads()), touched, "pad", "own:copy");
   return base::ok();

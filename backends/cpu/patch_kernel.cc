@@ -11,16 +11,11 @@ base::Status make_patch_kernel(PlanBuilder& builder, const Group& group) {
     return base::unsupported("an empty tensor");
   const Operand whole = builder.in_row_major(node.inputs[0]);
   const Operand patch = builder.in_row_major(node.inputs[1]);
-  const Layout layout = row_major(node.type.shape());
-  const Operand output = builder.output(group.root(), layout);
+  const Operand output = builder.output(group.root(), row_major(node.type.shape()));
   const Operand first[] = {whole, output};
   builder.add(make_copy_step(whole, output, builder.threads()), first, "patch", "own:copy");
-  Operand box = output;
-  box.type = builder.node(node.inputs[1]).type;
-  const ir::Integers& start = node.attrs.integers("start");
-  const auto element = static_cast<std::int64_t>(ir::byte_size(node.type.dtype));
-  for (std::size_t i = 0; i < start.size(); ++i)
-    box.offset += start[i] * layout.strides[i] * element;
+  const Operand box =
+      box_of(output, builder.node(node.inputs[1]).type, node.attrs.integers("start"));
   const Operand second[] = {patch, box};
   builder.add(make_copy_step(patch, box, builder.threads()), second, "patch", "own:copy");
   return base::ok();
