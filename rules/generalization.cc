@@ -77,6 +77,35 @@ Numbers numbers_of(const Rule& rule, const Instance& instance) {
   return numbers;
 }
 
+Choice with_integers(const Rule& rule, Choice choice,
+                     const std::map<std::string, std::int64_t, std::less<>>& integers) {
+  const auto set = [&](const std::string& name, auto& number) {
+    if (const auto found = integers.find(name); found != integers.end()) number = found->second;
+  };
+  for (auto& [slot, type] : choice.variables) {
+    for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
+      set(size_name(rule, slot, axis), type.dims[axis]);
+  }
+  const auto terms = source_applications(rule);
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const auto found = choice.attrs.find(terms[i]);
+    if (found == choice.attrs.end()) continue;
+    ir::Attrs attrs = found->second;
+    for (auto [name, value] : found->second.entries()) {
+      const std::string prefix = std::to_string(i) + "." + name;
+      if (auto* integer = std::get_if<std::int64_t>(&value)) {
+        set(prefix, *integer);
+      } else if (auto* list = std::get_if<ir::Integers>(&value)) {
+        for (std::size_t k = 0; k < list->size(); ++k)
+          set(prefix + "." + std::to_string(k), (*list)[k]);
+      }
+      attrs.set(name, std::move(value));
+    }
+    found->second = std::move(attrs);
+  }
+  return choice;
+}
+
 namespace {
 
 // A graph over symbolic types.
@@ -121,12 +150,14 @@ class SymbolicSink : public TermSink {
 
 class Generalizer {
  public:
-  Generalizer(const Rule& rule, const Instance& instance, int salt, const OpenReals& open)
+  Generalizer(const Rule& rule, const Instance& instance, const GeneralizeOptions& options,
+              const OpenReals& open)
       : rule_(rule),
         instance_(instance),
         open_(open),
+        integers_(options.integers),
         environment_(make_environment(rule)),
-        reals_(numbers_of(rule, instance).reals, open, salt) {}
+        reals_(numbers_of(rule, instance).reals, open, options.salt) {}
 
   Result<Family> run() {
     variables();
@@ -155,8 +186,8 @@ class Generalizer {
       for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
         const std::string symbol = size_name(rule_, slot, axis);
         const std::int64_t size = type.dims[axis].constant();
-        dims.push_back(scope_.symbol(symbol, size));
-        family_.conditions.push_back(dims.back() >= ir::Index(1));
+        dims.push_back(integers_ ? scope_.symbol(symbol, size) : ir::Index(size));
+        if (integers_) family_.conditions.push_back(dims.back() >= ir::Index(1));
       }
       const TermSink::Handle made = sink_.input({type.dtype, dims}, name);
       const auto place = std::ranges::find(order_, name) - order_.begin();
@@ -176,7 +207,7 @@ class Generalizer {
     if (!open_.is_open(name, splat)) return splat;
     if (ir::is_float(dtype)) return unknown_real(name, splat);
     const auto whole = static_cast<std::int64_t>(splat);
-    if (whole < 0 || dtype == ir::DType::kBool) return splat;
+    if (whole < 0 || dtype == ir::DType::kBool || !integers_) return splat;
     const ir::Index made = scope_.symbol(splat_name(name), whole);
     family_.conditions.push_back(made >= ir::Index(0));
     family_.reals.insert(name);
@@ -196,7 +227,7 @@ class Generalizer {
   }
 
   std::int64_t symbolic(const std::string& name, std::int64_t value) {
-    if (value < 0) return value;
+    if (value < 0 || !integers_) return value;
     const ir::Index made = scope_.symbol(name, value);
     family_.conditions.push_back(made >= ir::Index(0));
     return scope_.integer_of(made);
@@ -286,6 +317,7 @@ class Generalizer {
   const Rule& rule_;
   const Instance& instance_;
   const OpenReals& open_;
+  const bool integers_;
   ir::SymbolicScope scope_;
   Environment environment_;
   StandIns reals_;
@@ -300,18 +332,19 @@ class Generalizer {
 }  // namespace
 
 // As many reals unknown as can be: all, or those that can be one after the other.
-Result<Family> generalize(const Rule& rule, const Instance& instance, int salt) {
+Result<Family> generalize(const Rule& rule, const Instance& instance,
+                          const GeneralizeOptions& options) {
   for (const bool negative : {false, true}) {
     Result<Family> all =
-        Generalizer(rule, instance, salt, {.all = true, .zero_is_negative = negative}).run();
+        Generalizer(rule, instance, options, {.all = true, .zero_is_negative = negative}).run();
     if (all.ok()) return all;
   }
   OpenReals open;
-  Result<Family> best = Generalizer(rule, instance, salt, open).run();
+  Result<Family> best = Generalizer(rule, instance, options, open).run();
   if (!best.ok()) return best;
   for (const auto& [name, real] : numbers_of(rule, instance).reals) {
     open.names.insert(name);
-    Result<Family> more = Generalizer(rule, instance, salt, open).run();
+    Result<Family> more = Generalizer(rule, instance, options, open).run();
     if (more.ok()) {
       best = std::move(more);
     } else {
@@ -319,6 +352,17 @@ Result<Family> generalize(const Rule& rule, const Instance& instance, int salt) 
     }
   }
   return best;
+}
+
+Family unconditional_family(const Rule& rule, const Instance& instance) {
+  Numbers numbers = numbers_of(rule, instance);
+  Family family;
+  family.reals_structure = structure_of_reals(numbers, {});
+  family.structure = std::move(numbers.structure);
+  for (const auto& [name, integer] : numbers.integers) {
+    if (integer >= 0) family.example[name] = integer;
+  }
+  return family;
 }
 
 bool contains(const Family& family, const Numbers& numbers) {

@@ -27,6 +27,9 @@ struct Numbers {
   std::string structure;
 };
 Numbers numbers_of(const Rule& rule, const Instance& instance);
+// The choice with the sizes and integer attributes that are named, others as they are.
+Choice with_integers(const Rule& rule, Choice choice,
+                     const std::map<std::string, std::int64_t, std::less<>>& integers);
 
 struct Family {
   std::shared_ptr<verifier::Obligation> obligation;
@@ -42,9 +45,19 @@ struct Family {
   std::map<std::string, std::int64_t, std::less<>> example;
 };
 
+struct GeneralizeOptions {
+  bool integers = true;  // sizes and integer attributes become symbols; else only reals do
+  int salt = 0;
+};
+
 // As general as the operators' definitions allow. Errors: what the operators report when no
 // generalization is possible.
-base::Result<Family> generalize(const Rule& rule, const Instance& instance, int salt = 0);
+base::Result<Family> generalize(const Rule& rule, const Instance& instance,
+                                const GeneralizeOptions& options = {});
+
+// All instances with the ranks, types, texts and reals of this one, for what cannot be made
+// general: a family without an obligation.
+Family unconditional_family(const Rule& rule, const Instance& instance);
 
 // Whether the instance with these numbers is a member.
 bool contains(const Family& family, const Numbers& numbers);

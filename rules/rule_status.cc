@@ -62,23 +62,28 @@ void RuleStatuses::record(const Rule& rule, const TestReport& report) {
 }
 
 void RuleStatuses::record(const Rule& rule, const Verdict& verdict) {
+  using Found = Verdict::Status;
   Entry& entry = entries_[content_hash(rule).to_hex()];
   entry.name = rule.name;
-  if (verdict.status == Verdict::Status::kRefuted) entry.status = RuleStatus::kRefuted;
-  const bool was_proven = entry.status == RuleStatus::kProven;
-  if (verdict.status != Verdict::Status::kProven) {
-    if (was_proven) entry.status = entry.checks > 0 ? RuleStatus::kTested : RuleStatus::kUntested;
+  if (verdict.status == Found::kRefuted) entry.status = RuleStatus::kRefuted;
+  if (verdict.status != Found::kProven && verdict.status != Found::kBounded) {
+    void_proof(entry);
     return;
   }
   if (const std::string now = definitions_hash(); now != definitions_) {
-    for (auto& [hash, other] : entries_) {
-      if (other.status == RuleStatus::kProven)
-        other.status = other.checks > 0 ? RuleStatus::kTested : RuleStatus::kUntested;
-    }
+    for (auto& [hash, other] : entries_) void_proof(other);
     definitions_ = now;
   }
-  entry.status = RuleStatus::kProven;
+  const bool proven = verdict.status == Found::kProven;
+  entry.status = proven ? RuleStatus::kProven : RuleStatus::kBounded;
+  entry.bound = verdict.bound;
   entry.families = verdict.families;
+}
+
+void RuleStatuses::void_proof(Entry& entry) {
+  if (entry.status < RuleStatus::kBounded) return;
+  entry.status = entry.checks > 0 ? RuleStatus::kTested : RuleStatus::kUntested;
+  entry.bound = 0;
 }
 
 std::string definitions_hash() {
@@ -95,7 +100,8 @@ std::string RuleStatuses::to_json() const {
   for (const auto& [hash, entry] : entries_) {
     Json row = Json::object();
     row.set("name", entry.name).set("status", to_string(entry.status)).set("checks", entry.checks);
-    if (entry.status == RuleStatus::kProven) row.set("families", entry.families);
+    if (entry.status == RuleStatus::kBounded) row.set("bound", entry.bound);
+    if (entry.status >= RuleStatus::kBounded) row.set("families", entry.families);
     rules.set(hash, std::move(row));
   }
   Json document = base::versioned_json();
@@ -124,6 +130,9 @@ Result<RuleStatuses> parse_statuses(std::string_view json) {
     EGRET_ASSIGN_OR_RETURN(entry.checks, checks->as_integer());
     if (const Json* families = row.find("families"); families != nullptr) {
       EGRET_ASSIGN_OR_RETURN(entry.families, families->as_integer());
+    }
+    if (const Json* bound = row.find("bound"); bound != nullptr) {
+      EGRET_ASSIGN_OR_RETURN(entry.bound, bound->as_integer());
     }
     const auto parsed = parse_rule_status(text);
     if (!parsed) return base::bad_input("rule statuses: there is no status '" + text + "'");

@@ -37,7 +37,8 @@ class RuleStatuses {
     std::string name;  // of the rule when it was looked at
     RuleStatus status = RuleStatus::kUntested;
     std::int64_t checks = 0;    // random instances compared
-    std::int64_t families = 0;  // proven
+    std::int64_t families = 0;  // proven, or checked up to the bound
+    std::int64_t bound = 0;     // of sizes and integer attributes; when bounded
   };
 
   RuleStatus of(const Rule& rule) const;
@@ -45,8 +46,8 @@ class RuleStatuses {
   // Replaces what was known but a proof, which only a counterexample ends. A rule that cannot be
   // tested is untested.
   void record(const Rule& rule, const TestReport& report);
-  // A proof or a counterexample; anything else leaves what tests found. The first of other
-  // definitions than those known voids all proofs before it.
+  // A proof, one up to a bound, or a counterexample; anything else leaves what tests found. The
+  // first of other definitions than those known voids all proofs before it.
   void record(const Rule& rule, const Verdict& verdict);
   const std::string& definitions() const { return definitions_; }
   std::string to_json() const;  // sorted by hash; the same knowledge is the same bytes
@@ -54,6 +55,8 @@ class RuleStatuses {
 
  private:
   friend base::Result<RuleStatuses> parse_statuses(std::string_view json);
+  static void void_proof(Entry& entry);
+
   std::string definitions_;               // in hex; empty without proofs
   std::map<std::string, Entry> entries_;  // by hash in hex
 };

@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "ir/graph_text.h"
+#include "rules/bounded_check.h"
 #include "rules/generalization.h"
 #include "rules/instance_walk.h"
 #include "rules/tester.h"
@@ -52,7 +53,7 @@ class Verification {
     }
     if (verdict_.members == 0) return finish(Status::kVacuous, "no instance was found");
     if (trivial) return finish(Status::kTrivial, "both sides are the same");
-    return finish(Status::kProven, "");
+    return verdict_.bound > 0 ? finish(Status::kBounded, unproven_) : finish(Status::kProven, "");
   }
 
  private:
@@ -80,6 +81,7 @@ class Verification {
     verdict_.queries = session_.queries();
     const bool disputed = verdict_.solver.disagreed > 0;
     verdict_.status = disputed ? Status::kDisputed : status;
+    if (verdict_.status != Status::kBounded) verdict_.bound = 0;
     verdict_.reason = disputed ? session_.disagreement() : std::move(reason);
     return verdict_;
   }
@@ -112,11 +114,18 @@ class Verification {
     if (verdict_.families == options_.most_families) return fail("more families than tried");
     ++verdict_.families;
     base::Result<Family> family = generalize(rule_, instance);
-    if (!family.ok()) return fail(family.status().message());
+    if (!family.ok()) {
+      Family all = unconditional_family(rule_, instance);
+      verdict_.proofs.push_back("instances of all numbers\n");
+      if (refute(instance) || !check_up_to_bound_of(instance, all, family.status().message()))
+        return false;
+      proven_.push_back(std::move(all));
+      return true;
+    }
     const verifier::Proof proof = prove(*family);
     if (proof.proven && !family->reals.empty()) {
       // The numbers that stand for unknown ones must not matter: what was computed from them would.
-      base::Result<Family> other = generalize(rule_, instance, 1);
+      base::Result<Family> other = generalize(rule_, instance, {.salt = 1});
       if (!other.ok() || prove(*other).lines != proof.lines)
         return fail("a number is computed from a real attribute");
     }
@@ -125,8 +134,27 @@ class Verification {
       text += "  where  " + ir::to_string(condition) + "\n";
     for (const std::string& line : proof.lines) text += "  " + line + "\n";
     verdict_.proofs.push_back(std::move(text));
-    if (!proof.proven) return refute(instance) ? false : fail(proof.reason);
+    if (!proof.proven &&
+        (refute(instance) || !check_up_to_bound_of(instance, *family, proof.reason)))
+      return false;
     proven_.push_back(*std::move(family));
+    return true;
+  }
+
+  bool check_up_to_bound_of(const Instance& instance, const Family& family,
+                            const std::string& reason) {
+    const std::int64_t most =
+        std::min(options_.bounded_members, options_.bounded_members_in_all - bounded_members_);
+    if (most <= 0) return fail(reason);
+    const BoundedCheck check =
+        check_up_to_bound(rule_, instance, family, most, instantiator_, session_);
+    if (check.bound == 0) return fail(reason + "; member by member: " + check.reason);
+    bounded_members_ += check.members;
+    if (unproven_.empty()) unproven_ = reason;
+    verdict_.bound = verdict_.bound == 0 ? check.bound : std::min(verdict_.bound, check.bound);
+    verdict_.proofs.back() += "  not proven for all sizes: " + reason + "\n  all " +
+                              std::to_string(check.members) + " members with numbers up to " +
+                              std::to_string(check.bound) + " hold\n";
     return true;
   }
 
@@ -164,6 +192,8 @@ class Verification {
   verifier::SolverSession session_;
   Verdict verdict_;
   int explore_ = options_.neighbourhoods;
+  std::int64_t bounded_members_ = 0;
+  std::string unproven_;  // why a family is only bounded
   std::vector<Family> proven_;
 };
 
@@ -172,6 +202,7 @@ class Verification {
 std::string_view to_string(Status status) {
   switch (status) {
     case Status::kProven: return "proven";
+    case Status::kBounded: return "bounded";
     case Status::kRefuted: return "refuted";
     case Status::kUndecided: return "undecided";
     case Status::kVacuous: return "vacuous";
@@ -183,7 +214,8 @@ std::string_view to_string(Status status) {
 
 Verdict verify(const Rule& rule, const VerifyOptions& options, KnownSignatures& known) {
   Verdict verdict = Verification(rule, options, known).run();
-  if (verdict.status != Status::kUndecided || options.tensor_checks == 0) return verdict;
+  const bool open = verdict.status == Status::kUndecided || verdict.status == Status::kBounded;
+  if (!open || options.tensor_checks == 0) return verdict;
   // A longer search for tensors: what could not be proven may be wrong for rare instances.
   TestOptions testing;
   testing.attempts_per_check = options.attempts_per_instance;

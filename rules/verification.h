@@ -7,6 +7,9 @@
 // satisfy its conditions, in exact real arithmetic, wherever the left side is a finite number. That
 // the families together are the whole rule is checked by sampling, not proven.
 //
+// A family that could not be proven is checked exhaustively up to a bound (rules/bounded_check.h);
+// the rule is then called bounded.
+//
 // A rule that says nothing is a failure of its own: one without instances (vacuous), one whose two
 // sides are the same graph (trivial).
 //
@@ -30,6 +33,10 @@ struct VerifyOptions {
   int attempts_per_instance = 400;
   int most_families = 700;
   int neighbourhoods = 4;  // instances whose neighbours are looked at too
+  // Most members looked at of a family that could not be proven (0: such a rule is undecided), and
+  // of all such families.
+  std::int64_t bounded_members = 0;
+  std::int64_t bounded_members_in_all = 20'000;
   std::uint64_t seed = 1;
   bool keep_queries = false;
   bool second_opinion = false;  // of cvc5, on what Z3 was asked
@@ -38,6 +45,7 @@ struct VerifyOptions {
 struct Verdict {
   enum class Status : std::uint8_t {
     kProven,
+    kBounded,  // for sizes and integer attributes up to `bound`
     kRefuted,
     kUndecided,
     kVacuous,
@@ -45,9 +53,11 @@ struct Verdict {
     kDisputed,  // the solvers contradict each other: a fault of one of them, or of Egret
   };
   Status status = Status::kUndecided;
-  std::string reason;  // a counterexample, what could not be proven, or the disputed query
+  std::string
+      reason;  // a counterexample, what could not be proven for all sizes, or the disputed query
   int families = 0;
   int members = 0;  // instances found to be members
+  std::int64_t bound = 0;
   verifier::SolverStatistics solver;
   // A text for each family: what it is, both sides, how they were matched; and the queries as
   // SMT-LIB, when asked for.

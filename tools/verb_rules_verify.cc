@@ -28,6 +28,7 @@ struct VerifyRuleOptions {
   std::int64_t instances = 200;
   std::int64_t checks = 100;
   std::int64_t seed = 1;
+  std::int64_t bounded = 2000;
   bool infer_conditions = false;
   bool second_opinion = false;
   std::string keep_queries;
@@ -41,6 +42,9 @@ struct VerifyRuleOptions {
          {"checks", &T::checks, "Instances that are run with tensors before anything is proven",
           base::range(0, 1e6)},
          {"seed", &T::seed, "Seed of the instances", base::range(0)},
+         {"bounded", &T::bounded,
+          "Most members checked of a family that could not be proven; 0: none",
+          base::range(0, 1e6)},
          {"infer-conditions", &T::infer_conditions,
           "Find the weakest condition under which a refuted rule is proven"},
          {"second-opinion", &T::second_opinion,
@@ -56,6 +60,7 @@ std::string method_of(const rules::Verdict& verdict) {
   switch (verdict.status) {
     case Status::kProven:
       return verdict.solver.queries == 0 ? "normal form" : "normal form and solver";
+    case Status::kBounded: return "exhaustive check";
     case Status::kRefuted: return "counterexample";
     default: return "";
   }
@@ -81,6 +86,7 @@ class Verify final : public Command {
     how.instances = static_cast<int>(options_.instances);
     how.tensor_checks = static_cast<int>(options_.checks);
     how.seed = static_cast<std::uint64_t>(options_.seed);
+    how.bounded_members = options_.bounded;
     how.keep_queries = !options_.keep_queries.empty();
     how.second_opinion = options_.second_opinion;
     const base::Progress progress(console.progress(), "verify rules");
@@ -176,6 +182,7 @@ class Verify final : public Command {
                    .set("method", method_of(verdict))
                    .set("reason", refuted ? "" : verdict.reason)
                    .set("counterexample", refuted ? verdict.reason : "")
+                   .set("bound", verdict.bound)
                    .set("families", verdict.families)
                    .set("instances", verdict.members)
                    .set("queries", verdict.solver.queries)
@@ -184,7 +191,9 @@ class Verify final : public Command {
     constexpr std::size_t kWidth = 60;
     std::string reason = refuted ? "see below" : first_line(verdict.reason);
     if (reason.size() > kWidth) reason = reason.substr(0, kWidth) + "...";
-    table_.row({rule.name, status, std::to_string(verdict.families),
+    const std::string shown =
+        verdict.bound > 0 ? status + " <= " + std::to_string(verdict.bound) : status;
+    table_.row({rule.name, shown, std::to_string(verdict.families),
                 std::to_string(verdict.solver.queries), base::format_seconds(outcome.seconds),
                 reason});
     if (refuted || verdict.status == Status::kDisputed)
@@ -233,7 +242,8 @@ class Verify final : public Command {
     for (const Status wrong : {Status::kRefuted, Status::kVacuous, Status::kTrivial}) {
       if (counts_.contains(wrong)) return ExitCode::kRefuted;
     }
-    return counts_.contains(Status::kUndecided) ? ExitCode::kUndecided : ExitCode::kProven;
+    const bool open = counts_.contains(Status::kUndecided) || counts_.contains(Status::kBounded);
+    return open ? ExitCode::kUndecided : ExitCode::kProven;
   }
 
   std::string selection_ = "all";

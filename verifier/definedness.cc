@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "verifier/factor_laws.h"
+#include "verifier/signs.h"
 
 namespace egret::verifier {
 namespace {
@@ -12,8 +12,6 @@ using Kind = Need::Kind;
 
 constexpr std::size_t kMostCandidates = 5;  // for one variable
 constexpr int kMostSplits = 4;
-
-bool is_plain(const Term& term) { return term.variables.empty() && term.guards.empty(); }
 
 // The sum times a positive number, and for divisors any number, so that its first coefficient is 1
 // in size.

@@ -25,10 +25,12 @@ class Translator {
 
   // Of indices and guards alone.
   explicit Translator(AtomTable& atoms) : atoms_(atoms) {}
-  Translator(AtomTable& atoms, bool integers, std::vector<ir::DType> input_types, Read read,
-             Constant constant)
+  // `written_out`: reductions over a known number of values are the sums and extrema of all values.
+  Translator(AtomTable& atoms, bool integers, bool written_out, std::vector<ir::DType> input_types,
+             Read read, Constant constant)
       : atoms_(atoms),
         integers_(integers),
+        written_out_(written_out),
         input_types_(std::move(input_types)),
         read_(std::move(read)),
         constant_(std::move(constant)) {}
@@ -165,22 +167,20 @@ class Translator {
   // A power with a whole exponent of at least 1 always is a number; other exponents want a base
   // that is not negative, or positive.
   void need_power(const Sum& base, const Sum& exponent) {
-    const bool is_number = exponent.terms.size() == 1 && is_plain(exponent.terms[0]) &&
-                           exponent.terms[0].factors.empty();
-    const Rational number = is_number ? exponent.terms[0].coefficient : Rational(0);
-    const bool whole = is_number && denominator(number) == 1;
-    if (whole && number > 0) return;
-    const auto kind = whole                     ? Need::Kind::kNonZero
-                      : is_number && number > 0 ? Need::Kind::kNotNegative
-                                                : Need::Kind::kPositive;
+    const auto number = number_of(exponent);
+    const bool whole = number && denominator(*number) == 1;
+    if (whole && *number > 0) return;
+    const auto kind = whole                   ? Need::Kind::kNonZero
+                      : number && *number > 0 ? Need::Kind::kNotNegative
+                                              : Need::Kind::kPositive;
     add_need({.kind = kind, .argument = base});
   }
 
   void add_need(Need need) {
     need.variables.insert(need.variables.end(), bound_.begin(), bound_.end());
     need.context = product(context_, need.context);
-    const bool numeric = need.kind == Need::Kind::kNonZero && need.argument.terms.size() == 1 &&
-                         is_plain(need.argument.terms[0]) && need.argument.terms[0].factors.empty();
+    const bool numeric = need.kind == Need::Kind::kNonZero && !need.argument.is_zero() &&
+                         number_of(need.argument).has_value();
     if (!numeric && !need.context.is_zero()) needs_.push_back(std::move(need));
   }
 
@@ -210,8 +210,6 @@ class Translator {
     return negated ? constant_sum(1) + scaled(std::move(holds), -1) : holds;
   }
 
-  static bool is_plain(const Term& term) { return term.variables.empty() && term.guards.empty(); }
-
   Sum value(Factor::Kind kind, std::vector<Sum> arguments) {
     return lawful(atoms_, Factor{.kind = kind, .arguments = std::move(arguments)});
   }
@@ -230,6 +228,7 @@ class Translator {
   }
 
   Sum reduction(const ExprNode& n) {
+    if (written_out_) return written_out(n);
     const AtomId variable = atoms_.fresh_variable();
     const Polynomial value(variable);
     const Polynomial extent = index(*n.kids[1]);
@@ -271,10 +270,42 @@ class Translator {
     return extremum_over(n.reduction, variable, guards, body);
   }
 
-  static const Factor* only_factor(const Sum& sum) {
-    const bool plain = sum.terms.size() == 1 && is_plain(sum.terms[0]) &&
-                       sum.terms[0].coefficient == 1 && sum.terms[0].factors.size() == 1;
-    return plain ? &sum.terms[0].factors[0] : nullptr;
+  Sum written_out(const ExprNode& n) {
+    std::vector<Sum> values;
+    collect_values(n, values);
+    if (n.reduction == ir::Reduction::kSum) {
+      Sum sum;
+      for (const Sum& one : values) sum = std::move(sum) + one;
+      return sum;
+    }
+    if (n.reduction == ir::Reduction::kProd) {
+      Sum all = constant_sum(1);
+      for (const Sum& one : values) all = lawful(atoms_, product(all, one));
+      return all;
+    }
+    if (values.empty()) throw NotExpressible{"an extremum of nothing"};
+    const bool maximum = n.reduction == ir::Reduction::kMax;
+    return value(maximum ? Factor::Kind::kMaximum : Factor::Kind::kMinimum, std::move(values));
+  }
+
+  // A reduction of the same kind inside, which may be of nothing, adds its own values.
+  void collect_values(const ExprNode& n, std::vector<Sum>& values) {
+    const Polynomial extent = index(*n.kids[1]);
+    if (!extent.is_constant()) throw NotExpressible{"a range of unknown length, written out"};
+    const ExprNode& body = *n.kids[3];
+    for (std::int64_t i = 0; i < extent.constant(); ++i) {
+      variables_[n.kids[0]] = i;
+      const Sum guard = truth(*n.kids[2], false);
+      if (guard.is_zero()) continue;
+      const bool holds = number_of(guard) == Rational(1);
+      if (!holds && n.reduction != ir::Reduction::kSum)
+        throw NotExpressible{"a range that elements decide, written out"};
+      if (holds && body.op == ExprOp::kReduce && body.reduction == n.reduction) {
+        collect_values(body, values);
+      } else {
+        values.push_back(branch(*n.kids[2], false, body));
+      }
+    }
   }
 
   // Where every range has an element, as definitions require of extrema: the maximum of a maximum
@@ -299,20 +330,13 @@ class Translator {
                   .arguments = {body},
                   .variables = {variable},
                   .guards = guards};
-    // A reduction of the same kind inside is one over all variables.
-    if (only != nullptr && only->kind == Factor::Kind::kReduce && only->reduction == reduction) {
-      const Factor inner = *only;
-      factor.arguments = inner.arguments;
-      factor.variables.insert(factor.variables.end(), inner.variables.begin(),
-                              inner.variables.end());
-      factor.guards.insert(factor.guards.end(), inner.guards.begin(), inner.guards.end());
-    }
     std::ranges::sort(factor.guards);
     return lawful(atoms_, std::move(factor));
   }
 
   AtomTable& atoms_;
   bool integers_ = false;
+  bool written_out_ = false;
   std::vector<ir::DType> input_types_;
   Read read_;
   Constant constant_;
@@ -459,7 +483,7 @@ ElementValues::Value ElementValues::node_element(ir::NodeId id, const std::vecto
   std::vector<ir::DType> input_types;
   for (const ir::NodeId input : node.inputs) input_types.push_back(graph_.node(input).type.dtype);
   Translator translate(
-      *atoms_, !ir::is_float(node.type.dtype), std::move(input_types),
+      *atoms_, !ir::is_float(node.type.dtype), written_out_, std::move(input_types),
       [&](std::size_t input, const std::vector<Polynomial>& where, std::vector<Need>& needs) {
         Value value = node_element(node.inputs[input], where);
         needs = std::move(value.needs);

@@ -54,6 +54,12 @@ class ElementValues {
   // What the definitions require of sizes and attributes.
   const std::vector<ir::Guard>& requirements() const { return requirements_; }
   const ir::Graph& graph() const { return graph_; }
+  // From here on reductions are the sums, products and extrema of all values: of graphs whose sizes
+  // are numbers, at indices that are numbers.
+  void write_out_reductions() {
+    written_out_ = true;
+    memory_.clear();
+  }
   // The element of an output at the given indices. Throws NotExpressible, PolynomialOverflow.
   // `needs`, if given, gets what the element needs to be a number.
   Sum element(std::size_t output, const std::vector<Polynomial>& at,
@@ -82,6 +88,7 @@ class ElementValues {
   std::map<double, RealTerm> stand_ins_;
   std::map<std::string, std::int64_t> unknowns_;  // to tensors
   bool rounded_ = false;
+  bool written_out_ = false;
   std::vector<ir::Guard> requirements_;
   std::map<std::pair<std::uint32_t, std::vector<Polynomial>>, Value> memory_;
 };

@@ -4,26 +4,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "verifier/extremum_laws.h"
+#include "verifier/signs.h"
+
 namespace egret::verifier {
 namespace {
 
 using Kind = Factor::Kind;
-
-bool is_plain(const Term& term) { return term.variables.empty() && term.guards.empty(); }
-
-// The number that the sum is.
-std::optional<Rational> number_of(const Sum& sum) {
-  if (sum.terms.empty()) return Rational(0);
-  const Term& term = sum.terms.front();
-  if (sum.terms.size() > 1 || !is_plain(term) || !term.factors.empty()) return std::nullopt;
-  return term.coefficient;
-}
-
-const Factor* only_factor(const Sum& sum) {
-  const bool alone = sum.terms.size() == 1 && is_plain(sum.terms[0]) &&
-                     sum.terms[0].coefficient == 1 && sum.terms[0].factors.size() == 1;
-  return alone ? &sum.terms[0].factors[0] : nullptr;
-}
 
 bool is_call(const Factor& factor, ir::Function function) {
   return factor.kind == Kind::kCall && factor.function == function;
@@ -33,74 +20,6 @@ Sum call(ir::Function function, Sum argument) {
   return factor_sum(
       {.kind = Kind::kCall, .function = function, .arguments = {std::move(argument)}});
 }
-
-// ---- signs ----
-
-}  // namespace
-
-Sign sign_of(const Factor& factor) {
-  const auto argument = [&](std::size_t i) { return sign_of(factor.arguments[i]); };
-  switch (factor.kind) {
-    case Kind::kReciprocal:
-      // Defined, so not 1/0.
-      return argument(0) == Sign::kUnknown ? Sign::kUnknown : Sign::kPositive;
-    case Kind::kCall: {
-      if (factor.function == ir::Function::kExp) return Sign::kPositive;
-      return ir::facts(factor.function).low >= 0 ? Sign::kNotNegative : Sign::kUnknown;
-    }
-    case Kind::kMaximum: {
-      Sign best = Sign::kUnknown;
-      for (const Sum& sum : factor.arguments) best = std::max(best, sign_of(sum));
-      return best;
-    }
-    case Kind::kMinimum: {
-      Sign worst = Sign::kPositive;
-      for (const Sum& sum : factor.arguments) worst = std::min(worst, sign_of(sum));
-      return worst;
-    }
-    case Kind::kReduce: return std::min(argument(0), Sign::kNotNegative);
-    case Kind::kRead: return factor.truth ? Sign::kNotNegative : Sign::kUnknown;
-    case Kind::kLess:
-    case Kind::kLessEqual:
-    case Kind::kEqual: return Sign::kNotNegative;
-    default: return Sign::kUnknown;
-  }
-}
-
-namespace {
-
-// Factors are sorted: equal ones are neighbours, and a square is not negative.
-Sign sign_of(const Term& term) {
-  if (term.coefficient < 0) return Sign::kUnknown;
-  Sign sign = term.guards.empty() && term.variables.empty() ? Sign::kPositive : Sign::kNotNegative;
-  for (std::size_t i = 0; i < term.factors.size(); ++i) {
-    Sign one = sign_of(term.factors[i]);
-    const bool squared =
-        i + 1 < term.factors.size() && compare(term.factors[i], term.factors[i + 1]) == 0;
-    if (one == Sign::kUnknown && squared) {
-      one = Sign::kNotNegative;
-      ++i;
-    }
-    sign = std::min(sign, one);
-  }
-  return sign;
-}
-
-}  // namespace
-
-Sign sign_of(const Sum& sum) {
-  Sign best = Sign::kNotNegative;
-  for (const Term& term : sum.terms) {
-    const Sign one = sign_of(term);
-    if (one == Sign::kUnknown) return one;
-    best = std::max(best, one);
-  }
-  return best;
-}
-
-namespace {
-
-Sum minus(const Sum& a, const Sum& b) { return a + scaled(b, -1); }
 
 // ---- truth values ----
 
@@ -112,7 +31,7 @@ bool is_truth(const Factor& factor) {
 // p or 1 - p for a truth value p.
 bool is_truth(const Sum& sum) {
   if (const Factor* only = only_factor(sum)) return is_truth(*only);
-  const Sum other = minus(constant_sum(1), sum);
+  const Sum other = difference(constant_sum(1), sum);
   const Factor* only = only_factor(other);
   return only != nullptr && is_truth(*only);
 }
@@ -129,105 +48,11 @@ Sum comparison(Factor factor) {
   const bool same = compare(factor.arguments[0], factor.arguments[1]) == 0;
   if (same) return constant_sum(factor.kind == Kind::kLess ? 0 : 1);
   if (factor.kind == Kind::kEqual && b && is_truth(factor.arguments[0])) {
-    if (*b == 0) return minus(constant_sum(1), factor.arguments[0]);
+    if (*b == 0) return difference(constant_sum(1), factor.arguments[0]);
     if (*b == 1) return factor.arguments[0];
     return {};
   }
   return factor_sum(std::move(factor));
-}
-
-// ---- extrema ----
-
-// Which of the values can never be the extremum, because another, or the mean of two others, is
-// beyond it.
-bool is_dominated(Kind kind, const std::vector<Sum>& values, std::size_t candidate) {
-  const auto beyond = [&](const Sum& other) {
-    const Sum& value = values[candidate];
-    const Sum excess = kind == Kind::kMaximum ? minus(other, value) : minus(value, other);
-    return sign_of(excess) != Sign::kUnknown;
-  };
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i == candidate) continue;
-    if (beyond(values[i])) return true;
-    for (std::size_t j = i + 1; j < values.size(); ++j) {
-      if (j != candidate && beyond(scaled(values[i] + values[j], Rational(1, 2)))) return true;
-    }
-  }
-  return false;
-}
-
-// The positive number by which all values can be divided; 1 unless they are alike in scale.
-Rational common_scale(const std::vector<Sum>& values) {
-  for (const Sum& value : values) {
-    for (const Term& term : value.terms) {
-      if (!term.factors.empty())
-        return term.coefficient < 0 ? Rational(-term.coefficient) : term.coefficient;
-    }
-  }
-  return 1;
-}
-
-Sum extremum(Factor factor) {
-  std::vector<Sum> values;
-  for (const Sum& argument : factor.arguments) {
-    const Factor* only = only_factor(argument);
-    if (only != nullptr && only->kind == factor.kind) {
-      values.insert(values.end(), only->arguments.begin(), only->arguments.end());
-    } else {
-      values.push_back(argument);
-    }
-  }
-  for (std::size_t i = 0; i < values.size() && values.size() > 1;) {
-    if (is_dominated(factor.kind, values, i)) {
-      values.erase(values.begin() + static_cast<std::ptrdiff_t>(i));
-      i = 0;
-    } else {
-      ++i;
-    }
-  }
-  if (values.size() == 1) return values.front();
-  const Rational scale = common_scale(values);
-  for (Sum& value : values) value = scaled(std::move(value), 1 / scale);
-  std::ranges::sort(values, [](const Sum& x, const Sum& y) { return compare(x, y) < 0; });
-  factor.arguments = std::move(values);
-  return scaled(factor_sum(std::move(factor)), scale);
-}
-
-// Over a range that has an element: what does not vary, numbers and increasing
-// functions come out. A decreasing function, a negative number make of a
-// maximum a minimum.
-Sum extremum_over_range(AtomTable& atoms, Factor factor) {
-  using ir::Reduction;
-  const bool extremal = factor.reduction == Reduction::kMax || factor.reduction == Reduction::kMin;
-  if (!extremal) return factor_sum(std::move(factor));
-  const auto turned = [&](bool turn) {
-    if (!turn) return factor.reduction;
-    return factor.reduction == Reduction::kMax ? Reduction::kMin : Reduction::kMax;
-  };
-  Sum fixed;
-  Sum varying;
-  for (const Term& term : factor.arguments[0].terms) {
-    const bool varies = std::ranges::any_of(
-        factor.variables, [&](AtomId v) { return occurs(atoms, v, Sum{{term}}); });
-    (varies ? varying : fixed).terms.push_back(term);
-  }
-  if (varying.is_zero()) return fixed;
-  const Rational scale = varying.terms.size() == 1 ? varying.terms[0].coefficient : Rational(1);
-  factor.reduction = turned(scale < 0);
-  factor.arguments = {scaled(varying, 1 / scale)};
-  const Factor* only = only_factor(factor.arguments[0]);
-  Sum inside;
-  if (only != nullptr && only->kind == Kind::kCall && only->arguments.size() == 1 &&
-      ir::facts(only->function).monotone != ir::Monotone::kNo) {
-    Factor outer = *only;
-    factor.reduction = turned(ir::facts(outer.function).monotone == ir::Monotone::kDecreasing);
-    factor.arguments = outer.arguments;
-    outer.arguments = {extremum_over_range(atoms, std::move(factor))};
-    inside = lawful(atoms, std::move(outer));
-  } else {
-    inside = factor_sum(std::move(factor));
-  }
-  return std::move(fixed) + scaled(std::move(inside), scale);
 }
 
 // ---- reciprocals ----
@@ -316,7 +141,7 @@ Sum power(AtomTable& atoms, const Factor& factor) {
 }
 
 // |p| for sqrt(p*p).
-Sum square_root(Factor factor) {
+Sum square_root(AtomTable& atoms, Factor factor) {
   const Sum& argument = factor.arguments[0];
   if (argument.terms.size() != 1 || !is_plain(argument.terms[0]) ||
       argument.terms[0].coefficient != 1 || argument.terms[0].factors.size() % 2 != 0)
@@ -328,7 +153,7 @@ Sum square_root(Factor factor) {
     root = product(root, factor_sum(factors[i]));
   }
   if (sign_of(root) != Sign::kUnknown) return root;
-  return extremum({.kind = Kind::kMaximum, .arguments = {root, scaled(root, -1)}});
+  return extremum(atoms, {.kind = Kind::kMaximum, .arguments = {root, scaled(root, -1)}});
 }
 
 Sum exponential_divided(AtomTable& atoms, const Sum& sum, const Sum& exponent) {
@@ -386,9 +211,9 @@ Sum logarithm(AtomTable& atoms, Factor factor) {
     if (is_call(one, ir::Function::kExp)) {
       result = std::move(result) + one.arguments[0];
     } else if (one.kind == Kind::kReciprocal && sign_of(one) == Sign::kPositive) {
-      result = minus(result, lawful(atoms, Factor{.kind = Kind::kCall,
-                                                  .function = ir::Function::kLog,
-                                                  .arguments = {one.arguments[0]}}));
+      result = difference(result, lawful(atoms, Factor{.kind = Kind::kCall,
+                                                       .function = ir::Function::kLog,
+                                                       .arguments = {one.arguments[0]}}));
     } else {
       kept.push_back(one);
     }
@@ -420,7 +245,7 @@ Sum exponential(AtomTable& atoms, const Factor& factor) {
 
 Sum function_value(AtomTable& atoms, Factor factor) {
   if (factor.function == ir::Function::kPow) return power(atoms, factor);
-  if (factor.function == ir::Function::kSqrt) return square_root(std::move(factor));
+  if (factor.function == ir::Function::kSqrt) return square_root(atoms, std::move(factor));
   if (factor.function == ir::Function::kLog) return logarithm(atoms, std::move(factor));
   if (factor.function == ir::Function::kExp) return exponential(atoms, factor);
   const ir::FunctionFacts& facts = ir::facts(factor.function);
@@ -479,7 +304,7 @@ Sum lawful(AtomTable& atoms, Factor factor) {
     case Kind::kCast: return cast(std::move(factor));
     case Kind::kReduce: return extremum_over_range(atoms, std::move(factor));
     case Kind::kMaximum:
-    case Kind::kMinimum: return extremum(std::move(factor));
+    case Kind::kMinimum: return extremum(atoms, std::move(factor));
     case Kind::kLess:
     case Kind::kLessEqual:
     case Kind::kEqual: return comparison(std::move(factor));

@@ -8,12 +8,10 @@
 //   roots        sqrt(a) * sqrt(a) = a, max(p, -p) * max(p, -p) = p*p, 1/sqrt(c) = sqrt(c)/c
 //   logarithms   log(exp(a)) = a, log(a*b) = log(a) + log(b) where both are positive;
 //                log(a + b*exp(p)) = p + log(a*exp(-p) + b), one of these for all
-//   ranges       of a max or min: increasing functions, numbers and what does not vary come out
 //   sizes        n * 1/n = 1
 //   casts        of integers to a type that they are of
 //   parity       f(-a) = -f(a) for odd functions, f(-a) = f(a) for even ones
-//   extrema      max(a, a) = a, max(a, max(b, c)) = max(a, b, c), max(a + 1, a) = a + 1;
-//                of two values of which one is never negative and one is 0
+//   extrema      see verifier/extremum_laws.h
 //   comparisons  of numbers; [[p] = 0] = 1 - [p] for truth values
 //   sums         a factor that does not vary comes out of a sum below 1/, which is what makes
 //                softmax(x + c) = softmax(x)
@@ -24,11 +22,6 @@
 #include "verifier/sum_form.h"
 
 namespace egret::verifier {
-
-// What is known of the sign wherever the value is defined.
-enum class Sign : std::uint8_t { kUnknown, kNotNegative, kPositive };
-Sign sign_of(const Factor& factor);
-Sign sign_of(const Sum& sum);
 
 // One factor, whose arguments are normal already, in normal form.
 Sum lawful(AtomTable& atoms, Factor factor);

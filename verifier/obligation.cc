@@ -14,6 +14,18 @@ namespace {
 
 constexpr std::size_t kMostAlternatives = 32;
 
+// What one proof asks.
+struct Prover {
+  Prover(AtomTable& atoms, SolverSession& session, const ProofOptions& options)
+      : solver(atoms, session, {.rlimit = options.rlimit}, options.example),
+        equality(atoms, session, solver, {.cases = options.cases, .rlimit = options.rlimit}),
+        definedness(atoms, session, solver, equality, options.rlimit) {}
+
+  IndexSolver solver;
+  Equality equality;
+  Definedness definedness;
+};
+
 }  // namespace
 
 struct Obligation::Impl {
@@ -39,14 +51,34 @@ struct Obligation::Impl {
   }
 
   // Adds to `proof`; whether the output's elements are equal under the facts.
-  bool prove_output(std::size_t output, Facts facts, Equality& equality, Definedness& definedness,
-                    Proof& proof) {
+  bool prove_output(std::size_t output, Facts facts, Prover& prover, Proof& proof) {
     std::vector<Polynomial> at;
     for (const ir::Index& size : shapes[output]) {
       at.emplace_back(atoms.fresh_variable());
       facts.push_back(at_least_zero(at.back()));
       facts.push_back(less(at.back(), ElementValues::polynomial(atoms, size)));
     }
+    return prove_element(output, at, std::move(facts), prover, proof);
+  }
+
+  // The same of the output's elements one by one; its shape is of numbers.
+  bool prove_elements(std::size_t output, Prover& prover, Proof& proof) {
+    const ir::Dims& shape = shapes[output];
+    std::int64_t elements = 1;
+    for (const ir::Index& size : shape) elements *= size.constant();
+    for (std::int64_t i = 0; i < elements; ++i) {
+      std::vector<Polynomial> at(shape.size());
+      std::int64_t rest = i;
+      for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis].constant())
+        at[axis] = rest % shape[axis].constant();
+      proof.lines.clear();
+      if (!prove_element(output, at, {}, prover, proof)) return false;
+    }
+    return true;
+  }
+
+  bool prove_element(std::size_t output, const std::vector<Polynomial>& at, Facts facts,
+                     Prover& prover, Proof& proof) {
     const Solved solved = solve_equations(atoms, std::move(facts));
     const auto apply = [&](const Polynomial& p) { return solved.apply(atoms, p); };
     std::vector<Need> needs[2];
@@ -59,18 +91,18 @@ struct Obligation::Impl {
       order.left = changed(order.left, apply);
       order.right = changed(order.right, apply);
     }
-    equality.assume(known);
-    const bool equal = equality.prove(left, right, solved.facts);
-    for (const std::string& line : equality.trace()) proof.lines.push_back("  " + line);
+    prover.equality.assume(known);
+    const bool equal = prover.equality.prove(left, right, solved.facts);
+    const std::vector<std::string>& trace = prover.equality.trace();
+    for (const std::string& line : trace) proof.lines.push_back("  " + line);
     if (!equal) {
-      proof.reason =
-          equality.trace().empty() ? "the sides could not be matched" : equality.trace().back();
+      proof.reason = trace.empty() ? "the sides could not be matched" : trace.back();
       return false;
     }
     for (std::vector<Need>& side : needs) {
       for (Need& need : side) need = changed(need, apply);
     }
-    const Need* open = definedness.unproven(needs[0], needs[1], solved.facts, known);
+    const Need* open = prover.definedness.unproven(needs[0], needs[1], solved.facts, known);
     if (open != nullptr)
       proof.reason =
           "the right side may be undefined where the left is not: it is not known that " +
@@ -117,28 +149,45 @@ base::Result<Obligation> Obligation::of(const ir::Graph& left, const ir::Graph& 
 
 std::span<const ir::Guard> Obligation::requirements() const { return impl_->requirements; }
 
-Proof Obligation::prove(std::span<const ir::Guard> conditions, const ProofOptions& options) {
+namespace {
+
+// The proof that `attempt` makes with a prover; what it throws is a reason.
+template <typename Attempt>
+Proof proof_of(AtomTable& atoms, const ProofOptions& options, const Attempt& attempt) {
   Proof proof;
   std::optional<SolverSession> own;
-  SolverSession& session = options.session != nullptr ? *options.session : own.emplace();
-  IndexSolver solver(impl_->atoms, session, {.rlimit = options.rlimit}, options.example);
-  Equality equality(impl_->atoms, session, solver,
-                    {.cases = options.cases, .rlimit = options.rlimit});
-  Definedness definedness(impl_->atoms, session, solver, equality, options.rlimit);
+  Prover prover(atoms, options.session != nullptr ? *options.session : own.emplace(), options);
   try {
-    proof.proven = true;
-    for (const Facts& given : impl_->hypotheses(conditions)) {
-      for (std::size_t i = 0; i < impl_->shapes.size() && proof.proven; ++i)
-        proof.proven = impl_->prove_output(i, given, equality, definedness, proof);
-    }
+    proof.proven = attempt(prover, proof);
   } catch (const NotExpressible& problem) {
-    proof.proven = false;
     proof.reason = "no form for " + problem.what;
   } catch (const PolynomialOverflow&) {
-    proof.proven = false;
     proof.reason = "numbers beyond 64 bits";
   }
   return proof;
+}
+
+}  // namespace
+
+Proof Obligation::prove(std::span<const ir::Guard> conditions, const ProofOptions& options) {
+  return proof_of(impl_->atoms, options, [&](Prover& prover, Proof& proof) {
+    for (const Facts& given : impl_->hypotheses(conditions)) {
+      for (std::size_t i = 0; i < impl_->shapes.size(); ++i) {
+        if (!impl_->prove_output(i, given, prover, proof)) return false;
+      }
+    }
+    return true;
+  });
+}
+
+Proof Obligation::prove_each_element(const ProofOptions& options) {
+  for (ElementValues& side : impl_->sides) side.write_out_reductions();
+  return proof_of(impl_->atoms, options, [&](Prover& prover, Proof& proof) {
+    for (std::size_t i = 0; i < impl_->shapes.size(); ++i) {
+      if (!impl_->prove_elements(i, prover, proof)) return false;
+    }
+    return true;
+  });
 }
 
 }  // namespace egret::verifier

@@ -13,8 +13,6 @@ using Kind = Factor::Kind;
 bool is_extremum(const Factor& factor) {
   return factor.kind == Kind::kMaximum || factor.kind == Kind::kMinimum;
 }
-bool is_plain(const Term& term) { return term.variables.empty() && term.guards.empty(); }
-
 // An extremum of which nothing inside is one, where no bound variable is seen; depth bounded by
 // that of the operators' definitions.
 const Factor* innermost_extremum(const Sum& sum) {

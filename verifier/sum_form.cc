@@ -52,6 +52,21 @@ const Sum& Arguments::operator[](std::size_t i) const { return (*sums_)[i]; }
 const Sum* Arguments::begin() const { return sums_ != nullptr ? sums_->data() : nullptr; }
 const Sum* Arguments::end() const { return sums_ != nullptr ? begin() + size() : nullptr; }
 
+bool is_plain(const Term& term) { return term.variables.empty() && term.guards.empty(); }
+
+std::optional<Rational> number_of(const Sum& sum) {
+  if (sum.terms.empty()) return Rational(0);
+  const Term& term = sum.terms.front();
+  if (sum.terms.size() > 1 || !is_plain(term) || !term.factors.empty()) return std::nullopt;
+  return term.coefficient;
+}
+
+const Factor* only_factor(const Sum& sum) {
+  const bool alone = sum.terms.size() == 1 && is_plain(sum.terms[0]) &&
+                     sum.terms[0].coefficient == 1 && sum.terms[0].factors.size() == 1;
+  return alone ? &sum.terms[0].factors[0] : nullptr;
+}
+
 int compare(const Factor& a, const Factor& b) {
   if (const int order = three_way(a.kind, b.kind); order != 0) return order;
   if (const int order = three_way(a.number, b.number); order != 0) return order;
@@ -103,6 +118,8 @@ Sum scaled(Sum a, const Rational& by) {
   for (Term& term : a.terms) term.coefficient *= by;
   return a;
 }
+
+Sum difference(const Sum& a, const Sum& b) { return a + scaled(b, -1); }
 
 Sum product(const Sum& a, const Sum& b) {
   Sum result;

@@ -17,6 +17,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,13 @@ Arguments mapped(const Arguments& arguments, const Change& change) {
   return result;
 }
 
+// Without variables and guards.
+bool is_plain(const Term& term);
+// The number that the sum is, if it is one.
+std::optional<Rational> number_of(const Sum& sum);
+// The factor that the sum is, if it is one; else nullptr.
+const Factor* only_factor(const Sum& sum);
+
 // Total orders, by structure.
 int compare(const Factor& a, const Factor& b);
 int compare(const Sum& a, const Sum& b);
@@ -109,6 +117,7 @@ Sum constant_sum(const Rational& value);
 Sum factor_sum(Factor factor);
 Sum operator+(Sum a, const Sum& b);
 Sum scaled(Sum a, const Rational& by);
+Sum difference(const Sum& a, const Sum& b);
 // Variables of the two must be distinct, or nobody's twice.
 Sum product(const Sum& a, const Sum& b);
 // The sum where the guards hold, 0 elsewhere.

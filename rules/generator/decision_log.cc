@@ -17,8 +17,9 @@ namespace {
 
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 using Status = Verdict::Status;
-constexpr Status kStatuses[] = {Status::kProven,  Status::kRefuted, Status::kUndecided,
-                                Status::kVacuous, Status::kTrivial, Status::kDisputed};
+constexpr Status kStatuses[] = {Status::kProven,    Status::kBounded, Status::kRefuted,
+                                Status::kUndecided, Status::kVacuous, Status::kTrivial,
+                                Status::kDisputed};
 
 Json to_json(const std::string& candidate, const std::optional<Generalized>& made) {
   Json json = Json::object().set("candidate", candidate);

@@ -51,6 +51,21 @@ TEST_F(RuleStatusRecords, WithoutAProofTheLastTestsCount) {
   EXPECT_EQ(status(), "tested");
 }
 
+TEST_F(RuleStatusRecords, ABoundIsKeptAndReadAgain) {
+  test(TestReport::Verdict::kTested);
+  Verdict verdict;
+  verdict.status = Verdict::Status::kBounded;
+  verdict.bound = 3;
+  statuses_.record(rule_, verdict);
+  EXPECT_EQ(status(), "bounded");
+  const auto again = parse_statuses(statuses_.to_json());
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->find(content_hash(rule_))->bound, 3);
+  EXPECT_EQ(to_string(again->of(rule_)), "bounded");
+  verify(Verdict::Status::kUndecided);
+  EXPECT_EQ(status(), "tested");
+}
+
 TEST_F(RuleStatusRecords, AProofThatFailsLeavesTheTests) {
   test(TestReport::Verdict::kTested);
   verify(Verdict::Status::kProven);

@@ -84,6 +84,7 @@ TEST(Verification, DoesNotProveWhatIsWrong) {
   VerifyOptions options;
   options.tensor_checks = 0;
   options.instances = 200;
+  options.bounded_members = 300;
   KnownSignatures known;
   for (const std::string_view text : kWrong) {
     const Verdict verdict = verify(parsed(text), options, known);
@@ -92,6 +93,43 @@ TEST(Verification, DoesNotProveWhatIsWrong) {
         << text << "\n"
         << to_string(verdict.status);
   }
+}
+
+// Two windows of sizes k and l are one of size k + l - 1: no bijection joins the ranges.
+constexpr std::string_view kWindows =
+    "max_pool{kernel=[?k], strides=[1], pads=[0, 0], dilations=[1], *}("
+    "max_pool{kernel=[?l], strides=[1], pads=[0, 0], dilations=[1], *}(?x))"
+    " where dim(out, 2) == dim(?x, 2) - ?k - ?l + 2 => "
+    "max_pool{kernel=[?k + ?l - 1], strides=[1], pads=[0, 0], dilations=[1]}(?x)";
+
+TEST(Verification, ChecksAllMembersUpToABoundOfWhatItCannotProve) {
+  KnownSignatures known;
+  VerifyOptions options;
+  options.instances = 40;
+  const Verdict open = verify(parsed(kWindows), options, known);
+  EXPECT_EQ(to_string(open.status), "undecided");
+  EXPECT_EQ(open.bound, 0);
+  options.bounded_members = 500;
+  const Verdict bounded = verify(parsed(kWindows), options, known);
+  EXPECT_EQ(to_string(bounded.status), "bounded");
+  EXPECT_GE(bounded.bound, 2);
+  EXPECT_NE(bounded.reason.find("no match"), std::string::npos) << bounded.reason;
+}
+
+// No tensor is looked at: a member that is wrong is found by its proof.
+TEST(Verification, FindsTheMemberThatIsWrongUpToABound) {
+  KnownSignatures known;
+  VerifyOptions options;
+  options.instances = 40;
+  options.tensor_checks = 0;
+  options.bounded_members = 500;
+  const Verdict verdict =
+      verify(parsed("reduce_max{axes=[?a], keepdims=?k}(concat{axis=?a}(?x, ?y)) => "
+                    "max(reduce_max{axes=[?a], keepdims=?k}(?x), "
+                    "reduce_min{axes=[?a], keepdims=?k}(?y))"),
+             options, known);
+  EXPECT_EQ(to_string(verdict.status), "undecided");
+  EXPECT_NE(verdict.reason.find("member by member"), std::string::npos) << verdict.reason;
 }
 
 TEST(Verification, RejectsContradictoryConditions) {

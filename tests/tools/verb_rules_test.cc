@@ -39,6 +39,14 @@ TEST_F(RulesVerify, TakesRulesThatSayNothingForMistakes) {
   EXPECT_THAT(trivial.out, HasSubstr("trivial"));
 }
 
+TEST_F(RulesVerify, DoesNotCallAProofUpToABoundAProof) {
+  const ProgramRun bounded =
+      verify("reduce_max{axes=[0], keepdims=0}(concat{axis=0}(?x, ?y)) where rank(?x) == 1 => "
+             "max(reduce_max{axes=[0], keepdims=0}(?x), reduce_max{axes=[0], keepdims=0}(?y))");
+  EXPECT_EQ(bounded.code, 30);
+  EXPECT_THAT(bounded.out, HasSubstr("bounded <= "));
+}
+
 TEST_F(RulesVerify, RefusesWhatIsNoRule) {
   const ProgramRun unbound = verify("relu(?x) => relu(?y)");
   EXPECT_EQ(unbound.code, 3);
