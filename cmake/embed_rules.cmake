@@ -1,11 +1,12 @@
-# Writes OUTPUT, a C++ source that holds the rule files of DIRECTORY and their statuses.
+# Writes OUTPUT, a C++ source that holds the rule files of DIRECTORY and its folders, and their
+# statuses.
 #   cmake -DDIRECTORY=rules/data -DOUTPUT=builtin_rules.cc -P cmake/embed_rules.cmake
-file(GLOB files ${DIRECTORY}/*.rules)
+file(GLOB files ${DIRECTORY}/*.rules ${DIRECTORY}/*/*.rules)
 list(SORT files)
 set(text "// Generated from rules/data by cmake/embed_rules.cmake.\n#include \"rules/rule_set.h\"\n\n")
 string(APPEND text "namespace egret::rules {\n\nnamespace {\n\nconstexpr RuleFile kFiles[] = {\n")
 foreach(path ${files})
-  get_filename_component(name ${path} NAME)
+  file(RELATIVE_PATH name ${DIRECTORY} ${path})
   file(READ ${path} content)
   string(APPEND text "    {\"${name}\", R\"egret(${content})egret\"},\n")
 endforeach()

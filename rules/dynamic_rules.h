@@ -16,7 +16,7 @@ namespace egret::rules {
 struct DynamicRule {
   std::string_view name;
   std::string_view help;
-  bool starter;  // part of the selection `starter`
+  bool starter;  // part of the selections `default` and `starter`
   // One compiled rule for each shape of pattern; all carry the row's name.
   std::vector<CompiledRule> (*make)(TensorEGraph& tensors);
 };

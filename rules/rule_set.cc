@@ -22,13 +22,29 @@ namespace {
 constexpr std::int64_t kMaxFileBytes = std::int64_t{16} << 20;
 constexpr std::string_view kSuffix = ".rules";
 
+void add_tag(std::vector<Rule>& rules, std::string_view tag) {
+  for (Rule& rule : rules) {
+    if (!rule.has_tag(tag)) rule.tags.emplace_back(tag);
+  }
+}
+
 void tag_by_file(std::vector<Rule>& rules, std::string_view file) {
   const std::size_t slash = file.rfind('/');
   if (slash != std::string_view::npos) file.remove_prefix(slash + 1);
   if (file.ends_with(kSuffix)) file.remove_suffix(kSuffix.size());
-  for (Rule& rule : rules) {
-    if (!rule.has_tag(file)) rule.tags.emplace_back(file);
-  }
+  add_tag(rules, file);
+}
+
+// The sets that have a name, of what comes with Egret.
+bool is_in(std::string_view set, const Rule& rule) {
+  const bool extra = rule.has_tag("extra");
+  if (set == "all") return true;
+  if (set == "default") return !extra && !rule.has_tag("derived");
+  if (set == "starter") return !extra && !rule.has_tag("generated");
+  return false;
+}
+bool is_in(std::string_view set, const DynamicRule& rule) {
+  return set == "all" || (rule.starter && (set == "default" || set == "starter"));
 }
 
 // Names are unique within a set, whatever files it comes from.
@@ -64,7 +80,7 @@ class Selector {
   Result<RuleSet> run(std::string_view selection) {
     EGRET_ASSIGN_OR_RETURN(builtin_, builtin_rules());
     const bool implied = selection.starts_with('-') || selection.starts_with('+');
-    if (implied) EGRET_RETURN_IF_ERROR(add("starter"));
+    if (implied) EGRET_RETURN_IF_ERROR(add("default"));
     while (!selection.empty()) {
       const std::size_t comma = selection.find(',');
       const std::string_view item = selection.substr(0, comma);
@@ -86,13 +102,11 @@ class Selector {
     std::vector<Rule> chosen;
     const std::size_t before = set_.dynamic.size();
     for (const Rule& rule : builtin_) {
-      if (item == "all" || (item == "starter" && !rule.has_tag("extra")) || matches(item, rule))
-        chosen.push_back(rule);
+      if (is_in(item, rule) || matches(item, rule)) chosen.push_back(rule);
     }
     for (const DynamicRule& rule : dynamic_rules()) {
       if (std::ranges::find(set_.dynamic, &rule) != set_.dynamic.end()) continue;
-      if (item == "all" || (item == "starter" && rule.starter) || matches(item, rule))
-        set_.dynamic.push_back(&rule);
+      if (is_in(item, rule) || matches(item, rule)) set_.dynamic.push_back(&rule);
     }
     if (chosen.empty() && set_.dynamic.size() == before) return no_match(item);
     return append(set_.rules, std::move(chosen));
@@ -115,7 +129,7 @@ class Selector {
   }
 
   Status no_match(std::string_view pattern) const {
-    std::vector<std::string> known{"starter", "all"};
+    std::vector<std::string> known{"default", "starter", "all"};
     std::set<std::string> tags;
     for (const Rule& rule : builtin_) {
       known.push_back(rule.name);
@@ -160,6 +174,8 @@ Result<std::vector<Rule>> builtin_rules() {
   for (const RuleFile& file : builtin_rule_files()) {
     EGRET_ASSIGN_OR_RETURN(std::vector<Rule> rules, parse_rules(file.name, file.text));
     tag_by_file(rules, file.name);
+    if (const std::size_t slash = file.name.find('/'); slash != std::string_view::npos)
+      add_tag(rules, file.name.substr(0, slash));
     EGRET_RETURN_IF_ERROR(append(all, std::move(rules)));
   }
   return all;

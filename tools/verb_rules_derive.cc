@@ -23,8 +23,9 @@ struct DeriveOptions {
     static const base::OptionTable<T> rows{
         "rules derive",
         {{"derive-from", &T::mode,
-          "What the set may work on: both sides of a rule, or its left side alone",
-          base::one_of({"both", "left"})},
+          "What the set may work on: both sides of a rule, or its left side alone; `optimizer`: "
+          "the left side, with the set's heuristics, where those of the rule hold",
+          base::one_of({"both", "left", "optimizer"})},
          {"derive-instances", &T::instances, "Instances of a rule that must all be derived",
           base::range(1, 1000)},
          {"derive-iterations", &T::iterations, "Iterations of saturation", base::range(1, 1000)},
@@ -49,7 +50,8 @@ class Derive final : public Command {
   base::Result<ExitCode> run(Console& console) override {
     EGRET_ASSIGN_OR_RETURN(rules::RuleSet set, rules::select_rules(set_));
     EGRET_ASSIGN_OR_RETURN(const rules::RuleSet goals, rules::select_rules(goals_));
-    set = rules::without_heuristics(std::move(set));
+    if (options_.mode != rules::DerivationMode::kOptimizer)
+      set = rules::without_heuristics(std::move(set));
     rules::DerivationOptions how;
     how.mode = options_.mode;
     how.instances = static_cast<int>(options_.instances);

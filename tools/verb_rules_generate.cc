@@ -4,6 +4,7 @@
 
 #include "base/text_table.h"
 #include "base/units.h"
+#include "rules/generator/default_set.h"
 #include "rules/generator/rule_files.h"
 #include "tools/verb.h"
 
@@ -12,29 +13,37 @@ namespace {
 
 namespace generator = rules::generator;
 
-enum class SpaceChoice : unsigned char { kOperators, kTaso };
-
 struct GenerateOptions {
-  SpaceChoice space = SpaceChoice::kOperators;
+  std::string space = "operators";
   std::string ops;
-  std::int64_t max_ops = 2;
+  std::int64_t max_ops = 0;
   std::int64_t seed = 1;
   std::int64_t memory = std::int64_t{8} << 30;
   bool keep_derivable = false;
+  std::string given;
   std::string folder;
 
   static const base::OptionTable<GenerateOptions>& table() {
     using T = GenerateOptions;
+    std::vector<std::string> spaces{"operators", "default"};
+    for (const generator::NamedSpace& space : generator::named_spaces())
+      spaces.emplace_back(space.name);
     static const base::OptionTable<T> rows{
         "rules generate",
-        {{"space", &T::space, "What terms are made of: the operators of --ops, or TASO's space",
-          base::one_of({"operators", "taso"})},
+        {{"space", &T::space,
+          "What terms are made of: the operators of --ops, or one of the spaces of the default "
+          "set; "
+          "`default` takes all of these, one after the other",
+          base::one_of(spaces)},
          {"ops", &T::ops, "Operators, separated by commas"},
-         {"max-ops", &T::max_ops, "Operators of a term, at most", base::range(1, 8)},
+         {"max-ops", &T::max_ops,
+          "Operators of a term, at most; 0 takes the space's own, of --ops 2", base::range(0, 8)},
          {"generate-seed", &T::seed, "Seed of random tensors and instances", base::range(0)},
          {"generate-memory", &T::memory, "Memory for terms and their values", base::bytes(1 << 20)},
+         {"given", &T::given, "Rules that are known already, as a selection: not found again"},
          {"keep-derivable", &T::keep_derivable, "Keep rules that the others derive"},
-         {"output-dir", &T::folder, "Folder for generated.rules, status.json and report.json",
+         {"output-dir", &T::folder,
+          "Folder for generated.rules, status.json and report.json; of the default set NAME.rules",
           base::path(), 'o'}}};
     return rows;
   }
@@ -57,9 +66,28 @@ class Generate final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     if (options_.folder.empty()) return base::usage_error("say where rules go with -o DIR");
+    std::error_code error;
+    std::filesystem::create_directories(options_.folder, error);
+    if (error)
+      return base::unavailable("cannot make the folder " + options_.folder + ": " +
+                               error.message());
+    if (options_.space == "default") return run_default_set(console);
     EGRET_ASSIGN_OR_RETURN(const generator::Space space, wanted_space());
+    generator::GenerationOptions how = common(console);
+    how.enumeration.most_operators = most_operators();
+    how.log = options_.folder + "/decisions.jsonl";
+    if (!options_.given.empty()) {
+      EGRET_ASSIGN_OR_RETURN(how.given, rules::select_rules(options_.given));
+    }
+    EGRET_ASSIGN_OR_RETURN(const generator::Generation generation, generator::generate(space, how));
+    EGRET_RETURN_IF_ERROR(generator::write_rule_files(options_.folder, space, generation));
+    console.result(generator::report_json(space, generation), table_of(generation));
+    return generation.stopped ? ExitCode::kLimit : ExitCode::kOk;
+  }
+
+ private:
+  generator::GenerationOptions common(Console& console) const {
     generator::GenerationOptions how;
-    how.enumeration.most_operators = static_cast<std::size_t>(options_.max_ops);
     how.enumeration.seed = static_cast<std::uint64_t>(options_.seed);
     how.enumeration.most_bytes = static_cast<std::size_t>(options_.memory);
     how.enumeration.progress = console.progress();
@@ -68,30 +96,44 @@ class Generate final : public Command {
     how.verification.tensor_checks = 60;
     how.verification.attempts_per_instance = 60;
     how.verification.most_families = 80;
-    std::error_code error;
-    std::filesystem::create_directories(options_.folder, error);
-    if (error)
-      return base::unavailable("cannot make the folder " + options_.folder + ": " +
-                               error.message());
-    how.log = options_.folder + "/decisions.jsonl";
     how.minimize = !options_.keep_derivable;
-    EGRET_ASSIGN_OR_RETURN(const generator::Generation generation, generator::generate(space, how));
-    EGRET_RETURN_IF_ERROR(generator::write_rule_files(options_.folder, space, generation));
-    console.result(generator::report_json(space, generation), table_of(generation));
-    return generation.stopped ? ExitCode::kLimit : ExitCode::kOk;
+    return how;
   }
 
- private:
+  base::Result<ExitCode> run_default_set(Console& console) const {
+    EGRET_ASSIGN_OR_RETURN(const std::vector<generator::Generation> generations,
+                           generator::generate_default_set(generator::named_spaces(),
+                                                           options_.folder, common(console)));
+    base::Json spaces = base::Json::array();
+    std::string tables;
+    std::size_t rules = 0;
+    for (std::size_t i = 0; i < generations.size(); ++i) {
+      const generator::NamedSpace& named = generator::named_spaces()[i];
+      spaces.push(generator::report_json(named.make(), generations[i]));
+      tables += std::string(named.name) + ": " + std::string(named.help) + "\n" +
+                table_of(generations[i]) + "\n";
+      rules += generations[i].rules.size();
+    }
+    console.result(base::versioned_json().set("rules", rules).set("spaces", std::move(spaces)),
+                   tables + std::to_string(rules) + " rules in all\n");
+    return generations.back().stopped ? ExitCode::kLimit : ExitCode::kOk;
+  }
+
   base::Result<generator::Space> wanted_space() const {
-    if (options_.space == SpaceChoice::kTaso) {
+    if (const auto* named = generator::find_named_space(options_.space); named != nullptr) {
       if (!options_.ops.empty())
-        return base::usage_error("--ops and --space taso exclude each other");
-      return generator::taso_space();
+        return base::usage_error("--ops and --space " + options_.space + " exclude each other");
+      return named->make();
     }
     const std::vector<std::string> operators = split(options_.ops);
     if (operators.empty())
       return base::usage_error("say which operators with --ops add,matmul,... or --space taso");
     return generator::space_of_operators(operators);
+  }
+  std::size_t most_operators() const {
+    if (options_.max_ops > 0) return static_cast<std::size_t>(options_.max_ops);
+    const auto* named = generator::find_named_space(options_.space);
+    return named != nullptr ? named->most_operators : 2;
   }
 
   std::string table_of(const generator::Generation& generation) const {

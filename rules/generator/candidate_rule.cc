@@ -43,8 +43,10 @@ class Search {
       const std::optional<Draft> draft = draft_rule(terms_, equality_, openness);
       if (!draft) return std::nullopt;
       if (attempt(draft->rule)) return finished(false);
+      if (result_.verdict.status != Verdict::Status::kRefuted) continue;
+      if (attempt_apart(*draft)) return finished(false);
       // What is wrong for integers alone is refuted.
-      if (result_.verdict.status != Verdict::Status::kRefuted || !draft->is_float) continue;
+      if (!draft->is_float) continue;
       if (attempt(with(draft->rule, {*draft->is_float}))) return finished(false);
     }
     for (const Openness openness : {Openness::kAttributes, Openness::kSizes}) {
@@ -65,6 +67,16 @@ class Search {
     result_.rule = std::move(rule);
     ++result_.proofs;
     return is_proven(result_.verdict);
+  }
+
+  // Axes that differ are different ones, and nothing else.
+  bool attempt_apart(const Draft& draft) {
+    if (draft.apart.empty()) return false;
+    std::vector<Expr> conditions = draft.apart;
+    if (attempt(with(draft.rule, conditions))) return true;
+    if (!draft.is_float || result_.verdict.status != Verdict::Status::kRefuted) return false;
+    conditions.insert(conditions.begin(), *draft.is_float);
+    return attempt(with(draft.rule, conditions));
   }
 
   // One fact of each attribute, nothing on how tensors compare: the most general of conditions.

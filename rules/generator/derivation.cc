@@ -21,24 +21,30 @@ constexpr std::size_t kPool = 30;  // instances from which the most telling are 
 
 // Appends a node and gives its id; inputs that are one number become constants, so that rules that
 // ask for such a number see it.
-NodeId append(Graph& graph, ir::Node node, std::optional<double> splat) {
-  if (splat && node.kind == ir::NodeKind::kInput) {
+NodeId append(Graph& graph, ir::Node node, std::optional<double> splat, bool weight) {
+  if (node.kind == ir::NodeKind::kInput && (splat || weight)) {
     node.kind = ir::NodeKind::kConstant;
-    node.data = ir::Tensor::filled(node.type, *splat);
+    base::Random random(graph.size());
+    node.data =
+        splat ? ir::Tensor::filled(node.type, *splat) : ir::Tensor::random(node.type, random);
   }
   return graph.append(std::move(node));
 }
 
 // Copies `from` behind what is in `to`; `at` gives the places of inputs that are there already.
 void copy_into(Graph& to, const Graph& from, std::map<std::string, NodeId>& at,
-               const std::map<std::string, std::optional<double>>& splats) {
+               const std::map<std::string, std::optional<double>>& splats,
+               const std::set<std::string>& weights) {
   std::vector<NodeId> place;
   for (std::size_t i = 0; i < from.size(); ++i) {
     ir::Node node = from.node(NodeId(i));
     if (node.kind == ir::NodeKind::kInput) {
       const std::string name = node.name;
       const auto found = at.find(name);
-      if (found == at.end()) at.emplace(name, append(to, std::move(node), splats.at(name)));
+      if (found == at.end()) {
+        const bool weight = weights.contains(name);
+        at.emplace(name, append(to, std::move(node), splats.at(name), weight));
+      }
       place.push_back(at.at(name));
       continue;
     }
@@ -128,6 +134,21 @@ std::vector<Instance> telling_instances(const Rule& goal, const DerivationOption
   return pool;
 }
 
+// The variables that the heuristics of a rule want to be weights.
+std::set<std::string> wanted_weights(const Rule& rule) {
+  std::set<std::string> weights;
+  const auto note = [&](const auto& self, const Expr& expr) -> void {
+    if (expr.kind == Expr::Kind::kAnd) {
+      for (const Expr& part : expr.arguments) self(self, part);
+    } else if (expr.kind == Expr::Kind::kCall && expr.function->name == "constant" &&
+               expr.arguments[0].kind == Expr::Kind::kTensor) {
+      weights.insert(rule.tensors[static_cast<std::size_t>(expr.arguments[0].slot)]);
+    }
+  };
+  for (const Expr& heuristic : rule.heuristics) note(note, heuristic);
+  return weights;
+}
+
 }  // namespace
 
 RuleSet without_heuristics(RuleSet set) {
@@ -135,7 +156,7 @@ RuleSet without_heuristics(RuleSet set) {
   return set;
 }
 
-Graph joined_sides(const Instance& instance) {
+Graph joined_sides(const Instance& instance, const std::set<std::string>& weights) {
   std::map<std::string, std::optional<double>> splats;
   for (const Graph* side : {&instance.left, &instance.right}) {
     for (const NodeId input : side->inputs()) splats[side->node(input).name];
@@ -144,8 +165,8 @@ Graph joined_sides(const Instance& instance) {
     splats[instance.left.node(instance.left.inputs()[i]).name] = instance.splats[i];
   Graph sides;
   std::map<std::string, NodeId> inputs;
-  copy_into(sides, instance.left, inputs, splats);
-  copy_into(sides, instance.right, inputs, splats);
+  copy_into(sides, instance.left, inputs, splats, weights);
+  copy_into(sides, instance.right, inputs, splats, weights);
   return sides;
 }
 
@@ -186,9 +207,11 @@ Derivation derive(const RuleSet& set, const Rule& goal, const DerivationOptions&
     result.reason = "no instance was found";
     return result;
   }
+  const std::set<std::string> weights =
+      options.mode == DerivationMode::kOptimizer ? wanted_weights(goal) : std::set<std::string>();
   for (const Instance& instance : instances) {
     ++result.instances;
-    if (derives(set, joined_sides(instance), options)) continue;
+    if (derives(set, joined_sides(instance, weights), options)) continue;
     result.reason = "the sides stay apart at\n" + instance.text;
     return result;
   }

@@ -4,15 +4,18 @@
 // end in one class: on every instance tried, of which there are several, of different sizes.
 //
 // Two ways to ask, after Ruler (Nandi et al., OOPSLA 2021): from both sides, where the set may work
-// on the right side too, and from the left side alone, which is what an optimizer can do.
+// on the right side too, and from the left side alone. There heuristics of the set are not asked:
+// they say when a rule is worth it. The third way is what an optimizer does: from the left side,
+// heuristics in force, and what the rule's own heuristics want to be weights are weights.
 //
 // "Derived" is a statement about the instances; it is used to leave out rules that add nothing, not
-// as a proof. Heuristics of the set are not asked: they say when a rule is worth it.
+// as a proof.
 //
 // Deterministic for a seed: limits are iterations, nodes and matches, never time.
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "rules/instantiation.h"
@@ -20,7 +23,7 @@
 
 namespace egret::rules {
 
-enum class DerivationMode : std::uint8_t { kBothSides, kLeftSide };
+enum class DerivationMode : std::uint8_t { kBothSides, kLeftSide, kOptimizer };
 
 struct DerivationOptions {
   DerivationMode mode = DerivationMode::kBothSides;
@@ -45,7 +48,8 @@ Derivation derive(const RuleSet& set, const Rule& goal, const DerivationOptions&
                   KnownSignatures& known);
 
 // The sides of one instance, over the same inputs: outputs of the left, then those of the right.
-ir::Graph joined_sides(const Instance& instance);
+// The variables named in `weights` are constants.
+ir::Graph joined_sides(const Instance& instance, const std::set<std::string>& weights = {});
 // Whether the set makes each output of the first half equal to its partner in the second half.
 bool derives(const RuleSet& set, const ir::Graph& sides, const DerivationOptions& options);
 // The same for many pairs at once: outputs 2i and 2i + 1 are a pair. Saturation is shared, so

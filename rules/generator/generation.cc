@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <map>
 
 #include "base/stop.h"
 #include "base/thread_pool.h"
 #include "base/timer.h"
+#include "rules/generator/application.h"
 #include "rules/generator/candidate_rule.h"
 #include "rules/generator/decision_log.h"
 #include "rules/generator/minimization.h"
@@ -39,6 +41,7 @@ class Generator {
 
   base::Result<Generation> run() {
     EGRET_ASSIGN_OR_RETURN(terms_, TermTable::create(space_));
+    take_given();
     EGRET_ASSIGN_OR_RETURN(log_, DecisionLog::open(options_.log, log_key()));
     Enumeration enumeration(*terms_, options_.enumeration);
     std::size_t taken = 0;
@@ -69,8 +72,10 @@ class Generator {
     }
     EGRET_RETURN_IF_ERROR(status_);
     add_two_outputs();
+    for (GeneratedRule& generated : result_.rules)
+      generated.rule = with_worth(std::move(generated.rule), known_.front());
     result_.stopped = stop();
-    if (!result_.stopped) log_.remove();
+    if (!result_.stopped && !options_.keep_log) log_.remove();
     return std::move(result_);
   }
 
@@ -91,6 +96,21 @@ class Generator {
                                       std::int64_t{options_.verification.attempts_per_instance}})
       key += " " + std::to_string(number);
     return base::content_hash(key).to_hex();
+  }
+
+  // Names of new rules go on from those that are given.
+  void take_given() {
+    set_ = without_heuristics(options_.given);
+    for (const Rule& rule : set_.rules) {
+      const std::size_t dash = rule.name.rfind('-');
+      int number = 0;
+      const char* end = rule.name.data() + rule.name.size();
+      if (dash == std::string::npos ||
+          std::from_chars(rule.name.data() + dash + 1, end, number).ptr != end)
+        continue;
+      int& last = names_[rule.name.substr(0, dash)];
+      last = std::max(last, number);
+    }
   }
 
   // Of rules that are kept: the parts of concatenations as outputs.
@@ -312,7 +332,8 @@ class Generator {
     MinimizationOptions minimization;
     minimization.derivation = options_.derivation;
     minimization.progress = options_.enumeration.progress;
-    const std::vector<bool> kept = rules::minimize(rules, {}, minimization, known_.front());
+    const std::vector<bool> kept =
+        rules::minimize(rules, options_.given, minimization, known_.front());
     std::vector<GeneratedRule> left;
     for (std::size_t i = 0; i < kept.size(); ++i) {
       if (kept[i]) left.push_back(std::move(result_.rules[i]));

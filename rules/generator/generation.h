@@ -5,7 +5,8 @@
 // the others derive are left out.
 //
 // Deterministic for a seed, with any number of threads, and when it goes on from a log of
-// decisions. Proofs run on the shared thread pool.
+// decisions. Each rule says when it is worth applying (rules/generator/application.h). Proofs run
+// on the shared thread pool.
 #pragma once
 
 #include <string>
@@ -22,8 +23,10 @@ struct GenerationOptions {
   EnumerationOptions enumeration;
   VerifyOptions verification;
   DerivationOptions derivation;
+  RuleSet given{};  // known already: derive candidates, and are no part of the result
   bool minimize = true;
   std::string log{};  // file of decisions, to go on from when the work is cut short; empty: none
+  bool keep_log = false;  // at the end: the work is part of a longer one
 };
 
 // What became of the candidates of one number of operators.

@@ -2,6 +2,7 @@
 #include "rules/generator/rule_draft.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -39,6 +40,12 @@ bool is_structure(const ir::AttrSpec& spec) {
   static const std::set<std::string, std::less<>> kNames{
       "axis", "axes", "perm", "keepdims", "k", "step", "count_include_pad", "ceil_mode"};
   return kNames.contains(spec.name);
+}
+
+// A real that laws are about; others are parameters, such as what keeps a quotient finite.
+bool is_telling_number(const AttrValue& value) {
+  const double* number = std::get_if<double>(&value);
+  return number != nullptr && *number == std::round(*number);
 }
 
 class Drafter {
@@ -156,7 +163,7 @@ class Drafter {
 
   Expr source_attr(const ir::AttrSpec& spec, const Values& values, bool is_default) {
     const bool structure = is_structure(spec);
-    const bool fixed = spec.kind == ir::AttrKind::kReal || (is_default && structure) ||
+    const bool fixed = is_telling_number(values.front()) || (is_default && structure) ||
                        (openness_ == Openness::kSizes && (structure || is_default));
     if (fixed && is_constant(values) && spec.name != "dtype") return literal(values.front());
     for (const Group& group : groups_) {
@@ -284,6 +291,9 @@ class Drafter {
     if (spec.name == "perm") {
       if (auto composed = composed_permutation(values, -1)) return composed;
     }
+    if (spec.name == "axes") {
+      if (auto moved = moved_axes(values)) return moved;
+    }
     if (is_constant(values)) return literal(values.front());
     if (!std::holds_alternative<Integers>(values.front())) return std::nullopt;
     Expr list{.kind = Expr::Kind::kList};
@@ -312,6 +322,33 @@ class Drafter {
     return found;
   }
 
+  // p[q[0]], p[q[1]], ...
+  static Integers composed(const Integers& p, const Integers& q) {
+    Integers result;
+    for (const std::int64_t i : q)
+      result.push_back(i >= 0 && i < std::ssize(p) ? p[static_cast<std::size_t>(i)] : -1);
+    return result;
+  }
+
+  // A list of axes, seen through a permutation.
+  std::optional<Expr> moved_axes(const Values& values) const {
+    if (!is_constant(values)) return std::nullopt;
+    const auto& wanted = std::get<Integers>(values.front());
+    for (const auto& [perm_slot, perm] : open_groups<Integers>("perm")) {
+      for (const auto& [axes_slot, axes] : open_groups<Integers>("axes")) {
+        Integers there = composed(perm, axes);
+        std::ranges::sort(there);
+        const Expr list = attribute(axes_slot);
+        if (there == wanted) return call("sorted", {call("compose", {attribute(perm_slot), list})});
+        Integers back = composed(perm, wanted);
+        std::ranges::sort(back);
+        if (back == axes)
+          return call("sorted", {call("compose", {call("inverse", {attribute(perm_slot)}), list})});
+      }
+    }
+    return std::nullopt;
+  }
+
   // Where a permutation puts an axis, or takes it from.
   std::optional<Expr> moved_axis(const Values& values) const {
     if (!is_constant(values)) return std::nullopt;
@@ -333,12 +370,6 @@ class Drafter {
   std::optional<Expr> composed_permutation(const Values& values, int without) const {
     if (!is_constant(values)) return std::nullopt;
     const auto& wanted = std::get<Integers>(values.front());
-    const auto composed = [](const Integers& p, const Integers& q) {
-      Integers result;
-      for (const std::int64_t i : q)
-        result.push_back(i >= 0 && i < std::ssize(p) ? p[static_cast<std::size_t>(i)] : -1);
-      return result;
-    };
     Integers identity(wanted.size());
     for (std::size_t i = 0; i < identity.size(); ++i) identity[i] = static_cast<std::int64_t>(i);
     const auto open = open_groups<Integers>("perm");
@@ -382,6 +413,22 @@ class Drafter {
       }
     }
     add_equal_sizes();
+    collect_apart();
+  }
+
+  void collect_apart() {
+    const auto axes = open_groups<std::int64_t>("axis");
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      for (std::size_t j = i + 1; j < axes.size(); ++j) {
+        if (axes[i].second != axes[j].second)
+          draft_.apart.push_back(call("!=", {attribute(axes[i].first), attribute(axes[j].first)}));
+      }
+      for (const auto& [slot, list] : open_groups<Integers>("axes")) {
+        if (std::ranges::find(list, axes[i].second) == list.end())
+          draft_.apart.push_back(
+              call("not", {call("contains", {attribute(slot), attribute(axes[i].first)})}));
+      }
+    }
   }
 
   // Of an attribute that differs from world to world.

@@ -12,7 +12,7 @@
 namespace egret::rules::generator {
 
 // The rules as text, with what each is and how many families its proof has.
-std::string rules_text(const Space& space, const Generation& generation);
+std::string rules_text(const std::string& space, const Generation& generation);
 // Counts by number of operators, and sums.
 base::Json report_json(const Space& space, const Generation& generation);
 // Makes the folder if there is none. Each file is replaced as a whole.

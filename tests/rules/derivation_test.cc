@@ -48,6 +48,18 @@ TEST(Derivation, WorksOnTheRightSideOnlyWhenAskedTo) {
   EXPECT_FALSE(derivation_of(set, goal, DerivationMode::kLeftSide).derived);
 }
 
+TEST(Derivation, DoesAsAnOptimizerWhenAskedTo) {
+  constexpr std::string_view set =
+      "rule one add(add(?x, ?a), ?b) heuristic constant(?a) and constant(?b) => add(?x, add(?a, "
+      "?b))";
+  constexpr std::string_view anything = "rule any add(add(?x, ?a), ?b) => add(?x, add(?a, ?b))";
+  constexpr std::string_view of_weights =
+      "rule weights add(add(?x, ?a), ?b) heuristic constant(?a) and constant(?b) "
+      "=> add(?x, add(?a, ?b))";
+  EXPECT_FALSE(derivation_of(set, anything, DerivationMode::kOptimizer).derived);
+  EXPECT_TRUE(derivation_of(set, of_weights, DerivationMode::kOptimizer).derived);
+}
+
 TEST(Derivation, UsesTheConditionOfTheGoal) {
   constexpr std::string_view set = "rule one mul(?x, 1) => ?x";
   EXPECT_TRUE(

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// When is a proven rule worth applying? An optimizer's e-graph is small, and most true equations
+// only make programs longer. What depends on weights alone is computed once, before the first run;
+// so a rule that is a loss as it stands may be a gain where some of its variables are weights:
+//
+//   matmul(?x, add(?a, ?b))  from  add(matmul(?x, ?a), matmul(?x, ?b))   always
+//   matmul(?x, concat{axis=1}(?a, ?b))  from  concat{axis=1}(matmul(?x, ?a), matmul(?x, ?b))
+//                                       where ?a and ?b are weights
+//
+// The price of a side is the sum over its operators that do not depend on weights alone: most for
+// what combines two tensors over a sum, less for other arithmetic, least for what only moves
+// elements (prices by the operators' definitions: ir/work.h). A rule is worth it where its right
+// side costs no more than its left side; the least sets of variables for which that holds become
+// the rule's `heuristic`. What is never worth it is tagged `extra`: true, proven, of use to derive
+// other rules, and not applied by default.
+//
+// The idea that operators of constants are free is TENSAT's (Yang et al., MLSys 2021, section 5);
+// deriving conditions of use from it is ours.
+#pragma once
+
+#include "rules/instantiation.h"
+#include "rules/rule.h"
+
+namespace egret::rules::generator {
+
+// The rule with a heuristic more, or with the tag `extra`, or as it is.
+Rule with_worth(Rule rule, KnownSignatures& known);
+
+}  // namespace egret::rules::generator
