@@ -15,13 +15,6 @@ bool is_let(const Rule& rule, int attribute) {
   return std::ranges::find(rule.lets, attribute, &Rule::Let::attribute) != rule.lets.end();
 }
 
-bool same_value(const AttrValue& a, const AttrValue& b) {
-  static const ExprFunction* const kEqual = find_function("==");
-  const AttrValue both[] = {a, b};
-  const auto result = kEqual->call({}, std::span<const AttrValue>(both));
-  return result && std::get<std::int64_t>(*result) != 0;
-}
-
 enum class Outcome : std::uint8_t { kBound, kMismatch, kLater };
 
 Outcome bind_variable(const Rule& rule, int slot, const AttrValue& value,
@@ -98,6 +91,13 @@ bool bind_term(const Rule& rule, const Term& term, const ir::Attrs& attrs, Envir
 }
 
 }  // namespace
+
+bool same_value(const AttrValue& a, const AttrValue& b) {
+  static const ExprFunction* const kEqual = find_function("==");
+  const AttrValue both[] = {a, b};
+  const auto result = kEqual->call({}, std::span<const AttrValue>(both));
+  return result && std::get<std::int64_t>(*result) != 0;
+}
 
 Environment make_environment(const Rule& rule) {
   Environment environment;

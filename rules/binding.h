@@ -19,6 +19,9 @@ namespace egret::rules {
 // An environment with a place for every name of the rule, nothing known yet.
 Environment make_environment(const Rule& rule);
 
+// Whether two attributes are equal; within an ir::SymbolicScope it notes what makes them so.
+bool same_value(const ir::AttrValue& a, const ir::AttrValue& b);
+
 // One application among the sources, and the attributes of the operator it is matched with.
 struct MatchedTerm {
   const Term* term;

@@ -6,7 +6,9 @@
 #include <deque>
 
 #include "rules/binding.h"
+#include "rules/graph_sink.h"
 #include "rules/real_expressions.h"
+#include "rules/rewriting_proof.h"
 
 namespace egret::rules {
 
@@ -108,46 +110,6 @@ Choice with_integers(const Rule& rule, Choice choice,
 
 namespace {
 
-// A graph over symbolic types.
-class SymbolicSink : public TermSink {
- public:
-  Handle input(ir::TensorType type, const std::string& name) {
-    return append({.kind = ir::NodeKind::kInput, .type = std::move(type), .name = name});
-  }
-  Result<Handle> apply(const ir::Operator& op, const ir::Attrs& attrs,
-                       std::span<const Handle> arguments) override {
-    ir::Node node;
-    std::vector<ir::TensorType> types;
-    for (const Handle argument : arguments) {
-      types.push_back(facts(argument).type);
-      node.inputs.emplace_back(argument);
-    }
-    EGRET_ASSIGN_OR_RETURN(node.type, ir::infer_type(op, attrs, types));
-    node.op = &op;
-    node.attrs = attrs;
-    return append(std::move(node));
-  }
-  Result<Handle> scalar(ir::DType dtype, double value) override {
-    ir::Node node;
-    node.kind = ir::NodeKind::kConstant;
-    node.data = ir::Tensor::scalar(dtype, value);
-    node.type = node.data.type();
-    return append(std::move(node));
-  }
-  const TensorFacts& facts(Handle handle) override { return facts_[handle]; }
-  void set_splat(Handle handle, double value) { facts_[handle].splat = value; }
-  ir::Graph& graph() { return graph_; }
-
- private:
-  Handle append(ir::Node node) {
-    facts_.push_back({node.type, true, std::nullopt});
-    return graph_.append(std::move(node)).index();
-  }
-
-  ir::Graph graph_;
-  std::deque<TensorFacts> facts_;
-};
-
 class Generalizer {
  public:
   Generalizer(const Rule& rule, const Instance& instance, const GeneralizeOptions& options,
@@ -156,6 +118,7 @@ class Generalizer {
         instance_(instance),
         open_(open),
         integers_(options.integers),
+        rewritings_(options.rewritings),
         environment_(make_environment(rule)),
         reals_(numbers_of(rule, instance).reals, open, options.salt) {}
 
@@ -189,16 +152,12 @@ class Generalizer {
         dims.push_back(integers_ ? scope_.symbol(symbol, size) : ir::Index(size));
         if (integers_) family_.conditions.push_back(dims.back() >= ir::Index(1));
       }
-      const TermSink::Handle made = sink_.input({type.dtype, dims}, name);
       const auto place = std::ranges::find(order_, name) - order_.begin();
-      if (static_cast<std::size_t>(place) < instance_.splats.size()) {
-        if (const auto& splat = instance_.splats[static_cast<std::size_t>(place)]) {
-          const double number = unknown_splat(name, type.dtype, *splat);
-          sink_.set_splat(made, number);
-          splats_[name] = number;
-        }
-      }
-      set_tensor(slot, made);
+      std::optional<double> splat;
+      if (static_cast<std::size_t>(place) < instance_.splats.size())
+        splat = instance_.splats[static_cast<std::size_t>(place)];
+      if (splat) splats_[name] = *(splat = unknown_splat(name, type.dtype, *splat));
+      set_tensor(slot, sink_.input({type.dtype, dims}, name, splat));
     }
   }
 
@@ -297,6 +256,8 @@ class Generalizer {
                            verifier::Obligation::of(left, right, splats_, reals));
     for (const ir::Guard& requirement : obligation.requirements()) scope_.decide(requirement);
     family_.obligation = std::make_shared<verifier::Obligation>(std::move(obligation));
+    if (!integers_) family_.sides = {left, right};
+    if (rewritings_ != nullptr) EGRET_RETURN_IF_ERROR(replay(*rewritings_, left, right));
     family_.conditions.insert(family_.conditions.end(), scope_.conditions().begin(),
                               scope_.conditions().end());
     family_.example = scope_.examples();
@@ -318,10 +279,11 @@ class Generalizer {
   const Instance& instance_;
   const OpenReals& open_;
   const bool integers_;
+  const Rewritings* rewritings_;
   ir::SymbolicScope scope_;
   Environment environment_;
   StandIns reals_;
-  SymbolicSink sink_;
+  GraphSink sink_;
   Family family_;
   std::map<std::string, double> splats_;
   std::vector<std::string> order_;

@@ -19,6 +19,8 @@
 
 namespace egret::rules {
 
+struct Rewritings;
+
 // The numbers of an instance, by the names of the symbols that stand for them in its families.
 struct Numbers {
   std::map<std::string, std::int64_t, std::less<>> integers;  // sizes too
@@ -33,6 +35,7 @@ Choice with_integers(const Rule& rule, Choice choice,
 
 struct Family {
   std::shared_ptr<verifier::Obligation> obligation;
+  std::vector<ir::Graph> sides;       // left and right, where integers stay numbers
   std::vector<ir::Guard> conditions;  // over the symbols; the first say that sizes are at least 1
   std::string structure;              // of the numbers
   std::string reals_structure;        // which reals are equal, and what those are that are known
@@ -48,6 +51,8 @@ struct Family {
 struct GeneralizeOptions {
   bool integers = true;  // sizes and integer attributes become symbols; else only reals do
   int salt = 0;
+  // Replayed over the symbols too; what they ask becomes conditions (rules/rewriting_proof.h).
+  const Rewritings* rewritings = nullptr;
 };
 
 // As general as the operators' definitions allow. Errors: what the operators report when no

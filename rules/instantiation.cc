@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "rules/attribute_sampler.h"
+#include "rules/graph_sink.h"
 
 namespace egret::rules {
 
@@ -18,51 +19,6 @@ namespace {
 constexpr int kTriesPerOperator = 60;
 constexpr int kTriesInTheDark = 3000;  // for an operator whose operands are a riddle
 constexpr std::int64_t kMaxElements = 4096;
-
-// A graph as a TermSink; handles are NodeIds.
-class GraphSink : public TermSink {
- public:
-  Handle input(const TensorType& type, const std::string& name, std::optional<double> splat) {
-    facts_.push_back(std::make_unique<TensorFacts>(TensorFacts{type, true, splat}));
-    return graph_.append({.kind = ir::NodeKind::kInput, .type = type, .name = name}).index();
-  }
-  Result<Handle> apply(const ir::Operator& op, const ir::Attrs& attrs,
-                       std::span<const Handle> arguments) override {
-    std::vector<TensorType> types;
-    for (const Handle argument : arguments) types.push_back(facts(argument).type);
-    EGRET_ASSIGN_OR_RETURN(TensorType type, ir::infer_type(op, attrs, types));
-    if (type.elements() > kMaxElements) return base::limit_hit("too large for a test");
-    return apply_typed(op, attrs, arguments, std::move(type));
-  }
-  // Where the type is known already.
-  Handle apply_typed(const ir::Operator& op, const ir::Attrs& attrs,
-                     std::span<const Handle> arguments, TensorType type) {
-    ir::Node node;
-    for (const Handle argument : arguments) node.inputs.emplace_back(argument);
-    node.type = std::move(type);
-    node.op = &op;
-    node.attrs = attrs;
-    return append(std::move(node));
-  }
-  Result<Handle> scalar(ir::DType dtype, double value) override {
-    ir::Node node;
-    node.kind = ir::NodeKind::kConstant;
-    node.data = ir::Tensor::scalar(dtype, value);
-    node.type = node.data.type();
-    return append(std::move(node));
-  }
-  const TensorFacts& facts(Handle handle) override { return *facts_[handle]; }
-  ir::Graph& graph() { return graph_; }
-
- private:
-  Handle append(ir::Node node) {
-    facts_.push_back(std::make_unique<TensorFacts>(TensorFacts{node.type, true, std::nullopt}));
-    return graph_.append(std::move(node)).index();
-  }
-
-  ir::Graph graph_;
-  std::vector<std::unique_ptr<const TensorFacts>> facts_;
-};
 
 // Whether a condition looks at what tensors hold, which is drawn last.
 bool speaks_of_elements(const Expr& expr) {
@@ -474,7 +430,7 @@ class Instantiator::Attempt {
   const Rule& rule_;
   Random random_;
   Environment environment_;
-  GraphSink sink_;
+  GraphSink sink_{kMaxElements};
   std::vector<std::int64_t> palette_;
   ir::DType main_type_;
   std::map<int, Handle> variables_;  // by slot

@@ -8,6 +8,8 @@
 #include "rules/bounded_check.h"
 #include "rules/generalization.h"
 #include "rules/instance_walk.h"
+#include "rules/real_expressions.h"
+#include "rules/rewriting_proof.h"
 #include "rules/tester.h"
 #include "verifier/solver.h"
 
@@ -129,15 +131,58 @@ class Verification {
       if (!other.ok() || prove(*other).lines != proof.lines)
         return fail("a number is computed from a real attribute");
     }
-    std::string text = "family (" + family->ranks + ")\n";
-    for (const ir::Guard& condition : family->conditions)
-      text += "  where  " + ir::to_string(condition) + "\n";
-    for (const std::string& line : proof.lines) text += "  " + line + "\n";
-    verdict_.proofs.push_back(std::move(text));
-    if (!proof.proven &&
-        (refute(instance) || !check_up_to_bound_of(instance, *family, proof.reason)))
-      return false;
+    keep_proof(*family, proof.lines);
+    if (!proof.proven) {
+      if (refute(instance)) return false;
+      if (derive(instance, *family)) return true;
+      if (!check_up_to_bound_of(instance, *family, proof.reason)) return false;
+    }
     proven_.push_back(*std::move(family));
+    return true;
+  }
+
+  void keep_proof(const Family& family, const std::vector<std::string>& lines) {
+    std::string text = "family (" + family.ranks + ")\n";
+    for (const ir::Guard& condition : family.conditions)
+      text += "  where  " + ir::to_string(condition) + "\n";
+    for (const std::string& line : lines) text += "  " + line + "\n";
+    verdict_.proofs.push_back(std::move(text));
+  }
+
+  // What the rule may be derived from: not from itself, nor from what holds up to rounding only.
+  const std::vector<Rule>& lemmas() {
+    if (!lemmas_) {
+      lemmas_.emplace();
+      const base::ContentHash own = content_hash(rule_);
+      for (const Rule& lemma : options_.lemmas) {
+        const bool exact = rule_.has_tag(kRounding) || !lemma.has_tag(kRounding);
+        if (exact && !(content_hash(lemma) == own)) lemmas_->push_back(lemma);
+      }
+    }
+    return *lemmas_;
+  }
+
+  // A family of the instance whose sides lemmas make the same. Reals that stand for others are none
+  // that lemmas may ask about.
+  bool derive(const Instance& instance, const Family& family) {
+    if (options_.lemmas.empty() || !family.reals.empty()) return false;
+    const auto concrete = generalize(rule_, instance, {.integers = false});
+    if (!concrete.ok()) return false;
+    const auto found = find_rewritings(concrete->sides[0], concrete->sides[1], lemmas());
+    if (!found) return false;
+    base::Result<Family> derived = generalize(rule_, instance, {.rewritings = &*found});
+    if (!derived.ok()) return false;
+    std::vector<std::string> lines = found->lines();
+    if (!found->right.empty()) {
+      const verifier::Proof defined = derived->obligation->prove_defined(
+          derived->conditions, {.example = derived->example, .session = &session_});
+      if (!defined.proven) return false;
+      lines.insert(lines.end(), defined.lines.begin(), defined.lines.end());
+    }
+    verdict_.proofs.pop_back();
+    keep_proof(*derived, lines);
+    ++verdict_.derived;
+    proven_.push_back(*std::move(derived));
     return true;
   }
 
@@ -195,6 +240,7 @@ class Verification {
   std::int64_t bounded_members_ = 0;
   std::string unproven_;  // why a family is only bounded
   std::vector<Family> proven_;
+  std::optional<std::vector<Rule>> lemmas_;
 };
 
 }  // namespace

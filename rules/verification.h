@@ -7,8 +7,9 @@
 // satisfy its conditions, in exact real arithmetic, wherever the left side is a finite number. That
 // the families together are the whole rule is checked by sampling, not proven.
 //
-// A family that could not be proven is checked exhaustively up to a bound (rules/bounded_check.h);
-// the rule is then called bounded.
+// A family that could not be proven directly may be derived from proven rules
+// (rules/rewriting_proof.h). One that could not be either is checked exhaustively up to a bound
+// (rules/bounded_check.h); the rule is then called bounded.
 //
 // A rule that says nothing is a failure of its own: one without instances (vacuous), one whose two
 // sides are the same graph (trivial).
@@ -17,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +40,9 @@ struct VerifyOptions {
   std::int64_t bounded_members = 0;
   std::int64_t bounded_members_in_all = 20'000;
   std::uint64_t seed = 1;
+  // Proven rules from which others may be derived; those of the same meaning are passed over.
+  // Outlives the call.
+  std::span<const Rule> lemmas{};
   bool keep_queries = false;
   bool second_opinion = false;  // of cvc5, on what Z3 was asked
 };
@@ -56,6 +61,7 @@ struct Verdict {
   std::string
       reason;  // a counterexample, what could not be proven for all sizes, or the disputed query
   int families = 0;
+  int derived = 0;  // families among them that other rules prove
   int members = 0;  // instances found to be members
   std::int64_t bound = 0;
   verifier::SolverStatistics solver;

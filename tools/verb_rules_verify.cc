@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "rules/condition_inference.h"
 #include "rules/rule_set.h"
+#include "rules/rule_status.h"
 #include "rules/verification.h"
 #include "tools/verb.h"
 
@@ -28,6 +29,7 @@ struct VerifyRuleOptions {
   std::int64_t instances = 200;
   std::int64_t checks = 100;
   std::int64_t seed = 1;
+  std::string lemmas = "all";
   std::int64_t bounded = 2000;
   bool infer_conditions = false;
   bool second_opinion = false;
@@ -42,6 +44,8 @@ struct VerifyRuleOptions {
          {"checks", &T::checks, "Instances that are run with tensors before anything is proven",
           base::range(0, 1e6)},
          {"seed", &T::seed, "Seed of the instances", base::range(0)},
+         {"lemmas", &T::lemmas,
+          "Proven rules from which a family that could not be proven may be derived; '': none"},
          {"bounded", &T::bounded,
           "Most members checked of a family that could not be proven; 0: none",
           base::range(0, 1e6)},
@@ -59,6 +63,7 @@ struct VerifyRuleOptions {
 std::string method_of(const rules::Verdict& verdict) {
   switch (verdict.status) {
     case Status::kProven:
+      if (verdict.derived > 0) return "derivation";
       return verdict.solver.queries == 0 ? "normal form" : "normal form and solver";
     case Status::kBounded: return "exhaustive check";
     case Status::kRefuted: return "counterexample";
@@ -81,8 +86,10 @@ class Verify final : public Command {
       return base::unavailable(
           "--second-opinion: this build has no cvc5; install libcvc5-dev and build again");
     }
+    EGRET_ASSIGN_OR_RETURN(const rules::RuleSet lemmas, proven_lemmas());
     EGRET_RETURN_IF_ERROR(make_query_folder());
     rules::VerifyOptions how;
+    how.lemmas = lemmas.rules;
     how.instances = static_cast<int>(options_.instances);
     how.tensor_checks = static_cast<int>(options_.checks);
     how.seed = static_cast<std::uint64_t>(options_.seed);
@@ -133,6 +140,14 @@ class Verify final : public Command {
     if (options_.infer_conditions && outcome.verdict.status == Status::kRefuted)
       outcome.condition = rules::infer_condition(rule, how, known);
     return outcome;
+  }
+
+  base::Result<rules::RuleSet> proven_lemmas() const {
+    if (options_.lemmas.empty()) return rules::RuleSet();
+    EGRET_ASSIGN_OR_RETURN(rules::RuleSet lemmas, rules::select_rules(options_.lemmas));
+    EGRET_ASSIGN_OR_RETURN(const rules::RuleStatuses statuses, rules::builtin_statuses());
+    EGRET_RETURN_IF_ERROR(rules::require_status(lemmas, statuses, rules::RuleStatus::kProven));
+    return lemmas;
   }
 
   base::Status make_query_folder() const {

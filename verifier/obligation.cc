@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t kMostAlternatives = 32;
 
+enum class Goal : std::uint8_t { kEqualAndDefined, kDefined };
+
 // What one proof asks.
 struct Prover {
   Prover(AtomTable& atoms, SolverSession& session, const ProofOptions& options)
@@ -51,14 +53,14 @@ struct Obligation::Impl {
   }
 
   // Adds to `proof`; whether the output's elements are equal under the facts.
-  bool prove_output(std::size_t output, Facts facts, Prover& prover, Proof& proof) {
+  bool prove_output(std::size_t output, Facts facts, Goal goal, Prover& prover, Proof& proof) {
     std::vector<Polynomial> at;
     for (const ir::Index& size : shapes[output]) {
       at.emplace_back(atoms.fresh_variable());
       facts.push_back(at_least_zero(at.back()));
       facts.push_back(less(at.back(), ElementValues::polynomial(atoms, size)));
     }
-    return prove_element(output, at, std::move(facts), prover, proof);
+    return prove_element(output, at, std::move(facts), goal, prover, proof);
   }
 
   // The same of the output's elements one by one; its shape is of numbers.
@@ -72,47 +74,61 @@ struct Obligation::Impl {
       for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis].constant())
         at[axis] = rest % shape[axis].constant();
       proof.lines.clear();
-      if (!prove_element(output, at, {}, prover, proof)) return false;
+      if (!prove_element(output, at, {}, Goal::kEqualAndDefined, prover, proof)) return false;
     }
     return true;
   }
 
-  bool prove_element(std::size_t output, const std::vector<Polynomial>& at, Facts facts,
+  bool prove_element(std::size_t output, const std::vector<Polynomial>& at, Facts facts, Goal goal,
                      Prover& prover, Proof& proof) {
     const Solved solved = solve_equations(atoms, std::move(facts));
     const auto apply = [&](const Polynomial& p) { return solved.apply(atoms, p); };
     std::vector<Need> needs[2];
     const Sum left = changed(sides[0].element(output, at, &needs[0]), apply);
     const Sum right = changed(sides[1].element(output, at, &needs[1]), apply);
-    proof.lines.push_back("left   " + text(atoms, left));
-    proof.lines.push_back("right  " + text(atoms, right));
     std::vector<RealOrder> known = orders;
     for (RealOrder& order : known) {
       order.left = changed(order.left, apply);
       order.right = changed(order.right, apply);
     }
-    prover.equality.assume(known);
-    const bool equal = prover.equality.prove(left, right, solved.facts);
-    const std::vector<std::string>& trace = prover.equality.trace();
-    for (const std::string& line : trace) proof.lines.push_back("  " + line);
-    if (!equal) {
-      proof.reason = trace.empty() ? "the sides could not be matched" : trace.back();
-      return false;
+    if (goal == Goal::kEqualAndDefined) {
+      prover.equality.assume(known);
+      if (!prove_equal(left, right, solved.facts, prover, proof)) return false;
     }
     for (std::vector<Need>& side : needs) {
       for (Need& need : side) need = changed(need, apply);
     }
-    const Need* open = prover.definedness.unproven(needs[0], needs[1], solved.facts, known);
-    if (open != nullptr)
+    return prove_defined(needs[0], needs[1], solved.facts, known, prover, proof);
+  }
+
+  bool prove_equal(const Sum& left, const Sum& right, const Facts& facts, Prover& prover,
+                   Proof& proof) {
+    proof.lines.push_back("left   " + text(atoms, left));
+    proof.lines.push_back("right  " + text(atoms, right));
+    const bool equal = prover.equality.prove(left, right, facts);
+    const std::vector<std::string>& trace = prover.equality.trace();
+    for (const std::string& line : trace) proof.lines.push_back("  " + line);
+    if (!equal) proof.reason = trace.empty() ? "the sides could not be matched" : trace.back();
+    return equal;
+  }
+
+  bool prove_defined(const std::vector<Need>& left, const std::vector<Need>& right,
+                     const Facts& facts, const std::vector<RealOrder>& known, Prover& prover,
+                     Proof& proof) {
+    const Need* open = prover.definedness.unproven(left, right, facts, known);
+    if (open != nullptr) {
       proof.reason =
           "the right side may be undefined where the left is not: it is not known that " +
           text(atoms, *open);
-    if (!needs[1].empty() && open == nullptr)
-      proof.lines.push_back(
-          "  defined wherever the left side is: " + text(atoms, needs[1].front()) +
-          (needs[1].size() > 1 ? ", and more" : ""));
+    } else if (!right.empty()) {
+      proof.lines.push_back("  defined wherever the left side is: " + text(atoms, right.front()) +
+                            (right.size() > 1 ? ", and more" : ""));
+    }
     return open == nullptr;
   }
+
+  Proof prove_outputs(std::span<const ir::Guard> conditions, Goal goal,
+                      const ProofOptions& options);
 };
 
 Obligation::Obligation(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -169,15 +185,25 @@ Proof proof_of(AtomTable& atoms, const ProofOptions& options, const Attempt& att
 
 }  // namespace
 
-Proof Obligation::prove(std::span<const ir::Guard> conditions, const ProofOptions& options) {
-  return proof_of(impl_->atoms, options, [&](Prover& prover, Proof& proof) {
-    for (const Facts& given : impl_->hypotheses(conditions)) {
-      for (std::size_t i = 0; i < impl_->shapes.size(); ++i) {
-        if (!impl_->prove_output(i, given, prover, proof)) return false;
+Proof Obligation::Impl::prove_outputs(std::span<const ir::Guard> conditions, Goal goal,
+                                      const ProofOptions& options) {
+  return proof_of(atoms, options, [&](Prover& prover, Proof& proof) {
+    for (const Facts& given : hypotheses(conditions)) {
+      for (std::size_t i = 0; i < shapes.size(); ++i) {
+        if (!prove_output(i, given, goal, prover, proof)) return false;
       }
     }
     return true;
   });
+}
+
+Proof Obligation::prove(std::span<const ir::Guard> conditions, const ProofOptions& options) {
+  return impl_->prove_outputs(conditions, Goal::kEqualAndDefined, options);
+}
+
+Proof Obligation::prove_defined(std::span<const ir::Guard> conditions,
+                                const ProofOptions& options) {
+  return impl_->prove_outputs(conditions, Goal::kDefined, options);
 }
 
 Proof Obligation::prove_each_element(const ProofOptions& options) {

@@ -55,6 +55,8 @@ class Obligation {
 
   // Proves equality under the conditions, which should imply the requirements.
   Proof prove(std::span<const ir::Guard> conditions, const ProofOptions& options = {});
+  // Proves no more than that the right side is defined wherever the left one is.
+  Proof prove_defined(std::span<const ir::Guard> conditions, const ProofOptions& options = {});
   // Of graphs whose sizes and attributes are numbers: proves equality of each element by itself,
   // with reductions written out. Ends the obligation: it proves nothing else afterwards.
   Proof prove_each_element(const ProofOptions& options = {});

@@ -116,6 +116,70 @@ TEST(Verification, ChecksAllMembersUpToABoundOfWhatItCannotProve) {
   EXPECT_NE(bounded.reason.find("no match"), std::string::npos) << bounded.reason;
 }
 
+// relu of the left side of kWindows, and what the lemma makes of it.
+std::string relu_of_windows(std::string_view size) {
+  return "relu(max_pool{kernel=[?k], strides=[1], pads=[0, 0], dilations=[1], *}("
+         "max_pool{kernel=[?l], strides=[1], pads=[0, 0], dilations=[1], *}(?x)))"
+         " where dim(out, 2) == dim(?x, 2) - ?k - ?l + 2 => "
+         "relu(max_pool{kernel=[" +
+         std::string(size) + "], strides=[1], pads=[0, 0], dilations=[1]}(?x))";
+}
+
+TEST(Verification, DerivesFromLemmasWhatItCannotProveAlone) {
+  KnownSignatures known;
+  VerifyOptions options;
+  options.instances = 40;
+  const Rule goal = parsed(relu_of_windows("?k + ?l - 1"));
+  EXPECT_EQ(to_string(verify(goal, options, known).status), "undecided");
+  const std::vector<Rule> lemmas{parsed(kWindows)};
+  options.lemmas = lemmas;
+  const Verdict verdict = verify(goal, options, known);
+  EXPECT_EQ(to_string(verdict.status), "proven") << verdict.reason;
+  EXPECT_GT(verdict.derived, 0);
+  bool shown = false;
+  for (const std::string& proof : verdict.proofs)
+    shown = shown || proof.find("left rewritten by test") != std::string::npos;
+  EXPECT_TRUE(shown);
+}
+
+TEST(Verification, DoesNotDeriveARuleFromItself) {
+  KnownSignatures known;
+  VerifyOptions options;
+  options.instances = 40;
+  const std::vector<Rule> lemmas{parsed(kWindows)};
+  options.lemmas = lemmas;
+  EXPECT_EQ(to_string(verify(parsed(kWindows), options, known).status), "undecided");
+}
+
+TEST(Verification, DoesNotDeriveWhatIsWrong) {
+  KnownSignatures known;
+  VerifyOptions options;
+  options.instances = 40;
+  options.tensor_checks = 0;
+  const std::vector<Rule> lemmas{parsed(kWindows), parsed("neg(neg(?x)) => ?x")};
+  options.lemmas = lemmas;
+  const Verdict verdict = verify(
+      parsed("neg(neg(max_pool{kernel=[?k], strides=[1], pads=[0, 0], dilations=[1], *}("
+             "max_pool{kernel=[?l], strides=[1], pads=[0, 0], dilations=[1], *}(?x))))"
+             " where dim(out, 2) == dim(?x, 2) - ?k - ?l + 2 => "
+             "neg(max_pool{kernel=[?k + ?l - 1], strides=[1], pads=[0, 0], dilations=[1]}(?x))"),
+      options, known);
+  EXPECT_EQ(to_string(verdict.status), "undecided");
+}
+
+// The lemma turns the right side into the left one, and holds wherever the right one is defined.
+TEST(Verification, DoesNotDeriveWhatIsUndefined) {
+  KnownSignatures known;
+  VerifyOptions options;
+  options.instances = 40;
+  options.tensor_checks = 0;
+  const std::vector<Rule> lemmas{parsed("sub(log(?x), log(?x)) => sub(?x, ?x)")};
+  EXPECT_EQ(to_string(verify(lemmas.front(), options, known).status), "proven");
+  options.lemmas = lemmas;
+  const Verdict verdict = verify(parsed("sub(?x, ?x) => sub(log(?x), log(?x))"), options, known);
+  EXPECT_EQ(to_string(verdict.status), "undecided");
+}
+
 // No tensor is looked at: a member that is wrong is found by its proof.
 TEST(Verification, FindsTheMemberThatIsWrongUpToABound) {
   KnownSignatures known;

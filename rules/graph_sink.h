@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph as a place where terms are built (rules/binding.h); handles are NodeIds. Sizes may be
+// symbolic, unless elements are counted.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "ir/graph.h"
+#include "rules/binding.h"
+
+namespace egret::rules {
+
+class GraphSink : public TermSink {
+ public:
+  GraphSink() = default;
+  // Refuses tensors of more elements.
+  explicit GraphSink(std::int64_t most_elements) : most_elements_(most_elements) {}
+
+  Handle input(ir::TensorType type, const std::string& name, std::optional<double> splat = {});
+  // Any node whose inputs are here already.
+  Handle append(ir::Node node, std::optional<double> splat = {});
+  // Where the type is known already.
+  Handle apply_typed(const ir::Operator& op, const ir::Attrs& attrs,
+                     std::span<const Handle> arguments, ir::TensorType type);
+
+  base::Result<Handle> apply(const ir::Operator& op, const ir::Attrs& attrs,
+                             std::span<const Handle> arguments) override;
+  base::Result<Handle> scalar(ir::DType dtype, double value) override;
+  const TensorFacts& facts(Handle handle) override { return facts_[handle]; }
+
+  ir::Graph& graph() { return graph_; }
+
+ private:
+  ir::Graph graph_;
+  std::deque<TensorFacts> facts_;  // by handle; stays in place
+  std::optional<std::int64_t> most_elements_;
+};
+
+}  // namespace egret::rules
