@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "verifier/range_member.h"
 #include "verifier/signs.h"
 
 namespace egret::verifier {
@@ -10,7 +11,6 @@ namespace {
 
 using Kind = Need::Kind;
 
-constexpr std::size_t kMostCandidates = 5;  // for one variable
 constexpr int kMostSplits = 4;
 
 // The sum times a positive number, and for divisors any number, so that its first coefficient is 1
@@ -117,7 +117,8 @@ bool Definedness::is_nonzero(const Sum& sum, const std::vector<Need>& left, cons
 
 bool Definedness::is_obvious(const Need& need, const Facts& facts,
                              const std::vector<RealOrder>& orders) {
-  if (need.kind == Kind::kNonEmpty) return has_member(need.range, need.guards, facts);
+  if (need.kind == Kind::kNonEmpty)
+    return has_member(atoms_, solver_, need.range, need.guards, facts);
   if (need.kind == Kind::kInDomain) return false;
   if (need.kind == Kind::kNotNegative && sign_of(need.argument) != Sign::kUnknown) return true;
   if (is_positive(need.argument, facts)) return true;
@@ -143,7 +144,7 @@ bool Definedness::is_positive(const Term& term, const Facts& facts) {
   return term.coefficient > 0 &&
          std::ranges::all_of(term.factors,
                              [&](const Factor& factor) { return is_positive(factor, inside); }) &&
-         has_member(term.variables, term.guards, facts);
+         has_member(atoms_, solver_, term.variables, term.guards, facts);
 }
 
 bool Definedness::is_positive(const Sum& sum, const Facts& facts) {
@@ -156,35 +157,6 @@ bool Definedness::is_positive(const Sum& sum, const Facts& facts) {
                      return is_positive(factor, both(facts, term.guards));
                    }));
          });
-}
-
-// Whether the guards hold for some values of the variables: tries their lower bounds.
-bool Definedness::has_member(const std::vector<AtomId>& variables, const Facts& guards,
-                             const Facts& facts) {
-  if (guards.empty() && variables.empty()) return true;
-  if (variables.empty()) {
-    return std::ranges::all_of(guards,
-                               [&](const Literal& guard) { return solver_.implies(facts, guard); });
-  }
-  const AtomId variable = variables.back();
-  const std::vector<AtomId> others(variables.begin(), variables.end() - 1);
-  std::vector<Polynomial> candidates;
-  for (const Literal& guard : guards) {
-    const std::int64_t scale = guard.polynomial.coefficient({variable});
-    const Polynomial rest = guard.polynomial - Polynomial(scale) * Polynomial(variable);
-    if (atoms_.occurs(variable, rest)) continue;
-    const bool lower = guard.relation == Literal::Relation::kNonNegative && scale == 1;
-    const bool exact = guard.relation == Literal::Relation::kZero && (scale == 1 || scale == -1);
-    if (lower || exact) candidates.push_back(scale == 1 ? -rest : rest);
-  }
-  candidates.emplace_back(0);
-  if (candidates.size() > kMostCandidates) candidates.resize(kMostCandidates);
-  return std::ranges::any_of(candidates, [&](const Polynomial& candidate) {
-    const AtomTable::Substitution by{{variable, candidate}};
-    Facts at = guards;
-    for (Literal& guard : at) guard.polynomial = atoms_.substitute(guard.polynomial, by);
-    return has_member(others, at, facts);
-  });
 }
 
 // Whether the left side's need says this one, for some values of its variables.

@@ -35,7 +35,6 @@ class Definedness {
   bool is_positive(const Factor& factor, const Facts& facts);
   bool is_positive(const Term& term, const Facts& facts);
   bool is_positive(const Sum& sum, const Facts& facts);
-  bool has_member(const std::vector<AtomId>& variables, const Facts& guards, const Facts& facts);
   bool follows(const Need& need, const Need& from, const Term& context, const Facts& facts);
 
   AtomTable& atoms_;

@@ -344,14 +344,17 @@ bool Equality::simplify_term(Term& term, const Facts& facts, int depth) {
 }
 
 // The term after the laws of its factors; a reduction over one element is that element.
-Sum Equality::lawful_term(const Term& term) {
+Sum Equality::lawful_term(const Term& term, const Facts& facts) {
   Term rest = term;
   rest.factors.clear();
   Sum result{{std::move(rest)}};
   for (const Factor& factor : term.factors) {
     const bool trivial =
         factor.kind == Factor::Kind::kReduce && factor.variables.empty() && factor.guards.empty();
-    result = product(result, trivial ? factor.arguments.front() : lawful(atoms_, factor));
+    const auto parts = extremum_by_parts(factor, facts);
+    result = product(result, parts     ? *parts
+                             : trivial ? factor.arguments.front()
+                                       : lawful(atoms_, factor));
   }
   return lawful(atoms_, result);
 }
@@ -362,7 +365,7 @@ Sum Equality::simplified(const Sum& sum, const Facts& facts, int depth) {
   for (const Term& term : sum.terms) {
     Term copy = term;
     if (!simplify_term(copy, facts, depth)) continue;
-    const Sum by_laws = lawful_term(copy);
+    const Sum by_laws = lawful_term(copy, both(facts, copy.guards));
     if (const auto guard = inner_guard(copy); guard && !without_facts_) {
       for (const Literal& part : {*guard, negation(*guard)})
         result = std::move(result) + simplified(guarded(Sum{{copy}}, {part}), facts, depth + 1);

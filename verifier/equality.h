@@ -11,8 +11,8 @@
 //      mixed-radix splits k <-> (k div n, k mod n). They are given as functions with their inverses
 //      and checked (into the domain, out of it, identity both ways), so that no quantifier is left.
 //   4. A sum over a range may match several over parts of it: the image of one under such a map is
-//      taken out, and the rest goes on. Ranges are taken apart where a guard inside of a function
-//      speaks of their variable.
+//      taken out, and the rest goes on. Ranges of sums and of extrema are taken apart where a
+//      guard inside of a function, or of what an extremum is over, speaks of their variable.
 //   5. What is left over is asked of real arithmetic (verifier/piecewise.h), and where an extremum
 //      stands inside a function, a proof is made for each of its arguments being the extremum.
 //
@@ -69,7 +69,8 @@ class Equality {
   Sum simplified(const Sum& sum, const Facts& facts, int depth);
   bool simplify_term(Term& term, const Facts& facts, int depth);
   AtomTable::Substitution eliminate_variables(std::vector<AtomId>& variables, Facts& guards);
-  Sum lawful_term(const Term& term);
+  Sum lawful_term(const Term& term, const Facts& facts);
+  std::optional<Sum> extremum_by_parts(const Factor& factor, const Facts& facts);
   static void join_bounds(Facts& guards);
   std::optional<Polynomial> solved_for(AtomId variable, const Polynomial& equation) const;
   bool determines_one(const Facts& guards, const std::vector<AtomId>& variables) const;

@@ -101,11 +101,64 @@ std::vector<Factor> take_constants(const AtomTable& atoms, Term& term) {
   return out;
 }
 
+// Takes out what is alike, once.
+bool take_alike(AtomTable& atoms, const Term& part, Sum& from) {
+  bool taken = false;
+  std::erase_if(from.terms, [&](const Term& other) {
+    if (taken || !alike(atoms, Sum{{part}}, Sum{{other}})) return false;
+    return taken = true;
+  });
+  return taken;
+}
+
+// What the exponents of all terms have in common and does not vary within any.
+Sum common_exponent(AtomTable& atoms, const Sum& sum) {
+  std::optional<Sum> common;
+  for (const Term& term : sum.terms) {
+    Sum fixed;
+    for (const Factor& factor : term.factors) {
+      if (!is_call(factor, ir::Function::kExp)) continue;
+      for (const Term& part : factor.arguments[0].terms) {
+        if (!varies(atoms, term, Sum{{part}})) fixed.terms.push_back(part);
+      }
+    }
+    if (!common) common = fixed;
+    std::erase_if(common->terms, [&](const Term& part) { return !take_alike(atoms, part, fixed); });
+  }
+  return *common;
+}
+
+// The sum over e to what is common to the exponents of all its terms.
+Sum without_exponent(AtomTable& atoms, const Sum& sum, const Sum& common) {
+  Sum result;
+  for (Term term : sum.terms) {
+    for (Factor& factor : term.factors) {
+      if (!is_call(factor, ir::Function::kExp)) continue;
+      Sum exponent = factor.arguments[0];
+      for (const Term& part : common.terms) take_alike(atoms, part, exponent);
+      factor.arguments = {std::move(exponent)};
+    }
+    std::erase_if(term.factors, [](const Factor& factor) {
+      return is_call(factor, ir::Function::kExp) && factor.arguments[0].is_zero();
+    });
+    std::ranges::sort(term.factors,
+                      [](const Factor& p, const Factor& q) { return compare(p, q) < 0; });
+    result = std::move(result) + lawful(atoms, std::move(term));
+  }
+  return result;
+}
+
 Sum reciprocal(AtomTable& atoms, const Sum& sum) {
   if (const auto number = number_of(sum); number && *number != 0) return constant_sum(1 / *number);
   if (sum.is_zero()) return factor_sum({.kind = Kind::kReciprocal, .arguments = {sum}});
   const Rational scale = sum.terms.front().coefficient;
   if (sum.terms.size() > 1) {
+    const Sum common = common_exponent(atoms, sum);
+    if (!common.is_zero()) {
+      const Sum rest = without_exponent(atoms, sum, common);
+      return lawful(atoms,
+                    product(call(ir::Function::kExp, scaled(common, -1)), reciprocal(atoms, rest)));
+    }
     return scaled(factor_sum({.kind = Kind::kReciprocal, .arguments = {scaled(sum, 1 / scale)}}),
                   1 / scale);
   }

@@ -14,7 +14,7 @@
 //   extrema      see verifier/extremum_laws.h
 //   comparisons  of numbers; [[p] = 0] = 1 - [p] for truth values
 //   sums         a factor that does not vary comes out of a sum below 1/, which is what makes
-//                softmax(x + c) = softmax(x)
+//                softmax(x + c) = softmax(x); so does an exponential that all terms have
 //
 // Each holds for all finite reals for which the left side is defined.
 #pragma once

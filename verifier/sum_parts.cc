@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of Equality that takes sums over ranges apart.
+// The part of Equality that takes sums and extrema over ranges apart.
 #include <algorithm>
 
 #include "verifier/equality.h"
+#include "verifier/factor_laws.h"
+#include "verifier/range_member.h"
 
 namespace egret::verifier {
 namespace {
@@ -53,6 +55,35 @@ void Equality::count_unused(Term& term, const Facts& facts) {
     term.variables.erase(term.variables.begin() + static_cast<std::ptrdiff_t>(v));
     term.factors.push_back({.kind = Factor::Kind::kIndex, .indices = {length}, .arguments = {}});
   }
+}
+
+// An extremum over a range is that of the extrema over two parts that have members, where a guard
+// of what it is over tells the parts apart.
+std::optional<Sum> Equality::extremum_by_parts(const Factor& factor, const Facts& facts) {
+  using Reduction = ir::Reduction;
+  const bool extremal = factor.reduction == Reduction::kMax || factor.reduction == Reduction::kMin;
+  if (without_facts_ || factor.kind != Factor::Kind::kReduce || !extremal) return std::nullopt;
+  for (const Term& inner : factor.arguments.front().terms) {
+    for (const Literal& guard : inner.guards) {
+      if (guard.relation != Literal::Relation::kNonNegative ||
+          !mentions_any(atoms_, guard.polynomial, factor.variables) ||
+          mentions_any(atoms_, guard.polynomial, inner.variables))
+        continue;
+      std::vector<Sum> parts;
+      for (const Literal& part : {guard, negation(guard)}) {
+        Factor one = factor;
+        one.guards = both(factor.guards, {part});
+        if (!has_member(atoms_, solver_, one.variables, one.guards, facts)) break;
+        parts.push_back(renamed(atoms_, factor_sum(std::move(one))));
+      }
+      if (parts.size() != 2) continue;
+      const bool maximum = factor.reduction == Reduction::kMax;
+      return lawful(atoms_,
+                    Factor{.kind = maximum ? Factor::Kind::kMaximum : Factor::Kind::kMinimum,
+                           .arguments = std::move(parts)});
+    }
+  }
+  return std::nullopt;
 }
 
 // A guard inside of a factor that says on which part of the term's range the
