@@ -20,9 +20,10 @@ constexpr std::size_t kEnough = 30;  // instances of each kind
 constexpr std::size_t kMost = 300;
 constexpr int kOutside = 100;
 constexpr int kAttempts = 15'000;
-constexpr int kMostAttempts = 60'000;  // for instances of both kinds
-constexpr int kWalks = 10;             // from instances of each kind, of so many steps
-constexpr int kSteps = 60;
+constexpr std::uint64_t kFirstAttempts = 6'000;  // for instances of both kinds
+constexpr std::uint64_t kMostAttempts = 60'000;  // where some of both were found
+constexpr int kWalks = 10;                       // from instances of each kind, of so many steps
+constexpr std::uint64_t kSteps = 60;
 constexpr int kDraws = 5;  // of tensors, an instance
 constexpr std::size_t kFewest = 5;
 constexpr double kShare = 0.7;  // of equal instances that an atom holds for
@@ -122,7 +123,10 @@ struct AtomClass {
 class Inference {
  public:
   Inference(const Rule& rule, const VerifyOptions& options, KnownSignatures& known)
-      : rule_(rule), options_(options), known_(known) {}
+      : rule_(rule),
+        options_(options),
+        known_(known),
+        random_(base::hash_combine(options.seed, 0x636f6e64)) {}
 
   std::optional<InferredCondition> run() {
     sample();
@@ -159,23 +163,29 @@ class Inference {
   // nearly false, are of the other kind.
   void sample() {
     Instantiator instantiator(rule_, known_);
-    const base::Random random(base::hash_combine(options_.seed, 0x636f6e64));
-    const auto enough = [&] { return equal_.size() >= kEnough && unequal_.size() >= kEnough; };
-    std::vector<Choice> starts;
-    std::map<Label, int> walks;  // that start at such instances
-    for (std::uint64_t attempt = 0; attempt < kMostAttempts && !enough(); ++attempt) {
-      const base::Random stream = random.split(attempt);
+    draw(instantiator, 0, kFirstAttempts);
+    walk(instantiator);
+    if (equal_.empty()) return;  // hopeless; unequal ones there are
+    draw(instantiator, kFirstAttempts, kMostAttempts);
+    walk(instantiator);
+  }
+  void draw(Instantiator& instantiator, std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t attempt = first; attempt < last; ++attempt) {
+      if (equal_.size() >= kEnough && unequal_.size() >= kEnough) return;
+      const base::Random stream = random_.split(attempt);
       const auto instance = instantiator.attempt(stream);
       if (!instance) continue;
       if (quantities_.empty()) quantities_ = quantities(*instance);
       const Label known = take(*instance, stream.split(1));
-      if (known != Label::kUnknown && walks[known]++ < kWalks) starts.push_back(instance->choice);
+      if (known != Label::kUnknown && walks_[known]++ < kWalks) starts_.push_back(instance->choice);
     }
-    for (std::size_t i = 0; i < starts.size(); ++i) {
-      InstanceWalk walk(instantiator, std::move(starts[i]));
-      for (int step = 0; step < kSteps; ++step) {
-        const base::Random stream =
-            random.split(kMostAttempts + i * kSteps + static_cast<std::uint64_t>(step));
+  }
+  // From the instances drawn since the last walks.
+  void walk(Instantiator& instantiator) {
+    for (; walked_ < starts_.size(); ++walked_) {
+      InstanceWalk walk(instantiator, starts_[walked_]);
+      for (std::uint64_t step = 0; step < kSteps; ++step) {
+        const base::Random stream = random_.split(kMostAttempts + walked_ * kSteps + step);
         if (const auto next = walk.step(stream)) take(*next, stream.split(1));
       }
     }
@@ -332,6 +342,10 @@ class Inference {
   const Rule& rule_;
   const VerifyOptions& options_;
   KnownSignatures& known_;
+  const base::Random random_;
+  std::vector<Choice> starts_;  // of walks: instances of either kind
+  std::size_t walked_ = 0;      // of them
+  std::map<Label, int> walks_;
   std::vector<Expr> quantities_;
   std::vector<Numbers> equal_;
   std::vector<Numbers> unequal_;

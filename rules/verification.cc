@@ -134,8 +134,8 @@ class Verification {
     keep_proof(*family, proof.lines);
     if (!proof.proven) {
       if (refute(instance)) return false;
-      if (derive(instance, *family)) return true;
-      if (!check_up_to_bound_of(instance, *family, proof.reason)) return false;
+      if (!derive(instance, *family) && !check_up_to_bound_of(instance, *family, proof.reason))
+        return false;
     }
     proven_.push_back(*std::move(family));
     return true;
@@ -162,27 +162,27 @@ class Verification {
     return *lemmas_;
   }
 
-  // A family of the instance whose sides lemmas make the same. Reals that stand for others are none
-  // that lemmas may ask about.
+  // Whether lemmas make the sides of the whole family the same: what their rewritings ask must
+  // follow from its conditions. Reals that stand for others are none that lemmas may ask about.
   bool derive(const Instance& instance, const Family& family) {
     if (options_.lemmas.empty() || !family.reals.empty()) return false;
     const auto concrete = generalize(rule_, instance, {.integers = false});
     if (!concrete.ok()) return false;
     const auto found = find_rewritings(concrete->sides[0], concrete->sides[1], lemmas());
     if (!found) return false;
-    base::Result<Family> derived = generalize(rule_, instance, {.rewritings = &*found});
-    if (!derived.ok()) return false;
+    const base::Result<Family> derived = generalize(rule_, instance, {.rewritings = &*found});
+    const verifier::ProofOptions how{.example = family.example, .session = &session_};
+    if (!derived.ok() || !family.obligation->implies(family.conditions, derived->conditions, how))
+      return false;
     std::vector<std::string> lines = found->lines();
     if (!found->right.empty()) {
-      const verifier::Proof defined = derived->obligation->prove_defined(
-          derived->conditions, {.example = derived->example, .session = &session_});
+      const verifier::Proof defined = family.obligation->prove_defined(family.conditions, how);
       if (!defined.proven) return false;
       lines.insert(lines.end(), defined.lines.begin(), defined.lines.end());
     }
     verdict_.proofs.pop_back();
-    keep_proof(*derived, lines);
+    keep_proof(family, lines);
     ++verdict_.derived;
-    proven_.push_back(*std::move(derived));
     return true;
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verifier/obligation.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -204,6 +205,24 @@ Proof Obligation::prove(std::span<const ir::Guard> conditions, const ProofOption
 Proof Obligation::prove_defined(std::span<const ir::Guard> conditions,
                                 const ProofOptions& options) {
   return impl_->prove_outputs(conditions, Goal::kDefined, options);
+}
+
+bool Obligation::implies(std::span<const ir::Guard> conditions, std::span<const ir::Guard> others,
+                         const ProofOptions& options) {
+  return proof_of(impl_->atoms, options,
+                  [&](Prover& prover, Proof&) {
+                    const std::vector<Facts> hypotheses = impl_->hypotheses(conditions);
+                    return std::ranges::all_of(others, [&](const ir::Guard& other) {
+                      const std::vector<Facts> cases = ElementValues::cases(impl_->atoms, other);
+                      if (cases.size() != 1) return false;
+                      return std::ranges::all_of(hypotheses, [&](const Facts& given) {
+                        return std::ranges::all_of(cases.front(), [&](const Literal& literal) {
+                          return prover.solver.implies(given, literal);
+                        });
+                      });
+                    });
+                  })
+      .proven;
 }
 
 Proof Obligation::prove_each_element(const ProofOptions& options) {

@@ -57,6 +57,9 @@ class Obligation {
   Proof prove(std::span<const ir::Guard> conditions, const ProofOptions& options = {});
   // Proves no more than that the right side is defined wherever the left one is.
   Proof prove_defined(std::span<const ir::Guard> conditions, const ProofOptions& options = {});
+  // Whether the conditions imply each of the others; false also means "not known".
+  bool implies(std::span<const ir::Guard> conditions, std::span<const ir::Guard> others,
+               const ProofOptions& options = {});
   // Of graphs whose sizes and attributes are numbers: proves equality of each element by itself,
   // with reductions written out. Ends the obligation: it proves nothing else afterwards.
   Proof prove_each_element(const ProofOptions& options = {});

@@ -167,6 +167,24 @@ TEST(Verification, DoesNotDeriveWhatIsWrong) {
   EXPECT_EQ(to_string(verdict.status), "undecided");
 }
 
+// Two grouped convolutions are one only where there is one group, which lemmas show; random
+// instances with several groups are rare.
+TEST(Verification, DoesNotTakeAPartOfAFamilyForTheWhole) {
+  const auto lemmas = select_rules("all");
+  ASSERT_TRUE(lemmas.ok());
+  KnownSignatures known;
+  VerifyOptions options;
+  options.lemmas = lemmas->rules;
+  const Verdict verdict =
+      verify(parsed("p = conv{*c, group=?g}(?x, ?v)\n q = conv{*c, group=?h}(?y, ?w)\n"
+                    "out = add(p, q)\n where same_type(p, q) and rank(?x) == 4\n"
+                    "let ?groups = (dim(?x, 1) + dim(?y, 1)) / (dim(?v, 1) + dim(?w, 1))\n"
+                    "=> out = conv{*c, group=?groups}(concat{axis=1}(?x, ?y), "
+                    "concat{axis=1}(?v, ?w))"),
+             options, known);
+  EXPECT_EQ(to_string(verdict.status), "refuted");
+}
+
 // The lemma turns the right side into the left one, and holds wherever the right one is defined.
 TEST(Verification, DoesNotDeriveWhatIsUndefined) {
   KnownSignatures known;
