@@ -22,10 +22,11 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "ir/graph.h"
+#include "ir/prime_field.h"
 
 namespace egret::ir {
 
-inline constexpr std::uint64_t kFieldPrime = (std::uint64_t{1} << 61) - 1;
+inline constexpr std::uint64_t kFieldPrime = PrimeField::kMersenne;
 
 // Row-major. Real elements are in [0, kFieldPrime); integers hold the bits of their int64.
 class FieldTensor {

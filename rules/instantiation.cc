@@ -312,6 +312,9 @@ class Instantiator::Attempt {
     for (const Equation& equation : owner_.equations_) {
       if (equation.attribute != slot || random_.chance(0.1)) continue;
       auto value = evaluate(*equation.value, environment_);
+      // Without operands there is nothing to learn from but the form of the list.
+      if (!value && types.empty() && equation.value->kind == Expr::Kind::kList)
+        value = draw_list(*equation.value, types);
       if (value && ir::kind_of(*value) == spec.kind) {
         bound = value;
         return *value;
@@ -321,19 +324,21 @@ class Instantiator::Attempt {
     return *bound;
   }
 
-  // [?a, 1, ...]: variables in lists are axes or small numbers.
+  // [?a, 1, ...]: variables in lists are axes; of operators without operands, sizes.
   AttrValue draw_list(const Expr& pattern, std::span<const TensorType> types) {
     static const ir::AttrSpec kAxis{"axis", ir::AttrKind::kInteger, std::nullopt, ""};
     ir::Integers list;
     for (const Expr& element : pattern.arguments) {
       std::optional<AttrValue> value;
       if (element.kind == Expr::Kind::kAttribute) {
+        auto& bound = environment_.attributes[static_cast<std::size_t>(element.slot)];
+        if (!bound && types.empty()) bound.emplace(std::in_place_type<std::int64_t>, draw_size({}));
         value = draw_variable(element.slot, kAxis, {}, types);
       } else {
         value = evaluate(element, environment_);
       }
       const auto* integer = value ? std::get_if<std::int64_t>(&*value) : nullptr;
-      list.push_back(integer != nullptr ? *integer : 0);
+      list.push_back(integer != nullptr ? *integer : draw_size({}));
     }
     return list;
   }

@@ -21,6 +21,7 @@ struct GenerateOptions {
   std::int64_t memory = std::int64_t{8} << 30;
   bool keep_derivable = false;
   std::string given;
+  bool count_only = false;
   std::string folder;
 
   static const base::OptionTable<GenerateOptions>& table() {
@@ -42,6 +43,7 @@ struct GenerateOptions {
          {"generate-memory", &T::memory, "Memory for terms and their values", base::bytes(1 << 20)},
          {"given", &T::given, "Rules that are known already, as a selection: not found again"},
          {"keep-derivable", &T::keep_derivable, "Keep rules that the others derive"},
+         {"count-only", &T::count_only, "Count terms and classes; make no rules"},
          {"output-dir", &T::folder,
           "Folder for generated.rules, status.json and report.json; of the default set NAME.rules",
           base::path(), 'o'}}};
@@ -95,8 +97,9 @@ class Generate final : public Command {
     how.verification.instances = 60;
     how.verification.tensor_checks = 60;
     how.verification.attempts_per_instance = 60;
-    how.verification.most_families = 80;
+    how.verification.most_families = 400;
     how.minimize = !options_.keep_derivable;
+    how.count_only = options_.count_only;
     return how;
   }
 
@@ -154,9 +157,10 @@ class Generate final : public Command {
     const auto count = [](std::uint64_t n) {
       return base::format_count(static_cast<std::int64_t>(n));
     };
-    for (std::size_t i = 0; i < generation.candidates.size(); ++i) {
+    for (std::size_t i = 0; i < generation.levels.size(); ++i) {
       const generator::LevelCount& level = generation.levels[i];
-      const generator::CandidateCount& c = generation.candidates[i];
+      const generator::CandidateCount c =
+          i < generation.candidates.size() ? generation.candidates[i] : generator::CandidateCount{};
       table.row({count(level.operators), count(level.terms), count(level.classes),
                  count(c.candidates), count(c.derived), count(c.proven), count(c.conditional),
                  count(c.refuted), count(c.undecided), count(c.kept),

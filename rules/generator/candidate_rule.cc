@@ -40,23 +40,37 @@ class Search {
 
   std::optional<Generalized> run() {
     for (const Openness openness : {Openness::kRanks, Openness::kAttributes, Openness::kSizes}) {
-      const std::optional<Draft> draft = draft_rule(terms_, equality_, openness);
-      if (!draft) return std::nullopt;
-      if (attempt(draft->rule)) return finished(false);
-      if (result_.verdict.status != Verdict::Status::kRefuted) continue;
-      if (attempt_apart(*draft)) return finished(false);
-      // What is wrong for integers alone is refuted.
-      if (!draft->is_float) continue;
-      if (attempt(with(draft->rule, {*draft->is_float}))) return finished(false);
+      const std::vector<Draft> drafts = drafts_of(openness);
+      if (drafts.empty()) return std::nullopt;
+      for (const Draft& draft : drafts) {
+        if (attempt(draft.rule)) return finished(false);
+        if (result_.verdict.status != Verdict::Status::kRefuted) continue;
+        if (attempt_apart(draft)) return finished(false);
+        // What is wrong for integers alone is refuted.
+        if (draft.is_float && attempt(with(draft.rule, {*draft.is_float}))) return finished(false);
+      }
     }
     for (const Openness openness : {Openness::kAttributes, Openness::kSizes}) {
-      const Draft draft = *draft_rule(terms_, equality_, openness);
-      if (attempt_alternatives(draft) || attempt_all_facts(draft)) return finished(true);
+      for (const Draft& draft : drafts_of(openness)) {
+        if (attempt_alternatives(draft) || attempt_all_facts(draft)) return finished(true);
+      }
     }
     return result_;
   }
 
  private:
+  std::vector<Draft> drafts_of(Openness openness) {
+    std::vector<Draft> drafts;
+    for (const Preference preference : {Preference::kAttributes, Preference::kSizes}) {
+      auto draft = draft_rule(terms_, equality_, openness, preference);
+      if (!draft) continue;
+      const std::string text = to_string(draft->rule);
+      if (drafts.empty() || text != to_string(drafts.front().rule))
+        drafts.push_back(*std::move(draft));
+    }
+    return drafts;
+  }
+
   static Rule with(Rule rule, const std::vector<Expr>& conditions) {
     rule.conditions.insert(rule.conditions.end(), conditions.begin(), conditions.end());
     return rule;

@@ -78,13 +78,14 @@ std::vector<std::uint8_t> members(Variables set) {
 Enumeration::Enumeration(TermTable& terms, const EnumerationOptions& options)
     : terms_(terms),
       options_(options),
-      first_(terms, 0, Residues(Residues::kMersenne, base::mix(options.seed)),
+      first_(terms, 0, Residues(Residues::kMersenne, Residues::key_for(options.seed)),
              random_start(options.seed, Residues::kMersenne)),
       masks_(terms, 0, Masks(), mask_start()) {
   const Word prime = random_prime(base::Random(base::mix(options.seed ^ 0x7072696d65)));
   for (World world = 0; world < terms.space().worlds(); ++world) {
     const std::uint64_t seed = base::hash_combine(options.seed, world + 1);
-    others_.emplace_back(terms, world, Residues(prime, base::mix(seed)), random_start(seed, prime));
+    others_.emplace_back(terms, world, Residues(prime, Residues::key_for(seed)),
+                         random_start(seed, prime));
   }
   kept_operators_ =
       options.most_operators >= 2 ? static_cast<std::uint32_t>(options.most_operators - 2) : 0;

@@ -55,8 +55,15 @@ std::int64_t size_of(const TensorType& type, std::int64_t axis) {
   return type.dims[static_cast<std::size_t>(axis)].constant();
 }
 
+// What is padded at the beginnings and ends of the last two axes: all different, so that it is
+// clear which is which, and no amount the same in all worlds.
+struct Margins {
+  Integers before, after;
+};
+const Margins kMargins[] = {{{1, 2}, {0, 1}}, {{2, 1}, {1, 0}}};
+
 // The values that are usual for an attribute of this name on operands of these types.
-std::vector<AttrValue> usual_values(const ir::AttrSpec& spec, const Types& types) {
+std::vector<AttrValue> usual_values(const ir::AttrSpec& spec, const Types& types, World world) {
   std::vector<AttrValue> values;
   const int rank = types.empty() ? 0 : types[0].rank();
   const auto spatial = static_cast<std::size_t>(std::max(0, rank - 2));
@@ -76,7 +83,17 @@ std::vector<AttrValue> usual_values(const ir::AttrSpec& spec, const Types& types
   } else if (spec.name == "strides") {
     values = {all(spatial, 1), all(spatial, 2)};
   } else if (spec.name == "pads") {
-    values = {all(2 * spatial, 0), all(2 * spatial, 1)};
+    values = {all(2 * spatial, 0)};
+    if (spatial == 2) {
+      const Margins& margins = kMargins[world];
+      values.emplace_back(
+          Integers{margins.before[0], margins.before[1], margins.after[0], margins.after[1]});
+    }
+  } else if (spec.name == "before" || spec.name == "after") {
+    const Integers& last = spec.name == "before" ? kMargins[world].before : kMargins[world].after;
+    Integers amounts = all(static_cast<std::size_t>(rank), 0);
+    if (rank >= 2) std::ranges::copy(last, amounts.end() - 2);
+    values.emplace_back(std::move(amounts));
   } else if (spec.name == "dilations") {
     values = {all(spatial, 1)};
   } else if (spec.name == "kernel") {
@@ -90,12 +107,12 @@ std::vector<AttrValue> usual_values(const ir::AttrSpec& spec, const Types& types
 }
 
 // All combinations of usual values, for operands of these types. At most 64.
-std::vector<Attrs> usual_attrs(const ir::Operator& op, const Types& types) {
+std::vector<Attrs> usual_attrs(const ir::Operator& op, const Types& types, World world) {
   std::vector<Attrs> all{Attrs()};
   for (const ir::AttrSpec& spec : op.attrs()) {
     std::vector<Attrs> longer;
     for (const Attrs& attrs : all) {
-      for (const AttrValue& value : usual_values(spec, types)) {
+      for (const AttrValue& value : usual_values(spec, types, world)) {
         longer.push_back(attrs);
         longer.back().set(spec.name, value);
       }
@@ -143,12 +160,19 @@ void add_choices(Space& space, const ir::Operator& op, std::size_t arity,
   while (true) {
     Types types;
     for (const std::size_t i : at) types.push_back(pool[i]);
-    for (const Attrs& attrs : usual_attrs(op, types)) {
-      const auto canonical = ir::canonical_attrs(op.attrs(), attrs);
+    std::vector<std::vector<Attrs>> by_world;
+    for (World world = 0; world < std::size(kWorlds); ++world)
+      by_world.push_back(usual_attrs(op, types, world));
+    for (std::size_t way = 0; way < by_world.front().size(); ++way) {
+      const auto canonical = ir::canonical_attrs(op.attrs(), by_world.front()[way]);
       if (!canonical.ok() || !ir::infer_type(op, *canonical, types).ok()) continue;
       const std::string name = op.name() + value_text(*canonical, op);
       if (!names.insert(name).second) continue;
-      Step step{&op, {}, [attrs](World, const Types&) -> std::optional<Attrs> { return attrs; }};
+      std::vector<Attrs> attrs;
+      for (const auto& ways : by_world) attrs.push_back(ways[way]);
+      Step step{&op, {}, [attrs](World world, const Types&) -> std::optional<Attrs> {
+                  return attrs[world];
+                }};
       for (std::size_t i = 0; i < arity; ++i) step.operands.push_back(static_cast<int>(i));
       OperatorChoice choice{name, arity, {step}};
       if (is_elementwise(op)) {

@@ -49,6 +49,7 @@ class Generator {
     for (std::size_t operators = 1; operators <= most && !stop(); ++operators) {
       EGRET_RETURN_IF_ERROR(enumeration.next_level());
       if (stop()) break;
+      if (options_.count_only) continue;
       const auto& all = enumeration.equalities();
       if (operators == 1) add_exchanges();
       for (; taken < all.size(); ++taken) pending_.push_back(candidate(all[taken]));
@@ -230,7 +231,8 @@ class Generator {
 
   void prove(Job& job, KnownSignatures& known) const {
     job.made = generalized(job.candidate.equality, known);
-    if (is_proven(job.made) && !says_both_ways(job.made->rule))
+    const bool refuted = job.made && job.made->verdict.status == Verdict::Status::kRefuted;
+    if (!refuted && !(is_proven(job.made) && says_both_ways(job.made->rule)))
       job.back = generalized(turned(job.candidate.equality), known);
   }
 
@@ -270,14 +272,15 @@ class Generator {
   }
 
   void take(const Job& job, std::size_t operators) {
-    if (!is_proven(job.made)) {
+    const std::optional<Generalized>& first = is_proven(job.made) ? job.made : job.back;
+    if (!is_proven(first)) {
       note_unproven(job.candidate, job.made);
       return;
     }
     CandidateCount& count = result_.candidates.back();
-    ++(job.made->conditional ? count.conditional : count.proven);
-    const std::string name = add(*job.made, operators, "");
-    if (is_proven(job.back)) add(*job.back, operators, name);
+    ++(first->conditional ? count.conditional : count.proven);
+    const std::string name = add(*first, operators, "");
+    if (is_proven(job.made) && is_proven(job.back)) add(*job.back, operators, name);
   }
 
   // Many in one e-graph, a few iterations deep.

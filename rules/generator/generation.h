@@ -24,6 +24,7 @@ struct GenerationOptions {
   VerifyOptions verification;
   DerivationOptions derivation;
   RuleSet given{};  // known already: derive candidates, and are no part of the result
+  bool count_only = false;  // of terms and classes; no rules are made
   bool minimize = true;
   std::string log{};  // file of decisions, to go on from when the work is cut short; empty: none
   bool keep_log = false;  // at the end: the work is part of a longer one

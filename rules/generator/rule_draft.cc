@@ -50,8 +50,8 @@ bool is_telling_number(const AttrValue& value) {
 
 class Drafter {
  public:
-  Drafter(TermTable& terms, const Equality& equality, Openness openness)
-      : terms_(terms), equality_(equality), openness_(openness) {
+  Drafter(TermTable& terms, const Equality& equality, Openness openness, Preference preference)
+      : terms_(terms), equality_(equality), openness_(openness), preference_(preference) {
     worlds_ = terms.space().worlds();
   }
 
@@ -81,6 +81,7 @@ class Drafter {
   struct Quantity {
     Expr expr;
     Numbers values;
+    bool is_attribute = false;
   };
   // An attribute variable.
   struct Group {
@@ -181,6 +182,11 @@ class Drafter {
 
   // Integers that the left side tells: sizes, and attributes.
   void collect_quantities() {
+    if (preference_ == Preference::kAttributes) collect_attributes();
+    collect_sizes();
+    if (preference_ == Preference::kSizes) collect_attributes();
+  }
+  void collect_sizes() {
     for (const auto& [start, slot] : slots_) {
       for (int axis = 0; axis < rank(start); ++axis) {
         Numbers values;
@@ -193,11 +199,13 @@ class Drafter {
         quantities_.push_back({call("dim", {tensor(slot), literal(std::int64_t{axis})}), values});
       }
     }
+  }
+  void collect_attributes() {
     for (const Group& group : groups_) {
       if (std::holds_alternative<std::int64_t>(group.values.front())) {
         Numbers values;
         for (const AttrValue& value : group.values) values.push_back(std::get<std::int64_t>(value));
-        quantities_.push_back({attribute(group.slot), std::move(values)});
+        quantities_.push_back({attribute(group.slot), std::move(values), true});
       }
       if (!std::holds_alternative<Integers>(group.values.front())) continue;
       for (std::size_t i = 0; i < std::get<Integers>(group.values.front()).size(); ++i) {
@@ -207,12 +215,12 @@ class Drafter {
           values.push_back(i < list.size() ? list[i] : -1);
         }
         quantities_.push_back(
-            {call("at", {attribute(group.slot), literal(static_cast<std::int64_t>(i))}), values});
+            {call("at", {attribute(group.slot), literal(static_cast<std::int64_t>(i))}), values,
+             true});
       }
     }
   }
 
-  // An expression with these values.
   // An expression with these values that does not speak of one attribute variable. Attributes come
   // before sizes where it is given: random instances know them first.
   std::optional<Expr> fit(const Numbers& wanted, int without = -1) const {
@@ -248,19 +256,27 @@ class Drafter {
       }
       return std::nullopt;
     };
+    const auto try_pairs = [&](bool with_attribute) -> std::optional<Expr> {
+      for (const Quantity& a : quantities_) {
+        for (const Quantity& b : quantities_) {
+          if (with_attribute && a.is_attribute == b.is_attribute) continue;
+          if (mentions(a.expr, without) || mentions(b.expr, without)) continue;
+          if (auto found = try_pair(a.expr, a.values, b.expr, b.values)) return found;
+        }
+      }
+      return std::nullopt;
+    };
+    // A part of what is open and not half of a size that happens to be as large.
+    if (preference_ == Preference::kAttributes) {
+      if (auto found = try_pairs(true)) return found;
+    }
     for (const Quantity& a : quantities_) {
       if (mentions(a.expr, without)) continue;
       for (const std::int64_t n : {1, 2, 3}) {
         if (auto found = try_pair(a.expr, a.values, literal(n), Numbers(worlds_, n))) return found;
       }
     }
-    for (const Quantity& a : quantities_) {
-      for (const Quantity& b : quantities_) {
-        if (mentions(a.expr, without) || mentions(b.expr, without)) continue;
-        if (auto found = try_pair(a.expr, a.values, b.expr, b.values)) return found;
-      }
-    }
-    return std::nullopt;
+    return try_pairs(false);
   }
 
   std::optional<Term> build_target(TermId term) {
@@ -461,7 +477,7 @@ class Drafter {
   }
 
   void add_number_facts(const Expr& of, const Numbers& wanted, int slot) {
-    constexpr std::size_t kMost = 3;
+    constexpr std::size_t kMost = 3;  // and multiples
     std::vector<Expr> ways;
     for (const bool attributes : {false, true}) {
       for (const Quantity& q : quantities_) {
@@ -472,7 +488,7 @@ class Drafter {
     }
     for (const Quantity& q : quantities_) {
       for (const std::int64_t n : {2, 3}) {
-        bool fits = ways.empty() && !mentions(q.expr, slot);
+        bool fits = ways.size() <= kMost && !mentions(q.expr, slot) && !q.is_attribute;
         for (World w = 0; w < worlds_ && fits; ++w) fits = q.values[w] == n * wanted[w];
         if (fits) ways.push_back(equal(call("*", {of, literal(n)}), q.expr));
       }
@@ -514,6 +530,7 @@ class Drafter {
   TermTable& terms_;
   const Equality& equality_;
   Openness openness_;
+  Preference preference_;
   std::size_t worlds_ = 0;
   Draft draft_;
   std::map<std::size_t, int> slots_;  // of start tensors
@@ -523,8 +540,9 @@ class Drafter {
 
 }  // namespace
 
-std::optional<Draft> draft_rule(TermTable& terms, const Equality& equality, Openness openness) {
-  return Drafter(terms, equality, openness).run();
+std::optional<Draft> draft_rule(TermTable& terms, const Equality& equality, Openness openness,
+                                Preference preference) {
+  return Drafter(terms, equality, openness, preference).run();
 }
 
 }  // namespace egret::rules::generator

@@ -18,6 +18,12 @@ enum class Openness : std::uint8_t {
   kSizes,       // attributes that are sizes, not axes, permutations and flags
 };
 
+// What a number of the right side is taken for where several expressions have its value.
+enum class Preference : std::uint8_t {
+  kAttributes,  // attributes of the left side, which are open
+  kSizes,
+};
+
 struct Draft {
   Rule rule;  // without conditions, other than ranks and element types
   // True in all worlds. Of attributes, the ways to say what each is; then how sizes compare.
@@ -31,6 +37,7 @@ struct Draft {
 
 // The rule left => right; nullopt when the right side needs what the left does not tell: a
 // variable, or a number that is no simple expression.
-std::optional<Draft> draft_rule(TermTable& terms, const Equality& equality, Openness openness);
+std::optional<Draft> draft_rule(TermTable& terms, const Equality& equality, Openness openness,
+                                Preference preference);
 
 }  // namespace egret::rules::generator

@@ -17,7 +17,7 @@ struct Sizes {
 };
 // The first has TASO's sizes. In one there are more rows than channels, in the other fewer, so that
 // the middle of two tensors of different sizes is not always in the same one.
-constexpr Sizes kWorlds[] = {{2, 4, 5, 5, 3}, {8, 6, 6, 7, 5}};
+constexpr Sizes kWorlds[] = {{2, 4, 5, 5, 3}, {6, 2, 7, 8, 5}};
 
 std::int64_t size_of(const TensorType& type, int axis) {
   return type.dims[static_cast<std::size_t>(axis)].constant();
@@ -119,12 +119,16 @@ void add_constants(Space& space) {
   space.choices.push_back({"ones", 0, {{op("fill"), {}, ones}}});
 }
 
-// A kernel with zeros around it, as large as the largest (in TASO's world 3x3).
+// A kernel with zeros around it, as large as the largest (in TASO's world 3x3). What is 3x3 in all
+// worlds would be enlarged in one of them and not in the other.
 void add_enlarge(Space& space) {
   const auto margins = [](World world, const Types& types) -> std::optional<Attrs> {
     const std::int64_t y = kWorlds[world].kernel - size_of(types[0], 2);
     const std::int64_t x = kWorlds[world].kernel - size_of(types[0], 3);
-    if (y % 2 != 0 || x % 2 != 0 || y + x == 0) return std::nullopt;
+    const auto is_one_or_all = [&](std::int64_t margin) {
+      return margin == 0 || margin + 1 == kWorlds[world].kernel;
+    };
+    if (!is_one_or_all(y) || !is_one_or_all(x)) return std::nullopt;
     return Attrs{{"before", Integers{0, 0, y / 2, x / 2}},
                  {"after", Integers{0, 0, y / 2, x / 2}},
                  {"mode", std::string("constant")}};
