@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluation of operators and graphs in an exact domain by direct evaluation: what ir/exact.cc and
 // ir/field.cc share. A domain's tensor has a type() and is made by Domain::make(type); the domain
-// is constructed from its arguments and the key of its pseudo-random functions.
+// is constructed from its arguments and a Key: that of its pseudo-random functions, and more.
 #pragma once
 
 #include <span>
@@ -16,11 +16,12 @@ template <typename Domain>
 base::Result<typename Domain::TensorOf> evaluate_in(const Operator& op, const Attrs& attrs,
                                                     std::span<const TensorType> types,
                                                     std::span<const typename Domain::TensorOf> in,
-                                                    std::uint64_t key);
+                                                    const typename Domain::Key& key);
 
 template <typename Domain>
 base::Result<std::vector<typename Domain::TensorOf>> interpret_in(
-    const Graph& graph, std::span<const typename Domain::TensorOf> inputs, std::uint64_t key) {
+    const Graph& graph, std::span<const typename Domain::TensorOf> inputs,
+    const typename Domain::Key& key) {
   return evaluate_nodes<typename Domain::TensorOf>(
       graph, inputs, [](const Node& node) { return Domain::of(node.data); },
       [&](const Operator& op, const Attrs& attrs, std::span<const TensorType> types,
@@ -32,7 +33,7 @@ template <typename Domain>
 base::Result<typename Domain::TensorOf> evaluate_in(const Operator& op, const Attrs& attrs,
                                                     std::span<const TensorType> types,
                                                     std::span<const typename Domain::TensorOf> in,
-                                                    std::uint64_t key) {
+                                                    const typename Domain::Key& key) {
   if (op.is_composite()) {
     EGRET_RETURN_IF_ERROR(check_arity(op, in.size()));
     auto body = body_graph(op, attrs, types);

@@ -60,8 +60,9 @@ class RationalDomain {
   using Value = Rational;
   using TensorOf = ExactTensor;
 
-  RationalDomain(std::span<const ExactTensor> inputs, std::uint64_t key)
-      : inputs_(inputs), key_(key) {}
+  using Key = std::uint64_t;
+
+  RationalDomain(std::span<const ExactTensor> inputs, Key key) : inputs_(inputs), key_(key) {}
 
   static ExactTensor make(const TensorType& type) { return ExactTensor(type); }
   static ExactTensor of(const Tensor& tensor) { return ExactTensor::of(tensor); }

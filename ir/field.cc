@@ -8,19 +8,31 @@
 namespace egret::ir {
 namespace {
 
-constexpr PrimeField kField(kFieldPrime);
-// The elements that stand for infinities: fixed, and not the image of anything that occurs.
+// The elements that stand for infinities, this and its negative: fixed, and not the image of
+// anything that occurs.
 constexpr std::uint64_t kPlusInfinity = 0x0b7e151628aed2a6;
-constexpr std::uint64_t kMinusInfinity = kFieldPrime - kPlusInfinity;
-static_assert(kPlusInfinity < kFieldPrime);
+static_assert(kPlusInfinity < std::uint64_t{1} << 60);
+
+std::uint64_t image(const PrimeField& field, double value) {
+  EGRET_CHECK(!std::isnan(value), "NaN is no element of the field");
+  if (std::isinf(value)) return value > 0 ? kPlusInfinity : field.neg(kPlusInfinity);
+  return field.from_double(value);
+}
 
 class FieldDomain {
  public:
   using Value = std::uint64_t;
   using TensorOf = FieldTensor;
+  struct Key {
+    std::uint64_t functions;
+    PrimeField field;
+  };
 
-  FieldDomain(std::span<const FieldTensor> inputs, std::uint64_t key)
-      : inputs_(inputs), key_(key) {}
+  FieldDomain(std::span<const FieldTensor> inputs, const Key& key)
+      : inputs_(inputs),
+        key_(key.functions),
+        field_(key.field),
+        minus_(field_.neg(kPlusInfinity)) {}
 
   static FieldTensor make(const TensorType& type) { return FieldTensor(type); }
   static FieldTensor of(const Tensor& tensor) { return FieldTensor::of(tensor); }
@@ -39,56 +51,59 @@ class FieldDomain {
   }
   base::Result<Value> constant(double value) const {
     if (std::isnan(value)) return base::unsupported("NaN is no element of the field");
-    return field_element(value);
+    return image(field_, value);
   }
   Value from_integer(DType type, std::int64_t value) const {
-    return type == DType::kU64 ? kField.from_u64(static_cast<std::uint64_t>(value))
-                               : kField.from_i64(value);
+    return type == DType::kU64 ? field_.from_u64(static_cast<std::uint64_t>(value))
+                               : field_.from_i64(value);
   }
   std::int64_t to_integer(DType type, Value value) const {
-    return wrap(type, kField.to_i64(value));
+    return wrap(type, field_.to_i64(value));
   }
   Value round_to(DType, Value value) const { return value; }
-  Value add(Value a, Value b) const { return kField.add(a, b); }
-  Value sub(Value a, Value b) const { return kField.sub(a, b); }
-  Value mul(Value a, Value b) const { return kField.mul(a, b); }
+  Value add(Value a, Value b) const { return field_.add(a, b); }
+  Value sub(Value a, Value b) const { return field_.sub(a, b); }
+  Value mul(Value a, Value b) const { return field_.mul(a, b); }
   base::Result<Value> div(Value a, Value b) const {
     if (b == 0) return base::bad_input("division by zero");
-    return kField.mul(a, kField.inverse(b));
+    return field_.mul(a, field_.inverse(b));
   }
-  Value neg(Value a) const { return kField.neg(a); }
+  Value neg(Value a) const { return field_.neg(a); }
   Value min(Value a, Value b) const { return less(b, a) ? b : a; }
   Value max(Value a, Value b) const { return less(a, b) ? b : a; }
   bool less(Value a, Value b) const {
-    if (a == b || a == kPlusInfinity || b == kMinusInfinity) return false;
-    if (a == kMinusInfinity || b == kPlusInfinity) return true;
+    if (a == b || a == kPlusInfinity || b == minus_) return false;
+    if (a == minus_ || b == kPlusInfinity) return true;
     return PrimeField::less(key_, a, b);
   }
   bool less_equal(Value a, Value b) const { return !less(b, a); }
   bool equal(Value a, Value b) const { return a == b; }
   Value empty(Reduction reduction) const {
-    return reduction == Reduction::kMax ? kMinusInfinity : kPlusInfinity;
+    return reduction == Reduction::kMax ? minus_ : kPlusInfinity;
   }
 
   Value call(Function function, Value a, Value b) const {
-    return kField.call(key_, function, a, b);
+    return field_.call(key_, function, a, b);
   }
 
  private:
   std::span<const FieldTensor> inputs_;
   std::uint64_t key_;
+  PrimeField field_;
+  Value minus_;  // infinity
 };
 
 }  // namespace
 
-std::uint64_t field_element(double value) {
-  EGRET_CHECK(!std::isnan(value), "NaN is no element of the field");
-  if (std::isinf(value)) return value > 0 ? kPlusInfinity : kMinusInfinity;
-  return kField.from_double(value);
-}
+std::uint64_t field_element(double value) { return image(PrimeField(kFieldPrime), value); }
 
 FieldTensor::FieldTensor(TensorType type)
     : type_(std::move(type)), values_(static_cast<std::size_t>(type_.elements()), 0) {}
+
+FieldTensor::FieldTensor(TensorType type, std::vector<std::uint64_t> values)
+    : type_(std::move(type)), values_(std::move(values)) {
+  EGRET_CHECK(std::ssize(values_) == type_.elements(), "as many values as elements");
+}
 
 FieldTensor FieldTensor::of(const Tensor& tensor) {
   FieldTensor result(tensor.type());
@@ -113,15 +128,16 @@ FieldTensor FieldTensor::random(TensorType type, base::Random& random) {
 }
 
 base::Result<FieldTensor> evaluate_field(const Operator& op, const Attrs& attrs,
-                                         std::span<const FieldTensor> inputs, std::uint64_t key) {
-  return evaluate_in<FieldDomain>(op, attrs, types_of(inputs), inputs, key);
+                                         std::span<const FieldTensor> inputs, std::uint64_t key,
+                                         const PrimeField& field) {
+  return evaluate_in<FieldDomain>(op, attrs, types_of(inputs), inputs, {key, field});
 }
 
 base::Result<std::vector<FieldTensor>> interpret_field(const Graph& graph,
                                                        std::span<const FieldTensor> inputs,
                                                        std::uint64_t key) {
   EGRET_RETURN_IF_ERROR(check_input_types(graph, types_of(inputs), /*wide=*/false));
-  return interpret_in<FieldDomain>(graph, inputs, key);
+  return interpret_in<FieldDomain>(graph, inputs, {key, PrimeField(kFieldPrime)});
 }
 
 }  // namespace egret::ir

@@ -33,6 +33,7 @@ class FieldTensor {
  public:
   FieldTensor() = default;
   explicit FieldTensor(TensorType type);  // zeros; the type is concrete
+  FieldTensor(TensorType type, std::vector<std::uint64_t> values);
   // Reals become the field's image of their exact dyadic value.
   static FieldTensor of(const Tensor& tensor);
   // Reals uniform in the field; integers in [0, 10], bools fair.
@@ -52,9 +53,11 @@ class FieldTensor {
 // The image of a finite double, or of an infinity; NaN is our own bug.
 std::uint64_t field_element(double value);
 
+// Over another field than that of kFieldPrime where one is given; its elements are the inputs'
+// then.
 base::Result<FieldTensor> evaluate_field(const Operator& op, const Attrs& attrs,
-                                         std::span<const FieldTensor> inputs,
-                                         std::uint64_t key = 0);
+                                         std::span<const FieldTensor> inputs, std::uint64_t key = 0,
+                                         const PrimeField& field = PrimeField(kFieldPrime));
 base::Result<std::vector<FieldTensor>> interpret_field(const Graph& graph,
                                                        std::span<const FieldTensor> inputs,
                                                        std::uint64_t key = 0);

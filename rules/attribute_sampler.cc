@@ -208,13 +208,18 @@ AttrValue sample_attr(const ir::AttrSpec& spec, const ir::Attrs& so_far,
 }
 
 std::vector<const ir::AttrSpec*> sampling_order(const ir::Operator& op) {
+  std::vector<std::pair<std::ptrdiff_t, const ir::AttrSpec*>> ranked;
+  for (const ir::AttrSpec& spec : op.attrs()) {
+    const Row* row = row_of(spec);
+    ranked.emplace_back(row != nullptr ? row - kRows : std::ssize(kRows), &spec);
+  }
+  // By insertion, as there are few; those of one rank stay in order.
   std::vector<const ir::AttrSpec*> order;
-  for (const ir::AttrSpec& spec : op.attrs()) order.push_back(&spec);
-  const auto rank = [](const ir::AttrSpec* spec) {
-    const Row* row = row_of(*spec);
-    return row != nullptr ? row - kRows : std::ssize(kRows);
-  };
-  std::ranges::stable_sort(order, {}, rank);
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    for (std::size_t j = i; j > 0 && ranked[j].first < ranked[j - 1].first; --j)
+      std::swap(ranked[j], ranked[j - 1]);
+  }
+  for (const auto& [rank, spec] : ranked) order.push_back(spec);
   return order;
 }
 

@@ -84,7 +84,7 @@ class Generate final : public Command {
     EGRET_ASSIGN_OR_RETURN(const generator::Generation generation, generator::generate(space, how));
     EGRET_RETURN_IF_ERROR(generator::write_rule_files(options_.folder, space, generation));
     console.result(generator::report_json(space, generation), table_of(generation));
-    return generation.stopped ? ExitCode::kLimit : ExitCode::kOk;
+    return generation.stopped || !generation.limit.empty() ? ExitCode::kLimit : ExitCode::kOk;
   }
 
  private:

@@ -5,6 +5,7 @@
 //   Masks      which variables a value may depend on: the union over what it reads
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "ir/prime_field.h"
@@ -21,14 +22,14 @@ class Residues {
   explicit Residues(Word prime = kMersenne, Word key = 0) : field_(prime), key_(key) {}
   operator const ir::PrimeField&() const { return field_; }
 
-  // A key whose order has 0 above about three fifths of all elements. With 0 near the bottom a relu
-  // would change nothing that a maximum looks at; near the top it would leave nothing but 0.
-  static Word key_for(std::uint64_t seed) {
-    constexpr Word kTwentieth = ~Word{0} / 20;
-    Word key = base::mix(seed);
-    while (base::mix(key) < 11 * kTwentieth || base::mix(key) > 13 * kTwentieth)
-      key = base::mix(key + 1);
-    return key;
+  // A key whose order has about this share of all elements below 0, and -1 < 0 < 1. Where few are
+  // below 0 a relu changes nothing that a maximum looks at; where most are it leaves little but 0.
+  static Word key_for(std::uint64_t seed, double share, Word prime) {
+    for (Word key = base::mix(seed);; key = base::mix(key + 1)) {
+      const double below = std::ldexp(static_cast<double>(base::mix(key)), -64);
+      if (std::abs(below - share) > 0.02 || !ir::PrimeField::less(key, 0, 1)) continue;
+      if (ir::PrimeField::less(key, prime - 1, 0)) return key;
+    }
   }
 
   Word constant(double value) const { return field_.from_double(value); }
@@ -53,6 +54,10 @@ class Residues {
   Word call(ir::Function function, Word a, Word b) const {
     return field_.call(key_, function, a, b);
   }
+
+  void note_undefined() { undefined_ = true; }
+  const ir::PrimeField& field() const { return field_; }
+  Word key() const { return key_; }
 
   // Whether something was undefined since the last call.
   bool take_undefined() {

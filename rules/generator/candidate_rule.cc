@@ -48,6 +48,7 @@ class Search {
         if (attempt_apart(draft)) return finished(false);
         // What is wrong for integers alone is refuted.
         if (draft.is_float && attempt(with(draft.rule, {*draft.is_float}))) return finished(false);
+        if (attempt_same_types(draft)) return finished(false);
       }
     }
     for (const Openness openness : {Openness::kAttributes, Openness::kSizes}) {
@@ -83,6 +84,16 @@ class Search {
     return is_proven(result_.verdict);
   }
 
+  // Without broadcasts between variables that were of one type.
+  bool attempt_same_types(const Draft& draft) {
+    if (draft.same_types.empty()) return false;
+    std::vector<Expr> conditions = draft.same_types;
+    if (attempt(with(draft.rule, conditions))) return true;
+    if (!draft.is_float || result_.verdict.status != Verdict::Status::kRefuted) return false;
+    conditions.insert(conditions.begin(), *draft.is_float);
+    return attempt(with(draft.rule, conditions));
+  }
+
   // Axes that differ are different ones, and nothing else.
   bool attempt_apart(const Draft& draft) {
     if (draft.apart.empty()) return false;
@@ -95,7 +106,7 @@ class Search {
 
   // One fact of each attribute, nothing on how tensors compare: the most general of conditions.
   bool attempt_alternatives(const Draft& draft) {
-    constexpr std::size_t kMost = 32;
+    constexpr std::size_t kMost = 12;
     std::vector<std::size_t> chosen(draft.alternatives.size(), 0);
     if (chosen.empty()) return false;
     for (std::size_t tries = 0; tries < kMost; ++tries) {
@@ -116,6 +127,7 @@ class Search {
     if (draft.is_float) conditions.push_back(*draft.is_float);
     for (const auto& ways : draft.alternatives)
       conditions.insert(conditions.end(), ways.begin(), ways.end());
+    conditions.insert(conditions.end(), draft.same_types.begin(), draft.same_types.end());
     conditions.insert(conditions.end(), draft.facts.begin(), draft.facts.end());
     return attempt(with(draft.rule, conditions));
   }

@@ -2,6 +2,7 @@
 #include "rules/generator/enumeration.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/peak_memory.h"
 #include "base/random.h"
@@ -13,13 +14,12 @@ namespace {
 
 constexpr std::size_t kMostSymmetries = 2;  // stated of one term
 
-Evaluator<Residues>::Start random_start(std::uint64_t seed, Word prime) {
+Evaluator<Residues>::Start random_start(const Space& space, World world, std::uint64_t seed,
+                                        Word prime) {
   const base::Random random(seed);
-  return [random, prime](std::size_t number, std::size_t elements) {
+  return [&space, world, random, prime](std::size_t number, std::size_t) {
     base::Random stream = random.split(number);
-    std::vector<Word> values(elements);
-    for (Word& value : values) value = stream.below(prime);
-    return values;
+    return random_elements(space.starts[number].types[world], prime, stream);
   };
 }
 
@@ -75,17 +75,24 @@ std::vector<std::uint8_t> members(Variables set) {
 
 }  // namespace
 
+double LevelCount::collision_bound() const {
+  const double degree = std::pow(3.0, static_cast<double>(operators));
+  return static_cast<double>(equal) * 2.0 * degree * 0x1p-60;
+}
+
 Enumeration::Enumeration(TermTable& terms, const EnumerationOptions& options)
     : terms_(terms),
       options_(options),
-      first_(terms, 0, Residues(Residues::kMersenne, Residues::key_for(options.seed)),
-             random_start(options.seed, Residues::kMersenne)),
+      first_(
+          terms, 0,
+          Residues(Residues::kMersenne, Residues::key_for(options.seed, 0.5, Residues::kMersenne)),
+          random_start(terms.space(), 0, options.seed, Residues::kMersenne)),
       masks_(terms, 0, Masks(), mask_start()) {
   const Word prime = random_prime(base::Random(base::mix(options.seed ^ 0x7072696d65)));
   for (World world = 0; world < terms.space().worlds(); ++world) {
     const std::uint64_t seed = base::hash_combine(options.seed, world + 1);
-    others_.emplace_back(terms, world, Residues(prime, Residues::key_for(seed)),
-                         random_start(seed, prime));
+    others_.emplace_back(terms, world, Residues(prime, Residues::key_for(seed, 0.75, prime)),
+                         random_start(terms.space(), world, seed, prime));
   }
   kept_operators_ =
       options.most_operators >= 2 ? static_cast<std::uint32_t>(options.most_operators - 2) : 0;
@@ -127,30 +134,38 @@ base::Status Enumeration::next_level() {
       if (terms_.space().choices[choice].arity == 0) consider(choice, {});
     }
   }
-  // The largest operand, from the largest down to where both operands are equally large.
-  for (std::size_t size = operators; size-- > 0 && 2 * size + 1 >= operators;) {
-    const std::size_t end = level_begin_[size + 1];
-    for (std::size_t i = level_begin_[size]; i < end; ++i) {
-      if (base::stop_requested()) return base::ok();
-      build_on(i, operators);
-      forget();
-      if (terms_.bytes() + first_.bytes() + masks_.bytes() > options_.most_bytes)
-        return base::limit_hit("enumeration needs more than " +
-                               std::to_string(options_.most_bytes >> 20) +
-                               " MiB; fewer operators or more --limit-memory");
-      if (progress.due()) {
-        const double share = static_cast<double>(i - level_begin_[size]) /
-                             static_cast<double>(end - level_begin_[size]);
-        progress.report(
-            {{base::kItems, counts_.back().terms}, {base::kEClasses, representatives_.size()}},
-            size + 1 == operators ? share : 0.99, terms_.text(representatives_[i].term));
-      }
-    }
-  }
+  const base::Status status = build_level(operators, progress);
   level_begin_.push_back(representatives_.size());
   counts_.back().classes = level_begin_[operators + 1] - level_begin_[operators];
   counts_.back().seconds = watch.seconds();
   counts_.back().bytes = base::peak_memory_bytes();
+  return status;
+}
+
+// The largest operand, from the largest down to where both operands are equally large.
+base::Status Enumeration::build_level(std::size_t operators, const base::Progress& progress) {
+  const std::size_t smallest = operators / 2;  // 2 * size + 1 >= operators
+  const std::size_t all = level_begin_[operators] - level_begin_[smallest];
+  std::size_t done = 0;
+  for (std::size_t size = operators; size-- > smallest;) {
+    for (std::size_t i = level_begin_[size]; i < level_begin_[size + 1]; ++i, ++done) {
+      if (base::stop_requested()) return base::ok();
+      build_on(i, operators);
+      forget();
+      constexpr std::size_t kNowAndThen = 64;
+      if (done % kNowAndThen == 0 &&
+          base::peak_memory_bytes() > static_cast<std::int64_t>(options_.most_bytes))
+        return base::limit_hit("enumeration needs more than " +
+                               std::to_string(options_.most_bytes >> 20) +
+                               " MiB; fewer operators or more --generate-memory");
+      if (progress.due()) {
+        progress.report(
+            {{base::kItems, counts_.back().terms}, {base::kEClasses, representatives_.size()}},
+            static_cast<double>(done) / static_cast<double>(all),
+            terms_.text(representatives_[i].term));
+      }
+    }
+  }
   return base::ok();
 }
 

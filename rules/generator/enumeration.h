@@ -7,9 +7,8 @@
 // 2^61 - 1 elements, on random tensors of the first world; the least over all ways to name their
 // variables, so that terms that differ in names meet. Terms with one fingerprint are compared with
 // *every* representative that has it: all elements, in all worlds, over a second, random prime.
-// Polynomials of degree d that differ agree there with probability at most d / 2^60 an element and
-// world (Schwartz, Zippel); d is at most 3^operators. Max and functions are pseudo-random functions
-// of their arguments, so only equalities that hold whatever these are are found.
+// Max and functions are pseudo-random functions of their arguments, so only equalities that hold
+// whatever these are are found. LevelCount::collision_bound() says how likely a mistake is.
 //
 // A term with operators a, b, ... counts each once, as a graph does. Its largest operand is
 // enumerated first and named in order of occurrence; the others get names from those and the next
@@ -31,7 +30,7 @@ namespace egret::rules::generator {
 struct EnumerationOptions {
   std::size_t most_operators = 3;
   std::uint64_t seed = 1;
-  std::size_t most_bytes = std::size_t{8} << 30;
+  std::size_t most_bytes = std::size_t{8} << 30;  // of the process
   base::ProgressSink* progress = nullptr;
 };
 
@@ -50,14 +49,20 @@ struct LevelCount {
   std::uint64_t collisions = 0;  // of equal fingerprint, not of equal elements in the first world
   double seconds = 0;
   std::int64_t bytes = 0;  // of the process, at most so far
+
+  // The probability that some pair counted as equal is not, in the worlds that were looked at, is
+  // at most this. Two rational functions of degree d that differ agree at a random point with
+  // probability at most 2 d / p (Schwartz 1980, Zippel 1979), p > 2^60; d <= 3^operators, as no
+  // choice has more than three operands; only the values over the random prime count.
+  double collision_bound() const;
 };
 
 class Enumeration {
  public:
   Enumeration(TermTable& terms, const EnumerationOptions& options);
 
-  // The terms with one operator more. Fails when memory runs out; stops early, with all that was
-  // found so far, on base::stop_requested().
+  // The terms with one operator more. Stops early, with all that was found so far, on
+  // base::stop_requested(), and with limit_hit when memory runs out.
   base::Status next_level();
   std::size_t levels() const { return counts_.size(); }
 
@@ -75,6 +80,7 @@ class Enumeration {
   using Operands = base::SmallVector<TermId, 3>;
 
   void add_starts();
+  base::Status build_level(std::size_t operators, const base::Progress& progress);
   void build_on(std::size_t index, std::size_t operators);
   void pair_up(std::size_t choice, std::size_t index, std::size_t operators);
   // Calls visit(renaming) for each way to name the variables of `term` beside those in use.

@@ -28,6 +28,7 @@ struct Family {
   std::string name;
   int copies;
   Integers (*shape)(const Sizes&);
+  ir::DType dtype = ir::DType::kF32;
 };
 // Start tensors that operators are tried on, in this order; those that no operator takes are left
 // out. Matrices and square weights, images and kernels, batches of matrices, vectors, numbers.
@@ -49,7 +50,19 @@ const Family kFamilies[] = {
        return Integers{s.b, s.b, 3, 3};
      }},
     {"s", 2, [](const Sizes&) { return Integers{}; }},
+    {"b", 2,
+     [](const Sizes& s) {
+       return Integers{s.a, s.b};
+     },
+     ir::DType::kBool},
+    {"i", 2,
+     [](const Sizes& s) {
+       return Integers{s.a, s.b};
+     },
+     ir::DType::kI64},
 };
+// How many of them operators are tried on: more only where these are not enough.
+constexpr std::size_t kPools[] = {5, 6, 7};
 
 std::int64_t size_of(const TensorType& type, std::int64_t axis) {
   return type.dims[static_cast<std::size_t>(axis)].constant();
@@ -210,9 +223,9 @@ bool is_used(const Space& space, const TensorType& type, const std::vector<Tenso
 
 Result<Space> space_of_operators(const std::vector<std::string>& operators) {
   Space space{"operators", {}, {}};
-  std::vector<TensorType> pool;
-  for (const Family& family : kFamilies)
-    pool.emplace_back(ir::DType::kF32, family.shape(kWorlds[0]));
+  std::vector<TensorType> all;
+  for (const Family& family : kFamilies) all.emplace_back(family.dtype, family.shape(kWorlds[0]));
+  std::size_t needed = kPools[0];
   for (const std::string& name : operators) {
     const ir::Operator* op = ir::find_operator(name);
     if (op == nullptr)
@@ -220,21 +233,27 @@ Result<Space> space_of_operators(const std::vector<std::string>& operators) {
     const std::size_t before = space.choices.size();
     if (op->name() == "slice") {
       add_halves(space, *op);
-    } else {
-      const auto arity = static_cast<std::size_t>(std::clamp(op->min_inputs(), 1, 3));
-      // Of any number of operands, two.
-      add_choices(space, *op, op->max_inputs() > 3 ? std::max<std::size_t>(arity, 2) : arity, pool);
+      continue;
+    }
+    const auto least = static_cast<std::size_t>(std::clamp(op->min_inputs(), 1, 3));
+    // Of any number of operands, two.
+    const std::size_t arity = op->max_inputs() > 3 ? std::max<std::size_t>(least, 2) : least;
+    for (const std::size_t families : kPools) {
+      add_choices(space, *op, arity, {all.begin(), all.begin() + families});
+      needed = std::max(needed, families);
+      if (space.choices.size() != before) break;
     }
     if (space.choices.size() == before)
       return base::unsupported("no operands and attributes were found that '" + name + "' takes");
   }
-  for (std::size_t i = 0; i < std::size(kFamilies); ++i) {
+  const std::vector<TensorType> pool(all.begin(), all.begin() + needed);
+  for (std::size_t i = 0; i < pool.size(); ++i) {
     const Family& family = kFamilies[i];
     if (!is_used(space, pool[i], pool)) continue;
     for (int copy = 0; copy < family.copies; ++copy) {
       StartTensor start{family.name + std::to_string(copy), {}};
       for (const Sizes& sizes : kWorlds)
-        start.types.emplace_back(ir::DType::kF32, family.shape(sizes));
+        start.types.emplace_back(family.dtype, family.shape(sizes));
       space.starts.push_back(std::move(start));
     }
   }

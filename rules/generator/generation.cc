@@ -25,10 +25,13 @@ struct Candidate {
   std::size_t operators;  // of the larger side
   std::size_t total;      // of both sides
   int variables;
+  bool has_constant;  // a tensor that is no variable
 };
 
-// Small and general ones first: they derive the others.
+// Small and general ones first: they derive the others. Of those about particular tensors, which
+// hold for particular attributes, the general ones would follow in the terms at hand alone.
 bool comes_first(const Candidate& a, const Candidate& b) {
+  if (a.has_constant != b.has_constant) return b.has_constant;
   if (a.operators != b.operators) return a.operators < b.operators;
   if (a.total != b.total) return a.total < b.total;
   return a.variables > b.variables;
@@ -45,9 +48,14 @@ class Generator {
     EGRET_ASSIGN_OR_RETURN(log_, DecisionLog::open(options_.log, log_key()));
     Enumeration enumeration(*terms_, options_.enumeration);
     std::size_t taken = 0;
-    const std::size_t most = options_.enumeration.most_operators;
+    std::size_t most = options_.enumeration.most_operators;
     for (std::size_t operators = 1; operators <= most && !stop(); ++operators) {
-      EGRET_RETURN_IF_ERROR(enumeration.next_level());
+      if (base::Status status = enumeration.next_level(); !status.ok()) {
+        // What was found up to here is right, and worth deciding.
+        if (status.code() != base::StatusCode::kLimit) return status;
+        result_.limit = status.message();
+        most = operators;
+      }
       if (stop()) break;
       if (options_.count_only) continue;
       const auto& all = enumeration.equalities();
@@ -58,7 +66,8 @@ class Generator {
       std::vector<Candidate> now;
       std::vector<Candidate> later;
       for (const Candidate& c : pending_)
-        (c.operators <= operators || operators == most ? now : later).push_back(c);
+        ((c.operators <= operators && !c.has_constant) || operators == most ? now : later)
+            .push_back(c);
       pending_ = std::move(later);
       decide(std::move(now), operators);
     }
@@ -133,7 +142,12 @@ class Generator {
     const std::size_t left = tree_size(equality.left);
     const std::size_t right = tree_size(equality.right);
     return {equality, std::max(left, right), left + right,
-            std::popcount(terms_->variables(equality.left))};
+            std::popcount(terms_->variables(equality.left)),
+            has_constant(equality.left) || has_constant(equality.right)};
+  }
+  bool has_constant(TermId term) const {
+    return std::ranges::any_of(terms_->applications(term),
+                               [&](TermId part) { return terms_->operands(part).empty(); });
   }
   // Operators as written out, shared ones each time.
   std::size_t tree_size(TermId term) const {
@@ -196,17 +210,35 @@ class Generator {
   };
   static constexpr std::size_t kWave = 4;
 
+  // Candidates that could not be proven, by shape. After a few the next of the shape is not tried:
+  // it follows from rules found later, or fails as they did.
+  static constexpr int kMostFailures = 2;
+  struct Failure {
+    int times = 0;
+    std::string terms{};  // of the first
+    Verdict::Status status = Verdict::Status::kUndecided;
+  };
+
   // Decides candidates from `next` on, up to `end`; returns where it stopped.
   std::size_t decide_wave(const std::vector<Candidate>& candidates, std::size_t next,
                           std::size_t end, std::size_t operators) {
     std::vector<Job> wave;
-    for (; next < end && wave.size() < kWave; ++next) {
-      if (is_derived(candidates[next].equality)) {
+    const std::size_t first = next;
+    const std::size_t last = std::min(end, next + kWave);
+    const std::vector<bool> derived =
+        are_derived_singly(std::span(candidates).subspan(first, last - first));
+    for (; next < last; ++next) {
+      if (derived[next - first]) {
         ++result_.candidates.back().derived;
         continue;
       }
       // Of two that differ in their tensors alone one will derive the other.
       const std::string shape = shape_of(candidates[next].equality);
+      if (const auto like = failures_.find(shape);
+          like != failures_.end() && like->second.times >= kMostFailures) {
+        note_unproven(candidates[next], like->second.status, "", "as " + like->second.terms);
+        continue;
+      }
       if (std::ranges::find(wave, shape, &Job::shape) != wave.end()) break;
       wave.push_back({candidates[next], shape});
     }
@@ -231,8 +263,10 @@ class Generator {
 
   void prove(Job& job, KnownSignatures& known) const {
     job.made = generalized(job.candidate.equality, known);
-    const bool refuted = job.made && job.made->verdict.status == Verdict::Status::kRefuted;
-    if (!refuted && !(is_proven(job.made) && says_both_ways(job.made->rule)))
+    // Without instances nothing is known of it yet; the other direction may be easier to draw.
+    const bool untried = !job.made || (!is_proven(job.made) && job.made->verdict.families == 0 &&
+                                       job.made->verdict.status == Verdict::Status::kUndecided);
+    if (untried || (is_proven(job.made) && !says_both_ways(job.made->rule)))
       job.back = generalized(turned(job.candidate.equality), known);
   }
 
@@ -274,7 +308,13 @@ class Generator {
   void take(const Job& job, std::size_t operators) {
     const std::optional<Generalized>& first = is_proven(job.made) ? job.made : job.back;
     if (!is_proven(first)) {
-      note_unproven(job.candidate, job.made);
+      using enum Verdict::Status;
+      const Verdict::Status status = job.made ? job.made->verdict.status : kUndecided;
+      note_unproven(job.candidate, status, job.made ? to_string(job.made->rule) : "",
+                    job.made ? job.made->verdict.reason : "cannot be stated");
+      Failure& failure = failures_[job.shape];
+      if (++failure.times == 1) failure.terms = text_of(job.candidate.equality);
+      failure.status = status;
       return;
     }
     CandidateCount& count = result_.candidates.back();
@@ -283,23 +323,58 @@ class Generator {
     if (is_proven(job.made) && is_proven(job.back)) add(*job.back, operators, name);
   }
 
-  // Many in one e-graph, a few iterations deep.
+  // Many in one e-graph, a few iterations deep; first only as deep as most need.
   std::vector<bool> are_derived(const std::vector<Candidate>& candidates) const {
-    constexpr std::size_t kTogether = 250;
-    DerivationOptions together = options_.derivation;
-    together.iterations = 2;
-    together.nodes = 300'000;
-    together.matches = 200'000;
-    std::vector<bool> derived;
-    for (std::size_t begin = 0; begin < candidates.size(); begin += kTogether) {
-      std::vector<Equality> equalities;
-      for (std::size_t i = begin; i < std::min(begin + kTogether, candidates.size()); ++i)
-        equalities.push_back(candidates[i].equality);
-      const std::vector<bool> some =
-          derived_pairs(set_, sides_in_world(*terms_, equalities, 0), together);
-      derived.insert(derived.end(), some.begin(), some.end());
+    std::vector<bool> derived(candidates.size(), false);
+    for (const std::uint64_t iterations : {1, 2}) {
+      std::vector<std::size_t> open;
+      for (std::size_t i = 0; i < candidates.size(); ++i) {
+        if (!derived[i]) open.push_back(i);
+      }
+      derive_together(candidates, open, iterations, derived);
     }
     return derived;
+  }
+
+  void derive_together(const std::vector<Candidate>& candidates,
+                       const std::vector<std::size_t>& which, std::uint64_t iterations,
+                       std::vector<bool>& derived) const {
+    constexpr std::size_t kTogether = 250;
+    constexpr std::size_t kAtATime = 8;  // e-graphs, whatever the number of threads
+    DerivationOptions together = options_.derivation;
+    together.iterations = iterations;
+    together.nodes = 300'000;
+    together.matches = 200'000;
+    for (std::size_t begin = 0; begin < which.size() && !stop(); begin += kTogether * kAtATime) {
+      std::vector<ir::Graph> pairs;
+      std::vector<std::vector<bool>> found(kAtATime);
+      for (std::size_t from = begin; pairs.size() < kAtATime && from < which.size();
+           from += kTogether) {
+        std::vector<Equality> equalities;
+        for (std::size_t i = from; i < std::min(from + kTogether, which.size()); ++i)
+          equalities.push_back(candidates[which[i]].equality);
+        pairs.push_back(sides_in_world(*terms_, equalities, 0));
+      }
+      base::shared_pool().parallel_for(pairs.size(), 1, [&](std::size_t i, std::size_t) {
+        found[i] = derived_pairs(set_, pairs[i], together);
+      });
+      std::size_t at = begin;
+      for (const std::vector<bool>& some : found) {
+        for (const bool is : some) derived[which[at++]] = is;
+      }
+    }
+  }
+
+  // Each in an e-graph of its own.
+  std::vector<bool> are_derived_singly(std::span<const Candidate> candidates) const {
+    std::vector<ir::Graph> sides;
+    for (const Candidate& candidate : candidates)
+      sides.push_back(sides_in_world(*terms_, {&candidate.equality, 1}, 0));
+    std::vector<std::uint8_t> found(sides.size(), 0);
+    base::shared_pool().parallel_for(sides.size(), 1, [&](std::size_t i, std::size_t) {
+      found[i] = derives(set_, sides[i], options_.derivation) ? 1 : 0;
+    });
+    return {found.begin(), found.end()};
   }
 
   // What could not be proven by itself may follow from rules found later.
@@ -344,15 +419,14 @@ class Generator {
     result_.rules = std::move(left);
   }
 
-  void note_unproven(const Candidate& candidate, const std::optional<Generalized>& made) {
+  void note_unproven(const Candidate& candidate, Verdict::Status status, std::string rule,
+                     std::string reason) {
     unproven_.push_back(candidate);
     CandidateCount& count = result_.candidates.back();
-    const bool refuted = made && made->verdict.status == Verdict::Status::kRefuted;
-    ++(refuted ? count.refuted : count.undecided);
-    result_.unproven.push_back(
-        {text_of(candidate.equality), made ? to_string(made->rule) : "",
-         made ? std::string(to_string(made->verdict.status)) : "cannot be stated",
-         made ? made->verdict.reason : "", result_.candidates.size() - 1});
+    ++(status == Verdict::Status::kRefuted ? count.refuted : count.undecided);
+    result_.unproven.push_back({text_of(candidate.equality), std::move(rule),
+                                std::string(to_string(status)), std::move(reason),
+                                result_.candidates.size() - 1});
   }
 
   // Whether the other direction says the same, or only makes terms grow.
@@ -402,6 +476,7 @@ class Generator {
   base::Status status_;
   RuleSet set_;
   std::map<std::string, int> names_;
+  std::map<std::string, Failure> failures_;
   Generation result_;
 };
 

@@ -23,7 +23,7 @@ struct GenerationOptions {
   EnumerationOptions enumeration;
   VerifyOptions verification;
   DerivationOptions derivation;
-  RuleSet given{};  // known already: derive candidates, and are no part of the result
+  RuleSet given{};          // known already: derive candidates, and are no part of the result
   bool count_only = false;  // of terms and classes; no rules are made
   bool minimize = true;
   std::string log{};  // file of decisions, to go on from when the work is cut short; empty: none
@@ -67,6 +67,7 @@ struct Generation {
   std::uint64_t from_log = 0;     // decisions that came from the log
   std::uint64_t two_outputs = 0;  // rules with two outputs among the rules
   bool stopped = false;           // before the end
+  std::string limit{};            // what ended the enumeration early; empty: nothing
 };
 
 base::Result<Generation> generate(const Space& space, const GenerationOptions& options);

@@ -8,6 +8,7 @@
 
 #include "ir/body.h"
 #include "ir/direct_evaluator.h"
+#include "ir/field.h"
 #include "ir/graph_evaluation.h"
 
 namespace egret::rules::generator {
@@ -194,7 +195,49 @@ Result<Program> Program::record(const OperatorChoice& choice, World world,
   if (choice.applies && !choice.applies(world, operands))
     return base::bad_input(choice.name + " is not meant for these operands");
   Program program;
-  Recorder recorder(program);
+  EGRET_RETURN_IF_ERROR(program.infer(choice, world, operands));
+  program.choose_sample_positions();
+  const base::Status recorded = program.record_steps(choice, operands);
+  if (recorded.ok()) return program;
+  if (recorded.code() != base::StatusCode::kUnsupported) return recorded;
+  Program direct;
+  direct.type_ = program.type_;
+  direct.elements_ = program.elements_;
+  direct.attrs_ = std::move(program.attrs_);
+  direct.samples_ = std::move(program.samples_);
+  direct.form_ = Form::kDefinition;
+  direct.reads_all_ = true;  // as far as is known
+  direct.choice_ = &choice;
+  direct.operand_types_ = operands;
+  return direct;
+}
+
+// Types and attributes of the steps. Requirements are checked here.
+base::Status Program::infer(const OperatorChoice& choice, World world,
+                            const std::vector<ir::TensorType>& operands) {
+  std::vector<ir::TensorType> results;
+  for (const Step& step : choice.steps) {
+    std::vector<ir::TensorType> types;
+    for (const int from : step.operands)
+      types.push_back(from >= 0 ? operands[static_cast<std::size_t>(from)]
+                                : results[static_cast<std::size_t>(-from - 1)]);
+    std::optional<ir::Attrs> wanted = step.attrs ? step.attrs(world, types) : ir::Attrs();
+    if (!wanted) return base::bad_input(choice.name + " has no attributes for these operands");
+    EGRET_ASSIGN_OR_RETURN(ir::Attrs attrs, ir::canonical_attrs(step.op->attrs(), *wanted));
+    EGRET_RETURN_IF_ERROR(ir::check_arity(*step.op, types.size()));
+    EGRET_ASSIGN_OR_RETURN(ir::TensorType type, ir::infer_type(*step.op, attrs, types));
+    if (!type.is_concrete() || type.elements() == 0) return base::bad_input("an empty tensor");
+    results.push_back(std::move(type));
+    attrs_.push_back(std::move(attrs));
+  }
+  type_ = results.back();
+  elements_ = static_cast<std::size_t>(type_.elements());
+  return base::ok();
+}
+
+base::Status Program::record_steps(const OperatorChoice& choice,
+                                   const std::vector<ir::TensorType>& operands) {
+  Recorder recorder(*this);
   std::vector<Recorded> inputs;
   std::size_t operand_elements = 0;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -202,44 +245,73 @@ Result<Program> Program::record(const OperatorChoice& choice, World world,
     operand_elements += static_cast<std::size_t>(operands[i].elements());
   }
   std::vector<Recorded> results;
-  for (const Step& step : choice.steps) {
+  for (std::size_t i = 0; i < choice.steps.size(); ++i) {
     std::vector<Recorded> given;
-    std::vector<ir::TensorType> types;
-    for (const int operand : step.operands) {
-      given.push_back(operand >= 0 ? inputs[static_cast<std::size_t>(operand)]
-                                   : results[static_cast<std::size_t>(-operand - 1)]);
-      types.push_back(given.back().type_);
-    }
-    std::optional<ir::Attrs> wanted = step.attrs ? step.attrs(world, types) : ir::Attrs();
-    if (!wanted) return base::bad_input(choice.name + " has no attributes for these operands");
-    EGRET_ASSIGN_OR_RETURN(ir::Attrs attrs, ir::canonical_attrs(step.op->attrs(), *wanted));
-    EGRET_RETURN_IF_ERROR(ir::check_arity(*step.op, given.size()));
-    // Also where the definition could be run: requirements are checked here.
-    EGRET_ASSIGN_OR_RETURN(const ir::TensorType type, ir::infer_type(*step.op, attrs, types));
-    if (!type.is_concrete() || type.elements() == 0) return base::bad_input("an empty tensor");
-    EGRET_ASSIGN_OR_RETURN(Recorded made, recorder.apply(*step.op, attrs, given));
+    for (const int from : choice.steps[i].operands)
+      given.push_back(from >= 0 ? inputs[static_cast<std::size_t>(from)]
+                                : results[static_cast<std::size_t>(-from - 1)]);
+    EGRET_ASSIGN_OR_RETURN(Recorded made, recorder.apply(*choice.steps[i].op, attrs_[i], given));
     results.push_back(std::move(made));
-    program.attrs_.push_back(std::move(attrs));
   }
-  program.type_ = results.back().type_;
-  program.roots_ = results.back().elements;
-  program.elements_ = program.roots_.size();
-  program.choose_samples();
+  roots_ = results.back().elements;
+  choose_samples();
   std::size_t reads = 0;
-  for (const std::uint32_t i : program.everything_)
-    reads += program.code_[i].op == Op::kRead ? 1 : 0;
-  program.choose_form();
-  program.reads_all_ = reads == operand_elements;
-  program.forget_recording();
-  return program;
+  for (const std::uint32_t i : everything_) reads += code_[i].op == Op::kRead ? 1 : 0;
+  choose_form();
+  reads_all_ = reads == operand_elements;
+  forget_recording();
+  return base::ok();
 }
 
-// Which instructions the samples need, and which any element needs.
-void Program::choose_samples() {
+base::Status Program::evaluate_steps(Residues& domain, std::span<const Word* const> operands,
+                                     Word* out) const {
+  std::vector<ir::FieldTensor> inputs;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const auto count = static_cast<std::size_t>(operand_types_[i].elements());
+    inputs.emplace_back(operand_types_[i], std::vector<Word>(operands[i], operands[i] + count));
+  }
+  std::vector<ir::FieldTensor> results;
+  for (std::size_t i = 0; i < choice_->steps.size(); ++i) {
+    std::vector<ir::FieldTensor> given;
+    for (const int from : choice_->steps[i].operands)
+      given.push_back(from >= 0 ? inputs[static_cast<std::size_t>(from)]
+                                : results[static_cast<std::size_t>(-from - 1)]);
+    EGRET_ASSIGN_OR_RETURN(
+        ir::FieldTensor made,
+        ir::evaluate_field(*choice_->steps[i].op, attrs_[i], given, domain.key(), domain.field()));
+    results.push_back(std::move(made));
+  }
+  std::ranges::copy(results.back().values(), out);
+  return base::ok();
+}
+
+// What is undefined, a quotient by 0, is noted and has no value.
+void Program::run_definition(Residues& domain, std::span<const Word* const> operands,
+                             Word* out) const {
+  if (evaluate_steps(domain, operands, out).ok()) return;
+  domain.note_undefined();
+  std::fill_n(out, elements_, Word{0});
+}
+
+// Each element may depend on all that any operand's element depends on.
+void Program::run_definition(Masks&, std::span<const Word* const> operands, Word* out) const {
+  Word all = 0;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const auto count = static_cast<std::size_t>(operand_types_[i].elements());
+    for (const Word mask : std::span(operands[i], count)) all |= mask;
+  }
+  std::fill_n(out, elements_, all);
+}
+
+void Program::choose_sample_positions() {
   const auto count = static_cast<std::uint32_t>(elements_);
   for (const std::uint32_t at : {std::uint32_t{0}, count - 1, count / 2, count / 3}) {
     if (std::ranges::find(samples_, at) == samples_.end()) samples_.push_back(at);
   }
+}
+
+// Which instructions the samples need, and which any element needs.
+void Program::choose_samples() {
   const auto needed = [&](const std::vector<std::uint32_t>& roots) {
     std::vector<bool> mark(code_.size(), false);
     for (const std::uint32_t root : roots) mark[root] = true;
@@ -321,6 +393,14 @@ void Program::choose_form() {
   }
   begin_.push_back(static_cast<std::uint32_t>(products_.size()));
   form_ = Form::kProducts;
+}
+
+std::vector<Word> random_elements(const ir::TensorType& type, Word prime, base::Random& random) {
+  std::vector<Word> elements(static_cast<std::size_t>(type.elements()));
+  constexpr Word kSmall = 11;
+  const Word bound = ir::is_float(type.dtype) ? prime : (type.dtype == DType::kBool ? 2 : kSmall);
+  for (Word& element : elements) element = random.below(bound);
+  return elements;
 }
 
 }  // namespace egret::rules::generator

@@ -4,17 +4,18 @@
 // (ir/direct_evaluator.h) on symbols instead of numbers; run for thousands of terms in any of the
 // domains of rules/generator/arithmetic.h.
 //
-// Not recordable, and so unsupported: what chooses by the value of an element (comparisons, where),
-// integer elements.
-//
-// Three forms, from fast to general: moves (every element is an element of an operand), sums of
-// products of two operands' elements, and straight-line code.
+// Four forms, from fast to general: moves (every element is an element of an operand), sums of
+// products of two operands' elements, straight-line code; and what cannot be recorded, because it
+// chooses by the value of an element (comparisons, where) or has elements that are integers, is
+// evaluated by its definition each time (ir/field.h). Integer elements are words that hold the bits
+// of an int64.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "base/random.h"
 #include "base/status.h"
 #include "ir/tensor_type.h"
 #include "rules/generator/arithmetic.h"
@@ -24,8 +25,8 @@ namespace egret::rules::generator {
 
 class Program {
  public:
-  // The choice on operands of these types in a world. Errors: the operators refuse them;
-  // unsupported as above; limit_hit beyond 4 million instructions.
+  // The choice on operands of these types in a world. Errors: the operators refuse them; limit_hit
+  // beyond 4 million instructions.
   static base::Result<Program> record(const OperatorChoice& choice, World world,
                                       const std::vector<ir::TensorType>& operands);
 
@@ -47,7 +48,7 @@ class Program {
 
  private:
   friend class Recorder;
-  enum class Form : std::uint8_t { kMoves, kProducts, kCode };
+  enum class Form : std::uint8_t { kMoves, kProducts, kCode, kDefinition };
   enum class Op : std::uint8_t { kConst, kRead, kAdd, kSub, kMul, kDiv, kNeg, kMin, kMax, kCall };
   struct Instruction {
     Op op;
@@ -68,6 +69,16 @@ class Program {
   template <typename Domain>
   void run_code(Domain& domain, std::span<const std::uint32_t> schedule,
                 std::span<const Word* const> operands) const;
+  base::Status infer(const OperatorChoice& choice, World world,
+                     const std::vector<ir::TensorType>& operands);
+  base::Status record_steps(const OperatorChoice& choice,
+                            const std::vector<ir::TensorType>& operands);
+  // By definition: the steps one after the other.
+  void run_definition(Residues& domain, std::span<const Word* const> operands, Word* out) const;
+  void run_definition(Masks& domain, std::span<const Word* const> operands, Word* out) const;
+  base::Status evaluate_steps(Residues& domain, std::span<const Word* const> operands,
+                              Word* out) const;
+  void choose_sample_positions();
   void choose_samples();
   void choose_form();
   void forget_recording();
@@ -87,7 +98,9 @@ class Program {
   std::vector<Product> products_;  // kProducts; of element i: [begin_[i], begin_[i + 1])
   std::vector<std::uint32_t> begin_;
   std::size_t left_ = 0, right_ = 0;
-  mutable std::vector<Word> values_;  // of instructions; reused from run to run
+  const OperatorChoice* choice_ = nullptr;     // kDefinition
+  std::vector<ir::TensorType> operand_types_;  // kDefinition
+  mutable std::vector<Word> values_;           // of instructions; reused from run to run
 };
 
 template <typename Domain>
@@ -141,11 +154,19 @@ void Program::run(Domain& domain, std::span<const Word* const> operands, Word* o
     case Form::kCode:
       run_code(domain, everything_, operands);
       for (std::size_t i = 0; i < elements_; ++i) out[i] = values_[roots_[i]];
+      return;
+    case Form::kDefinition: run_definition(domain, operands, out);
   }
 }
 
 template <typename Domain>
 void Program::run_samples(Domain& domain, std::span<const Word* const> operands, Word* out) const {
+  if (form_ == Form::kDefinition) {
+    values_.resize(elements_);
+    run_definition(domain, operands, values_.data());
+    for (std::size_t s = 0; s < samples_.size(); ++s) out[s] = values_[samples_[s]];
+    return;
+  }
   if (form_ == Form::kCode) run_code(domain, schedule_, operands);
   for (std::size_t s = 0; s < samples_.size(); ++s) {
     const std::size_t i = samples_[s];
@@ -158,5 +179,8 @@ void Program::run_samples(Domain& domain, std::span<const Word* const> operands,
     }
   }
 }
+
+// Random elements of a tensor: residues, small integers, truth values.
+std::vector<Word> random_elements(const ir::TensorType& type, Word prime, base::Random& random);
 
 }  // namespace egret::rules::generator

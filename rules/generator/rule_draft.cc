@@ -405,7 +405,6 @@ class Drafter {
 
   // What holds in all worlds of what the left side leaves open.
   void collect_facts() {
-    std::vector<Expr>& facts = draft_.facts;
     for (const Group& group : groups_) {
       if (group.name == "dtype") continue;
       if (is_constant(group.values)) {
@@ -423,7 +422,7 @@ class Drafter {
     for (auto a = slots_.begin(); a != slots_.end(); ++a) {
       for (auto b = std::next(a); b != slots_.end(); ++b) {
         if (terms_.type_of_start(a->first) == terms_.type_of_start(b->first)) {
-          facts.push_back(call("same_type", {tensor(a->second), tensor(b->second)}));
+          draft_.same_types.push_back(call("same_type", {tensor(a->second), tensor(b->second)}));
           break;  // the next of its type follows from that one
         }
       }

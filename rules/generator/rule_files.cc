@@ -39,6 +39,7 @@ Json report_json(const Space& space, const Generation& generation) {
   std::uint64_t terms = 0;
   std::uint64_t classes = 0;
   double seconds = 0;
+  double collision_bound = 0;
   for (std::size_t i = 0; i < generation.levels.size(); ++i) {
     const LevelCount& level = generation.levels[i];
     const CandidateCount count =
@@ -49,7 +50,8 @@ Json report_json(const Space& space, const Generation& generation) {
                     .set("classes", level.classes)
                     .set("equal", level.equal)
                     .set("accidents", level.accidents)
-                    .set("collisions", level.collisions);
+                    .set("collisions", level.collisions)
+                    .set("collision_bound", level.collision_bound());
     for (const auto& [name, member] : kCounts) {
       json.set(name, count.*member);
       all.*member += count.*member;
@@ -57,6 +59,7 @@ Json report_json(const Space& space, const Generation& generation) {
     levels.push(json.set("enumeration_s", level.seconds)
                     .set("decision_s", count.seconds)
                     .set("enumeration_bytes", level.bytes));
+    collision_bound += level.collision_bound();
     terms += level.terms;
     classes += level.classes;
     seconds += level.seconds + count.seconds;
@@ -76,7 +79,14 @@ Json report_json(const Space& space, const Generation& generation) {
                   .set("terms", terms)
                   .set("classes", classes);
   for (const auto& [name, member] : kCounts) json.set(name, all.*member);
-  return json.set("from_log", generation.from_log)
+  // Of the equal terms, those that tensors told apart as rules.
+  const double false_positives =
+      all.candidates > 0 ? static_cast<double>(all.refuted) / static_cast<double>(all.candidates)
+                         : 0;
+  return json.set("false_positive_rate", false_positives)
+      .set("collision_bound", collision_bound)
+      .set("limit", generation.limit)
+      .set("from_log", generation.from_log)
       .set("two_outputs", generation.two_outputs)
       .set("rules", generation.rules.size())
       .set("seconds", seconds)

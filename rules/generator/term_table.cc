@@ -160,9 +160,7 @@ bool TermTable::is_symmetric(std::size_t choice, TypeId a, TypeId b) {
   for (World world = 0; same && world < space_.worlds(); ++world) {
     base::Random random(base::hash_combine(choice, world));
     const auto draw = [&](TypeId of) {
-      std::vector<Word> values(elements(of, world));
-      for (Word& value : values) value = random.below(Residues::kMersenne);
-      return values;
+      return random_elements(types(of)[world], Residues::kMersenne, random);
     };
     const std::vector<Word> x = draw(a);
     const std::vector<Word> y = draw(b);

@@ -8,8 +8,11 @@
 #include <map>
 #include <set>
 
+#include "base/random.h"
 #include "base/stop.h"
 #include "ir/field.h"
+#include "rules/condition_inference.h"
+#include "rules/generator/candidate_rule.h"
 #include "rules/generator/decision_log.h"
 #include "rules/generator/generation.h"
 #include "rules/generator/multi_output.h"
@@ -76,11 +79,30 @@ TEST(Program, GivesTheSameElementsWhenOnlySamplesAreComputed) {
   EXPECT_EQ(some, (std::vector<Word>{all[0], all[14], all[7], all[5]}));
 }
 
-TEST(Program, RefusesOperatorsThatChooseByValue) {
-  const OperatorChoice choice{"leaky", 1, {{&ir::get_operator("leaky_relu"), {0}}}};
-  const auto program = Program::record(choice, 0, {{ir::DType::kF32, {2}}});
-  ASSERT_FALSE(program.ok());
-  EXPECT_EQ(program.status().code(), base::StatusCode::kUnsupported);
+TEST(Program, EvaluatesWhatChoosesByValueByItsDefinition) {
+  const OperatorChoice choice{
+      "where-leaky",
+      3,
+      {{&ir::get_operator("leaky_relu"), {1}}, {&ir::get_operator("where"), {0, -1, 2}}}};
+  const std::vector<ir::TensorType> types{
+      {ir::DType::kBool, {2, 3}}, {ir::DType::kF32, {2, 3}}, {ir::DType::kF32, {2, 3}}};
+  const auto program = Program::record(choice, 0, types);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  base::Random random(3);
+  for (const Word prime : {Residues::kMersenne, (Word{1} << 61) - 31}) {
+    std::vector<std::vector<Word>> values;
+    for (const ir::TensorType& type : types) values.push_back(random_elements(type, prime, random));
+    const Word* operands[] = {values[0].data(), values[1].data(), values[2].data()};
+    Residues field(prime, kKey);
+    std::vector<Word> out(program->elements());
+    program->run(field, operands, out.data());
+    const Word alpha = field.constant(double{0.01F});
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const bool below = ir::PrimeField::less(kKey, values[1][i], 0);
+      const Word leaky = below ? field.mul(values[1][i], alpha) : values[1][i];
+      EXPECT_EQ(out[i], values[0][i] != 0 ? leaky : values[2][i]) << i;
+    }
+  }
 }
 
 // --- the enumeration against brute force
@@ -330,6 +352,87 @@ TEST(Generation, FindsNothingThatIsGiven) {
   const auto nothing = generate(space, options);
   ASSERT_TRUE(nothing.ok());
   EXPECT_TRUE(nothing->rules.empty()) << to_string(nothing->rules.front().rule);
+}
+
+TEST(Generation, FindsRulesOfWhatChoosesByValue) {
+  Space space = *space_of_operators({"where", "relu"});
+  std::erase_if(space.starts, [](const StartTensor& start) { return start.types[0].rank() > 2; });
+  const RuleSet set = set_of(generated(space, 2));
+  EXPECT_TRUE(derives_rule(set, "out = where(?c, ?x, ?x) where same_type(out, ?x) => ?x"));
+  EXPECT_FALSE(derives_rule(set, "out = where(?c, ?x, ?y) where same_type(out, ?x) => ?x"));
+}
+
+TEST(Generation, FindsRulesOfTruthValues) {
+  const RuleSet set = set_of(generated(*space_of_operators({"not", "and", "or"}), 2));
+  EXPECT_TRUE(derives_rule(set, "not(not(?x)) => ?x"));
+  EXPECT_TRUE(derives_rule(set, "and(?x, ?x) => ?x"));
+  EXPECT_FALSE(derives_rule(set, "and(?x, ?y) => ?x"));
+}
+
+// --- conditions
+
+TermId term_of(TermTable& terms, std::string_view choice, std::vector<TermId> operands) {
+  for (std::size_t i = 0; i < terms.space().choices.size(); ++i) {
+    if (terms.space().choices[i].name != choice) continue;
+    if (const auto made = terms.apply_as_given(i, operands)) return *made;
+  }
+  ADD_FAILURE() << "no term " << choice;
+  return 0;
+}
+TermId start_named(const TermTable& terms, std::string_view name) {
+  const auto& starts = terms.space().starts;
+  const auto found = std::ranges::find(starts, name, &StartTensor::name);
+  EXPECT_NE(found, starts.end()) << name;
+  return terms.start(static_cast<std::size_t>(found - starts.begin()));
+}
+
+Generalized generalized_of(TermTable& terms, const Equality& equality) {
+  KnownSignatures known;
+  auto made = generalize_equality(
+      terms, equality, {.tensor_checks = 60, .instances = 60, .attempts_per_instance = 60}, known);
+  EXPECT_TRUE(made && made->verdict.status == Verdict::Status::kProven)
+      << (made ? to_string(made->rule) + made->verdict.reason : "cannot be stated");
+  return made.value_or(Generalized{});
+}
+
+std::set<std::string> conditions_of(const Rule& rule) {
+  std::set<std::string> texts;
+  for (const Expr& condition : rule.conditions) texts.insert(to_string(rule, condition));
+  return texts;
+}
+
+// What condition inference, which knows nothing of the generator, finds for the rule without its
+// conditions: the weakest as far as instances tell.
+void expect_weakest(Rule rule, const std::string& condition) {
+  rule.conditions.clear();
+  KnownSignatures known;
+  const auto inferred = infer_condition(rule, {.tensor_checks = 60, .instances = 60}, known);
+  ASSERT_TRUE(inferred.has_value()) << to_string(rule);
+  EXPECT_TRUE(inferred->is_weakest()) << inferred->text;
+  EXPECT_EQ(inferred->text, condition);
+}
+
+TEST(Conditions, AreTheWeakestWhereTheseAreKnown) {
+  const Space space = taso_space();
+  const auto terms = *TermTable::create(space);
+  const auto start = [&](std::string_view name) { return start_named(*terms, name); };
+  const auto apply = [&](std::string_view choice, std::vector<TermId> operands) {
+    return term_of(*terms, choice, std::move(operands));
+  };
+  // The first half of two tensors of one size is the first of them, wherever it starts at 0.
+  const TermId joined = apply("concat0", {start("m0"), start("m1")});
+  const Rule first = generalized_of(*terms, {apply("split0-0", {joined}), start("m0")}).rule;
+  EXPECT_EQ(conditions_of(first), (std::set<std::string>{"?start == 0"}));
+  expect_weakest(first, "?start == 0");
+  // A tensor is its two halves: the first starts at 0, the second where that ends.
+  const TermId halves =
+      apply("concat0", {apply("split0-0", {start("w0")}), apply("split0-1", {start("w0")})});
+  const Rule cut = generalized_of(*terms, {halves, start("w0")}).rule;
+  EXPECT_EQ(conditions_of(cut), (std::set<std::string>{"?start == 0", "?size == ?start2"}));
+  // A product with an identity matrix needs no condition at all.
+  const TermId same = apply("matmul", {start("m0"), apply("identity-matrix", {})});
+  EXPECT_EQ(conditions_of(generalized_of(*terms, {same, start("m0")}).rule),
+            std::set<std::string>{});
 }
 
 // What a user writes to add an operator: its definition, nothing else.
