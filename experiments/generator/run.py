@@ -13,7 +13,8 @@ from lib import egret, results, settings
 HERE = pathlib.Path(__file__).resolve().parent
 COUNTS = ["terms", "classes", "equal", "accidents", "collisions", "candidates", "derived", "proven", "conditional",
           "refuted", "undecided", "kept"]
-COLUMNS = ["run", "operators", *COUNTS, "enumeration_s", "decision_s", "enumeration_bytes", "rules", "from_log", "missing"]
+COLUMNS = ["run", "operators", *COUNTS, "enumeration_s", "enumeration_cpu_s", "decision_s", "enumeration_bytes", "rules",
+           "from_log", "false_positive_rate", "collision_bound", "limit", "missing"]
 GOALS = {"tensat": ("import_tensat.py", "taso_rules.txt"), "taso": ("import_taso.py", "taso_graph_subst.pb")}
 
 
@@ -34,14 +35,18 @@ def imported(name, folder):
 def generate(table, mode, run):
     # Kept until the run is done: a run that was cut short goes on from its proofs there.
     out = table.folder / "unfinished" / run["name"]
-    report = egret.call("rules", "generate", *run["arguments"], "-o", out)
+    report = egret.call("rules", "generate", *run["arguments"], "-o", out, accept=(0, 5))
     for level in report["levels"]:
         table.add(run=run["name"], operators=level["operators"], **{c: level[c] for c in COUNTS},
-                  enumeration_s=f"{level['enumeration_s']:.2f}", decision_s=f"{level['decision_s']:.1f}",
-                  enumeration_bytes=level["enumeration_bytes"])
+                  enumeration_s=f"{level['enumeration_s']:.2f}", enumeration_cpu_s=f"{level['enumeration_cpu_s']:.2f}",
+                  decision_s=f"{level['decision_s']:.1f}", enumeration_bytes=level["enumeration_bytes"],
+                  collision_bound=f"{level['collision_bound']:.1e}")
     table.add(run=run["name"], operators="all", **{c: report.get(c, "") for c in COUNTS},
               enumeration_s=f"{sum(level['enumeration_s'] for level in report['levels']):.2f}",
+              enumeration_cpu_s=f"{sum(level['enumeration_cpu_s'] for level in report['levels']):.2f}",
               decision_s=f"{sum(level['decision_s'] for level in report['levels']):.1f}",
+              false_positive_rate=f"{report['false_positive_rate']:.5f}",
+              collision_bound=f"{report['collision_bound']:.1e}", limit=report["limit"],
               enumeration_bytes=max(level["enumeration_bytes"] for level in report["levels"]),
               rules=report["rules"], from_log=report["from_log"])
     kept = table.folder / f"{'smoke.' if mode == 'smoke' else ''}{run['name']}.rules"
@@ -61,7 +66,7 @@ def main():
             rows = [row for row in table.rows if row["run"] == run["name"]]
             every = next(row for row in rows if row["operators"] == "all")
             values[f"{run['name']}.rules"] = int(every["rules"])
-            values[f"{run['name']}.seconds"] = float(every["enumeration_s"])
+            values[f"{run['name']}.cpu_seconds"] = float(every["enumeration_cpu_s"])
             values[f"{run['name']}.bytes"] = int(every["enumeration_bytes"])
         for goal in config["goals"]:
             key = f"taso derives {goal}"

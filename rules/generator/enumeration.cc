@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 
 #include "base/peak_memory.h"
 #include "base/random.h"
@@ -126,6 +127,7 @@ void Enumeration::add_starts() {
 base::Status Enumeration::next_level() {
   const std::size_t operators = counts_.size() + 1;
   const base::Stopwatch watch;
+  const std::clock_t start = std::clock();
   const base::Progress progress(options_.progress,
                                 "enumerate " + std::to_string(operators) + " operators");
   counts_.push_back({.operators = operators});
@@ -138,6 +140,8 @@ base::Status Enumeration::next_level() {
   level_begin_.push_back(representatives_.size());
   counts_.back().classes = level_begin_[operators + 1] - level_begin_[operators];
   counts_.back().seconds = watch.seconds();
+  counts_.back().cpu_seconds =
+      static_cast<double>(std::clock() - start) / static_cast<double>(CLOCKS_PER_SEC);
   counts_.back().bytes = base::peak_memory_bytes();
   return status;
 }

@@ -48,6 +48,7 @@ struct LevelCount {
   std::uint64_t accidents = 0;   // of equal elements in the first world, not in another
   std::uint64_t collisions = 0;  // of equal fingerprint, not of equal elements in the first world
   double seconds = 0;
+  double cpu_seconds = 0;  // of the process
   std::int64_t bytes = 0;  // of the process, at most so far
 
   // The probability that some pair counted as equal is not, in the worlds that were looked at, is

@@ -57,6 +57,7 @@ Json report_json(const Space& space, const Generation& generation) {
       all.*member += count.*member;
     }
     levels.push(json.set("enumeration_s", level.seconds)
+                    .set("enumeration_cpu_s", level.cpu_seconds)
                     .set("decision_s", count.seconds)
                     .set("enumeration_bytes", level.bytes));
     collision_bound += level.collision_bound();
