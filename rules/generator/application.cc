@@ -20,10 +20,12 @@ double price_of(const ir::Node& node, const ir::Graph& graph) {
   constexpr double kMoves = 1;
   constexpr double kComputes = 2;
   constexpr double kContracts = 8;
+  constexpr double kElement = 1e-6;  // decides among sides of as many operators
   if (!work.ok()) return kComputes;
-  if (work->flops == 0) return kMoves;
   const auto elements = static_cast<double>(node.type.elements());
-  return node.inputs.size() > 1 && work->flops >= 2 * elements ? kContracts : kComputes;
+  if (work->flops == 0) return kMoves + 0.1 * kElement * elements;
+  const bool contracts = node.inputs.size() > 1 && work->flops >= 2 * elements;
+  return (contracts ? kContracts : kComputes) + kElement * work->flops;
 }
 
 // Of what is computed at run time when these inputs, numbered by `names`, are weights.
@@ -44,26 +46,33 @@ double price(const ir::Graph& side, const std::vector<std::string>& names, Const
   return sum;
 }
 
-// Of several, the one with the most elements: small ones hide what an operator does.
-std::optional<Instance> large_instance(const Rule& rule, KnownSignatures& known) {
+// Of several those with the fewest sizes of 1, and of these the largest: small ones hide what an
+// operator does.
+std::vector<Instance> large_instances(const Rule& rule, KnownSignatures& known) {
   constexpr std::uint64_t kAttempts = 3000;
-  constexpr int kWanted = 20;
+  constexpr int kDrawn = 40;
+  constexpr std::size_t kTaken = 8;
   Instantiator instantiator(rule, known);
   const base::Random random(11);
-  std::optional<Instance> largest;
-  std::int64_t most = -1;
-  int found = 0;
-  for (std::uint64_t i = 0; i < kAttempts && found < kWanted; ++i) {
+  std::vector<std::pair<std::pair<int, std::int64_t>, Instance>> drawn;
+  for (std::uint64_t i = 0; i < kAttempts && drawn.size() < kDrawn; ++i) {
     auto instance = instantiator.attempt(random.split(i));
     if (!instance) continue;
-    ++found;
+    int ones = 0;
     std::int64_t elements = 0;
-    for (const auto& [slot, type] : instance->choice.variables) elements += type.elements();
-    if (elements <= most) continue;
-    most = elements;
-    largest = std::move(instance);
+    for (const auto& [slot, type] : instance->choice.variables) {
+      ones += static_cast<int>(std::ranges::count(type.shape(), 1));
+      elements += type.elements();
+    }
+    drawn.emplace_back(std::pair(ones, -elements), *std::move(instance));
   }
-  return largest;
+  std::ranges::stable_sort(drawn, std::ranges::greater(),
+                           [](const auto& one) { return one.first; });
+  std::vector<Instance> taken;
+  for (auto& one : drawn) {
+    if (taken.size() < kTaken) taken.push_back(std::move(one.second));
+  }
+  return taken;
 }
 
 Expr is_constant(int slot) {
@@ -79,8 +88,26 @@ Expr joined(Expr::Kind kind, std::vector<Expr> parts) {
   return expr;
 }
 
-// The least sets of inputs such that the right side costs no more when they are weights.
-std::vector<Constants> worthy_sets(const Instance& instance,
+// How the right side compares with the left one, over all instances, when these inputs are weights.
+struct Comparison {
+  bool gains = false;  // somewhere
+  bool loses = false;  // somewhere
+};
+Comparison compare(const std::vector<Instance>& instances, const std::vector<std::string>& names,
+                   Constants weights) {
+  Comparison result;
+  for (const Instance& instance : instances) {
+    const double left = price(instance.left, names, weights);
+    const double right = price(instance.right, names, weights);
+    result.gains = result.gains || right < left;
+    result.loses = result.loses || right > left;
+  }
+  return result;
+}
+
+// The least sets of inputs such that the right side costs less when they are weights, and nowhere
+// more. Where there is none, the empty one if both sides cost the same.
+std::vector<Constants> worthy_sets(const std::vector<Instance>& instances,
                                    const std::vector<std::string>& names) {
   std::vector<Constants> sets;
   for (Constants set = 0; set < (1U << names.size()); ++set) sets.push_back(set);
@@ -90,28 +117,35 @@ std::vector<Constants> worthy_sets(const Instance& instance,
     const bool contains_one =
         std::ranges::any_of(least, [&](Constants other) { return (set & other) == other; });
     if (contains_one) continue;
-    const double left = price(instance.left, names, set);
-    if (left > 0 && price(instance.right, names, set) <= left) least.push_back(set);
+    const Comparison comparison = compare(instances, names, set);
+    if (comparison.gains && !comparison.loses) least.push_back(set);
   }
+  const bool computes = std::ranges::any_of(
+      instances, [&](const Instance& instance) { return price(instance.left, names, 0) > 0; });
+  const bool is_move = computes && !compare(instances, names, 0).loses;
+  if (least.empty() && is_move) least.push_back(0);
   return least;
 }
 
 }  // namespace
 
 Rule with_worth(Rule rule, KnownSignatures& known) {
-  const std::optional<Instance> instance = large_instance(rule, known);
+  const std::vector<Instance> instances = large_instances(rule, known);
   constexpr std::size_t kMostInputs = 8;
   std::vector<std::string> names;
-  if (instance) {
-    for (const ir::NodeId input : instance->left.inputs())
-      names.push_back(instance->left.node(input).name);
+  if (!instances.empty()) {
+    const ir::Graph& left = instances.front().left;
+    for (const ir::NodeId input : left.inputs()) names.push_back(left.node(input).name);
   }
   std::vector<Constants> sets;
-  if (instance && names.size() <= kMostInputs) sets = worthy_sets(*instance, names);
+  if (!instances.empty() && names.size() <= kMostInputs) sets = worthy_sets(instances, names);
   if (sets.empty()) {
     rule.tags.emplace_back(kExtra);
     return rule;
   }
+  Expr at_run_time{.kind = Expr::Kind::kCall, .function = find_function("not")};
+  at_run_time.arguments.push_back(is_constant(rule.sources.front().tensor));
+  rule.heuristics.push_back(std::move(at_run_time));
   if (sets.front() == 0) return rule;
   std::vector<Expr> ways;
   for (const Constants set : sets) {

@@ -93,10 +93,10 @@ Space normalizations() {
   SpaceBuilder space("normalizations", kSizes);
   const Attrs norm{{"axis", std::int64_t{2}}, {"epsilon", 1e-3}};
   space.start("x", 2, "a,b,c").start("g", 2, "c");
-  space.join("layer_norm", norm).join("layer_norm", norm, 3).join("rms_norm", norm);
+  space.join("layer_norm", norm, 2, 3).join("layer_norm", norm, 3, 3).join("rms_norm", norm, 2, 3);
   space.with_broadcast("mul", 1).with_broadcast("add", 1).fill("c", 1);
   space.join("concat", {{"axis", std::int64_t{0}}}).halves(0);
-  space.apply("transpose", {{"perm", Integers{1, 0, 2}}}, 3).reshape("1,a,b,c");
+  space.apply("transpose", {{"perm", Integers{1, 0, 2}}}, 3);
   return space.take();
 }
 

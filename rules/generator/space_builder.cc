@@ -75,16 +75,15 @@ SpaceBuilder& SpaceBuilder::start(const std::string& name, int copies, std::stri
 }
 
 SpaceBuilder& SpaceBuilder::apply(std::string_view op, const Attrs& attrs, int rank) {
-  add(named(op, attrs), 1, {&ir::get_operator(op), {0}, always(attrs)},
-      [rank](World, const Types& types) {
-        return rank < 0 ? types[0].rank() > 0 : types[0].rank() == rank;
-      });
-  return *this;
+  return join(op, attrs, 1, rank);
 }
 
-SpaceBuilder& SpaceBuilder::join(std::string_view op, const Attrs& attrs, std::size_t arity) {
+SpaceBuilder& SpaceBuilder::join(std::string_view op, const Attrs& attrs, std::size_t arity,
+                                 int rank) {
   add(named(op, attrs) + (arity > 2 ? "-of-" + std::to_string(arity) : ""), arity,
-      {&ir::get_operator(op), operands(arity), always(attrs)});
+      {&ir::get_operator(op), operands(arity), always(attrs)}, [rank](World, const Types& types) {
+        return rank < 0 ? types[0].rank() > 0 : types[0].rank() == rank;
+      });
   return *this;
 }
 

@@ -24,8 +24,9 @@ class SpaceBuilder {
   SpaceBuilder& start(const std::string& name, int copies, std::string_view shape);
   // An operator with these attributes, on the operands that it accepts. Of a rank below 0: on any.
   SpaceBuilder& apply(std::string_view op, const ir::Attrs& attrs = {}, int rank = -1);
-  // Two or three operands: of any types that the operator accepts.
-  SpaceBuilder& join(std::string_view op, const ir::Attrs& attrs = {}, std::size_t arity = 2);
+  // Two or three operands: of any types that the operator accepts, the first of a rank.
+  SpaceBuilder& join(std::string_view op, const ir::Attrs& attrs = {}, std::size_t arity = 2,
+                     int rank = -1);
   // Two operands of one type.
   SpaceBuilder& alike(std::string_view op);
   // By a number, or any tensor that is broadcast to the first: of rank `rank`.
