@@ -6,6 +6,7 @@
 #include <climits>
 
 #include "ir/body.h"
+#include "ir/operator_registration.h"
 #include "ir/ops/operators.h"
 
 namespace egret::ir {
@@ -82,19 +83,22 @@ namespace {
 struct Registry {
   std::vector<const Operator*> in_order;
   boost::unordered_flat_map<std::string_view, const Operator*> by_name;
+
+  const Operator& add(Operator made) {
+    const auto* op = new Operator(std::move(made));
+    EGRET_CHECK(
+        op->is_composite() ? static_cast<bool>(op->build_body()) : static_cast<bool>(op->define()),
+        "an operator needs a definition or a body");
+    EGRET_CHECK(by_name.emplace(op->name(), op).second, "two operators of one name");
+    in_order.push_back(op);
+    return *op;
+  }
 };
 
-const Registry& registry() {
-  static const Registry* const made = [] {
+Registry& registry() {
+  static Registry* const made = [] {
     auto* r = new Registry;  // immortal, like the operators in it
-    for (Operator (*make)() : ops::rows()) {
-      const auto* op = new Operator(make());
-      EGRET_CHECK(op->is_composite() ? static_cast<bool>(op->build_body())
-                                     : static_cast<bool>(op->define()),
-                  "an operator needs a definition or a body");
-      EGRET_CHECK(r->by_name.emplace(op->name(), op).second, "two operators of one name");
-      r->in_order.push_back(op);
-    }
+    for (Operator (*make)() : ops::rows()) r->add(make());
     return r;
   }();
   return *made;
@@ -106,6 +110,8 @@ const Operator* find_operator(std::string_view name) {
   const auto found = registry().by_name.find(name);
   return found != registry().by_name.end() ? found->second : nullptr;
 }
+
+const Operator& register_operator(Operator made) { return registry().add(std::move(made)); }
 
 const Operator& get_operator(std::string_view name) {
   const Operator* op = find_operator(name);

@@ -20,6 +20,8 @@ struct GenerateOptions {
   std::int64_t seed = 1;
   std::int64_t memory = std::int64_t{8} << 30;
   bool keep_derivable = false;
+  std::string score = "size";
+  std::string uses;
   std::string given;
   bool count_only = false;
   std::string folder;
@@ -29,12 +31,13 @@ struct GenerateOptions {
     std::vector<std::string> spaces{"operators", "default"};
     for (const generator::NamedSpace& space : generator::named_spaces())
       spaces.emplace_back(space.name);
+    std::vector<std::string> scores;
+    for (const rules::RuleScore& score : rules::rule_scores()) scores.push_back(score.name);
     static const base::OptionTable<T> rows{
         "rules generate",
         {{"space", &T::space,
           "What terms are made of: the operators of --ops, or one of the spaces of the default "
-          "set; "
-          "`default` takes all of these, one after the other",
+          "set; `default` takes all of these, one after the other",
           base::one_of(spaces)},
          {"ops", &T::ops, "Operators, separated by commas"},
          {"max-ops", &T::max_ops,
@@ -43,6 +46,10 @@ struct GenerateOptions {
          {"generate-memory", &T::memory, "Memory for terms and their values", base::bytes(1 << 20)},
          {"given", &T::given, "Rules that are known already, as a selection: not found again"},
          {"keep-derivable", &T::keep_derivable, "Keep rules that the others derive"},
+         {"generate-score", &T::score, "Which of rules that derive each other are worth keeping",
+          base::one_of(scores)},
+         {"generate-uses", &T::uses, "Table of rule, model, count for the score `usefulness`",
+          base::path()},
          {"count-only", &T::count_only, "Count terms and classes; make no rules"},
          {"output-dir", &T::folder,
           "Folder for generated.rules, status.json and report.json; of the default set NAME.rules",
@@ -75,7 +82,7 @@ class Generate final : public Command {
                                error.message());
     if (options_.space == "default") return run_default_set(console);
     EGRET_ASSIGN_OR_RETURN(const generator::Space space, wanted_space());
-    generator::GenerationOptions how = common(console);
+    EGRET_ASSIGN_OR_RETURN(generator::GenerationOptions how, common(console));
     how.enumeration.most_operators = most_operators();
     how.log = options_.folder + "/decisions.jsonl";
     if (!options_.given.empty()) {
@@ -88,8 +95,8 @@ class Generate final : public Command {
   }
 
  private:
-  generator::GenerationOptions common(Console& console) const {
-    generator::GenerationOptions how;
+  base::Result<generator::GenerationOptions> common(Console& console) const {
+    generator::GenerationOptions how = generator::default_set_options();
     how.enumeration.seed = static_cast<std::uint64_t>(options_.seed);
     how.enumeration.most_bytes = static_cast<std::size_t>(options_.memory);
     how.enumeration.progress = console.progress();
@@ -104,9 +111,10 @@ class Generate final : public Command {
   }
 
   base::Result<ExitCode> run_default_set(Console& console) const {
-    EGRET_ASSIGN_OR_RETURN(const std::vector<generator::Generation> generations,
-                           generator::generate_default_set(generator::named_spaces(),
-                                                           options_.folder, common(console)));
+    EGRET_ASSIGN_OR_RETURN(const generator::GenerationOptions how, common(console));
+    EGRET_ASSIGN_OR_RETURN(
+        const std::vector<generator::Generation> generations,
+        generator::generate_default_set(generator::named_spaces(), options_.folder, how));
     base::Json spaces = base::Json::array();
     std::string tables;
     std::size_t rules = 0;

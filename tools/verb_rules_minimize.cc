@@ -12,6 +12,7 @@ namespace {
 
 struct MinimizeOptions {
   std::string score = "size";
+  std::string uses;
   std::string with;
   std::string output = "-";
   std::int64_t seed = 1;
@@ -23,6 +24,7 @@ struct MinimizeOptions {
     static const base::OptionTable<T> rows{
         "rules minimize",
         {{"score", &T::score, "Which rules are worth keeping", base::one_of(names)},
+         {"uses", &T::uses, "Table of rule, model, count for the score `usefulness`", base::path()},
          {"minimize-with", &T::with, "Rules that help to derive and stay out of the result"},
          {"minimize-seed", &T::seed, "Seed of the instances", base::range(0)},
          {"rules-output", &T::output, "File for the rules that are kept; - for standard output",
@@ -45,7 +47,10 @@ class Minimize final : public Command {
       EGRET_ASSIGN_OR_RETURN(fixed, rules::select_rules(options_.with));
     }
     rules::MinimizationOptions how;
-    how.score = &rules::rule_score(options_.score);
+    how.score = options_.score;
+    if (!options_.uses.empty()) {
+      EGRET_ASSIGN_OR_RETURN(how.uses, rules::read_rule_uses(options_.uses));
+    }
     how.derivation.seed = static_cast<std::uint64_t>(options_.seed);
     how.progress = console.progress();
     const base::Stopwatch watch;

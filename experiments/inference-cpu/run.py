@@ -9,44 +9,28 @@ import statistics
 import sys
 import tempfile
 
-from lib import egret, peers, results, settings
+from lib import egret, models, peers, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
 COLUMNS = ["model", "operators_before", "operators_after", "original_ms", "optimized_ms", "speedup",
            "onnxruntime_ms", "onnxruntime_optimized_ms", "optimize_s", "rules_used", "check_error", "check_bound"]
 
 
-def locate(model, folder):
-    kind, name = model.split(":", 1)
-    if kind == "data":
-        return HERE.parent / "data" / name
-    if kind == "shared":
-        path = egret.SHARED / "models" / name
-        return path if path.exists() else None
-    path = pathlib.Path(folder) / f"{name}.onnx"
-    egret.call("zoo", name, "-o", path)
-    return path
-
-
-def bind_flags(sizes):
-    return [flag for name, size in sizes.items() for flag in ("--bind", f"{name}={size}")]
-
-
 def bench(paths, threads, seconds, sizes):
     """Median seconds of each file; they take turns within one process."""
-    report = egret.call("bench", *paths, "--threads", threads, "--time", f"{seconds}s", *bind_flags(sizes))
+    report = egret.call("bench", *paths, "--threads", threads, "--time", f"{seconds}s", *models.bind_flags(sizes))
     return [model["median_s"] for model in report["models"]]
 
 
 def measure(model, config, size, folder):
-    original = locate(model, folder)
+    original = models.locate(model, folder)
     if original is None:
         return None
     optimized = pathlib.Path(folder) / "optimized.onnx"
     paths = [original, optimized]
     threads = config["threads"]
     sizes = config["bind"].get(model, {})
-    report = egret.call("optimize", original, "-o", optimized, "--threads", threads, *bind_flags(sizes))
+    report = egret.call("optimize", original, "-o", optimized, "--threads", threads, *models.bind_flags(sizes))
     sessions = [peers.onnxruntime_session(path, threads) for path in paths]
     rounds = []  # of medians, by engine and file
     for _ in range(size["rounds"]):

@@ -54,6 +54,12 @@ class Table:
         self.rows.append({c: str(row.get(c, "")) for c in self.columns})
         self._write(unfinished=True)
 
+    def set(self, key, **values):
+        """Fills in columns of the row with this key."""
+        row = next(r for r in self.rows if all(r[k] == str(v) for k, v in key.items()))
+        row.update({c: str(v) for c, v in values.items()})
+        self._write(unfinished=True)
+
     def finish(self):
         self._write(unfinished=False)
 

@@ -74,6 +74,7 @@ class Generator {
     result_.levels = enumeration.counts();
     if (!stop()) explain_unproven();
     if (options_.minimize && !stop()) leave_out_derived();
+    if (!stop()) confirm();
     for (CandidateCount& count : result_.candidates) {
       count.kept = static_cast<std::uint64_t>(
           std::ranges::count_if(result_.rules, [&](const GeneratedRule& rule) {
@@ -130,7 +131,7 @@ class Generator {
       if (stop()) return;
       std::optional<Rule> rule = two_output_rule(generated.rule);
       if (!rule) continue;
-      Verdict verdict = verify(*rule, options_.verification, known_.front());
+      Verdict verdict = verify(*rule, options_.confirmation, known_.front());
       if (verdict.status != Verdict::Status::kProven) continue;
       ++result_.two_outputs;
       found.push_back({*std::move(rule), std::move(verdict), generated.operators, "parts"});
@@ -409,6 +410,8 @@ class Generator {
     for (const GeneratedRule& generated : result_.rules) rules.push_back(generated.rule);
     MinimizationOptions minimization;
     minimization.derivation = options_.derivation;
+    minimization.score = options_.score;
+    minimization.uses = options_.uses;
     minimization.progress = options_.enumeration.progress;
     const std::vector<bool> kept =
         rules::minimize(rules, options_.given, minimization, known_.front());
@@ -417,6 +420,32 @@ class Generator {
       if (kept[i]) left.push_back(std::move(result_.rules[i]));
     }
     result_.rules = std::move(left);
+  }
+
+  // Candidates are proven from few instances, which may miss a rare family; what is kept is proven
+  // again from many.
+  void confirm() {
+    std::vector<GeneratedRule>& rules = result_.rules;
+    const base::Progress progress(options_.enumeration.progress, "confirm");
+    for (std::size_t begin = 0; begin < rules.size() && !stop(); begin += kWave) {
+      const std::size_t count = std::min(kWave, rules.size() - begin);
+      base::shared_pool().parallel_for(count, 1, [&](std::size_t first, std::size_t) {
+        GeneratedRule& generated = rules[begin + first];
+        generated.verdict = verify(generated.rule, options_.confirmation, known_[first]);
+      });
+      if (progress.due()) {
+        progress.report({{base::kItems, begin}, {kRules, rules.size()}},
+                        static_cast<double>(begin) / static_cast<double>(rules.size()));
+      }
+    }
+    if (stop()) return;
+    std::erase_if(rules, [&](const GeneratedRule& generated) {
+      if (generated.verdict.status == Verdict::Status::kProven) return false;
+      result_.unproven.push_back({"", to_string(generated.rule),
+                                  std::string(to_string(generated.verdict.status)),
+                                  generated.verdict.reason, generated.operators});
+      return true;
+    });
   }
 
   void note_unproven(const Candidate& candidate, Verdict::Status status, std::string rule,

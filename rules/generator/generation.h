@@ -15,17 +15,21 @@
 #include "base/progress.h"
 #include "rules/generator/derivation.h"
 #include "rules/generator/enumeration.h"
+#include "rules/generator/rule_score.h"
 #include "rules/rule_status.h"
 
 namespace egret::rules::generator {
 
 struct GenerationOptions {
   EnumerationOptions enumeration;
-  VerifyOptions verification;
+  VerifyOptions verification;    // of candidates, many
+  VerifyOptions confirmation{};  // of the rules that are kept, once more and more closely
   DerivationOptions derivation;
   RuleSet given{};          // known already: derive candidates, and are no part of the result
   bool count_only = false;  // of terms and classes; no rules are made
   bool minimize = true;
+  std::string score = "size";  // of rules that the others derive; see rules/generator/rule_score.h
+  RuleUses uses{};
   std::string log{};  // file of decisions, to go on from when the work is cut short; empty: none
   bool keep_log = false;  // at the end: the work is part of a longer one
 };

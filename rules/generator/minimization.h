@@ -6,26 +6,19 @@
 // Greedy, so the result is minimal and not the least there is. O(rules) saturations.
 #pragma once
 
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "base/progress.h"
 #include "rules/generator/derivation.h"
+#include "rules/generator/rule_score.h"
 
 namespace egret::rules {
 
-// What makes a rule worth keeping. A research score is one function and one row.
-struct RuleScore {
-  std::string_view name;
-  std::string_view help;
-  double (*cost)(const Rule& rule);  // less is better
-};
-std::span<const RuleScore> rule_scores();
-const RuleScore& rule_score(std::string_view name);  // one of rule_scores()
-
 struct MinimizationOptions {
   DerivationOptions derivation;
-  const RuleScore* score = &rule_scores().front();
+  std::string score = "size";  // of rules/generator/rule_score.h
+  RuleUses uses{};
   base::ProgressSink* progress = nullptr;
 };
 

@@ -96,5 +96,49 @@ TEST(Minimization, KeepsBothDirectionsOfARuleOrNone) {
   EXPECT_EQ(minimize(rules, {}, {}, known), (std::vector<bool>{true, true, false, false}));
 }
 
+// Two rules that derive each other, with commutativity.
+constexpr std::string_view kEither =
+    "rule exchange add(?a, ?b) => add(?b, ?a)\n"
+    "rule left relu(add(?a, relu(?b))) => add(?a, relu(?b)) where rank(?a) == 0\n"
+    "rule right relu(add(relu(?b), ?a)) => add(relu(?b), ?a) where rank(?a) == 0\n";
+
+std::vector<std::string> kept_by(std::string_view score, RuleUses uses = {}) {
+  const std::vector<Rule> rules = parsed(kEither);
+  KnownSignatures known;
+  MinimizationOptions options;
+  options.score = score;
+  options.uses = std::move(uses);
+  const std::vector<bool> kept = minimize(rules, {}, options, known);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i]) names.push_back(rules[i].name);
+  }
+  return names;
+}
+
+TEST(Minimization, KeepsOfTwoTheOneThatModelsUse) {
+  EXPECT_EQ(kept_by("usefulness", {{"left", 3}}), (std::vector<std::string>{"exchange", "left"}));
+  EXPECT_EQ(kept_by("usefulness", {{"right", 3}}), (std::vector<std::string>{"exchange", "right"}));
+}
+
+TEST(Minimization, GoesByAScoreOfOnesOwn) {
+  const auto prefers = [](std::string name) {
+    return [name](const Rule& rule, const RuleUses&) { return rule.name == name ? 0.0 : 1.0; };
+  };
+  register_rule_score({"left-first", "for this test", prefers("left")});
+  register_rule_score({"right-first", "for this test", prefers("right")});
+  ASSERT_NE(find_rule_score("left-first"), nullptr);
+  EXPECT_EQ(kept_by("left-first"), (std::vector<std::string>{"exchange", "left"}));
+  EXPECT_EQ(kept_by("right-first"), (std::vector<std::string>{"exchange", "right"}));
+}
+
+TEST(RuleUses, AreSummedOverModels) {
+  const auto uses = parse_rule_uses("rule,model,count\na,bert,3\nb,bert,1\na,nasnet,4\n");
+  ASSERT_TRUE(uses.ok()) << uses.status().message();
+  EXPECT_EQ(*uses, (RuleUses{{"a", 7}, {"b", 1}}));
+  EXPECT_FALSE(parse_rule_uses("rule,model,count\na,bert\n").ok());
+  EXPECT_FALSE(parse_rule_uses("rule,model,count\na,bert,many\n").ok());
+}
+
 }  // namespace
 }  // namespace egret::rules

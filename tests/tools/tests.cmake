@@ -1,2 +1,2 @@
-egret_tests(tools DEPS tools base cost)
+egret_tests(tools DEPS tools base cost ir rules)
 add_dependencies(tools_tests egret)

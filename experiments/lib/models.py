@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models by name: "zoo:NAME", "data:FILE" (bundled), "shared:FILE"."""
+import pathlib
+
+from lib import egret
+
+EXPERIMENTS = pathlib.Path(__file__).resolve().parents[1]
+
+
+def locate(model, folder):
+    """Its file; of the zoo, built in `folder`. None where a shared one is absent."""
+    kind, name = model.split(":", 1)
+    if kind == "data":
+        return EXPERIMENTS / "data" / name
+    if kind == "shared":
+        path = egret.SHARED / "models" / name
+        return path if path.exists() else None
+    path = pathlib.Path(folder) / f"{name}.onnx"
+    egret.call("zoo", name, "-o", path)
+    return path
+
+
+def bind_flags(sizes):
+    """Sizes of symbolic dimensions, as flags."""
+    return [flag for name, size in sizes.items() for flag in ("--bind", f"{name}={size}")]
