@@ -7,6 +7,7 @@
 #include <set>
 
 #include "extract/components.h"
+#include "extract/cut_loop.h"
 #include "extract/implied.h"
 
 namespace egret::extract {
@@ -45,33 +46,24 @@ class CoreIlp {
         implied_(core),
         unit_(granularity(core)) {}
 
+  // The relaxation with cuts is the tighter, the one without branches faster: which of them proves
+  // more is not known beforehand. Of large programs the solver would branch little.
   base::Result<CoreAnswer> run() {
-    constexpr int kRoundsOfCuts = 12;
+    constexpr std::size_t kLarge = 8000;  // columns
     make_columns();
     make_rows();
     EGRET_RETURN_IF_ERROR(load());
-    for (int round = 1;; ++round) {
-      const double left = deadline_.remaining();
-      if (left <= 0 || (should_stop_ && should_stop_())) return std::move(best_);
-      EGRET_ASSIGN_OR_RETURN(const MilpAnswer answer, solver_.solve(left));
-      if (answer.infeasible) return base::internal_error("extraction: the program has no answer");
-      best_.bound = std::max(best_.bound, rounded_up(answer.bound));
-      const std::vector<Milp::Row> cuts = cuts_of(answer);
-      const bool taken = cuts.empty() && take(answer);
-      if (is_closed() || (taken && answer.proven)) {
-        best_.proven = true;
-        best_.bound = best_.cost;
+    const bool large = milp_.columns.size() > kLarge;
+    if (!best_.chosen.empty() && !core_.has_negative_costs()) {
+      if (!large) {
+        EGRET_RETURN_IF_ERROR(tighten(0.08, Cuts::kForget));
+        EGRET_RETURN_IF_ERROR(branch(share_of_time(0.35)));
       }
-      if (best_.proven || cuts.empty()) return std::move(best_);
-      for (const Milp::Row& row : cuts) {
-        milp_.rows.push_back(row);
-        EGRET_RETURN_IF_ERROR(solver_.add(row));
-      }
-      if (round % kRoundsOfCuts == 0) {
-        order_components();
-        EGRET_RETURN_IF_ERROR(load());
-      }
+      EGRET_RETURN_IF_ERROR(tighten(large ? 0.95 : 0.5, Cuts::kKeep));
     }
+    EGRET_RETURN_IF_ERROR(branch(deadline_));
+    if (best_.proven) best_.bound = best_.cost;
+    return std::move(best_);
   }
 
  private:
@@ -82,12 +74,58 @@ class CoreIlp {
     return unit_ == 0 ? bound : std::ceil(bound / unit_ - 1e-6) * unit_;
   }
 
+  base::Deadline share_of_time(double share) const {
+    return base::Deadline::after(deadline_.remaining() * share);
+  }
+
+  // Solves the program, adding cuts of cycles that turn up, until the best answer is proven.
+  base::Status branch(const base::Deadline& deadline) {
+    constexpr int kRoundsOfCuts = 12;
+    for (int round = 1; !best_.proven; ++round) {
+      const double left = deadline.remaining();
+      if (left <= 0 || (should_stop_ && should_stop_())) break;
+      EGRET_ASSIGN_OR_RETURN(const MilpAnswer answer, solver_.solve(left));
+      if (answer.infeasible) return base::internal_error("extraction: the program has no answer");
+      best_.bound = std::max(best_.bound, rounded_up(answer.bound));
+      const std::vector<Milp::Row> cuts = cuts_of(answer);
+      const bool taken = cuts.empty() && take(answer);
+      best_.proven = is_closed() || (taken && answer.proven);
+      if (cuts.empty()) break;
+      for (const Milp::Row& row : cuts) {
+        milp_.rows.push_back(row);
+        EGRET_RETURN_IF_ERROR(solver_.add(row));
+      }
+      if (round % kRoundsOfCuts == 0) {
+        order_components();
+        EGRET_RETURN_IF_ERROR(load());
+      }
+    }
+    return base::ok();
+  }
+
   base::Status load() {
     EGRET_RETURN_IF_ERROR(solver_.load(milp_));
     // Answers differ by a unit at least.
     if (unit_ > 0) solver_.set_gap(0.999 * unit_);
     if (!best_.chosen.empty()) solver_.start_from(values_of(best_.chosen));
     return base::ok();
+  }
+
+  // With a known answer to be better than.
+  enum class Cuts : std::uint8_t { kForget, kKeep };
+  base::Status tighten(double share, Cuts cuts) {
+    if (best_.proven) return base::ok();
+    const base::Deadline deadline = share_of_time(share);
+    EGRET_ASSIGN_OR_RETURN(
+        const Tightened tightened,
+        extract::tighten(core_, milp_, best_.cost, solver_, deadline, should_stop_));
+    best_.bound = std::max(best_.bound, rounded_up(tightened.bound));
+    best_.proven = is_closed();
+    if (cuts == Cuts::kKeep)
+      milp_.rows.insert(milp_.rows.end(), tightened.cuts.begin(), tightened.cuts.end());
+    for (const int candidate : tightened.useless)
+      milp_.columns[static_cast<std::size_t>(candidate)].upper = 0;
+    return load();
   }
 
   int column(ClassIndex c, std::size_t candidate) const {

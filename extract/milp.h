@@ -47,6 +47,13 @@ struct MilpAnswer {
   std::vector<double> values;       // per column; empty when none was found
 };
 
+// The program without integrality.
+struct LpAnswer {
+  bool solved = false;
+  std::vector<double> values;  // per column
+  std::vector<double> duals;   // per row: what its bound's rise by one adds to the least cost
+};
+
 class MilpSolver {
  public:
   virtual ~MilpSolver() = default;
@@ -56,6 +63,9 @@ class MilpSolver {
   virtual void start_from(std::span<const double> values) = 0;
   // An answer within this of the bound counts as proven.
   virtual void set_gap(double gap) = 0;
+  virtual base::Status forbid(int column) = 0;  // it is 0 from now on
+  // Not solved: no time, or the solver does not offer it.
+  virtual base::Result<LpAnswer> relax(double seconds) = 0;
   // May be called again after add().
   virtual base::Result<MilpAnswer> solve(double seconds) = 0;
 };

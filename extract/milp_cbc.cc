@@ -32,6 +32,11 @@ class Cbc : public MilpSolver {
     start_.assign(values.begin(), values.end());
   }
   void set_gap(double gap) override { gap_ = gap; }
+  base::Status forbid(int column) override {
+    milp_.columns[static_cast<std::size_t>(column)].upper = 0;
+    return base::ok();
+  }
+  base::Result<LpAnswer> relax(double /*seconds*/) override { return LpAnswer{}; }
 
   base::Result<MilpAnswer> solve(double seconds) override {
     const Model model = make();

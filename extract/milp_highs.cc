@@ -64,6 +64,25 @@ class Highs : public MilpSolver {
 
   void set_gap(double gap) override { Highs_setDoubleOptionValue(highs_, "mip_abs_gap", gap); }
 
+  base::Status forbid(int column) override {
+    return failed(Highs_changeColBounds(highs_, column, 0, 0)) ? refused("a bound") : base::ok();
+  }
+
+  base::Result<LpAnswer> relax(double seconds) override {
+    Highs_setBoolOptionValue(highs_, "solve_relaxation", 1);
+    Highs_setDoubleOptionValue(highs_, "time_limit", Highs_getRunTime(highs_) + seconds);
+    const HighsInt run = Highs_run(highs_);
+    Highs_setBoolOptionValue(highs_, "solve_relaxation", 0);
+    if (failed(run)) return refused("to solve a relaxation");
+    LpAnswer answer;
+    answer.solved = Highs_getModelStatus(highs_) == kHighsModelStatusOptimal;
+    if (!answer.solved) return answer;
+    answer.duals.resize(static_cast<std::size_t>(Highs_getNumRow(highs_)));
+    answer.values.resize(columns_);
+    Highs_getSolution(highs_, answer.values.data(), nullptr, nullptr, answer.duals.data());
+    return answer;
+  }
+
   base::Result<MilpAnswer> solve(double seconds) override {
     // Its clock counts all runs.
     Highs_setDoubleOptionValue(highs_, "time_limit", Highs_getRunTime(highs_) + seconds);

@@ -102,6 +102,28 @@ def extraction():
     return tabular(columns, list(zip(families, known))), escaped(provenance(dict(manifest, threads=1), mode))
 
 
+def extraction_models():
+    found = load("extraction-models")
+    if found is None:
+        return "No result of \\texttt{experiments/extraction-models} is there.\n", ""
+    rows, manifest, mode = found
+    graphs = {}
+    for row in rows:
+        graphs.setdefault((row["model"], row["limit_nodes"]), {})[row["extractor"]] = row
+
+    def share(extractor):
+        return lambda graph: f"{float(graph[extractor]['cost']) / float(graph[extractor]['original']):.3f}"
+
+    columns = [("model", "l", lambda graph: graph["auto"]["model"]),
+               ("e-nodes", "r", lambda graph: f"{int(graph['auto']['nodes']):,}"),
+               ("tree-greedy", "r", share("tree-greedy")),
+               ("dag-greedy", "r", share("dag-greedy")),
+               ("exact", "r", share("auto")),
+               ("gap %", "r", lambda graph: f"{100 * float(graph['auto']['gap']):.2f}"),
+               ("seconds", "r", lambda graph: f"{float(graph['auto']['seconds']):.1f}")]
+    return tabular(columns, list(graphs.values())), escaped(provenance(dict(manifest, threads=1), mode))
+
+
 def verifier():
     found = load("verifier")
     if found is None:
@@ -149,7 +171,8 @@ TABLES = {"generator": ("generatorProvenance", generator),
           "verifier": ("verifierProvenance", verifier),
           "inference_cpu": ("inferenceProvenance", inference_cpu),
           "egraph_engine": ("engineProvenance", egraph_engine),
-          "extraction": ("extractionProvenance", extraction)}
+          "extraction": ("extractionProvenance", extraction),
+          "extraction_models": ("extractionModelsProvenance", extraction_models)}
 
 
 def main():

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <unordered_map>
 
 #include "base/file.h"
 #include "base/text_table.h"
 #include "base/units.h"
+#include "cost/model.h"
+#include "driver/machine.h"
+#include "driver/selection.h"
 #include "egraph/dump.h"
 #include "egraph/serialized_egraph.h"
 #include "egraph/view_statistics.h"
@@ -28,6 +33,7 @@ struct SourceOptions {
   std::int64_t limit_nodes = 20'000;
   std::int64_t limit_iterations = 12;
   double limit_time = 20;
+  std::int64_t multi_iterations = 2;
 
   static const base::OptionTable<SourceOptions>& table() {
     using S = SourceOptions;
@@ -44,22 +50,29 @@ struct SourceOptions {
           base::range(1, 1e9)},
          {"limit-iterations", &S::limit_iterations, "Stop saturation after this many iterations",
           base::range(0, 1e6)},
-         {"limit-time", &S::limit_time, "Stop saturation after this time", base::seconds()}}};
+         {"limit-time", &S::limit_time, "Stop saturation after this time", base::seconds()},
+         {"multi-iterations", &S::multi_iterations,
+          "Iterations in which rules with several sources run", base::range(0, 1e6)}}};
     return rows;
   }
 };
 
 struct DumpVerbOptions {
   Form form = Form::kText;
+  std::string cost = "unit";
   std::int64_t most_classes = 200;
   std::string output = "-";
 
   static const base::OptionTable<DumpVerbOptions>& table() {
     using D = DumpVerbOptions;
+    std::vector<std::string> costs = {"unit"};
+    for (const cost::ModelRow& row : cost::estimating_models()) costs.emplace_back(row.name);
     static const base::OptionTable<D> rows{
         "egraph-dump",
         {{"form", &D::form, "Lines of text, DOT for Graphviz, a drawing, or egraph-serialize JSON",
           base::one_of({"text", "dot", "svg", "json"})},
+         {"cost", &D::cost, "Costs of a model's nodes in JSON: 1 each, or estimated seconds",
+          base::one_of(costs)},
          {"most-classes", &D::most_classes,
           "How many classes text and drawings show, nearest to the roots first",
           base::range(1, 1e9)},
@@ -118,6 +131,7 @@ base::Result<Opened> open_model(const std::string& path, const SourceOptions& op
   saturation.limits.nodes = static_cast<std::uint64_t>(options.limit_nodes);
   saturation.limits.iterations = static_cast<std::uint64_t>(options.limit_iterations);
   saturation.limits.seconds = options.limit_time;
+  saturation.multi_pattern_iterations = static_cast<int>(options.multi_iterations);
   saturation.progress = console.progress();
   saturation.threads = &base::shared_pool();
   const auto compiled = rules::compile(set, *opened.tensors);
@@ -169,9 +183,17 @@ class EGraphDump final : public Command {
   }
 
   base::Status write_json(const Opened& opened, Console& console) const {
+    std::unordered_map<std::uint32_t, double> costs;
+    if (options_.cost != "unit" && opened.tensors) {
+      EGRET_ASSIGN_OR_RETURN(costs, estimated_costs(*opened.tensors, opened.tensor_view));
+    }
     const auto write = [&](const egraph::TextSink& sink) {
       if (opened.file) return egraph::write_serialized(*opened.file, sink);
-      return egraph::write_serialized(opened.tensors->egraph(), opened.tensors->roots(), sink);
+      return egraph::write_serialized(
+          opened.tensors->egraph(), opened.tensors->roots(), sink, [&](egraph::NodeId node) {
+            const auto priced = costs.find(static_cast<std::uint32_t>(node.index()));
+            return priced != costs.end() ? priced->second : 1;
+          });
     };
     if (options_.output == "-") {
       return write([&](std::string_view text) {
@@ -182,6 +204,26 @@ class EGraphDump final : public Command {
     EGRET_ASSIGN_OR_RETURN(base::AtomicFile file, base::AtomicFile::create(options_.output));
     EGRET_RETURN_IF_ERROR(write([&](std::string_view text) { return file.append(text); }));
     return file.commit();
+  }
+
+  // By node. The format has no word for a node that must not be chosen.
+  base::Result<std::unordered_map<std::uint32_t, double>> estimated_costs(
+      const rules::TensorEGraph& tensors, const egraph::EGraphView& view) const {
+    const auto model = cost::make_model(options_.cost, driver::assumed_rates(1));
+    EGRET_ASSIGN_OR_RETURN(const std::vector<double> prices,
+                           driver::price_nodes(tensors, view, *model));
+    std::unordered_map<std::uint32_t, double> costs;
+    for (std::size_t c = 0; c < view.class_count(); ++c) {
+      std::size_t next = view.class_begin[c];
+      for (const egraph::NodeId node : tensors.egraph().nodes(view.class_id[c])) {
+        if (!std::isfinite(prices[next])) {
+          return base::unsupported("the cost model '" + options_.cost + "' has no price for " +
+                                   tensors.egraph().ops().text(view.node_op[next]));
+        }
+        costs.emplace(static_cast<std::uint32_t>(node.index()), prices[next++]);
+      }
+    }
+    return costs;
   }
 
   std::string path_;

