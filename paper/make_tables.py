@@ -162,7 +162,7 @@ def generator():
     columns += [(name, "r", lambda r, name=name: f"{int(r[name]):,}" if r[name] else "")
                 for name in ("terms", "classes", "candidates", "derived", "proven", "conditional", "refuted", "undecided",
                              "kept")]
-    columns += [("enumerate s", "r", lambda r: r["enumeration_s"]), ("decide s", "r", lambda r: r["decision_s"]),
+    columns += [("enumerate CPU s", "r", lambda r: r["enumeration_cpu_s"]), ("decide s", "r", lambda r: r["decision_s"]),
                 ("MB", "r", lambda r: f"{int(r['enumeration_bytes']) / 1e6:.0f}")]
     return tabular(columns, rows), escaped(provenance(dict(manifest, threads=2), mode))
 
