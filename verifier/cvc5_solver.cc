@@ -3,6 +3,7 @@
 #ifdef EGRET_CVC5
 #include <cvc5/cvc5.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 #endif
@@ -16,6 +17,9 @@ namespace egret::verifier {
 namespace {
 
 using Op = Query::Op;
+
+// One of cvc5's work units is as long as so many of Z3's.
+constexpr unsigned kUnitsOfZ3 = 20;
 
 cvc5::Kind kind_of(Op op) {
   switch (op) {
@@ -66,7 +70,7 @@ class Cvc5 final : public Solver {
     try {
       cvc5::Solver solver;
       solver.setLogic(std::string(query.logic()));
-      solver.setOption("rlimit", std::to_string(limit));
+      solver.setOption("rlimit", std::to_string(std::max(1U, limit / kUnitsOfZ3)));
       const std::vector<cvc5::Term> terms = translated(solver, query);
       for (const std::uint32_t assertion : query.assertions())
         solver.assertFormula(terms[assertion]);
