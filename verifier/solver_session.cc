@@ -36,7 +36,11 @@ void add(SolverStatistics& to, const SolverStatistics& from) {
 }
 
 SolverSession::SolverSession(Options options)
-    : options_(options), z3_(make_z3()), second_(options.second_opinion ? make_cvc5() : nullptr) {}
+    : SolverSession(options, make_z3(), options.second_opinion ? make_cvc5() : nullptr) {}
+
+SolverSession::SolverSession(Options options, std::unique_ptr<Solver> first,
+                             std::unique_ptr<Solver> second)
+    : options_(options), first_(std::move(first)), second_(std::move(second)) {}
 
 bool SolverSession::contradictory(const Query& query, unsigned limit) {
   const auto [known, is_new] = known_.emplace(query.key(), false);
@@ -45,10 +49,10 @@ bool SolverSession::contradictory(const Query& query, unsigned limit) {
     return known->second;
   }
   const base::ThreadStopwatch watch;
-  const Answer answer = z3_->ask(query, limit);
+  const Answer answer = first_->ask(query, limit);
   ++statistics_.queries;
   statistics_.longest_seconds = std::max(statistics_.longest_seconds, watch.seconds());
-  statistics_.most_work = std::max(statistics_.most_work, z3_->work());
+  statistics_.most_work = std::max(statistics_.most_work, first_->work());
   if (options_.keep_queries) queries_.push_back(script_of(query, answer));
   known->second = answer == Answer::kUnsatisfiable;
   if (known->second) {

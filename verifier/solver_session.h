@@ -41,6 +41,8 @@ class SolverSession {
 
   SolverSession() : SolverSession(Options()) {}
   explicit SolverSession(Options options);
+  // With solvers of the caller's; `second` may be nullptr.
+  SolverSession(Options options, std::unique_ptr<Solver> first, std::unique_ptr<Solver> second);
 
   // Whether the assertions cannot all hold, as far as Z3 finds out with `limit` of its work units.
   bool contradictory(const Query& query, unsigned limit);
@@ -55,7 +57,7 @@ class SolverSession {
   void ask_again(const Query& query, unsigned limit);
 
   Options options_;
-  std::unique_ptr<Solver> z3_;
+  std::unique_ptr<Solver> first_;
   std::unique_ptr<Solver> second_;
   std::map<std::string, bool> known_;  // by the query's key
   SolverStatistics statistics_;

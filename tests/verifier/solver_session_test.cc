@@ -75,6 +75,55 @@ TEST(SolverSession, WritesSmtLib) {
             "(assert (and (< (+ .n3 .n3) |x|) (not (= |x| 0.0))))\n(check-sat)\n");
 }
 
+// Gives one answer to all questions.
+class Oracle final : public Solver {
+ public:
+  explicit Oracle(Answer answer) : answer_(answer) {}
+  std::string_view name() const override { return "oracle"; }
+  Answer ask(const Query&, unsigned) override { return answer_; }
+  std::uint64_t work() const override { return 1; }
+
+ private:
+  Answer answer_;
+};
+
+SolverSession session_of(Answer first, Answer second) {
+  return {
+      {.second_opinion = true}, std::make_unique<Oracle>(first), std::make_unique<Oracle>(second)};
+}
+
+TEST(SolverSession, KeepsTheQueryOnWhichSolversDisagree) {
+  SolverSession session = session_of(Answer::kUnsatisfiable, Answer::kSatisfiable);
+  Query query(Query::Sort::kInteger);
+  ask_parity(query, "x", "y", 1);
+  session.contradictory(query, kLimit);
+  EXPECT_EQ(session.statistics().disagreed, 1);
+  EXPECT_EQ(session.statistics().confirmed, 0);
+  EXPECT_NE(session.disagreement().find("(set-info :status unsat)"), std::string::npos);
+  EXPECT_NE(session.disagreement().find("|x|"), std::string::npos);
+}
+
+TEST(SolverSession, CountsWhatTheSecondSolverDoesNotFindOut) {
+  SolverSession session = session_of(Answer::kUnsatisfiable, Answer::kUnknown);
+  Query query(Query::Sort::kInteger);
+  ask_parity(query, "x", "y", 1);
+  EXPECT_TRUE(session.contradictory(query, kLimit));
+  EXPECT_EQ(session.statistics().unconfirmed, 1);
+  EXPECT_TRUE(session.disagreement().empty());
+}
+
+// A proof uses only that facts contradict each other.
+TEST(SolverSession, AsksASecondSolverOfContradictionsAlone) {
+  for (const Answer answer : {Answer::kSatisfiable, Answer::kUnknown}) {
+    SolverSession session = session_of(answer, Answer::kUnsatisfiable);
+    Query query(Query::Sort::kInteger);
+    ask_parity(query, "x", "y", 1);
+    EXPECT_FALSE(session.contradictory(query, kLimit));
+    EXPECT_EQ(session.statistics().confirmed, 0);
+    EXPECT_EQ(session.statistics().disagreed, 0);
+  }
+}
+
 class SecondOpinion : public testing::Test {
  protected:
   void SetUp() override {
