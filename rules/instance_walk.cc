@@ -2,6 +2,7 @@
 #include "rules/instance_walk.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 namespace egret::rules {
@@ -50,6 +51,54 @@ std::vector<Choice> neighbours(const Choice& choice) {
               name, list != nullptr ? ir::AttrValue(changed) : ir::AttrValue(other));
         }
       }
+    }
+  }
+  return result;
+}
+
+namespace {
+
+// The options of one part of a choice, and how to take one.
+struct Part {
+  std::uint64_t options;
+  std::function<void(Choice&, std::uint64_t)> take;
+};
+
+std::vector<Part> parts_of(const Choice& like) {
+  static const std::vector<ir::Dims> kShapes{{}, {1}, {2}, {1, 1}, {1, 2}, {2, 1}, {2, 2}};
+  std::vector<Part> parts;
+  for (const auto& [slot, type] : like.variables) {
+    parts.push_back({kShapes.size(), [slot](Choice& choice, std::uint64_t i) {
+                       choice.variables.at(slot).dims = kShapes[i];
+                     }});
+  }
+  for (const auto& [term, attrs] : like.attrs) {
+    for (const auto& [name, value] : attrs.entries()) {
+      const auto* integer = std::get_if<std::int64_t>(&value);
+      if (integer == nullptr) continue;
+      std::vector<std::int64_t> numbers{0, 1};
+      if (*integer < 0 || *integer > 1) numbers.push_back(*integer);
+      parts.push_back({numbers.size(), [term, name, numbers](Choice& choice, std::uint64_t i) {
+                         choice.attrs.at(term).set(name, numbers[i]);
+                       }});
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::vector<Choice> small_choices(const Choice& like, std::size_t most, base::Random random) {
+  const std::vector<Part> parts = parts_of(like);
+  std::uint64_t all = 1;
+  for (const Part& part : parts) all = std::min<std::uint64_t>(all * part.options, 1ULL << 32);
+  std::vector<Choice> result;
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(all, most); ++i) {
+    std::uint64_t number = all <= most ? i : random.split(i).below(all);
+    Choice& choice = result.emplace_back(like);
+    for (const Part& part : parts) {
+      part.take(choice, number % part.options);
+      number /= part.options;
     }
   }
   return result;

@@ -15,6 +15,12 @@ namespace egret::rules {
 // integer attribute made 0, 1, one more or one less.
 std::vector<Choice> neighbours(const Choice& choice);
 
+// Choices of few and small numbers, many of which are no instance: tensors of at most two axes of
+// sizes 1 and 2, in all combinations, single integer attributes 0 or 1 or as they are. What ranks
+// may be together is seldom all seen by chance: broadcasts make instances of odd combinations. When
+// there are more than `most`, so many of them at random.
+std::vector<Choice> small_choices(const Choice& like, std::size_t most, base::Random random);
+
 class InstanceWalk {
  public:
   // The instantiator outlives the walk.

@@ -49,10 +49,13 @@ class Verification {
       trivial = trivial && is_trivial(*instance);
       if (!is_member(*instance)) {
         if (!prove_family_of(*instance)) return verdict_;
-        if (--explore_ >= 0 && !prove_neighbours_of(instance->choice)) return verdict_;
+        if (--explore_ >= 0 && !prove_all_of(neighbours(instance->choice))) return verdict_;
       }
       ++verdict_.members;
+      if (!like_) like_ = instance->choice;
     }
+    if (like_ && !prove_all_of(small_choices(*like_, options_.small_choices, random_)))
+      return verdict_;
     if (verdict_.members == 0) return finish(Status::kVacuous, "no instance was found");
     if (trivial) return finish(Status::kTrivial, "both sides are the same");
     return verdict_.bound > 0 ? finish(Status::kBounded, unproven_) : finish(Status::kProven, "");
@@ -103,9 +106,10 @@ class Verification {
                                [&](const Family& family) { return contains(family, numbers); });
   }
 
-  // Random instances seldom show what only few sizes do: those next to one are looked at too.
-  bool prove_neighbours_of(const Choice& choice) {
-    for (const Choice& next : neighbours(choice)) {
+  // Random instances seldom show what only few sizes do: those next to one are looked at too, and
+  // small ones.
+  bool prove_all_of(const std::vector<Choice>& choices) {
+    for (const Choice& next : choices) {
       const auto instance = instantiator_.of(next, random_);
       if (instance && !is_member(*instance) && !prove_family_of(*instance)) return false;
     }
@@ -236,6 +240,7 @@ class Verification {
   Instantiator instantiator_;
   verifier::SolverSession session_;
   Verdict verdict_;
+  std::optional<Choice> like_;  // of an instance
   int explore_ = options_.neighbourhoods;
   std::int64_t bounded_members_ = 0;
   std::string unproven_;  // why a family is only bounded

@@ -34,7 +34,8 @@ struct VerifyOptions {
   int instances = 200;      // that must be members of proven families
   int attempts_per_instance = 400;
   int most_families = 700;
-  int neighbourhoods = 4;  // instances whose neighbours are looked at too
+  int neighbourhoods = 4;            // instances whose neighbours are looked at too
+  std::size_t small_choices = 5000;  // that are tried as instances at the end
   // Most members looked at of a family that could not be proven (0: such a rule is undecided), and
   // of all such families.
   std::int64_t bounded_members = 0;
