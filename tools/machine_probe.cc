@@ -86,7 +86,7 @@ const std::vector<Probe>& probes() {
        {"cbc"}},
       {"HiGHS",
        "optimal extraction, second solver",
-       "pip install highsbox into .venv and configure with -DHIGHS_ROOT=...",
+       "scripts/setup.sh takes highsbox into .venv; then build again",
        {"libhighs.so.1", "libhighs.so"},
        {}},
       {"MPI",

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows from one file and one row: the extractor is listed, is found by name, and its
-// answers are valid. Prints the first thing that does not hold and exits with 1.
+// answers are valid. And what holds of a build without a solver. Prints the first thing that does
+// not hold and exits with 1.
 #include <algorithm>
 #include <iostream>
 #include <string>
 
 #include "egraph/serialized_egraph.h"
 #include "extract/extractor.h"
+#include "extract/milp.h"
 
 namespace {
 
@@ -26,6 +28,15 @@ base::Status expect(bool holds, const std::string& what) {
   return holds ? base::ok() : base::mismatch("this does not hold: " + what);
 }
 
+base::Status check_without_solver(const Problem& problem) {
+  EGRET_RETURN_IF_ERROR(expect(milp_solvers().empty(), "the build has no solver"));
+  EGRET_ASSIGN_OR_RETURN(const Solution solution, find_extractor("auto")->extract(problem, {}));
+  EGRET_RETURN_IF_ERROR(check_solution(problem, solution));
+  EGRET_RETURN_IF_ERROR(expect(solution.dag_cost == 14, "auto finds the shared class"));
+  const base::Status exact = find_extractor("ilp")->extract(problem, {}).status();
+  return expect(exact.code() == base::StatusCode::kUsage, "ilp says that it cannot be had");
+}
+
 base::Status check() {
   egraph::SerializedReader reader;
   EGRET_RETURN_IF_ERROR(reader.feed(kFile));
@@ -38,7 +49,8 @@ base::Status check() {
   EGRET_RETURN_IF_ERROR(expect(solution.dag_cost == 14, "it finds the shared class"));
   EGRET_ASSIGN_OR_RETURN(const Solution greedy,
                          find_extractor("tree-greedy")->extract(problem, {}));
-  return expect(greedy.dag_cost == 20, "which the greedy one does not");
+  EGRET_RETURN_IF_ERROR(expect(greedy.dag_cost == 20, "which the greedy one does not"));
+  return check_without_solver(problem);
 }
 
 }  // namespace
