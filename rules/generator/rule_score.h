@@ -23,7 +23,7 @@ namespace egret::rules {
 
 // How many nodes of optimized models each rule made, by its name.
 using RuleUses = std::map<std::string, std::uint64_t, std::less<>>;
-// Of a table with the columns rule, model, count (what experiments/heatmap writes), summed up over
+// Of a table with the columns rule, model, count (what experiments/rule-sets writes), summed up over
 // models. Errors: a line that has not these three.
 base::Result<RuleUses> parse_rule_uses(std::string_view csv);
 
