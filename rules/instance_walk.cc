@@ -68,7 +68,7 @@ std::vector<Part> parts_of(const Choice& like) {
   static const std::vector<ir::Dims> kShapes{{}, {1}, {2}, {1, 1}, {1, 2}, {2, 1}, {2, 2}};
   std::vector<Part> parts;
   for (const auto& [slot, type] : like.variables) {
-    parts.push_back({kShapes.size(), [slot](Choice& choice, std::uint64_t i) {
+    parts.push_back({kShapes.size(), [slot = slot](Choice& choice, std::uint64_t i) {
                        choice.variables.at(slot).dims = kShapes[i];
                      }});
   }
@@ -78,9 +78,10 @@ std::vector<Part> parts_of(const Choice& like) {
       if (integer == nullptr) continue;
       std::vector<std::int64_t> numbers{0, 1};
       if (*integer < 0 || *integer > 1) numbers.push_back(*integer);
-      parts.push_back({numbers.size(), [term, name, numbers](Choice& choice, std::uint64_t i) {
-                         choice.attrs.at(term).set(name, numbers[i]);
-                       }});
+      parts.push_back(
+          {numbers.size(), [term = term, name = name, numbers](Choice& choice, std::uint64_t i) {
+             choice.attrs.at(term).set(name, numbers[i]);
+           }});
     }
   }
   return parts;
