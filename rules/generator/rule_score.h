@@ -23,8 +23,8 @@ namespace egret::rules {
 
 // How many nodes of optimized models each rule made, by its name.
 using RuleUses = std::map<std::string, std::uint64_t, std::less<>>;
-// Of a table with the columns rule, model, count (what experiments/rule-sets writes), summed up over
-// models. Errors: a line that has not these three.
+// Of a table with the columns rule, model, count (what experiments/rule-sets writes), summed up
+// over models. Errors: a line that has not these three.
 base::Result<RuleUses> parse_rule_uses(std::string_view csv);
 
 base::Result<RuleUses> read_rule_uses(const std::string& path);
