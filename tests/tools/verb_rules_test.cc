@@ -40,11 +40,11 @@ TEST_F(RulesVerify, TakesRulesThatSayNothingForMistakes) {
 }
 
 TEST_F(RulesVerify, DoesNotCallAProofUpToABoundAProof) {
-  const ProgramRun bounded =
-      verify("max_pool{kernel=[?k], strides=[1], pads=[0, 0], dilations=[1], *}("
-             "max_pool{kernel=[?l], strides=[1], pads=[0, 0], dilations=[1], *}(?x))"
-             " where dim(out, 2) == dim(?x, 2) - ?k - ?l + 2 => "
-             "max_pool{kernel=[?k + ?l - 1], strides=[1], pads=[0, 0], dilations=[1]}(?x)");
+  const ProgramRun bounded = verify(
+      "max_pool{kernel=[?k], strides=[1], pads=[0, 0], dilations=[1], *}("
+      "max_pool{kernel=[?l], strides=[1], pads=[0, 0], dilations=[1], *}(?x))"
+      " where dim(out, 2) == dim(?x, 2) - ?k - ?l + 2 => "
+      "max_pool{kernel=[?k + ?l - 1], strides=[1], pads=[0, 0], dilations=[1]}(?x)");
   EXPECT_EQ(bounded.code, 30);
   EXPECT_THAT(bounded.out, HasSubstr("bounded <= "));
 }
