@@ -101,10 +101,6 @@ class Generate final : public Command {
     how.enumeration.most_bytes = static_cast<std::size_t>(options_.memory);
     how.enumeration.progress = console.progress();
     how.verification.seed = static_cast<std::uint64_t>(options_.seed);
-    how.verification.instances = 60;
-    how.verification.tensor_checks = 60;
-    how.verification.attempts_per_instance = 60;
-    how.verification.most_families = 400;
     how.minimize = !options_.keep_derivable;
     how.count_only = options_.count_only;
     return how;

@@ -13,7 +13,7 @@ GenerationOptions default_set_options() {
   options.verification.instances = 60;
   options.verification.tensor_checks = 60;
   options.verification.attempts_per_instance = 60;
-  options.verification.most_families = 80;
+  options.verification.most_families = 400;
   return options;
 }
 
