@@ -12,6 +12,8 @@ step() { printf '\n== %s (after %d s)\n' "$*" $((SECONDS - start)); }
 
 scripts/setup.sh
 
+# Also while building: the tests are asked for their names.
+export LSAN_OPTIONS="suppressions=$PWD/cmake/library_leaks.txt"
 step "sanitizers: build"
 cmake --preset asan >/dev/null
 cmake --build build/asan -j "$(nproc)"
