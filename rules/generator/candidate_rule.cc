@@ -45,10 +45,10 @@ class Search {
       for (const Draft& draft : drafts) {
         if (attempt(draft.rule)) return finished(false);
         if (result_.verdict.status != Verdict::Status::kRefuted) continue;
-        if (attempt_apart(draft)) return finished(false);
+        if (attempt_under(draft.apart, draft)) return finished(false);
         // What is wrong for integers alone is refuted.
         if (draft.is_float && attempt(with(draft.rule, {*draft.is_float}))) return finished(false);
-        if (attempt_same_types(draft)) return finished(false);
+        if (attempt_under(draft.same_types, draft)) return finished(false);
       }
     }
     for (const Openness openness : {Openness::kAttributes, Openness::kSizes}) {
@@ -84,20 +84,11 @@ class Search {
     return is_proven(result_.verdict);
   }
 
-  // Without broadcasts between variables that were of one type.
-  bool attempt_same_types(const Draft& draft) {
-    if (draft.same_types.empty()) return false;
-    std::vector<Expr> conditions = draft.same_types;
-    if (attempt(with(draft.rule, conditions))) return true;
-    if (!draft.is_float || result_.verdict.status != Verdict::Status::kRefuted) return false;
-    conditions.insert(conditions.begin(), *draft.is_float);
-    return attempt(with(draft.rule, conditions));
-  }
-
-  // Axes that differ are different ones, and nothing else.
-  bool attempt_apart(const Draft& draft) {
-    if (draft.apart.empty()) return false;
-    std::vector<Expr> conditions = draft.apart;
+  // With these conditions on top, of real tensors alone where the rule is wrong for others. For
+  // `same_types`: without broadcasts between variables that were of one type; for `apart`: axes
+  // that differ are different ones.
+  bool attempt_under(std::vector<Expr> conditions, const Draft& draft) {
+    if (conditions.empty()) return false;
     if (attempt(with(draft.rule, conditions))) return true;
     if (!draft.is_float || result_.verdict.status != Verdict::Status::kRefuted) return false;
     conditions.insert(conditions.begin(), *draft.is_float);
