@@ -5,7 +5,8 @@
 // windows become extrema of few numbers, which real arithmetic decides.
 //
 // The bound is the least for which there are members, or more where they are few. A family without
-// members up to there has not been checked.
+// members up to there has not been checked, nor has one with open reals: numbers that stand for
+// them would need a second choice, as in rules/verification.cc.
 //
 // Members are found by assigning symbols one after the other and leaving a branch as soon as a
 // condition that has its symbols fails. Deterministic; counts bound it, never time.
