@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <tuple>
 
 #include "base/peak_memory.h"
 #include "base/random.h"
@@ -78,7 +79,7 @@ std::vector<std::uint8_t> members(Variables set) {
 
 double LevelCount::collision_bound() const {
   const double degree = std::pow(3.0, static_cast<double>(operators));
-  return static_cast<double>(equal) * 2.0 * degree * 0x1p-60;
+  return static_cast<double>(equal) * (2.0 * degree + 1.0) * 0x1p-60;
 }
 
 Enumeration::Enumeration(TermTable& terms, const EnumerationOptions& options)
@@ -88,12 +89,14 @@ Enumeration::Enumeration(TermTable& terms, const EnumerationOptions& options)
           terms, 0,
           Residues(Residues::kMersenne, Residues::key_for(options.seed, 0.5, Residues::kMersenne)),
           random_start(terms.space(), 0, options.seed, Residues::kMersenne)),
-      masks_(terms, 0, Masks(), mask_start()) {
+      masks_(terms, 0, Masks(), mask_start()),
+      first_sum_(ir::PrimeField(), base::mix(options.seed)) {
   const Word prime = random_prime(base::Random(base::mix(options.seed ^ 0x7072696d65)));
   for (World world = 0; world < terms.space().worlds(); ++world) {
     const std::uint64_t seed = base::hash_combine(options.seed, world + 1);
     others_.emplace_back(terms, world, Residues(prime, Residues::key_for(seed, 0.75, prime)),
                          random_start(terms.space(), world, seed, prime));
+    other_sums_.emplace_back(ir::PrimeField(prime), base::mix(seed));
   }
   kept_operators_ =
       options.most_operators >= 2 ? static_cast<std::uint32_t>(options.most_operators - 2) : 0;
@@ -120,7 +123,7 @@ void Enumeration::add_starts() {
     }
     fingerprint = base::hash_combine(fingerprint, terms_.type(term));
     by_fingerprint_.emplace(fingerprint, static_cast<std::uint32_t>(representatives_.size()));
-    representatives_.push_back({term, self, kNone});
+    representatives_.push_back({term, kNone, self});
   }
 }
 
@@ -179,8 +182,7 @@ void Enumeration::forget() {
   };
   first_.forget(keep);
   masks_.forget([&](TermId term) { return terms_.is_start(term); });
-  for (Evaluator<Residues>& other : others_)
-    other.forget([&](TermId term) { return terms_.is_start(term); });
+  for (Evaluator<Residues>& other : others_) other.forget(keep);
 }
 
 // All terms of so many operators whose largest operand is this one.
@@ -387,13 +389,47 @@ Enumeration::Orbit Enumeration::orbit(std::size_t choice, const Operands& operan
   return result;
 }
 
-Enumeration::Comparison Enumeration::compare(TermId a, TermId b) {
-  if (!std::ranges::equal(first_.all_values(a), first_.all_values(b)))
-    return Comparison::kDifferent;
-  for (Evaluator<Residues>& other : others_) {
-    if (!std::ranges::equal(other.all_values(a), other.all_values(b))) return Comparison::kAccident;
+Enumeration::Named Enumeration::named(std::size_t choice, const Operands& operands,
+                                      const std::vector<Renaming>& names) {
+  const TermId term = *terms_.apply(choice, {operands.data(), operands.size()});
+  Named best{kNoTerm, ~Word{0}};
+  for (const Renaming& renaming : names) {
+    const TermId renamed = terms_.renamed(term, renaming);
+    if (renamed == best.term) continue;
+    const Word first = first_sum_.of(first_.all_values(renamed));
+    if (std::tie(first, renamed) < std::tie(best.first, best.term)) best = {renamed, first};
   }
-  return Comparison::kEqual;
+  return best;
+}
+
+void Enumeration::settle(Representative& known) {
+  if (known.named != kNoTerm) return;
+  if (terms_.is_start(known.term)) {
+    known.named = known.term;
+    known.first = first_sum_.of(first_.all_values(known.term));
+    return;
+  }
+  const std::size_t choice = terms_.choice(known.term);
+  const auto parts = terms_.operands(known.term);
+  const Operands operands(parts.begin(), parts.end());
+  const Orbit orbit = this->orbit(choice, operands, known.depends, terms_.type(known.term));
+  const Named found = named(choice, operands, orbit.names);
+  known.named = found.term;
+  known.first = found.first;
+}
+
+Word Enumeration::sum_everywhere(TermId term) {
+  const ir::PrimeField& field = others_.front().domain().field();
+  Word sum = 0;
+  for (std::size_t i = 0; i < others_.size(); ++i)
+    sum = field.add(sum, other_sums_[i].of(others_[i].all_values(term)));
+  return sum;
+}
+
+Word Enumeration::sum_everywhere(Representative& known) {
+  if (!known.has_everywhere) known.everywhere = sum_everywhere(known.named);
+  known.has_everywhere = true;
+  return known.everywhere;
 }
 
 // Adds the term to a class, or makes it the first of a new one.
@@ -413,40 +449,34 @@ void Enumeration::consider(std::size_t choice, const Operands& operands) {
   if (first_.domain().take_undefined()) return;
   const auto [slot, is_new] = by_fingerprint_.emplace(
       here.fingerprint, static_cast<std::uint32_t>(representatives_.size()));
-  const auto named = [&](const Renaming& names) {
-    return terms_.renamed(*terms_.apply(choice, {operands.data(), operands.size()}), names);
-  };
   if (!is_new) {
-    const TermId term = named(here.names.front());
+    const Named term = named(choice, operands, here.names);
     std::uint32_t at = slot->second;
     while (true) {
-      const Representative known = representatives_[at];
-      TermId same = known.term;
-      if (!terms_.is_start(known.term)) {
-        const auto parts = terms_.operands(known.term);
-        const Orbit there = orbit(terms_.choice(known.term), Operands(parts.begin(), parts.end()),
-                                  known.depends, terms_.type(known.term));
-        same = terms_.renamed(known.term, there.names.front());
-      }
-      if (same == term) return;
-      const Comparison comparison = compare(term, same);
-      if (comparison == Comparison::kEqual) {
+      Representative& known = representatives_[at];
+      settle(known);
+      if (known.named == term.term) return;
+      if (known.first != term.first) {
+        ++count.collisions;
+      } else if (sum_everywhere(known) != sum_everywhere(term.term)) {
+        ++count.accidents;
+      } else {
         ++count.equal;
-        equalities_.push_back({term, same});
+        equalities_.push_back({term.term, known.named});
         return;
       }
-      ++(comparison == Comparison::kAccident ? count.accidents : count.collisions);
       if (known.next == kNone) break;
       at = known.next;
     }
     representatives_[at].next = static_cast<std::uint32_t>(representatives_.size());
   }
   const TermId term = *terms_.apply(choice, {operands.data(), operands.size()});
-  representatives_.push_back({term, depends, kNone});
+  representatives_.push_back({term, kNone, depends});
+  // Names that the value does not depend on the order of: a law of one term.
   for (std::size_t i = 1; i < here.names.size() && i < kMostSymmetries; ++i) {
-    const TermId a = named(here.names[0]);
-    const TermId b = named(here.names[i]);
-    if (a != b && compare(a, b) == Comparison::kEqual) equalities_.push_back({a, b});
+    const TermId a = terms_.renamed(term, here.names[0]);
+    const TermId b = terms_.renamed(term, here.names[i]);
+    if (a != b && sum_everywhere(a) == sum_everywhere(b)) equalities_.push_back({a, b});
   }
 }
 

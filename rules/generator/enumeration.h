@@ -6,7 +6,9 @@
 // Terms are told apart by a fingerprint: their elements at a few positions, over the field of
 // 2^61 - 1 elements, on random tensors of the first world; the least over all ways to name their
 // variables, so that terms that differ in names meet. Terms with one fingerprint are compared with
-// *every* representative that has it: all elements, in all worlds, over a second, random prime.
+// *every* representative that has it: all elements of the first world, then of all worlds, over a
+// second, random prime; both as random sums (rules/generator/random_sum.h), which representatives
+// keep.
 // Max and functions are pseudo-random functions of their arguments, so only equalities that hold
 // whatever these are are found. LevelCount::collision_bound() says how likely a mistake is.
 //
@@ -23,6 +25,7 @@
 
 #include "base/progress.h"
 #include "rules/generator/evaluator.h"
+#include "rules/generator/random_sum.h"
 #include "rules/generator/term_table.h"
 
 namespace egret::rules::generator {
@@ -54,7 +57,8 @@ struct LevelCount {
   // The probability that some pair counted as equal is not, in the worlds that were looked at, is
   // at most this. Two rational functions of degree d that differ agree at a random point with
   // probability at most 2 d / p (Schwartz 1980, Zippel 1979), p > 2^60; d <= 3^operators, as no
-  // choice has more than three operands; only the values over the random prime count.
+  // choice has more than three operands; random sums of values that differ agree with probability
+  // 1 / p; only the values over the random prime count.
   double collision_bound() const;
 };
 
@@ -74,8 +78,14 @@ class Enumeration {
  private:
   struct Representative {
     TermId term;
-    Variables depends;   // variables that its value depends on
     std::uint32_t next;  // with the same fingerprint
+    Variables depends;   // variables that its value depends on
+    // Once another term had its fingerprint: itself under the names that are compared, the sum of
+    // its elements in the first world; and when that agreed too, of those in all worlds.
+    TermId named = kNoTerm;
+    bool has_everywhere = false;
+    Word first = 0;
+    Word everywhere = 0;
   };
   static constexpr std::uint32_t kNone = 0xffffffffU;
   using Operands = base::SmallVector<TermId, 3>;
@@ -100,8 +110,15 @@ class Enumeration {
   };
   Orbit orbit(std::size_t choice, const Operands& operands, Variables depends, TypeId type);
   std::vector<Renaming> names_of(Variables depends, Variables all);
-  enum class Comparison : std::uint8_t { kEqual, kAccident, kDifferent };
-  Comparison compare(TermId a, TermId b);
+  // Of these names those under which elements have the least sum.
+  struct Named {
+    TermId term;
+    Word first;  // their sum
+  };
+  Named named(std::size_t choice, const Operands& operands, const std::vector<Renaming>& names);
+  void settle(Representative& known);
+  Word sum_everywhere(TermId term);
+  Word sum_everywhere(Representative& known);
   void forget();
 
   TermTable& terms_;
@@ -109,6 +126,8 @@ class Enumeration {
   Evaluator<Residues> first_;
   Evaluator<Masks> masks_;
   std::vector<Evaluator<Residues>> others_;  // by world, over the second prime
+  RandomSum first_sum_;
+  std::vector<RandomSum> other_sums_;
   std::vector<Representative> representatives_;
   std::vector<std::size_t> level_begin_;  // of representatives_, by operators
   boost::unordered_flat_map<std::uint64_t, std::uint32_t> by_fingerprint_;
