@@ -96,13 +96,17 @@ class Generate final : public Command {
 
  private:
   base::Result<generator::GenerationOptions> common(Console& console) const {
-    generator::GenerationOptions how = generator::default_set_options();
+    generator::GenerationOptions how;
     how.enumeration.seed = static_cast<std::uint64_t>(options_.seed);
     how.enumeration.most_bytes = static_cast<std::size_t>(options_.memory);
     how.enumeration.progress = console.progress();
-    how.verification.seed = static_cast<std::uint64_t>(options_.seed);
+    how.scrutiny.screening.seed = static_cast<std::uint64_t>(options_.seed);
     how.minimize = !options_.keep_derivable;
     how.count_only = options_.count_only;
+    how.score = options_.score;
+    if (!options_.uses.empty()) {
+      EGRET_ASSIGN_OR_RETURN(how.uses, rules::read_rule_uses(options_.uses));
+    }
     return how;
   }
 

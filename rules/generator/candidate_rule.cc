@@ -10,33 +10,14 @@
 namespace egret::rules::generator {
 namespace {
 
-// Whether random search finds instances of the rule at all: verification needs many.
-bool can_be_instantiated(const Rule& rule, KnownSignatures& known) {
-  constexpr std::uint64_t kAttempts = 300;
-  constexpr int kWanted = 3;
-  Instantiator instantiator(rule, known);
-  const base::Random random(7);
-  int found = 0;
-  for (std::uint64_t i = 0; i < kAttempts && found < kWanted; ++i)
-    found += instantiator.attempt(random.split(i)) ? 1 : 0;
-  return found == kWanted;
-}
-
-Verdict verify_if_possible(const Rule& rule, const VerifyOptions& options, KnownSignatures& known) {
-  if (can_be_instantiated(rule, known)) return verify(rule, options, known);
-  Verdict verdict;
-  verdict.reason = "random search finds no instances";
-  return verdict;
-}
-
 bool is_proven(const Verdict& verdict) { return verdict.status == Verdict::Status::kProven; }
 
 // One search for the most general rule of an equality.
 class Search {
  public:
-  Search(TermTable& terms, const Equality& equality, const VerifyOptions& options,
+  Search(TermTable& terms, const Equality& equality, const CandidateScrutiny& scrutiny,
          KnownSignatures& known)
-      : terms_(terms), equality_(equality), options_(options), known_(known) {}
+      : terms_(terms), equality_(equality), scrutiny_(scrutiny), known_(known) {}
 
   std::optional<Generalized> run() {
     for (const Openness openness : {Openness::kRanks, Openness::kAttributes, Openness::kSizes}) {
@@ -78,7 +59,7 @@ class Search {
   }
 
   bool attempt(Rule rule) {
-    result_.verdict = verify_if_possible(rule, options_, known_);
+    result_.verdict = verify_candidate(rule, scrutiny_, known_);
     result_.rule = std::move(rule);
     ++result_.proofs;
     return is_proven(result_.verdict);
@@ -129,20 +110,20 @@ class Search {
     for (std::size_t i = result_.rule.conditions.size(); i-- > 0;) {
       Rule weaker = result_.rule;
       weaker.conditions.erase(weaker.conditions.begin() + static_cast<std::ptrdiff_t>(i));
-      Verdict of_weaker = verify_if_possible(weaker, options_, known_);
+      Verdict of_weaker = verify_candidate(weaker, scrutiny_, known_);
       ++result_.proofs;
       if (!is_proven(of_weaker)) continue;
       result_.rule = std::move(weaker);
       result_.verdict = std::move(of_weaker);
     }
     result_.conditional = with_facts && !result_.rule.conditions.empty();
-    result_.proofs += split_variables(result_.rule, result_.verdict, options_, known_);
+    result_.proofs += split_variables(result_.rule, result_.verdict, scrutiny_, known_);
     return std::move(result_);
   }
 
   TermTable& terms_;
   const Equality& equality_;
-  const VerifyOptions& options_;
+  const CandidateScrutiny& scrutiny_;
   KnownSignatures& known_;
   Generalized result_;
 };
@@ -150,9 +131,9 @@ class Search {
 }  // namespace
 
 std::optional<Generalized> generalize_equality(TermTable& terms, const Equality& equality,
-                                               const VerifyOptions& options,
+                                               const CandidateScrutiny& scrutiny,
                                                KnownSignatures& known) {
-  return Search(terms, equality, options, known).run();
+  return Search(terms, equality, scrutiny, known).run();
 }
 
 ir::Graph sides_in_world(TermTable& terms, std::span<const Equality> equalities, World world) {

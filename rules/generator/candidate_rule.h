@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "rules/generator/candidate_proof.h"
 #include "rules/generator/enumeration.h"
 #include "rules/rule.h"
-#include "rules/verification.h"
 
 namespace egret::rules::generator {
 
@@ -28,7 +28,7 @@ struct Generalized {
 // The most general rule found that is proven; otherwise the verdict on the most special one.
 // nullopt when no rule can be stated.
 std::optional<Generalized> generalize_equality(TermTable& terms, const Equality& equality,
-                                               const VerifyOptions& options,
+                                               const CandidateScrutiny& scrutiny,
                                                KnownSignatures& known);
 
 // Both sides of each over the terms' variables in a world: outputs left, right, left, right, ...

@@ -8,15 +8,6 @@
 
 namespace egret::rules::generator {
 
-GenerationOptions default_set_options() {
-  GenerationOptions options;
-  options.verification.instances = 60;
-  options.verification.tensor_checks = 60;
-  options.verification.attempts_per_instance = 60;
-  options.verification.most_families = 400;
-  return options;
-}
-
 base::Result<std::vector<Generation>> generate_default_set(std::span<const NamedSpace> spaces,
                                                            const std::string& folder,
                                                            const GenerationOptions& options) {

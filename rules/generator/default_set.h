@@ -14,9 +14,6 @@
 
 namespace egret::rules::generator {
 
-// How closely candidates are looked at, seed 1.
-GenerationOptions default_set_options();
-
 // All of them, in the order of `spaces`, written to FOLDER/NAME.rules as they are found. Ends early
 // on base::stop_requested(), with Generation::stopped in the last.
 base::Result<std::vector<Generation>> generate_default_set(std::span<const NamedSpace> spaces,

@@ -74,7 +74,6 @@ class Generator {
     result_.levels = enumeration.counts();
     if (!stop()) explain_unproven();
     if (options_.minimize && !stop()) leave_out_derived();
-    if (!stop()) confirm();
     for (CandidateCount& count : result_.candidates) {
       count.kept = static_cast<std::uint64_t>(
           std::ranges::count_if(result_.rules, [&](const GeneratedRule& rule) {
@@ -101,11 +100,13 @@ class Generator {
       for (const ir::TensorType& type : start.types) key += ":" + to_string(type);
     }
     for (const OperatorChoice& choice : space_.choices) key += " " + choice.name;
-    for (const std::int64_t number : {static_cast<std::int64_t>(options_.verification.seed),
-                                      std::int64_t{options_.verification.instances},
-                                      std::int64_t{options_.verification.tensor_checks},
-                                      std::int64_t{options_.verification.attempts_per_instance}})
-      key += " " + std::to_string(number);
+    for (const VerifyOptions* how :
+         {&options_.scrutiny.screening, &options_.scrutiny.verification}) {
+      for (const std::int64_t number :
+           {static_cast<std::int64_t>(how->seed), std::int64_t{how->instances},
+            std::int64_t{how->tensor_checks}, std::int64_t{how->attempts_per_instance}})
+        key += " " + std::to_string(number);
+    }
     return base::content_hash(key).to_hex();
   }
 
@@ -131,7 +132,7 @@ class Generator {
       if (stop()) return;
       std::optional<Rule> rule = two_output_rule(generated.rule);
       if (!rule) continue;
-      Verdict verdict = verify(*rule, options_.confirmation, known_.front());
+      Verdict verdict = verify(*rule, options_.scrutiny.verification, known_.front());
       if (verdict.status != Verdict::Status::kProven) continue;
       ++result_.two_outputs;
       found.push_back({*std::move(rule), std::move(verdict), generated.operators, "parts"});
@@ -274,7 +275,7 @@ class Generator {
   // As the log has it, or anew; in the form that the log would give back.
   std::optional<Generalized> generalized(const Equality& equality, KnownSignatures& known) const {
     if (const DecisionLog::Decision* decided = log_.find(text_of(equality))) return decided->made;
-    auto made = generalize_equality(*terms_, equality, options_.verification, known);
+    auto made = generalize_equality(*terms_, equality, options_.scrutiny, known);
     if (made) {
       // Fails for operators that are not registered; those are never read from a file.
       auto rules = parse_rules("generated", to_string(made->rule));
@@ -420,32 +421,6 @@ class Generator {
       if (kept[i]) left.push_back(std::move(result_.rules[i]));
     }
     result_.rules = std::move(left);
-  }
-
-  // Candidates are proven from few instances, which may miss a rare family; what is kept is proven
-  // again from many.
-  void confirm() {
-    std::vector<GeneratedRule>& rules = result_.rules;
-    const base::Progress progress(options_.enumeration.progress, "confirm");
-    for (std::size_t begin = 0; begin < rules.size() && !stop(); begin += kWave) {
-      const std::size_t count = std::min(kWave, rules.size() - begin);
-      base::shared_pool().parallel_for(count, 1, [&](std::size_t first, std::size_t) {
-        GeneratedRule& generated = rules[begin + first];
-        generated.verdict = verify(generated.rule, options_.confirmation, known_[first]);
-      });
-      if (progress.due()) {
-        progress.report({{base::kItems, begin}, {kRules, rules.size()}},
-                        static_cast<double>(begin) / static_cast<double>(rules.size()));
-      }
-    }
-    if (stop()) return;
-    std::erase_if(rules, [&](const GeneratedRule& generated) {
-      if (generated.verdict.status == Verdict::Status::kProven) return false;
-      result_.unproven.push_back({"", to_string(generated.rule),
-                                  std::string(to_string(generated.verdict.status)),
-                                  generated.verdict.reason, generated.operators});
-      return true;
-    });
   }
 
   void note_unproven(const Candidate& candidate, Verdict::Status status, std::string rule,

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/progress.h"
+#include "rules/generator/candidate_proof.h"
 #include "rules/generator/derivation.h"
 #include "rules/generator/enumeration.h"
 #include "rules/generator/rule_score.h"
@@ -22,8 +23,7 @@ namespace egret::rules::generator {
 
 struct GenerationOptions {
   EnumerationOptions enumeration;
-  VerifyOptions verification;    // of candidates, many
-  VerifyOptions confirmation{};  // of the rules that are kept, once more and more closely
+  CandidateScrutiny scrutiny{};
   DerivationOptions derivation;
   RuleSet given{};          // known already: derive candidates, and are no part of the result
   bool count_only = false;  // of terms and classes; no rules are made

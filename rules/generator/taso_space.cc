@@ -76,7 +76,11 @@ void add_pools(Space& space) {
                      {"dilations", Integers{1, 1}}};
   Attrs average = window;
   average.set("count_include_pad", std::int64_t{1});
-  const auto applies = [](World world, const Types& types) { return is_image(world, types[0]); };
+  // Of kernels the largest: what is smaller than the window is a sum.
+  const auto applies = [](World world, const Types& types) {
+    const std::int64_t kernel = kWorlds[world].kernel;
+    return types[0].rank() == 4 && size_of(types[0], 2) >= kernel && size_of(types[0], 3) >= kernel;
+  };
   space.choices.push_back({"avg-pool", 1, {{op("avg_pool"), {0}, always(average)}}, applies});
   space.choices.push_back({"max-pool", 1, {{op("max_pool"), {0}, always(window)}}, applies});
 }

@@ -78,7 +78,7 @@ bool survives_a_few_tests(const Rule& rule, KnownSignatures& known) {
 
 }  // namespace
 
-int split_variables(Rule& rule, Verdict& verdict, const VerifyOptions& options,
+int split_variables(Rule& rule, Verdict& verdict, const CandidateScrutiny& scrutiny,
                     KnownSignatures& known) {
   int proofs = 0;
   const auto split_once = [&] {
@@ -91,7 +91,7 @@ int split_variables(Rule& rule, Verdict& verdict, const VerifyOptions& options,
           for (const bool one_type : {false, true}) {
             Rule split = with_split(rule, slot, 1U << occurrence, to_right, one_type);
             if (!survives_a_few_tests(split, known)) continue;
-            Verdict of_split = verify(split, options, known);
+            Verdict of_split = verify_candidate(split, scrutiny, known);
             ++proofs;
             if (of_split.status != Verdict::Status::kProven) continue;
             rule = std::move(split);

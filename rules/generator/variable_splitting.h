@@ -3,15 +3,15 @@
 // a variable that stands twice. Here such a variable is made two, if a proof still goes through.
 #pragma once
 
+#include "rules/generator/candidate_proof.h"
 #include "rules/rule.h"
-#include "rules/verification.h"
 
 namespace egret::rules::generator {
 
 // A proven rule with one source and target, and its verdict: as few variables as possible stand
 // twice on its left side. Conditions on a variable hold for both that it is split into; they may
 // come to have to be of one type. Returns the number of proofs tried.
-int split_variables(Rule& rule, Verdict& verdict, const VerifyOptions& options,
+int split_variables(Rule& rule, Verdict& verdict, const CandidateScrutiny& scrutiny,
                     KnownSignatures& known);
 
 }  // namespace egret::rules::generator

@@ -220,8 +220,7 @@ TEST(Enumeration, FindsTheClassesOfTermsOfThreeOperators) {
 Generation generated(const Space& space, std::size_t operators) {
   GenerationOptions options;
   options.enumeration.most_operators = operators;
-  options.verification.instances = 40;
-  options.verification.tensor_checks = 40;
+  options.scrutiny.verification = screening_options();  // quick
   auto generation = generate(space, options);
   EXPECT_TRUE(generation.ok()) << generation.status().message();
   return *std::move(generation);
@@ -265,8 +264,6 @@ TEST(Generation, GoesOnFromItsLogToTheSameRules) {
   const Space space = small_space({"add", "relu"}, 2);
   GenerationOptions options;
   options.enumeration.most_operators = 2;
-  options.verification.instances = 40;
-  options.verification.tensor_checks = 40;
   const std::string whole = rules_text(space.name, *generate(space, options));
   options.log = testing::TempDir() + "/generator_test_decisions.jsonl";
   // Cut short: some decisions of a run, and half a line more.
@@ -388,8 +385,7 @@ TermId start_named(const TermTable& terms, std::string_view name) {
 
 Generalized generalized_of(TermTable& terms, const Equality& equality) {
   KnownSignatures known;
-  auto made = generalize_equality(
-      terms, equality, {.tensor_checks = 60, .instances = 60, .attempts_per_instance = 60}, known);
+  auto made = generalize_equality(terms, equality, {}, known);
   EXPECT_TRUE(made && made->verdict.status == Verdict::Status::kProven)
       << (made ? to_string(made->rule) + made->verdict.reason : "cannot be stated");
   return made.value_or(Generalized{});

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/generator/candidate_proof.h"
+
+namespace egret::rules::generator {
+namespace {
+
+bool can_be_instantiated(const Rule& rule, KnownSignatures& known) {
+  constexpr std::uint64_t kAttempts = 300;
+  constexpr int kWanted = 3;
+  Instantiator instantiator(rule, known);
+  const base::Random random(7);
+  int found = 0;
+  for (std::uint64_t i = 0; i < kAttempts && found < kWanted; ++i)
+    found += instantiator.attempt(random.split(i)) ? 1 : 0;
+  return found == kWanted;
+}
+
+}  // namespace
+
+VerifyOptions screening_options() {
+  VerifyOptions options;
+  options.instances = 20;
+  options.tensor_checks = 20;
+  options.attempts_per_instance = 60;
+  options.neighbourhoods = 0;
+  options.small_choices = 0;
+  return options;
+}
+
+Verdict verify_candidate(const Rule& rule, const CandidateScrutiny& scrutiny,
+                         KnownSignatures& known) {
+  if (!can_be_instantiated(rule, known)) {
+    Verdict verdict;
+    verdict.reason = "random search finds no instances";
+    return verdict;
+  }
+  Verdict verdict = verify(rule, scrutiny.screening, known);
+  if (verdict.status != Verdict::Status::kProven) return verdict;
+  return verify(rule, scrutiny.verification, known);
+}
+
+}  // namespace egret::rules::generator

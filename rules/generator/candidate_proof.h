@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a candidate is a rule. Most are none, and of those that are most are tried in several
+// forms; so few instances are looked at first. What they refute or leave open goes no further; what
+// they prove is proven again exactly as rules that come with Egret are.
+#pragma once
+
+#include "rules/verification.h"
+
+namespace egret::rules::generator {
+
+// Few instances, seldom drawn: what they show costs a twentieth of a verification.
+VerifyOptions screening_options();
+
+struct CandidateScrutiny {
+  VerifyOptions screening = screening_options();
+  VerifyOptions verification{};
+};
+
+// Undecided where random search finds no instances, which verification needs many of.
+Verdict verify_candidate(const Rule& rule, const CandidateScrutiny& scrutiny,
+                         KnownSignatures& known);
+
+}  // namespace egret::rules::generator
