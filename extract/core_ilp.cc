@@ -8,7 +8,11 @@
 
 #include "extract/components.h"
 #include "extract/cut_loop.h"
+#include "extract/flat_core.h"
 #include "extract/implied.h"
+#include "extract/loop_cuts.h"
+#include "extract/milp_process.h"
+#include "extract/primal_dual_lp.h"
 
 namespace egret::extract {
 namespace {
@@ -42,6 +46,7 @@ class CoreIlp {
         best_(known),
         deadline_(deadline),
         should_stop_(should_stop),
+        flat_(core),
         components_(strong_components(core)),
         implied_(core),
         unit_(granularity(core)) {}
@@ -49,11 +54,10 @@ class CoreIlp {
   // The relaxation with cuts is the tighter, the one without branches faster: which of them proves
   // more is not known beforehand. Of large programs the solver would branch little.
   base::Result<CoreAnswer> run() {
-    constexpr std::size_t kLarge = 8000;  // columns
     make_columns();
     make_rows();
     EGRET_RETURN_IF_ERROR(load());
-    const bool large = milp_.columns.size() > kLarge;
+    const bool large = is_large();
     if (!best_.chosen.empty() && !core_.has_negative_costs()) {
       if (!large) {
         EGRET_RETURN_IF_ERROR(tighten(0.08, Cuts::kForget));
@@ -70,6 +74,11 @@ class CoreIlp {
   bool is_closed() const {
     return best_.bound >= best_.cost - 1e-9 * std::max(1.0, std::abs(best_.cost));
   }
+  // For the simplex method.
+  bool is_large() const {
+    constexpr std::size_t kLarge = 8000;  // columns
+    return milp_.columns.size() > kLarge;
+  }
   double rounded_up(double bound) const {
     return unit_ == 0 ? bound : std::ceil(bound / unit_ - 1e-6) * unit_;
   }
@@ -84,7 +93,9 @@ class CoreIlp {
     for (int round = 1; !best_.proven; ++round) {
       const double left = deadline.remaining();
       if (left <= 0 || (should_stop_ && should_stop_())) break;
-      EGRET_ASSIGN_OR_RETURN(const MilpAnswer answer, solver_.solve(left));
+      EGRET_ASSIGN_OR_RETURN(const MilpAnswer answer,
+                             solve_in_process(solver_, left, should_stop_));
+      if (answer.lost) break;
       if (answer.infeasible) return base::internal_error("extraction: the program has no answer");
       best_.bound = std::max(best_.bound, rounded_up(answer.bound));
       const std::vector<Milp::Row> cuts = cuts_of(answer);
@@ -93,7 +104,7 @@ class CoreIlp {
       if (cuts.empty()) break;
       for (const Milp::Row& row : cuts) {
         milp_.rows.push_back(row);
-        EGRET_RETURN_IF_ERROR(solver_.add(row));
+        EGRET_RETURN_IF_ERROR(solver_.add(row, 0));
       }
       if (round % kRoundsOfCuts == 0) {
         order_components();
@@ -116,9 +127,16 @@ class CoreIlp {
   base::Status tighten(double share, Cuts cuts) {
     if (best_.proven) return base::ok();
     const base::Deadline deadline = share_of_time(share);
+    std::optional<PrimalDualLp> descent;
+    if (is_large()) descent.emplace(milp_);
+    Relaxation& relaxation = descent ? static_cast<Relaxation&>(*descent) : solver_;
     EGRET_ASSIGN_OR_RETURN(
-        const Tightened tightened,
-        extract::tighten(core_, milp_, best_.cost, solver_, deadline, should_stop_));
+        Tightened tightened,
+        extract::tighten(core_, milp_, best_.cost, relaxation, deadline, should_stop_));
+    if (!tightened.chosen.empty()) {
+      best_.chosen = std::move(tightened.chosen);
+      best_.cost = tightened.cost;
+    }
     best_.bound = std::max(best_.bound, rounded_up(tightened.bound));
     best_.proven = is_closed();
     if (cuts == Cuts::kKeep)
@@ -229,22 +247,6 @@ class CoreIlp {
     });
   }
 
-  // A class of a circle is chosen only if some class of it has a candidate that needs none of them
-  // (the loop formulas of answer-set programming; Lin, Zhao 2004). `loop` is ascending.
-  Milp::Row loop_cut(const std::vector<ClassIndex>& loop, ClassIndex chosen) const {
-    Milp::Row row{-Milp::kInfinite, 0, {}, {}};
-    for (const ClassIndex c : loop) {
-      for (std::size_t i = 0; i < core_.classes[c].size(); ++i) {
-        const bool outside = std::ranges::none_of(core_.classes[c][i].needs, [&](ClassIndex need) {
-          return std::ranges::binary_search(loop, need);
-        });
-        const int value = (c == chosen ? 1 : 0) - (outside ? 1 : 0);
-        if (value != 0) row.add(column(c, i), value);
-      }
-    }
-    return row;
-  }
-
   // Some for each cycle that a walk through the answer meets.
   std::vector<Milp::Row> cuts_of(const MilpAnswer& answer) {
     std::vector<Milp::Row> cuts;
@@ -281,7 +283,7 @@ class CoreIlp {
         cycle.push_back(need);
         in_cycles_.insert(components_[need]);
         std::sort(cycle.begin(), cycle.end());
-        for (const ClassIndex c : cycle) cuts.push_back(loop_cut(cycle, c));
+        for (const ClassIndex c : cycle) cuts.push_back(loop_cut(flat_, cycle, c));
       }
     }
     return cuts;
@@ -377,6 +379,7 @@ class CoreIlp {
   CoreAnswer best_;
   const base::Deadline& deadline_;
   const std::function<bool()>& should_stop_;
+  FlatCore flat_;
   std::vector<std::uint32_t> components_;
   Implied implied_;
   Milp milp_;

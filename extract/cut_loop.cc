@@ -5,21 +5,27 @@
 #include <cmath>
 #include <map>
 
+#include "extract/choice_walk.h"
 #include "extract/dual_ascent.h"
+#include "extract/extractors/dag_greedy.h"
+#include "extract/extractors/local_search.h"
+#include "extract/loop_cuts.h"
 
 namespace egret::extract {
 namespace {
 
-constexpr double kTolerance = 1e-9;  // of the known cost
+constexpr double kTolerance = 1e-9;    // of the known cost
+constexpr double kSearchShare = 0.05;  // of the time left
+constexpr double kPrecision = 0.02;    // of the gap, within which relaxations are solved
 
 class CutLoop {
  public:
-  CutLoop(const Core& core, const Milp& program, double known_cost, MilpSolver& solver,
+  CutLoop(const Core& core, const Milp& program, double known_cost, Relaxation& relaxation,
           const base::Deadline& deadline, const std::function<bool()>& should_stop)
       : core_(core),
         program_(program),
         known_(known_cost),
-        solver_(solver),
+        relaxation_(relaxation),
         deadline_(deadline),
         should_stop_(should_stop),
         flat_(core),
@@ -27,27 +33,18 @@ class CutLoop {
 
   base::Result<Tightened> run() {
     constexpr int kMostRounds = 200;
-    constexpr std::size_t kMostCuts = 6000;
     EGRET_RETURN_IF_ERROR(begin());
-    for (int round = 0; round < kMostRounds && cuts_.size() < kMostCuts && !done(); ++round) {
-      EGRET_ASSIGN_OR_RETURN(LpAnswer relaxed, solver_.relax(deadline_.remaining()));
+    for (int round = 1; round <= kMostRounds && !done(); ++round) {
+      EGRET_ASSIGN_OR_RETURN(LpAnswer relaxed, relaxation_.relax(deadline_.remaining(),
+                                                                 kPrecision * (known_ - bound_)));
       if (!relaxed.solved) break;
       duals_ = std::move(relaxed.duals);
-      const double constant = reduced_costs();
-      std::size_t added = 0;
-      for (const int refresh : {1, 8, 0}) {
-        DualAscentOptions options = ascent_options(refresh);
-        options.costs = rest_;
-        if (refresh == 0) options.seed = static_cast<std::uint64_t>(round) + 1;
-        DualAscent dual = dual_ascent(core_, flat_, options);
-        EGRET_RETURN_IF_ERROR(add(dual.rows));
-        added += dual.rows.size();
-        dual.bound += constant;
-        EGRET_RETURN_IF_ERROR(learn(dual));
-      }
-      EGRET_ASSIGN_OR_RETURN(const std::size_t separated, separate(relaxed.values));
-      added += separated;
-      if (added == 0 || is_slow()) break;
+      const std::size_t before = cuts_.size();
+      EGRET_RETURN_IF_ERROR(ascend(static_cast<std::uint64_t>(round)));
+      EGRET_RETURN_IF_ERROR(search_around(relaxed.values));
+      EGRET_RETURN_IF_ERROR(add_loops(relaxed.values));
+      EGRET_RETURN_IF_ERROR(separate(relaxed.values));
+      if (cuts_.size() == before || is_slow()) break;
     }
     return result();
   }
@@ -77,14 +74,65 @@ class CutLoop {
   base::Status begin() {
     for (const int refresh : {0, 8}) {
       const DualAscent dual = dual_ascent(core_, flat_, ascent_options(refresh));
-      EGRET_RETURN_IF_ERROR(add(dual.rows));
+      EGRET_RETURN_IF_ERROR(add(dual.rows, Duals::kPrices));
       EGRET_RETURN_IF_ERROR(learn(dual));
     }
     return base::ok();
   }
 
+  // On the relaxation's reduced costs. The best one's prices go on where its duals end.
+  base::Status ascend(std::uint64_t seed) {
+    const double constant = reduced_costs();
+    std::vector<DualAscent> ascents;
+    for (const int refresh : {1, 8, 0}) {
+      DualAscentOptions options = ascent_options(refresh);
+      options.costs = rest_;
+      if (refresh == 0) options.seed = seed;
+      ascents.push_back(dual_ascent(core_, flat_, options));
+    }
+    const auto best = std::ranges::max_element(ascents, {}, &DualAscent::bound);
+    for (DualAscent& dual : ascents) {
+      EGRET_RETURN_IF_ERROR(add(dual.rows, &dual == &*best ? Duals::kPrices : Duals::kNone));
+      dual.bound += constant;
+      EGRET_RETURN_IF_ERROR(learn(dual));
+    }
+    return base::ok();
+  }
+
+  // A greedy answer of what the relaxation chooses for the most part, improved by local search.
+  base::Status search_around(const std::vector<double>& values) {
+    CoreProblem guided(core_);
+    std::vector<double> costs = guided.costs;
+    for (CandidateIndex k = 0; k < flat_.size(); ++k) {
+      guided.costs[k] *= 1 - std::clamp(values[k], 0.0, 1.0);
+      if (useless_[k]) guided.costs[k] = costs[k] = Milp::kInfinite;
+    }
+    Options options;
+    options.time_limit_s = deadline_.remaining() * kSearchShare;
+    options.should_stop = should_stop_;
+    std::vector<NodeIndex> choice = cheapest_dags(guided.problem(), options);
+    guided.costs = std::move(costs);
+    if (walk_choice(guided.problem(), choice).outcome != ChoiceWalk::Outcome::kComplete)
+      return base::ok();
+    choice = improve_choice(guided.problem(), options, std::move(choice));
+    const Solution found = solution_of(guided.problem(), std::move(choice));
+    if (found.dag_cost >= known_ - kTolerance * std::abs(known_)) return base::ok();
+    known_ = found.dag_cost;
+    chosen_ = guided.chosen(found);
+    return base::ok();
+  }
+
+  base::Status add_loops(const std::vector<double>& values) {
+    for (Milp::Row& row : violated_loop_cuts(flat_, values)) {
+      EGRET_RETURN_IF_ERROR(relaxation_.add(row, 0));
+      cuts_.push_back(std::move(row));
+    }
+    return base::ok();
+  }
+
+  enum class Duals : std::uint8_t { kNone, kPrices };
   // A coefficient that is rounded up leaves the row valid.
-  base::Status add(const std::vector<DualAscent::Row>& rows) {
+  base::Status add(const std::vector<DualAscent::Row>& rows, Duals duals) {
     constexpr double kLeastCoefficient = 1e-5;
     for (const DualAscent::Row& row : rows) {
       if (row.price < kTolerance * std::abs(known_)) continue;
@@ -94,7 +142,7 @@ class CutLoop {
       cut.lower = 1;
       for (const auto& [candidate, sum] : sums)
         cut.add(static_cast<int>(candidate), std::clamp(sum, kLeastCoefficient, 1.0));
-      EGRET_RETURN_IF_ERROR(solver_.add(cut));
+      EGRET_RETURN_IF_ERROR(relaxation_.add(cut, duals == Duals::kPrices ? row.price : 0));
       cuts_.push_back(std::move(cut));
     }
     return base::ok();
@@ -102,9 +150,8 @@ class CutLoop {
 
   // Cuts that the relaxation's answer violates: its candidates are made cheap, and dual ascent goes
   // around them.
-  base::Result<std::size_t> separate(const std::vector<double>& values) {
+  base::Status separate(const std::vector<double>& values) {
     constexpr double kLeastViolation = 0.01;
-    std::size_t added = 0;
     for (const double whole : {1.0, 0.5, 0.1}) {
       std::vector<double> costs(flat_.size());
       for (CandidateIndex k = 0; k < flat_.size(); ++k) {
@@ -120,11 +167,10 @@ class CutLoop {
           for (const auto& [candidate, charge] : row.charges) sum += charge * values[candidate];
           return sum > (1 - kLeastViolation) * row.price;
         });
-        added += dual.rows.size();
-        EGRET_RETURN_IF_ERROR(add(dual.rows));
+        EGRET_RETURN_IF_ERROR(add(dual.rows, Duals::kNone));
       }
     }
-    return added;
+    return base::ok();
   }
 
   base::Status learn(const DualAscent& dual) {
@@ -133,7 +179,7 @@ class CutLoop {
     for (CandidateIndex k = 0; k < least.size(); ++k) {
       if (useless_[k] || least[k] <= known_ + kTolerance * std::abs(known_)) continue;
       useless_[k] = true;
-      EGRET_RETURN_IF_ERROR(solver_.forbid(static_cast<int>(k)));
+      EGRET_RETURN_IF_ERROR(relaxation_.forbid(static_cast<int>(k)));
     }
     return base::ok();
   }
@@ -168,7 +214,7 @@ class CutLoop {
   }
 
   Tightened result() {
-    Tightened result{bound_, {}, {}};
+    Tightened result{bound_, std::move(chosen_), known_, {}, {}};
     for (std::size_t i = 0; i < cuts_.size(); ++i) {
       const std::size_t row = program_.rows.size() + i;
       const bool slack = row < duals_.size() && duals_[row] <= 0;
@@ -182,8 +228,9 @@ class CutLoop {
 
   const Core& core_;
   const Milp& program_;
-  const double known_;
-  MilpSolver& solver_;
+  double known_;                   // cost of the best answer
+  std::vector<NodeIndex> chosen_;  // that answer, when it was found here
+  Relaxation& relaxation_;
   const base::Deadline& deadline_;
   const std::function<bool()>& should_stop_;
   FlatCore flat_;
@@ -198,9 +245,9 @@ class CutLoop {
 }  // namespace
 
 base::Result<Tightened> tighten(const Core& core, const Milp& program, double known_cost,
-                                MilpSolver& solver, const base::Deadline& deadline,
+                                Relaxation& relaxation, const base::Deadline& deadline,
                                 const std::function<bool()>& should_stop) {
-  return CutLoop(core, program, known_cost, solver, deadline, should_stop).run();
+  return CutLoop(core, program, known_cost, relaxation, deadline, should_stop).run();
 }
 
 }  // namespace egret::extract

@@ -3,6 +3,10 @@
 // ascent in turns. The relaxation does not see cycles, and its reduced costs leave room for cuts
 // that do; dual ascent on these costs finds them, and a better bound with them.
 //
+// Two more kinds of cuts go around the relaxation's answer: those of dual ascent on costs that make
+// the answer cheap, and loop cuts (extract/loop_cuts.h) of all classes, which add up different ways
+// to what is below them. The relaxation's answer is also where better answers are looked for.
+//
 // On an e-graph of Inception-v3 with 50,000 nodes the relaxation alone proves 2 % of the best cost,
 // dual ascent alone 95 %, both in turns 97 % within a second.
 #pragma once
@@ -18,14 +22,16 @@ namespace egret::extract {
 
 struct Tightened {
   double bound = -Milp::kInfinite;
-  std::vector<Milp::Row> cuts;  // worth keeping
-  std::vector<int> useless;     // candidates that no answer better than the known one has
+  std::vector<NodeIndex> chosen;  // candidate per class of an answer below the known one; or empty
+  double cost = Milp::kInfinite;  // its cost
+  std::vector<Milp::Row> cuts;    // worth keeping
+  std::vector<int> useless;       // candidates that no answer better than the known one has
 };
 
 // `program` begins with a column for each candidate, in the core's order, and is loaded into the
-// solver; the core has no negative costs. Errors: of the solver.
+// relaxation; the core has no negative costs. Errors: of the relaxation.
 base::Result<Tightened> tighten(const Core& core, const Milp& program, double known_cost,
-                                MilpSolver& solver, const base::Deadline& deadline,
+                                Relaxation& relaxation, const base::Deadline& deadline,
                                 const std::function<bool()>& should_stop);
 
 }  // namespace egret::extract

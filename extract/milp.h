@@ -43,6 +43,7 @@ struct Milp {
 struct MilpAnswer {
   bool proven = false;              // `values` are of least cost
   bool infeasible = false;          // there are none
+  bool lost = false;                // the solver crashed or ran on: nothing is known
   double bound = -Milp::kInfinite;  // no answer costs less; as exact as the solver's arithmetic
   std::vector<double> values;       // per column; empty when none was found
 };
@@ -54,18 +55,25 @@ struct LpAnswer {
   std::vector<double> duals;   // per row: what its bound's rise by one adds to the least cost
 };
 
-class MilpSolver {
+// Solves a program's relaxation again and again while it grows.
+class Relaxation {
  public:
-  virtual ~MilpSolver() = default;
+  virtual ~Relaxation() = default;
+  // `dual` is what the row's is guessed to be.
+  virtual base::Status add(const Milp::Row& row, double dual) = 0;
+  virtual base::Status forbid(int column) = 0;  // it is 0 from now on
+  // Not solved: no time, or the solver does not offer it. Values and duals may be near the solution
+  // instead of at it: `gap` between primal and dual cost will do.
+  virtual base::Result<LpAnswer> relax(double seconds, double gap) = 0;
+};
+
+class MilpSolver : public Relaxation {
+ public:
   virtual base::Status load(const Milp& milp) = 0;
-  virtual base::Status add(const Milp::Row& row) = 0;
   // From these values of all columns, if they are an answer, or near them.
   virtual void start_from(std::span<const double> values) = 0;
   // An answer within this of the bound counts as proven.
   virtual void set_gap(double gap) = 0;
-  virtual base::Status forbid(int column) = 0;  // it is 0 from now on
-  // Not solved: no time, or the solver does not offer it.
-  virtual base::Result<LpAnswer> relax(double seconds) = 0;
   // May be called again after add().
   virtual base::Result<MilpAnswer> solve(double seconds) = 0;
 };

@@ -24,7 +24,7 @@ class Cbc : public MilpSolver {
     gap_ = 1e-9;
     return base::ok();
   }
-  base::Status add(const Milp::Row& row) override {
+  base::Status add(const Milp::Row& row, double /*dual*/) override {
     milp_.rows.push_back(row);
     return base::ok();
   }
@@ -36,7 +36,7 @@ class Cbc : public MilpSolver {
     milp_.columns[static_cast<std::size_t>(column)].upper = 0;
     return base::ok();
   }
-  base::Result<LpAnswer> relax(double /*seconds*/) override { return LpAnswer{}; }
+  base::Result<LpAnswer> relax(double /*seconds*/, double /*gap*/) override { return LpAnswer{}; }
 
   base::Result<MilpAnswer> solve(double seconds) override {
     const Model model = make();

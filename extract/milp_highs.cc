@@ -51,7 +51,7 @@ class Highs : public MilpSolver {
     return failed(status) ? refused("a model") : base::ok();
   }
 
-  base::Status add(const Milp::Row& row) override {
+  base::Status add(const Milp::Row& row, double /*dual*/) override {
     const HighsInt status =
         Highs_addRow(highs_, row.lower, row.upper, static_cast<HighsInt>(row.columns.size()),
                      row.columns.data(), row.values.data());
@@ -68,7 +68,7 @@ class Highs : public MilpSolver {
     return failed(Highs_changeColBounds(highs_, column, 0, 0)) ? refused("a bound") : base::ok();
   }
 
-  base::Result<LpAnswer> relax(double seconds) override {
+  base::Result<LpAnswer> relax(double seconds, double /*gap*/) override {
     Highs_setBoolOptionValue(highs_, "solve_relaxation", 1);
     Highs_setDoubleOptionValue(highs_, "time_limit", Highs_getRunTime(highs_) + seconds);
     const HighsInt run = Highs_run(highs_);

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extract/milp_process.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/timer.h"
+
+namespace egret::extract {
+namespace {
+
+struct Header {
+  bool proven = false;
+  bool infeasible = false;
+  double bound = 0;
+  std::size_t values = 0;
+};
+
+void write_all(int out, const void* data, std::size_t size) {
+  const char* next = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t n = ::write(out, next, size);
+    if (n <= 0) return;
+    next += n;
+    size -= static_cast<std::size_t>(n);
+  }
+}
+
+[[noreturn]] void answer_to(int out, MilpSolver& solver, double seconds) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const auto answer = solver.solve(seconds);
+  if (!answer.ok()) ::_exit(1);
+  const Header header{answer->proven, answer->infeasible, answer->bound, answer->values.size()};
+  write_all(out, &header, sizeof header);
+  write_all(out, answer->values.data(), answer->values.size() * sizeof(double));
+  ::_exit(0);
+}
+
+// Until the other end is closed. False when there is no more time for it.
+bool read_all(int in, std::vector<char>& data, const base::Deadline& deadline,
+              const std::function<bool()>& should_stop) {
+  constexpr int kPollMs = 50;
+  char buffer[65536];
+  while (true) {
+    if (deadline.expired() || (should_stop && should_stop())) return false;
+    pollfd ready{in, POLLIN, 0};
+    if (::poll(&ready, 1, kPollMs) <= 0) continue;
+    const ssize_t n = ::read(in, buffer, sizeof buffer);
+    if (n <= 0) return n == 0;
+    data.insert(data.end(), buffer, buffer + n);
+  }
+}
+
+MilpAnswer parse(const std::vector<char>& data) {
+  MilpAnswer answer;
+  answer.lost = true;
+  Header header;
+  if (data.size() < sizeof header) return answer;
+  std::copy_n(data.data(), sizeof header, reinterpret_cast<char*>(&header));
+  if (data.size() != sizeof header + header.values * sizeof(double)) return answer;
+  answer.lost = false;
+  answer.proven = header.proven;
+  answer.infeasible = header.infeasible;
+  answer.bound = header.bound;
+  answer.values.resize(header.values);
+  std::copy_n(data.data() + sizeof header, header.values * sizeof(double),
+              reinterpret_cast<char*>(answer.values.data()));
+  return answer;
+}
+
+}  // namespace
+
+base::Result<MilpAnswer> solve_in_process(MilpSolver& solver, double seconds,
+                                          const std::function<bool()>& should_stop) {
+  // What a solver may take beyond its limit.
+  const double grace = std::max(0.5, 0.03 * seconds);
+  int ends[2];
+  if (::pipe(ends) != 0) return solver.solve(seconds);
+  const pid_t child = ::fork();
+  if (child < 0) {
+    ::close(ends[0]);
+    ::close(ends[1]);
+    return solver.solve(seconds);
+  }
+  if (child == 0) {
+    ::close(ends[0]);
+    answer_to(ends[1], solver, seconds);
+  }
+  ::close(ends[1]);
+  std::vector<char> data;
+  const bool complete =
+      read_all(ends[0], data, base::Deadline::after(seconds + grace), should_stop);
+  ::close(ends[0]);
+  if (!complete) ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return parse(complete ? data : std::vector<char>{});
+}
+
+}  // namespace egret::extract
