@@ -29,9 +29,12 @@ def predict(table, uses, model, path, rules, sizes, folder):
               predicted_ms=f"{1e3 * report['predicted_after_s']:.5f}", e_nodes=report["e_nodes"],
               stop=report["stop_reason"], extraction=report["extraction"]["status"],
               rules_used=sum(rule["count"] for rule in report["rules_used"]), optimize_s=f"{report['seconds']:.1f}")
+    applied = egret.call("egraph", "stats", path, "--rules", rules, *models.bind_flags(sizes))["rules"]
+    for rule in applied:
+        if rule["applied"]:
+            uses[rules, rule["name"], name] = [0, rule["applied"]]
     for rule in report["rules_used"]:
-        key = (rules, rule["name"], name)
-        uses[key] = uses.get(key, 0) + rule["count"]
+        uses.setdefault((rules, rule["name"], name), [0, 0])[0] += rule["count"]
 
 
 def measure(table, model, path, sets, sizes, size, folder):
@@ -63,7 +66,8 @@ def main():
     uses = {}
     if table.rows and uses_path.exists():
         with open(uses_path, newline="") as file:
-            uses = {(r["set"], r["rule"], r["model"]): int(r["count"]) for r in csv.DictReader(file)}
+            uses = {(r["set"], r["rule"], r["model"]): [int(r["count"]), int(r["applied"])]
+                    for r in csv.DictReader(file)}
     skipped = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
@@ -83,8 +87,8 @@ def main():
                 predict(table, uses, model, path, rules, sizes, folder)
             with open(uses_path, "w", newline="") as file:
                 writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(["set", "rule", "model", "count"])
-                writer.writerows([*key, uses[key]] for key in sorted(uses))
+                writer.writerow(["set", "rule", "model", "count", "applied"])
+                writer.writerows([*key, *uses[key]] for key in sorted(uses))
             if model in size["measured"]:
                 measure(table, model, path, sets, sizes, size, folder)
             print("  ", name, {row["rules"]: row["predicted_ms"] for row in table.rows if row["model"] == name},
@@ -93,7 +97,7 @@ def main():
                 path.unlink()  # zoo models are large
     table.finish()
     table.print()
-    counts = {(rule, model): n for (rules, rule, model), n in uses.items() if rules == sets[-1]}
+    counts = {(rule, model): n for (rules, rule, model), (n, _) in uses.items() if rules == sets[-1] and n}
     names = [m.split(":", 1)[1] for m in size["predicted"] if m.split(":", 1)[1] in {r["model"] for r in table.rows}]
     (table.folder / f"{mode}.heatmap.svg").write_text(heatmap.svg(counts, names))
     with open(table.folder / f"{mode}.heatmap.csv", "w", newline="") as file:

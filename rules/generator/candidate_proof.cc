@@ -27,14 +27,18 @@ VerifyOptions screening_options() {
   return options;
 }
 
-Verdict verify_candidate(const Rule& rule, const CandidateScrutiny& scrutiny,
-                         KnownSignatures& known) {
+Verdict screen_candidate(const Rule& rule, const VerifyOptions& screening, KnownSignatures& known) {
   if (!can_be_instantiated(rule, known)) {
     Verdict verdict;
     verdict.reason = "random search finds no instances";
     return verdict;
   }
-  Verdict verdict = verify(rule, scrutiny.screening, known);
+  return verify(rule, screening, known);
+}
+
+Verdict verify_candidate(const Rule& rule, const CandidateScrutiny& scrutiny,
+                         KnownSignatures& known) {
+  Verdict verdict = screen_candidate(rule, scrutiny.screening, known);
   if (verdict.status != Verdict::Status::kProven) return verdict;
   return verify(rule, scrutiny.verification, known);
 }

@@ -4,6 +4,8 @@
 // they prove is proven again exactly as rules that come with Egret are.
 #pragma once
 
+#include <functional>
+
 #include "rules/verification.h"
 
 namespace egret::rules::generator {
@@ -17,7 +19,11 @@ struct CandidateScrutiny {
 };
 
 // Undecided where random search finds no instances, which verification needs many of.
+Verdict screen_candidate(const Rule& rule, const VerifyOptions& screening, KnownSignatures& known);
 Verdict verify_candidate(const Rule& rule, const CandidateScrutiny& scrutiny,
                          KnownSignatures& known);
+
+// One of the two, when it is somebody else's choice.
+using Judge = std::function<Verdict(const Rule& rule)>;
 
 }  // namespace egret::rules::generator

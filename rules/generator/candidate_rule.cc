@@ -61,7 +61,6 @@ class Search {
   bool attempt(Rule rule) {
     result_.verdict = verify_candidate(rule, scrutiny_, known_);
     result_.rule = std::move(rule);
-    ++result_.proofs;
     return is_proven(result_.verdict);
   }
 
@@ -104,21 +103,40 @@ class Search {
     return attempt(with(draft.rule, conditions));
   }
 
-  // Drops conditions, from the last to the first, as long as the proof goes through; then makes
-  // variables that stand twice two.
+  // The rule made more general in steps that are screened; what they come to is verified. Where
+  // that fails, each step is.
   Generalized finished(bool with_facts) {
-    for (std::size_t i = result_.rule.conditions.size(); i-- > 0;) {
-      Rule weaker = result_.rule;
-      weaker.conditions.erase(weaker.conditions.begin() + static_cast<std::ptrdiff_t>(i));
-      Verdict of_weaker = verify_candidate(weaker, scrutiny_, known_);
-      ++result_.proofs;
-      if (!is_proven(of_weaker)) continue;
-      result_.rule = std::move(weaker);
-      result_.verdict = std::move(of_weaker);
+    const Generalized found = std::move(result_);
+    Generalized made = found;
+    const bool changed = generalize(made, [&](const Rule& rule) {
+      return screen_candidate(rule, scrutiny_.screening, known_);
+    });
+    const Judge verified = [&](const Rule& rule) {
+      return verify_candidate(rule, scrutiny_, known_);
+    };
+    if (changed) made.verdict = verified(made.rule);
+    if (!is_proven(made.verdict)) {
+      made = found;
+      generalize(made, verified);
     }
-    result_.conditional = with_facts && !result_.rule.conditions.empty();
-    result_.proofs += split_variables(result_.rule, result_.verdict, scrutiny_, known_);
-    return std::move(result_);
+    made.conditional = with_facts && !made.rule.conditions.empty();
+    return made;
+  }
+
+  // Drops conditions, from the last to the first, as long as the judge finds it proven; then makes
+  // variables that stand twice two. Whether anything came of it.
+  bool generalize(Generalized& made, const Judge& judge) {
+    bool changed = false;
+    for (std::size_t i = made.rule.conditions.size(); i-- > 0;) {
+      Rule weaker = made.rule;
+      weaker.conditions.erase(weaker.conditions.begin() + static_cast<std::ptrdiff_t>(i));
+      Verdict of_weaker = judge(weaker);
+      if (!is_proven(of_weaker)) continue;
+      made.rule = std::move(weaker);
+      made.verdict = std::move(of_weaker);
+      changed = true;
+    }
+    return split_variables(made.rule, made.verdict, judge, known_) || changed;
   }
 
   TermTable& terms_;

@@ -22,7 +22,6 @@ struct Generalized {
   Rule rule;
   Verdict verdict;
   bool conditional = false;  // holds under conditions on sizes and attributes
-  int proofs = 0;            // tried
 };
 
 // The most general rule found that is proven; otherwise the verdict on the most special one.

@@ -30,8 +30,7 @@ Json to_json(const std::string& candidate, const std::optional<Generalized>& mad
       .set("families", made->verdict.families)
       .set("members", made->verdict.members)
       .set("queries", made->verdict.solver.queries)
-      .set("conditional", made->conditional)
-      .set("proofs", made->proofs);
+      .set("conditional", made->conditional);
 }
 
 std::string text_of(const Json& json, std::string_view key) {
@@ -58,7 +57,6 @@ std::optional<DecisionLog::Decision> to_decision(const Json& json) {
   made.verdict.families = integer_of(json, "families");
   made.verdict.members = integer_of(json, "members");
   made.verdict.solver.queries = integer_of(json, "queries");
-  made.proofs = integer_of(json, "proofs");
   const Json* conditional = json.find("conditional");
   made.conditional = conditional != nullptr && conditional->as_bool().value_or(false);
   return DecisionLog::Decision{std::move(made)};

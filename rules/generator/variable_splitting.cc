@@ -78,9 +78,7 @@ bool survives_a_few_tests(const Rule& rule, KnownSignatures& known) {
 
 }  // namespace
 
-int split_variables(Rule& rule, Verdict& verdict, const CandidateScrutiny& scrutiny,
-                    KnownSignatures& known) {
-  int proofs = 0;
+bool split_variables(Rule& rule, Verdict& verdict, const Judge& judge, KnownSignatures& known) {
   const auto split_once = [&] {
     for (int slot = 0; slot < static_cast<int>(rule.tensors.size()); ++slot) {
       const int left = occurrences(rule.sources.front().term, slot);
@@ -91,8 +89,7 @@ int split_variables(Rule& rule, Verdict& verdict, const CandidateScrutiny& scrut
           for (const bool one_type : {false, true}) {
             Rule split = with_split(rule, slot, 1U << occurrence, to_right, one_type);
             if (!survives_a_few_tests(split, known)) continue;
-            Verdict of_split = verify_candidate(split, scrutiny, known);
-            ++proofs;
+            Verdict of_split = judge(split);
             if (of_split.status != Verdict::Status::kProven) continue;
             rule = std::move(split);
             verdict = std::move(of_split);
@@ -103,9 +100,9 @@ int split_variables(Rule& rule, Verdict& verdict, const CandidateScrutiny& scrut
     }
     return false;
   };
-  while (split_once()) {
-  }
-  return proofs;
+  bool any = false;
+  while (split_once()) any = true;
+  return any;
 }
 
 }  // namespace egret::rules::generator
