@@ -2,11 +2,15 @@
 // The domains in which programs of terms (rules/generator/program.h) are run. Each offers the same
 // operations on 64-bit words:
 //   Residues   a prime field; functions and order are keyed pseudo-random ones (ir/prime_field.h)
+//   Numbers    doubles, as their bits; functions and order are themselves
 //   Masks      which variables a value may depend on: the union over what it reads
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "ir/prime_field.h"
 
@@ -60,17 +64,59 @@ class Residues {
   Word key() const { return key_; }
 
   // Whether something was undefined since the last call.
-  bool take_undefined() {
-    const bool result = undefined_;
-    undefined_ = false;
-    return result;
-  }
+  bool take_undefined() { return std::exchange(undefined_, false); }
 
  private:
   ir::PrimeField field_;
   Word key_;
   Word last_divisor_ = 0;
   Word last_inverse_ = 0;
+  bool undefined_ = false;
+};
+
+class Numbers {
+ public:
+  static Word word(double value) { return std::bit_cast<Word>(value); }
+  static double number(Word word) { return std::bit_cast<double>(word); }
+  // The first 30 binary digits: what rounding errors leave alone. All that is not finite is one.
+  static Word rounded(Word word) {
+    constexpr double kNothing = 1e-9;
+    const double value = number(word);
+    if (!std::isfinite(value)) return ~Word{0};
+    if (std::abs(value) < kNothing) return 0;
+    int exponent = 0;
+    const double digits = std::round(std::ldexp(std::frexp(value, &exponent), 30));
+    return Numbers::word(std::ldexp(digits, exponent - 30));
+  }
+
+  Word constant(double value) const { return word(value); }
+  Word add(Word a, Word b) const { return word(number(a) + number(b)); }
+  Word neg(Word a) const { return word(-number(a)); }
+  Word sub(Word a, Word b) const { return word(number(a) - number(b)); }
+  Word mul(Word a, Word b) const { return word(number(a) * number(b)); }
+  Word div(Word a, Word b) {
+    if (number(b) == 0) note_undefined();
+    return word(number(a) / number(b));
+  }
+  Word min(Word a, Word b) const { return word(std::min(number(a), number(b))); }
+  Word max(Word a, Word b) const { return word(std::max(number(a), number(b))); }
+  Word call(ir::Function function, Word a, Word b) const {
+    return word(ir::facts(function).f64(number(a), number(b)));
+  }
+  class Accumulator {
+   public:
+    explicit Accumulator(const Numbers&) {}
+    void add_product(Word a, Word b) { sum_ += number(a) * number(b); }
+    Word value() const { return word(sum_); }
+
+   private:
+    double sum_ = 0;
+  };
+
+  void note_undefined() { undefined_ = true; }
+  bool take_undefined() { return std::exchange(undefined_, false); }
+
+ private:
   bool undefined_ = false;
 };
 

@@ -16,55 +16,10 @@ namespace {
 
 constexpr std::size_t kMostSymmetries = 2;  // stated of one term
 
-Evaluator<Residues>::Start random_start(const Space& space, World world, std::uint64_t seed,
-                                        Word prime) {
-  const base::Random random(seed);
-  return [&space, world, random, prime](std::size_t number, std::size_t) {
-    base::Random stream = random.split(number);
-    return random_elements(space.starts[number].types[world], prime, stream);
-  };
-}
-
 Evaluator<Masks>::Start mask_start() {
   return [](std::size_t number, std::size_t elements) {
     return std::vector<Word>(elements, Word{1} << number);
   };
-}
-
-Word power_mod(Word base, Word exponent, Word modulus) {
-  __extension__ typedef unsigned __int128 Wide;
-  Word result = 1;
-  for (; exponent != 0; exponent >>= 1) {
-    if ((exponent & 1) != 0) result = static_cast<Word>(static_cast<Wide>(result) * base % modulus);
-    base = static_cast<Word>(static_cast<Wide>(base) * base % modulus);
-  }
-  return result;
-}
-
-// Miller and Rabin; these bases decide all 64-bit numbers (Sinclair 2011).
-bool is_prime(Word n) {
-  __extension__ typedef unsigned __int128 Wide;
-  Word odd = n - 1;
-  int twos = 0;
-  for (; odd % 2 == 0; odd /= 2) ++twos;
-  for (const Word witness : {2, 325, 9375, 28178, 450775, 9780504, 1795265022}) {
-    Word power = power_mod(witness % n, odd, n);
-    if (power == 1 || power == n - 1 || witness % n == 0) continue;
-    bool composite = true;
-    for (int i = 1; i < twos && composite; ++i) {
-      power = static_cast<Word>(static_cast<Wide>(power) * power % n);
-      composite = power != n - 1;
-    }
-    if (composite) return false;
-  }
-  return true;
-}
-
-Word random_prime(base::Random random) {
-  while (true) {
-    const Word candidate = (Word{1} << 60) + random.below(Word{1} << 60) + 1;
-    if (candidate % 2 == 1 && is_prime(candidate)) return candidate;
-  }
 }
 
 std::vector<std::uint8_t> members(Variables set) {
@@ -85,19 +40,8 @@ double LevelCount::collision_bound() const {
 Enumeration::Enumeration(TermTable& terms, const EnumerationOptions& options)
     : terms_(terms),
       options_(options),
-      first_(
-          terms, 0,
-          Residues(Residues::kMersenne, Residues::key_for(options.seed, 0.5, Residues::kMersenne)),
-          random_start(terms.space(), 0, options.seed, Residues::kMersenne)),
-      masks_(terms, 0, Masks(), mask_start()),
-      first_sum_(ir::PrimeField(), base::mix(options.seed)) {
-  const Word prime = random_prime(base::Random(base::mix(options.seed ^ 0x7072696d65)));
-  for (World world = 0; world < terms.space().worlds(); ++world) {
-    const std::uint64_t seed = base::hash_combine(options.seed, world + 1);
-    others_.emplace_back(terms, world, Residues(prime, Residues::key_for(seed, 0.75, prime)),
-                         random_start(terms.space(), world, seed, prime));
-    other_sums_.emplace_back(ir::PrimeField(prime), base::mix(seed));
-  }
+      values_(make_valuation(terms, options.seed)),
+      masks_(terms, 0, Masks(), mask_start()) {
   kept_operators_ =
       options.most_operators >= 2 ? static_cast<std::uint32_t>(options.most_operators - 2) : 0;
   level_begin_.push_back(0);
@@ -111,17 +55,8 @@ void Enumeration::add_starts() {
     const TermId term = terms_.start(i);
     if (terms_.starts_of(terms_.type(term)).front() != i) continue;
     const Variables self = Variables{1} << i;
-    // The fingerprint as orbit() makes it, at the same sample positions.
-    const std::span<const Word> all = first_.all_values(term);
-    const std::size_t n = all.size();
-    std::uint64_t fingerprint = 0;
-    std::vector<std::size_t> seen;
-    for (const std::size_t at : {std::size_t{0}, n - 1, n / 2, n / 3}) {
-      if (std::ranges::find(seen, at) != seen.end()) continue;
-      seen.push_back(at);
-      fingerprint = base::hash_combine(fingerprint, all[at]);
-    }
-    fingerprint = base::hash_combine(fingerprint, terms_.type(term));
+    const std::uint64_t fingerprint =
+        base::hash_combine(values_->fingerprint_of_start(term), terms_.type(term));
     by_fingerprint_.emplace(fingerprint, static_cast<std::uint32_t>(representatives_.size()));
     representatives_.push_back({term, kNone, self});
   }
@@ -180,9 +115,8 @@ void Enumeration::forget() {
   const auto keep = [&](TermId term) {
     return terms_.is_start(term) || terms_.applications(term).size() <= kept_operators_;
   };
-  first_.forget(keep);
+  values_->forget(keep);
   masks_.forget([&](TermId term) { return terms_.is_start(term); });
-  for (Evaluator<Residues>& other : others_) other.forget(keep);
 }
 
 // All terms of so many operators whose largest operand is this one.
@@ -300,40 +234,22 @@ Variables Enumeration::depends_on(std::size_t choice, const Operands& operands, 
   return all;
 }
 
-Variables Enumeration::without_idle(std::size_t choice, const Operands& operands, Variables depends,
-                                    TypeId type) {
-  const auto samples_with = [&](const Renaming& renaming) {
-    Operands named;
-    for (const TermId operand : operands) named.push_back(terms_.renamed(operand, renaming));
-    std::array<Word, Program::kMostSamples> samples{};
-    first_.samples(choice, {named.data(), named.size()}, samples.data());
-    return std::pair(samples, named);
-  };
-  std::array<Word, Program::kMostSamples> as_is{};
-  first_.samples(choice, {operands.data(), operands.size()}, as_is.data());
+Variables Enumeration::without_idle(std::size_t choice, const Operands& operands,
+                                    Variables depends) {
+  const std::span<const TermId> as_is(operands.data(), operands.size());
+  const Word fingerprint = values_->fingerprint(choice, as_is);
   for (const std::uint8_t variable : members(depends)) {
     const auto& alike = terms_.starts_of(terms_.type_of_start(variable));
     if (alike.size() < 2) continue;
     Renaming renaming = Renaming::identity();
     renaming.to[variable] = alike[0] == variable ? alike[1] : alike[0];
-    const auto [samples, named] = samples_with(renaming);
-    if (samples != as_is) continue;
-    // Few samples may agree by chance where a maximum chooses.
-    std::vector<Word> before(terms_.elements(type, 0));
-    std::vector<Word> after(before.size());
-    const auto run = [&](const Operands& of, std::vector<Word>& out) {
-      std::array<const Word*, TermTable::kMostOperands> given{};
-      std::array<TypeId, TermTable::kMostOperands> types{};
-      for (std::size_t i = 0; i < of.size(); ++i) {
-        given[i] = first_.values(of[i]);
-        types[i] = terms_.type(of[i]);
-      }
-      terms_.program(choice, {types.data(), of.size()}, 0)
-          .run(first_.domain(), {given.data(), of.size()}, out.data());
-    };
-    run(operands, before);
-    run(named, after);
-    if (before != after) continue;
+    Operands renamed;
+    for (const TermId operand : operands) renamed.push_back(terms_.renamed(operand, renaming));
+    const std::span<const TermId> other(renamed.data(), renamed.size());
+    // Few elements may agree by chance where a maximum chooses.
+    if (values_->fingerprint(choice, other) != fingerprint ||
+        !values_->same_elements(choice, as_is, other))
+      continue;
     depends &= ~(Variables{1} << variable);
     cancels_ = true;
   }
@@ -375,12 +291,8 @@ Enumeration::Orbit Enumeration::orbit(std::size_t choice, const Operands& operan
   for (const Renaming& names : names_of(depends, all)) {
     Operands named;
     for (const TermId operand : operands) named.push_back(terms_.renamed(operand, names));
-    std::array<Word, Program::kMostSamples> samples{};
-    const std::size_t count = first_.samples(choice, {named.data(), named.size()}, samples.data());
-    std::uint64_t fingerprint = 0;
-    for (std::size_t i = 0; i < count; ++i)
-      fingerprint = base::hash_combine(fingerprint, samples[i]);
-    fingerprint = base::hash_combine(fingerprint, type);
+    const std::uint64_t fingerprint =
+        base::hash_combine(values_->fingerprint(choice, {named.data(), named.size()}), type);
     if (fingerprint > result.fingerprint) continue;
     if (fingerprint < result.fingerprint) result.names.clear();
     result.fingerprint = fingerprint;
@@ -396,7 +308,7 @@ Enumeration::Named Enumeration::named(std::size_t choice, const Operands& operan
   for (const Renaming& renaming : names) {
     const TermId renamed = terms_.renamed(term, renaming);
     if (renamed == best.term) continue;
-    const Word first = first_sum_.of(first_.all_values(renamed));
+    const Word first = values_->first(renamed);
     if (std::tie(first, renamed) < std::tie(best.first, best.term)) best = {renamed, first};
   }
   return best;
@@ -406,7 +318,7 @@ void Enumeration::settle(Representative& known) {
   if (known.named != kNoTerm) return;
   if (terms_.is_start(known.term)) {
     known.named = known.term;
-    known.first = first_sum_.of(first_.all_values(known.term));
+    known.first = values_->first(known.term);
     return;
   }
   const std::size_t choice = terms_.choice(known.term);
@@ -418,16 +330,8 @@ void Enumeration::settle(Representative& known) {
   known.first = found.first;
 }
 
-Word Enumeration::sum_everywhere(TermId term) {
-  const ir::PrimeField& field = others_.front().domain().field();
-  Word sum = 0;
-  for (std::size_t i = 0; i < others_.size(); ++i)
-    sum = field.add(sum, other_sums_[i].of(others_[i].all_values(term)));
-  return sum;
-}
-
-Word Enumeration::sum_everywhere(Representative& known) {
-  if (!known.has_everywhere) known.everywhere = sum_everywhere(known.named);
+Word Enumeration::everywhere(Representative& known) {
+  if (!known.has_everywhere) known.everywhere = values_->everywhere(known.named);
   known.has_everywhere = true;
   return known.everywhere;
 }
@@ -443,10 +347,9 @@ void Enumeration::consider(std::size_t choice, const Operands& operands) {
   Variables depends = depends_on(choice, operands, *type);
   // Looked at where it is cheap, and later where it has been seen.
   constexpr std::size_t kAlways = 2;
-  if (count.operators <= kAlways || cancels_)
-    depends = without_idle(choice, operands, depends, *type);
+  if (count.operators <= kAlways || cancels_) depends = without_idle(choice, operands, depends);
   const Orbit here = orbit(choice, operands, depends, *type);
-  if (first_.domain().take_undefined()) return;
+  if (values_->take_undefined()) return;
   const auto [slot, is_new] = by_fingerprint_.emplace(
       here.fingerprint, static_cast<std::uint32_t>(representatives_.size()));
   if (!is_new) {
@@ -458,7 +361,7 @@ void Enumeration::consider(std::size_t choice, const Operands& operands) {
       if (known.named == term.term) return;
       if (known.first != term.first) {
         ++count.collisions;
-      } else if (sum_everywhere(known) != sum_everywhere(term.term)) {
+      } else if (everywhere(known) != values_->everywhere(term.term)) {
         ++count.accidents;
       } else {
         ++count.equal;
@@ -476,7 +379,7 @@ void Enumeration::consider(std::size_t choice, const Operands& operands) {
   for (std::size_t i = 1; i < here.names.size() && i < kMostSymmetries; ++i) {
     const TermId a = terms_.renamed(term, here.names[0]);
     const TermId b = terms_.renamed(term, here.names[i]);
-    if (a != b && sum_everywhere(a) == sum_everywhere(b)) equalities_.push_back({a, b});
+    if (a != b && values_->everywhere(a) == values_->everywhere(b)) equalities_.push_back({a, b});
   }
 }
 

@@ -3,14 +3,11 @@
 // what is found equal on the way: only the first term of each class of equal ones is used to build
 // larger terms.
 //
-// Terms are told apart by a fingerprint: their elements at a few positions, over the field of
-// 2^61 - 1 elements, on random tensors of the first world; the least over all ways to name their
-// variables, so that terms that differ in names meet. Terms with one fingerprint are compared with
-// *every* representative that has it: all elements of the first world, then of all worlds, over a
-// second, random prime; both as random sums (rules/generator/random_sum.h), which representatives
-// keep.
-// Max and functions are pseudo-random functions of their arguments, so only equalities that hold
-// whatever these are are found. LevelCount::collision_bound() says how likely a mistake is.
+// Terms are told apart by a fingerprint: the values of their elements at a few positions
+// (rules/generator/valuation.h); the least over all ways to name their variables, so that terms
+// that differ in names meet. Terms with one fingerprint are compared with *every* representative
+// that has it: all elements of the first world, then of all worlds. LevelCount::collision_bound()
+// says how likely a mistake is.
 //
 // A term with operators a, b, ... counts each once, as a graph does. Its largest operand is
 // enumerated first and named in order of occurrence; the others get names from those and the next
@@ -25,8 +22,8 @@
 
 #include "base/progress.h"
 #include "rules/generator/evaluator.h"
-#include "rules/generator/random_sum.h"
 #include "rules/generator/term_table.h"
+#include "rules/generator/valuation.h"
 
 namespace egret::rules::generator {
 
@@ -58,7 +55,7 @@ struct LevelCount {
   // at most this. Two rational functions of degree d that differ agree at a random point with
   // probability at most 2 d / p (Schwartz 1980, Zippel 1979), p > 2^60; d <= 3^operators, as no
   // choice has more than three operands; random sums of values that differ agree with probability
-  // 1 / p; only the values over the random prime count.
+  // 1 / p; only the values over the random prime count. Says nothing of spaces by value.
   double collision_bound() const;
 };
 
@@ -80,8 +77,8 @@ class Enumeration {
     TermId term;
     std::uint32_t next;  // with the same fingerprint
     Variables depends;   // variables that its value depends on
-    // Once another term had its fingerprint: itself under the names that are compared, the sum of
-    // its elements in the first world; and when that agreed too, of those in all worlds.
+    // Once another term had its fingerprint: itself under the names that are compared, the word for
+    // its elements in the first world; and when that agreed too, for those in all worlds.
     TermId named = kNoTerm;
     bool has_everywhere = false;
     Word first = 0;
@@ -100,8 +97,7 @@ class Enumeration {
   Variables depends_on(std::size_t choice, const Operands& operands, TypeId type);
   Variables depends_on(TermId term);
   // Without those that cancel: x - x does not depend on x.
-  Variables without_idle(std::size_t choice, const Operands& operands, Variables depends,
-                         TypeId type);
+  Variables without_idle(std::size_t choice, const Operands& operands, Variables depends);
 
   // The least fingerprint over all names, and the names that give it.
   struct Orbit {
@@ -110,24 +106,20 @@ class Enumeration {
   };
   Orbit orbit(std::size_t choice, const Operands& operands, Variables depends, TypeId type);
   std::vector<Renaming> names_of(Variables depends, Variables all);
-  // Of these names those under which elements have the least sum.
+  // Of these names those under which the word for the elements is least.
   struct Named {
     TermId term;
-    Word first;  // their sum
+    Word first;
   };
   Named named(std::size_t choice, const Operands& operands, const std::vector<Renaming>& names);
   void settle(Representative& known);
-  Word sum_everywhere(TermId term);
-  Word sum_everywhere(Representative& known);
+  Word everywhere(Representative& known);
   void forget();
 
   TermTable& terms_;
   EnumerationOptions options_;
-  Evaluator<Residues> first_;
+  std::unique_ptr<Valuation> values_;
   Evaluator<Masks> masks_;
-  std::vector<Evaluator<Residues>> others_;  // by world, over the second prime
-  RandomSum first_sum_;
-  std::vector<RandomSum> other_sums_;
   std::vector<Representative> representatives_;
   std::vector<std::size_t> level_begin_;  // of representatives_, by operators
   boost::unordered_flat_map<std::uint64_t, std::uint32_t> by_fingerprint_;

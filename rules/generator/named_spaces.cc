@@ -88,13 +88,23 @@ Space softmaxes() {
   return space.take();
 }
 
+const Attrs kNorm{{"axis", std::int64_t{2}}, {"epsilon", 1e-3}};
+
+// A bias within a layer normalization. What else moves past one takes minutes to prove.
+Space layer_norms() {
+  SpaceBuilder space("layer-norms", kSizes);
+  space.start("x", 1, "a,b,c").start("g", 2, "c");
+  return space.join("layer_norm", kNorm, 2, 3)
+      .join("layer_norm", kNorm, 3, 3)
+      .with_broadcast("add", 1)
+      .take();
+}
+
 // Normalizations over trailing axes.
 Space normalizations() {
   SpaceBuilder space("normalizations", kSizes);
-  const Attrs norm{{"axis", std::int64_t{2}}, {"epsilon", 1e-3}};
   space.start("x", 2, "a,b,c").start("g", 2, "c");
-  space.join("layer_norm", norm, 2, 3).join("layer_norm", norm, 3, 3).join("rms_norm", norm, 2, 3);
-  space.with_broadcast("mul", 1).with_broadcast("add", 1).fill("c", 1);
+  space.join("rms_norm", kNorm, 2, 3).with_broadcast("mul", 1).fill("c", 1);
   space.join("concat", {{"axis", std::int64_t{0}}}).halves(0);
   space.apply("transpose", {{"perm", Integers{1, 0, 2}}}, 3);
   return space.take();
@@ -197,6 +207,17 @@ Space fusion() {
   return space.take();
 }
 
+// What functions and the order of numbers are like, and not only where they stand.
+Space function_values() {
+  SpaceBuilder space("function-values", kSizes);
+  space.start("m", 2, "a,c");
+  for (const char* op : {"add", "sub", "mul", "div", "max"}) space.alike(op);
+  for (const char* op : {"exp", "log", "sqrt", "abs", "relu", "neg"}) space.apply(op);
+  Space made = space.take();
+  made.by_value = true;
+  return made;
+}
+
 constexpr NamedSpace kSpaces[] = {
     {"taso", "the operators of TASO's generator", 3, taso_space},
     {"arithmetic", "sums, products, quotients, roots", 2, arithmetic},
@@ -204,13 +225,15 @@ constexpr NamedSpace kSpaces[] = {
     {"reductions", "sums, means and maxima over axes", 2, reductions},
     {"reshapes", "regrouping of axes", 2, reshapes},
     {"softmaxes", "softmax and its logarithm", 2, softmaxes},
-    {"normalizations", "layer and root-mean-square normalization", 2, normalizations},
     {"attention", "attention from its parts", 4, attention},
     {"heads", "attention of what is cut and joined", 2, heads},
-    {"convolutions", "convolutions with strides and groups", 2, convolutions},
     {"pools", "pools over windows of any stride", 2, pools},
     {"padding", "zeros around a tensor", 2, padding},
     {"fusion", "bias and activation within a kernel", 2, fusion},
+    {"function-values", "what exp, log, sqrt, abs and relu are like", 2, function_values},
+    {"normalizations", "root-mean-square normalization", 2, normalizations},
+    {"layer-norms", "a bias within a layer normalization", 2, layer_norms},
+    {"convolutions", "convolutions with strides and groups", 2, convolutions},
 };
 
 }  // namespace

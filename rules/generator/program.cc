@@ -196,7 +196,7 @@ Result<Program> Program::record(const OperatorChoice& choice, World world,
     return base::bad_input(choice.name + " is not meant for these operands");
   Program program;
   EGRET_RETURN_IF_ERROR(program.infer(choice, world, operands));
-  program.choose_sample_positions();
+  program.samples_ = sample_positions(program.elements_);
   const base::Status recorded = program.record_steps(choice, operands);
   if (recorded.ok()) return program;
   if (recorded.code() != base::StatusCode::kUnsupported) return recorded;
@@ -293,6 +293,12 @@ void Program::run_definition(Residues& domain, std::span<const Word* const> oper
   std::fill_n(out, elements_, Word{0});
 }
 
+// Definitions that choose by value are run in fields alone.
+void Program::run_definition(Numbers& domain, std::span<const Word* const>, Word* out) const {
+  domain.note_undefined();
+  std::fill_n(out, elements_, Word{0});
+}
+
 // Each element may depend on all that any operand's element depends on.
 void Program::run_definition(Masks&, std::span<const Word* const> operands, Word* out) const {
   Word all = 0;
@@ -303,11 +309,13 @@ void Program::run_definition(Masks&, std::span<const Word* const> operands, Word
   std::fill_n(out, elements_, all);
 }
 
-void Program::choose_sample_positions() {
-  const auto count = static_cast<std::uint32_t>(elements_);
+std::vector<std::uint32_t> Program::sample_positions(std::size_t elements) {
+  const auto count = static_cast<std::uint32_t>(elements);
+  std::vector<std::uint32_t> positions;
   for (const std::uint32_t at : {std::uint32_t{0}, count - 1, count / 2, count / 3}) {
-    if (std::ranges::find(samples_, at) == samples_.end()) samples_.push_back(at);
+    if (std::ranges::find(positions, at) == positions.end()) positions.push_back(at);
   }
+  return positions;
 }
 
 // Which instructions the samples need, and which any element needs.

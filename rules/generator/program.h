@@ -44,6 +44,7 @@ class Program {
   template <typename Domain>
   void run_samples(Domain& domain, std::span<const Word* const> operands, Word* out) const;
   static constexpr std::size_t kMostSamples = 4;
+  static std::vector<std::uint32_t> sample_positions(std::size_t elements);
   std::size_t sample_count() const { return samples_.size(); }
 
  private:
@@ -75,10 +76,10 @@ class Program {
                             const std::vector<ir::TensorType>& operands);
   // By definition: the steps one after the other.
   void run_definition(Residues& domain, std::span<const Word* const> operands, Word* out) const;
+  void run_definition(Numbers& domain, std::span<const Word* const> operands, Word* out) const;
   void run_definition(Masks& domain, std::span<const Word* const> operands, Word* out) const;
   base::Status evaluate_steps(Residues& domain, std::span<const Word* const> operands,
                               Word* out) const;
-  void choose_sample_positions();
   void choose_samples();
   void choose_form();
   void forget_recording();

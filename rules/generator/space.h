@@ -55,6 +55,9 @@ struct Space {
   std::string name;
   std::vector<StartTensor> starts;
   std::vector<OperatorChoice> choices;
+  // Whether terms are told apart by numbers, so that what functions mean counts, and not by
+  // residues (rules/generator/valuation.h).
+  bool by_value = false;
   std::size_t worlds() const { return starts.empty() ? 0 : starts.front().types.size(); }
 };
 

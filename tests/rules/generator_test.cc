@@ -359,6 +359,20 @@ TEST(Generation, FindsRulesOfWhatChoosesByValue) {
   EXPECT_FALSE(derives_rule(set, "out = where(?c, ?x, ?y) where same_type(out, ?x) => ?x"));
 }
 
+TEST(Generation, FindsWhatFunctionsAreLikeByTheirValues) {
+  Space space = small_space({"exp", "log", "relu", "mul", "sqrt"}, 2);
+  const RuleSet opaque = set_of(generated(space, 2));
+  space.by_value = true;
+  const RuleSet by_value = set_of(generated(space, 2));
+  for (const char* rule :
+       {"log(exp(?x)) => ?x", "relu(exp(?x)) => exp(?x)", "relu(mul(?x, ?x)) => mul(?x, ?x)"}) {
+    EXPECT_TRUE(derives_rule(by_value, rule)) << rule;
+    EXPECT_FALSE(derives_rule(opaque, rule)) << rule;
+  }
+  // True of positive numbers alone.
+  EXPECT_FALSE(derives_rule(by_value, "sqrt(mul(?x, ?x)) => ?x"));
+}
+
 TEST(Generation, FindsRulesOfTruthValues) {
   const RuleSet set = set_of(generated(*space_of_operators({"not", "and", "or"}), 2));
   EXPECT_TRUE(derives_rule(set, "not(not(?x)) => ?x"));
