@@ -40,6 +40,13 @@ struct Core {
   std::vector<NodeIndex> lift(const Problem& problem, std::span<const NodeIndex> chosen) const;
 };
 
+struct CoreAnswer {
+  std::vector<NodeIndex> chosen;  // candidate per class; empty when none was found
+  double cost = std::numeric_limits<double>::infinity();    // without Core::paid
+  double bound = -std::numeric_limits<double>::infinity();  // likewise: no answer costs less
+  bool proven = false;                                      // cost is the least
+};
+
 // A core as a problem of its own, for extractors that know only those. Node i of it is candidate
 // i - graph.class_begin[c] of class c.
 struct CoreProblem {

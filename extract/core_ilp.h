@@ -15,13 +15,6 @@
 
 namespace egret::extract {
 
-struct CoreAnswer {
-  std::vector<NodeIndex> chosen;  // candidate per class; empty when none was found
-  double cost = std::numeric_limits<double>::infinity();    // without Core::paid
-  double bound = -std::numeric_limits<double>::infinity();  // likewise: no answer costs less
-  bool proven = false;                                      // cost is the least
-};
-
 // `known` is an answer to start from, or empty. Errors: internal_error of the solver.
 base::Result<CoreAnswer> solve_by_ilp(const Core& core, MilpSolver& solver, const CoreAnswer& known,
                                       const base::Deadline& deadline,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/extractors/exact.h"
-
+// Least DAG cost, proven where time allows: reductions, then local search for an answer to compare
+// with, then more reductions, and an exact method for each part that is left. The best answer so
+// far and the proven bound where time runs out.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +12,7 @@
 #include "extract/components.h"
 #include "extract/core_ilp.h"
 #include "extract/dual_ascent.h"
+#include "extract/elimination.h"
 #include "extract/extractors/dag_greedy.h"
 #include "extract/extractors/local_search.h"
 #include "extract/reduce.h"
@@ -24,12 +26,19 @@ constexpr double kTiny = 1e-12;
 // Of the time, what the search for an answer to compare with may take.
 constexpr double kSearchShare = 0.1;
 
+// How parts are solved that reductions leave.
+struct Method {
+  EliminationLimits elimination{.width = 0, .entries = 0};
+  const MilpSolverRow* solver =
+      nullptr;  // of those that are too wide; null: they keep their answer
+};
+
 class Exact {
  public:
-  Exact(const Problem& problem, const Options& options, const MilpSolverRow& solver)
+  Exact(const Problem& problem, const Options& options, const Method& method)
       : problem_(problem),
         options_(options),
-        solver_(solver),
+        method_(method),
         deadline_(base::Deadline::after(options.time_limit_s)) {}
 
   base::Result<Solution> run() {
@@ -143,6 +152,11 @@ class Exact {
   }
 
   base::Result<CoreAnswer> solve(Core& part) {
+    if (method_.elimination.entries > 0) {
+      auto answer =
+          solve_by_elimination(part, method_.elimination, deadline_, options_.should_stop);
+      if (answer) return std::move(*answer);
+    }
     const double scale = brought_to_scale(part);
     const CoreProblem problem(part);
     CoreAnswer known;
@@ -151,9 +165,12 @@ class Exact {
     known.chosen = problem.chosen(found);
     known.cost = found.dag_cost;
     known.bound = found.bound;
-    const auto solver = solver_.make();
-    EGRET_ASSIGN_OR_RETURN(CoreAnswer answer,
-                           solve_by_ilp(part, *solver, known, deadline_, options_.should_stop));
+    CoreAnswer answer = known;
+    if (method_.solver != nullptr) {
+      const auto solver = method_.solver->make();
+      EGRET_ASSIGN_OR_RETURN(answer,
+                             solve_by_ilp(part, *solver, known, deadline_, options_.should_stop));
+    }
     answer.cost /= scale;
     answer.bound /= scale;
     return answer;
@@ -180,38 +197,61 @@ class Exact {
 
   const Problem& problem_;
   const Options& options_;
-  const MilpSolverRow& solver_;
+  const Method& method_;
   base::Deadline deadline_;
   Core core_;
   std::optional<Solution> best_;
   double bound_ = -kInfinite;  // of the problem's answers
 };
 
-}  // namespace
-
-base::Result<Solution> extract_exactly(const Problem& problem, const Options& options) {
-  const auto solvers = milp_solvers();
-  if (solvers.empty())
-    return base::usage_error("extractor 'ilp': this build has neither HiGHS nor CBC");
-  return Exact(problem, options, solvers.front()).run();
-}
+// Tables of this width are faster than a solver.
+constexpr EliminationLimits kQuick{.width = 11, .entries = std::size_t{1} << 21};
 
 base::Result<Solution> extract_auto(const Problem& problem, const Options& options) {
-  return milp_solvers().empty() ? extract_local_search(problem, options)
-                                : extract_exactly(problem, options);
+  const auto solvers = milp_solvers();
+  const Method method{kQuick, solvers.empty() ? nullptr : &solvers.front()};
+  return Exact(problem, options, method).run();
+}
+
+base::Result<Solution> extract_narrow(const Problem& problem, const Options& options) {
+  const Method method{EliminationLimits{}, nullptr};
+  return Exact(problem, options, method).run();
+}
+
+// With the named solver, or the best one.
+base::Result<Solution> extract_by_solver(const Problem& problem, const Options& options,
+                                         std::string_view extractor, std::string_view name) {
+  const auto solvers = milp_solvers();
+  const auto solver = std::ranges::find_if(
+      solvers, [&](const MilpSolverRow& row) { return name.empty() || row.name == name; });
+  if (solver == solvers.end()) {
+    return base::usage_error("extractor '" + std::string(extractor) + "': this build has no " +
+                             (name.empty() ? "HiGHS and no CBC" : "CBC"));
+  }
+  return Exact(problem, options, {.elimination = {.width = 0, .entries = 0}, .solver = &*solver})
+      .run();
+}
+
+base::Result<Solution> extract_exactly(const Problem& problem, const Options& options) {
+  return extract_by_solver(problem, options, "ilp", "");
 }
 
 base::Result<Solution> extract_exactly_with_cbc(const Problem& problem, const Options& options) {
-  const auto solvers = milp_solvers();
-  const auto cbc = std::ranges::find(solvers, "cbc", &MilpSolverRow::name);
-  if (cbc == solvers.end()) return base::usage_error("extractor 'ilp-cbc': this build has no CBC");
-  return Exact(problem, options, *cbc).run();
+  return extract_by_solver(problem, options, "ilp-cbc", "cbc");
 }
+
+}  // namespace
 
 namespace extracting {
 
 ExtractorRow automatic() {
-  return {"auto", "ilp, or local-search in a build without a solver", &extract_auto};
+  return {"auto", "least DAG cost with a proof, or the gap: tables where narrow, otherwise as ilp",
+          &extract_auto};
+}
+
+ExtractorRow treewidth() {
+  return {"treewidth", "reductions, and dynamic programming over a tree decomposition where narrow",
+          &extract_narrow};
 }
 
 ExtractorRow ilp() {
