@@ -60,8 +60,8 @@ class CoreIlp {
     const bool large = is_large();
     if (!best_.chosen.empty() && !core_.has_negative_costs()) {
       if (!large) {
-        EGRET_RETURN_IF_ERROR(tighten(0.08, Cuts::kForget));
-        EGRET_RETURN_IF_ERROR(branch(share_of_time(0.35)));
+        EGRET_RETURN_IF_ERROR(tighten(0.05, Cuts::kForget));
+        EGRET_RETURN_IF_ERROR(branch(share_of_time(0.25)));
       }
       EGRET_RETURN_IF_ERROR(tighten(large ? 0.95 : 0.5, Cuts::kKeep));
     }
@@ -127,9 +127,7 @@ class CoreIlp {
   base::Status tighten(double share, Cuts cuts) {
     if (best_.proven) return base::ok();
     const base::Deadline deadline = share_of_time(share);
-    std::optional<PrimalDualLp> descent;
-    if (is_large()) descent.emplace(milp_);
-    Relaxation& relaxation = descent ? static_cast<Relaxation&>(*descent) : solver_;
+    PrimalDualLp relaxation(milp_);
     EGRET_ASSIGN_OR_RETURN(
         Tightened tightened,
         extract::tighten(core_, milp_, best_.cost, relaxation, deadline, should_stop_));

@@ -55,8 +55,8 @@ class CutLoop {
 
   // Less than this of the gap is closed in some rounds.
   bool is_slow() {
-    constexpr std::size_t kRounds = 8;
-    constexpr double kShare = 0.05;
+    constexpr std::size_t kRounds = 10;
+    constexpr double kShare = 0.03;
     gaps_.push_back(known_ - bound_);
     return gaps_.size() > kRounds &&
            gaps_.back() > (1 - kShare) * gaps_[gaps_.size() - 1 - kRounds];

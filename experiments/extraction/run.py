@@ -84,7 +84,7 @@ def main():
             solve(table, known, family, packed, config["extractors"], config["seconds"])
     table.finish()
     print_summary(table.rows, config["extractors"])
-    exact = [row for row in table.rows if row["extractor"] == "ilp"]
+    exact = [row for row in table.rows if row["extractor"] == "auto"]
     optimal = [row for row in exact if row["status"] == "optimal"]
     return results.judge(HERE / "expected.json", mode, {
         "optimal_share": len(optimal) / len(exact),
