@@ -85,7 +85,7 @@ def extraction():
     if found is None:
         return "No result of \\texttt{experiments/extraction} is there.\n", ""
     rows, manifest, mode = found
-    exact = [row for row in rows if row["extractor"] == "ilp"]
+    exact = [row for row in rows if row["extractor"] == "auto"]
     families = [[row for row in exact if family in (row["family"], "all")]
                 for family in sorted({row["family"] for row in exact}) + ["all"]]
     known = [[(float(row["cost"]), float(row["best_known"])) for row in some if row["best_known"]]

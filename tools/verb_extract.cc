@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include "base/stop.h"
@@ -6,6 +7,7 @@
 #include "base/timer.h"
 #include "base/units.h"
 #include "egraph/serialized_egraph.h"
+#include "extract/constraints.h"
 #include "extract/extractor.h"
 #include "tools/verb.h"
 
@@ -16,6 +18,8 @@ struct ExtractVerbOptions {
   std::string extractor = "auto";
   double time = 60;
   bool ignore_missing_roots = false;
+  std::vector<std::string> forbid;
+  std::vector<std::string> force;
 
   static const base::OptionTable<ExtractVerbOptions>& table() {
     using E = ExtractVerbOptions;
@@ -26,7 +30,9 @@ struct ExtractVerbOptions {
         {{"extractor", &E::extractor, "How terms are chosen", base::one_of(names)},
          {"time", &E::time, "Stop with the best answer so far after this time", base::seconds()},
          {"ignore-missing-roots", &E::ignore_missing_roots,
-          "Leave out roots that name no class, instead of refusing the file"}}};
+          "Leave out roots that name no class, instead of refusing the file"},
+         {"forbid", &E::forbid, "Operators or nodes that the answer must not have"},
+         {"force", &E::force, "Nodes that the answer must have, needed or not"}}};
     return rows;
   }
 };
@@ -43,7 +49,8 @@ class Extract final : public Command {
     reading.ignore_missing_roots = options_.ignore_missing_roots;
     EGRET_ASSIGN_OR_RETURN(const egraph::SerializedEGraph file,
                            egraph::read_serialized(path_, reading));
-    const extract::Problem problem{file.view, file.costs};
+    EGRET_ASSIGN_OR_RETURN(const extract::ConstrainedProblem constrained, constrain(file));
+    const extract::Problem problem = constrained.problem();
     extract::Options how;
     how.time_limit_s = options_.time;
     how.should_stop = [] { return base::stop_requested(); };
@@ -58,6 +65,26 @@ class Extract final : public Command {
   }
 
  private:
+  base::Result<extract::ConstrainedProblem> constrain(const egraph::SerializedEGraph& file) const {
+    std::vector<extract::NodeIndex> forbidden, forced;
+    for (const std::string& name : options_.forbid) {
+      const std::size_t before = forbidden.size();
+      for (extract::NodeIndex node = 0; node < file.node_names.size(); ++node) {
+        if (file.node_names[node] == name || file.ops.name(file.view.node_op[node]) == name)
+          forbidden.push_back(node);
+      }
+      if (forbidden.size() == before)
+        return base::usage_error("--forbid: no operator and no node is called '" + name + "'");
+    }
+    for (const std::string& name : options_.force) {
+      const auto found = std::ranges::find(file.node_names, name);
+      if (found == file.node_names.end())
+        return base::usage_error("--force: no node is called '" + name + "'");
+      forced.push_back(static_cast<extract::NodeIndex>(found - file.node_names.begin()));
+    }
+    return extract::constrained({file.view, file.costs}, forbidden, forced);
+  }
+
   static std::string_view status(const extract::Solution& solution) {
     return solution.quality == extract::Quality::kOptimal ? "optimal" : "feasible";
   }

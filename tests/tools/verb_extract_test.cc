@@ -46,6 +46,22 @@ TEST_F(ExtractVerb, SaysWhichAnswersAreNotProven) {
   EXPECT_THAT(run_program("extract " + path("e.json")).out, HasSubstr("14, optimal"));
 }
 
+TEST_F(ExtractVerb, KeepsToWhatIsForbiddenAndForced) {
+  const std::string command = "extract --json " + path("e.json");
+  const auto cost = [&](const std::string& options) {
+    const ProgramRun run = run_program(command + options);
+    EXPECT_EQ(run.code, 0) << run.err;
+    return base::Json::parse(run.out)->find("dag_cost")->as_real().value_or(0);
+  };
+  EXPECT_EQ(cost(" --forbid merged"), 20);
+  EXPECT_EQ(cost(" --forbid q1"), 20);
+  EXPECT_EQ(cost(" --force p0"), 20);
+  EXPECT_EQ(cost(" --force p0 --force m"), 23);
+  EXPECT_EQ(run_program(command + " --forbid pair").code, 3);
+  EXPECT_EQ(run_program(command + " --force p0 --force p1").code, 3);
+  EXPECT_EQ(run_program(command + " --forbid nothing").code, 2);
+}
+
 TEST_F(ExtractVerb, RefusesWhatHasNoTerm) {
   ASSERT_TRUE(base::write_file(path("bad.json"),
                                R"({"nodes": {"f": {"op": "f", "children": ["f"], "eclass": "c"}},
