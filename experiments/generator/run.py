@@ -13,7 +13,7 @@ from lib import egret, results, settings
 HERE = pathlib.Path(__file__).resolve().parent
 COUNTS = ["terms", "classes", "equal", "accidents", "collisions", "candidates", "derived", "proven", "conditional",
           "refuted", "undecided", "kept"]
-COLUMNS = ["run", "operators", *COUNTS, "enumeration_s", "enumeration_cpu_s", "decision_s", "enumeration_bytes", "rules",
+COLUMNS = ["run", "operators", *COUNTS, "enumeration_s", "enumeration_cpu_s", "decision_s", "decision_cpu_s", "enumeration_bytes", "rules",
            "from_log", "false_positive_rate", "collision_bound", "limit", "missing"]
 GOALS = {"tensat": ("import_tensat.py", "taso_rules.txt"), "taso": ("import_taso.py", "taso_graph_subst.pb")}
 
@@ -39,18 +39,21 @@ def generate(table, mode, run):
     for level in report["levels"]:
         table.add(run=run["name"], operators=level["operators"], **{c: level[c] for c in COUNTS},
                   enumeration_s=f"{level['enumeration_s']:.2f}", enumeration_cpu_s=f"{level['enumeration_cpu_s']:.2f}",
-                  decision_s=f"{level['decision_s']:.1f}", enumeration_bytes=level["enumeration_bytes"],
+                  decision_s=f"{level['decision_s']:.1f}", decision_cpu_s=f"{level['decision_cpu_s']:.1f}",
+                  enumeration_bytes=level["enumeration_bytes"],
                   collision_bound=f"{level['collision_bound']:.1e}")
     table.add(run=run["name"], operators="all", **{c: report.get(c, "") for c in COUNTS},
               enumeration_s=f"{sum(level['enumeration_s'] for level in report['levels']):.2f}",
               enumeration_cpu_s=f"{sum(level['enumeration_cpu_s'] for level in report['levels']):.2f}",
               decision_s=f"{sum(level['decision_s'] for level in report['levels']):.1f}",
+              decision_cpu_s=f"{sum(level['decision_cpu_s'] for level in report['levels']):.1f}",
               false_positive_rate=f"{report['false_positive_rate']:.5f}",
               collision_bound=f"{report['collision_bound']:.1e}", limit=report["limit"],
               enumeration_bytes=max(level["enumeration_bytes"] for level in report["levels"]),
               rules=report["rules"], from_log=report["from_log"])
     kept = table.folder / f"{'smoke.' if mode == 'smoke' else ''}{run['name']}.rules"
-    kept.write_text((out / "generated.rules").read_text())
+    if report["rules"]:
+        kept.write_text((out / "generated.rules").read_text())
     shutil.rmtree(out)
 
 

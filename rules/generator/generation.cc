@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <ctime>
 #include <map>
 
 #include "base/stop.h"
@@ -180,6 +181,7 @@ class Generator {
   void decide(std::vector<Candidate> candidates, std::size_t operators) {
     constexpr std::size_t kRound = 32;
     const base::Stopwatch watch;
+    const std::clock_t start = std::clock();
     const base::Progress progress(options_.enumeration.progress,
                                   "decide " + std::to_string(operators) + " operators");
     result_.candidates.push_back({.operators = operators, .candidates = candidates.size()});
@@ -200,6 +202,8 @@ class Generator {
       candidates.erase(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(count));
     }
     result_.candidates.back().seconds = watch.seconds();
+    result_.candidates.back().cpu_seconds =
+        static_cast<double>(std::clock() - start) / static_cast<double>(CLOCKS_PER_SEC);
   }
 
   // Proofs of one wave run side by side; what they find is taken in order, so that the result does

@@ -45,6 +45,7 @@ struct CandidateCount {
   std::uint64_t undecided = 0;  // and those that cannot be stated
   std::uint64_t kept = 0;       // after minimization
   double seconds = 0;
+  double cpu_seconds = 0;  // of all threads
 };
 
 // A candidate that no rule came of.

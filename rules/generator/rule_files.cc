@@ -59,6 +59,7 @@ Json report_json(const Space& space, const Generation& generation) {
     levels.push(json.set("enumeration_s", level.seconds)
                     .set("enumeration_cpu_s", level.cpu_seconds)
                     .set("decision_s", count.seconds)
+                    .set("decision_cpu_s", count.cpu_seconds)
                     .set("enumeration_bytes", level.bytes));
     collision_bound += level.collision_bound();
     terms += level.terms;
