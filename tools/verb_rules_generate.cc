@@ -114,12 +114,12 @@ class Generate final : public Command {
     EGRET_ASSIGN_OR_RETURN(const generator::GenerationOptions how, common(console));
     EGRET_ASSIGN_OR_RETURN(
         const std::vector<generator::Generation> generations,
-        generator::generate_default_set(generator::named_spaces(), options_.folder, how));
+        generator::generate_default_set(generator::default_spaces(), options_.folder, how));
     base::Json spaces = base::Json::array();
     std::string tables;
     std::size_t rules = 0;
     for (std::size_t i = 0; i < generations.size(); ++i) {
-      const generator::NamedSpace& named = generator::named_spaces()[i];
+      const generator::NamedSpace& named = generator::default_spaces()[i];
       spaces.push(generator::report_json(named.make(), generations[i]));
       tables += std::string(named.name) + ": " + std::string(named.help) + "\n" +
                 table_of(generations[i]) + "\n";

@@ -22,7 +22,7 @@ OPERATOR = re.compile(r"\b([a-z_]+)(?:\{[^}]*\})?\(")
 NOT_OPERATORS = {"dim", "rank", "compose", "index_of", "inverse", "same_type", "is_float", "dtype", "sorted", "contains",
                  "constant", "not", "and", "or", "whole", "at"}
 TITLES = {"arithmetic": "Arithmetic", "functions": "Functions of one element", "reductions": "Reductions",
-          "reshapes": "Reshapes", "softmaxes": "Softmax", "normalizations": "Normalizations", "attention": "Attention",
+          "values": "Functions by value", "reshapes": "Reshapes", "softmaxes": "Softmax", "normalizations": "Normalizations", "attention": "Attention",
           "heads": "Attention, cut and joined", "convolutions": "Convolutions", "pools": "Pools", "padding": "Padding",
           "fusion": "Fused kernels"}
 
@@ -80,7 +80,7 @@ def main():
         with open(USES, newline="") as file:
             for row in csv.DictReader(file):
                 if row["set"] == "default":
-                    uses[row["rule"]][row["model"]] = int(row["count"])
+                    uses[row["rule"]][row["model"]] = int(row["count"]), int(row["applied"])
     chapters = []
     for space in TITLES:
         path = GENERATED / f"{space}.rules"
@@ -98,14 +98,14 @@ def main():
             chapters.append((space, chosen))
     total = sum(len(chosen) for _, chosen in chapters)
     firing = sum(1 for _, chosen in chapters for rule in chosen if uses[rule.name])
+    making = sum(1 for _, chosen in chapters for rule in chosen if any(n for n, _ in uses[rule.name].values()))
     saving = sum(1 for _, chosen in chapters for rule in chosen if rule.saves() > 0)
     print("# Rules that the generator found beyond TASO's operators\n")
     print("Made by `python3 experiments/generator/discovered.py > docs/discovered_rules.md` from")
-    print("experiments/results/generator/default. All were proven by `verify_rules experiments/results/generator/default` and held in 150 random tests. A rule and its other direction count once; rules that are never")
-    print("worth applying (tag `extra`) and rules about a tensor less itself are left out.\n")
-    print(f"{total} rules, of which {saving} save an operator as they stand and {firing} made part of the result for a")
-    print("model of experiments/rule-sets (named where so). The others move work past an operator, where another rule")
-    print("may save it.")
+    print("experiments/results/generator/default. All were proven by `verify_rules`. A rule and its other direction count once;")
+    print("rules that are never worth applying (tag `extra`) and rules about a tensor less itself are left out.\n")
+    print(f"{total} rules, of which {saving} save an operator as they stand. {firing} fire in a model of experiments/rule-sets,")
+    print(f"which is said where so with the number of models, and {making} of these made part of a result.")
     for space, chosen in chapters:
         print(f"\n## {TITLES[space]}: {len(chosen)} rules\n\n    egret rules generate --space {space} -o DIR\n")
         for rule in chosen:
@@ -116,7 +116,12 @@ def main():
                 notes.append("applied where " + " and ".join(rule.heuristics).replace("constant(", "").replace(")", "")
                              + (" are weights" if " and " in rule.heuristics[0] else " is one of the weights"))
             if uses[rule.name]:
-                notes.append("in " + ", ".join(sorted(uses[rule.name])))
+                made = sorted(model for model, (n, _) in uses[rule.name].items() if n)
+                notes.append(f"fires in {len(uses[rule.name])} models"
+                             + (", makes part of " + ", ".join(made[:3]) + (" and others" if len(made) > 3 else "")
+                                if made else ", such as " + min(uses[rule.name])))
+            else:
+                notes.append("fires in no model")
             print(f"- `{rule.name}`: {rule.what()}" + (f" ({'; '.join(notes)})" if notes else ""))
             condition = "".join(f" where {w}" for w in rule.wheres)
             print(f"\n      {rule.left}\n      => {rule.right}{condition}\n")

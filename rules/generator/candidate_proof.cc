@@ -40,7 +40,14 @@ Verdict verify_candidate(const Rule& rule, const CandidateScrutiny& scrutiny,
                          KnownSignatures& known) {
   Verdict verdict = screen_candidate(rule, scrutiny.screening, known);
   if (verdict.status != Verdict::Status::kProven) return verdict;
-  return verify(rule, scrutiny.verification, known);
+  verdict = verify(rule, scrutiny.verification, known);
+  if (verdict.status != Verdict::Status::kProven) return verdict;
+  TestReport tests = test_rule(rule, scrutiny.tests, known);
+  if (tests.verdict == TestReport::Verdict::kRefuted) {
+    verdict.status = Verdict::Status::kRefuted;
+    verdict.reason = std::move(tests.counterexample);
+  }
+  return verdict;
 }
 
 }  // namespace egret::rules::generator

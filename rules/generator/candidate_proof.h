@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a candidate is a rule. Most are none, and of those that are most are tried in several
 // forms; so few instances are looked at first. What they refute or leave open goes no further; what
-// they prove is proven again exactly as rules that come with Egret are.
+// they prove is proven again exactly as rules that come with Egret are, and tested as often as time
+// allows: that the families of a proof are the whole rule is only sampled.
 #pragma once
 
 #include <functional>
 
+#include "rules/tester.h"
 #include "rules/verification.h"
 
 namespace egret::rules::generator {
@@ -16,6 +18,7 @@ VerifyOptions screening_options();
 struct CandidateScrutiny {
   VerifyOptions screening = screening_options();
   VerifyOptions verification{};
+  TestOptions tests{.checks = 1000, .attempts_per_check = 20, .seed = 2};
 };
 
 // Undecided where random search finds no instances, which verification needs many of.

@@ -108,6 +108,7 @@ class Generator {
             std::int64_t{how->tensor_checks}, std::int64_t{how->attempts_per_instance}})
         key += " " + std::to_string(number);
     }
+    key += " " + std::to_string(options_.scrutiny.tests.checks);
     return base::content_hash(key).to_hex();
   }
 
@@ -326,7 +327,10 @@ class Generator {
     CandidateCount& count = result_.candidates.back();
     ++(first->conditional ? count.conditional : count.proven);
     const std::string name = add(*first, operators, "");
-    if (is_proven(job.made) && is_proven(job.back)) add(*job.back, operators, name);
+    // As general as both became they may say the same.
+    if (is_proven(job.made) && is_proven(job.back) &&
+        content_hash(job.made->rule) != content_hash(job.back->rule))
+      add(*job.back, operators, name);
   }
 
   // Many in one e-graph, a few iterations deep; first only as deep as most need.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The spaces that the default set is generated from, each with the number of operators it is
-// searched to. `egret rules generate --space NAME` runs one of them, `--space default` all, in this
+// Spaces that have a name, each with the number of operators it is searched to. `egret rules
+// generate --space NAME` runs one of them, `--space default` those of the default set, in this
 // order: each starts from what those before it found (rules/generator/default_set.h).
 #pragma once
 
@@ -19,6 +19,7 @@ struct NamedSpace {
 };
 
 std::span<const NamedSpace> named_spaces();
+std::span<const NamedSpace> default_spaces();
 const NamedSpace* find_named_space(std::string_view name);  // null: there is none
 
 }  // namespace egret::rules::generator
