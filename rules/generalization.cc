@@ -24,6 +24,15 @@ std::string size_name(const Rule& rule, int slot, std::size_t axis) {
 
 std::string splat_name(const std::string& tensor) { return tensor + ".element"; }
 
+std::map<std::string, double> splats_by_tensor(const Instance& instance) {
+  std::map<std::string, double> splats;
+  for (std::size_t i = 0; i < instance.splats.size(); ++i) {
+    if (instance.splats[i])
+      splats.emplace(instance.left.node(instance.left.inputs()[i]).name, *instance.splats[i]);
+  }
+  return splats;
+}
+
 // Which of the reals are equal, and what they are unless they are unknown, and then finite.
 std::string structure_of_reals(const Numbers& numbers, const std::set<std::string>& unknown) {
   std::string structure;
@@ -112,25 +121,31 @@ namespace {
 
 class Generalizer {
  public:
-  Generalizer(const Rule& rule, const Instance& instance, const GeneralizeOptions& options,
+  // What is made general. All outlive the generalizer.
+  struct Start {
+    const Choice& choice;
+    const std::map<std::string, double>& splats;
+    const Numbers& numbers;  // reals are needed alone for a trace
+  };
+  Generalizer(const Rule& rule, const Start& start, const GeneralizeOptions& options,
               const OpenReals& open)
       : rule_(rule),
-        instance_(instance),
+        start_(start),
         open_(open),
         integers_(options.integers),
         rewritings_(options.rewritings),
         environment_(make_environment(rule)),
-        reals_(numbers_of(rule, instance).reals, open, options.salt) {}
+        reals_(start.numbers.reals, open, options.salt) {}
 
   Result<Family> run() {
-    variables();
-    for (const Binding& source : rule_.sources) {
-      EGRET_ASSIGN_OR_RETURN(const TermSink::Handle made, source_term(source.term));
-      set_tensor(source.tensor, made);
-    }
-    if (!bind_sources(rule_, matched_, environment_))
-      return base::bad_input("the conditions do not hold for symbols as they do for numbers");
+    EGRET_RETURN_IF_ERROR(sources());
     return targets();
+  }
+
+  Trace trace() {
+    given_stay_ = true;
+    const bool complete = sources().ok() && build_targets().ok();
+    return {scope_.conditions(), scope_.examples(), complete};
   }
 
  private:
@@ -138,11 +153,20 @@ class Generalizer {
     environment_.tensors[static_cast<std::size_t>(slot)] = {&sink_.facts(handle), handle};
   }
 
+  Status sources() {
+    variables();
+    for (const Binding& source : rule_.sources) {
+      EGRET_ASSIGN_OR_RETURN(const TermSink::Handle made, source_term(source.term));
+      set_tensor(source.tensor, made);
+    }
+    if (!bind_sources(rule_, matched_, environment_))
+      return base::bad_input("the conditions do not hold for symbols as they do for numbers");
+    return base::ok();
+  }
+
   void variables() {
     std::size_t position = 0;
-    for (const ir::NodeId id : instance_.left.inputs())
-      order_.push_back(instance_.left.node(id).name);
-    for (const auto& [slot, type] : instance_.choice.variables) {
+    for (const auto& [slot, type] : start_.choice.variables) {
       ir::Dims dims;
       const std::string& name = rule_.tensors[static_cast<std::size_t>(slot)];
       family_.ranks += (position++ == 0 ? "" : ", ") + name + ": " + std::to_string(type.rank());
@@ -152,11 +176,9 @@ class Generalizer {
         dims.push_back(integers_ ? scope_.symbol(symbol, size) : ir::Index(size));
         if (integers_) family_.conditions.push_back(dims.back() >= ir::Index(1));
       }
-      const auto place = std::ranges::find(order_, name) - order_.begin();
       std::optional<double> splat;
-      if (static_cast<std::size_t>(place) < instance_.splats.size())
-        splat = instance_.splats[static_cast<std::size_t>(place)];
-      if (splat) splats_[name] = *(splat = unknown_splat(name, type.dtype, *splat));
+      if (const auto found = start_.splats.find(name); found != start_.splats.end())
+        splat = splats_[name] = unknown_splat(name, type.dtype, found->second);
       set_tensor(slot, sink_.input({type.dtype, dims}, name, splat));
     }
   }
@@ -178,11 +200,21 @@ class Generalizer {
     return reals_.unknown(real);
   }
 
-  // Whether the rule says what the attribute is.
-  static bool is_given(const Term& term, const std::string& name) {
+  // What the rule says that the attribute is; nullptr where it says nothing.
+  static const Expr* pattern_of(const Term& term, const std::string& name) {
     const auto listed = std::ranges::find(term.attrs, name, &Term::Attr::name);
-    if (listed == term.attrs.end()) return term.spread == Term::kNoSpread;
-    return listed->value.kind != Expr::Kind::kAttribute;
+    return listed != term.attrs.end() ? &listed->value : nullptr;
+  }
+  static bool is_given(const Term& term, const std::string& name) {
+    const Expr* pattern = pattern_of(term, name);
+    return pattern != nullptr ? pattern->kind != Expr::Kind::kAttribute
+                              : term.spread == Term::kNoSpread;
+  }
+  bool stays_number(const Term& term, const std::string& name) const {
+    if (!given_stay_) return false;
+    const Expr* pattern = pattern_of(term, name);
+    return pattern != nullptr ? pattern->kind == Expr::Kind::kLiteral
+                              : term.spread == Term::kNoSpread;
   }
 
   std::int64_t symbolic(const std::string& name, std::int64_t value) {
@@ -196,9 +228,11 @@ class Generalizer {
     const auto terms = source_applications(rule_);
     const auto number = std::ranges::find(terms, &term) - terms.begin();
     ir::Attrs result;
-    for (const auto& [name, value] : instance_.choice.attrs.at(&term).entries()) {
+    for (const auto& [name, value] : start_.choice.attrs.at(&term).entries()) {
       const std::string prefix = std::to_string(number) + "." + name;
-      if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+      if (stays_number(term, name)) {
+        result.set(name, value);
+      } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
         result.set(name, symbolic(prefix, *integer));
       } else if (const auto* list = std::get_if<ir::Integers>(&value)) {
         ir::Integers integers;
@@ -229,8 +263,13 @@ class Generalizer {
     return sink_.apply(*term.op, kept_.back(), arguments);
   }
 
-  Result<Family> targets() {
-    ir::Graph left = sink_.graph();
+  struct Sides {
+    ir::Graph left;
+    ir::Graph right;
+  };
+
+  Result<Sides> build_targets() {
+    Sides sides{.left = sink_.graph(), .right = {}};
     // What the rule computes from open numbers gets numbers that stand for the results.
     Rule rule = rule_;
     RealExpressions computed(rule_, environment_, reals_);
@@ -245,11 +284,17 @@ class Generalizer {
                              build_term(rule, target.term, environment_, sink_));
       EGRET_RETURN_IF_ERROR(require_same_type(sink_.facts(built).type, source.facts->type));
       const std::string& name = rule_.tensors[static_cast<std::size_t>(target.tensor)];
-      left.add_output(name, ir::NodeId(source.identity));
+      sides.left.add_output(name, ir::NodeId(source.identity));
       outputs.emplace_back(name, ir::NodeId(built));
     }
-    ir::Graph right = sink_.graph();
-    for (const auto& [name, node] : outputs) right.add_output(name, node);
+    sides.right = sink_.graph();
+    for (const auto& [name, node] : outputs) sides.right.add_output(name, node);
+    return sides;
+  }
+
+  Result<Family> targets() {
+    EGRET_ASSIGN_OR_RETURN(const Sides sides, build_targets());
+    const auto& [left, right] = sides;
     verifier::RealNumbers reals = reals_.numbers();
     reals.rounded = rule_.has_tag(kRounding);
     EGRET_ASSIGN_OR_RETURN(verifier::Obligation obligation,
@@ -261,9 +306,8 @@ class Generalizer {
     family_.conditions.insert(family_.conditions.end(), scope_.conditions().begin(),
                               scope_.conditions().end());
     family_.example = scope_.examples();
-    const Numbers numbers = numbers_of(rule_, instance_);
-    family_.structure = numbers.structure;
-    family_.reals_structure = structure_of_reals(numbers, family_.reals);
+    family_.structure = start_.numbers.structure;
+    family_.reals_structure = structure_of_reals(start_.numbers, family_.reals);
     return family_;
   }
 
@@ -276,9 +320,10 @@ class Generalizer {
   }
 
   const Rule& rule_;
-  const Instance& instance_;
+  const Start start_;
   const OpenReals& open_;
   const bool integers_;
+  bool given_stay_ = false;  // what the rule says of integer attributes stays a number
   const Rewritings* rewritings_;
   ir::SymbolicScope scope_;
   Environment environment_;
@@ -286,7 +331,6 @@ class Generalizer {
   GraphSink sink_;
   Family family_;
   std::map<std::string, double> splats_;
-  std::vector<std::string> order_;
   std::deque<ir::Attrs> kept_;
   std::vector<MatchedTerm> matched_;
 };
@@ -296,17 +340,20 @@ class Generalizer {
 // As many reals unknown as can be: all, or those that can be one after the other.
 Result<Family> generalize(const Rule& rule, const Instance& instance,
                           const GeneralizeOptions& options) {
+  const auto splats = splats_by_tensor(instance);
+  const Numbers numbers = numbers_of(rule, instance);
+  const Generalizer::Start start{instance.choice, splats, numbers};
   for (const bool negative : {false, true}) {
     Result<Family> all =
-        Generalizer(rule, instance, options, {.all = true, .zero_is_negative = negative}).run();
+        Generalizer(rule, start, options, {.all = true, .zero_is_negative = negative}).run();
     if (all.ok()) return all;
   }
   OpenReals open;
-  Result<Family> best = Generalizer(rule, instance, options, open).run();
+  Result<Family> best = Generalizer(rule, start, options, open).run();
   if (!best.ok()) return best;
-  for (const auto& [name, real] : numbers_of(rule, instance).reals) {
+  for (const auto& [name, real] : numbers.reals) {
     open.names.insert(name);
-    Result<Family> more = Generalizer(rule, instance, options, open).run();
+    Result<Family> more = Generalizer(rule, start, options, open).run();
     if (more.ok()) {
       best = std::move(more);
     } else {
@@ -314,6 +361,14 @@ Result<Family> generalize(const Rule& rule, const Instance& instance,
     }
   }
   return best;
+}
+
+Tracer::Tracer(const Rule& rule, const Instance& like)
+    : rule_(rule), splats_(splats_by_tensor(like)), numbers_(numbers_of(rule, like)) {}
+
+Trace Tracer::trace(const Choice& choice) const {
+  const OpenReals open;
+  return Generalizer(rule_, {choice, splats_, numbers_}, {}, open).trace();
 }
 
 Family unconditional_family(const Rule& rule, const Instance& instance) {

@@ -60,6 +60,28 @@ struct GeneralizeOptions {
 base::Result<Family> generalize(const Rule& rule, const Instance& instance,
                                 const GeneralizeOptions& options = {});
 
+// What was decided while the rule was bound and built over symbols.
+struct Trace {
+  std::vector<ir::Guard> conditions;
+  std::map<std::string, std::int64_t, std::less<>> numbers;  // of the symbols
+  bool complete = false;  // the types fit; else it ends with the decision that they do not
+};
+
+// Traces of choices, whether they are instances or not. What the rule itself says of attributes
+// stays a number.
+class Tracer {
+ public:
+  // `like`, an instance, says what is not chosen. The rule outlives the tracer.
+  Tracer(const Rule& rule, const Instance& like);
+
+  Trace trace(const Choice& choice) const;
+
+ private:
+  const Rule& rule_;
+  std::map<std::string, double> splats_;  // by tensor
+  Numbers numbers_;
+};
+
 // All instances with the ranks, types, texts and reals of this one, for what cannot be made
 // general: a family without an obligation.
 Family unconditional_family(const Rule& rule, const Instance& instance);

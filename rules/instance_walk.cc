@@ -6,6 +6,7 @@
 #include <set>
 
 namespace egret::rules {
+namespace {
 
 std::vector<Choice> neighbours(const Choice& choice) {
   std::vector<Choice> result;
@@ -55,8 +56,6 @@ std::vector<Choice> neighbours(const Choice& choice) {
   }
   return result;
 }
-
-namespace {
 
 // The options of one part of a choice, and how to take one.
 struct Part {

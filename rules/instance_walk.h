@@ -11,10 +11,6 @@
 
 namespace egret::rules {
 
-// What decisions may turn on: one size, or all of one number, made 1, one more or as another; one
-// integer attribute made 0, 1, one more or one less.
-std::vector<Choice> neighbours(const Choice& choice);
-
 // Choices of few and small numbers, many of which are no instance: tensors of at most two axes of
 // sizes 1 and 2, in all combinations, single integer attributes 0 or 1 or as they are. What ranks
 // may be together is seldom all seen by chance: broadcasts make instances of odd combinations. When
@@ -27,7 +23,9 @@ class InstanceWalk {
   InstanceWalk(Instantiator& instantiator, Choice start)
       : instantiator_(instantiator), at_(std::move(start)) {}
 
-  // Goes to a neighbour, if the one drawn is an instance with sizes of at most 8.
+  // Changes one size, or all of one number, to 1, one more or as another; or one integer attribute
+  // to 0, 1, one more or one less. Nullopt, and no step, if that is no instance with sizes of at
+  // most 8.
   std::optional<Instance> step(base::Random random);
 
  private:

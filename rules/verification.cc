@@ -8,6 +8,7 @@
 #include "rules/bounded_check.h"
 #include "rules/generalization.h"
 #include "rules/instance_walk.h"
+#include "rules/path_search.h"
 #include "rules/real_expressions.h"
 #include "rules/rewriting_proof.h"
 #include "rules/tester.h"
@@ -17,6 +18,8 @@ namespace egret::rules {
 namespace {
 
 using Status = Verdict::Status;
+
+constexpr std::uint64_t kPathStream = std::uint64_t{1} << 40;  // far from attempts
 
 bool is_trivial(const Instance& instance) {
   return ir::to_text(instance.left) == ir::to_text(instance.right);
@@ -49,13 +52,12 @@ class Verification {
       trivial = trivial && is_trivial(*instance);
       if (!is_member(*instance)) {
         if (!prove_family_of(*instance)) return verdict_;
-        if (--explore_ >= 0 && !prove_all_of(neighbours(instance->choice))) return verdict_;
+        opened_.push_back(instance->choice);
       }
       ++verdict_.members;
-      if (!like_) like_ = instance->choice;
+      if (!like_) like_ = *instance;
     }
-    if (like_ && !prove_all_of(small_choices(*like_, options_.small_choices, random_)))
-      return verdict_;
+    if (like_ && !(prove_other_paths() && prove_small_ones())) return verdict_;
     if (verdict_.members == 0) return finish(Status::kVacuous, "no instance was found");
     if (trivial) return finish(Status::kTrivial, "both sides are the same");
     return verdict_.bound > 0 ? finish(Status::kBounded, unproven_) : finish(Status::kProven, "");
@@ -106,10 +108,24 @@ class Verification {
                                [&](const Family& family) { return contains(family, numbers); });
   }
 
-  // Random instances seldom show what only few sizes do: those next to one are looked at too, and
-  // small ones.
-  bool prove_all_of(const std::vector<Choice>& choices) {
-    for (const Choice& next : choices) {
+  // Random instances seldom show what needs several numbers to be right at once: paths next to
+  // theirs are looked at too.
+  bool prove_other_paths() {
+    if (opened_.empty()) return true;
+    PathSearch paths(rule_, *like_, options_.paths, random_.split(kPathStream));
+    for (const Choice& choice : opened_) paths.start_from(choice);
+    while (const auto choice = paths.next()) {
+      const auto instance = instantiator_.of(*choice, random_);
+      if (!instance || is_member(*instance)) continue;
+      if (!prove_family_of(*instance)) return false;
+      paths.was_new();
+    }
+    return true;
+  }
+
+  // Small instances are all looked at, or as many as are allowed.
+  bool prove_small_ones() {
+    for (const Choice& next : small_choices(like_->choice, options_.small_choices, random_)) {
       const auto instance = instantiator_.of(next, random_);
       if (instance && !is_member(*instance) && !prove_family_of(*instance)) return false;
     }
@@ -240,8 +256,8 @@ class Verification {
   Instantiator instantiator_;
   verifier::SolverSession session_;
   Verdict verdict_;
-  std::optional<Choice> like_;  // of an instance
-  int explore_ = options_.neighbourhoods;
+  std::optional<Instance> like_;  // the first member
+  std::vector<Choice> opened_;    // of the random instances that were in no family yet
   std::int64_t bounded_members_ = 0;
   std::string unproven_;  // why a family is only bounded
   std::vector<Family> proven_;

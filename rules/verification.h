@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "rules/instantiation.h"
+#include "rules/path_search.h"
 #include "rules/rule.h"
 #include "verifier/solver_session.h"
 
@@ -33,8 +34,8 @@ struct VerifyOptions {
   int tensor_checks = 100;  // instances that are run with tensors before anything is proven
   int instances = 200;      // that must be members of proven families
   int attempts_per_instance = 400;
-  int most_families = 700;
-  int neighbourhoods = 4;            // instances whose neighbours are looked at too
+  int most_families = 1500;
+  PathSearch::Limits paths{};        // of the search for instances on other paths
   std::size_t small_choices = 5000;  // that are tried as instances at the end
   // Most members looked at of a family that could not be proven (0: such a rule is undecided), and
   // of all such families.

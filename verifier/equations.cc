@@ -27,14 +27,20 @@ class Solver {
   void normalize() {
     Facts& facts = result_.facts;
     std::erase_if(facts, [](const Literal& fact) { return obvious(fact) == Truth::kTrue; });
+    sort_once(facts);
     // Between two bounds that meet.
-    for (Literal& fact : facts) {
-      const bool tight = fact.relation == Relation::kNonNegative &&
-                         std::ranges::find(facts, at_least_zero(-fact.polynomial)) != facts.end();
-      if (tight) fact.relation = Relation::kZero;
+    Facts tight;
+    for (const Literal& fact : facts) {
+      if (fact.relation == Relation::kNonNegative &&
+          std::ranges::binary_search(facts, at_least_zero(-fact.polynomial)))
+        tight.push_back(fact);
     }
-    std::ranges::sort(facts);
-    facts.erase(std::unique(facts.begin(), facts.end()), facts.end());
+    if (!tight.empty()) {
+      for (Literal& fact : facts) {
+        if (std::ranges::binary_search(tight, fact)) fact.relation = Relation::kZero;
+      }
+      sort_once(facts);
+    }
     bounds_.clear();
     for (const Literal& fact : facts) {
       const std::int64_t constant = fact.polynomial.constant();
@@ -43,6 +49,11 @@ class Solver {
       std::int64_t& bound = bounds_[atom];
       bound = std::max(bound, -constant);
     }
+  }
+
+  static void sort_once(Facts& facts) {
+    std::ranges::sort(facts);
+    facts.erase(std::unique(facts.begin(), facts.end()), facts.end());
   }
 
   bool at_least(AtomId atom, std::int64_t least) const {
@@ -87,10 +98,16 @@ class Solver {
   // One equation made simpler or used up; false when there is none. What makes terms smaller goes
   // first: a size that is another, or a number; then sizes that must be 1 or 0.
   bool step() {
-    return any_equation([&](std::size_t i, const Polynomial& p) {
-             return is_small(p) && eliminate(i, p, Size::kSmall);
-           }) ||
-           any_equation([&](std::size_t i, const Polynomial& p) { return split(i, p); }) ||
+    const auto eliminate_small = [&](std::size_t i, const Polynomial& p) {
+      return is_small(p) && eliminate(i, p, Size::kSmall);
+    };
+    if (any_equation(eliminate_small)) {
+      while (any_equation(eliminate_small)) continue;
+      for (Literal& fact : result_.facts)
+        fact.polynomial = atoms_.substitute(fact.polynomial, result_.solution);
+      return true;
+    }
+    return any_equation([&](std::size_t i, const Polynomial& p) { return split(i, p); }) ||
            any_equation(
                [&](std::size_t i, const Polynomial& p) { return eliminate(i, p, Size::kAny); }) ||
            any_equation([&](std::size_t i, const Polynomial& p) { return reduce_others(i, p); });
@@ -210,11 +227,12 @@ class Solver {
     if (!best.valid()) return false;
     const std::int64_t coefficient = p.coefficient({best});
     const Polynomial rest = p - Polynomial(coefficient) * Polynomial(best);
-    replace_atom(i, best, coefficient == 1 ? -rest : rest);
+    replace_atom(i, best, coefficient == 1 ? -rest : rest, size);
     return true;
   }
 
-  void replace_atom(std::size_t i, AtomId atom, const Polynomial& value) {
+  // Of small ones, in equations alone: what else is changed once, when all have gone.
+  void replace_atom(std::size_t i, AtomId atom, const Polynomial& value, Size size) {
     // A quotient that has a name is what its definition says.
     const Atom known = atoms_[atom];
     Facts definition;
@@ -224,7 +242,10 @@ class Solver {
     }
     replace(i, definition);
     const AtomTable::Substitution by{{atom, value}};
-    for (Literal& fact : result_.facts) fact.polynomial = atoms_.substitute(fact.polynomial, by);
+    for (Literal& fact : result_.facts) {
+      if (size == Size::kAny || fact.relation == Relation::kZero)
+        fact.polynomial = atoms_.substitute(fact.polynomial, by);
+    }
     for (auto& [other, other_value] : result_.solution)
       other_value = atoms_.substitute(other_value, by);
     result_.solution.insert(*by.begin());

@@ -235,8 +235,22 @@ Polynomial AtomTable::substitute_atom(AtomId id, const Substitution& by) {
   return Polynomial(id);
 }
 
+// Whether an atom that is replaced occurs: atoms are made after what they are made of.
+bool AtomTable::mentions(const Polynomial& polynomial, const Substitution& by) const {
+  return std::ranges::any_of(polynomial.terms(), [&](const auto& term) {
+    return std::ranges::any_of(term.first, [&](AtomId id) {
+      if (id < by.begin()->first) return false;
+      if (by.contains(id)) return true;
+      const Atom& atom = atoms_[id.index()];
+      return mentions(atom.a, by) || mentions(atom.b, by) ||
+             std::ranges::any_of(atom.indices,
+                                 [&](const Polynomial& index) { return mentions(index, by); });
+    });
+  });
+}
+
 Polynomial AtomTable::substitute(const Polynomial& polynomial, const Substitution& by) {
-  if (by.empty()) return polynomial;
+  if (by.empty() || !mentions(polynomial, by)) return polynomial;
   Polynomial result;
   Polynomial::Terms same;
   for (const auto& [monomial, coefficient] : polynomial.terms()) {

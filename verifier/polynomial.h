@@ -142,6 +142,7 @@ class AtomTable {
  private:
   AtomId intern(Atom atom);
   std::optional<Polynomial> flattened(const Polynomial& numerator, const Polynomial& c);
+  bool mentions(const Polynomial& polynomial, const Substitution& by) const;
   Polynomial substitute_atom(AtomId atom, const Substitution& by);
   Polynomial rewrite_atom(AtomId atom, const Products& products);
   template <typename Change>

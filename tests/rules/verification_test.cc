@@ -199,6 +199,25 @@ TEST(Verification, LooksAtSmallInstancesOfAllRanks) {
   }
 }
 
+// Each is wrong for few instances, where sizes of operands of other ranks, the axis and the start
+// of a slice, or strides and kernels, happen to fit.
+TEST(Verification, LooksForInstancesThatNeedSeveralNumbersToBeRight) {
+  KnownSignatures known;
+  for (const char* text : {"mul(slice{axis=?axis, size=?size, start=?start}(?m), ?s) => "
+                           "slice{axis=?axis, size=?size, start=?start}(mul(?m, ?s))",
+                           "slice{axis=?axis, size=?size, start=?start}(mul(?m, ?s)) => "
+                           "mul(slice{axis=?axis, size=?size, start=?start}(?m), ?s)",
+                           "add(conv{*c, group=?g}(?x, ?k), conv{*c, group=?g}(?x, ?l)) => "
+                           "conv{*c, group=?g}(?x, add(?k, ?l))"}) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      VerifyOptions options;
+      options.seed = seed;
+      EXPECT_EQ(to_string(verify(parsed(text), options, known).status), "refuted")
+          << text << " " << seed;
+    }
+  }
+}
+
 // The lemma turns the right side into the left one, and holds wherever the right one is defined.
 TEST(Verification, DoesNotDeriveWhatIsUndefined) {
   KnownSignatures known;

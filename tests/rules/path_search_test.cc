@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/path_search.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "tests/rules/parsed_rule.h"
+
+namespace egret::rules {
+namespace {
+
+std::optional<Instance> some_instance(Instantiator& instantiator) {
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    if (auto instance = instantiator.attempt(base::Random(1).split(i))) return instance;
+  }
+  return std::nullopt;
+}
+
+// All that can be told apart about how two tensors of one axis are broadcast.
+TEST(PathSearch, FindsAllWaysToBroadcast) {
+  const Rule rule = parsed("add(?x, ?y) where rank(?x) == 1 and rank(?y) == 1 => add(?y, ?x)");
+  KnownSignatures known;
+  Instantiator instantiator(rule, known);
+  const auto start = some_instance(instantiator);
+  ASSERT_TRUE(start);
+  PathSearch paths(rule, *start, {}, base::Random(1));
+  paths.start_from(start->choice);
+  std::set<std::string> ways;
+  const auto note = [&](const Choice& choice) {
+    const auto size = [&](int slot) { return choice.variables.at(slot).dims[0].constant(); };
+    const std::int64_t x = size(choice.variables.begin()->first);
+    const std::int64_t y = size(choice.variables.rbegin()->first);
+    ways.insert(x == y ? "equal" : (x == 1 ? "x is repeated" : "y is repeated"));
+  };
+  note(start->choice);
+  while (const auto choice = paths.next()) {
+    ASSERT_TRUE(instantiator.of(*choice, base::Random(1)));
+    note(*choice);
+  }
+  EXPECT_EQ(ways, (std::set<std::string>{"equal", "x is repeated", "y is repeated"}));
+}
+
+// Slices of both operands are one only where start, size and the second operand's size are right at
+// once.
+TEST(PathSearch, GoesOnFromRunsWhoseTypesDoNotFit) {
+  const Rule rule = parsed(
+      "slice{axis=0, size=?n, start=?s}(add(?x, ?y)) where rank(?x) == 1 and rank(?y) == 2 and "
+      "?n >= 1 => add(slice{axis=0, size=?n, start=?s}(?x), ?y)");
+  KnownSignatures known;
+  Instantiator instantiator(rule, known);
+  const auto start = some_instance(instantiator);
+  ASSERT_TRUE(start);
+  PathSearch paths(rule, *start, {}, base::Random(1));
+  paths.start_from(start->choice);
+  bool wrong = false;  // the second operand has one row, and the first more than one element
+  while (const auto choice = paths.next()) {
+    const auto instance = instantiator.of(*choice, base::Random(1));
+    if (!instance) continue;
+    const auto& x = choice->variables.begin()->second;
+    wrong = wrong || x.dims[0].constant() > 1;
+  }
+  EXPECT_TRUE(wrong);
+}
+
+TEST(PathSearch, StopsAtItsLimits) {
+  const Rule rule = parsed("add(?x, add(?y, ?z)) => add(add(?x, ?y), ?z)");
+  KnownSignatures known;
+  Instantiator instantiator(rule, known);
+  const auto start = some_instance(instantiator);
+  ASSERT_TRUE(start);
+  const auto count = [&](PathSearch::Limits limits) {
+    PathSearch paths(rule, *start, limits, base::Random(1));
+    paths.start_from(start->choice);
+    int found = 0;
+    for (; paths.next(); ++found) paths.was_new();
+    return found;
+  };
+  EXPECT_EQ(count({.runs = 1, .idle = 100}), 0);
+  EXPECT_LE(count({.runs = 10, .idle = 100}), 9);
+  EXPECT_GT(count({.runs = 100, .idle = 100}), count({.runs = 10, .idle = 100}));
+}
+
+}  // namespace
+}  // namespace egret::rules
