@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tests/rules/parsed_rule.h"
+#include "tests/rules/some_instance.h"
 
 namespace egret::rules {
 namespace {
@@ -16,9 +17,7 @@ TEST(InstanceWalk, ReachesWhatOneChangeAtATimeLeadsTo) {
       "slice{axis=0, start=?a, size=?n, step=?s}(?x)");
   KnownSignatures known;
   Instantiator instantiator(rule, known);
-  std::optional<Instance> start;
-  for (std::uint64_t i = 0; !start && i < 1000; ++i)
-    start = instantiator.attempt(base::Random(1).split(i));
+  const auto start = some_instance(instantiator);
   ASSERT_TRUE(start);
   InstanceWalk walk(instantiator, start->choice);
   std::int64_t most = 0;  // elements of the input

@@ -7,16 +7,10 @@
 #include <string>
 
 #include "tests/rules/parsed_rule.h"
+#include "tests/rules/some_instance.h"
 
 namespace egret::rules {
 namespace {
-
-std::optional<Instance> some_instance(Instantiator& instantiator) {
-  for (std::uint64_t i = 0; i < 1000; ++i) {
-    if (auto instance = instantiator.attempt(base::Random(1).split(i))) return instance;
-  }
-  return std::nullopt;
-}
 
 // All that can be told apart about how two tensors of one axis are broadcast.
 TEST(PathSearch, FindsAllWaysToBroadcast) {
