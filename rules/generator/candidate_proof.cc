@@ -22,7 +22,7 @@ VerifyOptions screening_options() {
   options.instances = 20;
   options.tensor_checks = 20;
   options.attempts_per_instance = 60;
-  options.neighbourhoods = 0;
+  options.paths.runs = 0;
   options.small_choices = 0;
   return options;
 }
