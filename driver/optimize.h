@@ -21,7 +21,7 @@
 namespace egret::driver {
 
 struct OptimizeOptions {
-  std::string rules = "starter";
+  std::string rules = "default";
   std::string extractor = "auto";
   std::string cost = "profiled";
   std::string cost_db;  // empty: cost::default_database_path()

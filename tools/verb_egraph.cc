@@ -29,7 +29,7 @@ enum class Form : unsigned char { kText, kDot, kSvg, kJson };
 struct SourceOptions {
   Source source = Source::kAuto;
   bool ignore_missing_roots = false;
-  std::string rules = "starter";
+  std::string rules = "default";
   std::int64_t limit_nodes = 20'000;
   std::int64_t limit_iterations = 12;
   double limit_time = 20;
