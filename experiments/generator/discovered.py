@@ -13,7 +13,7 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-GENERATED = ROOT / "experiments" / "results" / "generator" / "default"
+GENERATED = ROOT / "rules" / "data" / "generated"
 USES = ROOT / "experiments" / "results" / "rule-sets" / "full.uses.csv"
 # What TASO's generator has.
 TASO = {"matmul", "add", "mul", "relu", "concat", "slice", "transpose", "eye", "fill", "conv", "max_pool", "avg_pool", "pad",
@@ -102,10 +102,14 @@ def main():
     saving = sum(1 for _, chosen in chapters for rule in chosen if rule.saves() > 0)
     print("# Rules that the generator found beyond TASO's operators\n")
     print("Made by `python3 experiments/generator/discovered.py > docs/discovered_rules.md` from")
-    print("experiments/results/generator/default. All were proven by `verify_rules`. A rule and its other direction count once;")
+    print("rules/data/generated. All were proven by `verify_rules`. A rule and its other direction count once;")
     print("rules that are never worth applying (tag `extra`) and rules about a tensor less itself are left out.\n")
-    print(f"{total} rules, of which {saving} save an operator as they stand. {firing} fire in a model of experiments/rule-sets,")
-    print(f"which is said where so with the number of models, and {making} of these made part of a result.")
+    print(f"{total} rules, of which {saving} save an operator as they stand.")
+    if USES.exists():
+        print(f"{firing} fire in a model of experiments/rule-sets, which is said where so with the number of models,")
+        print(f"and {making} of these made part of a result.")
+    else:
+        print("Which of them fire in models (experiments/rule-sets) is not measured yet.")
     for space, chosen in chapters:
         print(f"\n## {TITLES[space]}: {len(chosen)} rules\n\n    egret rules generate --space {space} -o DIR\n")
         for rule in chosen:
@@ -120,7 +124,7 @@ def main():
                 notes.append(f"fires in {len(uses[rule.name])} models"
                              + (", makes part of " + ", ".join(made[:3]) + (" and others" if len(made) > 3 else "")
                                 if made else ", such as " + min(uses[rule.name])))
-            else:
+            elif USES.exists():
                 notes.append("fires in no model")
             print(f"- `{rule.name}`: {rule.what()}" + (f" ({'; '.join(notes)})" if notes else ""))
             condition = "".join(f" where {w}" for w in rule.wheres)
