@@ -3,11 +3,14 @@
 // the language's definition. Slow and obviously correct: the oracle of the loop plans, and the
 // engine of the exact domains. Template over the domain of real elements; see RealDomain in
 // ir/direct_evaluation.cc for what a domain offers. Integer elements are the same in all domains.
+// A domain whose tensors may lack elements also offers undefined(input, i): why it lacks this one,
+// or null; an element that reads it fails for the same reason.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -29,8 +32,16 @@ class DirectEvaluator {
         vars_(static_cast<std::size_t>(graph.var_count), 0) {}
 
   // Calls emit_real(i, value) or emit_integer(i, value) for each element of `shape`, in order.
+  // Stops at the first element without a value.
   template <typename EmitReal, typename EmitInteger>
   base::Status run(const Shape& shape, const EmitReal& emit_real, const EmitInteger& emit_integer) {
+    return run(shape, emit_real, emit_integer, [](std::int64_t, base::Status why) { return why; });
+  }
+  // As above, and calls emit_undefined(i, why) after an element without a value (for which
+  // something was emitted all the same); stops where that returns a failure.
+  template <typename EmitReal, typename EmitInteger, typename EmitUndefined>
+  base::Status run(const Shape& shape, const EmitReal& emit_real, const EmitInteger& emit_integer,
+                   const EmitUndefined& emit_undefined) {
     const std::int64_t count = element_count(shape).value_or(0);
     for (const int var : graph_.vars) vars_[static_cast<std::size_t>(var)] = 0;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -39,7 +50,9 @@ class DirectEvaluator {
       } else {
         emit_integer(i, integer(graph_.root));
       }
-      if (!status_.ok()) return status_;
+      if (!status_.ok()) {
+        EGRET_RETURN_IF_ERROR(emit_undefined(i, std::exchange(status_, base::ok())));
+      }
       for (std::size_t axis = shape.size(); axis-- > 0;) {
         std::int64_t& v = vars_[static_cast<std::size_t>(graph_.vars[axis])];
         if (++v < shape[axis]) break;
@@ -58,7 +71,7 @@ class DirectEvaluator {
       case ExprOp::kConst: return checked<Real>(domain_.constant(t->real));
       case ExprOp::kRead: {
         const std::int64_t at = offset(*t);
-        return status_.ok() ? domain_.read(static_cast<int>(t->integer), at) : Real{};
+        return readable(*t, at) ? domain_.read(static_cast<int>(t->integer), at) : Real{};
       }
       case ExprOp::kAdd: return domain_.add(kid(0), kid(1));
       case ExprOp::kSub: return domain_.sub(kid(0), kid(1));
@@ -93,7 +106,7 @@ class DirectEvaluator {
       case ExprOp::kConst: return real_to_integer(type, t->real);
       case ExprOp::kRead: {
         const std::int64_t at = offset(*t);
-        return status_.ok() ? domain_.read_integer(static_cast<int>(t->integer), at) : 0;
+        return readable(*t, at) ? domain_.read_integer(static_cast<int>(t->integer), at) : 0;
       }
       case ExprOp::kAdd: return in.add(kid(0), kid(1));
       case ExprOp::kSub: return wrap(type, wrapping_sub(kid(0), kid(1)));
@@ -249,6 +262,15 @@ class DirectEvaluator {
       flat = flat * shape[axis] + at;
     }
     return flat;
+  }
+
+  bool readable(const Term& read, std::int64_t at) {
+    if constexpr (requires { domain_.undefined(0, at); }) {
+      if (!status_.ok()) return false;
+      const base::Status* why = domain_.undefined(static_cast<int>(read.integer), at);
+      if (why != nullptr) fail(*why);
+    }
+    return status_.ok();
   }
 
   void fail(base::Status status) {

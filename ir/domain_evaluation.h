@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluation of operators and graphs in an exact domain by direct evaluation: what ir/exact.cc and
 // ir/field.cc share. A domain's tensor has a type() and is made by Domain::make(type); the domain
-// is constructed from its arguments and a Key: that of its pseudo-random functions, and more.
+// is constructed from its arguments and a Key: that of its pseudo-random functions, and more. A
+// domain that offers write_undefined(out, i, why) goes on after an element without a value.
 #pragma once
 
 #include <span>
@@ -55,7 +56,15 @@ base::Result<typename Domain::TensorOf> evaluate_in(const Operator& op, const At
   const base::Status status = evaluator.run(
       denotation.type.shape(),
       [&](std::int64_t i, typename Domain::Value value) { domain.write(out, i, std::move(value)); },
-      [&](std::int64_t i, std::int64_t value) { domain.write_integer(out, i, value); });
+      [&](std::int64_t i, std::int64_t value) { domain.write_integer(out, i, value); },
+      [&](std::int64_t i, base::Status why) {
+        if constexpr (requires { domain.write_undefined(out, i, why); }) {
+          domain.write_undefined(out, i, why.at(op.name()));
+          return base::ok();
+        } else {
+          return why;
+        }
+      });
   if (!status.ok()) return status.at(op.name());
   return out;
 }

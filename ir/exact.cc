@@ -55,6 +55,11 @@ std::int64_t to_i64(const BigInt& value) {
   return value < -kTop ? INT64_MIN : static_cast<std::int64_t>(value);
 }
 
+base::Result<Rational> to_rational(double value) {
+  if (std::isfinite(value)) return Rational(value);
+  return base::unsupported("infinity and NaN are no rational numbers");
+}
+
 class RationalDomain {
  public:
   using Value = Rational;
@@ -71,16 +76,20 @@ class RationalDomain {
     out[i] = from_integer(out.type().dtype, value);
   }
 
+  const base::Status* undefined(int input, std::int64_t i) const {
+    return inputs_[static_cast<std::size_t>(input)].undefined(i);
+  }
+  void write_undefined(ExactTensor& out, std::int64_t i, base::Status why) const {
+    out.set_undefined(i, std::move(why));
+  }
+
   const Rational& read(int input, std::int64_t i) const {
     return inputs_[static_cast<std::size_t>(input)][i];
   }
   std::int64_t read_integer(int input, std::int64_t i) const {
     return to_i64(truncated(read(input, i)));
   }
-  base::Result<Rational> constant(double value) const {
-    if (std::isfinite(value)) return Rational(value);
-    return base::unsupported("infinity and NaN are no rational numbers");
-  }
+  base::Result<Rational> constant(double value) const { return to_rational(value); }
   Rational from_integer(DType type, std::int64_t value) const {
     return type == DType::kU64 ? Rational(static_cast<std::uint64_t>(value)) : Rational(value);
   }
@@ -158,8 +167,12 @@ ExactTensor ExactTensor::of(const Tensor& tensor) {
   ExactTensor result(tensor.type());
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
     if (is_float(tensor.dtype())) {
-      EGRET_CHECK(std::isfinite(tensor.f64_at(i)), "infinity and NaN are no rational numbers");
-      result[i] = Rational(tensor.f64_at(i));
+      const auto value = to_rational(tensor.f64_at(i));
+      if (value.ok()) {
+        result[i] = *value;
+      } else {
+        result.set_undefined(i, value.status());
+      }
     } else if (tensor.dtype() == DType::kU64) {
       result[i] = Rational(static_cast<std::uint64_t>(tensor.i64_at(i)));
     } else {
@@ -183,14 +196,19 @@ Tensor ExactTensor::to_tensor(DType dtype) const {
 
 base::Result<ExactTensor> evaluate_exact(const Operator& op, const Attrs& attrs,
                                          std::span<const ExactTensor> inputs, std::uint64_t key) {
-  return evaluate_in<RationalDomain>(op, attrs, types_of(inputs), inputs, key);
+  EGRET_ASSIGN_OR_RETURN(ExactTensor result,
+                         evaluate_in<RationalDomain>(op, attrs, types_of(inputs), inputs, key));
+  EGRET_RETURN_IF_ERROR(result.check_defined());
+  return result;
 }
 
 base::Result<std::vector<ExactTensor>> interpret_exact(const Graph& graph,
                                                        std::span<const ExactTensor> inputs,
                                                        std::uint64_t key) {
   EGRET_RETURN_IF_ERROR(check_input_types(graph, types_of(inputs), /*wide=*/false));
-  return interpret_in<RationalDomain>(graph, inputs, key);
+  EGRET_ASSIGN_OR_RETURN(auto results, interpret_in<RationalDomain>(graph, inputs, key));
+  for (const ExactTensor& result : results) EGRET_RETURN_IF_ERROR(result.check_defined());
+  return results;
 }
 
 }  // namespace egret::ir

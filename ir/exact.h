@@ -10,11 +10,14 @@
 // strong evidence that they are equal whatever the functions are. Integer elements are as in the
 // interpreter. Elements are evaluated one by one; meant for tensors of at most some thousands.
 //
-// Errors: bad_input for a division by zero; unsupported for infinite or NaN constants.
+// An element without a value (a division by zero, an infinite constant) fails only what reads it:
+// a slice that leaves it out does not. Errors, where a result would lack an element: bad_input for
+// a division by zero; unsupported for infinite or NaN constants.
 #pragma once
 
 #include <boost/multiprecision/cpp_int.hpp>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -30,18 +33,30 @@ class ExactTensor {
  public:
   ExactTensor() = default;
   explicit ExactTensor(TensorType type);        // zeros; the type is concrete
-  static ExactTensor of(const Tensor& tensor);  // finite values, which convert without rounding
+  static ExactTensor of(const Tensor& tensor);  // without rounding; infinity and NaN are undefined
   Tensor to_tensor(DType dtype) const;          // rounded
 
   const TensorType& type() const { return type_; }
   std::int64_t elements() const { return static_cast<std::int64_t>(values_.size()); }
   const Rational& operator[](std::int64_t i) const { return values_[static_cast<std::size_t>(i)]; }
   Rational& operator[](std::int64_t i) { return values_[static_cast<std::size_t>(i)]; }
-  friend bool operator==(const ExactTensor&, const ExactTensor&) = default;
+  // Why element i has no value; null where it has one.
+  const base::Status* undefined(std::int64_t i) const {
+    const auto at = undefined_.find(i);
+    return at == undefined_.end() ? nullptr : &at->second;
+  }
+  void set_undefined(std::int64_t i, base::Status why) { undefined_[i] = std::move(why); }
+  base::Status check_defined() const {  // why the first element without a value has none
+    return undefined_.empty() ? base::ok() : undefined_.begin()->second;
+  }
+  friend bool operator==(const ExactTensor& a, const ExactTensor& b) {
+    return a.type_ == b.type_ && a.values_ == b.values_;
+  }
 
  private:
   TensorType type_{};
   std::vector<Rational> values_;
+  std::map<std::int64_t, base::Status> undefined_;
 };
 
 base::Result<ExactTensor> evaluate_exact(const Operator& op, const Attrs& attrs,

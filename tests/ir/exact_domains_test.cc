@@ -74,6 +74,26 @@ TEST(Exact, HasNoRounding) {
             "div: division by zero");
 }
 
+TEST(Exact, ElementsWithoutAValueFailOnlyWhatReadsThem) {
+  GraphBuilder b;
+  const Value inverse = b.add("reciprocal", {b.input("x", TensorType(DType::kF32, {3}))});
+  const Attrs last_two{
+      {"axis", std::int64_t{0}}, {"start", std::int64_t{1}}, {"size", std::int64_t{2}}};
+  b.output("last", b.add("slice", {inverse}, last_two));
+  const auto graph = b.finish();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  ExactTensor x(TensorType(DType::kF32, {3}));
+  x[1] = 2;
+  x[2] = 3;
+  const auto without_the_first = interpret_exact(*graph, {&x, 1});
+  ASSERT_TRUE(without_the_first.ok()) << without_the_first.status().message();
+  EXPECT_EQ(without_the_first->front()[0], Rational(1, 2));
+  EXPECT_EQ(without_the_first->front()[1], Rational(1, 3));
+  std::swap(x[0], x[2]);
+  EXPECT_EQ(interpret_exact(*graph, {&x, 1}).status().message(),
+            "slice: reciprocal: division by zero");
+}
+
 TEST(Exact, OpaqueFunctionsAreFunctionsWithinTheirRange) {
   ExactTensor x(TensorType(DType::kF32, {3}));
   x[0] = Rational(-5, 3);
