@@ -125,8 +125,13 @@ MutantOutcome MutantTrial::outcome(const Mutant& mutant, bool audit) {
   if (is_refuted_by_many(mutant.rule))
     return proven ? MutantOutcome::kWrong : MutantOutcome::kRefuted;
   if (!proven) status = verify(mutant.rule, {}, known_).status;
-  if (status == Status::kRefuted) return MutantOutcome::kRefuted;
-  return status == Status::kProven ? MutantOutcome::kTrue : MutantOutcome::kUnrefuted;
+  switch (status) {
+    case Status::kProven: return MutantOutcome::kTrue;
+    case Status::kRefuted: return MutantOutcome::kRefuted;
+    case Status::kVacuous:
+    case Status::kTrivial: return MutantOutcome::kNoRule;
+    default: return MutantOutcome::kUnrefuted;
+  }
 }
 
 }  // namespace egret::rules
