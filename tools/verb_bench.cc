@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "backends/kernel_work.h"
 #include "backends/measure.h"
 #include "base/peak_memory.h"
 #include "base/stop.h"
 #include "base/text_table.h"
 #include "base/units.h"
+#include "driver/calibration.h"
 #include "tools/backend_arguments.h"
+#include "tools/kernel_report.h"
 #include "tools/model_file.h"
 #include "tools/verb.h"
 
@@ -22,16 +25,11 @@ struct BenchOptions {
         "bench",
         {{"time", &B::time, "Measure at least this long", base::seconds()},
          {"runs", &B::runs, "Measure at least this many runs", base::range(1, 1e6)},
-         {"kernels", &B::kernels, "Also list each kernel with its time"}}};
+         {"kernels", &B::kernels,
+          "Also list each kernel with its time and its share of what this machine can do"}}};
     return rows;
   }
 };
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
-  return text;
-}
 
 void set_figures(base::Json& json, const backends::Timing& timing, const backends::Plan& plan) {
   json.set("median_s", timing.median_s).set("p10_s", timing.p10_s).set("p90_s", timing.p90_s);
@@ -51,45 +49,58 @@ class Bench final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
-    EGRET_ASSIGN_OR_RETURN(const auto plans, compile(console));
-    std::vector<backends::Plan*> racers;
-    for (const auto& plan : plans) racers.push_back(plan.get());
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Racer> racers, compile(console));
+    std::vector<backends::Plan*> plans;
+    for (const Racer& racer : racers) plans.push_back(racer.plan.get());
     backends::MeasureOptions measuring;
     measuring.min_runs = static_cast<int>(options_.runs);
     measuring.min_seconds = options_.time;
     measuring.seed = static_cast<std::uint64_t>(backend_.seed);
     measuring.should_stop = [] { return base::stop_requested(); };
     EGRET_ASSIGN_OR_RETURN(const std::vector<backends::Timing> timings,
-                           backends::measure_interleaved(racers, measuring));
-    report(plans, timings, console);
+                           backends::measure_interleaved(plans, measuring));
+    cost::Rates rates;
+    if (options_.kernels) {
+      const backends::Backend& backend = *backends::find_backend(backend_.backend);
+      EGRET_ASSIGN_OR_RETURN(rates, driver::measured_rates(backend, threads(console)));
+    }
+    report(racers, timings, rates, console);
     return ExitCode::kOk;
   }
 
  private:
-  using Plans = std::vector<std::unique_ptr<backends::Plan>>;
-
   // A plan keeps what it needs: peak memory is the plans', not the files'.
-  base::Result<Plans> compile(Console& console) const {
+  struct Racer {
+    std::unique_ptr<backends::Plan> plan;
+    std::vector<ir::Work> works;  // with --kernels, one each
+  };
+
+  static int threads(const Console& console) { return static_cast<int>(console.options().threads); }
+
+  base::Result<std::vector<Racer>> compile(Console& console) const {
     const BindNames names = paths_.size() == 1 ? BindNames::kMustExist : BindNames::kMayBeUnknown;
-    Plans plans;
+    std::vector<Racer> racers;
     for (const std::string& path : paths_) {
       EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                              read_concrete_model(path, model_, console, names));
-      EGRET_ASSIGN_OR_RETURN(auto plan,
+      Racer& racer = racers.emplace_back();
+      EGRET_ASSIGN_OR_RETURN(racer.plan,
                              compile_plan(model.graph, backend_, console, options_.kernels));
-      report_fallbacks(*plan, console);
-      plans.push_back(std::move(plan));
+      report_fallbacks(*racer.plan, console);
+      if (!options_.kernels) continue;
+      EGRET_ASSIGN_OR_RETURN(racer.works,
+                             backends::work_of_kernels(model.graph, racer.plan->report()));
     }
-    return plans;
+    return racers;
   }
 
   // The first model's figures stand at the top; all of them, that one too, under "models".
-  void report(const Plans& plans, const std::vector<backends::Timing>& timings,
-              Console& console) const {
+  void report(const std::vector<Racer>& racers, const std::vector<backends::Timing>& timings,
+              const cost::Rates& rates, Console& console) const {
     const std::int64_t threads =
-        console.options().threads > 0 ? console.options().threads : backends::available_threads();
+        this->threads(console) > 0 ? this->threads(console) : backends::available_threads();
     base::Json json = base::versioned_json();
-    set_figures(json, timings[0], *plans[0]);
+    set_figures(json, timings[0], *racers[0].plan);
     json.set("threads", threads).set("peak_bytes", base::peak_memory_bytes());
     base::Json models = base::Json::array();
     base::TextTable table({{"model"},
@@ -99,16 +110,18 @@ class Bench final : public Command {
                            {"runs", base::Align::kRight},
                            {"speed", base::Align::kRight}});
     std::string kernels;
-    for (std::size_t i = 0; i < plans.size(); ++i) {
+    for (std::size_t i = 0; i < racers.size(); ++i) {
       const backends::Timing& timing = timings[i];
       const double speed = timings[0].median_s / timing.median_s;
       base::Json figures = base::Json::object().set("model", paths_[i]).set("speed", speed);
-      set_figures(figures, timing, *plans[i]);
+      set_figures(figures, timing, *racers[i].plan);
       table.row({paths_[i], base::format_seconds(timing.median_s),
                  base::format_seconds(timing.p10_s), base::format_seconds(timing.p90_s),
                  base::format_count(timing.runs), base::format_short(speed) + "x"});
       if (options_.kernels) {
-        kernels += "\n" + kernels_text(plans[i]->report(), i == 0 ? json : figures);
+        const backends::PlanReport report = racers[i].plan->report();
+        (i == 0 ? json : figures).set("kernels", kernel_list(report, racers[i].works, rates));
+        kernels += "\n" + kernel_table(report, racers[i].works, rates);
       }
       models.push(std::move(figures));
     }
@@ -116,24 +129,6 @@ class Bench final : public Command {
     const std::string count = std::to_string(threads);
     console.result(
         json, table.render() + (threads == 1 ? "1 thread" : count + " threads") + "\n" + kernels);
-  }
-
-  static std::string kernels_text(const backends::PlanReport& report, base::Json& json) {
-    base::TextTable table(
-        {{"kernel"}, {"time", base::Align::kRight}, {"implementation"}, {"layout"}, {"nodes"}});
-    base::Json list = base::Json::array();
-    for (const auto& kernel : report.kernels) {
-      table.row({kernel.name, base::format_seconds(kernel.seconds), kernel.implementation,
-                 kernel.layout, joined(kernel.nodes)});
-      list.push(base::Json::object()
-                    .set("kernel", kernel.name)
-                    .set("seconds", kernel.seconds)
-                    .set("implementation", kernel.implementation)
-                    .set("layout", kernel.layout)
-                    .set("nodes", joined(kernel.nodes)));
-    }
-    json.set("kernels", std::move(list));
-    return table.render();
   }
 
   std::vector<std::string> paths_;
@@ -145,12 +140,17 @@ class Bench final : public Command {
 }  // namespace
 
 Verb bench_verb() {
-  return {"bench", "Time models",
-          "Compiles the model for a backend and runs it many times on random inputs that rotate "
-          "beyond the cache. Prints the median and the 10th and 90th percentile.\n\nSeveral models "
-          "run in turns, so that a slow second of the machine hits them alike: this is the way to "
-          "compare them. Their speed is given as a multiple of the first model's.",
-          make_command<Bench>};
+  return {
+      "bench", "Time models",
+      "Compiles the model for a backend and runs it many times on random inputs that rotate "
+      "beyond the cache. Prints the median and the 10th and 90th percentile.\n\nSeveral models "
+      "run in turns, so that a slow second of the machine hits them alike: this is the way to "
+      "compare them. Their speed is given as a multiple of the first model's.\n\n--kernels "
+      "measures what this machine can do at best (a large product of matrices, a sum of long "
+      "arrays) and gives each kernel's share: the least time that its arithmetic and its bytes "
+      "would take over the time it took. Arithmetic is counted by the operators' definitions, so "
+      "that an algorithm with less of it, such as Winograd's, may pass 100 %.",
+      make_command<Bench>};
 }
 
 }  // namespace egret::tools

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 
+#include "backends/kernel_work.h"
 #include "driver/output_check.h"
 #include "tools/backend_arguments.h"
+#include "tools/kernel_report.h"
 #include "tools/model_file.h"
 #include "tools/verb.h"
 
@@ -11,6 +13,7 @@ namespace {
 
 struct RunOptions {
   std::string output_folder;
+  std::string trace;
   bool check = false;
 
   static const base::OptionTable<RunOptions>& table() {
@@ -18,6 +21,10 @@ struct RunOptions {
     static const base::OptionTable<R> rows{
         "run",
         {{"output-folder", &R::output_folder, "Write each output as output_K.pb into this folder",
+          base::path()},
+         {"trace", &R::trace,
+          "Write when each kernel ran, and what it computed and moved, into this file, which "
+          "chrome://tracing and Perfetto read; the run is then the second one",
           base::path()},
          {"check", &R::check,
           "Compare the outputs with the f64 interpreter; exit 6 where they differ"}}};
@@ -37,11 +44,13 @@ class Run final : public Command {
   base::Result<ExitCode> run(Console& console) override {
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
-    EGRET_ASSIGN_OR_RETURN(const auto plan, compile_plan(model.graph, backend_, console));
+    EGRET_ASSIGN_OR_RETURN(const auto plan,
+                           compile_plan(model.graph, backend_, console, !options_.trace.empty()));
     EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> inputs,
                            model_inputs(model.graph, backend_));
     EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> outputs, plan->run(inputs));
     report_fallbacks(*plan, console);
+    if (!options_.trace.empty()) EGRET_RETURN_IF_ERROR(write_trace(*plan, model, inputs, console));
 
     base::Json json = base::versioned_json();
     base::Json list = base::Json::array();
@@ -74,6 +83,16 @@ class Run final : public Command {
   }
 
  private:
+  // Of another run: the first one touches memory that was never used.
+  base::Status write_trace(backends::Plan& plan, const frontends::ImportedModel& model,
+                           std::span<const ir::Tensor> inputs, Console& console) const {
+    EGRET_RETURN_IF_ERROR(plan.run(inputs).status());
+    const backends::PlanReport report = plan.report();
+    EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Work> works,
+                           backends::work_of_kernels(model.graph, report));
+    return write_output(console, options_.trace, chrome_trace(report, works).dump() + "\n");
+  }
+
   std::string path_;
   RunOptions options_;
   ModelOptions model_;

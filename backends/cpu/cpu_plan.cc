@@ -19,7 +19,7 @@ base::Result<std::unique_ptr<Plan>> CpuPlan::make(const ir::Graph& graph,
   plan->profile_ = options.profile;
   plan->steps_ = std::move(steps);
   plan->report_ = std::move(report);
-  plan->seconds_.assign(plan->steps_.size(), 0);
+  plan->times_.resize(plan->steps_.size());
 
   std::vector<Lifetime> lifetimes;
   std::vector<std::size_t> lifetime_of(buffers.size(), 0);
@@ -77,10 +77,13 @@ base::Status CpuPlan::run_steps(const Addresses& addresses) {
     for (const auto& step : steps_) EGRET_RETURN_IF_ERROR(step->run(addresses));
     return base::ok();
   }
+  const base::Stopwatch watch;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    const base::Stopwatch watch;
+    StepTime& time = times_[i];
+    time.last_start_s = watch.seconds();
     EGRET_RETURN_IF_ERROR(steps_[i]->run(addresses));
-    seconds_[i] += watch.seconds();
+    time.last_s = watch.seconds() - time.last_start_s;
+    time.total_s += time.last_s;
   }
   ++profiled_runs_;
   return base::ok();
@@ -99,8 +102,11 @@ base::Status CpuPlan::execute(std::span<const ir::Tensor> inputs, std::span<ir::
 
 PlanReport CpuPlan::report() const {
   PlanReport report = report_;
+  if (profiled_runs_ == 0) return report;
   for (std::size_t i = 0; i < report.kernels.size(); ++i) {
-    report.kernels[i].seconds = profiled_runs_ > 0 ? seconds_[i] / profiled_runs_ : 0;
+    report.kernels[i].seconds = times_[i].total_s / profiled_runs_;
+    report.kernels[i].last_start_s = times_[i].last_start_s;
+    report.kernels[i].last_s = times_[i].last_s;
   }
   return report;
 }

@@ -45,7 +45,13 @@ class CpuPlan : public Plan {
   std::vector<External> from_outputs_;
   std::vector<std::unique_ptr<Step>> steps_;
   PlanReport report_;
-  std::vector<double> seconds_;  // by step, summed over profiled_runs_
+  // Of profiled runs, by step.
+  struct StepTime {
+    double total_s = 0;
+    double last_start_s = 0;  // since the run began
+    double last_s = 0;
+  };
+  std::vector<StepTime> times_;
   int profiled_runs_ = 0;
 };
 

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/kernel_report.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "tests/tools/folder_test.h"
+
+namespace egret::tools {
+namespace {
+
+double number(const base::Json& object, std::string_view key) {
+  const base::Json* member = object.find(key);
+  EXPECT_NE(member, nullptr) << key;
+  return member == nullptr ? 0 : member->as_real().value_or(0);
+}
+
+TEST(KernelReport, GivesTheShareOfTheTighterRoof) {
+  backends::PlanReport report;
+  report.kernels.resize(3);
+  report.kernels[0].seconds = report.kernels[1].seconds = 2e-3;
+  report.kernels[2].seconds = 1e-3;  // a reorder
+  const std::vector<ir::Work> works = {{1e9, 1e6, 1e6}, {0, 1e6, 1e6}, {}};
+  const cost::Rates rates{.flops_per_second = 1e12, .bytes_per_second = 4e9};
+  const base::Json list = kernel_list(report, works, rates);
+  EXPECT_DOUBLE_EQ(number(list.items()[0], "roofline_share"), 0.5);
+  EXPECT_DOUBLE_EQ(number(list.items()[1], "roofline_share"), 0.25);
+  EXPECT_DOUBLE_EQ(number(list.items()[2], "roofline_share"), 0);
+  const std::string table = kernel_table(report, works, rates);
+  EXPECT_NE(table.find("50.0%"), std::string::npos) << table;
+  EXPECT_NE(table.find("500"), std::string::npos) << table;
+}
+
+class ProfiledRun : public FolderTest {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(run_program("zoo squeezenet1.1 -o " + path("m.onnx")).code, 0);
+  }
+};
+
+TEST_F(ProfiledRun, WritesATraceOfAllKernels) {
+  const ProgramRun run = run_program("run " + path("m.onnx") + " --trace " + path("t.json"));
+  ASSERT_EQ(run.code, 0) << run.err;
+  const auto text = base::read_file(path("t.json"), 1 << 20);
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  const auto trace = base::Json::parse(*text);
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  const base::Json* events = trace->find("traceEvents");
+  ASSERT_NE(events, nullptr);
+  EXPECT_GT(events->items().size(), 20U);
+  double end = 0;
+  double flops = 0;
+  for (const base::Json& event : events->items()) {
+    EXPECT_EQ(event.find("ph")->scalar_text(), "X");
+    EXPECT_GE(number(event, "ts"), end - 1e-3);  // microseconds
+    end = number(event, "ts") + number(event, "dur");
+    flops += number(*event.find("args"), "flops");
+  }
+  EXPECT_GT(flops, 6e8);  // the model has 350 million multiply-adds
+  EXPECT_LT(flops, 9e8);
+}
+
+TEST_F(ProfiledRun, ListsRatesOfKernels) {
+  const ProgramRun run =
+      run_program("bench " + path("m.onnx") + " --kernels --json --time 0 --runs 2");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const auto json = base::Json::parse(run.out);
+  ASSERT_TRUE(json.ok()) << json.status().message();
+  double best = 0;
+  for (const base::Json& kernel : json->find("kernels")->items()) {
+    EXPECT_GE(number(kernel, "roofline_share"), 0);
+    best = std::max(best, number(kernel, "roofline_share"));
+  }
+  EXPECT_GT(best, 0);
+}
+
+TEST_F(ProfiledRun, NamesATraceFileThatCannotBeWritten) {
+  const ProgramRun run = run_program("run " + path("m.onnx") + " --trace " + path("no/t.json"));
+  EXPECT_EQ(run.code, 7) << run.err;
+  EXPECT_NE(run.err.find("no/t.json"), std::string::npos) << run.err;
+}
+
+}  // namespace
+}  // namespace egret::tools
