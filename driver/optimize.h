@@ -30,13 +30,17 @@ struct OptimizeOptions {
   std::int64_t seed = 1;
   std::int64_t limit_nodes = 20'000;
   std::int64_t limit_iterations = 12;
-  double limit_time = 20;                             // of saturation
-  std::int64_t limit_memory = std::int64_t{4} << 30;  // of the e-graph
+  double limit_time = 20;                             // of saturation, or of a search
+  std::int64_t limit_memory = std::int64_t{4} << 30;  // of the e-graph, or of a search
   std::int64_t multi_iterations = 2;
-  double extract_time = 10;  // each time the extractor runs
+  double extract_time = 10;    // each time the extractor runs
+  double search_alpha = 1.05;  // of searches over whole graphs (driver/graph_search.h)
+  std::int64_t search_budget = 1000;
   double profile_time = 20;
   double measure_time = 1;
   std::int64_t check_samples = 1;
+  std::int64_t alternatives = 0;
+  double alternative_spread = 1.1;
   bool no_check = false;
   bool no_measure = false;
   bool allow_slower = false;
@@ -48,11 +52,11 @@ struct OptimizeOptions {
 struct OptimizeReport {
   std::string status;  // "improved", "unchanged" (the original is the fastest)
   std::string stop_reason;
-  bool limit_hit = false;  // saturation ran into its limit of nodes, memory or time
+  bool limit_hit = false;  // saturation or a search ran into its limit of nodes, memory or time
 
   // What was raced against the original, and which won.
   struct CandidateTime {
-    std::string name;  // "cheapest", "cautious", "tidied"
+    std::string name;  // "cheapest", "cautious", "tidied", "alternative 1"
     int operators = 0;
     double predicted_s = 0;
     backends::Timing measured;
@@ -70,8 +74,9 @@ struct OptimizeReport {
 
   struct RuleCount {
     std::string name;
-    std::uint64_t count = 0;  // nodes of the result that the rule made
-    std::string status;       // "tested", "proven"
+    // Nodes of the result that the rule made; of a search, applications on the way to it.
+    std::uint64_t count = 0;
+    std::string status;  // "tested", "proven"
   };
   std::vector<RuleCount> rules_used;
   std::size_t rules_available = 0;
@@ -82,6 +87,8 @@ struct OptimizeReport {
   std::uint64_t e_nodes = 0;
   std::uint64_t e_classes = 0;
   std::size_t iterations = 0;
+  std::uint64_t graphs_rewritten = 0;  // by a search over whole graphs
+  std::uint64_t graphs_seen = 0;
   // Of saturation alone; the phase "saturate" also builds the e-graph and compiles the rules.
   double search_s = 0;
   double apply_s = 0;
@@ -90,7 +97,8 @@ struct OptimizeReport {
   std::string extractor;
   double extraction_cost_s = 0;
   double extraction_bound_s = 0;
-  std::string extraction_status;  // "optimal", "feasible"
+  std::string extraction_status;              // "optimal", "feasible"
+  std::vector<std::string> extraction_notes;  // extract::Solution::notes
   std::string cost_model;
   std::int64_t operators_measured = 0;   // for the cost model, in this run
   std::int64_t operators_estimated = 0;  // chosen on an estimate alone

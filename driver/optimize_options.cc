@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost/model.h"
+#include "driver/graph_search.h"
 #include "driver/optimize.h"
 #include "extract/extractor.h"
 
@@ -9,6 +10,7 @@ namespace {
 std::vector<std::string> extractor_names() {
   std::vector<std::string> names;
   for (const extract::ExtractorRow& row : extract::extractors()) names.emplace_back(row.name);
+  for (const GraphSearchRow& row : graph_searches()) names.emplace_back(row.name);
   return names;
 }
 
@@ -25,7 +27,9 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
   static const base::OptionTable<O> rows{
       "optimize",
       {{"rules", &O::rules, "Rule sets, with ,+NAME and ,-NAME to add and exclude by name or glob"},
-       {"extractor", &O::extractor, "How the best graph is chosen",
+       {"extractor", &O::extractor,
+        "How the best graph is chosen: by an extractor from an e-graph, or (backtracking*) by a "
+        "search over whole graphs",
         base::one_of(extractor_names())},
        {"cost", &O::cost, "What the extractor minimizes", base::one_of(cost_names())},
        {"cost-db", &O::cost_db, "Database of measured costs (default: in the user's cache folder)",
@@ -36,18 +40,28 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
         base::range(1, 1e9)},
        {"limit-iterations", &O::limit_iterations, "Stop saturation after this many iterations",
         base::range(0, 1e6)},
-       {"limit-time", &O::limit_time, "Stop saturation after this time", base::seconds()},
-       {"limit-memory", &O::limit_memory, "Stop saturation when the e-graph takes this much",
-        base::bytes(1 << 20)},
+       {"limit-time", &O::limit_time, "Stop saturation or a search after this time",
+        base::seconds()},
+       {"limit-memory", &O::limit_memory,
+        "Stop saturation or a search when its graphs take this much", base::bytes(1 << 20)},
        {"multi-iterations", &O::multi_iterations,
         "Iterations in which rules with several sources run", base::range(0, 1e6)},
        {"extract-time", &O::extract_time, "Most time of one extraction", base::seconds()},
+       {"search-alpha", &O::search_alpha,
+        "A search rewrites graphs up to this times the cost of the best", base::range(1, 100)},
+       {"search-budget", &O::search_budget,
+        "Most graphs that a search rewrites, in each part if it splits", base::range(1, 1e9)},
        {"profile-time", &O::profile_time, "Most time spent measuring operators for the cost model",
         base::seconds()},
        {"measure-time", &O::measure_time, "Time spent comparing the result with the original",
         base::seconds()},
        {"check-samples", &O::check_samples, "Sets of random inputs the outputs are checked on",
         base::range(1, 1000)},
+       {"alternatives", &O::alternatives,
+        "Graphs that are raced as well: chosen under prices that are a little wrong",
+        base::range(0, 1000)},
+       {"alternative-spread", &O::alternative_spread,
+        "The factor by which these prices may be wrong", base::range(1, 1000)},
        {"no-check", &O::no_check, "Do not compare outputs with the original (unsafe)"},
        {"no-measure", &O::no_measure,
         "Trust the cost model; do not time the result against the original"},

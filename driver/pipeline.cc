@@ -3,6 +3,9 @@
 //
 //   graph -> e-graph -> saturate with rules -> price nodes and extract candidates, each folded
 //         where it depends on weights alone -> race them against the original -> check outputs
+//
+// A search over whole graphs (driver/graph_search.h), where one is asked for, takes the place of
+// the e-graph.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,10 +13,12 @@
 #include <optional>
 
 #include "backends/node_timer.h"
+#include "base/hash.h"
 #include "base/thread_pool.h"
 #include "base/timer.h"
 #include "base/units.h"
 #include "cost/profiled.h"
+#include "driver/graph_search.h"
 #include "driver/machine.h"
 #include "driver/optimize.h"
 #include "driver/race.h"
@@ -33,7 +38,7 @@ constexpr double kCaution = 1.15;
 
 // One way to write the program.
 struct Candidate {
-  std::string_view name;
+  std::string name;
   ir::Graph graph{};
   std::string identity{};  // of the graph; see identity_of()
   std::unique_ptr<backends::Plan> plan{};
@@ -57,8 +62,12 @@ class Pipeline {
   base::Result<OptimizeResult> run() {
     const base::Stopwatch watch;
     EGRET_RETURN_IF_ERROR(prepare());
-    EGRET_RETURN_IF_ERROR(saturate());
-    EGRET_RETURN_IF_ERROR(choose());
+    if (search_ != nullptr) {
+      EGRET_RETURN_IF_ERROR(search());
+    } else {
+      EGRET_RETURN_IF_ERROR(saturate());
+      EGRET_RETURN_IF_ERROR(choose());
+    }
     EGRET_RETURN_IF_ERROR(confirm());
     EGRET_RETURN_IF_ERROR(check());
     report_.seconds = watch.seconds();
@@ -74,7 +83,8 @@ class Pipeline {
     EGRET_ASSIGN_OR_RETURN(statuses_, rules::builtin_statuses());
     EGRET_RETURN_IF_ERROR(require_rules());
     extractor_ = extract::find_extractor(options_.extractor);
-    if (extractor_ == nullptr)
+    search_ = find_graph_search(options_.extractor);
+    if (extractor_ == nullptr && search_ == nullptr)
       return base::usage_error("no extractor is called '" + options_.extractor + "'");
     backend_ = backends::find_backend(options_.backend);
     if (backend_ == nullptr)
@@ -83,7 +93,7 @@ class Pipeline {
     EGRET_RETURN_IF_ERROR(make_cost_model());
     report_.rules_available = rules_.size();
     report_.rule_set_hash = rules_.hash().to_hex();
-    report_.extractor = extractor_->name;
+    report_.extractor = options_.extractor;
     report_.cost_model = model_->name();
     phase("prepare", watch.seconds());
     return base::ok();
@@ -153,9 +163,7 @@ class Pipeline {
   // not at all (unneeded ones are gone, repeated ones are shared).
   base::Status choose() {
     const base::Stopwatch watch;
-    profiler_.model = profiled_;
-    profiler_.measure = [this](const cost::Query& query) { return time_operator(query); };
-    profiler_.budget_s = options_.profile_time;
+    start_profiler();
     EGRET_ASSIGN_OR_RETURN(report_.predicted_before_s, predict(original_, *model_, profiler_));
     const std::vector<egraph::ClassId> roots = tensors_->roots();
     const egraph::EGraphView view = egraph::make_view(tensors_->egraph(), roots);
@@ -164,10 +172,49 @@ class Pipeline {
       EGRET_RETURN_IF_ERROR(add_candidate("cautious", view, kCaution));
       EGRET_RETURN_IF_ERROR(add_candidate("tidied", view, std::numeric_limits<double>::infinity()));
     }
+    for (std::int64_t i = 1; i <= options_.alternatives; ++i)
+      EGRET_RETURN_IF_ERROR(add_alternative(i, view));
     report_extraction();
     compiled_.clear();
     tensors_.reset();
     phase("extract", watch.seconds() - profiler_.spent_s);
+    phase("profile", profiler_.spent_s);
+    return base::ok();
+  }
+
+  void start_profiler() {
+    profiler_.model = profiled_;
+    profiler_.measure = [this](const cost::Query& query) { return time_operator(query); };
+    profiler_.budget_s = options_.profile_time;
+  }
+
+  // Instead of saturation and extraction. An operator is measured when it is first met.
+  base::Status search() {
+    const base::Stopwatch watch;
+    start_profiler();
+    EGRET_ASSIGN_OR_RETURN(report_.predicted_before_s, predict(original_, *model_, profiler_));
+    GraphSearchOptions searching;
+    searching.alpha = options_.search_alpha;
+    searching.budget = options_.search_budget;
+    searching.seconds = options_.limit_time;
+    searching.bytes = static_cast<std::uint64_t>(options_.limit_memory);
+    searching.progress = sink_;
+    const PriceOf price = [this](const cost::Query& query) {
+      return price_of(query, *model_, profiler_);
+    };
+    EGRET_ASSIGN_OR_RETURN(const GraphSearchResult found,
+                           search_->search(original_, rules_, price, searching));
+    report_.stop_reason = found.stop_reason;
+    report_.limit_hit = found.limit_hit;
+    report_.graphs_rewritten = found.rewritten;
+    report_.graphs_seen = found.seen;
+    Candidate candidate{.name = "cheapest"};
+    candidate.solution.dag_cost = found.cost;
+    for (const auto& [rule, times] : found.applied)
+      candidate.rules_used.push_back({rule, times, status_of(rule)});
+    EGRET_RETURN_IF_ERROR(add_candidate(std::move(candidate), found.graph));
+    report_extraction();
+    phase("search", watch.seconds() - profiler_.spent_s);
     phase("profile", profiler_.spent_s);
     return base::ok();
   }
@@ -177,6 +224,7 @@ class Pipeline {
     report_.operators_measured = profiler_.measured;
     report_.extraction_cost_s = solution.dag_cost;
     report_.extraction_bound_s = solution.bound;
+    report_.extraction_notes = solution.notes;
     report_.extraction_status =
         solution.quality == extract::Quality::kOptimal ? "optimal" : "feasible";
   }
@@ -184,31 +232,49 @@ class Pipeline {
   base::Status add_candidate(std::string_view name, const egraph::EGraphView& view,
                              double price_of_new) {
     SelectionOptions selection;
+    selection.price_of_new = price_of_new;
+    return add_candidate(std::string(name), view, selection);
+  }
+
+  base::Status add_alternative(std::int64_t number, const egraph::EGraphView& view) {
+    SelectionOptions selection;
+    selection.spread = options_.alternative_spread;
+    selection.seed = base::hash_combine(static_cast<std::uint64_t>(options_.seed),
+                                        static_cast<std::uint64_t>(number));
+    return add_candidate("alternative " + std::to_string(number), view, selection);
+  }
+
+  base::Status add_candidate(std::string name, const egraph::EGraphView& view,
+                             SelectionOptions selection) {
     selection.extractor = extractor_;
     selection.extraction.time_limit_s = options_.extract_time;
     selection.extraction.seed = static_cast<std::uint64_t>(options_.seed);
-    selection.price_of_new = price_of_new;
     const auto selected = select(*tensors_, view, *model_, profiler_, selection, sink_);
     // The program's own operators need not do: a rule may have hidden one of them.
-    const bool may_be_missing = std::isinf(price_of_new);
+    const bool may_be_missing = std::isinf(selection.price_of_new);
     if (may_be_missing && selected.status().code() == base::StatusCode::kBadInput)
       return base::ok();
     EGRET_RETURN_IF_ERROR(selected.status());
     const rules::Selection nodes = tensors_->from_view(view, selected->solution.choice);
-    Candidate candidate{.name = name};
+    Candidate candidate{.name = std::move(name)};
     EGRET_ASSIGN_OR_RETURN(const ir::Graph extracted, tensors_->to_graph(nodes));
-    EGRET_ASSIGN_OR_RETURN(candidate.graph, rules::fold_constants(extracted));
+    for (const rules::RuleUse& use : rules::rules_used(*tensors_, compiled_, nodes)) {
+      candidate.rules_used.push_back({use.name, use.applied, status_of(use.name)});
+    }
+    candidate.solution = selected->solution;
+    candidate.estimated = selected->estimated;
+    return add_candidate(std::move(candidate), extracted);
+  }
+
+  // Unless it is there already under another name.
+  base::Status add_candidate(Candidate candidate, const ir::Graph& graph) {
+    EGRET_ASSIGN_OR_RETURN(candidate.graph, rules::fold_constants(graph));
     candidate.identity = identity_of(candidate.graph);
     if (std::ranges::find(candidates_, candidate.identity, &Candidate::identity) !=
         candidates_.end())
       return base::ok();
     EGRET_ASSIGN_OR_RETURN(candidate.predicted_s, predict(candidate.graph, *model_, profiler_));
     EGRET_ASSIGN_OR_RETURN(candidate.operators, frontends::count_onnx_operators(candidate.graph));
-    for (const rules::RuleUse& use : rules::rules_used(*tensors_, compiled_, nodes)) {
-      candidate.rules_used.push_back({use.name, use.applied, status_of(use.name)});
-    }
-    candidate.solution = selected->solution;
-    candidate.estimated = selected->estimated;
     candidates_.push_back(std::move(candidate));
     return base::ok();
   }
@@ -246,8 +312,7 @@ class Pipeline {
     racing.machine = machine_fingerprint(threads());
     EGRET_ASSIGN_OR_RETURN(const RaceResult result, race(racers, racing));
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      report_.candidates.push_back({std::string(candidates_[i].name),
-                                    operator_count(candidates_[i].operators),
+      report_.candidates.push_back({candidates_[i].name, operator_count(candidates_[i].operators),
                                     candidates_[i].predicted_s, result.timings[i + 1]});
     }
     report_.measured = true;
@@ -360,6 +425,7 @@ class Pipeline {
   rules::RuleStatuses statuses_;
   std::vector<rules::CompiledRule> compiled_;  // for tensors_
   const extract::ExtractorRow* extractor_ = nullptr;
+  const GraphSearchRow* search_ = nullptr;  // instead of an extractor
   const backends::Backend* backend_ = nullptr;
   std::unique_ptr<cost::Database> database_;
   std::unique_ptr<cost::Model> model_;

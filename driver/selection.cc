@@ -5,8 +5,11 @@
 #include <cmath>
 #include <limits>
 
+#include "base/hash.h"
+#include "base/random.h"
 #include "base/stop.h"
 #include "base/timer.h"
+#include "driver/node_query.h"
 
 namespace egret::driver {
 namespace {
@@ -14,51 +17,19 @@ namespace {
 inline constexpr base::ProgressColumn kMeasured{
     "measured", "measured", base::ProgressColumn::Unit::kCount, "operators measured in this run"};
 
-// The query of one view node, with the storage that it points into. Not copyable: the query holds
-// addresses of its own members.
-class NodeQuery {
- public:
-  NodeQuery(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
-            extract::NodeIndex node) {
-    const rules::TensorLanguage& language = tensors.language();
-    const egraph::OpId op = view.node_op[node];
-    leaf_ = language.kind(op) != ir::NodeKind::kOperator;
-    if (leaf_) return;
-    const auto children = view.children_of(node);
-    constant_ = std::make_unique<bool[]>(children.size());
-    for (std::size_t i = 0; i < children.size(); ++i) {
-      const rules::TensorFacts& facts = tensors.facts(view.class_id[children[i]]);
-      types_.push_back(facts.type);
-      constant_[i] = facts.constant;
-    }
-    query_.op = &language.op(op);
-    query_.attrs = &language.attrs(op);
-    query_.inputs = types_;
-    query_.constant = {constant_.get(), children.size()};
-    query_.output = &tensors.type(view.class_id[view.node_class[node]]);
-  }
-  NodeQuery(const NodeQuery&) = delete;
-  NodeQuery& operator=(const NodeQuery&) = delete;
-
-  bool leaf() const { return leaf_; }
-  // Nothing happens at run time: a leaf, or what depends on weights alone.
-  bool free(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
-            extract::NodeIndex node) const {
-    return leaf_ || tensors.is_constant(view.class_id[view.node_class[node]]);
-  }
-  const cost::Query& query() const { return query_; }
-
- private:
-  bool leaf_ = false;
-  std::vector<ir::TensorType> types_;
-  std::unique_ptr<bool[]> constant_;
-  cost::Query query_;
-};
+// The classes of a node's children.
+std::vector<egraph::ClassId> children_of(const egraph::EGraphView& view, extract::NodeIndex node) {
+  std::vector<egraph::ClassId> children;
+  for (const extract::ClassIndex child : view.children_of(node))
+    children.push_back(view.class_id[child]);
+  return children;
+}
 
 double price(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
              extract::NodeIndex node, cost::Model& model) {
-  const NodeQuery query(tensors, view, node);
-  if (query.free(tensors, view, node)) return 0;
+  const NodeQuery query(tensors, view.node_op[node], children_of(view, node),
+                        view.class_id[view.node_class[node]]);
+  if (query.free()) return 0;
   const auto cost = model.cost(query.query());
   return cost.ok() ? cost->seconds : std::numeric_limits<double>::infinity();
 }
@@ -93,6 +64,15 @@ base::Result<std::vector<double>> price_nodes(const rules::TensorEGraph& tensors
   return costs;
 }
 
+base::Result<double> price_of(const cost::Query& query, cost::Model& model, Profiler& profiler) {
+  EGRET_ASSIGN_OR_RETURN(cost::Cost cost, model.cost(query));
+  if (!cost.measured && profiler.may_measure()) {
+    EGRET_RETURN_IF_ERROR(profiler.profile(query).status());
+    EGRET_ASSIGN_OR_RETURN(cost, model.cost(query));
+  }
+  return cost.seconds;
+}
+
 base::Result<double> predict(const ir::Graph& graph, cost::Model& model, Profiler& profiler) {
   std::vector<char> constant(graph.size(), 0);
   double total = 0;
@@ -115,12 +95,8 @@ base::Result<double> predict(const ir::Graph& graph, cost::Model& model, Profile
                             .output = &node.type};
     constant[i] = node.inputs.empty() || query.all_constant() ? 1 : 0;
     if (constant[i] != 0) continue;
-    EGRET_ASSIGN_OR_RETURN(cost::Cost cost, model.cost(query));
-    if (!cost.measured && profiler.may_measure()) {
-      EGRET_RETURN_IF_ERROR(profiler.profile(query).status());
-      EGRET_ASSIGN_OR_RETURN(cost, model.cost(query));
-    }
-    total += cost.seconds;
+    EGRET_ASSIGN_OR_RETURN(const double seconds, price_of(query, model, profiler));
+    total += seconds;
   }
   return total;
 }
@@ -134,6 +110,12 @@ base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
   if (options.price_of_new != 1) {
     for (extract::NodeIndex node = 0; node < view.node_count(); ++node) {
       if (made_by_rule(tensors, view, node)) factor[node] = options.price_of_new;
+    }
+  }
+  if (options.spread != 1) {
+    for (extract::NodeIndex node = 0; node < view.node_count(); ++node) {
+      const double exponent = base::Random(base::hash_combine(options.seed, node)).uniform(-1, 1);
+      factor[node] *= std::pow(options.spread, exponent);
     }
   }
   const auto prices = [&]() -> base::Result<std::vector<double>> {
@@ -163,8 +145,9 @@ base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
     bool learned = false;
     for (const extract::NodeIndex node : result.solution.choice) {
       if (node == extract::kNoNode) continue;
-      const NodeQuery query(tensors, view, node);
-      if (query.free(tensors, view, node)) continue;
+      const NodeQuery query(tensors, view.node_op[node], children_of(view, node),
+                            view.class_id[view.node_class[node]]);
+      if (query.free()) continue;
       EGRET_ASSIGN_OR_RETURN(const cost::Cost cost, model.cost(query.query()));
       if (cost.measured) continue;
       ++result.estimated;

@@ -34,7 +34,10 @@ struct Profiler {
   base::Result<bool> profile(const cost::Query& query);
 };
 
-// The predicted time of a graph: the sum over its operators, each measured where there is time.
+// The predicted time of an operator, measured where there is time.
+base::Result<double> price_of(const cost::Query& query, cost::Model& model, Profiler& profiler);
+// The predicted time of a graph: the sum over its operators that do not depend on weights
+// alone.
 base::Result<double> predict(const ir::Graph& graph, cost::Model& model, Profiler& profiler);
 
 struct SelectionOptions {
@@ -43,11 +46,15 @@ struct SelectionOptions {
   // A factor on the cost of what a rule made: above 1, the program's own operators are kept unless
   // the gain is clear; infinite, nothing else is chosen.
   double price_of_new = 1;
+  // Prices are wrong by up to this factor, drawn for each node from the seed: other answers that
+  // are about as good.
+  double spread = 1;
+  std::uint64_t seed = 0;
   int max_rounds = 50;
 };
 
 struct SelectionResult {
-  extract::Solution solution;  // its costs carry price_of_new
+  extract::Solution solution;  // its costs carry price_of_new and spread
   std::int64_t estimated = 0;  // operators of the choice that rest on estimates
   int rounds = 0;
 };

@@ -70,14 +70,17 @@ std::optional<Rewrite::Reads> Rewrite::depends_on(Outcome outcome) const {
   return std::max(conditions_read_, builders_read_);
 }
 
+bool Rewrite::conditions_hold(EGraph& egraph, const Match& match) const {
+  return std::ranges::all_of(conditions_,
+                             [&](const Condition& condition) { return condition(egraph, match); });
+}
+
 Rewrite::Application Rewrite::apply(EGraph& egraph, const Match& match) const {
   base::SmallVector<ClassId, 16> row;
   for (const ClassId id : match.classes()) row.push_back(egraph.find(id));
   const auto now = [&] { return Match({row.data(), row.size()}, match.ops()); };
   if (ProofLog* const proofs = egraph.proofs(); proofs != nullptr) proofs->begin_application();
-  for (const Condition& condition : conditions_) {
-    if (!condition(egraph, now())) return {Outcome::kRejected, {}};
-  }
+  if (!conditions_hold(egraph, now())) return {Outcome::kRejected, {}};
   const EGraph::Savepoint before = egraph.savepoint();
   const auto refused = [&](const Status& why) -> Application {
     egraph.rollback(before);
@@ -103,6 +106,26 @@ Rewrite::Application Rewrite::apply(EGraph& egraph, const Match& match) const {
     }
   }
   return {changed ? Outcome::kChanged : Outcome::kUnchanged, {}};
+}
+
+std::optional<std::vector<std::pair<ClassId, ClassId>>> Rewrite::sides(EGraph& egraph,
+                                                                       const Match& match) const {
+  base::SmallVector<ClassId, 16> row;
+  for (const ClassId id : match.classes()) row.push_back(egraph.find(id));
+  const auto now = [&] { return Match({row.data(), row.size()}, match.ops()); };
+  if (!conditions_hold(egraph, now())) return {};
+  const EGraph::Savepoint before = egraph.savepoint();
+  for (const Step& step : steps_) {
+    const Result<ClassId> made = run(step, egraph, now());
+    if (!made.ok()) {
+      egraph.rollback(before);
+      return {};
+    }
+    row.push_back(*made);
+  }
+  std::vector<std::pair<ClassId, ClassId>> result;
+  for (const auto& [a, b] : equations_) result.emplace_back(row[a.index()], row[b.index()]);
+  return result;
 }
 
 VarId Rewrite::only_target() const {

@@ -97,6 +97,11 @@ class Rewrite {
     base::Status refusal;  // why, when refused
   };
   Application apply(EGraph& egraph, const Match& match) const;
+  // The classes that apply() would merge, one pair an equation in its order, without merging them:
+  // for who rewrites one term at a time. Builds what is missing; nothing, and builds nothing, where
+  // apply() would reject or refuse. Whether the two of a pair can be equal is not asked.
+  std::optional<std::vector<std::pair<ClassId, ClassId>>> sides(EGraph& egraph,
+                                                                const Match& match) const;
   // What this outcome came of, if it may become another; nothing when a match is done with.
   std::optional<Reads> depends_on(Outcome outcome) const;
   // A rule without callbacks and of usual size can be applied without detours; see
@@ -113,6 +118,7 @@ class Rewrite {
 
  private:
   VarId add_step(Step step);
+  bool conditions_hold(EGraph& egraph, const Match& match) const;
   base::Result<ClassId> run(const Step& step, EGraph& egraph, const Match& match) const;
   base::Result<bool> add_last(ClassId id, EGraph& egraph, const Match& match) const;
   base::Result<OpId> op_of(const Step& step, EGraph& egraph, const Match& match) const;

@@ -45,6 +45,7 @@ struct CoreAnswer {
   double cost = std::numeric_limits<double>::infinity();    // without Core::paid
   double bound = -std::numeric_limits<double>::infinity();  // likewise: no answer costs less
   bool proven = false;                                      // cost is the least
+  std::vector<std::string> notes{};                         // see Solution
 };
 
 // A core as a problem of its own, for extractors that know only those. Node i of it is candidate

@@ -95,7 +95,10 @@ class CoreIlp {
       if (left <= 0 || (should_stop_ && should_stop_())) break;
       EGRET_ASSIGN_OR_RETURN(const MilpAnswer answer,
                              solve_in_process(solver_, left, should_stop_));
-      if (answer.lost) break;
+      if (answer.lost) {
+        if (!answer.fate.empty()) best_.notes.push_back(answer.fate);
+        break;
+      }
       if (answer.infeasible) return base::internal_error("extraction: the program has no answer");
       best_.bound = std::max(best_.bound, rounded_up(answer.bound));
       const std::vector<Milp::Row> cuts = cuts_of(answer);

@@ -49,6 +49,8 @@ struct Solution {
   double tree_cost = 0;  // may be infinite where sharing makes the tree astronomically large
   double bound = 0;      // no answer costs less
   Quality quality = Quality::kFeasible;
+  // What went wrong on the way and did no harm but to the bound: "the solver highs crashed ...".
+  std::vector<std::string> notes{};
 };
 
 // Errors: bad_input when a root has no finite term at all.

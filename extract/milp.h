@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -44,6 +45,7 @@ struct MilpAnswer {
   bool proven = false;              // `values` are of least cost
   bool infeasible = false;          // there are none
   bool lost = false;                // the solver crashed or ran on: nothing is known
+  std::string fate;                 // what became of it then, "crashed (signal 11)"; or empty
   double bound = -Milp::kInfinite;  // no answer costs less; as exact as the solver's arithmetic
   std::vector<double> values;       // per column; empty when none was found
 };

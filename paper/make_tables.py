@@ -124,6 +124,28 @@ def extraction_models():
     return tabular(columns, list(graphs.values())), escaped(provenance(dict(manifest, threads=1), mode))
 
 
+def graph_search():
+    found = load("graph-search")
+    if found is None:
+        return "No result of \\texttt{experiments/graph-search} is there.\n", ""
+    rows, manifest, mode = found
+    models = {}
+    for row in rows:
+        models.setdefault(row["model"], {})[row["method"]] = row
+
+    def share(method):
+        def of(model):
+            row = model[method]
+            return f"{float(row['cost']) / float(row['original']):.3f} ({float(row['seconds']):.0f})"
+        return of
+
+    columns = [("model", "l", lambda model: model["auto"]["model"]),
+               ("saturation, exact", "r", share("auto")),
+               ("TASO's search", "r", share("backtracking")),
+               ("MetaFlow's search", "r", share("backtracking-split"))]
+    return tabular(columns, list(models.values())), escaped(provenance(dict(manifest, threads=1), mode))
+
+
 def verifier():
     found = load("verifier")
     if found is None:
@@ -172,6 +194,7 @@ TABLES = {"generator": ("generatorProvenance", generator),
           "inference_cpu": ("inferenceProvenance", inference_cpu),
           "egraph_engine": ("engineProvenance", egraph_engine),
           "extraction": ("extractionProvenance", extraction),
+          "graph_search": ("graphSearchProvenance", graph_search),
           "extraction_models": ("extractionModelsProvenance", extraction_models)}
 
 

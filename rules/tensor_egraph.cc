@@ -118,7 +118,8 @@ Result<ir::Node> TensorEGraph::to_node(NodeId node) const {
   return result;
 }
 
-Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection) const {
+Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection,
+                                         std::span<const ClassId> outputs) const {
   ir::Graph graph;
   graph.name = name_;
   graph.metadata = metadata_;
@@ -135,8 +136,8 @@ Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection) const {
   enum class Mark : std::uint8_t { kNew, kOpen, kDone };
   std::vector<Mark> marks(egraph_->id_count(), Mark::kNew);
   const std::map<ClassId, std::string> names = value_names();
-  const std::vector<ClassId> wanted = roots();
-  std::vector<ClassId> stack(wanted.rbegin(), wanted.rend());
+  EGRET_CHECK(outputs.size() == outputs_.size(), "a class for each output");
+  std::vector<ClassId> stack(outputs.rbegin(), outputs.rend());
   while (!stack.empty()) {
     const ClassId id = stack.back();
     if (built[id.index()].valid()) {
@@ -174,8 +175,8 @@ Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection) const {
     built[id.index()] = graph.append(std::move(node));
     marks[id.index()] = Mark::kDone;
   }
-  for (const Named& output : outputs_)
-    graph.add_output(output.name, built[egraph_->find(output.id).index()]);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    graph.add_output(outputs_[i].name, built[outputs[i].index()]);
   return graph;
 }
 

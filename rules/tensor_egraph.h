@@ -63,7 +63,12 @@ class TensorEGraph {
   // The program that takes the selected node in each class that the outputs need. Inputs, outputs,
   // metadata and the names of values that the program had are kept; every class becomes one node.
   // Fails when the selection has no node for a needed class, or a cycle.
-  base::Result<ir::Graph> to_graph(const Selection& selection) const;
+  base::Result<ir::Graph> to_graph(const Selection& selection) const {
+    return to_graph(selection, roots());
+  }
+  // The same with other classes for the outputs, of the same types.
+  base::Result<ir::Graph> to_graph(const Selection& selection,
+                                   std::span<const egraph::ClassId> outputs) const;
   // The program as it came in, as far as rewriting has not hidden its nodes: the node of each class
   // that was made first.
   Selection original() const;

@@ -97,6 +97,9 @@ class Extract final : public Command {
              std::isfinite(solution.tree_cost) ? base::Json(solution.tree_cost) : base::Json());
     json.set("bound", std::isfinite(solution.bound) ? base::Json(solution.bound) : base::Json());
     json.set("status", status(solution)).set("seconds", seconds);
+    base::Json notes = base::Json::array();
+    for (const std::string& note : solution.notes) notes.push(note);
+    json.set("notes", std::move(notes));
     base::Json choices = base::Json::object();
     for (extract::ClassIndex c = 0; c < solution.choice.size(); ++c) {
       if (solution.choice[c] == extract::kNoNode) continue;
@@ -115,6 +118,7 @@ class Extract final : public Command {
     facts.row({"bound", base::format_short(solution.bound) + ", " + std::string(status(solution))});
     facts.row({"nodes", base::format_count(static_cast<std::int64_t>(chosen))});
     facts.row({"time", base::format_seconds(seconds)});
+    for (const std::string& note : solution.notes) facts.row({"note", note});
     return facts.render();
   }
 

@@ -69,8 +69,12 @@ base::Json to_json(const driver::OptimizeReport& r) {
   json.set("e_nodes", r.e_nodes)
       .set("e_classes", r.e_classes)
       .set("iterations", std::uint64_t{r.iterations});
+  if (r.graphs_seen > 0)
+    json.set("graphs_rewritten", r.graphs_rewritten).set("graphs_seen", r.graphs_seen);
   json.set("search_s", r.search_s).set("apply_s", r.apply_s).set("rebuild_s", r.rebuild_s);
   const double gap = r.extraction_cost_s > 0 ? 1 - r.extraction_bound_s / r.extraction_cost_s : 0;
+  base::Json notes = base::Json::array();
+  for (const std::string& note : r.extraction_notes) notes.push(note);
   json.set("extraction", base::Json::object()
                              .set("extractor", r.extractor)
                              .set("cost", r.extraction_cost_s)
@@ -79,7 +83,8 @@ base::Json to_json(const driver::OptimizeReport& r) {
                              .set("status", r.extraction_status)
                              .set("cost_model", r.cost_model)
                              .set("operators_measured", r.operators_measured)
-                             .set("operators_estimated", r.operators_estimated));
+                             .set("operators_estimated", r.operators_estimated)
+                             .set("notes", std::move(notes)));
   if (r.checked) {
     json.set("check", base::Json::object()
                           .set("max_error", r.check.max_error)
@@ -155,12 +160,20 @@ std::string summary_text(const driver::OptimizeReport& r) {
   table.row({"predicted", base::format_seconds(r.predicted_before_s) + " -> " +
                               base::format_seconds(r.predicted_after_s) + "  by " + r.cost_model +
                               " cost"});
-  table.row(
-      {"saturation", base::format_count(static_cast<std::int64_t>(r.e_nodes)) + " e-nodes in " +
-                         base::format_count(static_cast<std::int64_t>(r.e_classes)) + " classes, " +
-                         std::to_string(r.iterations) + " iterations, stopped: " + r.stop_reason});
+  if (r.graphs_seen > 0) {
+    table.row({"search", base::format_count(static_cast<std::int64_t>(r.graphs_seen)) +
+                             " graphs, " +
+                             base::format_count(static_cast<std::int64_t>(r.graphs_rewritten)) +
+                             " of them rewritten, stopped: " + r.stop_reason});
+  } else {
+    table.row({"saturation",
+               base::format_count(static_cast<std::int64_t>(r.e_nodes)) + " e-nodes in " +
+                   base::format_count(static_cast<std::int64_t>(r.e_classes)) + " classes, " +
+                   std::to_string(r.iterations) + " iterations, stopped: " + r.stop_reason});
+  }
   table.row({"extraction", r.extractor + ", " + r.extraction_status +
                                (r.extraction_status == "optimal" ? "" : " (no bound proven)")});
+  for (const std::string& note : r.extraction_notes) table.row({"note", note});
   table.row({"rules", rules_known_text(r)});
   table.row({"check", r.checked ? driver::to_string(r.check) : "not made (--no-check)"});
   table.row({"result", r.status == "improved" ? "improved"

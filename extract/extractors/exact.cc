@@ -136,6 +136,10 @@ class Exact {
       complete = complete && !answer.chosen.empty();
       for (std::size_t i = 0; i < answer.chosen.size(); ++i)
         chosen[part.origin[i]] = answer.chosen[i];
+      for (const std::string& note : answer.notes) {
+        std::string told = "the solver " + std::string(method_.solver->name) + " " + note;
+        if (std::ranges::find(notes_, told) == notes_.end()) notes_.push_back(std::move(told));
+      }
     }
     if (complete) keep(core_.lift(problem_, chosen));
     bound_ = std::max(bound_, bound);
@@ -148,6 +152,7 @@ class Exact {
       solution.bound = solution.dag_cost;
       solution.quality = Quality::kOptimal;
     }
+    solution.notes = std::move(notes_);
     return solution;
   }
 
@@ -202,6 +207,7 @@ class Exact {
   Core core_;
   std::optional<Solution> best_;
   double bound_ = -kInfinite;  // of the problem's answers
+  std::vector<std::string> notes_;
 };
 
 // Tables of this width are faster than a solver.

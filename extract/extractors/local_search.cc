@@ -88,7 +88,7 @@ class LocalSearch {
     for (ClassIndex c = 0; c < graph.class_count() && !stop(); ++c) {
       if (!used[c]) continue;
       for (NodeIndex node = graph.class_begin[c]; node < graph.class_begin[c + 1]; ++node) {
-        if (node == choice_[c] || !available(node)) continue;
+        if (node == choice_[c] || !available(node) || stop()) continue;
         const Change change{c, node};
         improved = take_if_better({&change, 1}) || improved;
       }
@@ -132,7 +132,7 @@ class LocalSearch {
     }
     if (changes.size() < 2) return false;  // a single user is what switch_round() tries
     std::optional<double> cost = cost_with(changes);
-    for (std::size_t i = changes.size(); i-- > 0 && changes.size() > 2;) {
+    for (std::size_t i = changes.size(); i-- > 0 && changes.size() > 2 && !stop();) {
       std::vector<Change> fewer = changes;
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
       const std::optional<double> cost_of_fewer = cost_with(fewer);
@@ -163,12 +163,18 @@ std::vector<NodeIndex> improve_choice(const Problem& problem, const Options& opt
 }
 
 base::Result<Solution> extract_local_search(const Problem& problem, const Options& options) {
+  const base::Deadline deadline = base::Deadline::after(options.time_limit_s);
+  const auto in_time = [&] {
+    Options rest = options;
+    rest.time_limit_s = deadline.remaining();
+    return rest;
+  };
   TreeChoice tree = cheapest_terms(problem);
   EGRET_RETURN_IF_ERROR(check_roots(problem, tree.choice));
-  std::vector<NodeIndex> best = improve_choice(problem, options, tree.choice);
-  const std::vector<NodeIndex> dags = cheapest_dags(problem, options);
+  std::vector<NodeIndex> best = improve_choice(problem, in_time(), tree.choice);
+  const std::vector<NodeIndex> dags = cheapest_dags(problem, in_time());
   if (walk_choice(problem, dags).outcome == ChoiceWalk::Outcome::kComplete) {
-    std::vector<NodeIndex> other = improve_choice(problem, options, dags);
+    std::vector<NodeIndex> other = improve_choice(problem, in_time(), dags);
     if (walk_choice(problem, other).dag_cost < walk_choice(problem, best).dag_cost)
       best = std::move(other);
   }

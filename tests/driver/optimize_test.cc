@@ -67,6 +67,27 @@ TEST(Optimize, IsTheSameWithAnyNumberOfThreads) {
   for (const std::int64_t threads : {2, 8}) EXPECT_TRUE(bytes(threads) == alone) << threads;
 }
 
+TEST(Optimize, RacesAlternatives) {
+  const auto graph = zoo::find_model("squeezenet1.1")->build({});
+  ASSERT_TRUE(graph.ok());
+  OptimizeOptions options = quick();
+  options.no_measure = false;
+  options.no_check = true;
+  options.measure_time = 0.05;
+  options.alternatives = 4;
+  options.alternative_spread = 5;
+  const auto result = optimize(*graph, options);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  int alternatives = 0;
+  const auto& candidates = result->report.candidates;
+  for (const OptimizeReport::CandidateTime& candidate : candidates) {
+    alternatives += candidate.name.starts_with("alternative") ? 1 : 0;
+    EXPECT_GE(candidate.predicted_s, candidates.front().predicted_s * (1 - 1e-9));
+    EXPECT_GT(candidate.measured.median_s, 0);
+  }
+  EXPECT_GE(alternatives, 2);
+}
+
 TEST(Optimize, UnknownNamesAreUsageErrors) {
   const auto graph = zoo::find_model("squeezenet1.1")->build({});
   OptimizeOptions options = quick();

@@ -2,6 +2,7 @@
 #include "extract/milp_process.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "base/timer.h"
+#include "extract/core_ilp.h"
 
 namespace egret::extract {
 namespace {
@@ -48,9 +50,37 @@ TEST(MilpProcess, PassesAnswersOn) {
 
 TEST(MilpProcess, OutlivesASolverThatCrashesOrFails) {
   ToldSolver crash([]() -> base::Result<MilpAnswer> { std::_Exit(139); });
-  EXPECT_TRUE(solve_in_process(crash, 10, {})->lost);
+  const auto ended = solve_in_process(crash, 10, {});
+  EXPECT_TRUE(ended->lost);
+  EXPECT_EQ(ended->fate, "ended without an answer (exit code 139)");
+  ToldSolver kill([]() -> base::Result<MilpAnswer> {
+    ::raise(SIGKILL);
+    return MilpAnswer{};
+  });
+  EXPECT_EQ(solve_in_process(kill, 10, {})->fate, "crashed (signal 9)");
   ToldSolver failure([]() -> base::Result<MilpAnswer> { return base::internal_error("refused"); });
-  EXPECT_TRUE(solve_in_process(failure, 10, {})->lost);
+  const auto failed = solve_in_process(failure, 10, {});
+  EXPECT_TRUE(failed->lost);
+  EXPECT_EQ(failed->fate, "failed: refused");
+}
+
+// The known answer stands, and the caller is told.
+TEST(MilpProcess, ALostSolverIsNoted) {
+  Core core;
+  core.classes = {{{-1, {1}, {}}, {2, {}, {}}}, {{3, {}, {}}, {1, {}, {}}}};
+  core.required = {true, false};
+  CoreAnswer known;
+  known.chosen = {0, 1};
+  known.cost = 0;
+  ToldSolver kill([]() -> base::Result<MilpAnswer> {
+    ::raise(SIGKILL);
+    return MilpAnswer{};
+  });
+  const auto answer = solve_by_ilp(core, kill, known, base::Deadline::after(10), {});
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->chosen, known.chosen);
+  EXPECT_FALSE(answer->proven);
+  EXPECT_EQ(answer->notes, std::vector<std::string>{"crashed (signal 9)"});
 }
 
 TEST(MilpProcess, DoesNotWaitForASolverThatRunsOn) {
@@ -58,8 +88,12 @@ TEST(MilpProcess, DoesNotWaitForASolverThatRunsOn) {
     while (true) ::sleep(1);
   });
   const base::Stopwatch watch;
-  EXPECT_TRUE(solve_in_process(endless, 0.2, {})->lost);
-  EXPECT_TRUE(solve_in_process(endless, 1000, [&] { return watch.seconds() > 1; })->lost);
+  const auto late = solve_in_process(endless, 0.2, {});
+  EXPECT_TRUE(late->lost);
+  EXPECT_EQ(late->fate, "ran past its time and was ended");
+  const auto stopped = solve_in_process(endless, 1000, [&] { return watch.seconds() > 1; });
+  EXPECT_TRUE(stopped->lost);
+  EXPECT_EQ(stopped->fate, "");  // as the caller wished
   EXPECT_LT(watch.seconds(), 30);
 }
 
