@@ -52,7 +52,10 @@ struct PlanReport {
   };
   std::vector<Kernel> kernels;
   std::vector<Fallback> fallbacks;
-  std::int64_t arena_bytes = 0;    // activations and scratch space, shared by liveness
+  std::int64_t arena_bytes = 0;  // activations and scratch space, shared by liveness
+  // Of the graph given to compile(): the nodes that are computed, and those whose values wait to be
+  // used, when these values and scratch space take the most. Empty where a backend cannot tell.
+  std::vector<ir::NodeId> peak_nodes;
   std::int64_t weights_bytes = 0;  // constants, prepacked
   std::int64_t folded_nodes = 0;   // operators computed by compile()
 };

@@ -32,6 +32,7 @@ struct OptimizeOptions {
   std::int64_t limit_iterations = 12;
   double limit_time = 20;                             // of saturation, or of a search
   std::int64_t limit_memory = std::int64_t{4} << 30;  // of the e-graph, or of a search
+  std::int64_t limit_arena = 0;                       // of the result's activations; 0: none
   std::int64_t multi_iterations = 2;
   double extract_time = 10;    // each time the extractor runs
   double search_alpha = 1.05;  // of searches over whole graphs (driver/graph_search.h)
@@ -56,7 +57,7 @@ struct OptimizeReport {
 
   // What was raced against the original, and which won.
   struct CandidateTime {
-    std::string name;  // "cheapest", "cautious", "tidied", "alternative 1"
+    std::string name;  // "cheapest", "cautious", "tidied", "alternative 1", "fitting"
     int operators = 0;
     double predicted_s = 0;
     backends::Timing measured;
@@ -71,6 +72,9 @@ struct OptimizeReport {
   backends::Timing measured_before;
   backends::Timing measured_after;
   bool measured = false;
+  // Activations and scratch space of the backend's plan (backends::PlanReport::arena_bytes).
+  std::int64_t arena_before = 0;
+  std::int64_t arena_after = 0;
 
   struct RuleCount {
     std::string name;
@@ -121,7 +125,8 @@ struct OptimizeResult {
 
 // All types of the graph are concrete (ir::bind_symbols).
 // Errors: usage for names that do not exist; mismatch when the optimized graph fails its check (it
-// is then not returned); what importing rules or the database report. A limit is no error.
+// is then not returned); unsupported when no graph was found that keeps to limit_arena; what
+// importing rules or the database report. A limit is no error.
 base::Result<OptimizeResult> optimize(const ir::Graph& graph, const OptimizeOptions& options,
                                       base::ProgressSink* progress = nullptr);
 

@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "backends/node_timer.h"
 #include "base/hash.h"
@@ -20,6 +21,7 @@
 #include "cost/profiled.h"
 #include "driver/graph_search.h"
 #include "driver/machine.h"
+#include "driver/memory_fit.h"
 #include "driver/optimize.h"
 #include "driver/race.h"
 #include "driver/selection.h"
@@ -86,6 +88,8 @@ class Pipeline {
     search_ = find_graph_search(options_.extractor);
     if (extractor_ == nullptr && search_ == nullptr)
       return base::usage_error("no extractor is called '" + options_.extractor + "'");
+    if (search_ != nullptr && options_.limit_arena > 0)
+      return base::usage_error("--limit-arena: a search over whole graphs keeps to no such limit");
     backend_ = backends::find_backend(options_.backend);
     if (backend_ == nullptr)
       return base::usage_error("no backend is called '" + options_.backend + "'");
@@ -174,6 +178,8 @@ class Pipeline {
     }
     for (std::int64_t i = 1; i <= options_.alternatives; ++i)
       EGRET_RETURN_IF_ERROR(add_alternative(i, view));
+    if (options_.limit_arena > 0)
+      EGRET_RETURN_IF_ERROR(keep_to_arena(view, candidates_.front().solution.bound));
     report_extraction();
     compiled_.clear();
     tensors_.reset();
@@ -255,14 +261,19 @@ class Pipeline {
     if (may_be_missing && selected.status().code() == base::StatusCode::kBadInput)
       return base::ok();
     EGRET_RETURN_IF_ERROR(selected.status());
-    const rules::Selection nodes = tensors_->from_view(view, selected->solution.choice);
+    return add_candidate(std::move(name), view, *selected);
+  }
+
+  base::Status add_candidate(std::string name, const egraph::EGraphView& view,
+                             const SelectionResult& selected) {
+    const rules::Selection nodes = tensors_->from_view(view, selected.solution.choice);
     Candidate candidate{.name = std::move(name)};
     EGRET_ASSIGN_OR_RETURN(const ir::Graph extracted, tensors_->to_graph(nodes));
     for (const rules::RuleUse& use : rules::rules_used(*tensors_, compiled_, nodes)) {
       candidate.rules_used.push_back({use.name, use.applied, status_of(use.name)});
     }
-    candidate.solution = selected->solution;
-    candidate.estimated = selected->estimated;
+    candidate.solution = selected.solution;
+    candidate.estimated = selected.estimated;
     return add_candidate(std::move(candidate), extracted);
   }
 
@@ -279,28 +290,73 @@ class Pipeline {
     return base::ok();
   }
 
+  bool fits(const backends::Plan& plan) const {
+    return options_.limit_arena == 0 || plan.report().arena_bytes <= options_.limit_arena;
+  }
+  base::Status drop_what_does_not_fit() {
+    for (Candidate& candidate : candidates_) {
+      if (candidate.plan == nullptr)
+        EGRET_RETURN_IF_ERROR(compile(candidate.graph, candidate.plan));
+    }
+    std::erase_if(candidates_, [&](const Candidate& candidate) { return !fits(*candidate.plan); });
+    return base::ok();
+  }
+
+  // Where the cheapest graph takes too much memory, another is looked for. None costs less than the
+  // bound.
+  base::Status keep_to_arena(const egraph::EGraphView& view, double bound) {
+    const std::string cheapest = candidates_.front().identity;
+    EGRET_RETURN_IF_ERROR(drop_what_does_not_fit());
+    if (!candidates_.empty() && candidates_.front().identity == cheapest) return base::ok();
+    MemoryFitOptions fitting;
+    fitting.limit_bytes = options_.limit_arena;
+    fitting.seconds = options_.limit_time;
+    fitting.selection.extractor = extractor_;
+    fitting.selection.extraction.time_limit_s = options_.extract_time;
+    fitting.backend = backend_;
+    fitting.plan.threads = threads();
+    EGRET_ASSIGN_OR_RETURN(MemoryFitResult found,
+                           fit_memory(*tensors_, view, *model_, profiler_, fitting, sink_));
+    if (found.fit) {
+      extract::Solution& solution = found.fit->selected.solution;
+      solution.bound = std::min(bound, solution.dag_cost);
+      solution.quality = extract::Quality::kFeasible;
+      EGRET_RETURN_IF_ERROR(add_candidate("fitting", view, found.fit->selected));
+      EGRET_RETURN_IF_ERROR(drop_what_does_not_fit());
+    }
+    std::ranges::stable_sort(candidates_, {}, &Candidate::predicted_s);
+    if (!candidates_.empty()) return base::ok();
+    return base::unsupported(
+        "of " + std::to_string(found.planned) + " equal graphs none keeps its activations within " +
+        base::format_bytes(static_cast<double>(options_.limit_arena)) + "; the least takes " +
+        base::format_bytes(static_cast<double>(found.least_bytes)));
+  }
+
   // The original is always in the race.
   base::Status confirm() {
     const base::Stopwatch watch;
+    std::unique_ptr<backends::Plan> before;
+    EGRET_RETURN_IF_ERROR(compile(original_, before));
+    report_.arena_before = before->report().arena_bytes;
     EGRET_ASSIGN_OR_RETURN(report_.operators_before, frontends::count_onnx_operators(original_));
     if (options_.no_measure) {
-      EGRET_RETURN_IF_ERROR(compile(candidates_.front().graph, candidates_.front().plan));
+      if (candidates_.front().plan == nullptr)
+        EGRET_RETURN_IF_ERROR(compile(candidates_.front().graph, candidates_.front().plan));
       take(candidates_.front());
     } else {
-      EGRET_RETURN_IF_ERROR(measure());
+      EGRET_RETURN_IF_ERROR(measure(std::move(before)));
     }
     phase("measure", watch.seconds());
     return base::ok();
   }
 
-  base::Status measure() {
+  base::Status measure(std::unique_ptr<backends::Plan> before) {
     const base::Progress progress(sink_, "measure");
-    std::unique_ptr<backends::Plan> before;
-    EGRET_RETURN_IF_ERROR(compile(original_, before));
     std::vector<Racer> racers{
         {before.get(), identity_of(original_), operator_count(report_.operators_before)}};
     for (Candidate& candidate : candidates_) {
-      EGRET_RETURN_IF_ERROR(compile(candidate.graph, candidate.plan));
+      if (candidate.plan == nullptr)
+        EGRET_RETURN_IF_ERROR(compile(candidate.graph, candidate.plan));
       racers.push_back(
           {candidate.plan.get(), candidate.identity, operator_count(candidate.operators)});
     }
@@ -317,7 +373,12 @@ class Pipeline {
     }
     report_.measured = true;
     report_.measured_before = result.timings[0];
-    const std::size_t winner = options_.allow_slower ? 1 : result.winner;
+    std::size_t winner = options_.allow_slower ? 1 : result.winner;
+    if (winner == 0 && !fits(*before)) {
+      const auto times = std::span(result.timings).subspan(1);
+      const auto fastest = std::ranges::min_element(times, {}, &backends::Timing::median_s);
+      winner = 1 + static_cast<std::size_t>(fastest - times.begin());
+    }
     report_.measured_after = result.timings[winner];
     if (winner > 0) {
       take(candidates_[winner - 1]);
@@ -327,6 +388,7 @@ class Pipeline {
     report_.operators_after = report_.operators_before;
     report_.predicted_after_s = report_.predicted_before_s;
     report_.chosen = "original";
+    report_.arena_after = report_.arena_before;
     chosen_ = ir::without_dead_nodes(original_);
     chosen_plan_ = std::move(before);
     return base::ok();
@@ -335,6 +397,7 @@ class Pipeline {
   void take(Candidate& candidate) {
     report_.status = "improved";
     report_.chosen = candidate.name;
+    report_.arena_after = candidate.plan->report().arena_bytes;
     report_.rules_used = std::move(candidate.rules_used);
     report_.operators_after = std::move(candidate.operators);
     report_.predicted_after_s = candidate.predicted_s;

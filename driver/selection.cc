@@ -34,14 +34,14 @@ double price(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
   return cost.ok() ? cost->seconds : std::numeric_limits<double>::infinity();
 }
 
+}  // namespace
+
 bool made_by_rule(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
                   extract::NodeIndex node) {
   const extract::ClassIndex of = view.node_class[node];
   const auto nodes = tensors.egraph().nodes(view.class_id[of]);
   return tensors.creator(nodes[node - view.class_begin[of]]) != rules::TensorEGraph::kProgram;
 }
-
-}  // namespace
 
 bool Profiler::may_measure() const {
   return model != nullptr && spent_s < budget_s && !base::stop_requested();
@@ -106,10 +106,11 @@ base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
                                      Profiler& profiler, const SelectionOptions& options,
                                      base::ProgressSink* sink) {
   const base::Progress progress(sink, "extract");
-  std::vector<double> factor(view.node_count(), 1);
+  std::vector<double> factor = options.factors;
+  factor.resize(view.node_count(), 1);
   if (options.price_of_new != 1) {
     for (extract::NodeIndex node = 0; node < view.node_count(); ++node) {
-      if (made_by_rule(tensors, view, node)) factor[node] = options.price_of_new;
+      if (made_by_rule(tensors, view, node)) factor[node] *= options.price_of_new;
     }
   }
   if (options.spread != 1) {

@@ -21,6 +21,10 @@ namespace egret::driver {
 base::Result<std::vector<double>> price_nodes(const rules::TensorEGraph& tensors,
                                               const egraph::EGraphView& view, cost::Model& model);
 
+// Whether a rule made the node; otherwise it is the program's own.
+bool made_by_rule(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+                  extract::NodeIndex node);
+
 // Measures operators for a profiled cost model, as long as there is time for it.
 struct Profiler {
   cost::ProfiledModel* model = nullptr;  // null: the cost model only estimates
@@ -46,6 +50,7 @@ struct SelectionOptions {
   // A factor on the cost of what a rule made: above 1, the program's own operators are kept unless
   // the gain is clear; infinite, nothing else is chosen.
   double price_of_new = 1;
+  std::vector<double> factors{};  // on the cost of each node; empty: none
   // Prices are wrong by up to this factor, drawn for each node from the seed: other answers that
   // are about as good.
   double spread = 1;

@@ -44,6 +44,7 @@ base::Json to_json(const driver::OptimizeReport& r) {
     json.set("measured_before_s", r.measured_before.median_s)
         .set("measured_after_s", r.measured_after.median_s);
   }
+  json.set("arena_bytes_before", r.arena_before).set("arena_bytes_after", r.arena_after);
   json.set("predicted_before_s", r.predicted_before_s)
       .set("predicted_after_s", r.predicted_after_s);
   base::Json candidates = base::Json::array();
@@ -173,6 +174,8 @@ std::string summary_text(const driver::OptimizeReport& r) {
   }
   table.row({"extraction", r.extractor + ", " + r.extraction_status +
                                (r.extraction_status == "optimal" ? "" : " (no bound proven)")});
+  table.row({"arena", base::format_bytes(r.arena_before) + " -> " +
+                          base::format_bytes(r.arena_after) + " of activations"});
   for (const std::string& note : r.extraction_notes) table.row({"note", note});
   table.row({"rules", rules_known_text(r)});
   table.row({"check", r.checked ? driver::to_string(r.check) : "not made (--no-check)"});

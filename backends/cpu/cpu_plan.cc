@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/cpu_plan.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "backends/cpu/memory_planner.h"
@@ -8,6 +10,31 @@
 #include "base/timer.h"
 
 namespace egret::backends::cpu {
+
+namespace {
+
+// What is computed at the step that takes the most, and by the steps whose values live then. There
+// is one kernel a step.
+std::vector<ir::NodeId> peak_nodes(std::span<const Lifetime> lifetimes,
+                                   std::span<const PlanReport::Kernel> kernels) {
+  std::vector<std::int64_t> bytes(kernels.size(), 0);
+  for (const Lifetime& buffer : lifetimes) {
+    for (int step = buffer.first; step <= buffer.last; ++step)
+      bytes[static_cast<std::size_t>(step)] += buffer.bytes;
+  }
+  if (bytes.empty()) return {};
+  const auto peak = static_cast<int>(std::ranges::max_element(bytes) - bytes.begin());
+  std::set<ir::NodeId> nodes(kernels[static_cast<std::size_t>(peak)].ids.begin(),
+                             kernels[static_cast<std::size_t>(peak)].ids.end());
+  for (const Lifetime& buffer : lifetimes) {
+    if (buffer.first > peak || buffer.last < peak) continue;
+    const auto& made = kernels[static_cast<std::size_t>(buffer.first)].ids;
+    nodes.insert(made.begin(), made.end());
+  }
+  return {nodes.begin(), nodes.end()};
+}
+
+}  // namespace
 
 base::Result<std::unique_ptr<Plan>> CpuPlan::make(const ir::Graph& graph,
                                                   const PlanOptions& options, int threads,
@@ -31,6 +58,7 @@ base::Result<std::unique_ptr<Plan>> CpuPlan::make(const ir::Graph& graph,
   }
   const ArenaPlan arena = plan_arena(lifetimes);
   plan->report_.arena_bytes = arena.bytes;
+  plan->report_.peak_nodes = peak_nodes(lifetimes, plan->report_.kernels);
   const base::Status allocated = guarded([&] {
     plan->arena_ = ir::Tensor(ir::DType::kU8, ir::Shape{arena.bytes});
     return base::ok();

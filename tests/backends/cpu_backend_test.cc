@@ -63,6 +63,25 @@ TEST(CpuPlan, FusesARegionOfPointwiseOperators) {
   EXPECT_TRUE(report.fallbacks.empty());
 }
 
+// Of a chain of products the second holds its operand and its result, which are the widest.
+TEST(CpuPlan, SaysWhatIsThereWhenMemoryIsFullest) {
+  GraphBuilder b;
+  base::Random random(2);
+  Value value = b.input("x", {DType::kF32, {16, 8}});
+  std::vector<ir::NodeId> products;
+  for (const auto& [rows, columns] : {std::pair{8, 512}, {512, 600}, {600, 8}, {8, 8}}) {
+    value = b.add("matmul",
+                  {value, b.constant(ir::Tensor::random({DType::kF32, {rows, columns}}, random))});
+    products.push_back(value.id);
+  }
+  b.output("y", value);
+  const auto plan = find_backend("cpu")->compile(*b.finish(), {.threads = 1});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const PlanReport report = (*plan)->report();
+  EXPECT_GE(report.arena_bytes, 16 * (512 + 600) * 4);
+  EXPECT_EQ(report.peak_nodes, (std::vector{products[0], products[1]}));
+}
+
 TEST(CpuPlan, ReportsWhatTheInterpreterComputes) {
   GraphBuilder b;
   const Value x = b.input("x", {DType::kI64, {4, 3}});
