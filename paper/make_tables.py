@@ -179,7 +179,7 @@ def generator():
     if found is None:
         return "No result of \\texttt{experiments/generator} is there.\n", ""
     rows, manifest, mode = found
-    rows = [row for row in rows if row["operators"]]
+    rows = [row for row in rows if row["operators"] == "all" or (row["operators"] and row["run"].startswith("taso"))]
     columns = [("space", "l", lambda r: r["run"]), ("operators", "r", lambda r: r["operators"])]
     columns += [(name, "r", lambda r, name=name: f"{int(r[name]):,}" if r[name] else "")
                 for name in ("terms", "classes", "candidates", "derived", "proven", "conditional", "refuted", "undecided",

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/stop.h"
 #include "ir/interpreter.h"
 
 namespace egret::rules {
@@ -114,7 +115,7 @@ TestReport test_rule(const Rule& rule, const TestOptions& options, KnownSignatur
   const auto allowed = [&] {
     return (report.checks + 20) * static_cast<std::int64_t>(options.attempts_per_check);
   };
-  while (report.checks < options.checks && report.attempts < allowed()) {
+  while (report.checks < options.checks && report.attempts < allowed() && !base::stop_requested()) {
     const Random stream = random.split(static_cast<std::uint64_t>(report.attempts++));
     const auto instance = instantiator.attempt(stream);
     if (!instance) continue;

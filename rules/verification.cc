@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "base/stop.h"
 #include "ir/graph_text.h"
 #include "rules/bounded_check.h"
 #include "rules/generalization.h"
@@ -69,7 +70,7 @@ class Verification {
     const auto most =
         static_cast<std::uint64_t>(options_.attempts_per_instance) *
         static_cast<std::uint64_t>(std::max(options_.instances, options_.tensor_checks));
-    while (attempts_ < most) {
+    while (attempts_ < most && !base::stop_requested()) {
       if (auto instance = instantiator_.attempt(random_.split(attempts_++))) return instance;
     }
     return std::nullopt;
@@ -133,6 +134,7 @@ class Verification {
   }
 
   bool prove_family_of(const Instance& instance) {
+    if (base::stop_requested()) return false;
     if (verdict_.families == options_.most_families) return fail("more families than tried");
     ++verdict_.families;
     base::Result<Family> family = generalize(rule_, instance);
@@ -234,7 +236,7 @@ class Verification {
       if (tells_apart(instance, random.split(draw))) return true;
     }
     InstanceWalk walk(instantiator_, instance.choice);
-    for (std::uint64_t i = 0; i < kSteps; ++i) {
+    for (std::uint64_t i = 0; i < kSteps && !base::stop_requested(); ++i) {
       const base::Random own = random.split(kDraws + i);
       const auto next = walk.step(own);
       if (next && tells_apart(*next, own.split(1))) return true;
@@ -281,6 +283,11 @@ std::string_view to_string(Status status) {
 
 Verdict verify(const Rule& rule, const VerifyOptions& options, KnownSignatures& known) {
   Verdict verdict = Verification(rule, options, known).run();
+  if (base::stop_requested()) {
+    verdict.status = Status::kUndecided;  // whatever was not looked at any more
+    verdict.reason = "stopped";
+    return verdict;
+  }
   const bool open = verdict.status == Status::kUndecided || verdict.status == Status::kBounded;
   if (!open || options.tensor_checks == 0) return verdict;
   // A longer search for tensors: what could not be proven may be wrong for rare instances.

@@ -14,7 +14,8 @@
 // A rule that says nothing is a failure of its own: one without instances (vacuous), one whose two
 // sides are the same graph (trivial).
 //
-// Deterministic for a seed: the solver is bounded by its own work units, never by time.
+// Deterministic for a seed: the solver is bounded by its own work units, never by time. On
+// base::stop_requested() a rule is undecided, within about the time of one family.
 #pragma once
 
 #include <cstdint>

@@ -36,8 +36,8 @@ struct GenerateOptions {
     static const base::OptionTable<T> rows{
         "rules generate",
         {{"space", &T::space,
-          "What terms are made of: the operators of --ops, or one of the spaces of the default "
-          "set; `default` takes all of these, one after the other",
+          "What terms are made of: the operators of --ops, or one of these spaces; `default` takes "
+          "all of them, one after the other",
           base::one_of(spaces)},
          {"ops", &T::ops, "Operators, separated by commas"},
          {"max-ops", &T::max_ops,
@@ -114,12 +114,12 @@ class Generate final : public Command {
     EGRET_ASSIGN_OR_RETURN(const generator::GenerationOptions how, common(console));
     EGRET_ASSIGN_OR_RETURN(
         const std::vector<generator::Generation> generations,
-        generator::generate_default_set(generator::default_spaces(), options_.folder, how));
+        generator::generate_default_set(generator::named_spaces(), options_.folder, how));
     base::Json spaces = base::Json::array();
     std::string tables;
     std::size_t rules = 0;
     for (std::size_t i = 0; i < generations.size(); ++i) {
-      const generator::NamedSpace& named = generator::default_spaces()[i];
+      const generator::NamedSpace& named = generator::named_spaces()[i];
       spaces.push(generator::report_json(named.make(), generations[i]));
       tables += std::string(named.name) + ": " + std::string(named.help) + "\n" +
                 table_of(generations[i]) + "\n";

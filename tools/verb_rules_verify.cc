@@ -104,7 +104,9 @@ class Verify final : public Command {
         base::shared_pool(), set.rules.size(),
         [&](std::size_t i) -> std::optional<Outcome> {
           if (base::stop_requested()) return std::nullopt;
-          return outcome_of(set.rules[i], how, known);
+          Outcome outcome = outcome_of(set.rules[i], how, known);
+          if (base::stop_requested()) return std::nullopt;  // before it was decided
+          return outcome;
         },
         [&](std::size_t i, const Outcome& outcome) {
           if (kept.ok()) kept = write_queries(set.rules[i], outcome.verdict);

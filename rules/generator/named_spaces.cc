@@ -12,11 +12,13 @@ using ir::Integers;
 
 namespace {
 
-// Sizes a, b, c, ... of two worlds. All differ within a world, so that no law holds because two of
-// them happen to agree; halves() needs even ones.
-const std::vector<SpaceBuilder::Sizes> kSizes{{2, 4, 5, 3}, {4, 6, 3, 5}};
+// Sizes a, b, c, ... of three worlds: of two, some number computed from sizes fits most others by
+// chance. All differ within a world, so that no law holds because two of them happen to agree;
+// halves() needs even ones.
+const std::vector<SpaceBuilder::Sizes> kSizes{{2, 4, 5, 3}, {4, 6, 3, 5}, {6, 4, 2, 5}};
 // Of images: a batch, b channels, c and d height and width, e other channels.
-const std::vector<SpaceBuilder::Sizes> kImageSizes{{2, 4, 5, 6, 3}, {4, 2, 6, 7, 5}};
+const std::vector<SpaceBuilder::Sizes> kImageSizes{
+    {2, 4, 5, 6, 3}, {4, 2, 6, 7, 5}, {6, 4, 5, 7, 2}};
 
 // Sums, products, quotients and what is made of them, of tensors of one type and a number.
 Space arithmetic() {
@@ -88,16 +90,53 @@ Space softmaxes() {
   return space.take();
 }
 
-const Attrs kNorm{{"axis", std::int64_t{2}}, {"epsilon", 1e-3}};
+const Attrs kLastAxis{{"axes", Integers{2}}, {"keepdims", std::int64_t{1}}};
 
-// Normalizations over trailing axes. Laws of layer norms take minutes each to prove.
+// Softmax from its parts.
+Space softmax_parts() {
+  SpaceBuilder space("softmax-parts", kSizes);
+  space.start("x", 1, "a,b,c").apply("exp").apply("log").apply("reduce_sum", kLastAxis, 3);
+  space.by_reduced("div").by_reduced("sub");
+  space.body("shifted", {{"reduce_max", {0}, kLastAxis}, {"sub", {0, -1}}}, 3);
+  space.body("log-sum-exp", {{"exp", {0}}, {"reduce_sum", {-1}, kLastAxis}, {"log", {-2}}}, 3);
+  space.apply("softmax", {{"axis", std::int64_t{2}}}, 3);
+  space.apply("log_softmax", {{"axis", std::int64_t{2}}}, 3);
+  Space made = space.take();
+  made.by_value = true;
+  return made;
+}
+
+constexpr double kEpsilon = 1e-3;
+const Attrs kNorm{{"axis", std::int64_t{2}}, {"epsilon", kEpsilon}};
+
+// Normalizations over trailing axes, of what is moved, cut and joined.
 Space normalizations() {
   SpaceBuilder space("normalizations", kSizes);
   space.start("x", 2, "a,b,c").start("g", 2, "c");
-  space.join("rms_norm", kNorm, 2, 3).with_broadcast("mul", 1).fill("c", 1);
+  space.of_ranks("rms_norm", kNorm, {3, 1}).with_broadcast("mul", 1).fill("c", 1);
   space.join("concat", {{"axis", std::int64_t{0}}}).halves(0);
   space.apply("transpose", {{"perm", Integers{1, 0, 2}}}, 3);
   return space.take();
+}
+
+// Layer norms from their parts. None with a scale or a bias that is open: those take minutes each
+// to prove.
+Space norm_parts() {
+  SpaceBuilder space("norm-parts", kSizes);
+  space.start("x", 1, "a,b,c").fill("c", 1);
+  space.body("centred", {{"reduce_mean", {0}, kLastAxis}, {"sub", {0, -1}}}, 3);
+  const Attrs epsilon{{"shape", Integers{}}, {"value", kEpsilon}, {"dtype", std::string("f32")}};
+  space.body("deviation",
+             {{"mul", {0, 0}},
+              {"reduce_mean", {-1}, kLastAxis},
+              {"fill", {}, epsilon},
+              {"add", {-2, -3}},
+              {"sqrt", {-4}}},
+             3);
+  space.by_reduced("div").of_ranks("layer_norm", kNorm, {3, 1});
+  Space made = space.of_ranks("rms_norm", kNorm, {3, 1}).take();
+  made.by_value = true;
+  return made;
 }
 
 // Attention from its parts, over batches of heads.
@@ -159,7 +198,8 @@ Space pools() {
 // says which of them it means: f..i, j..m, and n..q, their sums.
 Space padding() {
   SpaceBuilder space("padding", {{2, 4, 5, 6, 3, 1, 2, 0, 1, 1, 0, 2, 1, 2, 2, 2, 2},
-                                 {4, 2, 6, 7, 5, 2, 1, 1, 0, 0, 2, 1, 1, 2, 3, 2, 1}});
+                                 {4, 2, 6, 7, 5, 2, 1, 1, 0, 0, 2, 1, 1, 2, 3, 2, 1},
+                                 {6, 4, 5, 7, 2, 1, 2, 2, 1, 0, 1, 1, 2, 1, 3, 3, 3}});
   space.start("x", 2, "a,b,c,d").start("k", 1, "e,b,3,3").start("s", 1, "");
   space.pad("0,0,f,g", "0,0,h,i").pad("0,0,j,k", "0,0,l,m").pad("0,0,n,o", "0,0,p,q");
   space.apply("relu").apply("tanh").alike("add").alike("mul").with_broadcast("mul", 0);
@@ -221,18 +261,15 @@ constexpr NamedSpace kSpaces[] = {
     {"padding", "zeros around a tensor", 2, padding},
     {"fusion", "bias and activation within a kernel", 2, fusion},
     {"values", "what exp, log, sqrt, abs and relu are like", 2, values},
+    {"softmax-parts", "softmax from its parts", 3, softmax_parts},
     {"normalizations", "root-mean-square normalization", 2, normalizations},
-    // Not of the default set: its proofs take hours.
     {"convolutions", "convolutions with strides and groups", 2, convolutions},
+    {"norm-parts", "layer norms from their parts", 3, norm_parts},
 };
 
 }  // namespace
 
 std::span<const NamedSpace> named_spaces() { return kSpaces; }
-std::span<const NamedSpace> default_spaces() {
-  return named_spaces().first(std::size(kSpaces) - 1);
-}
-
 const NamedSpace* find_named_space(std::string_view name) {
   const auto found = std::ranges::find(kSpaces, name, &NamedSpace::name);
   return found != std::end(kSpaces) ? &*found : nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spaces that have a name, each with the number of operators it is searched to. `egret rules
-// generate --space NAME` runs one of them, `--space default` those of the default set, in this
-// order: each starts from what those before it found (rules/generator/default_set.h).
+// generate --space NAME` runs one of them, `--space default` all, in this order: each starts from
+// what those before it found (rules/generator/default_set.h).
 #pragma once
 
 #include <span>
@@ -19,7 +19,6 @@ struct NamedSpace {
 };
 
 std::span<const NamedSpace> named_spaces();
-std::span<const NamedSpace> default_spaces();
 const NamedSpace* find_named_space(std::string_view name);  // null: there is none
 
 }  // namespace egret::rules::generator

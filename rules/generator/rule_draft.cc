@@ -62,6 +62,7 @@ class Drafter {
     Rule& rule = draft_.rule;
     rule.name = "candidate";
     rule.tensors.emplace_back("out");
+    collect_right_axes();
     rule.sources.push_back({0, source(equality_.left)});
     collect_quantities();
     auto target = build_target(equality_.right);
@@ -167,17 +168,45 @@ class Drafter {
     const bool fixed = is_telling_number(values.front()) || (is_default && structure) ||
                        (openness_ == Openness::kSizes && (structure || is_default));
     if (fixed && is_constant(values) && spec.name != "dtype") return literal(values.front());
+    if (const auto axis = single_axis(spec.name, values); axis && right_axes_.contains(*axis))
+      return Expr{.kind = Expr::Kind::kList,
+                  .arguments = {open("axis", Values(worlds_, AttrValue(*axis)))}};
+    return open(spec.name, values);
+  }
+
+  // The attribute variable of this name that has these values.
+  Expr open(std::string_view of, const Values& values) {
     for (const Group& group : groups_) {
-      if (group.name == spec.name && group.values == values) return attribute(group.slot);
+      if (group.name == of && group.values == values) return attribute(group.slot);
     }
     const int slot = static_cast<int>(draft_.rule.attributes.size());
-    std::string name = spec.name;
+    std::string name(of);
     for (int i = 2; std::ranges::find(draft_.rule.attributes, name) != draft_.rule.attributes.end();
          ++i)
-      name = spec.name + std::to_string(i);
+      name = std::string(of) + std::to_string(i);
     draft_.rule.attributes.push_back(name);
-    groups_.push_back({spec.name, values, slot});
+    groups_.push_back({std::string(of), values, slot});
     return attribute(slot);
+  }
+
+  // The one axis of a list of axes.
+  static std::optional<std::int64_t> single_axis(std::string_view name, const Values& values) {
+    const auto* axes = std::get_if<Integers>(&values.front());
+    if (name != "axes" || axes == nullptr || axes->size() != 1 || !is_constant(values))
+      return std::nullopt;
+    return axes->front();
+  }
+
+  // Axes that operators of the right side take as a number: a list of the left is written as of
+  // that number.
+  void collect_right_axes() {
+    for (const TermId term : terms_.applications(equality_.right)) {
+      for (const std::vector<Attrs>& attrs : step_attrs(term)) {
+        const AttrValue* axis = attrs.front().find("axis");
+        if (axis != nullptr && std::holds_alternative<std::int64_t>(*axis))
+          right_axes_.insert(std::get<std::int64_t>(*axis));
+      }
+    }
   }
 
   // Integers that the left side tells: sizes, and attributes.
@@ -224,6 +253,8 @@ class Drafter {
   // An expression with these values that does not speak of one attribute variable. Attributes come
   // before sizes where it is given: random instances know them first.
   std::optional<Expr> fit(const Numbers& wanted, int without = -1) const {
+    if (std::ranges::all_of(wanted, [&](std::int64_t n) { return n == wanted.front(); }))
+      return literal(wanted.front());
     if (without >= 0) {
       for (const Quantity& q : quantities_) {
         if (q.values == wanted && q.expr.kind == Expr::Kind::kAttribute && q.expr.slot != without)
@@ -233,8 +264,6 @@ class Drafter {
     return fit_any(wanted, without);
   }
   std::optional<Expr> fit_any(const Numbers& wanted, int without) const {
-    if (std::ranges::all_of(wanted, [&](std::int64_t n) { return n == wanted.front(); }))
-      return literal(wanted.front());
     for (const Quantity& q : quantities_) {
       if (q.values == wanted && !mentions(q.expr, without)) return q.expr;
     }
@@ -309,6 +338,18 @@ class Drafter {
     }
     if (spec.name == "axes") {
       if (auto moved = moved_axes(values)) return moved;
+      if (const auto axis = single_axis(spec.name, values)) {
+        for (const auto& [slot, open_axis] : open_groups<std::int64_t>("axis")) {
+          if (open_axis == *axis)
+            return Expr{.kind = Expr::Kind::kList, .arguments = {attribute(slot)}};
+        }
+      }
+    }
+    // A number that two operators call by different names.
+    if (std::holds_alternative<double>(values.front())) {
+      for (const Group& group : groups_) {
+        if (group.values == values) return attribute(group.slot);
+      }
     }
     if (is_constant(values)) return literal(values.front());
     if (!std::holds_alternative<Integers>(values.front())) return std::nullopt;
@@ -533,6 +574,7 @@ class Drafter {
   std::size_t worlds_ = 0;
   Draft draft_;
   std::map<std::size_t, int> slots_;  // of start tensors
+  std::set<std::int64_t> right_axes_;
   std::vector<Group> groups_;
   std::vector<Quantity> quantities_;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/generator/space_builder.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace egret::rules::generator {
@@ -87,6 +89,28 @@ SpaceBuilder& SpaceBuilder::join(std::string_view op, const Attrs& attrs, std::s
   return *this;
 }
 
+SpaceBuilder& SpaceBuilder::of_ranks(std::string_view op, const Attrs& attrs,
+                                     std::vector<int> ranks) {
+  const std::size_t arity = ranks.size();
+  add(named(op, attrs) + "-of-" + std::to_string(arity), arity,
+      {&ir::get_operator(op), operands(arity), always(attrs)},
+      [ranks = std::move(ranks)](World, const Types& types) {
+        return std::ranges::equal(ranks, types, {}, {}, &TensorType::rank);
+      });
+  return *this;
+}
+
+SpaceBuilder& SpaceBuilder::by_reduced(std::string_view op) {
+  const auto applies = [](World, const Types& types) {
+    if (types[0].rank() == 0 || types[0].dims.back().constant() == 1) return false;
+    TensorType reduced = types[0];
+    reduced.dims.back() = 1;
+    return types[1] == reduced;
+  };
+  add(std::string(op) + "-by-reduced", 2, {&ir::get_operator(op), {0, 1}, {}}, applies);
+  return *this;
+}
+
 SpaceBuilder& SpaceBuilder::alike(std::string_view op) {
   add(std::string(op), 2, {&ir::get_operator(op), {0, 1}, {}},
       [](World, const Types& types) { return types[0].rank() > 0 && types[0] == types[1]; });
@@ -98,6 +122,18 @@ SpaceBuilder& SpaceBuilder::with_broadcast(std::string_view op, int rank) {
       [rank](World, const Types& types) {
         return types[0].rank() > rank && types[1].rank() == rank;
       });
+  return *this;
+}
+
+SpaceBuilder& SpaceBuilder::body(const std::string& name, const std::vector<Part>& parts,
+                                 int rank) {
+  const auto applies = [rank](World, const Types& types) {
+    return types[0].rank() == rank && types[0].dims.back().constant() != 1;
+  };
+  OperatorChoice choice{name, 1, {}, applies};
+  for (const Part& part : parts)
+    choice.steps.push_back({&ir::get_operator(part.op), part.operands, always(part.attrs)});
+  space_.choices.push_back(std::move(choice));
   return *this;
 }
 

@@ -27,10 +27,23 @@ class SpaceBuilder {
   // Two or three operands: of any types that the operator accepts, the first of a rank.
   SpaceBuilder& join(std::string_view op, const ir::Attrs& attrs = {}, std::size_t arity = 2,
                      int rank = -1);
+  // Operands of these ranks.
+  SpaceBuilder& of_ranks(std::string_view op, const ir::Attrs& attrs, std::vector<int> ranks);
+  // By what was reduced to one element along the last axis.
+  SpaceBuilder& by_reduced(std::string_view op);
   // Two operands of one type.
   SpaceBuilder& alike(std::string_view op);
   // By a number, or any tensor that is broadcast to the first: of rank `rank`.
   SpaceBuilder& with_broadcast(std::string_view op, int rank);
+  // Several operators as one, on a tensor of a rank that is not reduced to one element along the
+  // last axis: what is a single step of a law in many.
+  // Operands as in Step: 0 is the tensor, -1 what the first operator gave.
+  struct Part {
+    std::string_view op;
+    std::vector<int> operands;
+    ir::Attrs attrs{};
+  };
+  SpaceBuilder& body(const std::string& name, const std::vector<Part>& parts, int rank);
   SpaceBuilder& reshape(std::string_view shape);
   // Zeros before and after each axis; amounts are written like sizes.
   SpaceBuilder& pad(std::string_view before, std::string_view after);

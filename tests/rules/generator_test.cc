@@ -16,6 +16,8 @@
 #include "rules/generator/decision_log.h"
 #include "rules/generator/generation.h"
 #include "rules/generator/multi_output.h"
+#include "rules/generator/named_spaces.h"
+#include "rules/generator/rule_draft.h"
 #include "rules/generator/rule_files.h"
 #include "rules/rule_parser.h"
 
@@ -371,6 +373,36 @@ TEST(Generation, FindsWhatFunctionsAreLikeByTheirValues) {
   }
   // True of positive numbers alone.
   EXPECT_FALSE(derives_rule(by_value, "sqrt(mul(?x, ?x)) => ?x"));
+}
+
+std::size_t choice_named(const Space& space, std::string_view name) {
+  const auto found = std::ranges::find(space.choices, name, &OperatorChoice::name);
+  EXPECT_NE(found, space.choices.end()) << name;
+  return static_cast<std::size_t>(found - space.choices.begin());
+}
+
+// A reduction has a list of axes, softmax one axis.
+TEST(Drafts, SayOneAxisOfAListOfAxes) {
+  const Space space = find_named_space("softmax-parts")->make();
+  const auto terms = *TermTable::create(space);
+  const auto apply = [&](std::string_view name, std::vector<TermId> operands) {
+    return terms->apply(choice_named(space, name), operands).value();
+  };
+  const TermId e = apply("exp", {terms->start(0)});
+  const TermId sum = apply("reduce_sum-axes[2]-keepdims1", {e});
+  const Equality equality{apply("div-by-reduced", {e, sum}),
+                          apply("softmax-axis2", {terms->start(0)})};
+  const auto draft = draft_rule(*terms, equality, Openness::kRanks, Preference::kSizes);
+  ASSERT_TRUE(draft.has_value());
+  EXPECT_EQ(to_string(draft->rule),
+            "rule candidate\n"
+            "  out = div(exp(?x), reduce_sum{axes=[?axis]}(exp(?x)))\n"
+            "  => out = softmax{axis=?axis}(?x)\n");
+  const Equality back{equality.right, equality.left};
+  EXPECT_EQ(to_string(draft_rule(*terms, back, Openness::kRanks, Preference::kSizes)->rule),
+            "rule candidate\n"
+            "  out = softmax{axis=?axis}(?x)\n"
+            "  => out = div(exp(?x), reduce_sum{axes=[?axis]}(exp(?x)))\n");
 }
 
 TEST(Generation, FindsRulesOfTruthValues) {

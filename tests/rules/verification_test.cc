@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <sstream>
 
 #include "base/file.h"
 #include "base/in_order.h"
+#include "base/stop.h"
 #include "rules/condition_inference.h"
 #include "rules/rule_parser.h"
 #include "rules/rule_set.h"
@@ -362,6 +364,16 @@ TEST(Verification, KeepsProofsUntilDefinitionsChange) {
   voided->record(other, verdict_of(other));
   EXPECT_EQ(voided->of(rule), RuleStatus::kUntested);
   EXPECT_EQ(voided->of(other), RuleStatus::kProven);
+}
+
+TEST(Verification, DecidesNothingOnceItIsToStop) {
+  const Rule rule = parsed("relu(relu(?x)) => relu(?x)");
+  base::request_stop(SIGTERM);
+  const Verdict stopped = verdict_of(rule);
+  base::request_stop(0);
+  EXPECT_EQ(to_string(stopped.status), "undecided");
+  EXPECT_EQ(stopped.reason, "stopped");
+  EXPECT_EQ(to_string(verdict_of(rule).status), "proven");
 }
 
 TEST(Verification, OfTheRulesThatComeWithEgretIsOfTheseDefinitions) {
