@@ -22,8 +22,8 @@ OPERATOR = re.compile(r"\b([a-z_]+)(?:\{[^}]*\})?\(")
 NOT_OPERATORS = {"dim", "rank", "compose", "index_of", "inverse", "same_type", "is_float", "dtype", "sorted", "contains",
                  "constant", "not", "and", "or", "whole", "at"}
 TITLES = {"arithmetic": "Arithmetic", "functions": "Functions of one element", "reductions": "Reductions",
-          "values": "Functions by value", "reshapes": "Reshapes", "softmaxes": "Softmax", "softmax-parts": "Softmax from its parts",
-          "normalizations": "Normalizations", "norm-parts": "Layer norms from their parts", "attention": "Attention",
+          "values": "Functions by value", "reshapes": "Reshapes", "softmaxes": "Softmax", "softmax_parts": "Softmax from its parts",
+          "normalizations": "Normalizations", "norm_parts": "Layer norms from their parts", "attention": "Attention",
           "heads": "Attention, cut and joined", "convolutions": "Convolutions", "pools": "Pools", "padding": "Padding",
           "fusion": "Fused kernels"}
 

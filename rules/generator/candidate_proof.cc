@@ -46,6 +46,9 @@ Verdict verify_candidate(const Rule& rule, const CandidateScrutiny& scrutiny,
   if (tests.verdict == TestReport::Verdict::kRefuted) {
     verdict.status = Verdict::Status::kRefuted;
     verdict.reason = std::move(tests.counterexample);
+  } else if (tests.verdict == TestReport::Verdict::kUntestable) {
+    verdict.status = Verdict::Status::kUndecided;
+    verdict.reason = "random search finds few instances to test it on";
   }
   return verdict;
 }

@@ -18,10 +18,11 @@ VerifyOptions screening_options();
 struct CandidateScrutiny {
   VerifyOptions screening = screening_options();
   VerifyOptions verification{};
-  TestOptions tests{.checks = 1000, .attempts_per_check = 20, .seed = 2};
+  TestOptions tests{.checks = 1000, .attempts_per_check = 400, .seed = 2};
 };
 
-// Undecided where random search finds no instances, which verification needs many of.
+// Undecided where random search finds no instances, which verification needs many of, or none on
+// which the left side has a number.
 Verdict screen_candidate(const Rule& rule, const VerifyOptions& screening, KnownSignatures& known);
 Verdict verify_candidate(const Rule& rule, const CandidateScrutiny& scrutiny,
                          KnownSignatures& known);

@@ -94,7 +94,7 @@ const Attrs kLastAxis{{"axes", Integers{2}}, {"keepdims", std::int64_t{1}}};
 
 // Softmax from its parts.
 Space softmax_parts() {
-  SpaceBuilder space("softmax-parts", kSizes);
+  SpaceBuilder space("softmax_parts", kSizes);
   space.start("x", 1, "a,b,c").apply("exp").apply("log").apply("reduce_sum", kLastAxis, 3);
   space.by_reduced("div").by_reduced("sub");
   space.body("shifted", {{"reduce_max", {0}, kLastAxis}, {"sub", {0, -1}}}, 3);
@@ -122,7 +122,7 @@ Space normalizations() {
 // Layer norms from their parts. None with a scale or a bias that is open: those take minutes each
 // to prove.
 Space norm_parts() {
-  SpaceBuilder space("norm-parts", kSizes);
+  SpaceBuilder space("norm_parts", kSizes);
   space.start("x", 1, "a,b,c").fill("c", 1);
   space.body("centred", {{"reduce_mean", {0}, kLastAxis}, {"sub", {0, -1}}}, 3);
   const Attrs epsilon{{"shape", Integers{}}, {"value", kEpsilon}, {"dtype", std::string("f32")}};
@@ -261,10 +261,10 @@ constexpr NamedSpace kSpaces[] = {
     {"padding", "zeros around a tensor", 2, padding},
     {"fusion", "bias and activation within a kernel", 2, fusion},
     {"values", "what exp, log, sqrt, abs and relu are like", 2, values},
-    {"softmax-parts", "softmax from its parts", 3, softmax_parts},
+    {"softmax_parts", "softmax from its parts", 3, softmax_parts},
     {"normalizations", "root-mean-square normalization", 2, normalizations},
     {"convolutions", "convolutions with strides and groups", 2, convolutions},
-    {"norm-parts", "layer norms from their parts", 3, norm_parts},
+    {"norm_parts", "layer norms from their parts", 3, norm_parts},
 };
 
 }  // namespace

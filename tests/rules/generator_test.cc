@@ -12,6 +12,7 @@
 #include "base/stop.h"
 #include "ir/field.h"
 #include "rules/condition_inference.h"
+#include "rules/generator/candidate_proof.h"
 #include "rules/generator/candidate_rule.h"
 #include "rules/generator/decision_log.h"
 #include "rules/generator/generation.h"
@@ -383,7 +384,7 @@ std::size_t choice_named(const Space& space, std::string_view name) {
 
 // A reduction has a list of axes, softmax one axis.
 TEST(Drafts, SayOneAxisOfAListOfAxes) {
-  const Space space = find_named_space("softmax-parts")->make();
+  const Space space = find_named_space("softmax_parts")->make();
   const auto terms = *TermTable::create(space);
   const auto apply = [&](std::string_view name, std::vector<TermId> operands) {
     return terms->apply(choice_named(space, name), operands).value();
@@ -403,6 +404,25 @@ TEST(Drafts, SayOneAxisOfAListOfAxes) {
             "rule candidate\n"
             "  out = softmax{axis=?axis}(?x)\n"
             "  => out = div(exp(?x), reduce_sum{axes=[?axis]}(exp(?x)))\n");
+}
+
+TEST(Candidates, AreNoRulesWhereTestsRefuteThemOrFindNothingToTest) {
+  const auto status_of = [](const std::string& text) {
+    const auto rules = parse_rules("candidate.rules", "rule candidate " + text);
+    EXPECT_TRUE(rules.ok()) << rules.status().message();
+    CandidateScrutiny scrutiny;
+    scrutiny.verification = screening_options();  // what tests must see, this does not either
+    KnownSignatures known;
+    return std::string(to_string(verify_candidate(rules->front(), scrutiny, known).status));
+  };
+  // Right for matrices; batches that are broadcast are too seldom drawn for the verifier to see it.
+  EXPECT_EQ(status_of("matmul(?m, add(?v, ?w)) where same_type(?v, ?w) => "
+                      "matmul(concat{axis=1}(?m, ?m), concat{axis=0}(?v, ?w))"),
+            "refuted");
+  // The largest element becomes log(0), the others the logarithm of what is below 0.
+  EXPECT_EQ(status_of("softmax{axis=2}(log(sub(?x, reduce_max{axes=[2]}(?x)))) => "
+                      "log(sub(?x, reduce_max{axes=[2]}(?x)))"),
+            "undecided");
 }
 
 TEST(Generation, FindsRulesOfTruthValues) {
