@@ -104,6 +104,35 @@ std::vector<Choice> small_choices(const Choice& like, std::size_t most, base::Ra
   return result;
 }
 
+std::vector<Choice> deep_choices(const Choice& like, std::size_t count, base::Random random) {
+  constexpr std::uint64_t kLeastRank = 3;
+  constexpr std::uint64_t kRanks = 2;
+  std::vector<Choice> result;
+  for (std::size_t i = 0; i < count; ++i) {
+    base::Random own = random.split(i);
+    Choice& choice = result.emplace_back(like);
+    const std::uint64_t rank = kLeastRank + own.below(kRanks);
+    std::vector<ir::Dims> shapes;
+    for (auto& [slot, type] : choice.variables) {
+      if (!shapes.empty() && own.below(2) == 0) {
+        type.dims = shapes[own.below(shapes.size())];
+        continue;
+      }
+      type.dims.clear();
+      for (std::uint64_t axis = 0; axis < rank; ++axis)
+        type.dims.push_back(static_cast<std::int64_t>(1 + own.below(2)));
+      shapes.push_back(type.dims);
+    }
+    for (auto& [term, attrs] : choice.attrs) {
+      for (const auto& [name, value] : like.attrs.at(term).entries()) {
+        if (std::holds_alternative<std::int64_t>(value) && own.below(2) == 0)
+          attrs.set(name, static_cast<std::int64_t>(own.below(rank)));
+      }
+    }
+  }
+  return result;
+}
+
 std::optional<Instance> InstanceWalk::step(base::Random random) {
   constexpr std::int64_t kMostSize = 8;
   std::vector<Choice> next = neighbours(at_);

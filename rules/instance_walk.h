@@ -17,6 +17,12 @@ namespace egret::rules {
 // there are more than `most`, so many of them at random.
 std::vector<Choice> small_choices(const Choice& like, std::size_t most, base::Random random);
 
+// Choices at random, many of which are no instance: tensors of one rank, 3 or 4, and sizes 1 and 2,
+// half of them of the same shape as another; single integer attributes an axis of such tensors, or
+// as they are. Where tensors have axes before those that an operator is about, sizes that agree by
+// chance alone are found so: all of them are 1 or 2.
+std::vector<Choice> deep_choices(const Choice& like, std::size_t count, base::Random random);
+
 class InstanceWalk {
  public:
   // The instantiator outlives the walk.

@@ -21,6 +21,7 @@ namespace {
 using Status = Verdict::Status;
 
 constexpr std::uint64_t kPathStream = std::uint64_t{1} << 40;  // far from attempts
+constexpr std::uint64_t kDeepStream = kPathStream + 1;
 
 bool is_trivial(const Instance& instance) {
   return ir::to_text(instance.left) == ir::to_text(instance.right);
@@ -124,11 +125,23 @@ class Verification {
     return true;
   }
 
-  // Small instances are all looked at, or as many as are allowed.
+  // Small instances are all looked at, or as many as are allowed; then some of more axes.
   bool prove_small_ones() {
     for (const Choice& next : small_choices(like_->choice, options_.small_choices, random_)) {
       const auto instance = instantiator_.of(next, random_);
       if (instance && !is_member(*instance) && !prove_family_of(*instance)) return false;
+    }
+    return hold_deep_ones();
+  }
+
+  // With tensors alone: each way in which the axes of several operands may be broadcast is a
+  // family.
+  bool hold_deep_ones() {
+    if (options_.tensor_checks == 0) return true;
+    const base::Random random = random_.split(kDeepStream);
+    for (const Choice& next : deep_choices(like_->choice, options_.deep_choices, random)) {
+      const auto instance = instantiator_.of(next, random_);
+      if (instance && !is_member(*instance) && tells_apart(*instance, random)) return false;
     }
     return true;
   }

@@ -36,8 +36,10 @@ struct VerifyOptions {
   int instances = 200;      // that must be members of proven families
   int attempts_per_instance = 400;
   int most_families = 1500;
-  PathSearch::Limits paths{};        // of the search for instances on other paths
-  std::size_t small_choices = 5000;  // that are tried as instances at the end
+  PathSearch::Limits paths{};  // of the search for instances on other paths
+  // That are tried as instances at the end (rules/instance_walk.h).
+  std::size_t small_choices = 5000;
+  std::size_t deep_choices = 4000;
   // Most members looked at of a family that could not be proven (0: such a rule is undecided), and
   // of all such families.
   std::int64_t bounded_members = 0;

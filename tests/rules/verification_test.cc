@@ -220,6 +220,20 @@ TEST(Verification, LooksForInstancesThatNeedSeveralNumbersToBeRight) {
   }
 }
 
+// Of operands of four axes the result has the type of the left side where sizes that have nothing
+// to do with each other are 1 and 2.
+TEST(Verification, LooksAtSmallTensorsOfManyAxes) {
+  KnownSignatures known;
+  const Rule rule = parsed(
+      "matmul(?m, add(?v, ?w)) where same_type(?v, ?w) => "
+      "matmul(concat{axis=1}(?m, ?m), concat{axis=0}(?v, ?w))");
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    VerifyOptions options;
+    options.seed = seed;
+    EXPECT_EQ(to_string(verify(rule, options, known).status), "refuted") << seed;
+  }
+}
+
 // The lemma turns the right side into the left one, and holds wherever the right one is defined.
 TEST(Verification, DoesNotDeriveWhatIsUndefined) {
   KnownSignatures known;
