@@ -25,6 +25,7 @@ TEST(Extractors, AnswersAreValidAndNeverBelowTheBestOnRandomGraphs) {
     solvable += std::isfinite(best) ? 1 : 0;
     for (const ExtractorRow& row : extractors()) {
       const auto solution = row.extract(problem, {});
+      if (solution.status().code() == base::StatusCode::kUsage) continue;  // a build without solver
       ASSERT_EQ(solution.ok(), std::isfinite(best)) << row.name << " trial " << trial;
       if (!solution.ok()) continue;
       const base::Status checked = check_solution(problem, *solution);
