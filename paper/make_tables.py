@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes build/*.tex from the CSV files under experiments/results, one file a table."""
 import csv
+import dataclasses
 import json
 import pathlib
+from collections.abc import Callable
 
 PAPER = pathlib.Path(__file__).resolve().parent
 RESULTS = PAPER.parent / "experiments" / "results"
@@ -16,7 +18,7 @@ def escaped(text):
 
 
 def load(experiment):
-    """Rows and manifest of the fullest run that is there, or None."""
+    """Rows, manifest and mode of the fullest run that is there, or None."""
     for mode in ("full", "smoke"):
         table, manifest = RESULTS / experiment / f"{mode}.csv", RESULTS / experiment / f"{mode}.json"
         if table.exists() and manifest.exists():
@@ -41,25 +43,25 @@ def provenance(manifest, mode):
             f"Egret {manifest['egret']}; {mode} run.")
 
 
-def inference_cpu():
-    found = load("inference-cpu")
-    if found is None:
-        return "No result of \\texttt{experiments/inference-cpu} is there.\n", ""
-    rows, manifest, mode = found
+def side_by_side(rows, same, different):
+    """Rows that agree in the columns `same`, each group by what it says in the column `different`."""
+    groups = {}
+    for row in rows:
+        groups.setdefault(tuple(row[column] for column in same), {})[row[different]] = row
+    return list(groups.values())
+
+
+def inference_cpu(rows):
     columns = [("model", "l", lambda r: r["model"].removesuffix(".onnx")),
                ("operators", "r", lambda r: f"{r['operators_before']} to {r['operators_after']}"),
                ("original", "r", lambda r: f"{float(r['original_ms']):.2f}"),
                ("optimized", "r", lambda r: f"{float(r['optimized_ms']):.2f}"),
                ("ratio", "r", lambda r: f"{float(r['speedup']):.2f}"),
                ("ORT", "r", lambda r: f"{float(r['onnxruntime_ms']):.2f}" if r["onnxruntime_ms"] else "--")]
-    return tabular(columns, rows), escaped(provenance(manifest, mode) + f" ONNX Runtime {manifest['onnxruntime']}.")
+    return columns, rows
 
 
-def egraph_engine():
-    found = load("egraph-engine")
-    if found is None:
-        return "No result of \\texttt{experiments/egraph-engine} is there.\n", ""
-    rows, manifest, mode = found
+def egraph_engine(rows):
     columns = [("workload", "l", lambda r: r["workload"]),
                ("e-nodes", "r", lambda r: f"{int(r['nodes']):,}"),
                ("seconds", "r", lambda r: f"{float(r['seconds']):.3f}"),
@@ -73,18 +75,14 @@ def egraph_engine():
     if any(r["egglog_seconds"] for r in rows):
         columns.append(("egglog s", "r",
                         lambda r: f"{float(r['egglog_seconds']):.2f}" if r["egglog_seconds"] else "--"))
-    return tabular(columns, rows), escaped(provenance(manifest, mode) + f" egglog {manifest['egglog']}.")
+    return columns, rows
 
 
 def is_below(a, b):
     return a < b - 1e-6 * max(1, abs(b))
 
 
-def extraction():
-    found = load("extraction")
-    if found is None:
-        return "No result of \\texttt{experiments/extraction} is there.\n", ""
-    rows, manifest, mode = found
+def extraction(rows):
     exact = [row for row in rows if row["extractor"] == "auto"]
     families = [[row for row in exact if family in (row["family"], "all")]
                 for family in sorted({row["family"] for row in exact}) + ["all"]]
@@ -99,17 +97,11 @@ def extraction():
                ("above known", "r", lambda f: sum(is_below(best, cost) for cost, best in f[1])),
                ("seconds", "r", lambda f: f"{sum(float(row['seconds']) for row in f[0]):.1f}")]
     exact_all = families[-1]
-    return tabular(columns, list(zip(families, known))), escaped(provenance(dict(manifest, threads=1), mode))
+    return columns, list(zip(families, known))
 
 
-def extraction_models():
-    found = load("extraction-models")
-    if found is None:
-        return "No result of \\texttt{experiments/extraction-models} is there.\n", ""
-    rows, manifest, mode = found
-    graphs = {}
-    for row in rows:
-        graphs.setdefault((row["model"], row["limit_nodes"]), {})[row["extractor"]] = row
+def extraction_models(rows):
+    graphs = side_by_side(rows, ("model", "limit_nodes"), "extractor")
 
     def share(extractor):
         return lambda graph: f"{float(graph[extractor]['cost']) / float(graph[extractor]['original']):.3f}"
@@ -121,17 +113,11 @@ def extraction_models():
                ("exact", "r", share("auto")),
                ("gap %", "r", lambda graph: f"{100 * float(graph['auto']['gap']):.2f}"),
                ("seconds", "r", lambda graph: f"{float(graph['auto']['seconds']):.1f}")]
-    return tabular(columns, list(graphs.values())), escaped(provenance(dict(manifest, threads=1), mode))
+    return columns, graphs
 
 
-def graph_search():
-    found = load("graph-search")
-    if found is None:
-        return "No result of \\texttt{experiments/graph-search} is there.\n", ""
-    rows, manifest, mode = found
-    models = {}
-    for row in rows:
-        models.setdefault(row["model"], {})[row["method"]] = row
+def graph_search(rows):
+    models = side_by_side(rows, ("model",), "method")
 
     def share(method):
         def of(model):
@@ -143,14 +129,10 @@ def graph_search():
                ("saturation, exact", "r", share("auto")),
                ("TASO's search", "r", share("backtracking")),
                ("MetaFlow's search", "r", share("backtracking-split"))]
-    return tabular(columns, list(models.values())), escaped(provenance(dict(manifest, threads=1), mode))
+    return columns, models
 
 
-def verifier():
-    found = load("verifier")
-    if found is None:
-        return "No result of \\texttt{experiments/verifier} is there.\n", ""
-    rows, manifest, mode = found
+def verifier(rows):
     sets = {}
     for row in rows:
         sets.setdefault(row["set"], []).append(row)
@@ -171,14 +153,10 @@ def verifier():
                ("vacuous or trivial", "r", lambda some: sum(r["status"] in ("vacuous", "trivial") for r in some[1])),
                ("median s", "r", lambda some: f"{seconds(some)[len(some[1]) // 2]:.3f}"),
                ("longest s", "r", lambda some: f"{seconds(some)[-1]:.1f}")]
-    return tabular(columns, list(sets.items())), escaped(provenance(dict(manifest, threads=1), mode))
+    return columns, list(sets.items())
 
 
-def generator():
-    found = load("generator")
-    if found is None:
-        return "No result of \\texttt{experiments/generator} is there.\n", ""
-    rows, manifest, mode = found
+def generator(rows):
     rows = [row for row in rows if row["operators"] == "all" or (row["operators"] and row["run"].startswith("taso"))]
     columns = [("space", "l", lambda r: r["run"]), ("operators", "r", lambda r: r["operators"])]
     columns += [(name, "r", lambda r, name=name: f"{int(r[name]):,}" if r[name] else "")
@@ -186,27 +164,47 @@ def generator():
                              "kept")]
     columns += [("enumerate CPU s", "r", lambda r: r["enumeration_cpu_s"]), ("decide s", "r", lambda r: r["decision_s"]),
                 ("MB", "r", lambda r: f"{int(r['enumeration_bytes']) / 1e6:.0f}")]
-    return tabular(columns, rows), escaped(provenance(dict(manifest, threads=2), mode))
+    return columns, rows
 
 
-TABLES = {"generator": ("generatorProvenance", generator),
-          "verifier": ("verifierProvenance", verifier),
-          "inference_cpu": ("inferenceProvenance", inference_cpu),
-          "egraph_engine": ("engineProvenance", egraph_engine),
-          "extraction": ("extractionProvenance", extraction),
-          "graph_search": ("graphSearchProvenance", graph_search),
-          "extraction_models": ("extractionModelsProvenance", extraction_models)}
+@dataclasses.dataclass
+class Table:
+    experiment: str
+    macro: str  # of the provenance
+    cells: Callable  # from the experiment's rows to columns and rows of the table
+    threads: int | None = None  # where the manifest does not say
+    peer: tuple[str, str] | None = None  # name, and the manifest's entry of its version
+
+    def make(self):
+        """The table and where its figures come from."""
+        found = load(self.experiment)
+        if found is None:
+            return f"No result of \\texttt{{experiments/{self.experiment}}} is there.\n", ""
+        rows, manifest, mode = found
+        if self.threads is not None:
+            manifest = dict(manifest, threads=self.threads)
+        said = provenance(manifest, mode) + (f" {self.peer[0]} {manifest[self.peer[1]]}." if self.peer else "")
+        return tabular(*self.cells(rows)), escaped(said)
+
+
+TABLES = [Table("generator", "generatorProvenance", generator, threads=2),
+          Table("verifier", "verifierProvenance", verifier, threads=1),
+          Table("inference-cpu", "inferenceProvenance", inference_cpu, peer=("ONNX Runtime", "onnxruntime")),
+          Table("egraph-engine", "engineProvenance", egraph_engine, peer=("egglog", "egglog")),
+          Table("extraction", "extractionProvenance", extraction, threads=1),
+          Table("graph-search", "graphSearchProvenance", graph_search, threads=1),
+          Table("extraction-models", "extractionModelsProvenance", extraction_models, threads=1)]
 
 
 def main():
     out = PAPER / "build"
     out.mkdir(exist_ok=True)
     macros = []
-    for name, (macro, make) in TABLES.items():
-        table, measured = make()
-        (out / f"{name}.tex").write_text(table)
+    for entry in TABLES:
+        table, measured = entry.make()
+        (out / f"{entry.cells.__name__}.tex").write_text(table)
         # A macro: captions are moving arguments, in which \input breaks.
-        macros.append(rf"\newcommand{{\{macro}}}{{{measured}}}" + "\n")
+        macros.append(rf"\newcommand{{\{entry.macro}}}{{{measured}}}" + "\n")
     (out / "provenance.tex").write_text("".join(macros))
 
 
