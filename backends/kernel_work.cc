@@ -18,12 +18,6 @@ std::vector<bool> leaving_values(const ir::Graph& graph, const std::vector<int>&
   return leaves;
 }
 
-base::Result<ir::Work> operator_work(const ir::Graph& graph, const ir::Node& node) {
-  std::vector<ir::TensorType> types;
-  for (const ir::NodeId input : node.inputs) types.push_back(graph.node(input).type);
-  return ir::work_of(*node.op, node.attrs, types);
-}
-
 }  // namespace
 
 base::Result<std::vector<ir::Work>> work_of_kernels(const ir::Graph& graph,
@@ -42,7 +36,7 @@ base::Result<std::vector<ir::Work>> work_of_kernels(const ir::Graph& graph,
       const ir::Node& node = graph.node(id);
       if (node.kind != ir::NodeKind::kOperator || kernel_of[id.index()] != static_cast<int>(k))
         continue;
-      EGRET_ASSIGN_OR_RETURN(const ir::Work own, operator_work(graph, node));
+      EGRET_ASSIGN_OR_RETURN(const ir::Work own, ir::work_of(graph, node));
       work.flops += own.flops;
       if (leaves[id.index()]) work.bytes_written += own.bytes_written;
       if (kernel.ids.size() == 1) work.bytes_read = own.bytes_read;

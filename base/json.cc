@@ -145,6 +145,12 @@ Json Json::array() {
   return json;
 }
 
+Json Json::array(std::span<const std::string> texts) {
+  Json json = array();
+  for (const std::string& text : texts) json.push(text);
+  return json;
+}
+
 Json Json::from_members(std::vector<Member> members) {
   // The last of equal keys counts, at the place of the first. Sorted positions find them without
   // comparing all pairs, which a hostile file could make dear.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,7 @@ class Json {
 
   static Json object();
   static Json array();
+  static Json array(std::span<const std::string> texts);
   // An object of many members in O(n log n), where set() searches each time. Of equal keys the last
   // value counts.
   static Json from_members(std::vector<Member> members);

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "ir/work.h"
-
 namespace egret::cost {
 namespace {
 
@@ -44,11 +42,8 @@ class Roofline final : public Model {
   base::Result<Cost> cost(const Query& query) override {
     if (is_free(query)) return Cost{};
     EGRET_ASSIGN_OR_RETURN(const ir::Work work, work_of(query));
-    const double bytes = work.bytes_read + work.bytes_written;
-    return Cost{
-        .seconds = rates_.seconds_per_kernel +
-                   std::max(work.flops / rates_.flops_per_second, bytes / rates_.bytes_per_second),
-        .bytes_moved = bytes};
+    return Cost{.seconds = rates_.seconds_per_kernel + roofline_seconds(work, rates_),
+                .bytes_moved = work.bytes_read + work.bytes_written};
   }
 
  private:
@@ -86,6 +81,11 @@ std::string key_of(const Query& query) {
     if (i < query.constant.size() && query.constant[i]) key += " const";
   }
   return key + ")";
+}
+
+double roofline_seconds(const ir::Work& work, const Rates& rates) {
+  return std::max(work.flops / rates.flops_per_second,
+                  (work.bytes_read + work.bytes_written) / rates.bytes_per_second);
 }
 
 std::span<const ModelRow> estimating_models() { return kModels; }

@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "ir/operator.h"
+#include "ir/work.h"
 
 namespace egret::cost {
 
@@ -57,8 +58,12 @@ struct Rates {
   double seconds_per_kernel = 2e-6;  // the least that starting a kernel costs
 };
 
-// Estimates, by name: "nodes" counts operators, "flops" counts arithmetic, "roofline" takes the
-// larger of arithmetic and traffic time (Williams, Waterman, Patterson 2009) plus a start cost.
+// The least time that this work can take at these rates: the larger of arithmetic and traffic time
+// (Williams, Waterman, Patterson 2009).
+double roofline_seconds(const ir::Work& work, const Rates& rates);
+
+// Estimates, by name: "nodes" counts operators, "flops" counts arithmetic, "roofline" takes
+// roofline_seconds() plus a start cost.
 struct ModelRow {
   std::string_view name;
   std::string_view help;

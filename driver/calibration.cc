@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/calibration.h"
 
-#include <algorithm>
-
 #include "backends/measure.h"
 #include "ir/builder.h"
 
 namespace egret::driver {
 namespace {
 
-// An operator on inputs of one type and its work; `weights` of the last inputs are constants.
+// A graph of one operator, and its work.
 struct Probe {
   ir::Graph graph;
   ir::Work work;
 };
 
+// An operator on inputs of one type, the last `weights` of them constants.
 base::Result<Probe> probe(std::string_view op, std::size_t inputs, std::size_t weights,
                           const ir::TensorType& type) {
   ir::GraphBuilder b;
   base::Random random(1);
   std::vector<ir::Value> values;
-  const std::vector<ir::TensorType> types(inputs, type);
   for (std::size_t i = 0; i < inputs; ++i) {
     values.push_back(i + weights < inputs ? b.input("x" + std::to_string(i), type)
                                           : b.constant(ir::Tensor::random(type, random)));
   }
   b.output("y", b.add(op, values));
   EGRET_ASSIGN_OR_RETURN(ir::Graph graph, b.finish());
-  EGRET_ASSIGN_OR_RETURN(const ir::Work work, ir::work_of(ir::get_operator(op), {}, types));
+  EGRET_ASSIGN_OR_RETURN(const ir::Work work,
+                         ir::work_of(graph, graph.node(graph.outputs().front().node)));
   return Probe{std::move(graph), work};
 }
 
@@ -54,11 +53,6 @@ base::Result<cost::Rates> measured_rates(const backends::Backend& backend, int t
   return cost::Rates{.flops_per_second = product.work.flops / product_s,
                      .bytes_per_second = (sum.work.bytes_read + sum.work.bytes_written) / sum_s,
                      .seconds_per_kernel = small_s};
-}
-
-double roofline_seconds(const ir::Work& work, const cost::Rates& rates) {
-  return std::max(work.flops / rates.flops_per_second,
-                  (work.bytes_read + work.bytes_written) / rates.bytes_per_second);
 }
 
 }  // namespace egret::driver

@@ -5,7 +5,6 @@
 #include "backends/backend.h"
 #include "base/status.h"
 #include "cost/model.h"
-#include "ir/work.h"
 
 namespace egret::driver {
 
@@ -14,8 +13,5 @@ namespace egret::driver {
 // sum of two arrays of 32 MiB, which the caches do not hold, the start of a kernel by one operator
 // on 16 elements. Errors: those of the backend.
 base::Result<cost::Rates> measured_rates(const backends::Backend& backend, int threads);
-
-// The least time that this work can take at these rates.
-double roofline_seconds(const ir::Work& work, const cost::Rates& rates);
 
 }  // namespace egret::driver

@@ -34,9 +34,7 @@ double arithmetic(const ir::Graph& graph) {
   double flops = 0;
   for (const ir::Node& node : graph.nodes()) {
     if (node.kind != ir::NodeKind::kOperator) continue;
-    std::vector<ir::TensorType> types;
-    for (const ir::NodeId input : node.inputs) types.push_back(graph.node(input).type);
-    const auto work = ir::work_of(*node.op, node.attrs, types);
+    const auto work = ir::work_of(graph, node);
     if (work.ok()) flops += work->flops;
   }
   return flops;

@@ -109,9 +109,7 @@ base::Result<Work> work_of_body(const Operator& op, const Attrs& attrs,
   for (const NodeId id : live_nodes(*body)) {
     const Node& node = body->node(id);
     if (node.kind != NodeKind::kOperator) continue;
-    std::vector<TensorType> inputs;
-    for (const NodeId input : node.inputs) inputs.push_back(body->node(input).type);
-    EGRET_ASSIGN_OR_RETURN(const Work own, work_of(*node.op, node.attrs, inputs));
+    EGRET_ASSIGN_OR_RETURN(const Work own, work_of(*body, node));
     work.flops += own.flops;
   }
   for (const TensorType& type : types) work.bytes_read += static_cast<double>(type.bytes());
@@ -144,6 +142,12 @@ base::Result<Work> work_of(const Operator& op, const Attrs& attrs,
   }
   work.bytes_written = static_cast<double>(denotation.type.bytes());
   return work;
+}
+
+base::Result<Work> work_of(const Graph& graph, const Node& node) {
+  std::vector<TensorType> types;
+  for (const NodeId input : node.inputs) types.push_back(graph.node(input).type);
+  return work_of(*node.op, node.attrs, types);
 }
 
 }  // namespace egret::ir

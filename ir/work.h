@@ -19,6 +19,7 @@
 
 #include "base/status.h"
 #include "ir/attributes.h"
+#include "ir/graph.h"
 #include "ir/operator.h"
 
 namespace egret::ir {
@@ -32,5 +33,7 @@ struct Work {
 // `types` are concrete, `attrs` canonical. Linear in the size of the denotation.
 base::Result<Work> work_of(const Operator& op, const Attrs& attrs,
                            std::span<const TensorType> types);
+// Of an operator node of the graph.
+base::Result<Work> work_of(const Graph& graph, const Node& node);
 
 }  // namespace egret::ir

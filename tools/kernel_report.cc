@@ -3,7 +3,6 @@
 
 #include "base/text_table.h"
 #include "base/units.h"
-#include "driver/calibration.h"
 
 namespace egret::tools {
 namespace {
@@ -44,7 +43,7 @@ std::string kernel_table(const backends::PlanReport& report, const std::vector<i
                          {"nodes"}});
   for (std::size_t i = 0; i < report.kernels.size(); ++i) {
     const auto& kernel = report.kernels[i];
-    const double share = rate(driver::roofline_seconds(works[i], rates), kernel.seconds);
+    const double share = rate(cost::roofline_seconds(works[i], rates), kernel.seconds);
     table.row({kernel.name, base::format_seconds(kernel.seconds),
                giga(rate(works[i].flops, kernel.seconds)),
                giga(rate(bytes_of(works[i]), kernel.seconds)),
@@ -65,7 +64,7 @@ base::Json kernel_list(const backends::PlanReport& report, const std::vector<ir:
                   .set("seconds", seconds)
                   .set("flops", works[i].flops)
                   .set("bytes", bytes_of(works[i]))
-                  .set("roofline_share", rate(driver::roofline_seconds(works[i], rates), seconds)));
+                  .set("roofline_share", rate(cost::roofline_seconds(works[i], rates), seconds)));
   }
   return list;
 }

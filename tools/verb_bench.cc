@@ -75,7 +75,10 @@ class Bench final : public Command {
     std::vector<ir::Work> works;  // with --kernels, one each
   };
 
-  static int threads(const Console& console) { return static_cast<int>(console.options().threads); }
+  static int threads(const Console& console) {
+    const auto asked = static_cast<int>(console.options().threads);
+    return asked > 0 ? asked : backends::available_threads();
+  }
 
   base::Result<std::vector<Racer>> compile(Console& console) const {
     const BindNames names = paths_.size() == 1 ? BindNames::kMustExist : BindNames::kMayBeUnknown;
@@ -97,8 +100,7 @@ class Bench final : public Command {
   // The first model's figures stand at the top; all of them, that one too, under "models".
   void report(const std::vector<Racer>& racers, const std::vector<backends::Timing>& timings,
               const cost::Rates& rates, Console& console) const {
-    const std::int64_t threads =
-        this->threads(console) > 0 ? this->threads(console) : backends::available_threads();
+    const int threads = this->threads(console);
     base::Json json = base::versioned_json();
     set_figures(json, timings[0], *racers[0].plan);
     json.set("threads", threads).set("peak_bytes", base::peak_memory_bytes());

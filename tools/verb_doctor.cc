@@ -66,13 +66,11 @@ std::vector<Finding> examine() {
 }
 
 base::Json to_json(const Machine& machine, const std::vector<Finding>& findings) {
-  base::Json sets = base::Json::array();
-  for (const std::string& set : machine.instruction_sets) sets.push(set);
   base::Json json = base::versioned_json();
   json.set("version", build_info().version).set("revision", build_info().revision);
   json.set("processor", machine.processor).set("threads", machine.threads);
   json.set("memory_bytes", static_cast<std::int64_t>(machine.memory_bytes));
-  json.set("instruction_sets", std::move(sets));
+  json.set("instruction_sets", base::Json::array(machine.instruction_sets));
   base::Json list = base::Json::array();
   for (const Finding& finding : findings) {
     base::Json item = base::Json::object();

@@ -97,9 +97,7 @@ class Extract final : public Command {
              std::isfinite(solution.tree_cost) ? base::Json(solution.tree_cost) : base::Json());
     json.set("bound", std::isfinite(solution.bound) ? base::Json(solution.bound) : base::Json());
     json.set("status", status(solution)).set("seconds", seconds);
-    base::Json notes = base::Json::array();
-    for (const std::string& note : solution.notes) notes.push(note);
-    json.set("notes", std::move(notes));
+    json.set("notes", base::Json::array(solution.notes));
     base::Json choices = base::Json::object();
     for (extract::ClassIndex c = 0; c < solution.choice.size(); ++c) {
       if (solution.choice[c] == extract::kNoNode) continue;

@@ -39,9 +39,7 @@ std::map<std::string, Totals> totals_by_operator(const ir::Graph& graph) {
     if (node.kind != ir::NodeKind::kOperator) continue;
     Totals& entry = totals[node.op->name()];
     ++entry.operators;
-    std::vector<ir::TensorType> types;
-    for (const ir::NodeId input : node.inputs) types.push_back(graph.node(input).type);
-    const auto work = ir::work_of(*node.op, node.attrs, types);
+    const auto work = ir::work_of(graph, node);
     entry.known = entry.known && work.ok();
     if (work.ok()) entry.flops += work->flops;
   }

@@ -64,9 +64,8 @@ base::Json to_json(const driver::OptimizeReport& r) {
                    .set("status", use.status));
   }
   json.set("rules_used", std::move(rules)).set("rules_available", std::uint64_t{r.rules_available});
-  base::Json not_proven = base::Json::array();
-  for (const std::string& name : r.rules_not_proven) not_proven.push(name);
-  json.set("rules_allowed", r.rules_allowed).set("rules_not_proven", std::move(not_proven));
+  json.set("rules_allowed", r.rules_allowed)
+      .set("rules_not_proven", base::Json::array(r.rules_not_proven));
   json.set("e_nodes", r.e_nodes)
       .set("e_classes", r.e_classes)
       .set("iterations", std::uint64_t{r.iterations});
@@ -74,8 +73,6 @@ base::Json to_json(const driver::OptimizeReport& r) {
     json.set("graphs_rewritten", r.graphs_rewritten).set("graphs_seen", r.graphs_seen);
   json.set("search_s", r.search_s).set("apply_s", r.apply_s).set("rebuild_s", r.rebuild_s);
   const double gap = r.extraction_cost_s > 0 ? 1 - r.extraction_bound_s / r.extraction_cost_s : 0;
-  base::Json notes = base::Json::array();
-  for (const std::string& note : r.extraction_notes) notes.push(note);
   json.set("extraction", base::Json::object()
                              .set("extractor", r.extractor)
                              .set("cost", r.extraction_cost_s)
@@ -85,7 +82,7 @@ base::Json to_json(const driver::OptimizeReport& r) {
                              .set("cost_model", r.cost_model)
                              .set("operators_measured", r.operators_measured)
                              .set("operators_estimated", r.operators_estimated)
-                             .set("notes", std::move(notes)));
+                             .set("notes", base::Json::array(r.extraction_notes)));
   if (r.checked) {
     json.set("check", base::Json::object()
                           .set("max_error", r.check.max_error)

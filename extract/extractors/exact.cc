@@ -184,13 +184,11 @@ class Exact {
   // nothing is rounded; whole numbers stay as they are.
   double brought_to_scale(Core& part) const {
     constexpr int kBits = 14;  // of the whole's cost
-    double all = 0;
+    const double all = std::abs(best_->dag_cost);
     bool whole = true;
     for (const auto& candidates : part.classes) {
-      for (const Candidate& candidate : candidates) {
+      for (const Candidate& candidate : candidates)
         whole = whole && candidate.cost == std::round(candidate.cost);
-        all = std::max(all, std::abs(best_->dag_cost));
-      }
     }
     if (whole || all == 0) return 1;
     const double scale = std::exp2(kBits - std::ceil(std::log2(all)));
