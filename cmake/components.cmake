@@ -106,7 +106,7 @@ function(egret_find_components)
     egret_header_number(z3_build "${z3_folder}/z3_version.h" Z3_BUILD_NUMBER)
     set(z3_version "${z3_major}.${z3_minor}.${z3_build}")
   endif()
-  egret_component("Z3" PURPOSE "proofs of rewrite rules" VERSION "${z3_version}" LINKS "z3"
+  egret_component("Z3" PURPOSE "proofs of rewrite rules, extraction by MaxSAT" VERSION "${z3_version}" LINKS "z3"
     REMEDY "apt install libz3-dev, then build again")
   egret_present(cvc5 cvc5/cvc5.h)
   egret_component("cvc5" PURPOSE "second opinion on proofs" VERSION "${cvc5}" LINKS "cvc5"

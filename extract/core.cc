@@ -86,6 +86,28 @@ bool Core::has_negative_costs() const {
   });
 }
 
+double Core::granularity() const {
+  double unit = 0;
+  for (const auto& candidates : classes) {
+    for (const Candidate& candidate : candidates) {
+      double a = std::abs(candidate.cost), b = unit;
+      if (a != std::round(a) || a > 1e12) return 0;
+      while (a > 0) {
+        const double rest = std::fmod(b, a);
+        b = a;
+        a = rest;
+      }
+      unit = b;
+    }
+  }
+  return unit;
+}
+
+double Core::raised(double bound) const {
+  const double unit = granularity();
+  return unit == 0 ? bound : std::ceil(bound / unit - 1e-6) * unit;
+}
+
 std::vector<NodeIndex> Core::lift(const Problem& problem, std::span<const NodeIndex> chosen) const {
   std::vector<NodeIndex> choice = decided;
   for (ClassIndex c = 0; c < classes.size(); ++c) {
@@ -94,6 +116,31 @@ std::vector<NodeIndex> Core::lift(const Problem& problem, std::span<const NodeIn
       choice[problem.graph.node_class[node]] = node;
   }
   return choice;
+}
+
+bool CoreAnswer::is_closed() const { return bound >= cost - 1e-9 * std::max(1.0, std::abs(cost)); }
+
+CoreAnswer needed_of(const Core& core, std::span<const NodeIndex> chosen) {
+  CoreAnswer answer;
+  std::vector<NodeIndex> reached(chosen.size(), kNoNode);
+  std::vector<ClassIndex> queue;
+  for (ClassIndex c = 0; c < chosen.size(); ++c) {
+    if (core.required[c]) queue.push_back(c);
+  }
+  double cost = 0;
+  while (!queue.empty()) {
+    const ClassIndex c = queue.back();
+    queue.pop_back();
+    if (reached[c] != kNoNode) continue;
+    if (chosen[c] == kNoNode) return answer;
+    reached[c] = chosen[c];
+    const Candidate& candidate = core.classes[c][chosen[c]];
+    cost += candidate.cost;
+    queue.insert(queue.end(), candidate.needs.begin(), candidate.needs.end());
+  }
+  answer.chosen = std::move(reached);
+  answer.cost = cost;
+  return answer;
 }
 
 CoreProblem::CoreProblem(const Core& core) {

@@ -35,6 +35,10 @@ struct Core {
 
   std::size_t candidate_count() const;
   bool has_negative_costs() const;
+  // The largest number that all costs are whole multiples of; 0 where they are no whole numbers.
+  double granularity() const;
+  // A bound on the cost of answers, raised to the next that an answer can have.
+  double raised(double bound) const;
 
   // The problem's choice when these candidates (an index per class, kNoNode for none) are chosen.
   std::vector<NodeIndex> lift(const Problem& problem, std::span<const NodeIndex> chosen) const;
@@ -46,7 +50,14 @@ struct CoreAnswer {
   double bound = -std::numeric_limits<double>::infinity();  // likewise: no answer costs less
   bool proven = false;                                      // cost is the least
   std::vector<std::string> notes{};                         // see Solution
+
+  bool is_closed() const;  // no answer costs less, by the bound
 };
+
+// What required classes reach of a choice without circles (a candidate per class, kNoNode for
+// none), with its cost; what is not needed costs nothing, and is left out. Nothing is chosen in the
+// answer where a class that is reached has no candidate. Neither bound nor proof.
+CoreAnswer needed_of(const Core& core, std::span<const NodeIndex> chosen);
 
 // A core as a problem of its own, for extractors that know only those. Node i of it is candidate
 // i - graph.class_begin[c] of class c.

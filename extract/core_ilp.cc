@@ -19,24 +19,6 @@ namespace {
 
 constexpr double kChosen = 0.5;
 
-// A number that all costs are multiples of, or 0.
-double granularity(const Core& core) {
-  double unit = 0;
-  for (const auto& candidates : core.classes) {
-    for (const Candidate& candidate : candidates) {
-      double a = std::abs(candidate.cost), b = unit;
-      if (a != std::round(a) || a > 1e12) return 0;
-      while (a > 0) {
-        const double rest = std::fmod(b, a);
-        b = a;
-        a = rest;
-      }
-      unit = b;
-    }
-  }
-  return unit;
-}
-
 class CoreIlp {
  public:
   CoreIlp(const Core& core, MilpSolver& solver, const CoreAnswer& known,
@@ -49,7 +31,7 @@ class CoreIlp {
         flat_(core),
         components_(strong_components(core)),
         implied_(core),
-        unit_(granularity(core)) {}
+        unit_(core.granularity()) {}
 
   // The relaxation with cuts is the tighter, the one without branches faster: which of them proves
   // more is not known beforehand. Of large programs the solver would branch little.
@@ -71,16 +53,10 @@ class CoreIlp {
   }
 
  private:
-  bool is_closed() const {
-    return best_.bound >= best_.cost - 1e-9 * std::max(1.0, std::abs(best_.cost));
-  }
   // For the simplex method.
   bool is_large() const {
     constexpr std::size_t kLarge = 8000;  // columns
     return milp_.columns.size() > kLarge;
-  }
-  double rounded_up(double bound) const {
-    return unit_ == 0 ? bound : std::ceil(bound / unit_ - 1e-6) * unit_;
   }
 
   base::Deadline share_of_time(double share) const {
@@ -93,17 +69,19 @@ class CoreIlp {
     for (int round = 1; !best_.proven; ++round) {
       const double left = deadline.remaining();
       if (left <= 0 || (should_stop_ && should_stop_())) break;
-      EGRET_ASSIGN_OR_RETURN(const MilpAnswer answer,
-                             solve_in_process(solver_, left, should_stop_));
+      EGRET_ASSIGN_OR_RETURN(
+          const MilpAnswer answer,
+          solve_in_process([&](double seconds) { return solver_.solve(seconds); }, left,
+                           should_stop_));
       if (answer.lost) {
         if (!answer.fate.empty()) best_.notes.push_back(answer.fate);
         break;
       }
       if (answer.infeasible) return base::internal_error("extraction: the program has no answer");
-      best_.bound = std::max(best_.bound, rounded_up(answer.bound));
+      best_.bound = std::max(best_.bound, core_.raised(answer.bound));
       const std::vector<Milp::Row> cuts = cuts_of(answer);
       const bool taken = cuts.empty() && take(answer);
-      best_.proven = is_closed() || (taken && answer.proven);
+      best_.proven = best_.is_closed() || (taken && answer.proven);
       if (cuts.empty()) break;
       for (const Milp::Row& row : cuts) {
         milp_.rows.push_back(row);
@@ -138,8 +116,8 @@ class CoreIlp {
       best_.chosen = std::move(tightened.chosen);
       best_.cost = tightened.cost;
     }
-    best_.bound = std::max(best_.bound, rounded_up(tightened.bound));
-    best_.proven = is_closed();
+    best_.bound = std::max(best_.bound, core_.raised(tightened.bound));
+    best_.proven = best_.is_closed();
     if (cuts == Cuts::kKeep)
       milp_.rows.insert(milp_.rows.end(), tightened.cuts.begin(), tightened.cuts.end());
     for (const int candidate : tightened.useless)
@@ -348,30 +326,15 @@ class CoreIlp {
     return values;
   }
 
-  // Keeps an acyclic answer if it is better. What is chosen but not needed costs nothing, and goes.
-  // False when there is none, or the solver's tolerance left a class without a candidate.
+  // Keeps an acyclic answer if it is better. False when there is none, or the solver's tolerance
+  // left a class without a candidate.
   bool take(const MilpAnswer& answer) {
     if (answer.values.empty()) return false;
-    const std::vector<NodeIndex> chosen = chosen_of(answer.values);
-    std::vector<NodeIndex> reached(chosen.size(), kNoNode);
-    std::vector<ClassIndex> queue;
-    for (ClassIndex c = 0; c < chosen.size(); ++c) {
-      if (core_.required[c]) queue.push_back(c);
-    }
-    double cost = 0;
-    while (!queue.empty()) {
-      const ClassIndex c = queue.back();
-      queue.pop_back();
-      if (reached[c] != kNoNode) continue;
-      if (chosen[c] == kNoNode) return false;
-      reached[c] = chosen[c];
-      const Candidate& candidate = core_.classes[c][chosen[c]];
-      cost += candidate.cost;
-      queue.insert(queue.end(), candidate.needs.begin(), candidate.needs.end());
-    }
-    if (cost >= best_.cost) return true;
-    best_.chosen = std::move(reached);
-    best_.cost = cost;
+    CoreAnswer found = needed_of(core_, chosen_of(answer.values));
+    if (found.chosen.empty()) return false;
+    if (found.cost >= best_.cost) return true;
+    best_.chosen = std::move(found.chosen);
+    best_.cost = found.cost;
     return true;
   }
 

@@ -33,9 +33,9 @@ void write_all(int out, const void* data, std::size_t size) {
   }
 }
 
-[[noreturn]] void answer_to(int out, MilpSolver& solver, double seconds) {
+[[noreturn]] void answer_to(int out, const TimedSolve& solve, double seconds) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const auto answer = solver.solve(seconds);
+  const auto answer = solve(seconds);
   if (!answer.ok()) {
     const std::string& message = answer.status().message();
     const Header failed{.message = message.size()};
@@ -99,21 +99,21 @@ std::string fate_of(int status) {
 
 }  // namespace
 
-base::Result<MilpAnswer> solve_in_process(MilpSolver& solver, double seconds,
+base::Result<MilpAnswer> solve_in_process(const TimedSolve& solve, double seconds,
                                           const std::function<bool()>& should_stop) {
   // Solvers take somewhat more than they are told to.
   const double told = seconds - std::min(0.1 * seconds, std::max(0.5, 0.03 * seconds));
   int ends[2];
-  if (::pipe(ends) != 0) return solver.solve(seconds);
+  if (::pipe(ends) != 0) return solve(seconds);
   const pid_t child = ::fork();
   if (child < 0) {
     ::close(ends[0]);
     ::close(ends[1]);
-    return solver.solve(seconds);
+    return solve(seconds);
   }
   if (child == 0) {
     ::close(ends[0]);
-    answer_to(ends[1], solver, told);
+    answer_to(ends[1], solve, told);
   }
   ::close(ends[1]);
   std::vector<char> data;

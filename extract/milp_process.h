@@ -10,11 +10,14 @@
 
 namespace egret::extract {
 
-// What solver.solve(seconds) answers in a copy of this process; the solver here stays as it was.
+// Solves within so many seconds.
+using TimedSolve = std::function<base::Result<MilpAnswer>(double seconds)>;
+
+// What `solve` answers in a copy of this process; a solver here stays as it was.
 // The copy is killed a little after `seconds`, or when `should_stop` says so: the answer is then
 // empty and `lost`, as it is when the solver crashes or fails. Where no process can be made it runs
 // here.
-base::Result<MilpAnswer> solve_in_process(MilpSolver& solver, double seconds,
+base::Result<MilpAnswer> solve_in_process(const TimedSolve& solve, double seconds,
                                           const std::function<bool()>& should_stop);
 
 }  // namespace egret::extract

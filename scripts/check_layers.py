@@ -29,7 +29,7 @@ OWNERS = {
     "oneapi/dnnl/": ["backends/cpu/"],
     "dnnl": ["backends/cpu/"],
     "google/protobuf/": ["frontends/"],
-    "z3": ["verifier/"],
+    "z3": ["extract/", "verifier/"],
     "cvc5/": ["verifier/"],
     "coin/": ["extract/"],
     "highs/": ["extract/"],

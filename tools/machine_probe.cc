@@ -70,7 +70,7 @@ const std::vector<Probe>& probes() {
        {"libprotobuf-lite.so.32"},
        {}},
       {"Z3",
-       "proofs of rewrite rules",
+       "proofs of rewrite rules, extraction by MaxSAT",
        "apt install libz3-dev, then build again",
        {"libz3.so.4"},
        {}},

@@ -11,11 +11,13 @@
 #include "extract/choice_walk.h"
 #include "extract/components.h"
 #include "extract/core_ilp.h"
+#include "extract/core_maxsat.h"
 #include "extract/dual_ascent.h"
 #include "extract/elimination.h"
 #include "extract/extractors/dag_greedy.h"
 #include "extract/extractors/local_search.h"
 #include "extract/reduce.h"
+#include "extract/semidefinite_bound.h"
 
 namespace egret::extract {
 namespace {
@@ -26,11 +28,12 @@ constexpr double kTiny = 1e-12;
 // Of the time, what the search for an answer to compare with may take.
 constexpr double kSearchShare = 0.1;
 
-// How parts are solved that reductions leave.
+// How parts are solved that reductions leave: by what is there of this, one after the other; or
+// they keep the answer that is known.
 struct Method {
   EliminationLimits elimination{.width = 0, .entries = 0};
-  const MilpSolverRow* solver =
-      nullptr;  // of those that are too wide; null: they keep their answer
+  double maxsat_share = 0;  // of the time that is left, where MaxSAT suits
+  const MilpSolverRow* solver = nullptr;
 };
 
 class Exact {
@@ -136,10 +139,6 @@ class Exact {
       complete = complete && !answer.chosen.empty();
       for (std::size_t i = 0; i < answer.chosen.size(); ++i)
         chosen[part.origin[i]] = answer.chosen[i];
-      for (const std::string& note : answer.notes) {
-        std::string told = "the solver " + std::string(method_.solver->name) + " " + note;
-        if (std::ranges::find(notes_, told) == notes_.end()) notes_.push_back(std::move(told));
-      }
     }
     if (complete) keep(core_.lift(problem_, chosen));
     bound_ = std::max(bound_, bound);
@@ -170,15 +169,35 @@ class Exact {
     known.chosen = problem.chosen(found);
     known.cost = found.dag_cost;
     known.bound = found.bound;
-    CoreAnswer answer = known;
-    if (method_.solver != nullptr) {
-      const auto solver = method_.solver->make();
-      EGRET_ASSIGN_OR_RETURN(answer,
-                             solve_by_ilp(part, *solver, known, deadline_, options_.should_stop));
-    }
+    if (const auto bound = semidefinite_bound(part, deadline_))
+      known.bound = std::max(known.bound, part.raised(*bound));
+    known.proven = known.is_closed();
+    EGRET_ASSIGN_OR_RETURN(CoreAnswer answer, solve_wide(part, std::move(known)));
     answer.cost /= scale;
     answer.bound /= scale;
     return answer;
+  }
+  base::Result<CoreAnswer> solve_wide(const Core& part, CoreAnswer best) {
+    if (method_.maxsat_share > 0 && !best.proven && suits_maxsat(part)) {
+      const auto until = base::Deadline::after(method_.maxsat_share * deadline_.remaining());
+      EGRET_ASSIGN_OR_RETURN(best, solve_by_maxsat(part, best, until, options_.should_stop));
+      name_solver(best, "z3");
+    }
+    if (method_.solver != nullptr && !best.proven) {
+      const auto solver = method_.solver->make();
+      EGRET_ASSIGN_OR_RETURN(best,
+                             solve_by_ilp(part, *solver, best, deadline_, options_.should_stop));
+      name_solver(best, method_.solver->name);
+    }
+    return best;
+  }
+  // Moves what it says into notes_.
+  void name_solver(CoreAnswer& answer, std::string_view solver) {
+    for (const std::string& note : answer.notes) {
+      std::string told = "the solver " + std::string(solver) + " " + note;
+      if (std::ranges::find(notes_, told) == notes_.end()) notes_.push_back(std::move(told));
+    }
+    answer.notes.clear();
   }
   // Solvers have absolute tolerances, which costs in seconds fall below. A power of two, so that
   // nothing is rounded; whole numbers stay as they are.
@@ -211,15 +230,23 @@ class Exact {
 // Tables of this width are faster than a solver.
 constexpr EliminationLimits kQuick{.width = 11, .entries = std::size_t{1} << 21};
 
+// What it proves it mostly proves in some seconds.
+constexpr double kMaxsatShare = 0.15;
+
 base::Result<Solution> extract_auto(const Problem& problem, const Options& options) {
   const auto solvers = milp_solvers();
-  const Method method{kQuick, solvers.empty() ? nullptr : &solvers.front()};
+  const Method method{.elimination = kQuick,
+                      .maxsat_share = kMaxsatShare,
+                      .solver = solvers.empty() ? nullptr : &solvers.front()};
   return Exact(problem, options, method).run();
 }
 
 base::Result<Solution> extract_narrow(const Problem& problem, const Options& options) {
-  const Method method{EliminationLimits{}, nullptr};
-  return Exact(problem, options, method).run();
+  return Exact(problem, options, {.elimination = EliminationLimits{}}).run();
+}
+
+base::Result<Solution> extract_by_maxsat(const Problem& problem, const Options& options) {
+  return Exact(problem, options, {.maxsat_share = 1}).run();
 }
 
 // With the named solver, or the best one.
@@ -232,8 +259,7 @@ base::Result<Solution> extract_by_solver(const Problem& problem, const Options& 
     return base::usage_error("extractor '" + std::string(extractor) + "': this build has no " +
                              (name.empty() ? "HiGHS and no CBC" : "CBC"));
   }
-  return Exact(problem, options, {.elimination = {.width = 0, .entries = 0}, .solver = &*solver})
-      .run();
+  return Exact(problem, options, {.solver = &*solver}).run();
 }
 
 base::Result<Solution> extract_exactly(const Problem& problem, const Options& options) {
@@ -249,13 +275,19 @@ base::Result<Solution> extract_exactly_with_cbc(const Problem& problem, const Op
 namespace extracting {
 
 ExtractorRow automatic() {
-  return {"auto", "least DAG cost with a proof, or the gap: tables where narrow, otherwise as ilp",
+  return {"auto", "least DAG cost with a proof, or the gap: tables where narrow, maxsat, then ilp",
           &extract_auto};
 }
 
 ExtractorRow treewidth() {
   return {"treewidth", "reductions, and dynamic programming over a tree decomposition where narrow",
           &extract_narrow};
+}
+
+ExtractorRow maxsat() {
+  return {"maxsat",
+          "reductions, and a search that learns from conflicts (Z3), for costs in whole numbers",
+          &extract_by_maxsat};
 }
 
 ExtractorRow ilp() {

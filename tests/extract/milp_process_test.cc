@@ -32,14 +32,14 @@ class ToldSolver final : public MilpSolver {
 };
 
 TEST(MilpProcess, PassesAnswersOn) {
-  ToldSolver solver([] {
+  const auto solve = [](double) {
     MilpAnswer answer;
     answer.proven = true;
     answer.bound = 2.5;
     answer.values.assign(100'000, 0.25);
     return base::Result<MilpAnswer>(answer);
-  });
-  const auto answer = solve_in_process(solver, 10, {});
+  };
+  const auto answer = solve_in_process(solve, 10, {});
   ASSERT_TRUE(answer.ok());
   EXPECT_FALSE(answer->lost);
   EXPECT_TRUE(answer->proven);
@@ -49,16 +49,18 @@ TEST(MilpProcess, PassesAnswersOn) {
 }
 
 TEST(MilpProcess, OutlivesASolverThatCrashesOrFails) {
-  ToldSolver crash([]() -> base::Result<MilpAnswer> { std::_Exit(139); });
+  const auto crash = [](double) -> base::Result<MilpAnswer> { std::_Exit(139); };
   const auto ended = solve_in_process(crash, 10, {});
   EXPECT_TRUE(ended->lost);
   EXPECT_EQ(ended->fate, "ended without an answer (exit code 139)");
-  ToldSolver kill([]() -> base::Result<MilpAnswer> {
+  const auto kill = [](double) -> base::Result<MilpAnswer> {
     ::raise(SIGKILL);
     return MilpAnswer{};
-  });
+  };
   EXPECT_EQ(solve_in_process(kill, 10, {})->fate, "crashed (signal 9)");
-  ToldSolver failure([]() -> base::Result<MilpAnswer> { return base::internal_error("refused"); });
+  const auto failure = [](double) -> base::Result<MilpAnswer> {
+    return base::internal_error("refused");
+  };
   const auto failed = solve_in_process(failure, 10, {});
   EXPECT_TRUE(failed->lost);
   EXPECT_EQ(failed->fate, "failed: refused");
@@ -84,9 +86,9 @@ TEST(MilpProcess, ALostSolverIsNoted) {
 }
 
 TEST(MilpProcess, DoesNotWaitForASolverThatRunsOn) {
-  ToldSolver endless([]() -> base::Result<MilpAnswer> {
+  const auto endless = [](double) -> base::Result<MilpAnswer> {
     while (true) ::sleep(1);
-  });
+  };
   const base::Stopwatch watch;
   const auto late = solve_in_process(endless, 0.2, {});
   EXPECT_TRUE(late->lost);
