@@ -264,7 +264,8 @@ class EGraph {
   bool is_canonical(ClassId id) const { return classes_.is_root(id); }
   std::size_t id_count() const { return classes_.size(); }  // ids ever given are below this
 
-  std::size_t node_count() const { return counts_.visible; }  // exact after rebuild()
+  std::size_t node_count() const { return counts_.visible; }                // exact after rebuild()
+  bool has_hidden() const { return hash_cons_.size() != counts_.visible; }  // of a clean e-graph
   std::size_t class_count() const { return counts_.classes; }
   std::size_t bytes() const;  // what all tables occupy, slack included
   // The same, table by table.

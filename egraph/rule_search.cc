@@ -5,12 +5,20 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "egraph/inverse_rules.h"
 #include "egraph/start_lists.h"
 
 namespace egret::egraph {
 
-RuleSearch::RuleSearch(std::span<const Pattern* const> patterns, const OpTable& ops)
-    : trie_(patterns, ops), patterns_(patterns.begin(), patterns.end()), rules_(patterns.size()) {}
+RuleSearch::RuleSearch(std::span<const Pattern* const> patterns, const OpTable& ops,
+                       std::vector<std::uint32_t> inverse_of)
+    : trie_(patterns, ops),
+      patterns_(patterns.begin(), patterns.end()),
+      inverse_of_(std::move(inverse_of)),
+      rules_(patterns.size()) {
+  for (auto i = static_cast<std::uint32_t>(inverse_of_.size()); i < rules_.size(); ++i)
+    inverse_of_.push_back(i);
+}
 
 std::optional<StopReason> RuleSearch::run(const EGraph& egraph, std::span<const Request> requests,
                                           const Room& room, Budget& budget,
@@ -22,7 +30,7 @@ std::optional<StopReason> RuleSearch::run(const EGraph& egraph, std::span<const 
   trie_.learn_symbols(egraph.ops());
   reset(requests);
   const ConstantClasses constants(trie_, egraph);
-  make_passes(constants);
+  make_passes(constants, budget);
   make_pending_passes(constants);
   make_items(constants);
   std::optional<StopReason> stop = run_items(constants, room, budget, pool);
@@ -53,10 +61,10 @@ void RuleSearch::reset(std::span<const Request> requests) {
   }
 }
 
-void RuleSearch::make_passes(const ConstantClasses& constants) {
+void RuleSearch::make_passes(const ConstantClasses& constants, Budget& budget) {
   for (std::uint32_t i = 0; i < rules_.size(); ++i) {
     Rule& rule = rules_[i];
-    if (rule.request.limit == 0) continue;
+    if (rule.request.limit == 0 || has_said_all(i, budget)) continue;
     const Delta* delta = nullptr;
     rule.mode = choose_mode(constants, i, delta);
     if (rule.mode == Mode::kNone) continue;
@@ -89,6 +97,35 @@ RuleSearch::Mode RuleSearch::choose_mode(const ConstantClasses& constants, std::
   }
   const std::uint64_t full_cost = cheapest_plan(*egraph_, constants, trie_, rule).cost;
   return cost <= full_cost ? Mode::kIncremental : Mode::kFiltered;
+}
+
+// All its matches are applied, nothing changed since, and what they say is so.
+bool RuleSearch::is_done(std::uint32_t index) const {
+  const Rule& rule = rules_[index];
+  return rule.applied == now_ && rule.pending.empty() && rule.all_hold;
+}
+
+// Whether the rule's inverse shows that all its matches say what is known, though it was not
+// searched for those that are new.
+bool RuleSearch::has_said_all(std::uint32_t index, Budget& budget) {
+  const std::uint32_t inverse = inverse_of_[index];
+  if (inverse == index || egraph_->has_hidden() || is_done(index) || !is_done(inverse))
+    return false;
+  const auto count_nodes = [&](std::uint32_t rule) {
+    std::uint64_t nodes = 0;
+    for (const Pattern::Atom& atom : patterns_[rule]->atoms())
+      nodes += egraph_->nodes_with(atom.op).size();
+    return nodes;
+  };
+  budget.spend(count_nodes(index) + count_nodes(inverse));
+  const auto matches = count_matches(*egraph_, *patterns_[index]);
+  Rule& rule = rules_[index];
+  if (!matches || *matches > rule.request.limit) return false;
+  if (matches != count_matches(*egraph_, *patterns_[inverse])) return false;
+  rule.seen = *matches;
+  rule.all_hold = true;
+  rule.pending.clear();
+  return true;
 }
 
 // What changed since, shared by all rules that saw the same state; null if it is forgotten.
@@ -167,11 +204,12 @@ void RuleSearch::conclude() {
   }
 }
 
-void RuleSearch::commit(std::size_t index) {
+void RuleSearch::commit(std::size_t index, bool all_hold) {
   Rule& rule = rules_[index];
   EGRET_CHECK(!rule.found.exceeded || rule.request.resume, "some matches were not found");
   if (rule.request.limit == 0) return;
   rule.applied = now_;
+  rule.all_hold = rule.all_hold && all_hold;
   rule.known = rule.seen;
   rule.pending = std::move(rule.put_off);
   rule.put_off.clear();
@@ -211,6 +249,7 @@ void RuleSearch::forget() {
     rule.applied.reset();
     rule.known = 0;
     rule.pending.clear();
+    rule.all_hold = true;
   }
 }
 

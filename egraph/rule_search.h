@@ -6,7 +6,9 @@
 //   full         it has not been applied yet, or too long ago for the e-graph to remember
 //   incremental  few nodes of its operators are new: start from each of those
 //   filtered     many are: one full plan, of whose matches those with a new node are kept
-// Rules of one kind that look at the same changes are searched in one pass over one trie.
+// Rules of one kind that look at the same changes are searched in one pass over one trie. A rule
+// whose inverse has nothing left to say is not searched where counting shows that neither has it
+// (egraph/inverse_rules.h).
 //
 // Limits on a rule's matches (what makes a scheduler ban it) count all its matches in the e-graph,
 // old ones included, as they would without deltas: that is how egg's schedule is kept to the
@@ -38,8 +40,10 @@ namespace egret::egraph {
 
 class RuleSearch {
  public:
-  // Patterns must outlive it.
-  RuleSearch(std::span<const Pattern* const> patterns, const OpTable& ops);
+  // Patterns must outlive it. inverse_of: as inverse_rules() gives it; empty where nothing is known
+  // of what the rules say.
+  RuleSearch(std::span<const Pattern* const> patterns, const OpTable& ops,
+             std::vector<std::uint32_t> inverse_of = {});
   RuleSearch(const RuleSearch&) = delete;
   RuleSearch& operator=(const RuleSearch&) = delete;
 
@@ -71,8 +75,8 @@ class RuleSearch {
   // Frees the rows.
   void release(std::size_t rule);
   // All matches that the last run() found were applied: the next looks at what changes from there.
-  // Without this call they will be found again.
-  void commit(std::size_t rule);
+  // Without this call they will be found again. `all_hold`: none of them was refused.
+  void commit(std::size_t rule, bool all_hold = true);
   // Whether some rule has matches left for next time.
   bool has_pending() const;
   // As if nothing had been applied yet.
@@ -95,6 +99,7 @@ class RuleSearch {
     std::optional<Sighting> applied;  // all matches of that state were applied, but for `pending`
     std::uint64_t known = 0;          // and there were at most so many
     std::vector<Pending> pending;
+    bool all_hold = true;  // what they say is so
     // Of the present search.
     Request request;
     Mode mode = Mode::kNone;
@@ -125,8 +130,10 @@ class RuleSearch {
   void reset(std::span<const Request> requests);
   Mode choose_mode(const ConstantClasses& constants, std::uint32_t rule, const Delta*& delta);
   const Delta* delta_since(const Sighting& seen);
+  bool is_done(std::uint32_t rule) const;
+  bool has_said_all(std::uint32_t rule, Budget& budget);
   SearchPass& pass_for(Mode mode, const Delta* delta, bool count_old);
-  void make_passes(const ConstantClasses& constants);
+  void make_passes(const ConstantClasses& constants, Budget& budget);
   void make_pending_passes(const ConstantClasses& constants);
   bool make_count_pass(const ConstantClasses& constants);
   void conclude();
@@ -148,6 +155,7 @@ class RuleSearch {
 
   SearchTrie trie_;
   std::vector<const Pattern*> patterns_;
+  std::vector<std::uint32_t> inverse_of_;
   std::vector<Rule> rules_;
 
   std::vector<MatchBuffer> spare_;  // rows that were released

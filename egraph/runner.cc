@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "egraph/apply_block.h"
+#include "egraph/inverse_rules.h"
 #include "egraph/schedulers/backoff.h"
 
 namespace egret::egraph {
@@ -66,7 +67,8 @@ double RunReport::rebuild_seconds() const {
 
 Runner::Runner(EGraph& egraph, std::span<const Rewrite> rules)
     : egraph_(egraph),
-      search_(patterns_of(rules), egraph.ops()),
+      inverse_of_(inverse_rules(rules)),
+      search_(patterns_of(rules), egraph.ops(), inverse_of_),
       requests_(rules.size()),
       accepted_(rules.size()),
       scheduler_(std::make_unique<BackoffScheduler>()) {
@@ -110,6 +112,7 @@ RunReport Runner::run() {
 
 void Runner::start() {
   scheduler_->start(rules_.size());
+  scheduler_->learn_inverses(inverse_of_);
   iteration_ = 0;
   growth_ = 0;
   if (resumed_.empty()) return;
@@ -129,6 +132,7 @@ std::vector<std::uint64_t> Runner::save() {
 
 base::Status Runner::resume(std::span<const std::uint64_t> saved) {
   scheduler_->start(rules_.size());
+  scheduler_->learn_inverses(inverse_of_);
   if (saved.empty() || !scheduler_->restore(saved.subspan(1))) {
     return base::bad_input("the saved run had another scheduler or other rules");
   }
@@ -264,11 +268,12 @@ Runner::Stop Runner::apply_all(RunReport& report, IterationStats& stats, Budget&
 
 Runner::Stop Runner::apply_rule(std::size_t index, RuleStats& stats, Budget& budget) {
   Rule& rule = rules_[index];
+  const std::uint64_t refused = stats.refused;
   if (const Stop stop = apply(rule, rule.retries, stats, budget); stop) return stop;
   for (const MatchBuffer& matches : search_.found(index).rows) {
     if (const Stop stop = apply(rule, matches, stats, budget); stop) return stop;
   }
-  search_.commit(index);
+  search_.commit(index, stats.refused == refused);
   search_.release(index);
   return {};
 }

@@ -148,6 +148,7 @@ class Runner {
 
   EGraph& egraph_;
   std::vector<Rule> rules_;
+  std::vector<std::uint32_t> inverse_of_;
   RuleSearch search_;
   std::vector<RuleSearch::Request> requests_;
   std::vector<bool> accepted_;

@@ -54,6 +54,40 @@ Outcome sum_of_eight(std::string_view scheduler) {
   return {std::move(report), egraph.class_count()};
 }
 
+TEST(Scheduler, InTurnLetsInversesWaitAndGoesOnWhereItWasSaved) {
+  const std::vector<std::uint32_t> inverse_of = {0, 3, 2, 1};
+  const auto make = [&] {
+    auto scheduler = *make_scheduler("in-turn");
+    scheduler->start(4);
+    scheduler->learn_inverses(inverse_of);
+    return scheduler;
+  };
+  auto scheduler = make();
+  std::string turns;
+  const auto turn = [&](std::uint64_t changed) {
+    for (std::size_t rule = 0; rule < 4; ++rule) {
+      if (scheduler->match_limit(0, rule) == 0) continue;
+      turns += static_cast<char>('0' + rule);
+      EXPECT_TRUE(scheduler->accept(0, rule, false));
+      scheduler->applied(0, rule, {1, changed});
+      return;
+    }
+    turns += '?';
+  };
+  for (const std::uint64_t changed : {1, 1, 1, 1, 0, 0, 0}) turn(changed);
+  EXPECT_EQ(turns, "0120120");
+  EXPECT_FALSE(scheduler->may_stop(0));
+  const auto words = scheduler->save();
+  scheduler = make();
+  ASSERT_TRUE(scheduler->restore(words));
+  EXPECT_FALSE(make()->restore({}));
+  turn(1);  // the one that waited changes something:
+  for (const std::uint64_t changed : {0, 0, 0}) turn(changed);
+  EXPECT_EQ(turns, "01201203120");
+  turn(0);
+  EXPECT_TRUE(scheduler->may_stop(0));
+}
+
 // Limits count new matches only, so rules are held back less.
 TEST(Scheduler, ResumingBackoffReachesTheSameEnd) {
   const Outcome plain = sum_of_eight("backoff"), resuming = sum_of_eight("backoff-resume");
