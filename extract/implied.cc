@@ -46,9 +46,11 @@ bool Implied::update(const Core& core, ClassIndex c) {
     if (first) {
       common = std::move(own);
     } else {
-      std::vector<ClassIndex> both;
-      std::ranges::set_intersection(common, own, std::back_inserter(both));
-      common = std::move(both);
+      auto next = own.begin();
+      std::erase_if(common, [&](ClassIndex other) {
+        next = std::find_if(next, own.end(), [&](ClassIndex mine) { return mine >= other; });
+        return next == own.end() || *next != other;
+      });
     }
     first = false;
   }
@@ -68,11 +70,12 @@ bool Implied::implies(ClassIndex c, ClassIndex other) const {
 }
 
 std::vector<ClassIndex> Implied::by(const Candidate& candidate) const {
-  std::vector<ClassIndex> all;
+  std::vector<ClassIndex> all, united;
   for (const ClassIndex need : candidate.needs) {
-    std::vector<ClassIndex> united;
+    united.clear();
+    united.reserve(all.size() + lists_[need].size());
     std::ranges::set_union(all, lists_[need], std::back_inserter(united));
-    all = std::move(united);
+    all.swap(united);
   }
   return all;
 }

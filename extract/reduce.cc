@@ -23,8 +23,10 @@ class Reducer {
       : core_(core), problem_(problem), options_(options), positive_(!core.has_negative_costs()) {}
 
   void run() {
+    std::size_t before;
     do {
       changed_ = false;
+      before = size();
       drop_unreachable();
       components_ = strong_components(core_);
       settle_required();
@@ -33,11 +35,28 @@ class Reducer {
       drop_self_needs();
       if (stopped()) break;
       use_implied();
-    } while (changed_ && !stopped());
+    } while (changed_ && !stopped() && is_worth_more(before));
     drop_unreachable();
   }
 
  private:
+  // Of classes, candidates and needs.
+  std::size_t size() const {
+    std::size_t size = 0;
+    for (const auto& candidates : core_.classes) {
+      if (!candidates.empty()) ++size;
+      for (const Candidate& candidate : candidates) size += 1 + candidate.needs.size();
+    }
+    return size;
+  }
+  // In large cores chains of hundreds of classes go one a round, each of which looks at everything.
+  bool is_worth_more(std::size_t before) const {
+    constexpr std::size_t kLarge = 20'000;
+    constexpr std::size_t kLeastShare = 300;  // one in so many
+    const std::size_t after = size();
+    return after < kLarge || (before > after && (before - after) * kLeastShare > after);
+  }
+
   bool stopped() const { return options_.should_stop && options_.should_stop(); }
 
   // Whether a candidate of `c` may forget that it needs `need`, which is chosen in any case.

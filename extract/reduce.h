@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes away from a core what cannot matter, until nothing more is found. An answer of what is left
-// is, lifted, an answer of what was there, and no better one is lost.
+// Takes away from a core what cannot matter, until nothing more is found (in a large core: little).
+// An answer of what is left is, lifted, an answer of what was there, and no better one is lost.
 //
 //   unreachable   classes that no required one reaches
 //   free          classes with a candidate that costs nothing and needs nothing

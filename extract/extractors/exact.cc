@@ -29,10 +29,12 @@ constexpr double kTiny = 1e-12;
 constexpr double kSearchShare = 0.1;
 
 // How parts are solved that reductions leave: by what is there of this, one after the other; or
-// they keep the answer that is known.
+// they keep the answer that is known. Where MaxSAT suits it gets a share of the time that is left,
+// and the integer program one before that, for what it decides at once.
 struct Method {
   EliminationLimits elimination{.width = 0, .entries = 0};
-  double maxsat_share = 0;  // of the time that is left, where MaxSAT suits
+  double quick_share = 0;
+  double maxsat_share = 0;
   const MilpSolverRow* solver = nullptr;
 };
 
@@ -178,18 +180,27 @@ class Exact {
     return answer;
   }
   base::Result<CoreAnswer> solve_wide(const Core& part, CoreAnswer best) {
-    if (method_.maxsat_share > 0 && !best.proven && suits_maxsat(part)) {
-      const auto until = base::Deadline::after(method_.maxsat_share * deadline_.remaining());
-      EGRET_ASSIGN_OR_RETURN(best, solve_by_maxsat(part, best, until, options_.should_stop));
-      name_solver(best, "z3");
+    if (method_.maxsat_share > 0 && suits_maxsat(part)) {
+      EGRET_RETURN_IF_ERROR(branch(part, best, method_.quick_share));
+      EGRET_RETURN_IF_ERROR(learn(part, best));
     }
-    if (method_.solver != nullptr && !best.proven) {
-      const auto solver = method_.solver->make();
-      EGRET_ASSIGN_OR_RETURN(best,
-                             solve_by_ilp(part, *solver, best, deadline_, options_.should_stop));
-      name_solver(best, method_.solver->name);
-    }
+    EGRET_RETURN_IF_ERROR(branch(part, best, 1));
     return best;
+  }
+  base::Status learn(const Core& part, CoreAnswer& best) {
+    if (best.proven) return base::ok();
+    const auto until = base::Deadline::after(method_.maxsat_share * deadline_.remaining());
+    EGRET_ASSIGN_OR_RETURN(best, solve_by_maxsat(part, best, until, options_.should_stop));
+    name_solver(best, "z3");
+    return base::ok();
+  }
+  base::Status branch(const Core& part, CoreAnswer& best, double share) {
+    if (best.proven || method_.solver == nullptr || share == 0) return base::ok();
+    const auto until = base::Deadline::after(share * deadline_.remaining());
+    const auto solver = method_.solver->make();
+    EGRET_ASSIGN_OR_RETURN(best, solve_by_ilp(part, *solver, best, until, options_.should_stop));
+    name_solver(best, method_.solver->name);
+    return base::ok();
   }
   // Moves what it says into notes_.
   void name_solver(CoreAnswer& answer, std::string_view solver) {
@@ -231,11 +242,13 @@ class Exact {
 constexpr EliminationLimits kQuick{.width = 11, .entries = std::size_t{1} << 21};
 
 // What it proves it mostly proves in some seconds.
-constexpr double kMaxsatShare = 0.15;
+constexpr double kMaxsatShare = 0.2;
+constexpr double kQuickShare = 0.03;
 
 base::Result<Solution> extract_auto(const Problem& problem, const Options& options) {
   const auto solvers = milp_solvers();
   const Method method{.elimination = kQuick,
+                      .quick_share = kQuickShare,
                       .maxsat_share = kMaxsatShare,
                       .solver = solvers.empty() ? nullptr : &solvers.front()};
   return Exact(problem, options, method).run();
