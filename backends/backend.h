@@ -26,6 +26,9 @@ namespace egret::backends {
 struct PlanOptions {
   int threads = 0;       // 0: as many as the process may use
   bool profile = false;  // time each kernel of each run (PlanReport::Kernel::seconds)
+  // Where the fastest plan's arena takes more bytes, slower ones are tried: kernels in another
+  // order and those with less scratch space. The smallest where none keeps to it. 0: no limit.
+  std::int64_t limit_arena = 0;
   // Ablations; all on by default.
   bool fuse = true;     // epilogues and pointwise regions
   bool blocked = true;  // layouts other than row-major, Winograd

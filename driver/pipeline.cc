@@ -314,7 +314,7 @@ class Pipeline {
     fitting.selection.extractor = extractor_;
     fitting.selection.extraction.time_limit_s = options_.extract_time;
     fitting.backend = backend_;
-    fitting.plan.threads = threads();
+    fitting.plan = plan_options();
     EGRET_ASSIGN_OR_RETURN(MemoryFitResult found,
                            fit_memory(*tensors_, view, *model_, profiler_, fitting, sink_));
     if (found.fit) {
@@ -436,8 +436,7 @@ class Pipeline {
   }
 
   base::Status compile(const ir::Graph& graph, std::unique_ptr<backends::Plan>& plan) {
-    EGRET_ASSIGN_OR_RETURN(
-        plan, backend_->compile(graph, {.threads = static_cast<int>(options_.threads)}));
+    EGRET_ASSIGN_OR_RETURN(plan, backend_->compile(graph, plan_options()));
     return base::ok();
   }
 
@@ -454,6 +453,9 @@ class Pipeline {
   }
 
   int threads() const { return static_cast<int>(options_.threads); }
+  backends::PlanOptions plan_options() const {
+    return {.threads = threads(), .limit_arena = options_.limit_arena};
+  }
   // Of as many threads as were asked for. The process's own where that is so.
   base::ThreadPool& pool() {
     const auto wanted = static_cast<std::size_t>(options_.threads);

@@ -14,6 +14,10 @@ const base::OptionTable<BackendOptions>& BackendOptions::table() {
       "backend",
       {{"backend", &B::backend, "Backend that runs the model"},
        {"seed", &B::seed, "Seed of random inputs", base::range(0)},
+       {"limit-arena", &B::limit_arena,
+        "Bytes that activations and scratch space should keep to, even where that is slower; 0: "
+        "none",
+        base::range(0)},
        {"input", &B::input,
         "Tensor file (.pb) of an input, as FILE or NAME=FILE; may be repeated"}}};
   return rows;
@@ -31,8 +35,9 @@ base::Result<std::unique_ptr<backends::Plan>> compile_plan(const ir::Graph& grap
     return base::usage_error("no backend is called '" + options.backend + "'; there are " + known);
   }
   EGRET_RETURN_IF_ERROR(backend->availability());
-  return backend->compile(
-      graph, {.threads = static_cast<int>(console.options().threads), .profile = profile});
+  return backend->compile(graph, {.threads = static_cast<int>(console.options().threads),
+                                  .profile = profile,
+                                  .limit_arena = options.limit_arena});
 }
 
 base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,

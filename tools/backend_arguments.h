@@ -17,6 +17,7 @@ namespace egret::tools {
 struct BackendOptions {
   std::string backend = "cpu";
   std::int64_t seed = 1;
+  std::int64_t limit_arena = 0;    // backends::PlanOptions::limit_arena
   std::vector<std::string> input;  // FILE.pb or NAME=FILE.pb
 
   static const base::OptionTable<BackendOptions>& table();

@@ -114,7 +114,7 @@ std::vector<Candidate> candidates(const PlanBuilder& builder, const Geometry& g,
   if (!builder.options().blocked) {
     list.push_back({.source = Form::kPlain, .target = Form::kPlain, .gemm = true});
   } else {
-    if (g.winograd() && constant_weights)
+    if (g.winograd() && constant_weights && !builder.least_scratch)
       list.push_back({.algorithm = dnnl::algorithm::convolution_winograd});
     // Padding channels to whole blocks is waste; few input channels are read best as they come.
     const bool fits = g.filters() % block == 0 || g.filters() > 8 * block;

@@ -4,6 +4,7 @@
 
 #include "backends/backend.h"
 #include "backends/cpu/fusion.h"
+#include "backends/cpu/group_order.h"
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/onednn.h"
 #include "backends/cpu/plan_builder.h"
@@ -60,6 +61,30 @@ bool prefers_channels_last(const ir::Graph& graph) {
   return narrow_groups > winograd;
 }
 
+// What a plan may cost in time to take less memory.
+enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch };
+
+base::Result<std::unique_ptr<Plan>> make_plan(const ir::Graph& original,
+                                              const PreparedGraph& prepared,
+                                              const PlanOptions& options, int threads,
+                                              Thrift thrift) {
+  PlanBuilder builder(prepared.graph, options, threads);
+  std::vector<Group> groups = find_groups(prepared.graph, options.fuse);
+  if (thrift != Thrift::kNone) groups = in_frugal_order(prepared.graph, std::move(groups));
+  std::unique_ptr<Plan> plan;
+  EGRET_RETURN_IF_ERROR(guarded([&] {
+    builder.prefers_channels_last = prefers_channels_last(prepared.graph);
+    builder.least_scratch = thrift == Thrift::kOrderAndScratch;
+    builder.count_reads(groups);
+    for (const Group& group : groups) build_group(builder, group);
+    auto finished = builder.finish(original, prepared.origin, prepared.folded_nodes);
+    if (!finished.ok()) return finished.status();
+    plan = *std::move(finished);
+    return base::ok();
+  }));
+  return plan;
+}
+
 class CpuBackend : public Backend {
  public:
   std::string_view name() const override { return "cpu"; }
@@ -74,18 +99,13 @@ class CpuBackend : public Backend {
     const int threads = options.threads > 0 ? options.threads : available_threads();
     const ThreadScope scope(threads);
     EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared, prepare(*this, graph, options));
-    PlanBuilder builder(prepared.graph, options, threads);
-    const std::vector<Group> groups = find_groups(prepared.graph, options.fuse);
-    std::unique_ptr<Plan> plan;
-    EGRET_RETURN_IF_ERROR(guarded([&] {
-      builder.prefers_channels_last = prefers_channels_last(prepared.graph);
-      builder.count_reads(groups);
-      for (const Group& group : groups) build_group(builder, group);
-      auto finished = builder.finish(graph, prepared.origin, prepared.folded_nodes);
-      if (!finished.ok()) return finished.status();
-      plan = *std::move(finished);
-      return base::ok();
-    }));
+    EGRET_ASSIGN_OR_RETURN(auto plan, make_plan(graph, prepared, options, threads, Thrift::kNone));
+    for (const Thrift thrift : {Thrift::kOrder, Thrift::kOrderAndScratch}) {
+      const std::int64_t bytes = plan->report().arena_bytes;
+      if (options.limit_arena == 0 || bytes <= options.limit_arena) break;
+      EGRET_ASSIGN_OR_RETURN(auto other, make_plan(graph, prepared, options, threads, thrift));
+      if (other->report().arena_bytes < bytes) plan = std::move(other);
+    }
     return plan;
   }
 };

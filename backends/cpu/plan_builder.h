@@ -56,6 +56,8 @@ class PlanBuilder {
   int threads() const { return threads_; }
   // Preferred layout of 4-D activations for this graph; set once, before kernels are made.
   bool prefers_channels_last = false;
+  // No kernels that trade scratch space for time; set once as well.
+  bool least_scratch = false;
 
   // Groups are built in order, between begin() and end(); reads are counted from `groups`.
   void count_reads(std::span<const Group> groups);

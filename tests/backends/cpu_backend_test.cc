@@ -136,5 +136,35 @@ TEST(CpuPlan, GivesTheSameBitsEachRun) {
   }
 }
 
+// Two wide values, each made narrow again: one after the other they take half as much.
+TEST(CpuPlan, OrdersKernelsToKeepToALimitOfMemory) {
+  constexpr std::int64_t kWide = 1024;
+  GraphBuilder b;
+  base::Random random(5);
+  const Value x = b.input("x", {DType::kF32, {16, 16}});
+  const auto product = [&](const Value& a, std::int64_t rows, std::int64_t columns) {
+    const TensorType type(DType::kF32, {rows, columns});
+    return b.add("matmul", {a, b.constant(ir::Tensor::random(type, random))});
+  };
+  const Value wide_a = product(x, 16, kWide);
+  const Value wide_b = product(x, 16, kWide);
+  b.output("y", b.add("add", {b.add("softmax", {product(wide_a, kWide, 16)}, Attrs{{"axis", 1}}),
+                              product(wide_b, kWide, 16)}));
+  const auto graph = b.finish();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  expect_matches_reference(*graph, 5);
+  const Backend& backend = *find_backend("cpu");
+  const std::int64_t free = (*backend.compile(*graph, {.threads = 1}))->report().arena_bytes;
+  EXPECT_GE(free, 2 * 16 * kWide * 4);
+  const std::int64_t limit = free * 7 / 10;
+  const auto limited = backend.compile(*graph, {.threads = 1, .limit_arena = limit});
+  ASSERT_TRUE(limited.ok());
+  EXPECT_LE((*limited)->report().arena_bytes, limit);
+  // No limit can be kept to at all costs.
+  const auto least = backend.compile(*graph, {.threads = 1, .limit_arena = 1});
+  ASSERT_TRUE(least.ok());
+  EXPECT_EQ((*least)->report().arena_bytes, (*limited)->report().arena_bytes);
+}
+
 }  // namespace
 }  // namespace egret::backends

@@ -35,12 +35,14 @@ PlanReport expect_matches_reference(const ir::Graph& graph, std::uint64_t seed, 
   const PlanOptions variants[] = {{.threads = 1},
                                   {.threads = 2},
                                   {.threads = 1, .fuse = false},
-                                  {.threads = 1, .blocked = false}};
+                                  {.threads = 1, .blocked = false},
+                                  {.threads = 1, .limit_arena = 1}};
   std::vector<ir::Tensor> expected;
   for (const PlanOptions& options : variants) {
     const std::string place = "threads " + std::to_string(options.threads) +
                               (options.fuse ? "" : ", no fusion") +
-                              (options.blocked ? "" : ", no blocks");
+                              (options.blocked ? "" : ", no blocks") +
+                              (options.limit_arena == 0 ? "" : ", little memory");
     auto plan = find_backend("cpu")->compile(graph, options);
     EXPECT_TRUE(plan.ok()) << place << ": " << plan.status().message();
     if (!plan.ok()) return report;
