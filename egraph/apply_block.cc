@@ -2,11 +2,71 @@
 #include "egraph/apply_block.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/check.h"
 #include "egraph/node_hash.h"
 
 namespace egret::egraph {
+
+// What a step builds, of kArity children or, for kMaxChildren, of as many as there are. A copy, so
+// that loops which write need not read the rule again.
+template <std::size_t kArity>
+class ApplyBlock::Node {
+ public:
+  explicit Node(const Rewrite::Step& step)
+      : op(std::get<OpId>(step.make)), size_(step.children.size()) {
+    for (std::size_t i = 0; i < size(); ++i) columns_[i] = step.children[i].index();
+  }
+
+  const OpId op;
+
+  std::size_t size() const { return kArity == kMaxChildren ? size_ : kArity; }
+  // The children that a row gives.
+  std::span<ClassId> gather(const ClassId* row, Kids<kArity>& kids) const {
+    for (std::size_t i = 0; i < size(); ++i) kids[i] = row[columns_[i]];
+    return {kids.data(), size()};
+  }
+  // Whether this is the record of a node with these children.
+  bool is(const ClassId* record, const Kids<kArity>& kids) const {
+    return (record->index() & EGraph::kOpMask) == op.index() &&
+           std::memcmp(record + EGraph::kHeader, kids.data(), size() * sizeof(ClassId)) == 0;
+  }
+
+ private:
+  std::size_t size_;
+  std::array<std::uint32_t, kArity> columns_{};
+};
+
+// The classes that a step of two children built last, by the children. What comes later takes the
+// place of what was there.
+class ApplyBlock::Memo {
+ public:
+  struct Entry {
+    std::uint64_t key = ~std::uint64_t{0};
+    ClassId id{0};
+  };
+
+  // Whether most of what was asked for was there, or little was asked for yet. What is not there
+  // costs a lookup that was not prefetched.
+  bool pays() const { return asked_ < kTrial || missed_ < asked_ / 3; }
+  void count(std::size_t asked, std::size_t missed) { asked_ += asked, missed_ += missed; }
+  static std::uint64_t key(const Kids<2>& kids) {
+    return std::uint64_t{kids[0].index()} << 32 | kids[1].index();
+  }
+  // The only one that may have the key.
+  Entry& at(std::uint64_t key) { return entries_[(key * 0x9e3779b97f4a7c15ULL) >> (64 - kBits)]; }
+
+ private:
+  static constexpr int kBits = 13;
+  static constexpr std::uint64_t kTrial = 64 * kMatches;
+
+  std::vector<Entry> entries_{std::size_t{1} << kBits};
+  std::uint64_t asked_ = 0;
+  std::uint64_t missed_ = 0;
+};
+
+ApplyBlock::~ApplyBlock() = default;
 
 bool ApplyBlock::suits(const Rewrite& rule, const EGraph& egraph) {
   return rule.is_plain() && (egraph.analysis_ == nullptr || egraph.analysis_->accepts_all_nodes());
@@ -40,11 +100,16 @@ ApplyBlock::Outcome ApplyBlock::apply(const MatchBuffer& matches, std::size_t be
   begin_ = begin;
   count_ = count;
   load();
+  if (mostly_known_ && memos_.empty()) make_memos();
   if (egraph_.proofs() != nullptr) egraph_.proofs()->begin_application();
   const auto steps = rule_.steps();
   const VarId target = rule_.only_target();
   const std::size_t inner = steps.size() - (target.valid() ? 1 : 0);
   for (std::size_t i = 0; i < inner; ++i) {
+    if (suits_memo(i)) {
+      build_by_memo(Node<2>(steps[i]), vars_ + i, memos_[i]);
+      continue;
+    }
     with_arity(steps[i], [&]<std::size_t kArity>() { build(Node<kArity>(steps[i]), vars_ + i); });
   }
   if (target.valid()) {
@@ -53,6 +118,7 @@ ApplyBlock::Outcome ApplyBlock::apply(const MatchBuffer& matches, std::size_t be
   } else {
     merge_pairs();
   }
+  mostly_known_ = 2 * outcome_.changed < count;
   return std::exchange(outcome_, {});
 }
 
@@ -60,7 +126,7 @@ ApplyBlock::Outcome ApplyBlock::apply(const MatchBuffer& matches, std::size_t be
 void ApplyBlock::load() {
   const auto classes = matches_->classes(begin_, count_);
   const auto next = matches_->classes(begin_ + count_, kMatches);
-  if (egraph_.is_large()) {
+  if (egraph_.id_count() > (std::size_t{1} << 17)) {
     for (const ClassId id : next) egraph_.prefetch_class(id);
   }
   // Column by column: the loop over rows is short.
@@ -84,36 +150,6 @@ void ApplyBlock::with_arity(const Rewrite::Step& step, Visit visit) {
   }
 }
 
-// What a step builds, of kArity children or, for kMaxChildren, of as many as there are. A copy, so
-// that loops which write need not read the rule again.
-template <std::size_t kArity>
-class ApplyBlock::Node {
- public:
-  explicit Node(const Rewrite::Step& step)
-      : op(std::get<OpId>(step.make)), size_(step.children.size()) {
-    for (std::size_t i = 0; i < size(); ++i) columns_[i] = step.children[i].index();
-  }
-
-  const OpId op;
-
-  std::size_t size() const { return kArity == kMaxChildren ? size_ : kArity; }
-  // The children that a row gives.
-  std::span<ClassId> gather(const ClassId* row, Kids& kids) const {
-    for (std::size_t i = 0; i < size(); ++i) kids[i] = row[columns_[i]];
-    return {kids.data(), size()};
-  }
-  // Whether this is the record of a node with these children.
-  bool is(const ClassId* record, const Kids& kids) const {
-    bool same = (record->index() & EGraph::kOpMask) == op.index();
-    for (std::size_t i = 0; i < size(); ++i) same &= record[EGraph::kHeader + i] == kids[i];
-    return same;
-  }
-
- private:
-  std::size_t size_;
-  std::array<std::uint32_t, kMaxChildren> columns_{};
-};
-
 // Finds out, for all matches, where the step's node is likely to be.
 template <std::size_t kArity>
 void ApplyBlock::seek(const Node<kArity>& node) {
@@ -121,23 +157,25 @@ void ApplyBlock::seek(const Node<kArity>& node) {
     for (ClassId& id : std::span(rows_).first(count_ * stride_)) id = egraph_.find(id);
     merges_ = egraph_.merge_count();
   }
+  const bool waits = egraph_.is_large();
   const HashCons& hash_cons = egraph_.hash_cons_;
+  const Node<kArity> step = node;  // in registers
   const ClassId* row = rows_.data();
   for (std::size_t i = 0; i < count_; ++i, row += stride_) {
-    Kids kids;
-    hashes_[i] = node_hash(node.op, node.gather(row, kids));
-    hash_cons.prefetch(hashes_[i]);
+    Kids<kArity> kids;
+    hashes_[i] = node_hash(step.op, step.gather(row, kids));
+    if (waits) hash_cons.prefetch(hashes_[i]);
   }
   const ClassId* const words = egraph_.words_.data();
   for (std::size_t i = 0; i < count_; ++i) {
     found_[i] = hash_cons.peek(hashes_[i]);
-    if (found_[i].valid()) __builtin_prefetch(words + found_[i].index());
+    if (waits && found_[i].valid()) __builtin_prefetch(words + found_[i].index());
   }
 }
 
 // The step's node for a match, or invalid if there is none yet. `kids` are made canonical.
 template <std::size_t kArity>
-inline NodeId ApplyBlock::take(const Node<kArity>& node, std::size_t match, Kids& kids) {
+inline NodeId ApplyBlock::take(const Node<kArity>& node, std::size_t match, Kids<kArity>& kids) {
   const NodeId likely = found_[match];
   const bool canonical = merges_ == egraph_.merge_count();
   if (canonical && likely.valid() && node.is(&egraph_.words_[likely.index()], kids)) return likely;
@@ -147,7 +185,7 @@ inline NodeId ApplyBlock::take(const Node<kArity>& node, std::size_t match, Kids
 // Where seek() found none or another, or there were merges since.
 template <std::size_t kArity>
 [[gnu::noinline]] NodeId ApplyBlock::take_unlikely(const Node<kArity>& node, std::size_t match,
-                                                   Kids& kids, bool canonical) {
+                                                   Kids<kArity>& kids, bool canonical) {
   if (!canonical) {
     for (std::size_t i = 0; i < node.size(); ++i) kids[i] = egraph_.find(kids[i]);
     hashes_[match] = node_hash(node.op, {kids.data(), node.size()});
@@ -164,17 +202,63 @@ void ApplyBlock::build(const Node<kArity>& node, std::size_t column) {
   egraph_.counts_.ticks += count_;
   ClassId* row = rows_.data();
   for (std::size_t i = 0; i < count_; ++i, row += stride_) {
-    Kids kids;
+    Kids<kArity> kids;
     const std::span<ClassId> canonical = node.gather(row, kids);
     if (const NodeId known = take(node, i, kids); known.valid()) {
       row[column] = egraph_.class_of(known);
       continue;
     }
-    Kids given;
+    Kids<kArity> given;
     base::Status why;
     row[column] =
         egraph_.add_missing(node.op, {canonical, hashes_[i]}, node.gather(row, given), why, false);
     EGRET_CHECK(row[column].valid(), "the analysis accepts all nodes");
+  }
+}
+
+// For lookups in tables that fit into a near cache. Not with an analysis, which may merge classes
+// when a node is made: build() knows how to go on from there.
+void ApplyBlock::make_memos() {
+  constexpr std::size_t kWorthIt = 4096;
+  if (matches_->size() < kWorthIt || egraph_.has_analysis()) return;
+  memos_.resize(rule_.steps().size());
+}
+
+bool ApplyBlock::suits_memo(std::size_t step) const {
+  return mostly_known_ && step < memos_.size() && rule_.steps()[step].children.size() == 2 &&
+         memos_[step].pays();
+}
+
+// build() for rows of which most ask for what others asked for.
+void ApplyBlock::build_by_memo(const Node<2>& given, std::size_t column, Memo& memo) {
+  const Node<2> node = given;  // in registers
+  std::array<std::uint8_t, kMatches> missed;
+  std::size_t misses = 0;
+  ClassId* row = rows_.data();
+  for (std::size_t i = 0; i < count_; ++i, row += stride_) {
+    Kids<2> kids;
+    node.gather(row, kids);
+    const std::uint64_t key = Memo::key(kids);
+    const Memo::Entry& entry = memo.at(key);
+    missed[misses] = static_cast<std::uint8_t>(i);
+    misses += entry.key == key ? 0 : 1;
+    row[column] = egraph_.find(entry.id);
+  }
+  memo.count(count_, misses);
+  egraph_.counts_.ticks += count_;
+  for (const std::uint8_t i : std::span(missed).first(misses)) {
+    row = this->row(i);
+    Kids<2> kids;
+    const std::span<ClassId> canonical = node.gather(row, kids);
+    const std::uint32_t hash = node_hash(node.op, canonical);
+    const NodeId known = egraph_.find_node(hash, node.op, canonical);
+    base::Status why;
+    Kids<2> terms;
+    row[column] = known.valid() ? egraph_.class_of(known)
+                                : egraph_.add_missing(node.op, {canonical, hash},
+                                                      node.gather(row, terms), why, false);
+    EGRET_CHECK(row[column].valid(), "the arena has room");
+    memo.at(Memo::key(kids)) = {Memo::key(kids), row[column]};
   }
 }
 
@@ -186,7 +270,7 @@ void ApplyBlock::build_into(const Node<kArity>& node, VarId target) {
   egraph_.counts_.ticks += count_;
   const ClassId* row = rows_.data();
   for (std::size_t i = 0; i < count_; ++i, row += stride_) {
-    Kids kids;
+    Kids<kArity> kids;
     const std::span<ClassId> canonical = node.gather(row, kids);
     const ClassId given = row[target.index()];
     if (const NodeId known_node = take(node, i, kids); known_node.valid()) {
@@ -196,7 +280,7 @@ void ApplyBlock::build_into(const Node<kArity>& node, VarId target) {
       outcome_.changed += merge(i, pair, 0) ? 1 : 0;
       continue;
     }
-    Kids terms;
+    Kids<kArity> terms;
     base::Status why;
     const ProofLog::Reason reason = this->reason(i, 0);
     const auto addition = egraph_.add_missing_to(given, node.op, {canonical, hashes_[i]},

@@ -8,10 +8,14 @@
 // waits for memory a few times instead of once for each node (Chen, Ailamaki, Gibbons, Mowry 2004,
 // "Improving hash join performance through prefetching"), and loops are short.
 //
+// Near saturation most matches say what is known, and those that come together ask for the same
+// nodes: the classes that a step built last are then kept in a small table of their own.
+//
 // What comes out is the same as match by match, up to the numbering of new classes, and but for
 // matches that are refused: the nodes that were built for a refused merge stay.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -32,8 +36,9 @@ class ApplyBlock {
   // The rule has no callbacks, and the analysis, if there is one, refuses no node.
   static bool suits(const Rewrite& rule, const EGraph& egraph);
 
-  // The rule must suit; both must outlive the object.
+  // The rule must suit; both must outlive the object, and there must be no rebuild meanwhile.
   ApplyBlock(const Rewrite& rule, EGraph& egraph);
+  ~ApplyBlock();
 
   // Nodes that a block may add at most.
   std::size_t max_nodes() const { return kMatches * rule_.steps().size(); }
@@ -50,7 +55,9 @@ class ApplyBlock {
 
  private:
   static constexpr std::size_t kMaxChildren = Rewrite::kMaxPlainChildren;
-  using Kids = std::array<ClassId, kMaxChildren>;
+  // Of a step with kArity children.
+  template <std::size_t kArity>
+  using Kids = std::array<ClassId, std::max<std::size_t>(kArity, 1)>;
 
   ClassId* row(std::size_t match) { return rows_.data() + match * stride_; }
   const ClassId* row(std::size_t match) const { return rows_.data() + match * stride_; }
@@ -59,15 +66,20 @@ class ApplyBlock {
   static void with_arity(const Rewrite::Step& step, Visit visit);
   template <std::size_t kArity>
   class Node;
+  class Memo;
   void load();
   template <std::size_t kArity>
   void seek(const Node<kArity>& node);
   template <std::size_t kArity>
-  NodeId take(const Node<kArity>& node, std::size_t match, Kids& kids);
+  NodeId take(const Node<kArity>& node, std::size_t match, Kids<kArity>& kids);
   template <std::size_t kArity>
-  NodeId take_unlikely(const Node<kArity>& node, std::size_t match, Kids& kids, bool canonical);
+  NodeId take_unlikely(const Node<kArity>& node, std::size_t match, Kids<kArity>& kids,
+                       bool canonical);
   template <std::size_t kArity>
   void build(const Node<kArity>& node, std::size_t column);
+  void make_memos();
+  bool suits_memo(std::size_t step) const;
+  void build_by_memo(const Node<2>& node, std::size_t column, Memo& memo);
   template <std::size_t kArity>
   void build_into(const Node<kArity>& node, VarId target);
   void prefetch_targets(VarId target) const;
@@ -88,6 +100,8 @@ class ApplyBlock {
   std::vector<ClassId> rows_;  // kMatches of them: what variables stand for
   std::array<std::uint32_t, kMatches> hashes_{};
   std::array<NodeId, kMatches> found_{};  // where the nodes are likely to be, or invalid
+  bool mostly_known_ = false;             // of the last block, most said nothing new
+  std::vector<Memo> memos_;               // by step; made when first needed
   Outcome outcome_;
 };
 

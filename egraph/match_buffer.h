@@ -32,6 +32,12 @@ class MatchBuffer {
     return classes_.span().subspan(begin * vars_, std::min(count, size_ - begin) * vars_);
   }
 
+  // Makes an empty buffer large enough for so many.
+  void reserve(std::size_t rows) {
+    classes_.extend(rows * vars_);
+    ops_.extend(rows * op_vars_);
+    clear();
+  }
   void push(std::span<const ClassId> classes, std::span<const OpId> ops) {
     classes_.append(classes);
     ops_.append(ops);

@@ -75,32 +75,53 @@ bool Rewrite::conditions_hold(EGraph& egraph, const Match& match) const {
                              [&](const Condition& condition) { return condition(egraph, match); });
 }
 
+// A match with what was built for it, and where to return to.
+struct Rewrite::Row {
+  base::SmallVector<ClassId, 16> classes;
+  std::span<const OpId> ops;
+  EGraph::Savepoint before;
+
+  Match match() const { return {{classes.data(), classes.size()}, ops}; }
+};
+
+// Asks the conditions and runs these steps. Where the match is rejected or refused, that is
+// returned, and nothing stays built.
+std::optional<Rewrite::Application> Rewrite::fill(Row& row, std::span<const Step> steps,
+                                                  EGraph& egraph, const Match& match) const {
+  for (const ClassId id : match.classes()) row.classes.push_back(egraph.find(id));
+  row.ops = match.ops();
+  if (!conditions_hold(egraph, row.match())) return Application{Outcome::kRejected, {}};
+  row.before = egraph.savepoint();
+  for (const Step& step : steps) {
+    const Result<ClassId> made = run(step, egraph, row.match());
+    if (!made.ok()) {
+      egraph.rollback(row.before);
+      return Application{Outcome::kRefused, made.status()};
+    }
+    row.classes.push_back(*made);
+  }
+  return {};
+}
+
 Rewrite::Application Rewrite::apply(EGraph& egraph, const Match& match) const {
-  base::SmallVector<ClassId, 16> row;
-  for (const ClassId id : match.classes()) row.push_back(egraph.find(id));
-  const auto now = [&] { return Match({row.data(), row.size()}, match.ops()); };
   if (ProofLog* const proofs = egraph.proofs(); proofs != nullptr) proofs->begin_application();
-  if (!conditions_hold(egraph, now())) return {Outcome::kRejected, {}};
-  const EGraph::Savepoint before = egraph.savepoint();
+  const VarId target = only_target();
+  Row row;
+  auto failed =
+      fill(row, target.valid() ? steps().first(steps_.size() - 1) : steps(), egraph, match);
+  if (failed) return *std::move(failed);
   const auto refused = [&](const Status& why) -> Application {
-    egraph.rollback(before);
+    egraph.rollback(row.before);
     return {Outcome::kRefused, why};
   };
-  const VarId target = only_target();
-  const auto steps = target.valid() ? this->steps().first(steps_.size() - 1) : this->steps();
-  for (const Step& step : steps) {
-    const Result<ClassId> made = run(step, egraph, now());
-    if (!made.ok()) return refused(made.status());
-    row.push_back(*made);
-  }
   bool changed = false;
   if (target.valid()) {
-    const Result<bool> added = add_last(row[target.index()], egraph, now());
+    const Result<bool> added = add_last(row.classes[target.index()], egraph, row.match());
     if (!added.ok()) return refused(added.status());
     changed = *added;
   } else {
     for (std::uint32_t i = 0; i < equations_.size(); ++i) {
-      const Result<bool> merged = equate(i, egraph, now());
+      const Result<bool> merged = equate(i, egraph, row.match());
       if (!merged.ok()) return refused(merged.status());
       changed |= *merged;
     }
@@ -110,21 +131,11 @@ Rewrite::Application Rewrite::apply(EGraph& egraph, const Match& match) const {
 
 std::optional<std::vector<std::pair<ClassId, ClassId>>> Rewrite::sides(EGraph& egraph,
                                                                        const Match& match) const {
-  base::SmallVector<ClassId, 16> row;
-  for (const ClassId id : match.classes()) row.push_back(egraph.find(id));
-  const auto now = [&] { return Match({row.data(), row.size()}, match.ops()); };
-  if (!conditions_hold(egraph, now())) return {};
-  const EGraph::Savepoint before = egraph.savepoint();
-  for (const Step& step : steps_) {
-    const Result<ClassId> made = run(step, egraph, now());
-    if (!made.ok()) {
-      egraph.rollback(before);
-      return {};
-    }
-    row.push_back(*made);
-  }
+  Row row;
+  if (fill(row, steps_, egraph, match)) return {};
   std::vector<std::pair<ClassId, ClassId>> result;
-  for (const auto& [a, b] : equations_) result.emplace_back(row[a.index()], row[b.index()]);
+  for (const auto& [a, b] : equations_)
+    result.emplace_back(row.classes[a.index()], row.classes[b.index()]);
   return result;
 }
 

@@ -117,7 +117,10 @@ class Rewrite {
   }
 
  private:
+  struct Row;
   VarId add_step(Step step);
+  std::optional<Application> fill(Row& row, std::span<const Step> steps, EGraph& egraph,
+                                  const Match& match) const;
   bool conditions_hold(EGraph& egraph, const Match& match) const;
   base::Result<ClassId> run(const Step& step, EGraph& egraph, const Match& match) const;
   base::Result<bool> add_last(ClassId id, EGraph& egraph, const Match& match) const;

@@ -52,6 +52,9 @@ class RuleSearch {
     // When there are more: keep those found and go on with the others next time, instead of finding
     // all of them again. The limit then counts new matches only.
     bool resume = false;
+    // Begin with nodes of one child after the other's, where that is no great effort: matches that
+    // have classes in common then come together, for who applies them.
+    bool gathered = false;
   };
   // What all rules together may hold.
   struct Room {
@@ -140,6 +143,7 @@ class RuleSearch {
 
   // rule_search_waves.cc: following them.
   void make_items(const ConstantClasses& constants);
+  std::optional<std::size_t> gathers(const SearchPass& pass, std::uint32_t root) const;
   void add_items(std::uint32_t pass, std::uint32_t root, const TrieWalk::Start& start);
   std::optional<StopReason> run_items(const ConstantClasses& constants, const Room& room,
                                       Budget& budget, base::ThreadPool* pool);

@@ -24,7 +24,10 @@ constexpr std::size_t kBatch = 8;
 // Below so many starts in a wave, waking other threads costs more than they bring.
 constexpr std::size_t kWorthThreads = 2048;
 // Rows in one buffer before the next is opened: growing copies, and freed parts give memory back.
-constexpr std::size_t kPartRows = std::size_t{1} << 16;
+constexpr std::size_t kPartRows = std::size_t{1} << 18;
+
+// Rows that a thread found, fewer than which are rather copied than kept in a buffer of their own.
+constexpr std::size_t kWorthTaking = 2048;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -42,12 +45,24 @@ void RuleSearch::make_items(const ConstantClasses& constants) {
     const Delta* delta = pass_modes_[p] == Mode::kIncremental ? passes_[p].delta : nullptr;
     for (const std::uint32_t root : trie_.roots()) {
       if (!passes_[p].reaches(root)) continue;
-      for (const auto& start :
+      const auto child = gathers(passes_[p], root);
+      for (auto& start :
            starts_of(*egraph_, constants, trie_.expansion(root), delta, made_starts_)) {
+        if (child && is_worth_gathering(*egraph_, start.nodes))
+          start.nodes = made_starts_.emplace_back(gathered(*egraph_, start.nodes, *child));
         add_items(p, root, start);
       }
     }
   }
+}
+
+// By which child the starts of this root are gathered, if they are to be.
+std::optional<std::size_t> RuleSearch::gathers(const SearchPass& pass, std::uint32_t root) const {
+  const auto entries = pass.entries_of(root);
+  if (entries.size() != 1) return {};
+  const Request& request = rules_[entries.front().pattern].request;
+  if (!request.gathered || request.resume) return {};
+  return leaf_child(trie_, trie_.plans()[entries.front().plan]);
 }
 
 void RuleSearch::add_items(std::uint32_t pass, std::uint32_t root, const TrieWalk::Start& start) {
@@ -269,6 +284,7 @@ MatchBuffer& RuleSearch::open_part(Rule& rule, std::uint32_t index) {
   auto& rows = rule.found.rows;
   if (rows.empty() || rows.back().size() >= kPartRows) {
     rows.push_back(make_buffer(patterns_[index]->var_count(), patterns_[index]->op_var_count()));
+    if (rows.size() > 1) rows.back().reserve(kPartRows);  // there will be many
   }
   return rows.back();
 }
@@ -302,7 +318,7 @@ void RuleSearch::settle(const Item& item, std::span<Part> parts, double seconds)
 void RuleSearch::take_rows(std::uint32_t index, MatchBuffer& rows) {
   Rule& rule = rules_[index];
   if (rows.empty()) return;
-  if (rows.size() < kPartRows / 32) {
+  if (rows.size() < kWorthTaking) {
     open_part(rule, index).append(rows);
   } else {
     rule.found.rows.push_back(std::move(rows));

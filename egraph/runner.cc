@@ -208,8 +208,14 @@ bool Runner::may_move() const { return compacts_ && egraph_.clean() && egraph_.c
 Runner::Stop Runner::search_all(RunReport& report, IterationStats& stats, Budget& budget) {
   const std::uint64_t iteration = iteration_;
   for (std::size_t i = 0; i < rules_.size(); ++i) {
-    requests_[i] = {scheduler_->match_limit(iteration, i), scheduler_->resumes()};
+    requests_[i] = {scheduler_->match_limit(iteration, i), scheduler_->resumes(), false};
     if (requests_[i].limit > 0) ++report.rules[i].searches;
+  }
+  // Where rules run in turn, most of a rule's matches say what is known near the end.
+  const auto is_asked = [](const RuleSearch::Request& request) { return request.limit > 0; };
+  if (std::ranges::count_if(requests_, is_asked) == 1) {
+    RuleSearch::Request& only = *std::ranges::find_if(requests_, is_asked);
+    only.gathered = only.limit >= Scheduler::kUnlimited;
   }
   RuleSearch::Room room;
   room.matches = limits_.matches;

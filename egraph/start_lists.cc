@@ -2,6 +2,7 @@
 #include "egraph/start_lists.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace egret::egraph {
 
@@ -51,6 +52,41 @@ std::vector<TrieWalk::Start> starts_of(const EGraph& egraph, const ConstantClass
       break;
   }
   return starts;
+}
+
+std::optional<std::size_t> leaf_child(const SearchTrie& trie, const SearchTrie::Plan& plan) {
+  const SearchTrie::Expansion& first = trie.expansion(plan.expansions.front());
+  if (plan.expansions.size() < 2 || first.kind == Kind::kLookup) return {};
+  const auto goes_on_from = [&](SearchTrie::Register reg) {
+    return std::ranges::any_of(std::span(plan.expansions).subspan(1), [&](std::uint32_t index) {
+      const SearchTrie::Expansion& e = trie.expansion(index);
+      const bool listed = std::ranges::count(e.vias, reg) + std::ranges::count(e.lookup, reg) > 0;
+      return listed || ((e.kind == Kind::kClass || e.kind == Kind::kParents) && e.via == reg);
+    });
+  };
+  for (std::size_t child = 0; child < first.arity; ++child) {
+    if (!goes_on_from(static_cast<SearchTrie::Register>(first.first_child + child))) return child;
+  }
+  return {};
+}
+
+bool is_worth_gathering(const EGraph& egraph, std::span<const NodeId> nodes) {
+  constexpr std::size_t kMany = 4096;
+  constexpr std::size_t kIdsToNodes = 16;
+  return nodes.size() >= kMany && nodes.size() >= egraph.id_count() / kIdsToNodes;
+}
+
+std::vector<NodeId> gathered(const EGraph& egraph, std::span<const NodeId> nodes,
+                             std::size_t child) {
+  std::vector<std::uint32_t> keys;
+  keys.reserve(nodes.size());
+  for (const NodeId node : nodes) keys.push_back(egraph.children(node)[child].index());
+  std::vector<std::uint32_t> next(egraph.id_count() + 1);
+  for (const std::uint32_t key : keys) ++next[key + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<NodeId> made(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) made[next[keys[i]]++] = nodes[i];
+  return made;
 }
 
 std::uint64_t plan_cost(const EGraph& egraph, const ConstantClasses& constants,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "egraph/delta.h"
@@ -20,6 +21,15 @@ namespace egret::egraph {
 std::vector<TrieWalk::Start> starts_of(const EGraph& egraph, const ConstantClasses& constants,
                                        const SearchTrie::Expansion& root, const Delta* delta,
                                        std::deque<std::vector<NodeId>>& made);
+
+// The first child of the plan's first atom from which nothing else is drawn: the plan goes on from
+// the others, or from the atom's class. None if there is no such child or no other atom.
+std::optional<std::size_t> leaf_child(const SearchTrie& trie, const SearchTrie::Plan& plan);
+// The nodes in order of this child, and as they were where that is the same. O(nodes + ids).
+std::vector<NodeId> gathered(const EGraph& egraph, std::span<const NodeId> nodes,
+                             std::size_t child);
+// They are many, and not few beside the ids.
+bool is_worth_gathering(const EGraph& egraph, std::span<const NodeId> nodes);
 
 // What a search with this plan is expected to cost, in nodes looked at. O(operators of its base).
 std::uint64_t plan_cost(const EGraph& egraph, const ConstantClasses& constants,

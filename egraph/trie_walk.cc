@@ -266,11 +266,14 @@ class TrieWalk::RowPattern {
       children_[count_++] = {column, static_cast<std::size_t>(reg - e.first_child)};
     }
   }
-  // Writes kMostColumns words, of which the first are the row.
+  std::size_t children() const { return count_; }
+  // Writes kMostColumns words, of which the first are the row. kChildren: how many columns are the
+  // node's children, or kMostColumns, for any number.
+  template <std::size_t kChildren>
   void write(ClassId* row, const ClassId* children) const {
     std::copy(row_.begin(), row_.end(), row);
-    for (std::size_t i = 0; i < count_; ++i)
-      row[children_[i].column] = children[children_[i].child];
+    const std::size_t count = kChildren == kMostColumns ? count_ : kChildren;
+    for (std::size_t i = 0; i < count; ++i) row[children_[i].column] = children[children_[i].child];
   }
 
  private:
@@ -285,20 +288,34 @@ class TrieWalk::RowPattern {
 
 void TrieWalk::write_matches(const SearchTrie::Expansion& e, const SearchTrie::Plan& plan,
                              std::span<const NodeId> list, const Delta* delta) {
-  constexpr std::size_t kAhead = 8;
-  Sink& sink = sinks_[plan.pattern];
   const RowPattern pattern(e, plan, registers_.data());
+  const auto write = [&]<std::size_t kChildren>() {
+    write_rows<kChildren>(pattern, e.op, sinks_[plan.pattern], list, delta);
+  };
+  switch (pattern.children()) {
+    case 1: return write.operator()<1>();
+    case 2: return write.operator()<2>();
+    default: return write.operator()<RowPattern::kMostColumns>();
+  }
+}
+
+template <std::size_t kChildren>
+void TrieWalk::write_rows(const RowPattern& given, OpId op, Sink& sink,
+                          std::span<const NodeId> list, const Delta* delta) {
+  constexpr std::size_t kAhead = 8;
+  const RowPattern pattern = given;  // in registers
   MatchBuffer::Rows rows(*sink.rows, list.size(), RowPattern::kMostColumns);
+  const std::size_t far = list.size() - std::min(kAhead, list.size());
   std::size_t old = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (i + kAhead < list.size()) egraph_.prefetch(list[i + kAhead]);
+    if (i < far) egraph_.prefetch(list[i + kAhead]);
     const NodeId node = list[i];
-    if (!egraph_.is(node, e.op)) continue;
+    if (!egraph_.is(node, op)) continue;
     if (delta != nullptr && !delta->has(node)) {
       ++old;
       continue;
     }
-    pattern.write(rows.next(), egraph_.children(node).data());
+    pattern.write<kChildren>(rows.next(), egraph_.children(node).data());
   }
   count_rows(sink, rows.finish(), old);
 }
@@ -354,6 +371,7 @@ bool TrieWalk::find_matches_of(const SearchTrie::Expansion& e, std::uint32_t p,
 
 // Binds the next node (or class) that the expansion draws; false when there is none left.
 bool TrieWalk::advance(Frame& frame, bool fresh_above) {
+  constexpr std::ptrdiff_t kAhead = 8;
   const SearchTrie::Expansion& e = *frame.expansion;
   const Delta* delta = pass_->delta;
   if (e.kind == Kind::kEveryClass || e.once) {
@@ -373,6 +391,7 @@ bool TrieWalk::advance(Frame& frame, bool fresh_above) {
     while (frame.next != frame.end) {
       ++ticks_;
       const NodeId node = *frame.next++;
+      if (frame.end - frame.next > kAhead) egraph_.prefetch(frame.next[kAhead]);
       if (!bind(e, node)) continue;
       frame.node = node;
       frame.fresh = fresh_above || delta == nullptr || delta->has(node);

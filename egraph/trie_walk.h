@@ -151,6 +151,9 @@ class TrieWalk {
   class RowPattern;
   void write_matches(const SearchTrie::Expansion& expansion, const SearchTrie::Plan& plan,
                      std::span<const NodeId> list, const Delta* delta);
+  template <std::size_t kChildren>
+  void write_rows(const RowPattern& pattern, OpId op, Sink& sink, std::span<const NodeId> list,
+                  const Delta* delta);
   void count_rows(Sink& sink, std::size_t found, std::size_t old);
   bool bind(const SearchTrie::Expansion& expansion, NodeId node);
   bool passes(const SearchTrie::Branch& branch, NodeId node) const;

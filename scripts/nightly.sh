@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What is too long for CI: unit tests under the address and undefined-behaviour sanitizers, the
-# tests labelled slow, and longer fuzzing.
+# What is too long for CI: unit tests under the address and undefined-behaviour sanitizers, those
+# with threads under the thread sanitizer, the tests labelled slow, and longer fuzzing.
 #
 #   scripts/nightly.sh [seconds per fuzzer, default 600]
 set -euo pipefail
@@ -20,6 +20,14 @@ cmake --build build/asan -j "$(nproc)"
 step "sanitizers: unit tests"
 ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
   ctest --test-dir build/asan -L unit -j "$(nproc)" --output-on-failure
+
+# The tests that search, verify and loop with several threads.
+step "data races"
+cmake --preset tsan >/dev/null
+cmake --build build/tsan -j "$(nproc)" --target base_tests egraph_tests rules_tests
+build/tsan/bin/base_tests --gtest_brief=1 --gtest_filter='ThreadPool.*:InOrder.*'
+build/tsan/bin/egraph_tests --gtest_brief=1 --gtest_filter='RuleSearch.*'
+build/tsan/bin/rules_tests --gtest_brief=1 --gtest_filter='*Threads*'
 
 step "fuzzers"
 scripts/fuzz.sh "$fuzz_seconds"

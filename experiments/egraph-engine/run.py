@@ -13,11 +13,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = egret.PROGRAM.with_name("egraph_bench")
 COLUMNS = ["workload", "nodes", "classes", "iterations", "stop_reason", "seconds", "search_s", "apply_s",
            "rebuild_s", "ticks", "instructions", "bytes_per_node", "peak_bytes", "egg_seconds", "times_egg",
-           "egg_bytes_per_node", "same_size_as_egg", "egglog_seconds", "times_egglog"]
+           "egg_bytes_per_node", "same_size_as_egg", "egglog_seconds", "times_egglog", "search_2_threads_s",
+           "search_2_threads_times"]
 
 
-def run(workload, rounds):
-    command = [PROGRAM, "--workload", workload, "--repeat", str(rounds), "--json"]
+def run(workload, rounds, threads=1):
+    command = [PROGRAM, "--workload", workload, "--repeat", str(rounds), "--threads", str(threads), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"egraph_bench --workload {workload}: exit code {done.returncode}\n{done.stderr}")
@@ -40,7 +41,7 @@ def run_egglog(workload, nodes):
     return seconds
 
 
-def measure(workload, rounds, with_egglog):
+def measure(workload, rounds, with_egglog, with_threads):
     best = run(workload, rounds)
     row = {column: best.get(column) for column in COLUMNS}
     for column in ("seconds", "search_s", "apply_s", "rebuild_s"):
@@ -49,6 +50,12 @@ def measure(workload, rounds, with_egglog):
     if "egg_seconds" in best:
         row["times_egg"] = f"{best['egg_seconds'] / best['seconds']:.2f}"
         row["same_size_as_egg"] = int(best["same_size_as_egg"])
+    if with_threads:
+        other = run(workload, rounds, threads=2)
+        if any(other[column] != best[column] for column in ("nodes", "classes", "ticks", "bytes_per_node")):
+            raise RuntimeError(f"{workload}: two threads gave another e-graph than one")
+        row["search_2_threads_s"] = f"{other['search_s']:.4f}"
+        row["search_2_threads_times"] = f"{best['search_s'] / other['search_s']:.2f}"
     seconds = run_egglog(workload, best["nodes"]) if with_egglog else None
     if seconds is not None:
         row["egglog_seconds"] = f"{seconds:.4f}"
@@ -65,7 +72,8 @@ def main():
     for workload in size["workloads"]:
         if table.has(workload=workload):
             continue
-        row = measure(workload, size["rounds"], workload not in size.get("without_egglog", []))
+        row = measure(workload, size["rounds"], workload not in size.get("without_egglog", []),
+                      size.get("with_threads", False))
         table.add(**row)
         print(f"  {workload}: {row['seconds']} s, egg {row['egg_seconds'] or '-'} s, "
               f"egglog {row['egglog_seconds'] or '-'} s, {row['bytes_per_node']} bytes a node", flush=True)

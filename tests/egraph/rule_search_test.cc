@@ -187,5 +187,36 @@ TEST(RuleSearch, GivesTheSameBytesWithAnyNumberOfThreads) {
   }
 }
 
+// Starts in order of a child that is a variable: the same matches, those of one class together.
+TEST(RuleSearch, GathersMatchesByAVariable) {
+  auto session = *workloads::Session::open(*workloads::find_workload("assoc-8"));
+  session->runner().run();
+  for (const std::size_t rule : {1, 2}) {  // (+ ?a (+ ?b ?c)), (+ (+ ?a ?b) ?c)
+    const Pattern& pattern = session->rules()[rule].pattern();
+    const Pattern* const only = &pattern;
+    const auto rows = [&](bool gathered) {
+      RuleSearch search({&only, 1}, session->egraph().ops());
+      const RuleSearch::Request request{~std::uint64_t{0} >> 1, false, gathered};
+      Budget budget{Limits{}};
+      EXPECT_FALSE(search.run(session->egraph(), {&request, 1}, {}, budget, nullptr).has_value());
+      std::vector<std::vector<ClassId>> found;
+      for (const MatchBuffer& buffer : search.found(0).rows) {
+        for (std::size_t i = 0; i < buffer.size(); ++i)
+          found.emplace_back(buffer[i].classes().begin(), buffer[i].classes().end());
+      }
+      return found;
+    };
+    auto plain = rows(false);
+    auto gathered = rows(true);
+    const auto by = pattern.find_var(rule == 1 ? "a" : "c");
+    const auto key = [&](const std::vector<ClassId>& row) { return row[by.index()]; };
+    EXPECT_TRUE(std::ranges::is_sorted(gathered, {}, key));
+    EXPECT_FALSE(std::ranges::is_sorted(plain, {}, key));
+    std::ranges::sort(plain);
+    std::ranges::sort(gathered);
+    EXPECT_EQ(plain, gathered);
+  }
+}
+
 }  // namespace
 }  // namespace egret::egraph

@@ -30,6 +30,7 @@ TEST(Workloads, SumOfTenSaturatesInAllItsPartitions) {
     EXPECT_EQ(report.stop, StopReason::kSaturated);
     EXPECT_EQ(session->egraph().node_count(), 57012U);
     EXPECT_EQ(session->egraph().class_count(), 1023U);
+    EXPECT_TRUE(session->egraph().check_invariants().ok());
     // Counting shows that the second associativity has nothing to add to the first.
     EXPECT_EQ(report.rules[2].matches == 0, name == "assoc-10");
   }
