@@ -30,7 +30,7 @@ def load(experiment):
 def tabular(columns, rows):
     """columns: [(title, alignment, function of a row)]."""
     lines = [r"\begin{tabular}{" + "".join(alignment for _, alignment, _ in columns) + "}", r"\toprule",
-             " & ".join(title for title, _, _ in columns) + r" \\", r"\midrule"]
+             " & ".join(escaped(title) for title, _, _ in columns) + r" \\", r"\midrule"]
     lines += [" & ".join(escaped(str(cell(row))) for _, _, cell in columns) + r" \\" for row in rows]
     return "\n".join(lines + [r"\bottomrule", r"\end{tabular}"]) + "\n"
 
@@ -101,12 +101,13 @@ def extraction(rows):
 
 
 def extraction_models(rows):
-    graphs = side_by_side(rows, ("model", "limit_nodes"), "extractor")
+    graphs = side_by_side(rows, ("rules", "model", "nodes"), "extractor")
 
     def share(extractor):
         return lambda graph: f"{float(graph[extractor]['cost']) / float(graph[extractor]['original']):.3f}"
 
-    columns = [("model", "l", lambda graph: graph["auto"]["model"]),
+    columns = [("rules", "l", lambda graph: graph["auto"]["rules"]),
+               ("model", "l", lambda graph: graph["auto"]["model"]),
                ("e-nodes", "r", lambda graph: f"{int(graph['auto']['nodes']):,}"),
                ("tree-greedy", "r", share("tree-greedy")),
                ("dag-greedy", "r", share("dag-greedy")),
