@@ -5,21 +5,16 @@
 
 #include <algorithm>
 
-#include "tests/rules/parsed_rule.h"
 #include "tests/rules/some_instance.h"
 
 namespace egret::rules {
 namespace {
 
 TEST(InstanceWalk, ReachesWhatOneChangeAtATimeLeadsTo) {
-  const Rule rule = parsed(
+  RuleWithInstance some(
       "slice{axis=0, start=?a, size=?n, step=?s}(?x) where rank(?x) == 1 and ?n >= 1 => "
       "slice{axis=0, start=?a, size=?n, step=?s}(?x)");
-  KnownSignatures known;
-  Instantiator instantiator(rule, known);
-  const auto start = some_instance(instantiator);
-  ASSERT_TRUE(start);
-  InstanceWalk walk(instantiator, start->choice);
+  InstanceWalk walk(some.instantiator, some.instance.choice);
   std::int64_t most = 0;  // elements of the input
   for (std::uint64_t i = 0; i < 2000; ++i) {
     if (const auto next = walk.step(base::Random(2).split(i)))
@@ -30,14 +25,10 @@ TEST(InstanceWalk, ReachesWhatOneChangeAtATimeLeadsTo) {
 }
 
 TEST(DeepChoices, AreOfThreeOrFourAxesAndOftenAlike) {
-  const Rule rule = parsed("add(?x, ?y) => add(?y, ?x)");
-  KnownSignatures known;
-  Instantiator instantiator(rule, known);
-  const auto start = some_instance(instantiator);
-  ASSERT_TRUE(start);
+  RuleWithInstance some("add(?x, ?y) => add(?y, ?x)");
   constexpr std::size_t kCount = 1000;
   int alike = 0;
-  for (const Choice& choice : deep_choices(start->choice, kCount, base::Random(5))) {
+  for (const Choice& choice : deep_choices(some.instance.choice, kCount, base::Random(5))) {
     for (const auto& [slot, type] : choice.variables) {
       EXPECT_GE(type.rank(), 3);
       EXPECT_LE(type.rank(), 4);

@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 
-#include "tests/rules/parsed_rule.h"
 #include "tests/rules/some_instance.h"
 
 namespace egret::rules {
@@ -14,13 +13,9 @@ namespace {
 
 // All that can be told apart about how two tensors of one axis are broadcast.
 TEST(PathSearch, FindsAllWaysToBroadcast) {
-  const Rule rule = parsed("add(?x, ?y) where rank(?x) == 1 and rank(?y) == 1 => add(?y, ?x)");
-  KnownSignatures known;
-  Instantiator instantiator(rule, known);
-  const auto start = some_instance(instantiator);
-  ASSERT_TRUE(start);
-  PathSearch paths(rule, *start, {}, base::Random(1));
-  paths.start_from(start->choice);
+  RuleWithInstance some("add(?x, ?y) where rank(?x) == 1 and rank(?y) == 1 => add(?y, ?x)");
+  PathSearch paths(some.rule, some.instance, {}, base::Random(1));
+  paths.start_from(some.instance.choice);
   std::set<std::string> ways;
   const auto note = [&](const Choice& choice) {
     const auto size = [&](int slot) { return choice.variables.at(slot).dims[0].constant(); };
@@ -28,9 +23,9 @@ TEST(PathSearch, FindsAllWaysToBroadcast) {
     const std::int64_t y = size(choice.variables.rbegin()->first);
     ways.insert(x == y ? "equal" : (x == 1 ? "x is repeated" : "y is repeated"));
   };
-  note(start->choice);
+  note(some.instance.choice);
   while (const auto choice = paths.next()) {
-    ASSERT_TRUE(instantiator.of(*choice, base::Random(1)));
+    ASSERT_TRUE(some.instantiator.of(*choice, base::Random(1)));
     note(*choice);
   }
   EXPECT_EQ(ways, (std::set<std::string>{"equal", "x is repeated", "y is repeated"}));
@@ -39,18 +34,14 @@ TEST(PathSearch, FindsAllWaysToBroadcast) {
 // Slices of both operands are one only where start, size and the second operand's size are right at
 // once.
 TEST(PathSearch, GoesOnFromRunsWhoseTypesDoNotFit) {
-  const Rule rule = parsed(
+  RuleWithInstance some(
       "slice{axis=0, size=?n, start=?s}(add(?x, ?y)) where rank(?x) == 1 and rank(?y) == 2 and "
       "?n >= 1 => add(slice{axis=0, size=?n, start=?s}(?x), ?y)");
-  KnownSignatures known;
-  Instantiator instantiator(rule, known);
-  const auto start = some_instance(instantiator);
-  ASSERT_TRUE(start);
-  PathSearch paths(rule, *start, {}, base::Random(1));
-  paths.start_from(start->choice);
+  PathSearch paths(some.rule, some.instance, {}, base::Random(1));
+  paths.start_from(some.instance.choice);
   bool wrong = false;  // the second operand has one row, and the first more than one element
   while (const auto choice = paths.next()) {
-    const auto instance = instantiator.of(*choice, base::Random(1));
+    const auto instance = some.instantiator.of(*choice, base::Random(1));
     if (!instance) continue;
     const auto& x = choice->variables.begin()->second;
     wrong = wrong || x.dims[0].constant() > 1;
@@ -59,14 +50,10 @@ TEST(PathSearch, GoesOnFromRunsWhoseTypesDoNotFit) {
 }
 
 TEST(PathSearch, StopsAtItsLimits) {
-  const Rule rule = parsed("add(?x, add(?y, ?z)) => add(add(?x, ?y), ?z)");
-  KnownSignatures known;
-  Instantiator instantiator(rule, known);
-  const auto start = some_instance(instantiator);
-  ASSERT_TRUE(start);
+  RuleWithInstance some("add(?x, add(?y, ?z)) => add(add(?x, ?y), ?z)");
   const auto count = [&](PathSearch::Limits limits) {
-    PathSearch paths(rule, *start, limits, base::Random(1));
-    paths.start_from(start->choice);
+    PathSearch paths(some.rule, some.instance, limits, base::Random(1));
+    paths.start_from(some.instance.choice);
     int found = 0;
     for (; paths.next(); ++found) paths.was_new();
     return found;

@@ -2,18 +2,33 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "rules/instantiation.h"
+#include "tests/rules/parsed_rule.h"
 
 namespace egret::rules {
 
-// The first instance that random attempts make; nullopt after a thousand.
-inline std::optional<Instance> some_instance(Instantiator& instantiator) {
-  for (std::uint64_t i = 0; i < 1000; ++i) {
-    if (auto instance = instantiator.attempt(base::Random(1).split(i))) return instance;
+// A rule with an instance to start from: the first that random attempts make. Throws after a
+// thousand attempts, which fails the test.
+struct RuleWithInstance {
+  explicit RuleWithInstance(const std::string& text)
+      : rule(parsed(text)), instantiator(rule, known), instance(first()) {}
+
+  const Rule rule;
+  KnownSignatures known;
+  Instantiator instantiator;
+  const Instance instance;
+
+ private:
+  Instance first() {
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+      if (auto made = instantiator.attempt(base::Random(1).split(i))) return *std::move(made);
+    }
+    throw std::runtime_error("no instance");
   }
-  return std::nullopt;
-}
+};
 
 }  // namespace egret::rules

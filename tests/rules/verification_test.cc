@@ -187,51 +187,43 @@ TEST(Verification, DoesNotTakeAPartOfAFamilyForTheWhole) {
   EXPECT_EQ(to_string(verdict.status), "refuted");
 }
 
+void expect_refuted(const std::string& text) {
+  KnownSignatures known;
+  const Rule rule = parsed(text);
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    VerifyOptions options;
+    options.seed = seed;
+    EXPECT_EQ(to_string(verify(rule, options, known).status), "refuted") << text << " " << seed;
+  }
+}
+
 // Wrong where two operands have one axis fewer than the others and one element each: random
 // instances hardly ever show it.
 TEST(Verification, LooksAtSmallInstancesOfAllRanks) {
-  KnownSignatures known;
-  const Rule rule = parsed(
+  expect_refuted(
       "concat{axis=?axis}(add(?m0, ?m1), add(?w0, ?w1)) => "
       "add(concat{axis=?axis}(?m0, ?w0), concat{axis=?axis}(?m1, ?w1))");
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    VerifyOptions options;
-    options.seed = seed;
-    EXPECT_EQ(to_string(verify(rule, options, known).status), "refuted") << seed;
-  }
 }
 
 // Each is wrong for few instances, where sizes of operands of other ranks, the axis and the start
 // of a slice, or strides and kernels, happen to fit.
 TEST(Verification, LooksForInstancesThatNeedSeveralNumbersToBeRight) {
-  KnownSignatures known;
   for (const char* text : {"mul(slice{axis=?axis, size=?size, start=?start}(?m), ?s) => "
                            "slice{axis=?axis, size=?size, start=?start}(mul(?m, ?s))",
                            "slice{axis=?axis, size=?size, start=?start}(mul(?m, ?s)) => "
                            "mul(slice{axis=?axis, size=?size, start=?start}(?m), ?s)",
                            "add(conv{*c, group=?g}(?x, ?k), conv{*c, group=?g}(?x, ?l)) => "
                            "conv{*c, group=?g}(?x, add(?k, ?l))"}) {
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-      VerifyOptions options;
-      options.seed = seed;
-      EXPECT_EQ(to_string(verify(parsed(text), options, known).status), "refuted")
-          << text << " " << seed;
-    }
+    expect_refuted(text);
   }
 }
 
 // Of operands of four axes the result has the type of the left side where sizes that have nothing
 // to do with each other are 1 and 2.
 TEST(Verification, LooksAtSmallTensorsOfManyAxes) {
-  KnownSignatures known;
-  const Rule rule = parsed(
+  expect_refuted(
       "matmul(?m, add(?v, ?w)) where same_type(?v, ?w) => "
       "matmul(concat{axis=1}(?m, ?m), concat{axis=0}(?v, ?w))");
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    VerifyOptions options;
-    options.seed = seed;
-    EXPECT_EQ(to_string(verify(rule, options, known).status), "refuted") << seed;
-  }
 }
 
 // The lemma turns the right side into the left one, and holds wherever the right one is defined.
