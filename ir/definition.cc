@@ -52,8 +52,9 @@ bool is_truth_value(Scalar value, std::span<const TensorType> inputs) {
 }  // namespace
 
 Definition::Definition(const Attrs& attrs, std::span<const TensorType> inputs,
-                       std::shared_ptr<ExprPool> pool, std::span<const SymbolicAttr> symbolic)
-    : attrs_(attrs), inputs_(inputs), pool_(std::move(pool)), symbolic_(symbolic) {
+                       std::shared_ptr<ExprPool> pool, std::span<const SymbolicAttr> symbolic,
+                       Wanted wanted)
+    : attrs_(attrs), inputs_(inputs), pool_(std::move(pool)), symbolic_(symbolic), wanted_(wanted) {
   result_.pool = pool_;
 }
 
@@ -144,8 +145,11 @@ std::vector<Index> Definition::output(DType dtype, Dims dims) {
     const bool plain_symbol = !size.is_constant() && size.node()->op == ExprOp::kSymbol;  // a size
     if (!plain_symbol) require(size >= 0, "the output would have a negative size");
   }
-  result_.vars.clear();
-  for (std::size_t i = 0; i < dims.size(); ++i) result_.vars.push_back(pool_->fresh_var());
+  without_elements_ = wanted_ == Wanted::kType && dtype != DType::kBool;
+  result_.vars.assign(dims.size(), Index(0));
+  if (!without_elements_) {
+    for (Index& var : result_.vars) var = pool_->fresh_var();
+  }
   result_.type = TensorType(dtype, std::move(dims));
   has_output_ = true;
   return result_.vars;
@@ -161,6 +165,7 @@ Scalar Definition::read(int input, std::span<const Index> indices) const {
     EGRET_CHECK(!ok(), "a read names one index an axis");
     return 0;
   }
+  if (without_elements_) return 0;
   return pool_->read(input, indices);
 }
 
@@ -185,6 +190,7 @@ bool Definition::repeats(Index size, Index joint) {
 }
 
 Scalar Definition::read_broadcast(int input, std::span<const Index> out) const {
+  if (without_elements_) return 0;
   std::vector<Index> indices;
   const auto skipped = out.size() - std::min(out.size(), static_cast<std::size_t>(rank(input)));
   for (int axis = 0; axis < rank(input); ++axis) {
@@ -196,6 +202,7 @@ Scalar Definition::read_broadcast(int input, std::span<const Index> out) const {
 
 Scalar Definition::reduce(Reduction reduction, Index extent, const Body& body,
                           const Where& where) const {
+  if (without_elements_) return 0;
   const Index var = pool_->fresh_var();
   const Guard guard = where ? where(var) : Guard(true);
   return pool_->reduce(reduction, var, extent, guard, body(var));
@@ -203,6 +210,7 @@ Scalar Definition::reduce(Reduction reduction, Index extent, const Body& body,
 
 Scalar Definition::reduce_box(Reduction reduction, std::span<const Index> extents,
                               const BoxBody& body, const BoxWhere& where) const {
+  if (without_elements_) return 0;
   std::vector<Index> vars;
   for (std::size_t i = 0; i < extents.size(); ++i) vars.push_back(pool_->fresh_var());
   Scalar result = body(vars);
@@ -238,6 +246,7 @@ void Definition::pointwise_as(DType out,
   if (!ok()) return;
   const std::vector<Index> at = output(out, std::move(joint));
   if (!ok()) return;
+  if (without_elements_) return value(0);
   std::vector<Scalar> elements;
   for (int i = 0; i < input_count(); ++i) elements.push_back(read_broadcast(i, at));
   value(body(elements));

@@ -14,6 +14,7 @@
 // Errors stick: after the first failed requirement the rest is ignored, and every call stays safe.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -55,8 +56,12 @@ struct SymbolicAttr {
 
 class Definition {
  public:
+  // What is wanted of a definition. The type alone costs less: elements are not written then,
+  // except those of bool, which must be truth values to be of this type.
+  enum class Wanted : std::uint8_t { kAll, kType };
+
   Definition(const Attrs& attrs, std::span<const TensorType> inputs, std::shared_ptr<ExprPool> pool,
-             std::span<const SymbolicAttr> symbolic = {});
+             std::span<const SymbolicAttr> symbolic = {}, Wanted wanted = Wanted::kAll);
 
   // Inputs.
   int input_count() const { return static_cast<int>(inputs_.size()); }
@@ -137,6 +142,8 @@ class Definition {
   std::span<const SymbolicAttr> symbolic_;
   base::Status status_;
   Denotation result_;
+  const Wanted wanted_;
+  bool without_elements_ = false;
   bool has_output_ = false;
   bool has_value_ = false;
 };

@@ -8,6 +8,7 @@
 #include "ir/body.h"
 #include "ir/operator_registration.h"
 #include "ir/ops/operators.h"
+#include "ir/symbolic_scope.h"
 
 namespace egret::ir {
 
@@ -134,13 +135,11 @@ base::Status check_arity(const Operator& op, std::size_t inputs) {
                          std::to_string(count));
 }
 
-base::Result<Denotation> denote(const Operator& op, const Attrs& attrs,
-                                std::span<const TensorType> inputs, std::shared_ptr<ExprPool> pool,
-                                std::span<const SymbolicAttr> symbolic) {
+namespace {
+
+base::Result<Denotation> define(const Operator& op, Definition definition, std::size_t inputs) {
   EGRET_CHECK(!op.is_composite(), "a composite is denoted by its body");
-  EGRET_RETURN_IF_ERROR(check_arity(op, inputs.size()));
-  if (pool == nullptr) pool = std::make_shared<ExprPool>();
-  Definition definition(attrs, inputs, std::move(pool), symbolic);
+  EGRET_RETURN_IF_ERROR(check_arity(op, inputs));
   try {
     op.define()(definition);
   } catch (const IndexError& error) {
@@ -151,10 +150,26 @@ base::Result<Denotation> denote(const Operator& op, const Attrs& attrs,
   return result;
 }
 
+}  // namespace
+
+base::Result<Denotation> denote(const Operator& op, const Attrs& attrs,
+                                std::span<const TensorType> inputs, std::shared_ptr<ExprPool> pool,
+                                std::span<const SymbolicAttr> symbolic) {
+  if (pool == nullptr) pool = std::make_shared<ExprPool>();
+  return define(op, Definition(attrs, inputs, std::move(pool), symbolic), inputs.size());
+}
+
 base::Result<TensorType> infer_type(const Operator& op, const Attrs& attrs,
                                     std::span<const TensorType> inputs) {
   if (!op.is_composite()) {
-    EGRET_ASSIGN_OR_RETURN(Denotation denotation, denote(op, attrs, inputs));
+    // Of symbolic sizes the elements are written too: what they ask of the sizes is noted.
+    const bool concrete = std::ranges::all_of(inputs, &TensorType::is_concrete) &&
+                          SymbolicScope::current() == nullptr;
+    const auto wanted = concrete ? Definition::Wanted::kType : Definition::Wanted::kAll;
+    EGRET_ASSIGN_OR_RETURN(
+        const Denotation denotation,
+        define(op, Definition(attrs, inputs, std::make_shared<ExprPool>(), {}, wanted),
+               inputs.size()));
     if (denotation.type.is_concrete() && !element_count(denotation.type.shape())) {
       return base::bad_input(op.name() + ": the output " + to_string(denotation.type) +
                              " is too large");

@@ -32,8 +32,9 @@ Result<GraphSink::Handle> GraphSink::apply(const ir::Operator& op, const ir::Att
                                            std::span<const Handle> arguments) {
   std::vector<ir::TensorType> types;
   for (const Handle argument : arguments) types.push_back(facts(argument).type);
-  EGRET_ASSIGN_OR_RETURN(ir::TensorType type, ir::infer_type(op, attrs, types));
-  if (most_elements_ && type.elements() > *most_elements_)
+  EGRET_ASSIGN_OR_RETURN(ir::TensorType type, limits_ ? limits_->known.infer(op, attrs, types)
+                                                      : ir::infer_type(op, attrs, types));
+  if (limits_ && type.elements() > limits_->most_elements)
     return base::limit_hit("too large for a test");
   return apply_typed(op, attrs, arguments, std::move(type));
 }

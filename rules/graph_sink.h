@@ -10,6 +10,7 @@
 #include <string>
 
 #include "ir/graph.h"
+#include "ir/type_memo.h"
 #include "rules/binding.h"
 
 namespace egret::rules {
@@ -17,8 +18,8 @@ namespace egret::rules {
 class GraphSink : public TermSink {
  public:
   GraphSink() = default;
-  // Refuses tensors of more elements.
-  explicit GraphSink(std::int64_t most_elements) : most_elements_(most_elements) {}
+  // Concrete sizes only; refuses tensors of more elements. The memory outlives the sink.
+  GraphSink(std::int64_t most_elements, ir::TypeMemo& known) : limits_({most_elements, known}) {}
 
   Handle input(ir::TensorType type, const std::string& name, std::optional<double> splat = {});
   // Any node whose inputs are here already.
@@ -37,7 +38,11 @@ class GraphSink : public TermSink {
  private:
   ir::Graph graph_;
   std::deque<TensorFacts> facts_;  // by handle; stays in place
-  std::optional<std::int64_t> most_elements_;
+  struct Limits {
+    std::int64_t most_elements;
+    ir::TypeMemo& known;
+  };
+  std::optional<Limits> limits_;
 };
 
 }  // namespace egret::rules

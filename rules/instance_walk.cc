@@ -2,7 +2,6 @@
 #include "rules/instance_walk.h"
 
 #include <algorithm>
-#include <functional>
 #include <set>
 
 namespace egret::rules {
@@ -57,81 +56,7 @@ std::vector<Choice> neighbours(const Choice& choice) {
   return result;
 }
 
-// The options of one part of a choice, and how to take one.
-struct Part {
-  std::uint64_t options;
-  std::function<void(Choice&, std::uint64_t)> take;
-};
-
-std::vector<Part> parts_of(const Choice& like) {
-  static const std::vector<ir::Dims> kShapes{{}, {1}, {2}, {1, 1}, {1, 2}, {2, 1}, {2, 2}};
-  std::vector<Part> parts;
-  for (const auto& [slot, type] : like.variables) {
-    parts.push_back({kShapes.size(), [slot = slot](Choice& choice, std::uint64_t i) {
-                       choice.variables.at(slot).dims = kShapes[i];
-                     }});
-  }
-  for (const auto& [term, attrs] : like.attrs) {
-    for (const auto& [name, value] : attrs.entries()) {
-      const auto* integer = std::get_if<std::int64_t>(&value);
-      if (integer == nullptr) continue;
-      std::vector<std::int64_t> numbers{0, 1};
-      if (*integer < 0 || *integer > 1) numbers.push_back(*integer);
-      parts.push_back(
-          {numbers.size(), [term = term, name = name, numbers](Choice& choice, std::uint64_t i) {
-             choice.attrs.at(term).set(name, numbers[i]);
-           }});
-    }
-  }
-  return parts;
-}
-
 }  // namespace
-
-std::vector<Choice> small_choices(const Choice& like, std::size_t most, base::Random random) {
-  const std::vector<Part> parts = parts_of(like);
-  std::uint64_t all = 1;
-  for (const Part& part : parts) all = std::min<std::uint64_t>(all * part.options, 1ULL << 32);
-  std::vector<Choice> result;
-  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(all, most); ++i) {
-    std::uint64_t number = all <= most ? i : random.split(i).below(all);
-    Choice& choice = result.emplace_back(like);
-    for (const Part& part : parts) {
-      part.take(choice, number % part.options);
-      number /= part.options;
-    }
-  }
-  return result;
-}
-
-std::vector<Choice> deep_choices(const Choice& like, std::size_t count, base::Random random) {
-  constexpr std::uint64_t kLeastRank = 3;
-  constexpr std::uint64_t kRanks = 2;
-  std::vector<Choice> result;
-  for (std::size_t i = 0; i < count; ++i) {
-    base::Random own = random.split(i);
-    Choice& choice = result.emplace_back(like);
-    const std::uint64_t rank = kLeastRank + own.below(kRanks);
-    std::vector<ir::Dims> shapes;
-    for (auto& [slot, type] : choice.variables) {
-      if (!shapes.empty() && own.below(2) == 0) {
-        type.dims = shapes[own.below(shapes.size())];
-        continue;
-      }
-      type.dims.clear();
-      for (std::uint64_t axis = 0; axis < rank; ++axis)
-        type.dims.push_back(static_cast<std::int64_t>(1 + own.below(2)));
-      shapes.push_back(type.dims);
-    }
-    for (auto& [term, attrs] : choice.attrs) {
-      for (const auto& [name, value] : like.attrs.at(term).entries()) {
-        if (std::holds_alternative<std::int64_t>(value) && own.below(2) == 0)
-          attrs.set(name, static_cast<std::int64_t>(own.below(rank)));
-      }
-    }
-  }
-  return result;
-}
 
 std::optional<Instance> InstanceWalk::step(base::Random random) {
   constexpr std::int64_t kMostSize = 8;

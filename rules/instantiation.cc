@@ -91,14 +91,14 @@ class Instantiator::Attempt {
     const auto& known = owner_.known_.of(*term.op, given.size());
     const int tries = known.empty() ? kTriesInTheDark : kTriesPerOperator;
     const auto bound = environment_.attributes;
+    const auto order = sampling_order(*term.op);
     for (int attempt = 0; attempt < tries; ++attempt) {
       environment_.attributes = bound;
       const std::vector<TensorType> types = draw_types(term, given, known);
-      const ir::Attrs attrs = draw_attrs(term, types);
+      const ir::Attrs attrs = draw_attrs(term, order, types);
       if (fails_already(term, attrs)) continue;
-      auto inferred = ir::infer_type(*term.op, attrs, types);
-      if (!inferred.ok() || inferred->elements() > kMaxElements) continue;
-      return build(term, given, types, attrs, *std::move(inferred));
+      auto type = owner_.type_of(*term.op, attrs, types);
+      if (type) return build(term, given, types, attrs, *std::move(type));
     }
     return std::nullopt;
   }
@@ -110,9 +110,9 @@ class Instantiator::Attempt {
       types.push_back(given[i] ? sink_.facts(*given[i]).type
                                : chosen_->variables.at(term.arguments[i].slot));
     const ir::Attrs& attrs = chosen_->attrs.at(&term);
-    auto inferred = ir::infer_type(*term.op, attrs, types);
-    if (!inferred.ok() || inferred->elements() > kMaxElements) return std::nullopt;
-    return build(term, given, types, attrs, *std::move(inferred));
+    auto type = owner_.type_of(*term.op, attrs, types);
+    if (!type) return std::nullopt;
+    return build(term, given, types, attrs, *std::move(type));
   }
 
   // Whether some condition is known to fail with what was drawn so far: asked before the operator
@@ -276,9 +276,10 @@ class Instantiator::Attempt {
     return palette_[random_.below(palette_.size())];
   }
 
-  ir::Attrs draw_attrs(const Term& term, std::span<const TensorType> types) {
+  ir::Attrs draw_attrs(const Term& term, std::span<const ir::AttrSpec* const> order,
+                       std::span<const TensorType> types) {
     ir::Attrs attrs;
-    for (const ir::AttrSpec* spec : sampling_order(*term.op))
+    for (const ir::AttrSpec* spec : order)
       attrs.set(spec->name, draw_attr(term, *spec, attrs, types));
     return attrs;
   }
@@ -435,7 +436,7 @@ class Instantiator::Attempt {
   const Rule& rule_;
   Random random_;
   Environment environment_;
-  GraphSink sink_{kMaxElements};
+  GraphSink sink_{kMaxElements, owner_.types_};
   std::vector<std::int64_t> palette_;
   ir::DType main_type_;
   std::map<int, Handle> variables_;  // by slot
@@ -498,7 +499,43 @@ std::optional<Instance> Instantiator::attempt(Random random) {
 }
 
 std::optional<Instance> Instantiator::of(const Choice& choice, Random random) {
+  if (!types_fit(choice)) return std::nullopt;
   return Attempt(*this, random, &choice).run();
+}
+
+std::optional<TensorType> Instantiator::type_of(const ir::Operator& op, const ir::Attrs& attrs,
+                                                std::span<const TensorType> inputs) {
+  const auto& inferred = types_.infer(op, attrs, inputs);
+  if (!inferred.ok() || inferred->elements() > kMaxElements) return std::nullopt;
+  return *inferred;
+}
+
+std::optional<int> Instantiator::rank_of(int slot) const {
+  const auto found = ranks_.find(slot);
+  return found != ranks_.end() ? std::optional(found->second) : std::nullopt;
+}
+
+std::optional<TensorType> Instantiator::chosen_type(const Term& source, const Choice& choice) {
+  if (source.kind == Term::Kind::kTensor)
+    return rule_.is_variable(source.slot) ? choice.variables.at(source.slot)
+                                          : bound_.at(source.slot);
+  std::vector<TensorType> types;
+  for (const Term& argument : source.arguments) {
+    auto type = chosen_type(argument, choice);
+    if (!type) return std::nullopt;
+    types.push_back(*std::move(type));
+  }
+  return type_of(*source.op, choice.attrs.at(&source), types);
+}
+
+// Most choices are no instance for their types alone, which costs little to see.
+bool Instantiator::types_fit(const Choice& choice) {
+  for (const Binding& source : rule_.sources) {
+    auto type = chosen_type(source.term, choice);
+    if (!type) return false;
+    bound_.insert_or_assign(source.tensor, *std::move(type));
+  }
+  return true;
 }
 
 std::vector<const Term*> source_applications(const Rule& rule) {

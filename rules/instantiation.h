@@ -17,10 +17,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/random.h"
 #include "ir/graph.h"
+#include "ir/type_memo.h"
 #include "rules/binding.h"
 #include "rules/rule.h"
 #include "rules/signatures.h"
@@ -61,6 +63,12 @@ class Instantiator {
   // The instance of these types and attributes, if it is one.
   std::optional<Instance> of(const Choice& choice, base::Random random);
 
+  // The type of an application; nullopt where the operator refuses it or it is too large.
+  std::optional<ir::TensorType> type_of(const ir::Operator& op, const ir::Attrs& attrs,
+                                        std::span<const ir::TensorType> inputs);
+  // The rank that the rule's conditions give a tensor variable.
+  std::optional<int> rank_of(int slot) const;
+
  private:
   class Attempt;
   struct Equation {
@@ -74,11 +82,15 @@ class Instantiator {
     const Expr* value;
   };
 
+  std::optional<ir::TensorType> chosen_type(const Term& source, const Choice& choice);
+  bool types_fit(const Choice& choice);
   void collect(const Expr& condition);
   void collect_equation(const Expr& left, const Expr& right);
 
   const Rule& rule_;
   KnownSignatures& known_;
+  ir::TypeMemo types_;
+  std::map<int, ir::TensorType> bound_;  // sources that have a name, in types_fit()
   std::vector<Equation> equations_;
   std::vector<const Expr*> early_;  // conjuncts that sizes and attributes decide
   std::vector<SizeEquation> sizes_;

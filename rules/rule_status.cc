@@ -78,6 +78,7 @@ void RuleStatuses::record(const Rule& rule, const Verdict& verdict) {
   entry.status = proven ? RuleStatus::kProven : RuleStatus::kBounded;
   entry.bound = verdict.bound;
   entry.families = verdict.families;
+  entry.axes = verdict.axes;
 }
 
 void RuleStatuses::void_proof(Entry& entry) {
@@ -101,7 +102,10 @@ std::string RuleStatuses::to_json() const {
     Json row = Json::object();
     row.set("name", entry.name).set("status", to_string(entry.status)).set("checks", entry.checks);
     if (entry.status == RuleStatus::kBounded) row.set("bound", entry.bound);
-    if (entry.status >= RuleStatus::kBounded) row.set("families", entry.families);
+    if (entry.status >= RuleStatus::kBounded) {
+      row.set("families", entry.families);
+      if (entry.axes >= 0) row.set("axes", entry.axes);
+    }
     rules.set(hash, std::move(row));
   }
   Json document = base::versioned_json();
@@ -130,6 +134,9 @@ Result<RuleStatuses> parse_statuses(std::string_view json) {
     EGRET_ASSIGN_OR_RETURN(entry.checks, checks->as_integer());
     if (const Json* families = row.find("families"); families != nullptr) {
       EGRET_ASSIGN_OR_RETURN(entry.families, families->as_integer());
+    }
+    if (const Json* axes = row.find("axes"); axes != nullptr) {
+      EGRET_ASSIGN_OR_RETURN(entry.axes, axes->as_integer());
     }
     if (const Json* bound = row.find("bound"); bound != nullptr) {
       EGRET_ASSIGN_OR_RETURN(entry.bound, bound->as_integer());

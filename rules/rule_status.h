@@ -2,7 +2,8 @@
 // What is known of the truth of rules, kept by the hash of their meaning: editing a rule voids it.
 //
 //   {"schema_version": 1, "definitions": "<hash>",
-//    "rules": {"<hash>": {"name": ..., "status": "proven", "checks": 10000, "families": 12}}}
+//    "rules": {"<hash>": {"name": ..., "status": "proven", "checks": 10000, "families": 12, "axes":
+//    4}}}
 //
 // Proofs are of rules and of what the operators mean: `definitions` names the meaning of all
 // operators when the proofs were made. With other definitions they are void.
@@ -38,6 +39,7 @@ class RuleStatuses {
     RuleStatus status = RuleStatus::kUntested;
     std::int64_t checks = 0;    // random instances compared
     std::int64_t families = 0;  // proven, or checked up to the bound
+    std::int64_t axes = -1;     // all small instances of so many axes hold
     std::int64_t bound = 0;     // of sizes and integer attributes; when bounded
   };
 

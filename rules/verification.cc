@@ -12,6 +12,7 @@
 #include "rules/path_search.h"
 #include "rules/real_expressions.h"
 #include "rules/rewriting_proof.h"
+#include "rules/small_instances.h"
 #include "rules/tester.h"
 #include "verifier/solver.h"
 
@@ -21,7 +22,10 @@ namespace {
 using Status = Verdict::Status;
 
 constexpr std::uint64_t kPathStream = std::uint64_t{1} << 40;  // far from attempts
-constexpr std::uint64_t kDeepStream = kPathStream + 1;
+constexpr std::uint64_t kSmallStream = kPathStream + 1;
+constexpr int kProvenAxes = 2;
+constexpr int kMostAxes = 4;
+constexpr std::size_t kLeastGrowth = 3;  // of the effort, with each axis
 
 bool is_trivial(const Instance& instance) {
   return ir::to_text(instance.left) == ir::to_text(instance.right);
@@ -59,7 +63,7 @@ class Verification {
       ++verdict_.members;
       if (!like_) like_ = *instance;
     }
-    if (like_ && !(prove_other_paths() && prove_small_ones())) return verdict_;
+    if (like_ && !(prove_other_paths() && hold_small_ones())) return verdict_;
     if (verdict_.members == 0) return finish(Status::kVacuous, "no instance was found");
     if (trivial) return finish(Status::kTrivial, "both sides are the same");
     return verdict_.bound > 0 ? finish(Status::kBounded, unproven_) : finish(Status::kProven, "");
@@ -125,23 +129,29 @@ class Verification {
     return true;
   }
 
-  // Small instances are all looked at, or as many as are allowed; then some of more axes.
-  bool prove_small_ones() {
-    for (const Choice& next : small_choices(like_->choice, options_.small_choices, random_)) {
-      const auto instance = instantiator_.of(next, random_);
-      if (instance && !is_member(*instance) && !prove_family_of(*instance)) return false;
-    }
-    return hold_deep_ones();
-  }
-
-  // With tensors alone: each way in which the axes of several operands may be broadcast is a
-  // family.
-  bool hold_deep_ones() {
-    if (options_.tensor_checks == 0) return true;
-    const base::Random random = random_.split(kDeepStream);
-    for (const Choice& next : deep_choices(like_->choice, options_.deep_choices, random)) {
-      const auto instance = instantiator_.of(next, random_);
-      if (instance && !is_member(*instance) && tells_apart(*instance, random)) return false;
+  // Small instances are all looked at, as far as the limit allows: of few axes each is proven, of
+  // more it is run with tensors, because each way in which the axes of several operands may be
+  // broadcast is a family.
+  bool hold_small_ones() {
+    SmallInstances small(rule_, instantiator_, opened_, options_.small_effort);
+    const base::Random random = random_.split(kSmallStream);
+    std::size_t last = 0;  // effort for one axis fewer
+    for (int axes = 0; axes <= kMostAxes; ++axes) {
+      const std::size_t left = small.effort_left();
+      if (last * kLeastGrowth > left) return true;
+      const bool proven = axes <= kProvenAxes;
+      if (!proven && options_.tensor_checks == 0) return true;
+      bool holds = true;
+      const bool all = small.visit_all(axes, [&](const Choice& next) {
+        const auto instance = instantiator_.of(next, random_);
+        if (instance && !is_member(*instance))
+          holds = proven ? prove_family_of(*instance) : !tells_apart(*instance, random);
+        return holds;
+      });
+      if (!holds) return false;
+      if (!all) return true;
+      verdict_.axes = axes;
+      last = left - small.effort_left();
     }
     return true;
   }

@@ -33,13 +33,12 @@ namespace egret::rules {
 
 struct VerifyOptions {
   int tensor_checks = 100;  // instances that are run with tensors before anything is proven
-  int instances = 200;      // that must be members of proven families
+  int instances = 100;      // that must be members of proven families
   int attempts_per_instance = 400;
   int most_families = 1500;
   PathSearch::Limits paths{};  // of the search for instances on other paths
-  // That are tried as instances at the end (rules/instance_walk.h).
-  std::size_t small_choices = 5000;
-  std::size_t deep_choices = 4000;
+  // Of the search of all small instances of up to four axes (rules/small_instances.h).
+  std::size_t small_effort = 50'000;
   // Most members looked at of a family that could not be proven (0: such a rule is undecided), and
   // of all such families.
   std::int64_t bounded_members = 0;
@@ -68,6 +67,7 @@ struct Verdict {
   int families = 0;
   int derived = 0;  // families among them that other rules prove
   int members = 0;  // instances found to be members
+  int axes = -1;    // all small instances of tensors of at most so many axes hold
   std::int64_t bound = 0;
   verifier::SolverStatistics solver;
   // A text for each family: what it is, both sides, how they were matched; and the queries as

@@ -26,8 +26,9 @@ namespace {
 using Status = rules::Verdict::Status;
 
 struct VerifyRuleOptions {
-  std::int64_t instances = 200;
+  std::int64_t instances = 100;
   std::int64_t checks = 100;
+  std::int64_t small = 50'000;
   std::int64_t seed = 1;
   std::string lemmas = "all";
   std::int64_t bounded = 2000;
@@ -43,6 +44,9 @@ struct VerifyRuleOptions {
           base::range(1, 1e6)},
          {"checks", &T::checks, "Instances that are run with tensors before anything is proven",
           base::range(0, 1e6)},
+         {"small", &T::small,
+          "Effort of looking at all small instances of up to four axes, in operators typed",
+          base::range(0, 1e9)},
          {"seed", &T::seed, "Seed of the instances", base::range(0)},
          {"lemmas", &T::lemmas,
           "Proven rules from which a family that could not be proven may be derived; '': none"},
@@ -92,6 +96,7 @@ class Verify final : public Command {
     how.lemmas = lemmas.rules;
     how.instances = static_cast<int>(options_.instances);
     how.tensor_checks = static_cast<int>(options_.checks);
+    how.small_effort = static_cast<std::size_t>(options_.small);
     how.seed = static_cast<std::uint64_t>(options_.seed);
     how.bounded_members = options_.bounded;
     how.keep_queries = !options_.keep_queries.empty();
@@ -202,6 +207,7 @@ class Verify final : public Command {
                    .set("bound", verdict.bound)
                    .set("families", verdict.families)
                    .set("instances", verdict.members)
+                   .set("axes", verdict.axes)
                    .set("queries", verdict.solver.queries)
                    .set("solver", json_of(verdict.solver))
                    .set("seconds", outcome.seconds));

@@ -15,9 +15,11 @@ from lib import egret, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
 HARD = HERE.parent.parent / "tests" / "verifier" / "data" / "hard.rules"
+MISTAKES = HARD.with_name("mistakes.rules")
 DATA = egret.SHARED / "rules-data"
-COLUMNS = ["set", "rule", "status", "condition", "under_condition", "weakest", "method", "families", "queries",
-           "query_seconds", "query_work", "seconds", "reason"]
+COLUMNS = ["set", "rule", "seed", "status", "condition", "under_condition", "weakest", "method", "families", "axes",
+           "queries", "query_seconds", "query_work", "seconds", "reason"]
+INFER = "--infer-conditions"
 VERDICTS = (10, 20, 30)  # exit codes: all proven, one refuted, one undecided
 
 # set: script, file, further arguments
@@ -50,15 +52,15 @@ def imported(name, folder, names):
     return path, [] if names else [line.split(": ", 1) for line in done.stderr.splitlines() if ": " in line]
 
 
-def verify(table, name, selection):
+def verify(table, name, selection, *arguments, seed=1):
     """Adds the verdicts; returns the seconds that they took, conditions included."""
-    done = egret.call("rules", "verify", selection, "--infer-conditions", accept=VERDICTS)
+    done = egret.call("rules", "verify", selection, "--seed", str(seed), *arguments, accept=VERDICTS)
     for rule in done["rules"]:
-        table.add(set=name, rule=rule["name"], seconds=f"{rule['seconds']:.4f}",
+        table.add(set=name, rule=rule["name"], seed=seed, seconds=f"{rule['seconds']:.4f}",
                   query_seconds=f"{rule['solver']['longest_query_s']:.4f}", query_work=rule["solver"]["most_work"],
                   under_condition=rule["status_under_condition"],
                   weakest="tested" if rule["condition_is_weakest"] else "",
-                  **{c: rule[c] for c in ("status", "condition", "method", "families", "queries", "reason")})
+                  **{c: rule[c] for c in ("status", "condition", "method", "families", "axes", "queries", "reason")})
     return done["seconds"]
 
 
@@ -75,24 +77,28 @@ def summary(rows):
 def main():
     mode, forms = settings.read(__doc__, HERE)
     config = forms[mode]
-    table = results.Table("verifier", mode, COLUMNS, ["set", "rule"], {"egret": egret.version(), **config})
+    table = results.Table("verifier", mode, COLUMNS, ["set", "rule", "seed"], {"egret": egret.version(), **config})
     elapsed = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, names in config["sets"].items():
-            if table.has(set=name):
+            if name != "mistakes" and table.has(set=name):
                 continue
             if name == "egret":
-                elapsed[name] = verify(table, name, names[0])
+                elapsed[name] = verify(table, name, names[0], INFER)
             elif name == "taso-axioms":
                 path = pathlib.Path(folder) / "axioms.rules"
                 path.write_text(kept((HERE / "taso_axioms.rules").read_text(), names))
-                elapsed[name] = verify(table, name, path)
+                elapsed[name] = verify(table, name, path, INFER)
             elif name == "hard":
                 path = pathlib.Path(folder) / "hard.rules"
                 path.write_text(kept(HARD.read_text(), names))
-                elapsed[name] = verify(table, name, path)
+                elapsed[name] = verify(table, name, path, INFER)
+            elif name == "mistakes":
+                for seed in names:
+                    if not table.has(set=name, seed=seed):
+                        verify(table, name, MISTAKES, "--small", "1000000", seed=seed)
             elif (made := imported(name, folder, names)) is not None:
-                elapsed[name] = verify(table, name, made[0])
+                elapsed[name] = verify(table, name, made[0], INFER)
                 for rule, problem in made[1]:
                     table.add(set=name, rule=rule, status="ill-formed", reason=problem)
     table.finish()
@@ -106,9 +112,10 @@ def main():
             values[f"{name}.proven_share"] = values[f"{name}.proven"] / len(rows)
             values[f"{name}.longest_query_s"] = max(float(row["query_seconds"] or 0) for row in rows)
             values[f"{name}.conditional"] = sum(row["under_condition"] == "proven" for row in rows)
-    values["processor_s"] = sum(float(row["seconds"] or 0) for row in table.rows)
-    print(f"all: {values['processor_s']:.0f} s of processor time for verdicts")
-    if set(elapsed) == {name for name, rows in by_set.items() if rows}:  # nothing resumed
+    seconds = [float(row["seconds"]) for row in table.rows if row["seconds"] and row["set"] != "mistakes"]
+    values["median_s"] = statistics.median(seconds)
+    print(f"all: median {values['median_s']:.4f} s, {sum(seconds):.0f} s of processor time for verdicts")
+    if set(elapsed) == {name for name, rows in by_set.items() if rows} - {"mistakes"}:  # nothing resumed
         values["elapsed_s"] = sum(elapsed.values())
         print(f"elapsed, conditions included: {values['elapsed_s']:.0f} s")
     return results.judge(HERE / "expected.json", mode, values)

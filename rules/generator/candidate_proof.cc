@@ -23,7 +23,7 @@ VerifyOptions screening_options() {
   options.tensor_checks = 20;
   options.attempts_per_instance = 60;
   options.paths.runs = 0;
-  options.small_choices = options.deep_choices = 0;
+  options.small_effort = 0;
   return options;
 }
 

@@ -24,22 +24,5 @@ TEST(InstanceWalk, ReachesWhatOneChangeAtATimeLeadsTo) {
   EXPECT_LE(most, 8);
 }
 
-TEST(DeepChoices, AreOfThreeOrFourAxesAndOftenAlike) {
-  RuleWithInstance some("add(?x, ?y) => add(?y, ?x)");
-  constexpr std::size_t kCount = 1000;
-  int alike = 0;
-  for (const Choice& choice : deep_choices(some.instance.choice, kCount, base::Random(5))) {
-    for (const auto& [slot, type] : choice.variables) {
-      EXPECT_GE(type.rank(), 3);
-      EXPECT_LE(type.rank(), 4);
-      for (const ir::Index& dim : type.dims)
-        EXPECT_TRUE(dim.constant() == 1 || dim.constant() == 2);
-    }
-    alike += choice.variables.begin()->second == choice.variables.rbegin()->second ? 1 : 0;
-  }
-  EXPECT_GT(alike, 450);
-  EXPECT_LT(alike, 650);
-}
-
 }  // namespace
 }  // namespace egret::rules
