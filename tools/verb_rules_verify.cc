@@ -28,7 +28,7 @@ using Status = rules::Verdict::Status;
 struct VerifyRuleOptions {
   std::int64_t instances = 100;
   std::int64_t checks = 100;
-  std::int64_t small = 50'000;
+  std::int64_t small = 100'000;
   std::int64_t seed = 1;
   std::string lemmas = "all";
   std::int64_t bounded = 2000;
