@@ -160,13 +160,15 @@ void Definition::value(Scalar element) {
   has_value_ = true;
 }
 
+// Not a number: what is computed from numbers alone goes to a pool that all share.
+Scalar Definition::some_element() const { return pool_->read(0, {}); }
+
 Scalar Definition::read(int input, std::span<const Index> indices) const {
   if (static_cast<int>(indices.size()) != rank(input)) {
     EGRET_CHECK(!ok(), "a read names one index an axis");
     return 0;
   }
-  if (without_elements_) return 0;
-  return pool_->read(input, indices);
+  return without_elements_ ? some_element() : pool_->read(input, indices);
 }
 
 Scalar Definition::read(int input, std::initializer_list<Index> indices) const {
@@ -190,7 +192,7 @@ bool Definition::repeats(Index size, Index joint) {
 }
 
 Scalar Definition::read_broadcast(int input, std::span<const Index> out) const {
-  if (without_elements_) return 0;
+  if (without_elements_) return some_element();
   std::vector<Index> indices;
   const auto skipped = out.size() - std::min(out.size(), static_cast<std::size_t>(rank(input)));
   for (int axis = 0; axis < rank(input); ++axis) {
@@ -202,7 +204,7 @@ Scalar Definition::read_broadcast(int input, std::span<const Index> out) const {
 
 Scalar Definition::reduce(Reduction reduction, Index extent, const Body& body,
                           const Where& where) const {
-  if (without_elements_) return 0;
+  if (without_elements_) return some_element();
   const Index var = pool_->fresh_var();
   const Guard guard = where ? where(var) : Guard(true);
   return pool_->reduce(reduction, var, extent, guard, body(var));
@@ -210,7 +212,7 @@ Scalar Definition::reduce(Reduction reduction, Index extent, const Body& body,
 
 Scalar Definition::reduce_box(Reduction reduction, std::span<const Index> extents,
                               const BoxBody& body, const BoxWhere& where) const {
-  if (without_elements_) return 0;
+  if (without_elements_) return some_element();
   std::vector<Index> vars;
   for (std::size_t i = 0; i < extents.size(); ++i) vars.push_back(pool_->fresh_var());
   Scalar result = body(vars);

@@ -136,6 +136,8 @@ class Definition {
   base::Result<Denotation> finish() &&;
 
  private:
+  Scalar some_element() const;
+
   const Attrs& attrs_;
   std::span<const TensorType> inputs_;
   std::shared_ptr<ExprPool> pool_;

@@ -2,7 +2,8 @@
 #include "rules/jumps.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "ir/builder.h"
@@ -15,15 +16,21 @@ using ir::ExprOp;
 
 bool is_real(const ir::TensorType& type) { return is_float(type.dtype); }
 
-// The nodes of an expression, operands first.
-std::map<std::uint32_t, const ExprNode*> nodes_of(const ExprNode* root) {
-  std::map<std::uint32_t, const ExprNode*> nodes;
-  std::vector<const ExprNode*> stack{root};
+// The nodes of an expression, operands first. They may be of several pools: numbers alone are of
+// one that all share.
+std::vector<const ExprNode*> nodes_of(const ExprNode* root) {
+  std::vector<const ExprNode*> nodes;
+  std::set<const ExprNode*> seen{root};
+  std::vector<std::pair<const ExprNode*, std::size_t>> stack{{root, 0}};  // and kids looked at
   while (!stack.empty()) {
-    const ExprNode* node = stack.back();
-    stack.pop_back();
-    if (!nodes.emplace(node->id, node).second) continue;
-    stack.insert(stack.end(), node->kids.begin(), node->kids.end());
+    auto& [node, looked_at] = stack.back();
+    if (looked_at == node->kids.size()) {
+      nodes.push_back(node);
+      stack.pop_back();
+      continue;
+    }
+    const ExprNode* kid = node->kids[looked_at++];
+    if (seen.insert(kid).second) stack.emplace_back(kid, 0);
   }
   return nodes;
 }
@@ -49,14 +56,14 @@ bool primitive_has_jumps(const ir::Operator& op, const ir::Attrs& attrs,
   if (!is_real(denotation->type)) return true;
   const ExprNode* root = denotation->value.node();
   if (root == nullptr) return false;
-  std::map<std::uint32_t, bool> real;  // depends on a real element
-  for (const auto& [id, node] : nodes_of(root)) {
+  std::set<const ExprNode*> real;  // depend on a real element
+  for (const ExprNode* node : nodes_of(root)) {
     const bool has_real_kid =
-        std::ranges::any_of(node->kids, [&](const ExprNode* kid) { return real.at(kid->id); });
+        std::ranges::any_of(node->kids, [&](const ExprNode* kid) { return real.contains(kid); });
     if (has_real_kid && steps(*node)) return true;
     const bool reads_real =
         node->op == ExprOp::kRead && is_real(inputs[static_cast<std::size_t>(node->integer)]);
-    real.emplace(id, has_real_kid || reads_real);
+    if (has_real_kid || reads_real) real.insert(node);
   }
   return false;
 }

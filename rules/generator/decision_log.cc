@@ -29,6 +29,7 @@ Json to_json(const std::string& candidate, const std::optional<Generalized>& mad
       .set("reason", made->verdict.reason)
       .set("families", made->verdict.families)
       .set("members", made->verdict.members)
+      .set("axes", made->verdict.axes)
       .set("queries", made->verdict.solver.queries)
       .set("conditional", made->conditional);
 }
@@ -56,6 +57,7 @@ std::optional<DecisionLog::Decision> to_decision(const Json& json) {
   made.verdict.reason = text_of(json, "reason");
   made.verdict.families = integer_of(json, "families");
   made.verdict.members = integer_of(json, "members");
+  made.verdict.axes = integer_of(json, "axes");
   made.verdict.solver.queries = integer_of(json, "queries");
   const Json* conditional = json.find("conditional");
   made.conditional = conditional != nullptr && conditional->as_bool().value_or(false);
