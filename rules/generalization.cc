@@ -5,6 +5,7 @@
 #include <cmath>
 #include <deque>
 
+#include "rules/attribute_pattern.h"
 #include "rules/binding.h"
 #include "rules/graph_sink.h"
 #include "rules/real_expressions.h"
@@ -200,11 +201,6 @@ class Generalizer {
     return reals_.unknown(real);
   }
 
-  // What the rule says that the attribute is; nullptr where it says nothing.
-  static const Expr* pattern_of(const Term& term, const std::string& name) {
-    const auto listed = std::ranges::find(term.attrs, name, &Term::Attr::name);
-    return listed != term.attrs.end() ? &listed->value : nullptr;
-  }
   static bool is_given(const Term& term, const std::string& name) {
     const Expr* pattern = pattern_of(term, name);
     return pattern != nullptr ? pattern->kind != Expr::Kind::kAttribute

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "rules/attribute_pattern.h"
 #include "rules/attribute_sampler.h"
 #include "rules/graph_sink.h"
 
@@ -286,8 +287,8 @@ class Instantiator::Attempt {
 
   AttrValue draw_attr(const Term& term, const ir::AttrSpec& spec, const ir::Attrs& so_far,
                       std::span<const TensorType> types) {
-    const auto listed = std::ranges::find(term.attrs, spec.name, &Term::Attr::name);
-    if (listed == term.attrs.end()) {
+    const Expr* listed = pattern_of(term, spec.name);
+    if (listed == nullptr) {
       if (term.spread == Term::kNoSpread) return *spec.default_value;
       if (term.spread >= 0) {
         const auto captured = spreads_.find(term.spread);
@@ -297,7 +298,7 @@ class Instantiator::Attempt {
       }
       return sample_attr(spec, so_far, types, random_);
     }
-    const Expr& pattern = listed->value;
+    const Expr& pattern = *listed;
     if (pattern.kind == Expr::Kind::kAttribute)
       return draw_variable(pattern.slot, spec, so_far, types);
     if (pattern.kind == Expr::Kind::kList) return draw_list(pattern, types);

@@ -6,16 +6,13 @@
 #include <set>
 #include <variant>
 
+#include "rules/attribute_pattern.h"
+
 namespace egret::rules {
 namespace {
 
 constexpr std::size_t kMostExamples = 6;  // of lists and texts, of one application
 constexpr std::size_t kVisit = 10;        // the effort of a visit, in operators typed
-
-const Expr* pattern_of(const Term& term, std::string_view name) {
-  const auto listed = std::ranges::find(term.attrs, name, &Term::Attr::name);
-  return listed != term.attrs.end() ? &listed->value : nullptr;
-}
 
 // All shapes of at most so many axes of sizes 1 and 2, the fewest axes first.
 std::vector<ir::Dims> shapes_of(int axes) {
@@ -52,6 +49,13 @@ bool same_where_shared(const Term& a, const ir::Attrs& of_a, const Term& b, cons
   return true;
 }
 
+// Whether a rule leaves the attribute to choose.
+bool is_open(const Term& term, const std::string& name) {
+  const Expr* pattern = pattern_of(term, name);
+  return pattern != nullptr ? pattern->kind == Expr::Kind::kAttribute
+                            : term.spread != Term::kNoSpread;
+}
+
 }  // namespace
 
 SmallInstances::SmallInstances(const Rule& rule, Instantiator& instantiator,
@@ -75,13 +79,6 @@ void SmallInstances::add_sites(const Term& term) {
   if (term.kind != Term::Kind::kApply) return;
   for (const Term& argument : term.arguments) add_sites(argument);
   sites_.emplace_back().term = &term;
-}
-
-// Whether a rule leaves the attribute to choose.
-bool SmallInstances::is_open(const Term& term, const std::string& name) const {
-  const Expr* pattern = pattern_of(term, name);
-  return pattern != nullptr ? pattern->kind == Expr::Kind::kAttribute
-                            : term.spread != Term::kNoSpread;
 }
 
 void SmallInstances::add_examples(Site& site, std::span<const Choice> examples) const {

@@ -13,7 +13,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/function_ref.h"
@@ -52,13 +51,11 @@ class SmallInstances {
 
   void add_sites(const Term& term);
   void add_examples(Site& site, std::span<const Choice> examples) const;
-  bool is_open(const Term& term, const std::string& name) const;
   bool go_on_from(std::size_t site);
   bool spend(std::size_t effort);
   bool with_types(std::size_t site, std::size_t fresh);
   bool with_attrs(std::size_t site, std::size_t integer);
   bool apply(std::size_t site);
-  bool agrees(const Term& term, const ir::Attrs& attrs) const;
   const ir::TensorType& type_of(const Term& term) const;
 
   const Rule& rule_;

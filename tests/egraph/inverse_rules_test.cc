@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "egraph/runner.h"
 #include "egraph/syntax.h"
+#include "tests/egraph/distinct.h"
 #include "tests/egraph/random_patterns.h"
 #include "tests/egraph/slow_matcher.h"
 
@@ -152,18 +153,6 @@ TEST(InverseRules, SaturationIsNeverCalledTooEarly) {
   EXPECT_GT(saturated, 200U);
   EXPECT_GT(spared, 100U);
 }
-
-// Nodes of operators with different payloads cannot be equal.
-class Distinct : public Analysis {
- public:
-  base::Result<Data> make(const EGraph& egraph, OpId op, std::span<const ClassId>) override {
-    return egraph.ops().payload(op);
-  }
-  base::Result<Data> merge(Data a, Data b) override {
-    if (a == 0 || b == 0 || a == b) return a | b;
-    return base::bad_input("two values");
-  }
-};
 
 TEST(InverseRules, RefusedMatchesShowNothing) {
   OpTable ops;

@@ -6,6 +6,7 @@
 #include "egraph/dump.h"
 #include "egraph/smallest_term.h"
 #include "egraph/syntax.h"
+#include "tests/egraph/distinct.h"
 #include "tests/egraph/smallest_size.h"
 
 namespace egret::egraph {
@@ -215,17 +216,6 @@ TEST_F(RunnerTest, OperatorsAndClassesMayBeComputed) {
 }
 
 // A conflict that congruence forces ends the run and is reported.
-class Distinct : public Analysis {
- public:
-  base::Result<Data> make(const EGraph& egraph, OpId op, std::span<const ClassId>) override {
-    return egraph.ops().payload(op);
-  }
-  base::Result<Data> merge(Data a, Data b) override {
-    if (a == 0 || b == 0 || a == b) return a | b;
-    return base::bad_input("two values");
-  }
-};
-
 TEST_F(RunnerTest, UnsoundRulesEndInAConflict) {
   Distinct analysis;
   egraph_ = std::make_unique<EGraph>(ops_, &analysis);
