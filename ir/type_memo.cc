@@ -28,6 +28,7 @@ const base::Result<TensorType>& TypeMemo::infer(const Operator& op, const Attrs&
   const auto found = answers_.find(Question{&op, attrs, inputs});
   if (found != answers_.end()) return found->second;
   if (answers_.size() == kMostAnswers) answers_.clear();
+  ++inferred_;
   Key key{&op, attrs, {inputs.begin(), inputs.end()}};
   return answers_.emplace(std::move(key), infer_type(op, attrs, inputs)).first->second;
 }

@@ -18,6 +18,8 @@ class TypeMemo {
   // As ir::infer_type(); valid until the next call.
   const base::Result<TensorType>& infer(const Operator& op, const Attrs& attrs,
                                         std::span<const TensorType> inputs);
+  // Times that a definition was run.
+  std::size_t inferred() const { return inferred_; }
 
  private:
   struct Question {
@@ -42,6 +44,7 @@ class TypeMemo {
   };
 
   std::unordered_map<Key, base::Result<TensorType>, Hash, Equal> answers_;
+  std::size_t inferred_ = 0;
 };
 
 }  // namespace egret::ir

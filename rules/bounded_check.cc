@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "rules/member_search.h"
 #include "verifier/solver_session.h"
 
 namespace egret::rules {
@@ -11,84 +12,10 @@ namespace {
 
 constexpr std::int64_t kLeastBound = 2;
 constexpr std::int64_t kMostBound = 4;
-constexpr std::int64_t kFew = 8;  // this part of `most`: so few that the next bound is tried
-constexpr std::int64_t kMostSteps = 2'000'000;  // of one search for members
-constexpr std::uint64_t kDraws = 8;             // of reals, for one member
+constexpr std::int64_t kFew = 8;     // this part of `most`: so few that the next bound is tried
+constexpr std::uint64_t kDraws = 8;  // of reals, for one member
 
-using Integers = std::map<std::string, std::int64_t, std::less<>>;
-
-// The members of a family up to a bound.
-class MemberSearch {
- public:
-  explicit MemberSearch(const Family& family) : open_(family.conditions) {
-    for (const auto& [name, value] : family.example) rest_[name] = value;
-    while (!rest_.empty()) order_one();
-  }
-
-  // Nullopt when there are more than `most`, or the search is too long.
-  std::optional<std::vector<Integers>> up_to(std::int64_t bound, std::int64_t most) {
-    members_.clear();
-    steps_ = 0;
-    Integers at;
-    if (!assign(0, at, bound, most)) return std::nullopt;
-    return std::move(members_);
-  }
-
- private:
-  struct Step {
-    std::string symbol;
-    std::vector<ir::Guard> decided;  // conditions that have all their symbols from here on
-  };
-
-  std::vector<ir::Guard> decided_with(const std::string& symbol) const {
-    Integers with = known_;
-    with[symbol] = rest_.at(symbol);
-    std::vector<ir::Guard> result;
-    for (const ir::Guard& condition : open_) {
-      if (ir::evaluate(condition, with)) result.push_back(condition);
-    }
-    return result;
-  }
-
-  // The symbol that decides the most conditions is next.
-  void order_one() {
-    std::optional<Step> best;
-    for (const auto& [symbol, value] : rest_) {
-      std::vector<ir::Guard> decided = decided_with(symbol);
-      if (!best || decided.size() > best->decided.size()) best = {symbol, std::move(decided)};
-    }
-    known_[best->symbol] = rest_.at(best->symbol);
-    rest_.erase(best->symbol);
-    std::erase_if(open_, [&](ir::Guard condition) {
-      return ir::evaluate(condition, known_) != std::nullopt;
-    });
-    steps_in_order_.push_back(*std::move(best));
-  }
-
-  bool assign(std::size_t next, Integers& at, std::int64_t bound, std::int64_t most) {
-    if (next == steps_in_order_.size()) {
-      members_.push_back(at);
-      return static_cast<std::int64_t>(members_.size()) <= most;
-    }
-    const Step& step = steps_in_order_[next];
-    for (std::int64_t value = 0; value <= bound; ++value) {
-      if (++steps_ > kMostSteps) return false;
-      at[step.symbol] = value;
-      const bool possible = std::ranges::all_of(step.decided, [&](ir::Guard condition) {
-        return ir::evaluate(condition, at) == std::optional(true);
-      });
-      if (possible && !assign(next + 1, at, bound, most)) return false;
-    }
-    at.erase(step.symbol);
-    return true;
-  }
-
-  std::vector<ir::Guard> open_;
-  Integers rest_, known_;  // symbols with their values in the example
-  std::vector<Step> steps_in_order_;
-  std::vector<Integers> members_;
-  std::int64_t steps_ = 0;
-};
+using Integers = MemberSearch::Integers;
 
 std::optional<Instance> instance_of(const Choice& choice, Instantiator& instantiator) {
   std::optional<Instance> instance;
@@ -113,7 +40,7 @@ std::optional<std::string> problem_of(const Rule& rule, const Instance& instance
 BoundedCheck check_up_to_bound(const Rule& rule, const Instance& instance, const Family& family,
                                std::int64_t most, Instantiator& instantiator,
                                verifier::SolverSession& session) {
-  MemberSearch search(family);
+  const MemberSearch search(family);
   std::vector<Integers> members;
   BoundedCheck result;
   for (std::int64_t next = kLeastBound; next <= kMostBound; ++next) {

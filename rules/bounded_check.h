@@ -8,8 +8,7 @@
 // members up to there has not been checked, nor has one with open reals: numbers that stand for
 // them would need a second choice, as in rules/verification.cc.
 //
-// Members are found by assigning symbols one after the other and leaving a branch as soon as a
-// condition that has its symbols fails. Deterministic; counts bound it, never time.
+// Deterministic; counts bound it, never time.
 #pragma once
 
 #include <cstdint>

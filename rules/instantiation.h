@@ -66,6 +66,9 @@ class Instantiator {
   // The type of an application; nullopt where the operator refuses it or it is too large.
   std::optional<ir::TensorType> type_of(const ir::Operator& op, const ir::Attrs& attrs,
                                         std::span<const ir::TensorType> inputs);
+  // Times that type_of() or an instance had to run an operator's definition: other types were
+  // remembered.
+  std::size_t inferred() const { return types_.inferred(); }
   // The rank that the rule's conditions give a tensor variable.
   std::optional<int> rank_of(int slot) const;
 

@@ -3,7 +3,6 @@
 
 #include "ir/graph_text.h"
 #include "rules/instance_walk.h"
-#include "rules/tester.h"
 
 namespace egret::rules {
 namespace {
@@ -54,7 +53,9 @@ void MutantTrial::look_at(const Rule& mutant, const Instance& instance, base::Ra
     if (original && ir::to_text(original->right) == ir::to_text(instance.right)) return;
     findings.differs = true;
   }
-  findings.refuted = compare(mutant, instance, random).outcome == Comparison::Outcome::kDifferent;
+  const Comparison comparison = compare(mutant, instance, random);
+  findings.refuted = comparison.outcome == Comparison::Outcome::kDifferent;
+  findings.right_fails = comparison.right_fails;
 }
 
 MutantTrial::Findings MutantTrial::findings_of(const Rule& mutant) {
@@ -103,11 +104,11 @@ bool MutantTrial::is_proven_blindly(const Rule& mutant, Verdict::Status& status)
   return status == Verdict::Status::kProven;
 }
 
-bool MutantTrial::is_refuted_by_many(const Rule& mutant) {
+TestReport MutantTrial::tested_often(const Rule& mutant) {
   TestOptions options;
   options.checks = options_.checks;
   options.attempts_per_check = options_.attempts_per_check;
-  return test_rule(mutant, options, known_).verdict == TestReport::Verdict::kRefuted;
+  return test_rule(mutant, options, known_);
 }
 
 MutantOutcome MutantTrial::outcome(const Mutant& mutant, bool audit) {
@@ -115,15 +116,16 @@ MutantOutcome MutantTrial::outcome(const Mutant& mutant, bool audit) {
   const Findings findings = findings_of(mutant.rule);
   Status status = Status::kUndecided;
   if (findings.refuted) {
-    const bool wrong = audit && is_proven_blindly(mutant.rule, status);
+    const bool wrong = audit && !findings.right_fails && is_proven_blindly(mutant.rule, status);
     return wrong ? MutantOutcome::kWrong : MutantOutcome::kRefuted;
   }
   if (findings.instances == 0) return MutantOutcome::kNoRule;
   if (!findings.differs) return MutantOutcome::kSame;
   const bool proven = is_proven_blindly(mutant.rule, status);
   if (status == Status::kVacuous || status == Status::kTrivial) return MutantOutcome::kNoRule;
-  if (is_refuted_by_many(mutant.rule))
-    return proven ? MutantOutcome::kWrong : MutantOutcome::kRefuted;
+  const TestReport tests = tested_often(mutant.rule);
+  if (tests.verdict == TestReport::Verdict::kRefuted)
+    return proven && !tests.right_fails ? MutantOutcome::kWrong : MutantOutcome::kRefuted;
   if (!proven) status = verify(mutant.rule, {}, known_).status;
   switch (status) {
     case Status::kProven: return MutantOutcome::kTrue;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rules/mutation.h"
+#include "rules/tester.h"
 #include "rules/verification.h"
 
 namespace egret::rules {
@@ -21,7 +22,9 @@ enum class MutantOutcome : std::uint8_t {
   kSame,       // each instance found is one of the rule too, with the same graphs: no mistake
   kTrue,       // proven, and held on many random instances: the mistake is none
   kUnrefuted,  // neither proven nor refuted by as many
-  kWrong,      // proven without looking at tensors, and refuted by them: a bug of the verifier
+  // Proven without looking at tensors, and refuted by their elements: a bug of the verifier. (That
+  // an integer division fails where nothing reads it refutes a rule, and no proof speaks of it.)
+  kWrong,
 };
 std::string_view to_string(MutantOutcome outcome);  // "refuted", "no-rule", ...
 
@@ -48,13 +51,14 @@ class MutantTrial {
   struct Findings {
     int instances = 0;
     bool refuted = false;
+    bool right_fails = false;
     bool differs = false;  // from the rule's own instance of the same types and attributes
   };
   void look_at(const Rule& mutant, const Instance& instance, base::Random random,
                Findings& findings);
   Findings findings_of(const Rule& mutant);
   bool is_proven_blindly(const Rule& mutant, Verdict::Status& status);
-  bool is_refuted_by_many(const Rule& mutant);
+  TestReport tested_often(const Rule& mutant);
 
   const Rule& rule_;
   KnownSignatures& known_;

@@ -12,7 +12,9 @@ namespace egret::rules {
 namespace {
 
 constexpr std::size_t kMostExamples = 6;  // of lists and texts, of one application
-constexpr std::size_t kVisit = 10;        // the effort of a visit, in operators typed
+// Efforts beside that of a type which is remembered, 1.
+constexpr std::size_t kInference = 10;
+constexpr std::size_t kVisit = 10;
 
 // All shapes of at most so many axes of sizes 1 and 2, the fewest axes first.
 std::vector<ir::Dims> shapes_of(int axes) {
@@ -160,14 +162,16 @@ bool SmallInstances::with_attrs(std::size_t site, std::size_t integer) {
 bool SmallInstances::apply(std::size_t site) {
   const Site& here = sites_[site];
   const ir::Attrs& attrs = choice_.attrs.at(here.term);
-  for (std::size_t before = 0; before < site; ++before) {
-    const Term& other = *sites_[before].term;
+  for (std::size_t earlier = 0; earlier < site; ++earlier) {
+    const Term& other = *sites_[earlier].term;
     if (!same_where_shared(*here.term, attrs, other, choice_.attrs.at(&other))) return true;
   }
   if (!spend(1)) return false;
   std::vector<ir::TensorType> inputs;
   for (const Term& argument : here.term->arguments) inputs.push_back(type_of(argument));
+  const std::size_t before = instantiator_.inferred();
   const auto type = instantiator_.type_of(*here.term->op, attrs, inputs);
+  if (!spend(kInference * (instantiator_.inferred() - before))) return false;
   if (!type) return true;
   types_.insert_or_assign(here.term, *type);
   if (here.binds >= 0) bound_.insert_or_assign(here.binds, *type);

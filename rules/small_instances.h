@@ -26,8 +26,9 @@ class SmallInstances {
   using Visit = base::FunctionRef<bool(const Choice&)>;
 
   // Element types, texts, reals and lists (permutations, pads, ...) are those of `examples`, which
-  // are instances' choices, at least one. `effort` is for all calls of visit_all(), in operators
-  // typed; a visit takes ten. The rule and the instantiator outlive the enumeration.
+  // are instances' choices, at least one. `effort` is for all calls of visit_all(), in types
+  // looked up; running an operator's definition takes ten, as does a visit. The rule and the
+  // instantiator outlive the enumeration.
   SmallInstances(const Rule& rule, Instantiator& instantiator, std::span<const Choice> examples,
                  std::size_t effort);
 

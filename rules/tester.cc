@@ -87,7 +87,10 @@ Comparison compare(const Rule& rule, const Instance& instance, Random random) {
     return result;
   };
   const auto right = ir::interpret(instance.right, inputs);
-  if (!right.ok()) return differ("  the right side fails: " + right.status().message() + "\n");
+  if (!right.ok()) {
+    result.right_fails = true;
+    return differ("  the right side fails: " + right.status().message() + "\n");
+  }
   const double tolerance = rule.has_tag("rounding") ? kRoundingTolerance : kTolerance;
   bool meaningful = false;
   for (std::size_t i = 0; i < left->size(); ++i) {
@@ -124,6 +127,7 @@ TestReport test_rule(const Rule& rule, const TestOptions& options, KnownSignatur
     ++report.checks;
     if (comparison.outcome == Comparison::Outcome::kEqual) continue;
     report.verdict = TestReport::Verdict::kRefuted;
+    report.right_fails = comparison.right_fails;
     report.counterexample = comparison.counterexample;
     return report;
   }

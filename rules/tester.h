@@ -34,6 +34,7 @@ struct TestReport {
   Verdict verdict = Verdict::kUntestable;
   int checks = 0;  // instances compared
   int attempts = 0;
+  bool right_fails = false;  // in the counterexample
   // Shapes, attributes, tensors and both values, ready to print.
   std::string counterexample;
 };
@@ -50,6 +51,7 @@ struct Comparison {
     kVoid,  // the left side cannot be evaluated, or has no finite element
   };
   Outcome outcome = Outcome::kVoid;
+  bool right_fails = false;    // of kDifferent: as a whole, perhaps where nothing reads it
   bool zeros = false;          // or undefined: an element of the left side, that may read nothing
   std::string counterexample;  // of kDifferent
 };

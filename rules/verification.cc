@@ -9,6 +9,7 @@
 #include "rules/bounded_check.h"
 #include "rules/generalization.h"
 #include "rules/instance_walk.h"
+#include "rules/member_search.h"
 #include "rules/path_search.h"
 #include "rules/real_expressions.h"
 #include "rules/rewriting_proof.h"
@@ -164,7 +165,7 @@ class Verification {
     if (!family.ok()) {
       Family all = unconditional_family(rule_, instance);
       verdict_.proofs.push_back("instances of all numbers\n");
-      if (refute(instance) || !check_up_to_bound_of(instance, all, family.status().message()))
+      if (refute(instance, all) || !check_up_to_bound_of(instance, all, family.status().message()))
         return false;
       proven_.push_back(std::move(all));
       return true;
@@ -178,7 +179,7 @@ class Verification {
     }
     keep_proof(*family, proof.lines);
     if (!proof.proven) {
-      if (refute(instance)) return false;
+      if (refute(instance, *family)) return false;
       if (!derive(instance, *family) && !check_up_to_bound_of(instance, *family, proof.reason))
         return false;
     }
@@ -248,9 +249,9 @@ class Verification {
     return true;
   }
 
-  // Tensors that tell the sides apart, of an instance whose family could not be proven or of one
-  // that a few changes make of it.
-  bool refute(const Instance& instance) {
+  // Tensors that tell the sides apart, of an instance whose family could not be proven, of one
+  // that a few changes make of it, or of another member.
+  bool refute(const Instance& instance, const Family& family) {
     constexpr std::uint64_t kDraws = 20;
     constexpr std::uint64_t kSteps = 300;
     if (options_.tensor_checks == 0) return false;
@@ -263,6 +264,23 @@ class Verification {
       const base::Random own = random.split(kDraws + i);
       const auto next = walk.step(own);
       if (next && tells_apart(*next, own.split(1))) return true;
+    }
+    return refute_member(instance, family, random.split(kDraws + kSteps));
+  }
+
+  // Random instances have small sizes and steps, for which much is the same by chance: two strides
+  // give as many windows of four elements, not of seven.
+  bool refute_member(const Instance& instance, const Family& family, const base::Random& random) {
+    constexpr std::uint64_t kMembers = 200;
+    constexpr std::int64_t kBound = 7;
+    const MemberSearch search(family);
+    for (std::uint64_t i = 0; i < kMembers && !base::stop_requested(); ++i) {
+      const base::Random own = random.split(i);
+      const auto numbers = search.draw_up_to(kBound, own);
+      if (!numbers) return false;
+      const auto member =
+          instantiator_.of(with_integers(rule_, instance.choice, *numbers), own.split(1));
+      if (member && tells_apart(*member, own.split(2))) return true;
     }
     return false;
   }

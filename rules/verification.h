@@ -38,7 +38,7 @@ struct VerifyOptions {
   int most_families = 1500;
   PathSearch::Limits paths{};  // of the search for instances on other paths
   // Of the search of all small instances of up to four axes (rules/small_instances.h).
-  std::size_t small_effort = 100'000;
+  std::size_t small_effort = 400'000;
   // Most members looked at of a family that could not be proven (0: such a rule is undecided), and
   // of all such families.
   std::int64_t bounded_members = 0;

@@ -28,7 +28,7 @@ using Status = rules::Verdict::Status;
 struct VerifyRuleOptions {
   std::int64_t instances = 100;
   std::int64_t checks = 100;
-  std::int64_t small = 100'000;
+  std::int64_t small = 400'000;
   std::int64_t seed = 1;
   std::string lemmas = "all";
   std::int64_t bounded = 2000;
@@ -45,7 +45,7 @@ struct VerifyRuleOptions {
          {"checks", &T::checks, "Instances that are run with tensors before anything is proven",
           base::range(0, 1e6)},
          {"small", &T::small,
-          "Effort of looking at all small instances of up to four axes, in operators typed",
+          "Effort of looking at all small instances of up to four axes, in types looked up",
           base::range(0, 1e9)},
          {"seed", &T::seed, "Seed of the instances", base::range(0)},
          {"lemmas", &T::lemmas,

@@ -96,7 +96,7 @@ def main():
             elif name == "mistakes":
                 for seed in names:
                     if not table.has(set=name, seed=seed):
-                        verify(table, name, MISTAKES, "--small", "1000000", seed=seed)
+                        verify(table, name, MISTAKES, seed=seed)
             elif (made := imported(name, folder, names)) is not None:
                 elapsed[name] = verify(table, name, made[0], INFER)
                 for rule, problem in made[1]:

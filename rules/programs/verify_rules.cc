@@ -2,7 +2,7 @@
 // verify_rules SELECTION [STATUS_FILE]: verifies the selected rules, one line each, and writes what
 // was proven or refuted to STATUS_FILE, keeping what that file says otherwise. As many threads as
 // EGRET_THREADS says; times are processor time. Exits 1 when a rule is not proven. (For users there
-// is egret rules verify, which writes no file; this is the same with --small 1000000.)
+// is egret rules verify, which writes no file; this is the same with --small 10000000.)
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
     double seconds;
   };
   VerifyOptions thorough;
-  thorough.small_effort = 1'000'000;
+  thorough.small_effort = 10'000'000;
   KnownSignatures known;
   std::map<std::string, int> counts;
   base::Status written = base::ok();

@@ -112,6 +112,17 @@ TEST(Tester, ShowsACounterexampleInFull) {
   }
 }
 
+TEST(Tester, SaysWhenTheRightSideFailsAsAWhole) {
+  const Rule rule =
+      parsed("rule fails\n  neg(?x) where not is_float(?x) => div(?x, sub(?x, ?x))\n");
+  TestOptions options;
+  options.checks = 200;
+  const TestReport report = test_rule(rule, options);
+  EXPECT_EQ(to_string(report.verdict), "refuted");
+  EXPECT_TRUE(report.right_fails) << report.counterexample;
+  EXPECT_FALSE(test_rule(parsed("rule differs\n  relu(?x) => abs(?x)\n"), options).right_fails);
+}
+
 TEST(Tester, SaysWhenItFindsNoInstance) {
   TestOptions options;
   options.checks = 10;

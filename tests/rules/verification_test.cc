@@ -245,6 +245,19 @@ TEST(Verification, DoesNotDeriveWhatIsUndefined) {
   EXPECT_EQ(to_string(verdict.status), "undecided");
 }
 
+// Of rules that are wrong where several numbers happen to be right at once.
+TEST(Verification, RefutesWhatIsWrongForFewInstances) {
+  const auto mistakes =
+      select_rules(std::string(EGRET_SOURCE_DIR) + "/tests/verifier/data/mistakes.rules");
+  ASSERT_TRUE(mistakes.ok()) << mistakes.status().message();
+  EXPECT_GE(mistakes->rules.size(), 13u);
+  KnownSignatures known;
+  for (const Rule& rule : mistakes->rules) {
+    const Verdict verdict = verify(rule, {}, known);
+    EXPECT_EQ(to_string(verdict.status), "refuted") << rule.name << ": " << verdict.reason;
+  }
+}
+
 // No tensor is looked at: a member that is wrong is found by its proof.
 TEST(Verification, FindsTheMemberThatIsWrongUpToABound) {
   KnownSignatures known;

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/member_search.h"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <utility>
+
+namespace egret::rules {
+namespace {
+
+constexpr std::int64_t kMostSteps = 2'000'000;  // for all members
+constexpr std::int64_t kStepsOfDraw = 20'000;   // for one
+
+using Integers = MemberSearch::Integers;
+
+bool holds(const ir::Guard& condition, const Integers& at) {
+  return ir::evaluate(condition, at) == std::optional(true);
+}
+
+}  // namespace
+
+// The symbol that decides the most conditions is next.
+MemberSearch::MemberSearch(const Family& family) {
+  std::vector<ir::Guard> open = family.conditions;
+  Integers known;
+  Integers rest = family.example;
+  const auto decided_with = [&](const std::string& symbol) {
+    Integers with = known;
+    with[symbol] = rest.at(symbol);
+    std::vector<ir::Guard> result;
+    std::ranges::copy_if(open, std::back_inserter(result), [&](const ir::Guard& condition) {
+      return ir::evaluate(condition, with).has_value();
+    });
+    return result;
+  };
+  while (!rest.empty()) {
+    std::optional<Step> best;
+    for (const auto& [symbol, value] : rest) {
+      std::vector<ir::Guard> decided = decided_with(symbol);
+      if (!best || decided.size() > best->decided.size()) best = {symbol, std::move(decided)};
+    }
+    known[best->symbol] = rest.at(best->symbol);
+    rest.erase(best->symbol);
+    std::erase_if(open, [&](const ir::Guard& condition) {
+      return ir::evaluate(condition, known).has_value();
+    });
+    steps_.push_back(*std::move(best));
+  }
+}
+
+// Depth first through the assignments.
+class MemberSearch::Walk {
+ public:
+  using Visit = base::FunctionRef<bool(const Integers&)>;  // false ends the walk
+
+  // Values are tried from 0 on, or from a number of `random` on.
+  Walk(std::span<const Step> order, std::int64_t bound, std::int64_t steps, base::Random* random,
+       Visit visit)
+      : order_(order), values_(bound + 1), left_(steps), random_(random), visit_(visit) {}
+
+  // Whether it came to its end.
+  bool run() { return assign(0); }
+
+ private:
+  bool assign(std::size_t next) {
+    if (next == order_.size()) return visit_(at_);
+    const Step& step = order_[next];
+    const auto values = static_cast<std::uint64_t>(values_);
+    const auto first = static_cast<std::int64_t>(random_ == nullptr ? 0 : random_->below(values));
+    for (std::int64_t i = 0; i < values_; ++i) {
+      if (left_-- == 0) return false;
+      at_[step.symbol] = (first + i) % values_;
+      const bool possible = std::ranges::all_of(
+          step.decided, [&](const ir::Guard& condition) { return holds(condition, at_); });
+      if (possible && !assign(next + 1)) return false;
+    }
+    at_.erase(step.symbol);
+    return true;
+  }
+
+  std::span<const Step> order_;
+  std::int64_t values_;
+  std::int64_t left_;
+  base::Random* random_;
+  Visit visit_;
+  Integers at_;
+};
+
+std::optional<std::vector<Integers>> MemberSearch::up_to(std::int64_t bound,
+                                                         std::int64_t most) const {
+  std::vector<Integers> members;
+  const auto keep = [&](const Integers& member) {
+    members.push_back(member);
+    return std::ssize(members) <= most;
+  };
+  if (!Walk(steps_, bound, kMostSteps, nullptr, keep).run()) return std::nullopt;
+  return members;
+}
+
+std::optional<Integers> MemberSearch::draw_up_to(std::int64_t bound, base::Random random) const {
+  std::optional<Integers> member;
+  const auto keep = [&](const Integers& found) {
+    member = found;
+    return false;
+  };
+  Walk(steps_, bound, kStepsOfDraw, &random, keep).run();
+  return member;
+}
+
+}  // namespace egret::rules
