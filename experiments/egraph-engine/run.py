@@ -68,11 +68,13 @@ def main():
     size = config[mode]
     table = results.Table("egraph-engine", mode, COLUMNS, ["workload"],
                           {"egret": egret.version(), "threads": 1, "rounds": size["rounds"],
+                           "rounds_of_short": size.get("rounds_of_short", size["rounds"]),
                            "egglog": egglog_peer.version()})
     for workload in size["workloads"]:
         if table.has(workload=workload):
             continue
-        row = measure(workload, size["rounds"], workload not in size.get("without_egglog", []),
+        rounds = size["rounds_of_short"] if workload in size.get("short", []) else size["rounds"]
+        row = measure(workload, rounds, workload not in size.get("without_egglog", []),
                       size.get("with_threads", False))
         table.add(**row)
         print(f"  {workload}: {row['seconds']} s, egg {row['egg_seconds'] or '-'} s, "
