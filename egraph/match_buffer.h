@@ -83,13 +83,25 @@ class MatchBuffer {
     ops_.append(other.ops_.span());
     size_ += other.size_;
   }
-  // Makes it an empty buffer of another pattern, in the same memory.
+  // `count` of them, from `begin` on.
+  void append(const MatchBuffer& other, std::size_t begin, std::size_t count) {
+    classes_.append(other.classes(begin, count));
+    ops_.append(other.ops_.span().subspan(begin * op_vars_, count * op_vars_));
+    size_ += count;
+  }
+  // Makes it an empty buffer of the other's pattern, or of another one, in the same memory.
+  void reset(const MatchBuffer& other) { reset(other.vars_, other.op_vars_); }
   void reset(std::size_t vars, std::size_t op_vars) {
     clear();
     vars_ = vars;
     op_vars_ = op_vars;
   }
   void clear() { classes_.clear(), ops_.clear(), size_ = 0; }
+  // Writes a row over one before it.
+  void move_row(std::size_t from, std::size_t to) {
+    std::copy_n(classes_.begin() + from * vars_, vars_, classes_.begin() + to * vars_);
+    std::copy_n(ops_.begin() + from * op_vars_, op_vars_, ops_.begin() + to * op_vars_);
+  }
   // Keeps the first `size` rows.
   void truncate(std::size_t size) {
     classes_.truncate(size * vars_);

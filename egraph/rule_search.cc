@@ -10,6 +10,15 @@
 
 namespace egret::egraph {
 
+namespace {
+
+// Fresh memory costs more than what is written to it: some is kept for the next rows. What is kept
+// counts against no limit, so it is little beside what the limit leaves.
+constexpr std::size_t kMostSpare = std::size_t{16} << 20;
+constexpr std::size_t kSpareShare = 16;
+
+}  // namespace
+
 RuleSearch::RuleSearch(std::span<const Pattern* const> patterns, const OpTable& ops,
                        std::vector<std::uint32_t> inverse_of)
     : trie_(patterns, ops),
@@ -28,9 +37,11 @@ std::optional<StopReason> RuleSearch::run(const EGraph& egraph, std::span<const 
   egraph_ = &egraph;
   now_ = Sighting::now(egraph);
   trie_.learn_symbols(egraph.ops());
+  most_spare_ = std::min<std::size_t>(kMostSpare, room.bytes / kSpareShare);
+  for (; spare_bytes_ > most_spare_; spare_.pop_back()) spare_bytes_ -= spare_.back().bytes();
   reset(requests);
   const ConstantClasses constants(trie_, egraph);
-  make_passes(constants, budget);
+  make_passes(constants, room, budget);
   make_pending_passes(constants);
   make_items(constants);
   std::optional<StopReason> stop = run_items(constants, room, budget, pool);
@@ -61,10 +72,10 @@ void RuleSearch::reset(std::span<const Request> requests) {
   }
 }
 
-void RuleSearch::make_passes(const ConstantClasses& constants, Budget& budget) {
+void RuleSearch::make_passes(const ConstantClasses& constants, const Room& room, Budget& budget) {
   for (std::uint32_t i = 0; i < rules_.size(); ++i) {
     Rule& rule = rules_[i];
-    if (rule.request.limit == 0 || has_said_all(i, budget)) continue;
+    if (rule.request.limit == 0 || has_said_all(i, room, budget)) continue;
     const Delta* delta = nullptr;
     rule.mode = choose_mode(constants, i, delta);
     if (rule.mode == Mode::kNone) continue;
@@ -91,12 +102,16 @@ RuleSearch::Mode RuleSearch::choose_mode(const ConstantClasses& constants, std::
   if (trie_.incremental_plans(rule).empty()) return Mode::kFiltered;
   // What is put off of a filtered search would be all, not only what is new.
   if (rules_[rule].request.resume) return Mode::kIncremental;
+  const auto incremental = trie_.incremental_plans(rule);
   std::uint64_t cost = 0;
-  for (const SearchTrie::Plan& plan : trie_.incremental_plans(rule)) {
+  for (const SearchTrie::Plan& plan : incremental)
     cost += plan_cost(*egraph_, constants, trie_, plan, delta);
-  }
-  const std::uint64_t full_cost = cheapest_plan(*egraph_, constants, trie_, rule).cost;
-  return cost <= full_cost ? Mode::kIncremental : Mode::kFiltered;
+  const PlanChoice full = cheapest_plan(*egraph_, constants, trie_, rule);
+  if (cost <= full.cost) return Mode::kIncremental;
+  for (const SearchTrie::Plan& plan : incremental)
+    cost += descent_cost(*egraph_, constants, trie_, plan, delta);
+  const std::uint64_t descent = descent_cost(*egraph_, constants, trie_, *full.plan, nullptr);
+  return cost <= full.cost + descent ? Mode::kIncremental : Mode::kFiltered;
 }
 
 // All its matches are applied, nothing changed since, and what they say is so.
@@ -106,8 +121,8 @@ bool RuleSearch::is_done(std::uint32_t index) const {
 }
 
 // Whether the rule's inverse shows that all its matches say what is known, though it was not
-// searched for those that are new.
-bool RuleSearch::has_said_all(std::uint32_t index, Budget& budget) {
+// searched for those that are new. Counting takes a table for each node of a pattern.
+bool RuleSearch::has_said_all(std::uint32_t index, const Room& room, Budget& budget) {
   const std::uint32_t inverse = inverse_of_[index];
   if (inverse == index || egraph_->has_hidden() || is_done(index) || !is_done(inverse))
     return false;
@@ -117,6 +132,9 @@ bool RuleSearch::has_said_all(std::uint32_t index, Budget& budget) {
       nodes += egraph_->nodes_with(atom.op).size();
     return nodes;
   };
+  const std::size_t most_atoms =
+      std::max(patterns_[index]->atoms().size(), patterns_[inverse]->atoms().size());
+  if (most_atoms * egraph_->id_count() * sizeof(std::uint64_t) > room.bytes) return false;
   budget.spend(count_nodes(index) + count_nodes(inverse));
   const auto matches = count_matches(*egraph_, *patterns_[index]);
   Rule& rule = rules_[index];
@@ -222,10 +240,8 @@ void RuleSearch::release(std::size_t index) {
   found.count = 0;
 }
 
-// Fresh memory costs more than what is written to it: some is kept for the next rows.
 void RuleSearch::keep_spare(MatchBuffer rows) {
-  constexpr std::size_t kMostSpare = std::size_t{16} << 20;
-  if (spare_bytes_ + rows.bytes() > kMostSpare) return;
+  if (spare_bytes_ + rows.bytes() > most_spare_) return;
   spare_bytes_ += rows.bytes();
   spare_.push_back(std::move(rows));
 }
@@ -254,9 +270,9 @@ void RuleSearch::forget() {
 }
 
 std::size_t RuleSearch::bytes() const {
-  std::size_t bytes = spare_bytes_;
+  std::size_t bytes = 0;
   for (const Rule& rule : rules_) {
-    // By size, because capacities depend on which thread found what.
+    // By size and without what is spare, because capacities depend on which thread found what.
     for (const MatchBuffer& rows : rule.found.rows) bytes += rows.size() * rows.row_bytes();
     for (const Pending& pending : rule.pending) bytes += pending.nodes.size() * sizeof(NodeId);
   }

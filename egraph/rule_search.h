@@ -134,9 +134,9 @@ class RuleSearch {
   Mode choose_mode(const ConstantClasses& constants, std::uint32_t rule, const Delta*& delta);
   const Delta* delta_since(const Sighting& seen);
   bool is_done(std::uint32_t rule) const;
-  bool has_said_all(std::uint32_t rule, Budget& budget);
+  bool has_said_all(std::uint32_t rule, const Room& room, Budget& budget);
   SearchPass& pass_for(Mode mode, const Delta* delta, bool count_old);
-  void make_passes(const ConstantClasses& constants, Budget& budget);
+  void make_passes(const ConstantClasses& constants, const Room& room, Budget& budget);
   void make_pending_passes(const ConstantClasses& constants);
   bool make_count_pass(const ConstantClasses& constants);
   void conclude();
@@ -164,6 +164,7 @@ class RuleSearch {
 
   std::vector<MatchBuffer> spare_;  // rows that were released
   std::size_t spare_bytes_ = 0;
+  std::size_t most_spare_ = 0;
 
   // Of the present search.
   const EGraph* egraph_ = nullptr;

@@ -16,13 +16,15 @@ namespace egret::egraph {
 namespace {
 
 // All three fix what is found before a limit strikes, so they do not depend on the machine.
-constexpr std::size_t kPiece = 1024;  // starts in one item
-constexpr std::size_t kWave = 128;    // items between two looks at the limits
+constexpr std::size_t kPiece = 512;    // starts in one item
+constexpr std::size_t kWave = 256;     // items between two looks at the limits,
+constexpr std::size_t kFirstWave = 2;  // and of a list whose rules may reach theirs, at first
 // Items of one list that a thread searches one after the other: their rows, some thousands, become
-// the rules' without being copied.
-constexpr std::size_t kBatch = 8;
-// Below so many starts in a wave, waking other threads costs more than they bring.
-constexpr std::size_t kWorthThreads = 2048;
+// the rules' without being copied. Fewer where threads would go without.
+constexpr std::size_t kBatch = 16;
+constexpr std::size_t kBatchesToThreads = 4;
+// Below so many starts in a wave, asking other threads costs more than they bring.
+constexpr std::size_t kWorthThreads = 1024;
 // Rows in one buffer before the next is opened: growing copies, and freed parts give memory back.
 constexpr std::size_t kPartRows = std::size_t{1} << 18;
 
@@ -102,7 +104,7 @@ class RuleSearch::Wave {
         ticks_ += output.ticks;
       }
     } else {
-      std::vector<Batch> batches = batches_of(items);
+      std::vector<Batch> batches = batches_of(items, pool->threads());
       pool->parallel_for(batches.size(), 1, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) run_batch(batches[i]);
       });
@@ -128,7 +130,8 @@ class RuleSearch::Wave {
   };
 
   // Runs of items of one list; what a resumed rule finds has to be told apart item by item.
-  std::vector<Batch> batches_of(std::span<const Item> items) const {
+  std::vector<Batch> batches_of(std::span<const Item> items, std::size_t threads) const {
+    const std::size_t even = items.size() / (kBatchesToThreads * threads);
     const auto resumes = [this](const SearchPass::Entry& entry) {
       return search_.rules_[entry.pattern].request.resume;
     };
@@ -136,7 +139,8 @@ class RuleSearch::Wave {
     for (std::size_t begin = 0, end = 0; begin < items.size(); begin = end) {
       const Item& first = items[begin];
       const auto entries = search_.passes_[first.pass].entries_of(first.root);
-      const std::size_t most = std::ranges::any_of(entries, resumes) ? 1 : kBatch;
+      const std::size_t most =
+          std::ranges::any_of(entries, resumes) ? 1 : std::clamp<std::size_t>(even, 1, kBatch);
       end = begin + 1;
       while (end < items.size() && end - begin < most && items[end].pass == first.pass &&
              items[end].root == first.root) {
@@ -161,6 +165,7 @@ class RuleSearch::Wave {
     for (const Part& part : batch.outputs.front().parts) {
       if (!search_.rules_[part.rule].request.resume) search_.take_rows(part.rule, *part.rows);
     }
+    for (MatchBuffer& rows : batch.buffers) search_.keep_spare(std::move(rows));
   }
 
   // Rows go to `buffers`, or without them straight to where the rule's rows are.
@@ -180,7 +185,7 @@ class RuleSearch::Wave {
       Part& part = output.parts[i];
       Rule& rule = search_.rules_[part.rule];
       const Pattern& pattern = *search_.patterns_[part.rule];
-      if (is_first) (*buffers)[i] = MatchBuffer(pattern.var_count(), pattern.op_var_count());
+      if (is_first) (*buffers)[i] = make_buffer(pattern);
       if (buffers != nullptr) {
         part.rows = &(*buffers)[i];
       } else {
@@ -200,6 +205,10 @@ class RuleSearch::Wave {
     output.seconds = seconds_since(begin);
   }
 
+  MatchBuffer make_buffer(const Pattern& pattern) {
+    const std::lock_guard lock(mutex_);
+    return search_.make_buffer(pattern.var_count(), pattern.op_var_count());
+  }
   std::unique_ptr<TrieWalk> take_walk() {
     const std::lock_guard lock(mutex_);
     if (search_.walks_.empty()) {
@@ -233,36 +242,46 @@ std::optional<StopReason> RuleSearch::run_items(const ConstantClasses& constants
     const bool within = wave.run(std::span(items_).subspan(begin, end - begin), pool);
     if (wave.too_many_rows()) return StopReason::kMatchLimit;
     if (wave.too_many_bytes()) return StopReason::kByteLimit;
-    if (!budget.spend(wave.ticks()) || !within) return budget.reason();
+    // How far past the limit a wave came depends on which of its items were at work meanwhile.
+    const std::uint64_t beyond =
+        budget.ticks_left() + (budget.ticks_left() < Limits::kNone ? 1 : 0);
+    if (!budget.spend(std::min(wave.ticks(), beyond)) || !within) return budget.reason();
     end_wave();
   }
   return {};
 }
 
-// Rules learn at the end of a wave only that they have reached their limit. Where one may, waves
-// begin small and double, so that what is found in vain is no more than what was found before.
+// Rules learn at the end of a wave only that they have reached their limit. Where one may, a list's
+// waves begin small and double, so that what is found in vain is no more than what was found
+// before; and lists share a wave only if no such rule has to do with two of them.
 std::size_t RuleSearch::end_of_wave(std::size_t begin) const {
-  const auto is_bounded = [&](const Item& item) {
-    const auto entries = passes_[item.pass].entries_of(item.root);
-    return std::any_of(entries.begin(), entries.end(), [&](const SearchPass::Entry& entry) {
-      return rules_[entry.pattern].request.limit < Scheduler::kUnlimited;
-    });
+  const auto entries_of = [&](const Item& item) {
+    return passes_[item.pass].entries_of(item.root);
   };
-  const Item& first = items_[begin];
-  if (!is_bounded(first)) {
-    std::size_t end = begin + 1;
-    while (end < items_.size() && end < begin + kWave && !is_bounded(items_[end])) ++end;
-    return end;
-  }
-  std::size_t before = 0;  // items of the same list
-  const auto same_list = [&](const Item& item) {
-    return item.pass == first.pass && item.root == first.root;
+  const auto is_bounded = [&](const SearchPass::Entry& entry) {
+    return rules_[entry.pattern].request.limit < Scheduler::kUnlimited;
   };
-  while (before < kWave && before < begin && same_list(items_[begin - before - 1])) ++before;
-  std::size_t end = begin + 1;
-  while (end < items_.size() && end < begin + std::max<std::size_t>(before, 1) &&
-         same_list(items_[end])) {
-    ++end;
+  const auto same_list = [&](std::size_t a, std::size_t b) {
+    return items_[a].pass == items_[b].pass && items_[a].root == items_[b].root;
+  };
+  const std::size_t most = std::min(items_.size(), begin + kWave);
+  std::vector<bool> met(rules_.size());
+  std::size_t end = begin;
+  while (end < most) {
+    const std::size_t first = end;
+    bool bounded = false;
+    for (const SearchPass::Entry& entry : entries_of(items_[first])) {
+      if (!is_bounded(entry)) continue;
+      if (met[entry.pattern]) return end;
+      bounded = true;
+    }
+    std::size_t before = 0;  // in earlier waves
+    while (before < std::min(begin, kWave) && same_list(first, begin - before - 1)) ++before;
+    const std::size_t share = bounded ? std::max(before, kFirstWave) : kWave;
+    while (end < most && end - first < share && same_list(end, first)) ++end;
+    if (end < most && same_list(end, first)) return end;
+    for (const SearchPass::Entry& entry : entries_of(items_[first]))
+      met[entry.pattern] = is_bounded(entry);
   }
   return end;
 }

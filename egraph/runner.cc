@@ -231,7 +231,6 @@ Runner::Stop Runner::search_all(RunReport& report, IterationStats& stats, Budget
 void Runner::accept_matches(RunReport& report, IterationStats& stats) {
   const std::uint64_t iteration = iteration_;
   for (std::size_t i = 0; i < rules_.size(); ++i) {
-    Rule& rule = rules_[i];
     const RuleSearch::Found& found = search_.found(i);
     RuleStats& rule_stats = report.rules[i];
     rule_stats.search_seconds += found.seconds;
@@ -244,12 +243,33 @@ void Runner::accept_matches(RunReport& report, IterationStats& stats) {
       search_.release(i);
       continue;
     }
-    rule.retries.clear();
-    rule.watched.take(egraph_, rule.seen, rule.retries);
-    rule.seen = egraph_.epoch();
     rule_stats.matches += found.count;
-    rule_stats.retries += rule.retries.size();
     stats.matches += found.count;
+  }
+  take_retries();
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    if (accepted_[i]) report.rules[i].retries += rules_[i].retries.size();
+  }
+}
+
+// Of the accepted rules, each by itself.
+void Runner::take_retries() {
+  const auto take = [this](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      Rule& rule = rules_[i];
+      if (!accepted_[i]) continue;
+      rule.retries.clear();
+      rule.watched.take(egraph_, rule.seen, rule.retries);
+      rule.seen = egraph_.epoch();
+    }
+  };
+  constexpr std::size_t kWorthThreads = 4096;
+  std::size_t watched = 0;
+  for (const Rule& rule : rules_) watched += rule.watched.size();
+  if (pool_ != nullptr && watched >= kWorthThreads) {
+    pool_->parallel_for(rules_.size(), 1, take);
+  } else {
+    take(0, rules_.size());
   }
 }
 
@@ -275,10 +295,8 @@ Runner::Stop Runner::apply_all(RunReport& report, IterationStats& stats, Budget&
 Runner::Stop Runner::apply_rule(std::size_t index, RuleStats& stats, Budget& budget) {
   Rule& rule = rules_[index];
   const std::uint64_t refused = stats.refused;
-  if (const Stop stop = apply(rule, rule.retries, stats, budget); stop) return stop;
-  for (const MatchBuffer& matches : search_.found(index).rows) {
-    if (const Stop stop = apply(rule, matches, stats, budget); stop) return stop;
-  }
+  if (const Stop stop = apply(rule, {&rule.retries, 1}, stats, budget); stop) return stop;
+  if (const Stop stop = apply(rule, search_.found(index).rows, stats, budget); stop) return stop;
   search_.commit(index, stats.refused == refused);
   search_.release(index);
   return {};
@@ -303,20 +321,19 @@ void Runner::apply_one(Rule& rule, const Match& match, RuleStats& stats) {
   }
 }
 
-Runner::Stop Runner::apply(Rule& rule, const MatchBuffer& matches, RuleStats& stats,
+Runner::Stop Runner::apply(Rule& rule, std::span<const MatchBuffer> matches, RuleStats& stats,
                            Budget& budget) {
-  if (!ApplyBlock::suits(*rule.rewrite, egraph_)) {
-    return apply_singly(rule, matches, 0, stats, budget);
-  }
+  MatchBlocks blocks(matches);
+  if (!ApplyBlock::suits(*rule.rewrite, egraph_)) return apply_singly(rule, blocks, stats, budget);
   ApplyBlock block(*rule.rewrite, egraph_);
-  for (std::size_t begin = 0, count = 0; begin < matches.size(); begin += count) {
+  while (!blocks.empty()) {
     // What a block adds is seen at its end only.
     if (egraph_.node_count() + block.max_nodes() > limits_.nodes || !block.fits()) {
-      return apply_singly(rule, matches, begin, stats, budget);
+      return apply_singly(rule, blocks, stats, budget);
     }
-    count = std::min(matches.size() - begin, block_size(rule));
+    const auto [rows, begin, count] = blocks.next(block_size(rule));
     const std::uint64_t ticks = egraph_.ticks();
-    const ApplyBlock::Outcome outcome = block.apply(matches, begin, count);
+    const ApplyBlock::Outcome outcome = block.apply(rows, begin, count);
     if (stats.refused == 0) stats.first_refusal = outcome.refusal.message();
     stats.applied += outcome.changed;
     stats.refused += outcome.refused;
@@ -337,17 +354,20 @@ std::size_t Runner::block_size(const Rule& rule) const {
   return std::clamp<std::uint64_t>(matches, kShortest, ApplyBlock::kMatches);
 }
 
-Runner::Stop Runner::apply_singly(Rule& rule, const MatchBuffer& matches, std::size_t begin,
-                                  RuleStats& stats, Budget& budget) {
+Runner::Stop Runner::apply_singly(Rule& rule, MatchBlocks& matches, RuleStats& stats,
+                                  Budget& budget) {
   constexpr std::size_t kCheckEvery = 64;
   std::uint64_t ticks = egraph_.ticks();
-  for (std::size_t i = begin; i < matches.size(); ++i) {
-    apply_one(rule, matches[i], stats);
-    if (egraph_.node_count() > limits_.nodes) return StopReason::kNodeLimit;
-    if (i % kCheckEvery != 0) continue;
-    if (const Stop stop = check_size(); stop) return stop;
-    if (!budget.spend(1 + egraph_.ticks() - ticks)) return budget.reason();
-    ticks = egraph_.ticks();
+  while (!matches.empty()) {
+    const auto [rows, begin, count] = matches.next(kCheckEvery);
+    for (std::size_t i = 0; i < count; ++i) {
+      apply_one(rule, rows[begin + i], stats);
+      if (egraph_.node_count() > limits_.nodes) return StopReason::kNodeLimit;
+      if (i > 0) continue;
+      if (const Stop stop = check_size(); stop) return stop;
+      if (!budget.spend(1 + egraph_.ticks() - ticks)) return budget.reason();
+      ticks = egraph_.ticks();
+    }
   }
   budget.spend(egraph_.ticks() - ticks);
   return {};

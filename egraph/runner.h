@@ -23,6 +23,7 @@
 #include "base/status.h"
 #include "egraph/egraph.h"
 #include "egraph/limits.h"
+#include "egraph/match_blocks.h"
 #include "egraph/match_buffer.h"
 #include "egraph/rewrite.h"
 #include "egraph/rule_search.h"
@@ -130,16 +131,16 @@ class Runner {
   Stop iterate(RunReport& report, Budget& budget);
   Stop search_all(RunReport& report, IterationStats& stats, Budget& budget);
   void accept_matches(RunReport& report, IterationStats& stats);
+  void take_retries();
   Stop apply_all(RunReport& report, IterationStats& stats, Budget& budget);
   Stop apply_rule(std::size_t index, RuleStats& stats, Budget& budget);
   void apply_one(Rule& rule, const Match& match, RuleStats& stats);
   void reserve(std::uint64_t matches);
   void compact();
   bool may_move() const;
-  Stop apply(Rule& rule, const MatchBuffer& matches, RuleStats& stats, Budget& budget);
+  Stop apply(Rule& rule, std::span<const MatchBuffer> matches, RuleStats& stats, Budget& budget);
   std::size_t block_size(const Rule& rule) const;
-  Stop apply_singly(Rule& rule, const MatchBuffer& matches, std::size_t begin, RuleStats& stats,
-                    Budget& budget);
+  Stop apply_singly(Rule& rule, MatchBlocks& matches, RuleStats& stats, Budget& budget);
   void start();
   State state() const;
   void forget();

@@ -89,12 +89,27 @@ std::vector<NodeId> gathered(const EGraph& egraph, std::span<const NodeId> nodes
   return made;
 }
 
+namespace {
+
+// The sum of cost(node) over the nodes that a plan begins with, estimated by some of them.
+template <typename Cost>
+std::uint64_t estimate(std::span<const TrieWalk::Start> starts, Cost cost) {
+  constexpr std::size_t kSamples = 256;
+  std::uint64_t sum = 0;
+  for (const TrieWalk::Start& start : starts) {
+    const std::size_t step = start.nodes.size() / kSamples + 1;
+    for (std::size_t i = 0; i < start.nodes.size(); i += step) sum += step * cost(start.nodes[i]);
+  }
+  return sum;
+}
+
+}  // namespace
+
 std::uint64_t plan_cost(const EGraph& egraph, const ConstantClasses& constants,
                         const SearchTrie& trie, const SearchTrie::Plan& plan, const Delta* delta) {
   // A constant's parents must be filtered; so must those that a plan climbs to which begins below
-  // the top of its pattern. Of many starts some are asked how many they have.
+  // the top of its pattern.
   constexpr std::uint64_t kParents = 2;
-  constexpr std::size_t kSamples = 256;
   const SearchTrie::Expansion& root = trie.expansion(plan.root);
   if (root.kind == Kind::kParents) {
     return kParents * egraph.parents_bound(constants.classes()[root.via]);
@@ -102,15 +117,31 @@ std::uint64_t plan_cost(const EGraph& egraph, const ConstantClasses& constants,
   std::deque<std::vector<NodeId>> none;
   const auto starts = starts_of(egraph, constants, root, delta, none);
   std::uint64_t cost = 0;
-  for (const TrieWalk::Start& start : starts) {
+  for (const TrieWalk::Start& start : starts)
     cost += start.nodes.size() + (start.class_end - start.class_begin);
-    if (!plan.climbs) continue;
-    const std::size_t step = start.nodes.size() / kSamples + 1;
-    for (std::size_t i = 0; i < start.nodes.size(); i += step) {
-      cost += kParents * step * egraph.parents_bound(egraph.class_of(start.nodes[i]));
-    }
-  }
-  return cost;
+  if (!plan.climbs) return cost;
+  return cost + kParents * estimate(starts, [&](NodeId node) {
+                  return egraph.parents_bound(egraph.class_of(node));
+                });
+}
+
+std::uint64_t descent_cost(const EGraph& egraph, const ConstantClasses& constants,
+                           const SearchTrie& trie, const SearchTrie::Plan& plan,
+                           const Delta* delta) {
+  if (plan.climbs || plan.expansions.size() < 2) return 0;
+  const SearchTrie::Expansion& root = trie.expansion(plan.root);
+  const SearchTrie::Expansion& next = trie.expansion(plan.expansions[1]);
+  const bool begins_with_nodes = root.kind == Kind::kOperator && !root.once;
+  if (!begins_with_nodes || next.kind != Kind::kClass) return 0;
+  const bool from_child = next.via >= root.first_child && next.via < root.first_child + root.arity;
+  if (!from_child && next.via != root.out) return 0;
+  std::deque<std::vector<NodeId>> none;
+  return estimate(starts_of(egraph, constants, root, delta, none), [&](NodeId node) {
+    const ClassId id =
+        from_child ? egraph.children(node)[next.via - root.first_child] : egraph.class_of(node);
+    const bool has_some = (egraph.mask(id) & EGraph::mask_bit(next.base)) != 0;
+    return has_some ? egraph.nodes(id).size() : 0;
+  });
 }
 
 PlanChoice cheapest_plan(const EGraph& egraph, const ConstantClasses& constants,

@@ -31,9 +31,14 @@ std::vector<NodeId> gathered(const EGraph& egraph, std::span<const NodeId> nodes
 // They are many, and not few beside the ids.
 bool is_worth_gathering(const EGraph& egraph, std::span<const NodeId> nodes);
 
-// What a search with this plan is expected to cost, in nodes looked at. O(operators of its base).
+// What a search with this plan is expected to cost, in nodes looked at: its starts, and what it
+// climbs to from there. O(operators of its base).
 std::uint64_t plan_cost(const EGraph& egraph, const ConstantClasses& constants,
                         const SearchTrie& trie, const SearchTrie::Plan& plan, const Delta* delta);
+// And what it draws from the classes of its starts or of their children, where it goes on there.
+std::uint64_t descent_cost(const EGraph& egraph, const ConstantClasses& constants,
+                           const SearchTrie& trie, const SearchTrie::Plan& plan,
+                           const Delta* delta);
 
 // The cheapest of the plans of which each finds all matches, and its cost.
 struct PlanChoice {

@@ -2,7 +2,6 @@
 #include "egraph/watch_list.h"
 
 #include <algorithm>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -72,53 +71,68 @@ bool WatchList::is_due(const EGraph& egraph, std::size_t i, Epoch seen) const {
 
 void WatchList::take(const EGraph& egraph, Epoch seen, MatchBuffer& out) {
   if (rows_.size() > 2 * tidy_size_ + 1024) remove_repeated(egraph);
-  std::vector<std::size_t> due;  // few, mostly
+  std::size_t kept = 0;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    if (is_due(egraph, i, seen)) due.push_back(i);
-  }
-  if (due.empty()) return;
-  MatchBuffer kept(pattern_->var_count(), pattern_->op_var_count());
-  std::size_t kept_count = 0;
-  auto next = due.begin();
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    if (next == due.end() || *next != i) {
-      kept.push(rows_[i].classes(), rows_[i].ops());
-      about_[kept_count++] = about_[i];
+    if (!is_due(egraph, i, seen)) {
+      keep(i, kept++);
       continue;
     }
-    ++next;
     const Classes now = canonical(egraph, rows_[i]);
     const Match row({now.data(), now.size()}, rows_[i].ops());
     if (still_matches(egraph, *pattern_, row)) out.push(row.classes(), row.ops());
   }
-  std::swap(rows_, kept);
-  about_.resize(kept_count);
+  truncate(kept);
+}
+
+void WatchList::keep(std::size_t row, std::size_t to) {
+  if (row == to) return;
+  rows_.move_row(row, to);
+  about_[to] = about_[row];
+}
+
+void WatchList::truncate(std::size_t size) {
+  rows_.truncate(size);
+  about_.resize(size);
 }
 
 // Merges make matches equal, and equal matches are found anew when their nodes move: without this a
-// list could grow for ever.
+// list could grow for ever. The latest try of a match is the one that counts.
 void WatchList::remove_repeated(const EGraph& egraph) {
-  using Key = std::pair<std::vector<ClassId>, std::vector<OpId>>;
-  std::set<Key> known;
-  MatchBuffer kept(pattern_->var_count(), pattern_->op_var_count());
-  std::size_t kept_count = 0;
-  // Backwards, because the latest try of a match is the one that counts.
-  std::vector<std::size_t> order;
-  for (std::size_t i = rows_.size(); i-- > 0;) {
-    const Classes now = canonical(egraph, rows_[i]);
-    const auto ops = rows_[i].ops();
-    if (known.insert({{now.begin(), now.end()}, {ops.begin(), ops.end()}}).second) {
-      order.push_back(i);
+  struct Entry {
+    std::uint64_t hash;
+    std::size_t row;
+  };
+  std::vector<Entry> entries;
+  entries.reserve(rows_.size());
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    std::uint64_t hash = 0;
+    for (const ClassId id : rows_[i].classes())
+      hash = base::hash_combine(hash, egraph.find(id).index());
+    for (const OpId op : rows_[i].ops()) hash = base::hash_combine(hash, op.index());
+    entries.push_back({hash, i});
+  }
+  std::ranges::sort(entries, [](const Entry& a, const Entry& b) {
+    return a.hash != b.hash ? a.hash < b.hash : a.row > b.row;
+  });
+  const auto are_equal = [&](std::size_t a, std::size_t b) {
+    const auto same = [&](ClassId x, ClassId y) { return egraph.same(x, y); };
+    return std::ranges::equal(rows_[a].classes(), rows_[b].classes(), same) &&
+           std::ranges::equal(rows_[a].ops(), rows_[b].ops());
+  };
+  std::vector<bool> repeated(rows_.size());
+  for (std::size_t first = 0; first < entries.size(); ++first) {
+    if (repeated[entries[first].row]) continue;
+    for (std::size_t i = first + 1; i < entries.size() && entries[i].hash == entries[first].hash;
+         ++i) {
+      if (are_equal(entries[first].row, entries[i].row)) repeated[entries[i].row] = true;
     }
   }
-  std::reverse(order.begin(), order.end());
-  for (const std::size_t i : order) {
-    kept.push(rows_[i].classes(), rows_[i].ops());
-    about_[kept_count++] = about_[i];
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (!repeated[i]) keep(i, kept++);
   }
-  std::swap(rows_, kept);
-  about_.resize(kept_count);
-  tidy_size_ = kept_count;
+  truncate(kept);
+  tidy_size_ = kept;
 }
 
 }  // namespace egret::egraph

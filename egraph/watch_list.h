@@ -44,6 +44,8 @@ class WatchList {
   static bool may_differ(const EGraph& egraph, const Match& row, Epoch seen);
   bool is_due(const EGraph& egraph, std::size_t row, Epoch seen) const;
   void remove_repeated(const EGraph& egraph);
+  void keep(std::size_t row, std::size_t to);
+  void truncate(std::size_t size);
 
   const Pattern* pattern_;
   MatchBuffer rows_;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 
 #include "base/random.h"
@@ -166,24 +167,89 @@ TEST(RuleSearch, ResumesUntilAllIsFound) {
   }
 }
 
-// Rows, ticks and sizes of a run, whatever searches.
-std::string trace(std::size_t threads, std::string_view scheduler) {
+// Why a run stopped, ticks and all of the e-graph, whatever searches.
+std::string trace(std::size_t threads, std::string_view workload, std::string_view scheduler,
+                  const Limits& limits) {
   base::ThreadPool pool(threads);
-  workloads::Workload workload = *workloads::find_workload("mm-9");
-  auto session = *workloads::Session::open(workload);
+  auto session = *workloads::Session::open(*workloads::find_workload(workload));
   session->runner().set_threads(&pool);
   session->runner().set_scheduler(*make_scheduler(scheduler));
-  session->runner().limits().iterations = scheduler == "simple" ? 9 : 14;
+  session->runner().limits() = limits;
   const RunReport report = session->runner().run();
-  return std::to_string(report.ticks) + "\n" + dump(session->egraph());
+  return std::string(to_string(report.stop)) + "\n" + std::to_string(report.ticks) + "\n" +
+         std::to_string(session->egraph().bytes()) + "\n" + dump(session->egraph());
+}
+
+Limits iterations(std::uint64_t n) {
+  Limits limits;
+  limits.iterations = n;
+  limits.nodes = limits.matches = Limits::kNone;
+  return limits;
 }
 
 TEST(RuleSearch, GivesTheSameBytesWithAnyNumberOfThreads) {
   for (const char* scheduler : {"simple", "backoff", "backoff-resume"}) {
-    const std::string one = trace(1, scheduler);
+    const Limits limits = iterations(std::string_view(scheduler) == "simple" ? 9 : 14);
+    const std::string one = trace(1, "mm-9", scheduler, limits);
     for (const std::size_t threads : {2, 3, 8}) {
-      EXPECT_EQ(trace(threads, scheduler), one) << scheduler << ", " << threads << " threads";
+      EXPECT_EQ(trace(threads, "mm-9", scheduler, limits), one)
+          << scheduler << ", " << threads << " threads";
     }
+  }
+  // Matches enough for threads to have buffers of their own.
+  EXPECT_EQ(trace(2, "mm-10", "simple", iterations(10)),
+            trace(1, "mm-10", "simple", iterations(10)));
+  // Many matches that are tried again.
+  EXPECT_EQ(trace(2, "lambda-backoff-60", "backoff", iterations(60)),
+            trace(1, "lambda-backoff-60", "backoff", iterations(60)));
+}
+
+TEST(RuleSearch, LimitsEndARunInTheSamePlaceWithAnyNumberOfThreads) {
+  const auto expect_same = [](const Limits& limits, std::string_view stop) {
+    const std::string one = trace(1, "mm-10", "simple", limits);
+    EXPECT_TRUE(one.starts_with(stop)) << one.substr(0, one.find('\n'));
+    EXPECT_EQ(trace(2, "mm-10", "simple", limits), one) << stop;
+  };
+  for (const std::uint64_t ticks : {100'000, 250'000, 400'000, 600'000}) {
+    Limits limits = iterations(10);
+    limits.ticks = ticks;
+    expect_same(limits, "tick limit");
+  }
+  for (const std::uint64_t bytes : {2'000'000, 4'000'000, 6'000'000}) {
+    Limits limits = iterations(10);
+    limits.bytes = bytes;
+    expect_same(limits, "byte limit");
+  }
+}
+
+// Blocks are cut by their length alone.
+TEST(MatchBlocks, DoNotDependOnWhereBuffersEnd) {
+  base::Random random(1);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<MatchBuffer> buffers;
+    std::uint32_t rows = 0;
+    for (std::uint64_t i = random.below(6); i-- > 0;) {
+      MatchBuffer& buffer = buffers.emplace_back(2, 1);
+      for (std::uint64_t n = random.below(20); n-- > 0; ++rows) {
+        const std::array<ClassId, 2> classes = {ClassId(rows), ClassId(rows + 1)};
+        const std::array<OpId, 1> ops = {OpId(rows + 2)};
+        buffer.push(classes, ops);
+      }
+    }
+    MatchBlocks blocks(buffers);
+    for (std::uint32_t row = 0; row < rows;) {
+      ASSERT_FALSE(blocks.empty());
+      const std::size_t most = 1 + random.below(9);
+      const auto [matches, begin, count] = blocks.next(most);
+      ASSERT_EQ(count, std::min<std::size_t>(most, rows - row));
+      for (std::size_t i = 0; i < count; ++i, ++row) {
+        const Match match = matches[begin + i];
+        EXPECT_EQ(match.classes()[0], ClassId(row));
+        EXPECT_EQ(match.classes()[1], ClassId(row + 1));
+        EXPECT_EQ(match.ops()[0], OpId(row + 2));
+      }
+    }
+    EXPECT_TRUE(blocks.empty());
   }
 }
 
