@@ -15,6 +15,7 @@ COLUMNS = ["workload", "nodes", "classes", "iterations", "stop_reason", "seconds
            "rebuild_s", "ticks", "instructions", "bytes_per_node", "peak_bytes", "egg_seconds", "times_egg",
            "egg_bytes_per_node", "same_size_as_egg", "egglog_seconds", "times_egglog", "search_2_threads_s",
            "search_2_threads_times"]
+SAME = ["nodes", "classes", "iterations", "stop_reason", "ticks", "bytes_per_node"]
 
 
 def run(workload, rounds, threads=1):
@@ -41,8 +42,11 @@ def run_egglog(workload, nodes):
     return seconds
 
 
-def measure(workload, rounds, with_egglog, with_threads):
-    best = run(workload, rounds)
+def better(new, old):
+    return new if old is None or new["seconds"] < old["seconds"] else old
+
+
+def to_row(best, best_of_two, egglog_seconds):
     row = {column: best.get(column) for column in COLUMNS}
     for column in ("seconds", "search_s", "apply_s", "rebuild_s"):
         row[column] = f"{best[column]:.4f}"
@@ -50,35 +54,41 @@ def measure(workload, rounds, with_egglog, with_threads):
     if "egg_seconds" in best:
         row["times_egg"] = f"{best['egg_seconds'] / best['seconds']:.2f}"
         row["same_size_as_egg"] = int(best["same_size_as_egg"])
-    if with_threads:
-        other = run(workload, rounds, threads=2)
-        if any(other[column] != best[column] for column in ("nodes", "classes", "iterations", "stop_reason")):
-            raise RuntimeError(f"{workload}: two threads gave another e-graph than one")
-        row["search_2_threads_s"] = f"{other['search_s']:.4f}"
-        row["search_2_threads_times"] = f"{best['search_s'] / other['search_s']:.2f}"
-    seconds = run_egglog(workload, best["nodes"]) if with_egglog else None
-    if seconds is not None:
-        row["egglog_seconds"] = f"{seconds:.4f}"
-        row["times_egglog"] = f"{seconds / best['seconds']:.2f}"
+    if best_of_two:
+        if any(best_of_two[column] != best[column] for column in SAME):
+            raise RuntimeError(f"{best['workload']}: two threads gave another e-graph than one")
+        row["search_2_threads_s"] = f"{best_of_two['search_s']:.4f}"
+        row["search_2_threads_times"] = f"{best['search_s'] / best_of_two['search_s']:.2f}"
+    if egglog_seconds is not None:
+        row["egglog_seconds"] = f"{egglog_seconds:.4f}"
+        row["times_egglog"] = f"{egglog_seconds / best['seconds']:.2f}"
     return {column: "" if value is None else value for column, value in row.items()}
+
+
+def measure(size):
+    """The rows, of the fastest rounds of all passes."""
+    best, best_of_two, egglog_seconds = {}, {}, {}
+    for number in range(size["passes"]):
+        for workload in size["workloads"]:
+            rounds = size["rounds_of_short"] if workload in size.get("short", []) else size["rounds"]
+            best[workload] = better(run(workload, rounds), best.get(workload))
+            if size.get("with_threads", False):
+                best_of_two[workload] = better(run(workload, rounds, threads=2), best_of_two.get(workload))
+            if number == 0 and workload not in size.get("without_egglog", []):
+                egglog_seconds[workload] = run_egglog(workload, best[workload]["nodes"])
+            print(f"  pass {number + 1}, {workload}: {best[workload]['seconds']:.4f} s", flush=True)
+    return [to_row(best[name], best_of_two.get(name), egglog_seconds.get(name)) for name in size["workloads"]]
 
 
 def main():
     mode, config = settings.read(__doc__, HERE)
     size = config[mode]
     table = results.Table("egraph-engine", mode, COLUMNS, ["workload"],
-                          {"egret": egret.version(), "threads": 1, "rounds": size["rounds"],
-                           "rounds_of_short": size.get("rounds_of_short", size["rounds"]),
+                          {"egret": egret.version(), "threads": 1, "passes": size["passes"],
+                           "rounds": size["rounds"], "rounds_of_short": size.get("rounds_of_short", size["rounds"]),
                            "egglog": egglog_peer.version()})
-    for workload in size["workloads"]:
-        if table.has(workload=workload):
-            continue
-        rounds = size["rounds_of_short"] if workload in size.get("short", []) else size["rounds"]
-        row = measure(workload, rounds, workload not in size.get("without_egglog", []),
-                      size.get("with_threads", False))
+    for row in measure(size):
         table.add(**row)
-        print(f"  {workload}: {row['seconds']} s, egg {row['egg_seconds'] or '-'} s, "
-              f"egglog {row['egglog_seconds'] or '-'} s, {row['bytes_per_node']} bytes a node", flush=True)
     table.finish()
     table.print()
     compared = [row for row in table.rows if row["same_size_as_egg"] != ""]
