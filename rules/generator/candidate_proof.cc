@@ -36,21 +36,24 @@ Verdict screen_candidate(const Rule& rule, const VerifyOptions& screening, Known
   return verify(rule, screening, known);
 }
 
-Verdict verify_candidate(const Rule& rule, const CandidateScrutiny& scrutiny,
-                         KnownSignatures& known) {
-  Verdict verdict = screen_candidate(rule, scrutiny.screening, known);
-  if (verdict.status != Verdict::Status::kProven) return verdict;
-  verdict = verify(rule, scrutiny.verification, known);
-  if (verdict.status != Verdict::Status::kProven) return verdict;
-  TestReport tests = test_rule(rule, scrutiny.tests, known);
-  if (tests.verdict == TestReport::Verdict::kRefuted) {
-    verdict.status = Verdict::Status::kRefuted;
-    verdict.reason = std::move(tests.counterexample);
-  } else if (tests.verdict == TestReport::Verdict::kUntestable) {
-    verdict.status = Verdict::Status::kUndecided;
-    verdict.reason = "random search finds few instances to test it on";
+Verdict prove_candidate(const Rule& rule, const CandidateScrutiny& scrutiny,
+                        KnownSignatures& known) {
+  const Verdict screened = screen_candidate(rule, scrutiny.screening, known);
+  if (screened.status != Verdict::Status::kProven) return screened;
+  return verify(rule, scrutiny.verification, known);
+}
+
+Verdict test_candidate(const Rule& rule, Verdict proven, const TestOptions& tests,
+                       KnownSignatures& known) {
+  TestReport report = test_rule(rule, tests, known);
+  if (report.verdict == TestReport::Verdict::kRefuted) {
+    proven.status = Verdict::Status::kRefuted;
+    proven.reason = std::move(report.counterexample);
+  } else if (report.verdict == TestReport::Verdict::kUntestable) {
+    proven.status = Verdict::Status::kUndecided;
+    proven.reason = "random search finds few instances to test it on";
   }
-  return verdict;
+  return proven;
 }
 
 }  // namespace egret::rules::generator

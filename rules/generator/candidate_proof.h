@@ -21,13 +21,16 @@ struct CandidateScrutiny {
   TestOptions tests{.checks = 1000, .attempts_per_check = 400, .seed = 2};
 };
 
-// Undecided where random search finds no instances, which verification needs many of, or none on
-// which the left side has a number.
+// Undecided where random search finds no instances, which verification needs many of.
 Verdict screen_candidate(const Rule& rule, const VerifyOptions& screening, KnownSignatures& known);
-Verdict verify_candidate(const Rule& rule, const CandidateScrutiny& scrutiny,
-                         KnownSignatures& known);
+Verdict prove_candidate(const Rule& rule, const CandidateScrutiny& scrutiny,
+                        KnownSignatures& known);
+// `proven`, or what tests say against it: refuted, or undecided where random search finds few
+// instances on which the left side has a number.
+Verdict test_candidate(const Rule& rule, Verdict proven, const TestOptions& tests,
+                       KnownSignatures& known);
 
-// One of the two, when it is somebody else's choice.
+// One of these, when it is somebody else's choice.
 using Judge = std::function<Verdict(const Rule& rule)>;
 
 }  // namespace egret::rules::generator

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/check.h"
+#include "base/thread_clock.h"
 #include "rules/generator/rule_draft.h"
 #include "rules/generator/variable_splitting.h"
 
@@ -24,17 +25,21 @@ class Search {
       const std::vector<Draft> drafts = drafts_of(openness);
       if (drafts.empty()) return std::nullopt;
       for (const Draft& draft : drafts) {
-        if (attempt(draft.rule)) return finished(false);
+        if (attempt(draft.rule)) return result_;
         if (result_.verdict.status != Verdict::Status::kRefuted) continue;
-        if (attempt_under(draft.apart, draft)) return finished(false);
+        if (attempt_under(draft.apart, draft)) return result_;
         // What is wrong for integers alone is refuted.
-        if (draft.is_float && attempt(with(draft.rule, {*draft.is_float}))) return finished(false);
-        if (attempt_under(draft.same_types, draft)) return finished(false);
+        if (draft.is_float && attempt(with(draft.rule, {*draft.is_float}))) return result_;
+        if (attempt_under(draft.same_types, draft)) return result_;
       }
     }
     for (const Openness openness : {Openness::kAttributes, Openness::kSizes}) {
       for (const Draft& draft : drafts_of(openness)) {
-        if (attempt_alternatives(draft) || attempt_all_facts(draft)) return finished(true);
+        if (attempt_alternatives(draft) || attempt_all_facts(draft, {}) ||
+            attempt_first_world(draft)) {
+          result_.conditional = !result_.rule.conditions.empty();
+          return result_;
+        }
       }
     }
     return result_;
@@ -59,9 +64,9 @@ class Search {
   }
 
   bool attempt(Rule rule) {
-    result_.verdict = verify_candidate(rule, scrutiny_, known_);
+    result_.verdict = prove_candidate(rule, scrutiny_, known_);
     result_.rule = std::move(rule);
-    return is_proven(result_.verdict);
+    return is_proven(result_.verdict) && settle();
   }
 
   // With these conditions on top, of real tensors alone where the rule is wrong for others. For
@@ -93,34 +98,46 @@ class Search {
     return false;
   }
 
-  bool attempt_all_facts(const Draft& draft) {
+  // Amounts, such as zeros around a tensor, may have to be large enough, which no equation of sizes
+  // says.
+  bool attempt_first_world(const Draft& draft) {
+    return !draft.first_world.empty() && result_.verdict.status == Verdict::Status::kRefuted &&
+           attempt_all_facts(draft, draft.first_world);
+  }
+
+  bool attempt_all_facts(const Draft& draft, const std::vector<Expr>& further) {
     std::vector<Expr> conditions;
     if (draft.is_float) conditions.push_back(*draft.is_float);
     for (const auto& ways : draft.alternatives)
       conditions.insert(conditions.end(), ways.begin(), ways.end());
     conditions.insert(conditions.end(), draft.same_types.begin(), draft.same_types.end());
     conditions.insert(conditions.end(), draft.facts.begin(), draft.facts.end());
+    conditions.insert(conditions.end(), further.begin(), further.end());
     return attempt(with(draft.rule, conditions));
   }
 
-  // The rule made more general in steps that are screened; what they come to is verified. Where
-  // that fails, each step is.
-  Generalized finished(bool with_facts) {
-    const Generalized found = std::move(result_);
-    Generalized made = found;
-    const bool changed = generalize(made, [&](const Rule& rule) {
+  // What was proven is made more general in steps that are screened; what they come to is verified
+  // and tested. Where that fails, each step is. False when not even what was proven passes tests.
+  bool settle() {
+    const Generalized found = result_;
+    const bool changed = generalize(result_, [&](const Rule& rule) {
       return screen_candidate(rule, scrutiny_.screening, known_);
     });
-    const Judge verified = [&](const Rule& rule) {
-      return verify_candidate(rule, scrutiny_, known_);
-    };
-    if (changed) made.verdict = verified(made.rule);
-    if (!is_proven(made.verdict)) {
-      made = found;
-      generalize(made, verified);
-    }
-    made.conditional = with_facts && !made.rule.conditions.empty();
-    return made;
+    if (changed) result_.verdict = prove_candidate(result_.rule, scrutiny_, known_);
+    result_.verdict = tested(result_.rule, std::move(result_.verdict));
+    if (is_proven(result_.verdict) || !changed) return is_proven(result_.verdict);
+    result_ = found;
+    result_.verdict = tested(result_.rule, std::move(result_.verdict));
+    if (!is_proven(result_.verdict)) return false;
+    generalize(result_, [&](const Rule& rule) {
+      return tested(rule, prove_candidate(rule, scrutiny_, known_));
+    });
+    return true;
+  }
+
+  Verdict tested(const Rule& rule, Verdict verdict) const {
+    return is_proven(verdict) ? test_candidate(rule, std::move(verdict), scrutiny_.tests, known_)
+                              : verdict;
   }
 
   // Drops conditions, from the last to the first, as long as the judge finds it proven; then makes
@@ -151,7 +168,10 @@ class Search {
 std::optional<Generalized> generalize_equality(TermTable& terms, const Equality& equality,
                                                const CandidateScrutiny& scrutiny,
                                                KnownSignatures& known) {
-  return Search(terms, equality, scrutiny, known).run();
+  const base::ThreadStopwatch watch;
+  std::optional<Generalized> made = Search(terms, equality, scrutiny, known).run();
+  if (made) made->cpu_seconds = watch.seconds();
+  return made;
 }
 
 ir::Graph sides_in_world(TermTable& terms, std::span<const Equality> equalities, World world) {

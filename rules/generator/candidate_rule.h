@@ -22,6 +22,7 @@ struct Generalized {
   Rule rule;
   Verdict verdict;
   bool conditional = false;  // holds under conditions on sizes and attributes
+  double cpu_seconds = 0;    // that it took
 };
 
 // The most general rule found that is proven; otherwise the verdict on the most special one.

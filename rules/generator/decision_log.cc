@@ -31,7 +31,8 @@ Json to_json(const std::string& candidate, const std::optional<Generalized>& mad
       .set("members", made->verdict.members)
       .set("axes", made->verdict.axes)
       .set("queries", made->verdict.solver.queries)
-      .set("conditional", made->conditional);
+      .set("conditional", made->conditional)
+      .set("cpu_s", made->cpu_seconds);
 }
 
 std::string text_of(const Json& json, std::string_view key) {
@@ -61,6 +62,8 @@ std::optional<DecisionLog::Decision> to_decision(const Json& json) {
   made.verdict.solver.queries = integer_of(json, "queries");
   const Json* conditional = json.find("conditional");
   made.conditional = conditional != nullptr && conditional->as_bool().value_or(false);
+  const Json* seconds = json.find("cpu_s");
+  made.cpu_seconds = seconds != nullptr ? seconds->as_real().value_or(0) : 0;
   return DecisionLog::Decision{std::move(made)};
 }
 

@@ -105,7 +105,8 @@ class Generator {
          {&options_.scrutiny.screening, &options_.scrutiny.verification}) {
       for (const std::int64_t number :
            {static_cast<std::int64_t>(how->seed), std::int64_t{how->instances},
-            std::int64_t{how->tensor_checks}, std::int64_t{how->attempts_per_instance}})
+            std::int64_t{how->tensor_checks}, std::int64_t{how->attempts_per_instance},
+            static_cast<std::int64_t>(how->small_effort)})
         key += " " + std::to_string(number);
     }
     key += " " + std::to_string(options_.scrutiny.tests.checks);
@@ -203,7 +204,7 @@ class Generator {
       candidates.erase(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(count));
     }
     result_.candidates.back().seconds = watch.seconds();
-    result_.candidates.back().cpu_seconds =
+    result_.candidates.back().cpu_seconds +=
         static_cast<double>(std::clock() - start) / static_cast<double>(CLOCKS_PER_SEC);
   }
 
@@ -292,6 +293,7 @@ class Generator {
     const std::string text = text_of(equality);
     if (log_.find(text) != nullptr) {
       ++result_.from_log;
+      if (made) result_.candidates.back().cpu_seconds += made->cpu_seconds;
     } else {
       log_.record(text, made);
     }

@@ -45,7 +45,7 @@ struct CandidateCount {
   std::uint64_t undecided = 0;  // and those that cannot be stated
   std::uint64_t kept = 0;       // after minimization
   double seconds = 0;
-  double cpu_seconds = 0;  // of all threads
+  double cpu_seconds = 0;  // of all threads, and of decisions from the log when they were made
 };
 
 // A candidate that no rule came of.

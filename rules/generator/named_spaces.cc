@@ -145,6 +145,8 @@ Space attention() {
   space.start("q", 1, "a,b,c,d").start("k", 1, "a,b,e,d").start("v", 1, "a,b,e,f");
   space.join("matmul").apply("transpose", {{"perm", Integers{0, 1, 3, 2}}}, 4);
   space.apply("softmax", {{"axis", std::int64_t{3}}}, 4);
+  // Its parts have no scale; what holds for one holds for others.
+  space.join("attention", {{"scale", 0.5}}, 3);
   return space.join("attention", {{"scale", 1.0}}, 3).take();
 }
 
@@ -152,7 +154,7 @@ Space attention() {
 Space heads() {
   SpaceBuilder space("heads", {{2, 4, 5, 3, 6}, {4, 6, 3, 5, 2}});
   space.start("q", 2, "a,b,c").start("k", 1, "a,d,c").start("v", 1, "a,d,e").start("w", 1, "e,c");
-  space.join("attention", {{"scale", 1.0}}, 3).join("matmul");
+  space.join("attention", {{"scale", 0.5}}, 3).join("matmul");
   space.apply("transpose", {{"perm", Integers{1, 0, 2}}}, 3);
   space.join("concat", {{"axis", std::int64_t{0}}}).join("concat", {{"axis", std::int64_t{1}}});
   return space.halves(0).halves(1).halves(2).take();

@@ -79,10 +79,17 @@ class Drafter {
   }
 
  private:
+  // Where a number stands in the list of an attribute of this name.
+  struct ListPlace {
+    std::string_view list;
+    std::size_t index;
+    friend bool operator==(const ListPlace&, const ListPlace&) = default;
+  };
   struct Quantity {
     Expr expr;
     Numbers values;
     bool is_attribute = false;
+    std::optional<ListPlace> place{};
   };
   // An attribute variable.
   struct Group {
@@ -245,14 +252,15 @@ class Drafter {
         }
         quantities_.push_back(
             {call("at", {attribute(group.slot), literal(static_cast<std::int64_t>(i))}), values,
-             true});
+             true, ListPlace{group.name, i}});
       }
     }
   }
 
   // An expression with these values that does not speak of one attribute variable. Attributes come
   // before sizes where it is given: random instances know them first.
-  std::optional<Expr> fit(const Numbers& wanted, int without = -1) const {
+  std::optional<Expr> fit(const Numbers& wanted, int without = -1,
+                          std::optional<ListPlace> place = {}) const {
     if (std::ranges::all_of(wanted, [&](std::int64_t n) { return n == wanted.front(); }))
       return literal(wanted.front());
     if (without >= 0) {
@@ -261,11 +269,15 @@ class Drafter {
           return q.expr;
       }
     }
-    return fit_any(wanted, without);
+    return fit_any(wanted, without, place);
   }
-  std::optional<Expr> fit_any(const Numbers& wanted, int without) const {
+  std::optional<Expr> fit_any(const Numbers& wanted, int without,
+                              const std::optional<ListPlace>& place) const {
     for (const Quantity& q : quantities_) {
       if (q.values == wanted && !mentions(q.expr, without)) return q.expr;
+    }
+    if (place) {
+      if (auto sum = sum_in_place(wanted, *place)) return sum;
     }
     struct Form {
       std::string_view function;
@@ -306,6 +318,24 @@ class Drafter {
       }
     }
     return try_pairs(false);
+  }
+
+  // What stands there on the left and something more: what stands there in another list, or else
+  // any other number of a list.
+  std::optional<Expr> sum_in_place(const Numbers& wanted, const ListPlace& place) const {
+    for (const bool both : {true, false}) {
+      for (const Quantity& here : quantities_) {
+        if (here.place != place) continue;
+        for (const Quantity& more : quantities_) {
+          if (&more == &here || !more.place || (both && more.place != place)) continue;
+          bool fits = true;
+          for (World w = 0; w < worlds_ && fits; ++w)
+            fits = more.values[w] + here.values[w] == wanted[w];
+          if (fits) return call("+", {more.expr, here.expr});
+        }
+      }
+    }
+    return std::nullopt;
   }
 
   std::optional<Term> build_target(TermId term) {
@@ -360,7 +390,7 @@ class Drafter {
         if (std::get<Integers>(value).size() <= i) return std::nullopt;
         wanted.push_back(std::get<Integers>(value)[i]);
       }
-      auto element = fit(wanted);
+      auto element = fit(wanted, -1, ListPlace{spec.name, i});
       if (!element) return std::nullopt;
       list.arguments.push_back(*std::move(element));
     }
@@ -490,6 +520,7 @@ class Drafter {
   // Of an attribute that differs from world to world.
   void add_equalities_of(const Group& group) {
     if (std::holds_alternative<Integers>(group.values.front())) {
+      draft_.first_world.push_back(equal(attribute(group.slot), literal(group.values.front())));
       // As one equation: random instances take such an attribute from it.
       Expr list{.kind = Expr::Kind::kList};
       for (std::size_t i = 0; i < std::get<Integers>(group.values.front()).size(); ++i) {

@@ -293,6 +293,7 @@ TEST(DecisionLog, GivesBackWhatWasSavedAndLeavesOutHalfALine) {
   made.verdict.status = Verdict::Status::kProven;
   made.verdict.families = 3;
   made.conditional = true;
+  made.cpu_seconds = 0.25;
   {
     auto log = *DecisionLog::open(path, "key");
     log.record("a = b", made);
@@ -306,6 +307,7 @@ TEST(DecisionLog, GivesBackWhatWasSavedAndLeavesOutHalfALine) {
   EXPECT_EQ(to_string(again.find("a = b")->made->rule), to_string(made.rule));
   EXPECT_EQ(again.find("a = b")->made->verdict.families, 3);
   EXPECT_TRUE(again.find("a = b")->made->conditional);
+  EXPECT_EQ(again.find("a = b")->made->cpu_seconds, 0.25);
   EXPECT_FALSE(again.find("c = d")->made.has_value());
   EXPECT_EQ(DecisionLog::open(path, "another key")->size(), 0U);
   std::filesystem::remove(path);
@@ -410,12 +412,15 @@ TEST(Candidates, AreNoRulesWhereTestsRefuteThemOrFindNothingToTest) {
   const auto status_of = [](const std::string& text) {
     const auto rules = parse_rules("candidate.rules", "rule candidate " + text);
     EXPECT_TRUE(rules.ok()) << rules.status().message();
-    CandidateScrutiny scrutiny;
-    scrutiny.verification = screening_options();  // what tests must see, this does not either
+    const CandidateScrutiny scrutiny;
     KnownSignatures known;
-    return std::string(to_string(verify_candidate(rules->front(), scrutiny, known).status));
+    // What tests must see, screening does not.
+    Verdict verdict = screen_candidate(rules->front(), scrutiny.screening, known);
+    EXPECT_EQ(verdict.status, Verdict::Status::kProven);
+    verdict = test_candidate(rules->front(), std::move(verdict), scrutiny.tests, known);
+    return std::string(to_string(verdict.status));
   };
-  // Right for matrices; batches that are broadcast are too seldom drawn for the verifier to see it.
+  // Right for matrices; batches that are broadcast are too seldom drawn for screening to see it.
   EXPECT_EQ(status_of("matmul(?m, add(?v, ?w)) where same_type(?v, ?w) => "
                       "matmul(concat{axis=1}(?m, ?m), concat{axis=0}(?v, ?w))"),
             "refuted");
