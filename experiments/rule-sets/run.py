@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `egret optimize` makes of each model with one set of rules and with another, and which rules each model
 uses."""
+import contextlib
 import csv
 import pathlib
 import statistics
@@ -13,7 +14,7 @@ import heatmap
 
 HERE = pathlib.Path(__file__).resolve().parent
 COLUMNS = ["model", "rules", "operators_before", "operators", "predicted_before_ms", "predicted_ms", "e_nodes",
-           "stop", "extraction", "rules_used", "measured_ms", "optimize_s"]
+           "stop", "extraction", "rules_used", "same_graph", "measured_ms", "optimize_s"]
 
 
 def optimize(path, rules, sizes, *flags):
@@ -38,17 +39,34 @@ def predict(table, uses, model, path, rules, sizes, folder):
 
 
 def measure(table, model, path, sets, sizes, size, folder):
-    """The results of all sets take turns within one process, round by round."""
+    """The results of all sets take turns within one process, round by round. Where they are one graph, byte for byte,
+    there is nothing to compare, and one round says how fast it is."""
     files = []
     for rules in sets:
         files.append(folder / f"{rules}.onnx")
         optimize(path, rules, sizes, "-o", files[-1])
-    rounds = [[m["median_s"] for m in egret.call("bench", *files, "--time", f"{size['seconds']}s",
-                                                 *models.bind_flags(sizes))["models"]] for _ in range(size["rounds"])]
+    same = len({file.read_bytes() for file in files}) == 1
+    timed = files[:1] if same else files
+    rounds = [[m["median_s"] for m in egret.call("bench", *timed, "--time", f"{size['seconds']}s",
+                                                 *models.bind_flags(sizes))["models"]]
+              for _ in range(1 if same else size["rounds"])]
     name = model.split(":", 1)[1]
     for i, rules in enumerate(sets):
-        median = statistics.median(r[i] for r in rounds)
-        table.set({"model": name, "rules": rules}, measured_ms=f"{1e3 * median:.3f}")
+        median = statistics.median(r[0 if same else i] for r in rounds)
+        table.set({"model": name, "rules": rules}, same_graph="yes" if same else "no", measured_ms=f"{1e3 * median:.3f}")
+
+
+@contextlib.contextmanager
+def located(model, folder):
+    """The model's file for a while: those of the zoo are large."""
+    path = models.locate(model, folder)
+    yield path
+    if path is not None and path.parent == folder:
+        path.unlink()
+
+
+def say(table, name, column):
+    print("  ", name, {row["rules"]: row[column] for row in table.rows if row["model"] == name}, flush=True)
 
 
 def ratios(table, sets, column):
@@ -71,30 +89,30 @@ def main():
     skipped = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
+        # All that can be had on a busy machine comes first.
         for model in size["predicted"]:
             name = model.split(":", 1)[1]
-            sizes = config["bind"].get(model, {})
             wanted = [rules for rules in sets if not table.has(model=name, rules=rules)]
-            untimed = model in size["measured"] and not all(
-                row["measured_ms"] for row in table.rows if row["model"] == name)
-            if not wanted and not untimed:
+            if not wanted:
                 continue
-            path = models.locate(model, folder)
-            if path is None:
-                skipped.append(name)
-                continue
-            for rules in wanted:
-                predict(table, uses, model, path, rules, sizes, folder)
+            with located(model, folder) as path:
+                if path is None:
+                    skipped.append(name)
+                    continue
+                for rules in wanted:
+                    predict(table, uses, model, path, rules, config["bind"].get(model, {}), folder)
             with open(uses_path, "w", newline="") as file:
                 writer = csv.writer(file, lineterminator="\n")
                 writer.writerow(["set", "rule", "model", "count", "applied"])
                 writer.writerows([*key, *uses[key]] for key in sorted(uses))
-            if model in size["measured"]:
-                measure(table, model, path, sets, sizes, size, folder)
-            print("  ", name, {row["rules"]: row["predicted_ms"] for row in table.rows if row["model"] == name},
-                  flush=True)
-            if path.parent == folder:
-                path.unlink()  # zoo models are large
+            say(table, name, "predicted_ms")
+        for model in size["measured"]:
+            name = model.split(":", 1)[1]
+            if all(row["measured_ms"] for row in table.rows if row["model"] == name):
+                continue
+            with located(model, folder) as path:
+                measure(table, model, path, sets, config["bind"].get(model, {}), size, folder)
+            say(table, name, "measured_ms")
     table.finish()
     table.print()
     counts = {(rule, model): n for (rules, rule, model), (n, _) in uses.items() if rules == sets[-1] and n}

@@ -222,8 +222,12 @@ class Drafter {
     collect_sizes();
     if (preference_ == Preference::kSizes) collect_attributes();
   }
+  // Of tensors as the left side has them from left to right: an amount is often counted from the
+  // first one.
   void collect_sizes() {
-    for (const auto& [start, slot] : slots_) {
+    std::map<int, std::size_t> starts;
+    for (const auto& [start, slot] : slots_) starts.emplace(slot, start);
+    for (const auto& [slot, start] : starts) {
       for (int axis = 0; axis < rank(start); ++axis) {
         Numbers values;
         for (World world = 0; world < worlds_; ++world) values.push_back(size(start, axis, world));
@@ -564,7 +568,32 @@ class Drafter {
         if (fits) ways.push_back(equal(call("*", {of, literal(n)}), q.expr));
       }
     }
+    add_middles(of, wanted, ways);
     if (!ways.empty()) draft_.alternatives.push_back(std::move(ways));
+  }
+
+  // The middle of a tensor that stands behind another one.
+  void add_middles(const Expr& of, const Numbers& wanted, std::vector<Expr>& ways) const {
+    constexpr std::size_t kMost = 6;
+    const bool open = std::ranges::find(groups_, "axis", &Group::name) != groups_.end();
+    const auto sizes_along = [&](const Quantity& q) {
+      return !q.is_attribute && (q.expr.arguments[1].kind == Expr::Kind::kAttribute) == open;
+    };
+    std::size_t found = 0;
+    for (const Quantity& before : quantities_) {
+      for (const Quantity& halved : quantities_) {
+        if (!sizes_along(before) || !sizes_along(halved) || found == kMost) continue;
+        if (before.expr.arguments[0].slot == halved.expr.arguments[0].slot) continue;
+        bool fits = true;
+        for (World w = 0; w < worlds_ && fits; ++w)
+          fits = 2 * before.values[w] + halved.values[w] == 2 * wanted[w];
+        if (!fits) continue;
+        ways.push_back(
+            equal(call("*", {of, literal(std::int64_t{2})}),
+                  call("+", {call("*", {before.expr, literal(std::int64_t{2})}), halved.expr})));
+        ++found;
+      }
+    }
   }
 
   // Sizes of different variables, and of one, that agree in all worlds: a spanning chain.
