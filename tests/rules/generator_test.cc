@@ -408,6 +408,56 @@ TEST(Drafts, SayOneAxisOfAListOfAxes) {
             "  => out = div(exp(?x), reduce_sum{axes=[?axis]}(exp(?x)))\n");
 }
 
+// The second half of three matrices begins in the middle one, which the second tensor from the left
+// is; amounts are counted from the first one.
+TEST(Drafts, SayThatATensorIsCutInItsMiddle) {
+  const Space space = taso_space();
+  const auto terms = *TermTable::create(space);
+  const auto apply = [&](std::string_view name, std::vector<TermId> operands) {
+    return terms->apply(choice_named(space, name), operands).value();
+  };
+  const TermId three =
+      apply("concat0", {apply("concat0", {terms->start(2), terms->start(0)}), terms->start(1)});
+  const Equality equality{
+      apply("split0-1", {three}),
+      apply("concat0", {apply("split0-1", {terms->start(0)}), terms->start(1)})};
+  const auto draft = draft_rule(*terms, equality, Openness::kAttributes, Preference::kAttributes);
+  ASSERT_TRUE(draft.has_value());
+  EXPECT_NE(to_string(draft->rule)
+                .find("slice{axis=?axis, size=?start - dim(?m2, ?axis), "
+                      "start=?start - dim(?m2, ?axis)}(?m0)"),
+            std::string::npos)
+      << to_string(draft->rule);
+  std::string ways;
+  for (const auto& alternatives : draft->alternatives) {
+    for (const Expr& way : alternatives) {
+      Rule rule = draft->rule;
+      rule.conditions = {way};
+      ways += to_string(rule);
+    }
+  }
+  EXPECT_NE(ways.find("where ?start * 2 == dim(?m2, ?axis) * 2 + dim(?m0, ?axis)"),
+            std::string::npos)
+      << ways;
+}
+
+TEST(Drafts, AddToWhatStandsInTheSamePlaceOfAList) {
+  const Space space = find_named_space("padding")->make();
+  const auto terms = *TermTable::create(space);
+  const auto pad = [&](std::string_view name, TermId x) {
+    return terms->apply(choice_named(space, name), std::vector<TermId>{x}).value();
+  };
+  const Equality equality{pad("pad-0,0,j,k-0,0,l,m", pad("pad-0,0,f,g-0,0,h,i", terms->start(0))),
+                          pad("pad-0,0,n,o-0,0,p,q", terms->start(0))};
+  const auto draft = draft_rule(*terms, equality, Openness::kRanks, Preference::kSizes);
+  ASSERT_TRUE(draft.has_value());
+  EXPECT_NE(to_string(draft->rule)
+                .find("pad{after=[0, 0, ?after2[2] + ?after[2], ?after2[3] + ?after[3]], "
+                      "before=[0, 0, ?before2[2] + ?before[2], ?before2[3] + ?before[3]]}(?x0)"),
+            std::string::npos)
+      << to_string(draft->rule);
+}
+
 TEST(Candidates, AreNoRulesWhereTestsRefuteThemOrFindNothingToTest) {
   const auto status_of = [](const std::string& text) {
     const auto rules = parse_rules("candidate.rules", "rule candidate " + text);
