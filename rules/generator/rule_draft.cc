@@ -524,16 +524,19 @@ class Drafter {
   // Of an attribute that differs from world to world.
   void add_equalities_of(const Group& group) {
     if (std::holds_alternative<Integers>(group.values.front())) {
-      draft_.first_world.push_back(equal(attribute(group.slot), literal(group.values.front())));
       // As one equation: random instances take such an attribute from it.
       Expr list{.kind = Expr::Kind::kList};
+      bool known = false;
       for (std::size_t i = 0; i < std::get<Integers>(group.values.front()).size(); ++i) {
         Numbers wanted;
         for (const AttrValue& value : group.values) wanted.push_back(std::get<Integers>(value)[i]);
         auto element = fit(wanted, group.slot);
         if (!element) return;
+        known = known || !is_of_lists(*element);
         list.arguments.push_back(*std::move(element));
       }
+      if (!known)
+        draft_.first_world.push_back(equal(attribute(group.slot), literal(group.values.front())));
       draft_.alternatives.push_back({equal(attribute(group.slot), std::move(list))});
       return;
     }
@@ -541,6 +544,12 @@ class Drafter {
     Numbers wanted;
     for (const AttrValue& value : group.values) wanted.push_back(std::get<std::int64_t>(value));
     add_number_facts(attribute(group.slot), wanted, group.slot);
+  }
+
+  // A number, or what stands in another list.
+  static bool is_of_lists(const Expr& expr) {
+    return expr.kind == Expr::Kind::kLiteral ||
+           (expr.kind == Expr::Kind::kCall && expr.function->name == "at");
   }
 
   static bool mentions(const Expr& expr, int slot) {

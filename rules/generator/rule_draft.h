@@ -29,7 +29,7 @@ struct Draft {
   // True in all worlds. Of attributes, the ways to say what each is; then how sizes compare.
   std::vector<std::vector<Expr>> alternatives;
   std::vector<Expr> facts;
-  // Lists of the left side that differ from world to world, as they are in the first one.
+  // Lists of the left side of which only other lists tell what they are, as in the first world.
   std::vector<Expr> first_world;
   std::vector<Expr> same_types;  // of variables whose start tensors are of one type
   // Of open axes: those of the left side that differ do so in every instance.
