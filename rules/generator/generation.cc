@@ -338,7 +338,7 @@ class Generator {
   // Many in one e-graph, a few iterations deep; first only as deep as most need.
   std::vector<bool> are_derived(const std::vector<Candidate>& candidates) const {
     std::vector<bool> derived(candidates.size(), false);
-    for (const std::uint64_t iterations : {1, 2}) {
+    for (const std::uint64_t iterations : {1, 2, 3}) {
       std::vector<std::size_t> open;
       for (std::size_t i = 0; i < candidates.size(); ++i) {
         if (!derived[i]) open.push_back(i);

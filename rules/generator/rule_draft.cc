@@ -38,7 +38,7 @@ bool is_constant(const Values& values) {
 bool is_structure(const ir::AttrSpec& spec) {
   if (spec.kind == ir::AttrKind::kText || spec.kind == ir::AttrKind::kReal) return true;
   static const std::set<std::string, std::less<>> kNames{
-      "axis", "axes", "perm", "keepdims", "k", "step", "count_include_pad", "ceil_mode"};
+      "axis", "axes", "perm", "keepdims", "k", "step", "causal", "count_include_pad", "ceil_mode"};
   return kNames.contains(spec.name);
 }
 
