@@ -16,7 +16,7 @@ namespace egret::rules::generator {
 VerifyOptions screening_options();
 
 // As closely as rules that come with Egret are looked at (rules/programs/verify_rules.cc).
-inline VerifyOptions thorough_options() { return {.small_effort = 1'000'000}; }
+inline VerifyOptions thorough_options() { return {.small_effort = 10'000'000}; }
 
 struct CandidateScrutiny {
   VerifyOptions screening = screening_options();
