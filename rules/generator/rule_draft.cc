@@ -6,7 +6,8 @@
 #include <map>
 #include <set>
 
-#include "base/check.h"
+#include "rules/generator/expression_parts.h"
+#include "rules/generator/quantities.h"
 
 namespace egret::rules::generator {
 
@@ -16,19 +17,7 @@ using ir::Integers;
 
 namespace {
 
-using Values = std::vector<AttrValue>;      // by world
-using Numbers = std::vector<std::int64_t>;  // by world
-
-Expr literal(AttrValue value) { return {.kind = Expr::Kind::kLiteral, .value = std::move(value)}; }
-Expr call(std::string_view function, std::vector<Expr> arguments) {
-  Expr expr{.kind = Expr::Kind::kCall, .function = find_function(function)};
-  EGRET_CHECK(expr.function != nullptr, "a function that rules do not have");
-  expr.arguments = std::move(arguments);
-  return expr;
-}
-Expr tensor(int slot) { return {.kind = Expr::Kind::kTensor, .slot = slot}; }
-Expr attribute(int slot) { return {.kind = Expr::Kind::kAttribute, .slot = slot}; }
-Expr equal(Expr a, Expr b) { return call("==", {std::move(a), std::move(b)}); }
+using Values = std::vector<AttrValue>;  // by world
 
 bool is_constant(const Values& values) {
   return std::ranges::all_of(values, [&](const AttrValue& v) { return v == values.front(); });
@@ -51,7 +40,11 @@ bool is_telling_number(const AttrValue& value) {
 class Drafter {
  public:
   Drafter(TermTable& terms, const Equality& equality, Openness openness, Preference preference)
-      : terms_(terms), equality_(equality), openness_(openness), preference_(preference) {
+      : terms_(terms),
+        equality_(equality),
+        openness_(openness),
+        preference_(preference),
+        quantities_(terms.space().worlds(), preference == Preference::kAttributes) {
     worlds_ = terms.space().worlds();
   }
 
@@ -79,18 +72,6 @@ class Drafter {
   }
 
  private:
-  // Where a number stands in the list of an attribute of this name.
-  struct ListPlace {
-    std::string_view list;
-    std::size_t index;
-    friend bool operator==(const ListPlace&, const ListPlace&) = default;
-  };
-  struct Quantity {
-    Expr expr;
-    Numbers values;
-    bool is_attribute = false;
-    std::optional<ListPlace> place{};
-  };
   // An attribute variable.
   struct Group {
     std::string name;
@@ -229,117 +210,35 @@ class Drafter {
     for (const auto& [start, slot] : slots_) starts.emplace(slot, start);
     for (const auto& [slot, start] : starts) {
       for (int axis = 0; axis < rank(start); ++axis) {
-        Numbers values;
+        ByWorld values;
         for (World world = 0; world < worlds_; ++world) values.push_back(size(start, axis, world));
         for (const Group& group : groups_) {
           if (group.name == "axis" && is_constant(group.values) &&
               std::get<std::int64_t>(group.values.front()) == axis)
-            quantities_.push_back({call("dim", {tensor(slot), attribute(group.slot)}), values});
+            quantities_.add({call("dim", {tensor(slot), attribute(group.slot)}), values});
         }
-        quantities_.push_back({call("dim", {tensor(slot), literal(std::int64_t{axis})}), values});
+        quantities_.add({call("dim", {tensor(slot), literal(std::int64_t{axis})}), values});
       }
     }
   }
   void collect_attributes() {
     for (const Group& group : groups_) {
       if (std::holds_alternative<std::int64_t>(group.values.front())) {
-        Numbers values;
+        ByWorld values;
         for (const AttrValue& value : group.values) values.push_back(std::get<std::int64_t>(value));
-        quantities_.push_back({attribute(group.slot), std::move(values), true});
+        quantities_.add({attribute(group.slot), std::move(values), true});
       }
       if (!std::holds_alternative<Integers>(group.values.front())) continue;
       for (std::size_t i = 0; i < std::get<Integers>(group.values.front()).size(); ++i) {
-        Numbers values;
+        ByWorld values;
         for (const AttrValue& value : group.values) {
           const auto& list = std::get<Integers>(value);
           values.push_back(i < list.size() ? list[i] : -1);
         }
-        quantities_.push_back(
-            {call("at", {attribute(group.slot), literal(static_cast<std::int64_t>(i))}), values,
-             true, ListPlace{group.name, i}});
+        quantities_.add({call("at", {attribute(group.slot), literal(static_cast<std::int64_t>(i))}),
+                         values, true, ListPlace{group.name, i}});
       }
     }
-  }
-
-  // An expression with these values that does not speak of one attribute variable. Attributes come
-  // before sizes where it is given: random instances know them first.
-  std::optional<Expr> fit(const Numbers& wanted, int without = -1,
-                          std::optional<ListPlace> place = {}) const {
-    if (std::ranges::all_of(wanted, [&](std::int64_t n) { return n == wanted.front(); }))
-      return literal(wanted.front());
-    if (without >= 0) {
-      for (const Quantity& q : quantities_) {
-        if (q.values == wanted && q.expr.kind == Expr::Kind::kAttribute && q.expr.slot != without)
-          return q.expr;
-      }
-    }
-    return fit_any(wanted, without, place);
-  }
-  std::optional<Expr> fit_any(const Numbers& wanted, int without,
-                              const std::optional<ListPlace>& place) const {
-    for (const Quantity& q : quantities_) {
-      if (q.values == wanted && !mentions(q.expr, without)) return q.expr;
-    }
-    if (place) {
-      if (auto sum = sum_in_place(wanted, *place)) return sum;
-    }
-    struct Form {
-      std::string_view function;
-      std::int64_t (*value)(std::int64_t, std::int64_t);
-    };
-    static constexpr Form kForms[] = {
-        {"+", [](std::int64_t a, std::int64_t b) { return a + b; }},
-        {"-", [](std::int64_t a, std::int64_t b) { return a - b; }},
-        {"*", [](std::int64_t a, std::int64_t b) { return a * b; }},
-        {"/", [](std::int64_t a, std::int64_t b) { return b > 0 && a >= 0 ? a / b : -1; }}};
-    const auto try_pair = [&](const Expr& a, const Numbers& x, const Expr& b,
-                              const Numbers& y) -> std::optional<Expr> {
-      for (const Form& form : kForms) {
-        bool fits = true;
-        for (World w = 0; w < worlds_ && fits; ++w) fits = form.value(x[w], y[w]) == wanted[w];
-        if (fits) return call(form.function, {a, b});
-      }
-      return std::nullopt;
-    };
-    const auto try_pairs = [&](bool with_attribute) -> std::optional<Expr> {
-      for (const Quantity& a : quantities_) {
-        for (const Quantity& b : quantities_) {
-          if (with_attribute && a.is_attribute == b.is_attribute) continue;
-          if (mentions(a.expr, without) || mentions(b.expr, without)) continue;
-          if (auto found = try_pair(a.expr, a.values, b.expr, b.values)) return found;
-        }
-      }
-      return std::nullopt;
-    };
-    // A part of what is open and not half of a size that happens to be as large.
-    if (preference_ == Preference::kAttributes) {
-      if (auto found = try_pairs(true)) return found;
-    }
-    for (const Quantity& a : quantities_) {
-      if (mentions(a.expr, without)) continue;
-      for (const std::int64_t n : {1, 2, 3}) {
-        if (auto found = try_pair(a.expr, a.values, literal(n), Numbers(worlds_, n))) return found;
-      }
-    }
-    return try_pairs(false);
-  }
-
-  // What stands there on the left and something more: what stands there in another list, or else
-  // any other number of a list.
-  std::optional<Expr> sum_in_place(const Numbers& wanted, const ListPlace& place) const {
-    for (const bool both : {true, false}) {
-      for (const Quantity& here : quantities_) {
-        if (here.place != place) continue;
-        for (const Quantity& more : quantities_) {
-          if (&more == &here || !more.place || (both && more.place != place)) continue;
-          bool fits = true;
-          for (World w = 0; w < worlds_ && fits; ++w)
-            fits = more.values[w] + here.values[w] == wanted[w];
-          if (fits) return call("+", {more.expr, here.expr});
-        }
-      }
-    }
-    return std::nullopt;
   }
 
   std::optional<Term> build_target(TermId term) {
@@ -360,12 +259,12 @@ class Drafter {
       return call("dtype", {tensor(slots_.begin()->second)});
     if (is_default) return literal(values.front());
     if (std::holds_alternative<std::int64_t>(values.front())) {
-      Numbers wanted;
+      ByWorld wanted;
       for (const AttrValue& value : values) wanted.push_back(std::get<std::int64_t>(value));
       if (spec.name == "axis") {
         if (auto moved = moved_axis(values)) return moved;
       }
-      return fit(wanted);
+      return quantities_.fit(wanted);
     }
     if (spec.name == "perm") {
       if (auto composed = composed_permutation(values, -1)) return composed;
@@ -389,12 +288,12 @@ class Drafter {
     if (!std::holds_alternative<Integers>(values.front())) return std::nullopt;
     Expr list{.kind = Expr::Kind::kList};
     for (std::size_t i = 0; i < std::get<Integers>(values.front()).size(); ++i) {
-      Numbers wanted;
+      ByWorld wanted;
       for (const AttrValue& value : values) {
         if (std::get<Integers>(value).size() <= i) return std::nullopt;
         wanted.push_back(std::get<Integers>(value)[i]);
       }
-      auto element = fit(wanted, -1, ListPlace{spec.name, i});
+      auto element = quantities_.fit(wanted, -1, ListPlace{spec.name, i});
       if (!element) return std::nullopt;
       list.arguments.push_back(*std::move(element));
     }
@@ -528,9 +427,9 @@ class Drafter {
       Expr list{.kind = Expr::Kind::kList};
       bool known = false;
       for (std::size_t i = 0; i < std::get<Integers>(group.values.front()).size(); ++i) {
-        Numbers wanted;
+        ByWorld wanted;
         for (const AttrValue& value : group.values) wanted.push_back(std::get<Integers>(value)[i]);
-        auto element = fit(wanted, group.slot);
+        auto element = quantities_.fit(wanted, group.slot);
         if (!element) return;
         known = known || !is_of_lists(*element);
         list.arguments.push_back(*std::move(element));
@@ -541,7 +440,7 @@ class Drafter {
       return;
     }
     if (!std::holds_alternative<std::int64_t>(group.values.front())) return;
-    Numbers wanted;
+    ByWorld wanted;
     for (const AttrValue& value : group.values) wanted.push_back(std::get<std::int64_t>(value));
     add_number_facts(attribute(group.slot), wanted, group.slot);
   }
@@ -552,15 +451,7 @@ class Drafter {
            (expr.kind == Expr::Kind::kCall && expr.function->name == "at");
   }
 
-  static bool mentions(const Expr& expr, int slot) {
-    bool found = false;
-    for_each_part(expr, [&](const Expr& part) {
-      found = found || (part.kind == Expr::Kind::kAttribute && part.slot == slot);
-    });
-    return found;
-  }
-
-  void add_number_facts(const Expr& of, const Numbers& wanted, int slot) {
+  void add_number_facts(const Expr& of, const ByWorld& wanted, int slot) {
     constexpr std::size_t kMost = 3;  // and multiples
     std::vector<Expr> ways;
     for (const bool attributes : {false, true}) {
@@ -582,7 +473,7 @@ class Drafter {
   }
 
   // The middle of a tensor that stands behind another one.
-  void add_middles(const Expr& of, const Numbers& wanted, std::vector<Expr>& ways) const {
+  void add_middles(const Expr& of, const ByWorld& wanted, std::vector<Expr>& ways) const {
     constexpr std::size_t kMost = 6;
     const bool open = std::ranges::find(groups_, "axis", &Group::name) != groups_.end();
     const auto sizes_along = [&](const Quantity& q) {
@@ -612,12 +503,12 @@ class Drafter {
       int slot;
       int axis;
     };
-    std::map<Numbers, Place> first;
+    std::map<ByWorld, Place> first;
     std::set<TypeId> seen;
     for (const auto& [start, slot] : slots_) {
       if (!seen.insert(terms_.type_of_start(start)).second) continue;
       for (int axis = 0; axis < rank(start); ++axis) {
-        Numbers values;
+        ByWorld values;
         for (World world = 0; world < worlds_; ++world) values.push_back(size(start, axis, world));
         const Expr here = call("dim", {tensor(slot), literal(std::int64_t{axis})});
         const bool constant =
@@ -645,7 +536,7 @@ class Drafter {
   std::map<std::size_t, int> slots_;  // of start tensors
   std::set<std::int64_t> right_axes_;
   std::vector<Group> groups_;
-  std::vector<Quantity> quantities_;
+  Quantities quantities_;
 };
 
 }  // namespace
