@@ -14,6 +14,7 @@ base::Result<std::vector<Generation>> generate_default_set(std::span<const Named
   std::vector<Generation> generations;
   GenerationOptions how = options;
   how.keep_log = true;
+  how.scrutiny.verification = thorough_options();
   const auto log_of = [&](const NamedSpace& space) {
     return folder + "/" + std::string(space.name) + ".jsonl";
   };
