@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "rules/expression_parts.h"
 #include "rules/instance_walk.h"
 #include "rules/tester.h"
 
@@ -73,27 +74,18 @@ class InstanceEnvironment {
   std::map<int, TensorFacts> facts_;
 };
 
-Expr literal(std::int64_t number) { return {.kind = Expr::Kind::kLiteral, .value = number}; }
-
-Expr call(std::string_view function, Expr a, Expr b) {
-  Expr expr{.kind = Expr::Kind::kCall, .function = find_function(function)};
-  expr.arguments.push_back(std::move(a));
-  expr.arguments.push_back(std::move(b));
-  return expr;
-}
-
 // The integers of a rule that an instance has.
 std::vector<Expr> quantities(const Instance& like) {
   std::vector<Expr> all;
   for (const auto& [slot, type] : like.choice.variables) {
     for (int axis = 0; axis < type.rank(); ++axis)
-      all.push_back(call("dim", {.kind = Expr::Kind::kTensor, .slot = slot}, literal(axis)));
+      all.push_back(call("dim", {tensor(slot), literal(std::int64_t{axis})}));
   }
   const auto add = [&](const Expr& expr, const AttrValue& value) {
     if (std::holds_alternative<std::int64_t>(value)) all.push_back(expr);
     if (const auto* list = std::get_if<ir::Integers>(&value)) {
       for (std::size_t i = 0; i < list->size(); ++i)
-        all.push_back(call("at", expr, literal(static_cast<std::int64_t>(i))));
+        all.push_back(call("at", {expr, literal(static_cast<std::int64_t>(i))}));
     }
   };
   for (std::size_t i = 0; i < like.attributes.size(); ++i) {
@@ -276,8 +268,8 @@ class Inference {
   }
 
   Expr expression(const Atom& atom) const {
-    return call("==", quantities_[atom.left],
-                atom.right ? quantities_[*atom.right] : literal(atom.number));
+    return equal(quantities_[atom.left],
+                 atom.right ? quantities_[*atom.right] : literal(atom.number));
   }
 
   // The conjunction of one atom of each class, or, where that is not proven, of all their atoms

@@ -51,6 +51,9 @@ struct VerifyOptions {
   bool second_opinion = false;  // of cvc5, on what Z3 was asked
 };
 
+// As closely as rules that come with Egret are looked at.
+inline VerifyOptions thorough_options() { return {.small_effort = 10'000'000}; }
+
 struct Verdict {
   enum class Status : std::uint8_t {
     kProven,

@@ -15,10 +15,6 @@ namespace egret::rules::generator {
 // Few instances, seldom drawn: what they show costs a twentieth of a verification.
 VerifyOptions screening_options();
 
-// As closely as rules that come with Egret are looked at (rules/programs/verify_rules.cc); the
-// default set is.
-inline VerifyOptions thorough_options() { return {.small_effort = 10'000'000}; }
-
 struct CandidateScrutiny {
   VerifyOptions screening = screening_options();
   VerifyOptions verification{};

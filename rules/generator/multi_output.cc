@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "rules/expression_parts.h"
+
 namespace egret::rules::generator {
 namespace {
 
@@ -13,15 +15,6 @@ std::set<int> variables(const Term& term) {
     if (part.kind == Term::Kind::kTensor) slots.insert(part.slot);
   });
   return slots;
-}
-
-Expr literal(std::int64_t number) { return {.kind = Expr::Kind::kLiteral, .value = number}; }
-Expr tensor(int slot) { return {.kind = Expr::Kind::kTensor, .slot = slot}; }
-Expr call(std::string_view function, Expr a, Expr b) {
-  Expr expr{.kind = Expr::Kind::kCall, .function = find_function(function)};
-  expr.arguments.push_back(std::move(a));
-  expr.arguments.push_back(std::move(b));
-  return expr;
 }
 
 // The number that an attribute expression is: written so, or by a condition.
@@ -111,11 +104,11 @@ std::optional<Rule> two_output_rule(const Rule& rule) {
     if (!says_axis) split.conditions.push_back(std::move(kept));
   }
   if (attribute >= 0) replace(split.lets.front().term, attribute, *axis);
-  const Expr size_of_first = call("dim", tensor(p), literal(*axis));
-  split.heuristics.push_back(call("before", tensor(p), tensor(q)));
+  const Expr size_of_first = call("dim", {tensor(p), literal(*axis)});
+  split.heuristics.push_back(call("before", {tensor(p), tensor(q)}));
   split.targets = {
-      {p, part_of(whole, *axis, literal(0), size_of_first)},
-      {q, part_of(whole, *axis, size_of_first, call("dim", tensor(q), literal(*axis)))}};
+      {p, part_of(whole, *axis, literal(std::int64_t{0}), size_of_first)},
+      {q, part_of(whole, *axis, size_of_first, call("dim", {tensor(q), literal(*axis)}))}};
   return split;
 }
 

@@ -43,8 +43,7 @@ int main(int argc, char** argv) {
     Verdict verdict;
     double seconds;
   };
-  VerifyOptions thorough;
-  thorough.small_effort = 10'000'000;
+  const VerifyOptions thorough = thorough_options();
   KnownSignatures known;
   std::map<std::string, int> counts;
   base::Status written = base::ok();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,6 +25,8 @@
 
 namespace egret::rules::generator {
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr std::uint64_t kKey = 5;
 
@@ -423,11 +426,8 @@ TEST(Drafts, SayThatATensorIsCutInItsMiddle) {
       apply("concat0", {apply("split0-1", {terms->start(0)}), terms->start(1)})};
   const auto draft = draft_rule(*terms, equality, Openness::kAttributes, Preference::kAttributes);
   ASSERT_TRUE(draft.has_value());
-  EXPECT_NE(to_string(draft->rule)
-                .find("slice{axis=?axis, size=?start - dim(?m2, ?axis), "
-                      "start=?start - dim(?m2, ?axis)}(?m0)"),
-            std::string::npos)
-      << to_string(draft->rule);
+  EXPECT_THAT(to_string(draft->rule), HasSubstr("slice{axis=?axis, size=?start - dim(?m2, ?axis), "
+                                                "start=?start - dim(?m2, ?axis)}(?m0)"));
   std::string ways;
   for (const auto& alternatives : draft->alternatives) {
     for (const Expr& way : alternatives) {
@@ -436,9 +436,7 @@ TEST(Drafts, SayThatATensorIsCutInItsMiddle) {
       ways += to_string(rule);
     }
   }
-  EXPECT_NE(ways.find("where ?start * 2 == dim(?m2, ?axis) * 2 + dim(?m0, ?axis)"),
-            std::string::npos)
-      << ways;
+  EXPECT_THAT(ways, HasSubstr("where ?start * 2 == dim(?m2, ?axis) * 2 + dim(?m0, ?axis)"));
 }
 
 TEST(Drafts, AddToWhatStandsInTheSamePlaceOfAList) {
@@ -451,11 +449,9 @@ TEST(Drafts, AddToWhatStandsInTheSamePlaceOfAList) {
                           pad("pad-0,0,n,o-0,0,p,q", terms->start(0))};
   const auto draft = draft_rule(*terms, equality, Openness::kRanks, Preference::kSizes);
   ASSERT_TRUE(draft.has_value());
-  EXPECT_NE(to_string(draft->rule)
-                .find("pad{after=[0, 0, ?after2[2] + ?after[2], ?after2[3] + ?after[3]], "
-                      "before=[0, 0, ?before2[2] + ?before[2], ?before2[3] + ?before[3]]}(?x0)"),
-            std::string::npos)
-      << to_string(draft->rule);
+  EXPECT_THAT(to_string(draft->rule),
+              HasSubstr("pad{after=[0, 0, ?after2[2] + ?after[2], ?after2[3] + ?after[3]], "
+                        "before=[0, 0, ?before2[2] + ?before[2], ?before2[3] + ?before[3]]}(?x0)"));
 }
 
 TEST(Candidates, AreNoRulesWhereTestsRefuteThemOrFindNothingToTest) {

@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "rules/expression.h"
 
-namespace egret::rules::generator {
+namespace egret::rules {
 
 inline Expr literal(ir::AttrValue value) {
   return {.kind = Expr::Kind::kLiteral, .value = std::move(value)};
@@ -24,4 +24,4 @@ inline Expr tensor(int slot) { return {.kind = Expr::Kind::kTensor, .slot = slot
 inline Expr attribute(int slot) { return {.kind = Expr::Kind::kAttribute, .slot = slot}; }
 inline Expr equal(Expr a, Expr b) { return call("==", {std::move(a), std::move(b)}); }
 
-}  // namespace egret::rules::generator
+}  // namespace egret::rules
