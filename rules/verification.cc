@@ -277,7 +277,7 @@ class Verification {
     for (std::uint64_t i = 0; i < kMembers && !base::stop_requested(); ++i) {
       const base::Random own = random.split(i);
       const auto numbers = search.draw_up_to(kBound, own);
-      if (!numbers) return false;
+      if (!numbers) continue;
       const auto member =
           instantiator_.of(with_integers(rule_, instance.choice, *numbers), own.split(1));
       if (member && tells_apart(*member, own.split(2))) return true;
