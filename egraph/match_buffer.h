@@ -77,13 +77,7 @@ class MatchBuffer {
     ClassId* row_;
     const std::size_t vars_;
   };
-  // The rows of a buffer of the same pattern.
-  void append(const MatchBuffer& other) {
-    classes_.append(other.classes_.span());
-    ops_.append(other.ops_.span());
-    size_ += other.size_;
-  }
-  // `count` of them, from `begin` on.
+  // `count` rows of a buffer of the same pattern, from `begin` on.
   void append(const MatchBuffer& other, std::size_t begin, std::size_t count) {
     classes_.append(other.classes(begin, count));
     ops_.append(other.ops_.span().subspan(begin * op_vars_, count * op_vars_));
@@ -102,8 +96,9 @@ class MatchBuffer {
     std::copy_n(classes_.begin() + from * vars_, vars_, classes_.begin() + to * vars_);
     std::copy_n(ops_.begin() + from * op_vars_, op_vars_, ops_.begin() + to * op_vars_);
   }
-  // Keeps the first `size` rows.
+  // Keeps the first `size` rows, if there are more.
   void truncate(std::size_t size) {
+    if (size >= size_) return;
     classes_.truncate(size * vars_);
     ops_.truncate(size * op_vars_);
     size_ = size;

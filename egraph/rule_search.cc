@@ -12,8 +12,8 @@ namespace egret::egraph {
 
 namespace {
 
-// Fresh memory costs more than what is written to it: some is kept for the next rows. What is kept
-// counts against no limit, so it is little beside what the limit leaves.
+// What is kept for the next rows counts against no limit, so it is little beside what the limit
+// leaves.
 constexpr std::size_t kMostSpare = std::size_t{16} << 20;
 constexpr std::size_t kSpareShare = 16;
 
@@ -37,8 +37,7 @@ std::optional<StopReason> RuleSearch::run(const EGraph& egraph, std::span<const 
   egraph_ = &egraph;
   now_ = Sighting::now(egraph);
   trie_.learn_symbols(egraph.ops());
-  most_spare_ = std::min<std::size_t>(kMostSpare, room.bytes / kSpareShare);
-  for (; spare_bytes_ > most_spare_; spare_.pop_back()) spare_bytes_ -= spare_.back().bytes();
+  spare_.keep_at_most(std::min<std::size_t>(kMostSpare, room.bytes / kSpareShare));
   reset(requests);
   const ConstantClasses constants(trie_, egraph);
   make_passes(constants, room, budget);
@@ -70,6 +69,7 @@ void RuleSearch::reset(std::span<const Request> requests) {
     rule.found.exceeded = false;
     rule.found.seconds = 0;
   }
+  for (const auto& worker : workers_) worker->open.assign(rules_.size(), nullptr);
 }
 
 void RuleSearch::make_passes(const ConstantClasses& constants, const Room& room, Budget& budget) {
@@ -212,12 +212,11 @@ bool RuleSearch::make_count_pass(const ConstantClasses& constants) {
 }
 
 void RuleSearch::conclude() {
-  for (Rule& rule : rules_) {
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    Rule& rule = rules_[i];
+    rule.found_before = rule.found.rows.size();
     rule.found.exceeded = rule.closed;
-    if (rule.closed && !rule.request.resume) {
-      rule.found.rows.clear();
-      rule.found.count = 0;
-    }
+    if (rule.closed && !rule.request.resume) release(i);
     if (rule.mode == Mode::kIncremental && !rule.counting) rule.seen += rule.known;
   }
 }
@@ -235,24 +234,8 @@ void RuleSearch::commit(std::size_t index, bool all_hold) {
 
 void RuleSearch::release(std::size_t index) {
   Found& found = rules_[index].found;
-  for (MatchBuffer& rows : found.rows) keep_spare(std::move(rows));
-  found.rows.clear();
+  for (MatchBuffer& rows : found.rows.take_buffers()) spare_.keep(std::move(rows));
   found.count = 0;
-}
-
-void RuleSearch::keep_spare(MatchBuffer rows) {
-  if (spare_bytes_ + rows.bytes() > most_spare_) return;
-  spare_bytes_ += rows.bytes();
-  spare_.push_back(std::move(rows));
-}
-
-MatchBuffer RuleSearch::make_buffer(std::size_t vars, std::size_t op_vars) {
-  if (spare_.empty()) return {vars, op_vars};
-  MatchBuffer rows = std::move(spare_.back());
-  spare_.pop_back();
-  spare_bytes_ -= rows.bytes();
-  rows.reset(vars, op_vars);
-  return rows;
 }
 
 bool RuleSearch::has_pending() const {
@@ -272,8 +255,8 @@ void RuleSearch::forget() {
 std::size_t RuleSearch::bytes() const {
   std::size_t bytes = 0;
   for (const Rule& rule : rules_) {
-    // By size and without what is spare, because capacities depend on which thread found what.
-    for (const MatchBuffer& rows : rule.found.rows) bytes += rows.size() * rows.row_bytes();
+    // Without room for more and what is spare: these depend on which thread found what.
+    bytes += rule.found.rows.bytes();
     for (const Pending& pending : rule.pending) bytes += pending.nodes.size() * sizeof(NodeId);
   }
   return bytes;

@@ -32,8 +32,9 @@
 #include "egraph/delta.h"
 #include "egraph/egraph.h"
 #include "egraph/limits.h"
-#include "egraph/match_buffer.h"
+#include "egraph/match_list.h"
 #include "egraph/search_trie.h"
+#include "egraph/spare_buffers.h"
 #include "egraph/trie_walk.h"
 
 namespace egret::egraph {
@@ -63,7 +64,7 @@ class RuleSearch {
   };
 
   struct Found {
-    std::vector<MatchBuffer> rows;  // in order
+    MatchList rows;
     std::uint64_t count = 0;
     bool exceeded = false;  // more than the limit; unless resumed, rows are then incomplete
     double seconds = 0;     // this rule's share, estimated by its matches
@@ -101,6 +102,7 @@ class RuleSearch {
   struct Rule {
     std::optional<Sighting> applied;  // all matches of that state were applied, but for `pending`
     std::uint64_t known = 0;          // and there were at most so many
+    std::size_t found_before = 0;     // rows, in the last search
     std::vector<Pending> pending;
     bool all_hold = true;  // what they say is so
     // Of the present search.
@@ -119,13 +121,23 @@ class RuleSearch {
     std::uint32_t root = 0;
     TrieWalk::Start start;
   };
-  // What one item found of one rule: the last of `rows`, from `begin` on.
+  // What one item found of one rule: rows of a buffer, from `begin` on.
   struct Part {
     std::uint32_t rule = 0;
     TrieWalk::Sink sink;
     std::size_t begin = 0;
     MatchBuffer* rows = nullptr;
-    bool in_place = false;  // they are the rule's, not a copy
+  };
+  // What one item found.
+  struct Output {
+    std::vector<Part> parts;
+    std::uint64_t ticks = 0;
+    double seconds = 0;
+  };
+  // What a thread searches with, one at a time.
+  struct Worker {
+    TrieWalk walk;
+    std::vector<MatchBuffer*> open;  // by rule: where its next rows go
   };
   class Wave;
 
@@ -147,12 +159,9 @@ class RuleSearch {
   void add_items(std::uint32_t pass, std::uint32_t root, const TrieWalk::Start& start);
   std::optional<StopReason> run_items(const ConstantClasses& constants, const Room& room,
                                       Budget& budget, base::ThreadPool* pool);
-  MatchBuffer& open_part(Rule& rule, std::uint32_t index);
-  void keep_spare(MatchBuffer rows);
-  MatchBuffer make_buffer(std::size_t vars, std::size_t op_vars);
-  void settle(const Item& item, std::span<Part> parts, double seconds);
-  void take_rows(std::uint32_t rule, MatchBuffer& rows);
-  void settle_resumed(const Item& item, Part& part);
+  MatchBuffer& open_rows(std::uint32_t rule, bool many);
+  void settle(const Item& item, const Output& output);
+  void settle_resumed(const Item& item, const Part& part);
   void put_off(const Item& item, std::uint32_t rule, std::size_t from);
   std::size_t end_of_wave(std::size_t begin) const;
   void end_wave();
@@ -162,9 +171,7 @@ class RuleSearch {
   std::vector<std::uint32_t> inverse_of_;
   std::vector<Rule> rules_;
 
-  std::vector<MatchBuffer> spare_;  // rows that were released
-  std::size_t spare_bytes_ = 0;
-  std::size_t most_spare_ = 0;
+  SpareBuffers spare_;
 
   // Of the present search.
   const EGraph* egraph_ = nullptr;
@@ -173,8 +180,9 @@ class RuleSearch {
   std::vector<SearchPass> passes_;
   std::vector<Mode> pass_modes_;
   std::vector<Item> items_;
-  std::deque<std::vector<NodeId>> made_starts_;  // what items begin from that is in no list
-  std::vector<std::unique_ptr<TrieWalk>> walks_;
+  std::deque<std::vector<NodeId>> made_starts_;   // what items begin from that is in no list
+  std::vector<Output> outputs_;                   // of one wave
+  std::vector<std::unique_ptr<Worker>> workers_;  // those not at work
 };
 
 }  // namespace egret::egraph

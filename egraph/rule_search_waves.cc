@@ -19,18 +19,12 @@ namespace {
 constexpr std::size_t kPiece = 512;    // starts in one item
 constexpr std::size_t kWave = 256;     // items between two looks at the limits,
 constexpr std::size_t kFirstWave = 2;  // and of a list whose rules may reach theirs, at first
-// Items of one list that a thread searches one after the other: their rows, some thousands, become
-// the rules' without being copied. Fewer where threads would go without.
+// Items that a thread searches one after the other, so that rows that follow one another are found
+// by one. Fewer where threads would go without.
 constexpr std::size_t kBatch = 16;
-constexpr std::size_t kBatchesToThreads = 4;
+constexpr std::size_t kBatchesToThreads = 16;
 // Below so many starts in a wave, asking other threads costs more than they bring.
 constexpr std::size_t kWorthThreads = 1024;
-// Rows in one buffer before the next is opened: growing copies, and freed parts give memory back.
-constexpr std::size_t kPartRows = std::size_t{1} << 18;
-
-// Rows that a thread found, fewer than which are rather copied than kept in a buffer of their own.
-constexpr std::size_t kWorthTaking = 2048;
-
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -94,21 +88,25 @@ class RuleSearch::Wave {
   bool run(std::span<const Item> items, base::ThreadPool* pool) {
     ticks_ = 0;
     limits_.ticks = budget_.ticks_left();
+    std::vector<Output>& outputs = search_.outputs_;
+    if (outputs.size() < items.size()) outputs.resize(items.size());
     std::size_t starts = 0;
     for (const Item& item : items) starts += length(item.start);
-    if (pool == nullptr || pool->threads() < 2 || items.size() < 2 || starts < kWorthThreads) {
-      for (const Item& item : items) {
-        Output output;
-        run_item(item, nullptr, output);
-        search_.settle(item, output.parts, output.seconds);
-        ticks_ += output.ticks;
-      }
+    const bool alone = pool == nullptr || pool->threads() < 2 || starts < kWorthThreads;
+    const auto run_items = [&](std::size_t begin, std::size_t end) {
+      std::unique_ptr<Worker> worker = take_worker();
+      for (std::size_t i = begin; i < end; ++i) run_item(items[i], *worker, outputs[i]);
+      return_worker(std::move(worker));
+    };
+    if (alone) {
+      run_items(0, items.size());
     } else {
-      std::vector<Batch> batches = batches_of(items, pool->threads());
-      pool->parallel_for(batches.size(), 1, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) run_batch(batches[i]);
-      });
-      for (Batch& batch : batches) settle(batch);
+      const std::size_t even = items.size() / (kBatchesToThreads * pool->threads());
+      pool->parallel_for(items.size(), std::clamp<std::size_t>(even, 1, kBatch), run_items);
+    }
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      search_.settle(items[i], outputs[i]);
+      ticks_ += outputs[i].ticks;
     }
     return !stop_.load();
   }
@@ -118,109 +116,58 @@ class RuleSearch::Wave {
   bool too_many_bytes() const { return bytes_.load() > limits_.bytes; }
 
  private:
-  struct Output {
-    std::vector<Part> parts;
-    std::uint64_t ticks = 0;
-    double seconds = 0;
-  };
-  struct Batch {
-    std::span<const Item> items;
-    std::vector<Output> outputs;
-    std::vector<MatchBuffer> buffers;  // for each part, of all items
-  };
-
-  // Runs of items of one list; what a resumed rule finds has to be told apart item by item.
-  std::vector<Batch> batches_of(std::span<const Item> items, std::size_t threads) const {
-    const std::size_t even = items.size() / (kBatchesToThreads * threads);
-    const auto resumes = [this](const SearchPass::Entry& entry) {
-      return search_.rules_[entry.pattern].request.resume;
-    };
-    std::vector<Batch> batches;
-    for (std::size_t begin = 0, end = 0; begin < items.size(); begin = end) {
-      const Item& first = items[begin];
-      const auto entries = search_.passes_[first.pass].entries_of(first.root);
-      const std::size_t most =
-          std::ranges::any_of(entries, resumes) ? 1 : std::clamp<std::size_t>(even, 1, kBatch);
-      end = begin + 1;
-      while (end < items.size() && end - begin < most && items[end].pass == first.pass &&
-             items[end].root == first.root) {
-        ++end;
-      }
-      batches.push_back({items.subspan(begin, end - begin), {}, {}});
-    }
-    return batches;
-  }
-
-  void run_batch(Batch& batch) {
-    batch.outputs.resize(batch.items.size());
-    for (std::size_t i = 0; i < batch.items.size(); ++i)
-      run_item(batch.items[i], &batch.buffers, batch.outputs[i]);
-  }
-
-  void settle(Batch& batch) {
-    for (std::size_t i = 0; i < batch.items.size(); ++i) {
-      search_.settle(batch.items[i], batch.outputs[i].parts, batch.outputs[i].seconds);
-      ticks_ += batch.outputs[i].ticks;
-    }
-    for (const Part& part : batch.outputs.front().parts) {
-      if (!search_.rules_[part.rule].request.resume) search_.take_rows(part.rule, *part.rows);
-    }
-    for (MatchBuffer& rows : batch.buffers) search_.keep_spare(std::move(rows));
-  }
-
-  // Rows go to `buffers`, or without them straight to where the rule's rows are.
-  void run_item(const Item& item, std::vector<MatchBuffer>* buffers, Output& output) {
+  void run_item(const Item& item, Worker& worker, Output& output) {
     const auto begin = std::chrono::steady_clock::now();
     const SearchPass& pass = search_.passes_[item.pass];
+    output.parts.clear();
+    output.ticks = 0;
+    output.seconds = 0;
     for (const SearchPass::Entry& entry : pass.entries_of(item.root)) {
       const bool known = !output.parts.empty() && output.parts.back().rule == entry.pattern;
       if (known || search_.rules_[entry.pattern].skipped) continue;
-      output.parts.push_back({entry.pattern, {}, 0, nullptr, buffers == nullptr});
+      output.parts.push_back({entry.pattern, {}, 0, nullptr});
     }
     if (output.parts.empty()) return;
-    std::unique_ptr<TrieWalk> walk = take_walk();
-    const bool is_first = buffers != nullptr && buffers->empty();
-    if (is_first) buffers->resize(output.parts.size());
-    for (std::size_t i = 0; i < output.parts.size(); ++i) {
-      Part& part = output.parts[i];
-      Rule& rule = search_.rules_[part.rule];
-      const Pattern& pattern = *search_.patterns_[part.rule];
-      if (is_first) (*buffers)[i] = make_buffer(pattern);
-      if (buffers != nullptr) {
-        part.rows = &(*buffers)[i];
-      } else {
-        part.rows = &search_.open_part(rule, part.rule);
-      }
+    for (Part& part : output.parts) {
+      const Rule& rule = search_.rules_[part.rule];
+      part.rows = &rows_of(worker, part.rule);
       part.begin = part.rows->size();
-      TrieWalk::Sink& sink = walk->sinks()[part.rule];
+      TrieWalk::Sink& sink = worker.walk.sinks()[part.rule];
       sink = {};
       sink.rows = part.rows;
       sink.whole_starts = rule.request.resume;
       sink.limit = rule.request.limit + 1 - rule.seen_before_wave;
     }
-    walk->run(pass, constants_.classes(), item.root, item.start, limits_);
-    for (Part& part : output.parts) part.sink = walk->sinks()[part.rule];
-    output.ticks = walk->ticks();
-    return_walk(std::move(walk));
+    worker.walk.run(pass, constants_.classes(), item.root, item.start, limits_);
+    for (Part& part : output.parts) part.sink = worker.walk.sinks()[part.rule];
+    output.ticks = worker.walk.ticks();
     output.seconds = seconds_since(begin);
   }
 
-  MatchBuffer make_buffer(const Pattern& pattern) {
-    const std::lock_guard lock(mutex_);
-    return search_.make_buffer(pattern.var_count(), pattern.op_var_count());
-  }
-  std::unique_ptr<TrieWalk> take_walk() {
-    const std::lock_guard lock(mutex_);
-    if (search_.walks_.empty()) {
-      return std::make_unique<TrieWalk>(search_.trie_, *search_.egraph_);
+  // Where the next rows of a rule go that this worker finds.
+  MatchBuffer& rows_of(Worker& worker, std::uint32_t rule) {
+    MatchBuffer*& open = worker.open[rule];
+    if (open == nullptr || SpareBuffers::is_full(*open)) {
+      const std::lock_guard lock(mutex_);
+      open = &search_.open_rows(rule, open != nullptr);
     }
-    auto walk = std::move(search_.walks_.back());
-    search_.walks_.pop_back();
-    return walk;
+    return *open;
   }
-  void return_walk(std::unique_ptr<TrieWalk> walk) {
+  std::unique_ptr<Worker> take_worker() {
     const std::lock_guard lock(mutex_);
-    search_.walks_.push_back(std::move(walk));
+    auto& free = search_.workers_;
+    if (free.empty()) {
+      return std::make_unique<Worker>(
+          Worker{TrieWalk(search_.trie_, *search_.egraph_),
+                 std::vector<MatchBuffer*>(search_.rules_.size(), nullptr)});
+    }
+    std::unique_ptr<Worker> worker = std::move(free.back());
+    free.pop_back();
+    return worker;
+  }
+  void return_worker(std::unique_ptr<Worker> worker) {
+    const std::lock_guard lock(mutex_);
+    search_.workers_.push_back(std::move(worker));
   }
 
   RuleSearch& search_;
@@ -228,10 +175,12 @@ class RuleSearch::Wave {
   const Budget& budget_;
   WalkLimits limits_;
   std::uint64_t ticks_ = 0;
-  std::atomic<std::uint64_t> rows_{0};
+  // What threads write often is kept apart from what they only look at.
+  static constexpr std::size_t kCacheLine = 64;
+  alignas(kCacheLine) std::atomic<bool> stop_{false};
+  alignas(kCacheLine) std::atomic<std::uint64_t> rows_{0};
   std::atomic<std::uint64_t> bytes_{0};
-  std::atomic<bool> stop_{false};
-  std::mutex mutex_;
+  alignas(kCacheLine) std::mutex mutex_;
 };
 
 std::optional<StopReason> RuleSearch::run_items(const ConstantClasses& constants, const Room& room,
@@ -298,17 +247,17 @@ void RuleSearch::end_wave() {
   }
 }
 
-// Where the next rows of a rule go.
-MatchBuffer& RuleSearch::open_part(Rule& rule, std::uint32_t index) {
-  auto& rows = rule.found.rows;
-  if (rows.empty() || rows.back().size() >= kPartRows) {
-    rows.push_back(make_buffer(patterns_[index]->var_count(), patterns_[index]->op_var_count()));
-    if (rows.size() > 1) rows.back().reserve(kPartRows);  // there will be many
-  }
-  return rows.back();
+// A buffer for rows of a rule. `many`: it filled another one, or it is likely to fill this.
+MatchBuffer& RuleSearch::open_rows(std::uint32_t index, bool many) {
+  const std::size_t vars = patterns_[index]->var_count();
+  const std::size_t op_vars = patterns_[index]->op_var_count();
+  Rule& rule = rules_[index];
+  const std::size_t bytes_before = rule.found_before * MatchBuffer(vars, op_vars).row_bytes();
+  many = many || bytes_before >= 2 * SpareBuffers::kWorthPart;
+  return rule.found.rows.open(many ? spare_.take_part(vars, op_vars) : spare_.take(vars, op_vars));
 }
 
-void RuleSearch::settle(const Item& item, std::span<Part> parts, double seconds) {
+void RuleSearch::settle(const Item& item, const Output& output) {
   std::uint32_t last = ~std::uint32_t{0};
   for (const SearchPass::Entry& entry : passes_[item.pass].entries_of(item.root)) {
     if (entry.pattern == std::exchange(last, entry.pattern)) continue;
@@ -316,48 +265,39 @@ void RuleSearch::settle(const Item& item, std::span<Part> parts, double seconds)
     if (rule.skipped && rule.request.resume) put_off(item, entry.pattern, 0);
   }
   std::uint64_t matches = 0;
-  for (const Part& part : parts) matches += part.sink.seen;
-  for (Part& part : parts) {
+  for (const Part& part : output.parts) matches += part.sink.seen;
+  for (const Part& part : output.parts) {
     Rule& rule = rules_[part.rule];
     // Looking at a start costs all rules the same; the rest is matches.
     const double share = matches == 0
-                             ? 1.0 / static_cast<double>(parts.size())
+                             ? 1.0 / static_cast<double>(output.parts.size())
                              : static_cast<double>(part.sink.seen) / static_cast<double>(matches);
-    rule.found.seconds += seconds * share;
+    rule.found.seconds += output.seconds * share;
     if (rule.request.resume) {
       settle_resumed(item, part);
       continue;
     }
     rule.seen += part.sink.seen;
     rule.found.count += part.sink.found;
-  }
-}
-
-// Rows that a thread of its own found. Few are copied to the others, many are taken as they are.
-void RuleSearch::take_rows(std::uint32_t index, MatchBuffer& rows) {
-  Rule& rule = rules_[index];
-  if (rows.empty()) return;
-  if (rows.size() < kWorthTaking) {
-    open_part(rule, index).append(rows);
-  } else {
-    rule.found.rows.push_back(std::move(rows));
+    rule.found.rows.add(*part.rows, part.begin, part.sink.found);
   }
 }
 
 // The matches of whole items, as long as they are within the limit; what the first item beyond it
 // found is kept only if there is nothing else. All other starts are for next time.
-void RuleSearch::settle_resumed(const Item& item, Part& part) {
+void RuleSearch::settle_resumed(const Item& item, const Part& part) {
   Rule& rule = rules_[part.rule];
   const bool fits = rule.seen + part.sink.seen <= rule.request.limit;
   if (rule.closed || (!fits && rule.seen > 0)) {
-    if (part.in_place) part.rows->truncate(part.begin);
+    // Whatever was found later is put off as well, so these rows are the last of their buffer.
+    part.rows->truncate(part.begin);
     put_off(item, part.rule, 0);
     rule.closed = true;
     return;
   }
   rule.seen += part.sink.seen;
   rule.found.count += part.sink.found;
-  if (!part.in_place && part.sink.found > 0) open_part(rule, part.rule).append(*part.rows);
+  rule.found.rows.add(*part.rows, part.begin, part.sink.found);
   if (fits) return;
   put_off(item, part.rule, part.sink.stopped_at);
   rule.closed = true;

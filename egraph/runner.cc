@@ -295,8 +295,11 @@ Runner::Stop Runner::apply_all(RunReport& report, IterationStats& stats, Budget&
 Runner::Stop Runner::apply_rule(std::size_t index, RuleStats& stats, Budget& budget) {
   Rule& rule = rules_[index];
   const std::uint64_t refused = stats.refused;
-  if (const Stop stop = apply(rule, {&rule.retries, 1}, stats, budget); stop) return stop;
-  if (const Stop stop = apply(rule, search_.found(index).rows, stats, budget); stop) return stop;
+  const MatchRun retries{&rule.retries, 0, rule.retries.size()};
+  const std::span<const MatchRun> old(&retries, rule.retries.empty() ? 0 : 1);
+  if (const Stop stop = apply(rule, old, stats, budget); stop) return stop;
+  const std::span<const MatchRun> found = search_.found(index).rows.runs();
+  if (const Stop stop = apply(rule, found, stats, budget); stop) return stop;
   search_.commit(index, stats.refused == refused);
   search_.release(index);
   return {};
@@ -321,7 +324,7 @@ void Runner::apply_one(Rule& rule, const Match& match, RuleStats& stats) {
   }
 }
 
-Runner::Stop Runner::apply(Rule& rule, std::span<const MatchBuffer> matches, RuleStats& stats,
+Runner::Stop Runner::apply(Rule& rule, std::span<const MatchRun> matches, RuleStats& stats,
                            Budget& budget) {
   MatchBlocks blocks(matches);
   if (!ApplyBlock::suits(*rule.rewrite, egraph_)) return apply_singly(rule, blocks, stats, budget);

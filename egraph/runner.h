@@ -138,7 +138,7 @@ class Runner {
   void reserve(std::uint64_t matches);
   void compact();
   bool may_move() const;
-  Stop apply(Rule& rule, std::span<const MatchBuffer> matches, RuleStats& stats, Budget& budget);
+  Stop apply(Rule& rule, std::span<const MatchRun> matches, RuleStats& stats, Budget& budget);
   std::size_t block_size(const Rule& rule) const;
   Stop apply_singly(Rule& rule, MatchBlocks& matches, RuleStats& stats, Budget& budget);
   void start();

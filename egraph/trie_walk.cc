@@ -500,17 +500,16 @@ bool TrieWalk::check_limits() {
   next_check_ = ticks_ + kCheckEvery;
   const WalkLimits& limits = *limits_;
   bool within = ticks_ <= limits.ticks;
-  if (limits.all_rows != nullptr) {
-    const std::uint64_t all = limits.all_rows->fetch_add(rows_, std::memory_order_relaxed) + rows_;
-    rows_ = 0;
-    within = within && all <= limits.rows;
-  }
-  if (limits.all_bytes != nullptr) {
-    const std::uint64_t all =
-        limits.all_bytes->fetch_add(bytes_, std::memory_order_relaxed) + bytes_;
-    bytes_ = 0;
-    within = within && all <= limits.bytes;
-  }
+  // Other threads wait for what is written here: only where it may matter.
+  const auto tally = [&](std::atomic<std::uint64_t>* total, std::uint64_t most,
+                         std::uint64_t& count) {
+    if (total == nullptr || most == Limits::kNone || count == 0) return;
+    const std::uint64_t all = total->fetch_add(count, std::memory_order_relaxed) + count;
+    count = 0;
+    within = within && all <= most;
+  };
+  tally(limits.all_rows, limits.rows, rows_);
+  tally(limits.all_bytes, limits.bytes, bytes_);
   if (limits.budget != nullptr) within = within && !limits.budget->is_late();
   if (limits.stop == nullptr) return within;
   if (!within) limits.stop->store(true, std::memory_order_relaxed);

@@ -87,13 +87,11 @@ class ComparedDeltas {
     std::vector<Rows> result(patterns_.size());
     for (std::size_t p = 0; p < patterns_.size(); ++p) {
       std::size_t count = 0;
-      for (const MatchBuffer& buffer : search.found(p).rows) {
-        for (std::size_t row = 0; row < buffer.size(); ++row, ++count) {
-          const Match match = buffer[row];
-          result[p].insert({{match.classes().begin(), match.classes().end()},
-                            {match.ops().begin(), match.ops().end()}});
-        }
-      }
+      search.found(p).rows.for_each([&](const Match& match) {
+        ++count;
+        result[p].insert({{match.classes().begin(), match.classes().end()},
+                          {match.ops().begin(), match.ops().end()}});
+      });
       EXPECT_EQ(count, result[p].size()) << "found twice: " << describe(patterns_[p], egraph.ops());
     }
     return result;

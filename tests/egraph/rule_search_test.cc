@@ -81,13 +81,11 @@ class GrowingSearch {
   std::set<Row> found(std::size_t i, std::size_t* count) {
     std::set<Row> rows;
     *count = 0;
-    for (const MatchBuffer& buffer : search_->found(i).rows) {
-      for (std::size_t m = 0; m < buffer.size(); ++m, ++*count) {
-        const Match match = buffer[m];
-        rows.insert({{match.classes().begin(), match.classes().end()},
-                     {match.ops().begin(), match.ops().end()}});
-      }
-    }
+    search_->found(i).rows.for_each([&](const Match& match) {
+      ++*count;
+      rows.insert({{match.classes().begin(), match.classes().end()},
+                   {match.ops().begin(), match.ops().end()}});
+    });
     return rows;
   }
 
@@ -196,7 +194,7 @@ TEST(RuleSearch, GivesTheSameBytesWithAnyNumberOfThreads) {
           << scheduler << ", " << threads << " threads";
     }
   }
-  // Matches enough for threads to have buffers of their own.
+  // Matches enough for threads to go on in parts.
   EXPECT_EQ(trace(2, "mm-10", "simple", iterations(10)),
             trace(1, "mm-10", "simple", iterations(10)));
   // Many matches that are tried again.
@@ -222,21 +220,71 @@ TEST(RuleSearch, LimitsEndARunInTheSamePlaceWithAnyNumberOfThreads) {
   }
 }
 
+TEST(MatchList, JoinsRunsThatFollowOneAnother) {
+  MatchList list;
+  MatchBuffer& a = list.open({1, 0});
+  MatchBuffer& b = list.open({1, 0});
+  const auto find = [&](MatchBuffer& rows, std::uint32_t row) {
+    rows.push(std::array{ClassId(row)}, {});
+    list.add(rows, rows.size() - 1, 1);
+  };
+  for (const std::uint32_t row : {0, 1}) find(a, row);
+  for (const std::uint32_t row : {2, 3}) find(b, row);
+  find(a, 4);
+  list.add(b, 2, 0);
+  EXPECT_EQ(list.runs().size(), 3U);
+  EXPECT_EQ(list.bytes(), 5 * sizeof(ClassId));
+  std::uint32_t next = 0;
+  list.for_each([&](const Match& match) { EXPECT_EQ(match.classes()[0], ClassId(next++)); });
+  EXPECT_EQ(next, 5U);
+  EXPECT_EQ(list.take_buffers().size(), 2U);
+  EXPECT_EQ(list.size(), 0U);
+  EXPECT_TRUE(list.runs().empty());
+}
+
+TEST(SpareBuffers, KeepNoMoreThanTheyMay) {
+  SpareBuffers spare;
+  spare.keep_at_most(2 * SpareBuffers::kPart);
+  const auto part = [] {
+    MatchBuffer rows(2, 0);
+    rows.reserve(SpareBuffers::kPart / rows.row_bytes() + 1);
+    return rows;
+  };
+  const std::size_t bytes = part().bytes();
+  ASSERT_LT(bytes, 2 * SpareBuffers::kPart);
+  spare.keep(part());
+  spare.keep(part());  // one too many
+  EXPECT_EQ(spare.take(2, 0).bytes(), 0U) << "a part is not for a few rows";
+  MatchBuffer again = spare.take_part(3, 0);
+  EXPECT_EQ(again.bytes(), bytes) << "the one that was kept";
+  EXPECT_EQ(again.row_bytes(), 3 * sizeof(ClassId));
+  spare.keep(std::move(again));
+  spare.keep_at_most(0);
+  EXPECT_EQ(spare.take(1, 0).bytes(), 0U);
+  // Rows of no columns need no room.
+  EXPECT_EQ(spare.take_part(0, 0).bytes(), 0U);
+}
+
 // Blocks are cut by their length alone.
-TEST(MatchBlocks, DoNotDependOnWhereBuffersEnd) {
+TEST(MatchBlocks, DoNotDependOnWhoFoundWhat) {
   base::Random random(1);
   for (int round = 0; round < 200; ++round) {
-    std::vector<MatchBuffer> buffers;
+    MatchList list;
+    const std::array<MatchBuffer*, 3> buffers = {&list.open({2, 1}), &list.open({2, 1}),
+                                                 &list.open({2, 1})};
     std::uint32_t rows = 0;
-    for (std::uint64_t i = random.below(6); i-- > 0;) {
-      MatchBuffer& buffer = buffers.emplace_back(2, 1);
+    for (std::uint64_t i = random.below(10); i-- > 0;) {
+      MatchBuffer& buffer = *buffers[random.below(buffers.size())];
+      const std::size_t begin = buffer.size();
       for (std::uint64_t n = random.below(20); n-- > 0; ++rows) {
         const std::array<ClassId, 2> classes = {ClassId(rows), ClassId(rows + 1)};
         const std::array<OpId, 1> ops = {OpId(rows + 2)};
         buffer.push(classes, ops);
       }
+      list.add(buffer, begin, buffer.size() - begin);
     }
-    MatchBlocks blocks(buffers);
+    EXPECT_EQ(list.size(), rows);
+    MatchBlocks blocks(list.runs());
     for (std::uint32_t row = 0; row < rows;) {
       ASSERT_FALSE(blocks.empty());
       const std::size_t most = 1 + random.below(9);
@@ -266,10 +314,9 @@ TEST(RuleSearch, GathersMatchesByAVariable) {
       Budget budget{Limits{}};
       EXPECT_FALSE(search.run(session->egraph(), {&request, 1}, {}, budget, nullptr).has_value());
       std::vector<std::vector<ClassId>> found;
-      for (const MatchBuffer& buffer : search.found(0).rows) {
-        for (std::size_t i = 0; i < buffer.size(); ++i)
-          found.emplace_back(buffer[i].classes().begin(), buffer[i].classes().end());
-      }
+      search.found(0).rows.for_each([&](const Match& match) {
+        found.emplace_back(match.classes().begin(), match.classes().end());
+      });
       return found;
     };
     auto plain = rows(false);
