@@ -81,8 +81,9 @@ class RuleSearch {
   // All matches that the last run() found were applied: the next looks at what changes from there.
   // Without this call they will be found again. `all_hold`: none of them was refused.
   void commit(std::size_t rule, bool all_hold = true);
-  // Whether some rule has matches left for next time.
+  // Whether some rule has matches left for next time, or this one has.
   bool has_pending() const;
+  bool has_pending(std::size_t rule) const { return !rules_[rule].pending.empty(); }
   // As if nothing had been applied yet.
   void forget();
 

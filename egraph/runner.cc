@@ -114,6 +114,7 @@ void Runner::start() {
   scheduler_->start(rules_.size());
   scheduler_->learn_inverses(inverse_of_);
   iteration_ = 0;
+  idle_ = false;
   growth_ = 0;
   if (resumed_.empty()) return;
   iteration_ = resumed_[0];
@@ -182,9 +183,8 @@ Runner::Stop Runner::iterate(RunReport& report, Budget& budget) {
   // a run is saturated only when there were none of those either. The scheduler is asked first: it
   // may let time pass for the rules it holds back.
   const bool same = keys == egraph_.keys_inserted() && merges == egraph_.merge_count();
-  if (stats.applied == 0 && scheduler_->may_stop(iteration) && same && !search_.has_pending()) {
-    return StopReason::kSaturated;
-  }
+  idle_ = stats.applied == 0 && scheduler_->may_stop(iteration) && same;
+  if (idle_ && !search_.has_pending()) return StopReason::kSaturated;
   if (budget.exhausted()) return budget.reason();
   return check_size();
 }
@@ -209,6 +209,7 @@ Runner::Stop Runner::search_all(RunReport& report, IterationStats& stats, Budget
   const std::uint64_t iteration = iteration_;
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     requests_[i] = {scheduler_->match_limit(iteration, i), scheduler_->resumes(), false};
+    if (idle_ && search_.has_pending(i)) requests_[i].limit = Scheduler::kUnlimited;
     if (requests_[i].limit > 0) ++report.rules[i].searches;
   }
   // Where rules run in turn, most of a rule's matches say what is known near the end.

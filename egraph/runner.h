@@ -160,6 +160,7 @@ class Runner {
   std::uint64_t iteration_ = 0;
   bool compacts_ = true;
   double growth_ = 0;  // nodes that a match added in the last iteration
+  bool idle_ = false;  // it changed nothing, and the scheduler waits for nothing
   Limits limits_;
   Hooks hooks_;
 };

@@ -46,7 +46,9 @@ class Scheduler {
     (void)iteration, (void)rule, (void)yield;
   }
   // Nothing changed in this iteration: whether that means saturation. A scheduler that held rules
-  // back says false, and lets at least one of them run next.
+  // back says false, and lets at least one of them run next. Where it says true but resumed rules
+  // have matches left, these are all applied next, whatever their limits: a run does not go on
+  // without end when the scheduler asks for other rules only.
   virtual bool may_stop(std::uint64_t iteration) = 0;
 
   // All that it knows, so that an interrupted run can go on as it would have. restore() comes after

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "egraph/runner.h"
 #include "egraph/syntax.h"
 
@@ -39,7 +41,7 @@ struct Outcome {
   std::size_t classes;
 };
 
-Outcome sum_of_eight(std::string_view scheduler) {
+Outcome sum_of_eight(std::unique_ptr<Scheduler> scheduler, std::uint64_t iterations) {
   OpTable ops;
   const Syntax syntax(ops);
   const auto rules = *syntax.rules(
@@ -48,10 +50,13 @@ Outcome sum_of_eight(std::string_view scheduler) {
   EGraph egraph(ops);
   (void)*syntax.add_term(egraph, "(+ a (+ b (+ c (+ d (+ e (+ f (+ g h)))))))");
   Runner runner(egraph, rules);
-  runner.set_scheduler(*make_scheduler(scheduler));
-  runner.limits().iterations = 300;
+  runner.set_scheduler(std::move(scheduler));
+  runner.limits().iterations = iterations;
   RunReport report = runner.run();
   return {std::move(report), egraph.class_count()};
+}
+Outcome sum_of_eight(std::string_view scheduler) {
+  return sum_of_eight(*make_scheduler(scheduler), 300);
 }
 
 TEST(Scheduler, InTurnLetsInversesWaitAndGoesOnWhereItWasSaved) {
@@ -97,6 +102,41 @@ TEST(Scheduler, ResumingBackoffReachesTheSameEnd) {
     EXPECT_GT(outcome->report.rules[1].bans, 0U);
   }
   EXPECT_LE(resuming.report.rules[1].bans, plain.report.rules[1].bans);
+}
+
+// Rules in turn, so many matches of each; the others when it is its turn again.
+class ResumesInTurn : public Scheduler {
+ public:
+  explicit ResumesInTurn(std::uint64_t limit) : limit_(limit) {}
+  void start(std::size_t rules) override { in_turn_->start(rules); }
+  void learn_inverses(std::span<const std::uint32_t> inverse_of) override {
+    in_turn_->learn_inverses(inverse_of);
+  }
+  std::uint64_t match_limit(std::uint64_t iteration, std::size_t rule) override {
+    return std::min(limit_, in_turn_->match_limit(iteration, rule));
+  }
+  bool resumes() const override { return true; }
+  bool accept(std::uint64_t iteration, std::size_t rule, bool exceeded) override {
+    return in_turn_->accept(iteration, rule, exceeded);
+  }
+  void applied(std::uint64_t iteration, std::size_t rule, const Yield& yield) override {
+    in_turn_->applied(iteration, rule, yield);
+  }
+  bool may_stop(std::uint64_t iteration) override { return in_turn_->may_stop(iteration); }
+
+ private:
+  std::uint64_t limit_;
+  std::unique_ptr<Scheduler> in_turn_ = *make_scheduler("in-turn");
+};
+
+// The turn stays where it is once all rules are idle, though others have matches left.
+TEST(Scheduler, WhatIsLeftIsAppliedWhenRulesInTurnAreIdle) {
+  for (const std::uint64_t limit : {1, 10, 100}) {
+    SCOPED_TRACE(limit);
+    const Outcome outcome = sum_of_eight(std::make_unique<ResumesInTurn>(limit), 20'000);
+    EXPECT_EQ(outcome.report.stop, StopReason::kSaturated);
+    EXPECT_EQ(outcome.classes, 255U);
+  }
 }
 
 }  // namespace
