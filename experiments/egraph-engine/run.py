@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time and memory of the e-graph engine on the literature's workloads, beside egg's figures."""
+"""Time and memory of the e-graph engine on the literature's workloads, beside egg's figures.
+
+Each pass through the workloads is saved workload by workload (MODE.passes.csv), so a run that was interrupted goes on
+where it stopped; the table is made of the fastest rounds of all passes.
+"""
 import json
 import pathlib
+import re
+import shutil
+import statistics
 import subprocess
 import sys
 
@@ -11,19 +18,41 @@ import egglog_peer
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = egret.PROGRAM.with_name("egraph_bench")
-COLUMNS = ["workload", "nodes", "classes", "iterations", "stop_reason", "seconds", "search_s", "apply_s",
-           "rebuild_s", "ticks", "instructions", "bytes_per_node", "peak_bytes", "egg_seconds", "times_egg",
-           "egg_bytes_per_node", "same_size_as_egg", "egglog_seconds", "times_egglog", "search_2_threads_s",
-           "search_2_threads_times"]
 SAME = ["nodes", "classes", "iterations", "stop_reason", "ticks", "bytes_per_node"]
+TIMES = ["seconds", "search_s", "apply_s", "rebuild_s"]
+EGG = ["egg_seconds", "egg_bytes_per_node", "same_size_as_egg"]
+PASS_COLUMNS = (["workload", "pass"] + SAME + TIMES + ["peak_bytes", "instructions"] + EGG +
+                ["search_2_threads_s", "search_beside_s", "egglog_seconds"])
+COLUMNS = (["workload", "nodes", "classes", "iterations", "stop_reason"] + TIMES +
+           ["ticks", "instructions", "bytes_per_node", "peak_bytes", "egg_seconds", "times_egg", "egg_bytes_per_node",
+            "same_size_as_egg", "egglog_seconds", "times_egglog", "search_2_threads_s", "search_2_threads_times",
+            "search_beside_s", "two_processes_times"])
 
 
-def run(workload, rounds, threads=1):
-    command = [PROGRAM, "--workload", workload, "--repeat", str(rounds), "--threads", str(threads), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"egraph_bench --workload {workload}: exit code {done.returncode}\n{done.stderr}")
-    return json.loads(done.stdout)
+def command(workload, rounds, threads=1):
+    return [str(PROGRAM), "--workload", workload, "--repeat", str(rounds), "--threads", str(threads), "--json"]
+
+
+def run(*commands):
+    """The fastest round of each of these, side by side."""
+    running = [subprocess.Popen(c, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for c in commands]
+    measured = []
+    for process, started in zip(running, commands):
+        text, errors = process.communicate()
+        if process.returncode != 0:
+            raise RuntimeError(f"{' '.join(started)}: exit code {process.returncode}\n{errors}")
+        measured.append(json.loads(text))
+    return measured
+
+
+def count_instructions(workload):
+    """Of the run alone, by valgrind's callgrind, for machines that count none; None where it is not installed."""
+    if shutil.which("valgrind") is None:
+        return None
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+                           "--toggle-collect=egret::egraph::Runner::run*", *command(workload, 1)],
+                          capture_output=True, text=True, check=True)
+    return int(re.search(r"Collected : (\d+)", done.stderr)[1])
 
 
 def run_egglog(workload, nodes):
@@ -42,53 +71,75 @@ def run_egglog(workload, nodes):
     return seconds
 
 
-def better(new, old):
-    return new if old is None or new["seconds"] < old["seconds"] else old
-
-
-def to_row(best, best_of_two, egglog_seconds):
-    row = {column: best.get(column) for column in COLUMNS}
-    for column in ("seconds", "search_s", "apply_s", "rebuild_s"):
-        row[column] = f"{best[column]:.4f}"
-    row["bytes_per_node"] = f"{best['bytes_per_node']:.1f}"
-    if "egg_seconds" in best:
-        row["times_egg"] = f"{best['egg_seconds'] / best['seconds']:.2f}"
-        row["same_size_as_egg"] = int(best["same_size_as_egg"])
-    if best_of_two:
-        if any(best_of_two[column] != best[column] for column in SAME):
-            raise RuntimeError(f"{best['workload']}: two threads gave another e-graph than one")
-        row["search_2_threads_s"] = f"{best_of_two['search_s']:.4f}"
-        row["search_2_threads_times"] = f"{best['search_s'] / best_of_two['search_s']:.2f}"
-    if egglog_seconds is not None:
-        row["egglog_seconds"] = f"{egglog_seconds:.4f}"
-        row["times_egglog"] = f"{egglog_seconds / best['seconds']:.2f}"
+def measure(size, workload, number):
+    """One pass: the fastest of its rounds with one thread, with two, and in two processes side by side."""
+    rounds = size["rounds_of_short"] if workload in size.get("short", []) else size["rounds"]
+    [best] = run(command(workload, rounds))
+    row = {column: best.get(column) for column in SAME + TIMES + ["peak_bytes", "instructions"] + EGG}
+    if size.get("with_threads", False):
+        [two] = run(command(workload, rounds, threads=2))
+        if any(two[column] != best[column] for column in SAME):
+            raise RuntimeError(f"{workload}: two threads gave another e-graph than one")
+        row["search_2_threads_s"] = two["search_s"]
+        beside = run(command(workload, rounds), command(workload, rounds))
+        row["search_beside_s"] = sum(one["search_s"] for one in beside) / 2
+    if number == 1:
+        if row["instructions"] is None and workload not in size.get("without_instructions", []):
+            row["instructions"] = count_instructions(workload)
+        if workload not in size.get("without_egglog", []):
+            row["egglog_seconds"] = run_egglog(workload, best["nodes"])
+    if row["same_size_as_egg"] is not None:
+        row["same_size_as_egg"] = int(row["same_size_as_egg"])
     return {column: "" if value is None else value for column, value in row.items()}
 
 
-def measure(size):
-    """The rows, of the fastest rounds of all passes."""
-    best, best_of_two, egglog_seconds = {}, {}, {}
-    for number in range(size["passes"]):
-        for workload in size["workloads"]:
-            rounds = size["rounds_of_short"] if workload in size.get("short", []) else size["rounds"]
-            best[workload] = better(run(workload, rounds), best.get(workload))
-            if size.get("with_threads", False):
-                best_of_two[workload] = better(run(workload, rounds, threads=2), best_of_two.get(workload))
-            if number == 0 and workload not in size.get("without_egglog", []):
-                egglog_seconds[workload] = run_egglog(workload, best[workload]["nodes"])
-            print(f"  pass {number + 1}, {workload}: {best[workload]['seconds']:.4f} s", flush=True)
-    return [to_row(best[name], best_of_two.get(name), egglog_seconds.get(name)) for name in size["workloads"]]
+def summarize(passes):
+    """One row of the fastest rounds; passes: the rows of one workload."""
+    if any(row[column] != passes[0][column] for row in passes for column in SAME):
+        raise RuntimeError(f"{passes[0]['workload']}: passes gave different e-graphs")
+    row = dict(min(passes, key=lambda one: float(one["seconds"])))
+    for column in ("instructions", "egglog_seconds"):
+        row[column] = passes[0][column]
+    seconds, search = float(row["seconds"]), float(row["search_s"])
+    for column in TIMES:
+        row[column] = f"{float(row[column]):.4f}"
+    row["bytes_per_node"] = f"{float(row['bytes_per_node']):.1f}"
+    if row["egg_seconds"]:
+        row["times_egg"] = f"{float(row['egg_seconds']) / seconds:.2f}"
+    if row["egglog_seconds"]:
+        row["times_egglog"] = f"{float(row['egglog_seconds']) / seconds:.2f}"
+        row["egglog_seconds"] = f"{float(row['egglog_seconds']):.4f}"
+    for column, times, factor in (("search_2_threads_s", "search_2_threads_times", 1),
+                                  ("search_beside_s", "two_processes_times", 2)):
+        measured = [one for one in passes if one[column]]
+        if not measured:
+            continue
+        row[column] = f"{min(float(one[column]) for one in measured):.4f}"
+        ratios = [factor * float(one["search_s"]) / float(one[column]) for one in measured]
+        row[times] = f"{statistics.median(ratios):.2f}"
+    row.pop("pass")
+    return row
 
 
 def main():
     mode, config = settings.read(__doc__, HERE)
     size = config[mode]
-    table = results.Table("egraph-engine", mode, COLUMNS, ["workload"],
-                          {"egret": egret.version(), "threads": 1, "passes": size["passes"],
-                           "rounds": size["rounds"], "rounds_of_short": size.get("rounds_of_short", size["rounds"]),
-                           "egglog": egglog_peer.version()})
-    for row in measure(size):
-        table.add(**row)
+    manifest = {"egret": egret.version(), "threads": 1, "passes": size["passes"], "rounds": size["rounds"],
+                "rounds_of_short": size.get("rounds_of_short", size["rounds"]), "egglog": egglog_peer.version()}
+    passes = results.Table("egraph-engine", f"{mode}.passes", PASS_COLUMNS, ["workload", "pass"], manifest)
+    for number in range(1, size["passes"] + 1):
+        for workload in size["workloads"]:
+            key = {"workload": workload, "pass": number}
+            if passes.has(**key):
+                continue
+            row = measure(size, workload, number)
+            passes.add(**key, **row)
+            print(f"  pass {number}, {workload}: {row['seconds']:.4f} s", flush=True)
+    table = results.Table("egraph-engine", mode, COLUMNS, ["workload"], manifest)
+    table.rows = []
+    for workload in size["workloads"]:
+        table.add(**summarize([row for row in passes.rows if row["workload"] == workload]))
+    passes.finish()
     table.finish()
     table.print()
     compared = [row for row in table.rows if row["same_size_as_egg"] != ""]
