@@ -2,6 +2,22 @@
 #include "driver/node_query.h"
 
 namespace egret::driver {
+namespace {
+
+std::vector<egraph::ClassId> children_of(const egraph::EGraphView& view,
+                                         egraph::EGraphView::Index node) {
+  std::vector<egraph::ClassId> children;
+  for (const egraph::EGraphView::Index child : view.children_of(node))
+    children.push_back(view.class_id[child]);
+  return children;
+}
+
+}  // namespace
+
+NodeQuery::NodeQuery(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+                     egraph::EGraphView::Index node)
+    : NodeQuery(tensors, view.node_op[node], children_of(view, node),
+                view.class_id[view.node_class[node]]) {}
 
 NodeQuery::NodeQuery(const rules::TensorEGraph& tensors, egraph::OpId op,
                      std::span<const egraph::ClassId> children, egraph::ClassId of) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cost/model.h"
+#include "egraph/view.h"
 #include "rules/tensor_egraph.h"
 
 namespace egret::driver {
@@ -17,6 +18,9 @@ class NodeQuery {
   // The node op(children) of the class `of`.
   NodeQuery(const rules::TensorEGraph& tensors, egraph::OpId op,
             std::span<const egraph::ClassId> children, egraph::ClassId of);
+  // A node of a view of the e-graph.
+  NodeQuery(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+            egraph::EGraphView::Index node);
   // The query holds addresses of its own members.
   NodeQuery(const NodeQuery&) = delete;
   NodeQuery& operator=(const NodeQuery&) = delete;

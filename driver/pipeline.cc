@@ -13,7 +13,6 @@
 #include <optional>
 #include <span>
 
-#include "backends/node_timer.h"
 #include "base/hash.h"
 #include "base/thread_pool.h"
 #include "base/timer.h"
@@ -22,6 +21,7 @@
 #include "driver/graph_search.h"
 #include "driver/machine.h"
 #include "driver/memory_fit.h"
+#include "driver/operator_costs.h"
 #include "driver/optimize.h"
 #include "driver/race.h"
 #include "driver/selection.h"
@@ -190,7 +190,9 @@ class Pipeline {
 
   void start_profiler() {
     profiler_.model = profiled_;
-    profiler_.measure = [this](const cost::Query& query) { return time_operator(query); };
+    profiler_.measure = [this](const cost::Query& query) {
+      return measured_cost(*backend_, query, threads());
+    };
     profiler_.budget_s = options_.profile_time;
   }
 
@@ -438,18 +440,6 @@ class Pipeline {
   base::Status compile(const ir::Graph& graph, std::unique_ptr<backends::Plan>& plan) {
     EGRET_ASSIGN_OR_RETURN(plan, backend_->compile(graph, plan_options()));
     return base::ok();
-  }
-
-  // What an operator adds to a plan: nothing for a view; for what other kernels absorb, the time
-  // that it adds to them.
-  base::Result<cost::Entry> time_operator(const cost::Query& query) {
-    const std::vector<bool> constant(query.constant.begin(), query.constant.end());
-    EGRET_ASSIGN_OR_RETURN(const backends::OperatorTiming timing,
-                           backends::time_operator(*backend_, *query.op, *query.attrs, query.inputs,
-                                                   constant, {.threads = threads()}));
-    return cost::Entry{.runs = std::max(1, timing.alone.runs),
-                       .median_s = timing.view ? 0 : timing.fused_s,
-                       .deviation_s = timing.alone.mad_s};
   }
 
   int threads() const { return static_cast<int>(options_.threads); }

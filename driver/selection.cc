@@ -17,18 +17,9 @@ namespace {
 inline constexpr base::ProgressColumn kMeasured{
     "measured", "measured", base::ProgressColumn::Unit::kCount, "operators measured in this run"};
 
-// The classes of a node's children.
-std::vector<egraph::ClassId> children_of(const egraph::EGraphView& view, extract::NodeIndex node) {
-  std::vector<egraph::ClassId> children;
-  for (const extract::ClassIndex child : view.children_of(node))
-    children.push_back(view.class_id[child]);
-  return children;
-}
-
 double price(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
              extract::NodeIndex node, cost::Model& model) {
-  const NodeQuery query(tensors, view.node_op[node], children_of(view, node),
-                        view.class_id[view.node_class[node]]);
+  const NodeQuery query(tensors, view, node);
   if (query.free()) return 0;
   const auto cost = model.cost(query.query());
   return cost.ok() ? cost->seconds : std::numeric_limits<double>::infinity();
@@ -146,8 +137,7 @@ base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
     bool learned = false;
     for (const extract::NodeIndex node : result.solution.choice) {
       if (node == extract::kNoNode) continue;
-      const NodeQuery query(tensors, view.node_op[node], children_of(view, node),
-                            view.class_id[view.node_class[node]]);
+      const NodeQuery query(tensors, view, node);
       if (query.free()) continue;
       EGRET_ASSIGN_OR_RETURN(const cost::Cost cost, model.cost(query.query()));
       if (cost.measured) continue;

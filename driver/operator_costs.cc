@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/operator_costs.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "backends/node_timer.h"
+#include "base/stop.h"
+#include "base/thread_pool.h"
+#include "base/timer.h"
+#include "cost/profiled.h"
+#include "driver/machine.h"
+#include "driver/node_query.h"
+#include "driver/selection.h"
+#include "rules/rule_set.h"
+#include "rules/rule_status.h"
+#include "rules/saturate.h"
+#include "rules/tensor_egraph.h"
+
+namespace egret::driver {
+namespace {
+
+struct Item {
+  extract::NodeIndex node = 0;
+  bool made_by_rule = false;
+  double estimate_s = 0;
+};
+
+class Profiling {
+ public:
+  Profiling(const ProfileOptions& options, base::ProgressSink* sink)
+      : options_(options), sink_(sink) {}
+
+  base::Result<ProfileReport> run(const ir::Graph& graph) {
+    EGRET_RETURN_IF_ERROR(open());
+    EGRET_RETURN_IF_ERROR(saturate(graph));
+    const std::vector<egraph::ClassId> roots = tensors_->roots();
+    const egraph::EGraphView view = egraph::make_view(tensors_->egraph(), roots);
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Item> items, unknown(view));
+    EGRET_RETURN_IF_ERROR(measure(view, items));
+    return std::move(report_);
+  }
+
+ private:
+  base::Status open() {
+    backend_ = backends::find_backend(options_.backend);
+    if (backend_ == nullptr)
+      return base::usage_error("no backend is called '" + options_.backend + "'");
+    EGRET_RETURN_IF_ERROR(backend_->availability());
+    EGRET_ASSIGN_OR_RETURN(
+        database_, cost::Database::open(options_.cost_db.empty() ? cost::default_database_path()
+                                                                 : options_.cost_db));
+    report_.machine = machine_fingerprint(threads());
+    EGRET_ASSIGN_OR_RETURN(const auto own, database_->rows(report_.machine));
+    if (own.empty()) {
+      EGRET_ASSIGN_OR_RETURN(const auto all, database_->rows());
+      report_.of_other_machines = static_cast<std::int64_t>(all.size());
+    }
+    model_.emplace(*database_, report_.machine, assumed_rates(threads()));
+    return base::ok();
+  }
+
+  base::Status saturate(const ir::Graph& graph) {
+    EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(options_.rules));
+    EGRET_ASSIGN_OR_RETURN(const rules::RuleStatuses statuses, rules::builtin_statuses());
+    EGRET_RETURN_IF_ERROR(rules::require_status(set, statuses, rules::RuleStatus::kProven));
+    EGRET_ASSIGN_OR_RETURN(tensors_, rules::TensorEGraph::from_graph(graph));
+    rules::SaturateOptions saturation;
+    saturation.limits.nodes = static_cast<std::uint64_t>(options_.limit_nodes);
+    saturation.limits.seconds = options_.limit_time;
+    saturation.progress = sink_;
+    saturation.threads = &base::shared_pool();
+    const rules::SaturateReport saturated =
+        rules::saturate(*tensors_, rules::compile(set, *tensors_), saturation);
+    if (saturated.run.stop == egraph::StopReason::kConflict) {
+      return base::internal_error("rules contradict each other: " +
+                                  saturated.run.conflict.message());
+    }
+    report_.e_nodes = tensors_->egraph().node_count();
+    return base::ok();
+  }
+
+  // One node of each operator that is not in the database, in the order in which to measure.
+  base::Result<std::vector<Item>> unknown(const egraph::EGraphView& view) {
+    std::vector<Item> items;
+    std::set<std::string> seen;
+    for (const bool by_rule : {false, true}) {
+      const auto begin = static_cast<std::ptrdiff_t>(items.size());
+      for (extract::NodeIndex node = 0; node < view.node_count(); ++node) {
+        if (made_by_rule(*tensors_, view, node) != by_rule) continue;
+        const NodeQuery query(*tensors_, view, node);
+        if (query.free() || cost::is_view(*query.query().op)) continue;
+        if (!seen.insert(cost::key_of(query.query())).second) continue;
+        const auto cost = model_->cost(query.query());
+        if (!cost.ok()) continue;  // nor would it be chosen
+        ++report_.operators;
+        if (cost->measured) {
+          ++report_.known;
+        } else {
+          items.push_back({node, by_rule, cost->seconds});
+        }
+      }
+      std::stable_sort(items.begin() + begin, items.end(),
+                       [](const Item& a, const Item& b) { return a.estimate_s < b.estimate_s; });
+    }
+    return items;
+  }
+
+  base::Status measure(const egraph::EGraphView& view, const std::vector<Item>& items) {
+    const base::Progress progress(sink_, "profile");
+    const base::Stopwatch watch;
+    const auto measure = [this](const cost::Query& query) {
+      return measured_cost(*backend_, query, threads());
+    };
+    std::size_t next = 0;
+    for (; next < items.size() && watch.seconds() < options_.profile_time; ++next) {
+      if (base::stop_requested()) break;
+      const NodeQuery query(*tensors_, view, items[next].node);
+      const auto added = model_->profile(query.query(), measure);
+      if (added.ok()) {
+        ++report_.measured;
+      } else if (added.status().code() == base::StatusCode::kUnavailable) {
+        return added.status();  // the database, which no other operator will find better
+      } else {
+        report_.failures.push_back(cost::key_of(query.query()) + ": " +
+                                   std::string(added.status().message()));
+      }
+      if (progress.due()) {
+        progress.report({{base::kItems, next + 1}},
+                        static_cast<double>(next + 1) / static_cast<double>(items.size()),
+                        query.query().op->name());
+      }
+    }
+    report_.left = static_cast<std::int64_t>(items.size() - next);
+    report_.seconds = watch.seconds();
+    return base::ok();
+  }
+
+  int threads() const { return static_cast<int>(options_.threads); }
+
+  const ProfileOptions& options_;
+  base::ProgressSink* sink_;
+  const backends::Backend* backend_ = nullptr;
+  std::unique_ptr<cost::Database> database_;
+  std::optional<cost::ProfiledModel> model_;
+  std::unique_ptr<rules::TensorEGraph> tensors_;
+  ProfileReport report_;
+};
+
+}  // namespace
+
+const base::OptionTable<ProfileOptions>& ProfileOptions::table() {
+  using P = ProfileOptions;
+  static const base::OptionTable<P> rows{
+      "costs profile",
+      {{"rules", &P::rules, "Rule sets, as of `egret optimize`"},
+       {"cost-db", &P::cost_db, "Database of measured costs (default: in the user's cache folder)",
+        base::path()},
+       {"backend", &P::backend, "Backend whose kernels are measured"},
+       {"limit-nodes", &P::limit_nodes, "Stop saturation at this many e-nodes",
+        base::range(1, 1e9)},
+       {"limit-time", &P::limit_time, "Stop saturation after this time", base::seconds()},
+       {"profile-time", &P::profile_time, "Most time spent measuring", base::seconds()}}};
+  return rows;
+}
+
+base::Result<cost::Entry> measured_cost(const backends::Backend& backend, const cost::Query& query,
+                                        int threads) {
+  const std::vector<bool> constant(query.constant.begin(), query.constant.end());
+  EGRET_ASSIGN_OR_RETURN(const backends::OperatorTiming timing,
+                         backends::time_operator(backend, *query.op, *query.attrs, query.inputs,
+                                                 constant, {.threads = threads}));
+  return cost::Entry{.runs = std::max(1, timing.alone.runs),
+                     .median_s = timing.view ? 0 : timing.fused_s,
+                     .deviation_s = timing.alone.mad_s};
+}
+
+base::Result<ProfileReport> profile(const ir::Graph& graph, const ProfileOptions& options,
+                                    base::ProgressSink* progress) {
+  return Profiling(options, progress).run(graph);
+}
+
+}  // namespace egret::driver
