@@ -13,7 +13,7 @@ step() { printf '\n== %s (after %d s)\n' "$*" $((SECONDS - start)); }
 scripts/setup.sh
 
 # Also while building: the tests are asked for their names.
-export LSAN_OPTIONS="suppressions=$PWD/cmake/library_leaks.txt"
+export LSAN_OPTIONS="suppressions=$PWD/cmake/library_leaks.txt:print_suppressions=0"
 step "sanitizers: build"
 cmake --preset asan >/dev/null
 cmake --build build/asan -j "$(nproc)"
