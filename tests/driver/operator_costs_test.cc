@@ -29,18 +29,23 @@ ir::Graph two_products() {
 
 class OperatorCosts : public testing::Test {
  protected:
-  OperatorCosts() : path_(testing::TempDir() + "operator_costs.sqlite") {
-    std::filesystem::remove(path_);
+  OperatorCosts() {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
     options_.cost_db = path_;
     options_.threads = 1;
   }
+  ~OperatorCosts() override { std::filesystem::remove_all(folder_); }
   ProfileReport run(base::ProgressSink* sink = nullptr) {
     auto report = profile(two_products(), options_, sink);
     EXPECT_TRUE(report.ok()) << report.status().message();
     return report.ok() ? *report : ProfileReport{};
   }
 
-  std::string path_;
+  // Tests run side by side: each has a folder of its own.
+  const std::string folder_ = testing::TempDir() + "operator_costs." +
+                              testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string path_ = folder_ + "/costs.sqlite";
   ProfileOptions options_;
 };
 
