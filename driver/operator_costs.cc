@@ -25,7 +25,6 @@ namespace {
 
 struct Item {
   extract::NodeIndex node = 0;
-  bool made_by_rule = false;
   double estimate_s = 0;
 };
 
@@ -39,8 +38,7 @@ class Profiling {
     EGRET_RETURN_IF_ERROR(saturate(graph));
     const std::vector<egraph::ClassId> roots = tensors_->roots();
     const egraph::EGraphView view = egraph::make_view(tensors_->egraph(), roots);
-    EGRET_ASSIGN_OR_RETURN(const std::vector<Item> items, unknown(view));
-    EGRET_RETURN_IF_ERROR(measure(view, items));
+    EGRET_RETURN_IF_ERROR(measure(view, unknown(view)));
     return std::move(report_);
   }
 
@@ -84,7 +82,7 @@ class Profiling {
   }
 
   // One node of each operator that is not in the database, in the order in which to measure.
-  base::Result<std::vector<Item>> unknown(const egraph::EGraphView& view) {
+  std::vector<Item> unknown(const egraph::EGraphView& view) {
     std::vector<Item> items;
     std::set<std::string> seen;
     for (const bool by_rule : {false, true}) {
@@ -100,7 +98,7 @@ class Profiling {
         if (cost->measured) {
           ++report_.known;
         } else {
-          items.push_back({node, by_rule, cost->seconds});
+          items.push_back({node, cost->seconds});
         }
       }
       std::stable_sort(items.begin() + begin, items.end(),
