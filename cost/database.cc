@@ -187,4 +187,8 @@ std::string default_database_path() {
   return cache + "/egret/costs.sqlite";
 }
 
+base::Result<std::unique_ptr<Database>> open_database(const std::string& path) {
+  return Database::open(path.empty() ? default_database_path() : path);
+}
+
 }  // namespace egret::cost

@@ -58,5 +58,7 @@ class Database {
 
 // $EGRET_COST_DB, else egret/costs.sqlite under $XDG_CACHE_HOME or ~/.cache.
 std::string default_database_path();
+// The database at `path`, or the one at the default path where that is empty.
+base::Result<std::unique_ptr<Database>> open_database(const std::string& path);
 
 }  // namespace egret::cost

@@ -48,9 +48,7 @@ class Profiling {
     if (backend_ == nullptr)
       return base::usage_error("no backend is called '" + options_.backend + "'");
     EGRET_RETURN_IF_ERROR(backend_->availability());
-    EGRET_ASSIGN_OR_RETURN(
-        database_, cost::Database::open(options_.cost_db.empty() ? cost::default_database_path()
-                                                                 : options_.cost_db));
+    EGRET_ASSIGN_OR_RETURN(database_, cost::open_database(options_.cost_db));
     report_.machine = machine_fingerprint(threads());
     EGRET_ASSIGN_OR_RETURN(const auto own, database_->rows(report_.machine));
     if (own.empty()) {

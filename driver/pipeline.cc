@@ -122,9 +122,7 @@ class Pipeline {
         return base::usage_error("no cost model is called '" + options_.cost + "'");
       return base::ok();
     }
-    EGRET_ASSIGN_OR_RETURN(
-        database_, cost::Database::open(options_.cost_db.empty() ? cost::default_database_path()
-                                                                 : options_.cost_db));
+    EGRET_ASSIGN_OR_RETURN(database_, cost::open_database(options_.cost_db));
     auto profiled =
         std::make_unique<cost::ProfiledModel>(*database_, machine_fingerprint(threads()), rates);
     profiled_ = profiled.get();

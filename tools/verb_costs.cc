@@ -38,11 +38,6 @@ struct ListOptions {
   }
 };
 
-base::Result<std::unique_ptr<cost::Database>> open(const CostsOptions& options) {
-  return cost::Database::open(options.cost_db.empty() ? cost::default_database_path()
-                                                      : options.cost_db);
-}
-
 // A database to read from: unlike the user's own, it is not made when it is not there.
 base::Result<std::unique_ptr<cost::Database>> open_source(const std::string& path) {
   std::error_code ignored;  // what cannot be examined is not a file we can read
@@ -97,7 +92,7 @@ class List final : public Command {
         options_.all_machines
             ? ""
             : driver::machine_fingerprint(static_cast<int>(console.options().threads));
-    EGRET_ASSIGN_OR_RETURN(const auto database, open(costs_));
+    EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(costs_.cost_db));
     EGRET_ASSIGN_OR_RETURN(const auto rows, database->rows(machine));
     base::Json json = base::versioned_json();
     base::Json entries = base::Json::array();
@@ -134,7 +129,7 @@ class Merge final : public Command {
       EGRET_ASSIGN_OR_RETURN(auto source, open_source(path));
       sources.push_back(std::move(source));
     }
-    EGRET_ASSIGN_OR_RETURN(const auto database, open(costs_));
+    EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(costs_.cost_db));
     std::int64_t added = 0;
     for (const auto& other : sources) {
       EGRET_ASSIGN_OR_RETURN(const std::int64_t count, database->merge_from(*other));
@@ -158,7 +153,7 @@ class Export final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
-    EGRET_ASSIGN_OR_RETURN(const auto database, open(costs_));
+    EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(costs_.cost_db));
     EGRET_ASSIGN_OR_RETURN(const auto rows, database->rows());
     base::Json json = base::versioned_json();
     base::Json entries = base::Json::array();
@@ -194,7 +189,7 @@ class Import final : public Command {
       if (!row.ok()) return row.status().at(path_ + ": entry " + std::to_string(i));
       EGRET_RETURN_IF_ERROR(read->store(row->machine, row->key, row->entry));
     }
-    EGRET_ASSIGN_OR_RETURN(const auto database, open(costs_));
+    EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(costs_.cost_db));
     EGRET_ASSIGN_OR_RETURN(const std::int64_t added, database->merge_from(*read));
     console.result(base::versioned_json().set("added", added),
                    base::format_count(added) + " entries added\n");
