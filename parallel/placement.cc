@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/placement.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace egret::parallel {
+namespace {
+
+using Kind = AxisPlacement::Kind;
+
+base::Result<AxisPlacement> parse_axis(std::string_view text) {
+  if (text == "R") return AxisPlacement::copy();
+  if (text == "P(sum)" || text == "P") return AxisPlacement::sum();
+  if (text == "P(max)") return AxisPlacement::max();
+  if (text.starts_with("S(") && text.ends_with(")")) {
+    const std::string_view digits = text.substr(2, text.size() - 3);
+    int dim = 0;
+    const auto read = std::from_chars(digits.begin(), digits.end(), dim);
+    if (read.ec == std::errc{} && read.ptr == digits.end() && dim >= 0)
+      return AxisPlacement::split(dim);
+  }
+  return base::usage_error("'" + std::string(text) +
+                           "' is no placement; known are R, P(sum), P(max) and S(DIMENSION)");
+}
+
+// Whether this rank's copy or part is the one that block_of() fills, along all axes.
+bool is_first_of_sums(const Placement& placement, const Mesh& mesh, std::int64_t rank) {
+  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
+    if (placement.along(axis).kind == Kind::kSum && mesh.coordinate(rank, axis) != 0) return false;
+  }
+  return true;
+}
+
+// Whether the two hold the same elements of the tensor by the placement, as copies.
+bool are_copies(const Placement& placement, const Mesh& mesh, std::int64_t a, std::int64_t b) {
+  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
+    const bool same = mesh.coordinate(a, axis) == mesh.coordinate(b, axis);
+    if (!same && !placement.along(axis).is_copy()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string to_string(AxisPlacement placement) {
+  switch (placement.kind) {
+    case Kind::kCopy: return "R";
+    case Kind::kSum: return "P(sum)";
+    case Kind::kMax: return "P(max)";
+    case Kind::kSplit: return "S(" + std::to_string(placement.dim) + ")";
+  }
+  return "?";
+}
+
+base::Result<Placement> Placement::parse(std::string_view text, const Mesh& mesh) {
+  Placement placement(mesh.axis_count());
+  std::vector<bool> named(static_cast<std::size_t>(mesh.axis_count()));
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    const std::string_view one = text.substr(0, comma);
+    text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
+    const std::size_t colon = one.find(':');
+    const int axis = mesh.find(one.substr(0, colon));
+    if (colon == std::string_view::npos || axis < 0) {
+      return base::usage_error("'" + std::string(one) + "' names no axis of the mesh " +
+                               parallel::to_string(mesh) + "; write AXIS:PLACEMENT");
+    }
+    if (named[static_cast<std::size_t>(axis)])
+      return base::usage_error("the axis '" + mesh.axis(axis).name + "' is named twice");
+    named[static_cast<std::size_t>(axis)] = true;
+    EGRET_ASSIGN_OR_RETURN(const AxisPlacement along, parse_axis(one.substr(colon + 1)));
+    placement = placement.with(axis, along);
+  }
+  return placement;
+}
+
+Placement Placement::with(int axis, AxisPlacement placement) const {
+  Placement result = *this;
+  const auto at = static_cast<std::size_t>(axis);
+  const AxisPlacement before = along(axis);
+  if (before.is_split()) {
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      if (axes_[i] == before && cuts_[i] > cuts_[at]) --result.cuts_[i];
+    }
+  }
+  result.axes_[at] = AxisPlacement::copy();
+  result.cuts_[at] =
+      placement.is_split() ? static_cast<int>(std::ranges::count(result.axes_, placement)) : 0;
+  result.axes_[at] = placement;
+  return result;
+}
+
+std::vector<int> Placement::cuts_of(int dim) const {
+  std::vector<int> axes;
+  for (int axis = 0; axis < axis_count(); ++axis) {
+    if (along(axis) == AxisPlacement::split(dim)) axes.push_back(axis);
+  }
+  std::ranges::sort(axes, {}, [&](int axis) { return cuts_[static_cast<std::size_t>(axis)]; });
+  return axes;
+}
+
+bool Placement::is_last_cut(int axis) const {
+  return along(axis).is_split() && cuts_of(along(axis).dim).back() == axis;
+}
+
+bool Placement::has_partial() const {
+  return std::ranges::any_of(axes_, &AxisPlacement::is_partial);
+}
+
+bool Placement::is_copy() const { return std::ranges::all_of(axes_, &AxisPlacement::is_copy); }
+
+std::string to_string(const Placement& placement, const Mesh& mesh) {
+  std::vector<int> order;
+  for (int axis = 0; axis < placement.axis_count(); ++axis) order.push_back(axis);
+  const auto depth = [&](int axis) {
+    if (!placement.along(axis).is_split()) return std::ptrdiff_t{0};
+    const auto cuts = placement.cuts_of(placement.along(axis).dim);
+    return std::ranges::find(cuts, axis) - cuts.begin();
+  };
+  std::ranges::stable_sort(order, {}, depth);
+  std::string text;
+  for (const int axis : order) {
+    text +=
+        (text.empty() ? "" : ",") + mesh.axis(axis).name + ":" + to_string(placement.along(axis));
+  }
+  return text;
+}
+
+base::Result<ir::TensorType> local_type(const ir::TensorType& whole, const Placement& placement,
+                                        const Mesh& mesh) {
+  EGRET_CHECK(placement.axis_count() == mesh.axis_count(), "a placement on another mesh");
+  ir::TensorType local = whole;
+  bool sum = false;
+  bool max = false;
+  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
+    const AxisPlacement along = placement.along(axis);
+    sum = sum || along.kind == Kind::kSum;
+    max = max || along.kind == Kind::kMax;
+    if (!along.is_split()) continue;
+    if (along.dim >= whole.rank()) {
+      return base::bad_input(ir::to_string(whole) + " has no dimension " +
+                             std::to_string(along.dim));
+    }
+    ir::Index& size = local.dims[static_cast<std::size_t>(along.dim)];
+    if (size.constant() % mesh.size(axis) != 0) {
+      return base::bad_input("dimension " + std::to_string(along.dim) + " of " +
+                             ir::to_string(whole) + " cannot be cut evenly along the mesh axis '" +
+                             mesh.axis(axis).name + "'");
+    }
+    size = size.constant() / mesh.size(axis);
+  }
+  if (sum && max) return base::bad_input("a placement with partial sums and partial maxima");
+  if ((sum || max) && whole.dtype == ir::DType::kBool)
+    return base::bad_input("truth values have no partial sums or maxima");
+  return local;
+}
+
+std::vector<std::int64_t> elements_held(const ir::TensorType& whole, const Placement& placement,
+                                        const Mesh& mesh, std::int64_t rank) {
+  const ir::Shape sizes = whole.shape();
+  const ir::Shape strides = ir::row_major_strides(sizes);
+  const auto local = local_type(whole, placement, mesh);
+  EGRET_CHECK(local.ok(), "a placement that does not fit");
+  const ir::Shape held = local->shape();
+  std::int64_t first = 0;
+  for (std::size_t dim = 0; dim < sizes.size(); ++dim) {
+    std::int64_t block = 0;
+    for (const int axis : placement.cuts_of(static_cast<int>(dim)))
+      block = block * mesh.size(axis) + mesh.coordinate(rank, axis);
+    first += block * held[dim] * strides[dim];
+  }
+  std::vector<std::int64_t> elements(static_cast<std::size_t>(local->elements()), first);
+  std::int64_t inner = 1;
+  for (std::size_t dim = sizes.size(); dim-- > 0; inner *= held[dim]) {
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      elements[i] += static_cast<std::int64_t>(i) / inner % held[dim] * strides[dim];
+  }
+  return elements;
+}
+
+ir::Tensor block_of(const ir::Tensor& whole, const Placement& placement, const Mesh& mesh,
+                    std::int64_t rank) {
+  if (placement.is_copy()) return whole;
+  const auto type = local_type(whole.type(), placement, mesh);
+  EGRET_CHECK(type.ok(), "a placement that does not fit");
+  ir::Tensor block(*type);
+  if (!is_first_of_sums(placement, mesh, rank)) return block;
+  const std::vector<std::int64_t> held = elements_held(whole.type(), placement, mesh, rank);
+  const std::size_t size = ir::byte_size(whole.dtype());
+  const auto from = whole.data();
+  const auto to = block.mutable_data();
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const auto element = from.subspan(static_cast<std::size_t>(held[i]) * size, size);
+    std::ranges::copy(element, to.subspan(i * size, size).begin());
+  }
+  return block;
+}
+
+base::Result<ir::Tensor> whole_of(std::span<const ir::Tensor> locals, const ir::TensorType& type,
+                                  const Placement& placement, const Mesh& mesh) {
+  EGRET_CHECK(static_cast<std::int64_t>(locals.size()) == mesh.ranks(), "a tensor for each rank");
+  ir::Tensor whole(ir::TensorType(locals.front().dtype(), type.shape()));
+  std::vector<char> seen(static_cast<std::size_t>(whole.elements()), 0);
+  bool largest = false;
+  for (int axis = 0; axis < mesh.axis_count(); ++axis)
+    largest = largest || placement.along(axis).kind == Kind::kMax;
+  for (std::int64_t rank = 0; rank < mesh.ranks(); ++rank) {
+    const ir::Tensor& local = locals[static_cast<std::size_t>(rank)];
+    std::int64_t first = 0;  // of the copies of this rank's part
+    while (!are_copies(placement, mesh, first, rank)) ++first;
+    if (first != rank) {
+      if (!std::ranges::equal(local.data(), locals[static_cast<std::size_t>(first)].data())) {
+        return base::mismatch("ranks " + std::to_string(first) + " and " + std::to_string(rank) +
+                              " should hold the same and do not");
+      }
+      continue;
+    }
+    const std::vector<std::int64_t> held = elements_held(type, placement, mesh, rank);
+    EGRET_CHECK(static_cast<std::int64_t>(held.size()) == local.elements(), "a local's size");
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      const auto at = static_cast<std::size_t>(held[i]);
+      const auto here = static_cast<std::int64_t>(i);
+      if (seen[at] == 0) {
+        ir::is_float(whole.dtype()) ? whole.set_f64(held[i], local.f64_at(here))
+                                    : whole.set_i64(held[i], local.i64_at(here));
+      } else if (ir::is_float(whole.dtype())) {
+        const double a = whole.f64_at(held[i]);
+        const double b = local.f64_at(here);
+        whole.set_f64(held[i], largest ? std::max(a, b) : a + b);
+      } else {
+        const std::int64_t a = whole.i64_at(held[i]);
+        const std::int64_t b = local.i64_at(here);
+        whole.set_i64(held[i], largest ? std::max(a, b) : a + b);
+      }
+      seen[at] = 1;
+    }
+  }
+  return whole;
+}
+
+}  // namespace egret::parallel

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/laws.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/graph_text.h"
+
+namespace egret::parallel {
+namespace {
+
+// The laws for two devices as text, one a line, without the copies.
+std::string laws(std::string_view name, const std::vector<std::string>& types,
+                 const ir::Attrs& given = {}) {
+  const ir::Operator& op = ir::get_operator(name);
+  const ir::Attrs attrs = ir::canonical_attrs(op.attrs(), given).value();
+  std::vector<ir::TensorType> inputs;
+  for (const std::string& type : types) inputs.push_back(ir::parse_type(type).value());
+  EXPECT_EQ(ir::infer_type(op, attrs, inputs).status().message(), "");
+  std::string text;
+  for (const Law& law : laws_of(op, attrs, inputs, 2)) {
+    if (law.output.is_copy()) continue;
+    text += to_string(law);
+    if (!(law.attrs == attrs)) text += "  " + to_string(law.attrs);
+    text += "\n";
+  }
+  return text;
+}
+
+TEST(Laws, OfAMatrixProduct) {
+  EXPECT_EQ(laws("matmul", {"f32[4,6]", "f32[6,8]"}),
+            "S(0), R -> S(0)\n"
+            "R, S(1) -> S(1)\n"
+            "R, P(sum) -> P(sum)\n"
+            "S(1), S(0) -> P(sum)\n"
+            "P(sum), R -> P(sum)\n");
+}
+
+TEST(Laws, CutOnlyWhatDivides) {
+  EXPECT_EQ(laws("matmul", {"f32[3,5]", "f32[5,8]"}),
+            "R, S(1) -> S(1)\n"
+            "R, P(sum) -> P(sum)\n"
+            "P(sum), R -> P(sum)\n");
+}
+
+TEST(Laws, NonlinearOperatorsAdmitNoPartialSums) {
+  EXPECT_EQ(laws("relu", {"f32[4]"}), "S(0) -> S(0)\nP(max) -> P(max)\n");
+  EXPECT_EQ(laws("exp", {"f32[4]"}), "S(0) -> S(0)\nP(max) -> P(max)\n");
+  EXPECT_EQ(laws("abs", {"f32[4]"}), "S(0) -> S(0)\n");
+  EXPECT_EQ(laws("neg", {"f32[4]"}), "S(0) -> S(0)\nP(sum) -> P(sum)\n");
+}
+
+TEST(Laws, ABiasIsNotAddedOnEveryDevice) {
+  EXPECT_EQ(laws("add", {"f32[4,8]", "f32[8]"}),
+            "S(0), R -> S(0)\n"
+            "S(1), S(0) -> S(1)\n"
+            "P(sum), P(sum) -> P(sum)\n"
+            "R, P(max) -> P(max)\n"
+            "P(max), R -> P(max)\n");
+}
+
+TEST(Laws, AProductIsLinearInEachFactorAlone) {
+  EXPECT_EQ(laws("mul", {"f32[4]", "f32[4]"}),
+            "S(0), S(0) -> S(0)\n"
+            "R, P(sum) -> P(sum)\n"
+            "P(sum), R -> P(sum)\n");
+  EXPECT_EQ(laws("div", {"f32[4]", "f32[4]"}), "S(0), S(0) -> S(0)\nP(sum), R -> P(sum)\n");
+  EXPECT_EQ(laws("div", {"i64[4]", "i64[4]"}), "S(0), S(0) -> S(0)\n");
+}
+
+TEST(Laws, ASoftmaxIsNotCutAlongItsAxis) {
+  EXPECT_EQ(laws("softmax", {"f32[4,8]"}, {{"axis", std::int64_t{1}}}), "S(0) -> S(0)\n");
+  EXPECT_EQ(laws("layer_norm", {"f32[4,6,8]", "f32[8]", "f32[8]"}, {{"axis", std::int64_t{2}}}),
+            "S(0), R, R -> S(0)\nS(1), R, R -> S(1)\n"
+            "R, P(sum), P(sum) -> P(sum)\nR, R, P(max) -> P(max)\n");
+}
+
+TEST(Laws, OfReductions) {
+  EXPECT_EQ(laws("reduce_sum", {"f32[4,8]"}, {{"axes", ir::Integers{1}}}),
+            "S(0) -> S(0)\nS(1) -> P(sum)\nP(sum) -> P(sum)\n");
+  EXPECT_EQ(laws("reduce_max", {"f32[4,8]"}, {{"axes", ir::Integers{1}}}),
+            "S(0) -> S(0)\nS(1) -> P(max)\nP(max) -> P(max)\n");
+  // The mean of the means of parts is no sum.
+  EXPECT_EQ(laws("reduce_mean", {"f32[4,8]"}, {{"axes", ir::Integers{1}}}),
+            "S(0) -> S(0)\nP(sum) -> P(sum)\n");
+}
+
+TEST(Laws, AReshapeIsCutInTheOutermostFactor) {
+  EXPECT_EQ(laws("reshape", {"f32[4,6,8]"}, {{"shape", ir::Integers{24, 8}}}),
+            "S(0) -> S(0)  {shape=[12, 8]}\n"
+            "S(2) -> S(1)  {shape=[24, 4]}\n"
+            "P(sum) -> P(sum)\nP(max) -> P(max)\n");
+  EXPECT_EQ(laws("reshape", {"f32[24,8]"}, {{"shape", ir::Integers{4, 6, 8}}}),
+            "S(0) -> S(0)  {shape=[2, 6, 8]}\n"
+            "S(1) -> S(2)  {shape=[4, 6, 4]}\n"
+            "P(sum) -> P(sum)\nP(max) -> P(max)\n");
+}
+
+TEST(Laws, ATransposeMovesTheCut) {
+  EXPECT_EQ(laws("transpose", {"f32[4,8]"}, {{"perm", ir::Integers{1, 0}}}),
+            "S(1) -> S(0)\nS(0) -> S(1)\nP(sum) -> P(sum)\nP(max) -> P(max)\n");
+}
+
+TEST(Laws, AttentionIsCutByHeadsAndQueries) {
+  EXPECT_EQ(laws("attention", {"f32[2,4,6,8]", "f32[2,4,6,8]", "f32[2,4,6,8]"}, {{"scale", 0.5}}),
+            "S(0), S(0), S(0) -> S(0)\n"
+            "S(1), S(1), S(1) -> S(1)\n"
+            "S(2), R, R -> S(2)\n"
+            "R, R, S(3) -> S(3)\n"
+            "R, R, P(sum) -> P(sum)\n");
+}
+
+TEST(Laws, AConvolutionIsCutByImagesFiltersAndChannels) {
+  const ir::Attrs attrs{{"strides", ir::Integers{1, 1}},
+                        {"pads", ir::Integers{1, 1, 1, 1}},
+                        {"dilations", ir::Integers{1, 1}}};
+  EXPECT_EQ(laws("conv", {"f32[2,4,8,8]", "f32[6,4,3,3]"}, attrs),
+            "S(0), R -> S(0)\n"
+            "R, S(0) -> S(1)\n"
+            "R, P(sum) -> P(sum)\n"
+            "S(1), S(1) -> P(sum)\n"
+            "P(sum), R -> P(sum)\n");
+}
+
+TEST(Laws, WindowsThatDoNotOverlapAreCutInSpace) {
+  const ir::Attrs attrs{{"strides", ir::Integers{2, 2}},
+                        {"pads", ir::Integers{0, 0, 0, 0}},
+                        {"dilations", ir::Integers{1, 1}},
+                        {"kernel", ir::Integers{2, 2}}};
+  EXPECT_EQ(laws("max_pool", {"f32[2,4,8,8]"}, attrs),
+            "S(0) -> S(0)\nS(1) -> S(1)\nS(2) -> S(2)\nS(3) -> S(3)\nP(max) -> P(max)\n");
+}
+
+TEST(Laws, OfLookingUp) {
+  EXPECT_EQ(laws("gather", {"f32[10,8]", "i64[4]"}),
+            "R, S(0) -> S(0)\n"
+            "S(1), R -> S(1)\n"
+            "P(sum), R -> P(sum)\nP(max), R -> P(max)\n");
+}
+
+}  // namespace
+}  // namespace egret::parallel

@@ -1,0 +1,1 @@
+egret_tests(parallel DEPS parallel)
