@@ -72,6 +72,7 @@ struct NestNode {
   std::int64_t integer = 0;  // kConst of an integer
   int input = -1;
   Affine form{};
+  std::vector<Affine> axes{};  // reads: the index of each axis; merge_variables() lets them lapse
   // Reads: axes whose index comes from data, to be checked one by one.
   struct CheckedAxis {
     Affine index;

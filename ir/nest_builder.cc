@@ -384,6 +384,7 @@ int NestBuilder::lower_read(const Term& term) {
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     const Affine at = index(term.kids[axis]);
     node.form = node.form + at * strides[axis];
+    node.axes.push_back(at);
     if (from_data(at)) node.checked.push_back({at, static_cast<int>(axis), shape[axis]});
   }
   for (const auto& checked : node.checked) node.depends |= depends_on(checked.index);

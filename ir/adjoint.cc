@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/adjoint.h"
+
+#include <map>
+#include <string>
+
+namespace egret::ir {
+namespace {
+
+// Immortal, as operators are. Filled while operators are made, read afterwards.
+std::map<std::string, Differentiate>& gradients_by_name() {
+  static auto* const made = new std::map<std::string, Differentiate>;
+  return *made;
+}
+
+}  // namespace
+
+Operator differentiated_by(Operator op, Differentiate differentiate) {
+  gradients_by_name()[op.name()] = std::move(differentiate);
+  return op;
+}
+
+const Differentiate* own_gradient(const Operator& op) {
+  const auto found = gradients_by_name().find(op.name());
+  return found != gradients_by_name().end() ? &found->second : nullptr;
+}
+
+}  // namespace egret::ir

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/autodiff/bilinear.h"
+
+#include <algorithm>
+
+#include "ir/autodiff/tensor_steps.h"
+
+namespace egret::ir::autodiff {
+namespace {
+
+struct Roles {
+  std::vector<int> g, n, c, o;
+};
+
+Roles roles_of(const Labelled& first, const Labelled& second, std::span<const int> result,
+               std::span<const int> spatial) {
+  Roles roles;
+  for (const int var : united(first.vars, second.vars)) {
+    if (contains(spatial, var)) continue;
+    if (!first.has(var)) {
+      roles.o.push_back(var);
+    } else if (!second.has(var)) {
+      roles.n.push_back(var);
+    } else {
+      (contains(result, var) ? roles.g : roles.c).push_back(var);
+    }
+  }
+  return roles;
+}
+
+Shape sizes_of(const GraphBuilder& b, const Labelled& x, std::span<const int> vars) {
+  const Shape own = shape_of(b, x.value);
+  Shape sizes;
+  for (const int var : vars) {
+    const auto at = static_cast<std::size_t>(std::ranges::find(x.vars, var) - x.vars.begin());
+    sizes.push_back(own[at]);
+  }
+  return sizes;
+}
+
+std::int64_t count(const Shape& sizes) {
+  std::int64_t product = 1;
+  for (const std::int64_t size : sizes) product *= size;
+  return product;
+}
+
+using Groups = std::vector<std::vector<int>>;
+
+std::vector<int> joined(const Groups& groups) {
+  std::vector<int> all;
+  for (const auto& group : groups) all.insert(all.end(), group.begin(), group.end());
+  return all;
+}
+
+// x with one axis for each group of variables.
+Value grouped(GraphBuilder& b, const Labelled& x, const Groups& groups) {
+  const Labelled sorted = permuted(b, x, joined(groups));
+  Shape shape;
+  for (const auto& group : groups) shape.push_back(count(sizes_of(b, sorted, group)));
+  return reshaped(b, sorted.value, shape);
+}
+
+void append(Shape& shape, const Shape& more) {
+  shape.insert(shape.end(), more.begin(), more.end());
+}
+
+std::vector<int> followed_by(std::vector<int> list, const std::vector<int>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+  return list;
+}
+
+}  // namespace
+
+Labelled product_sum(GraphBuilder& b, const Labelled& first, const Labelled& second,
+                     std::span<const int> result) {
+  const Roles r = roles_of(first, second, result, {});
+  if (r.c.empty()) return pointwise(b, "mul", first, second);
+  if (r.n.empty() && r.o.empty()) return summed(b, pointwise(b, "mul", first, second), result);
+  Shape shape = sizes_of(b, first, r.g);
+  append(shape, sizes_of(b, first, r.n));
+  append(shape, sizes_of(b, second, r.o));
+  Groups rows{r.n, r.c};
+  Groups columns{r.c, r.o};
+  if (!r.g.empty()) {
+    rows.insert(rows.begin(), r.g);
+    columns.insert(columns.begin(), r.g);
+  }
+  const Value product = b.add("matmul", {grouped(b, first, rows), grouped(b, second, columns)});
+  return {reshaped(b, product, shape), joined({r.g, r.n, r.o})};
+}
+
+namespace {
+
+struct Spatial {
+  std::vector<int> x, y, w;
+
+  explicit Spatial(std::span<const WindowAxis> axes) {
+    for (const WindowAxis& axis : axes) {
+      x.push_back(axis.x);
+      y.push_back(axis.y);
+      w.push_back(axis.w);
+    }
+  }
+  std::vector<int> all() const { return joined({x, y, w}); }
+};
+
+// [N, G*A, s..] of a factor with variables n, g, a, s.
+Value image(GraphBuilder& b, const Labelled& x, const std::vector<int>& n,
+            const std::vector<int>& g, const std::vector<int>& a, const std::vector<int>& spatial) {
+  Groups groups{n, followed_by(g, a)};
+  for (const int var : spatial) groups.push_back({var});
+  return grouped(b, x, groups);
+}
+
+// The kernel [G*first, second, w..].
+Value kernel(GraphBuilder& b, const Labelled& w, const std::vector<int>& g,
+             const std::vector<int>& first, const std::vector<int>& second,
+             const std::vector<int>& spatial) {
+  Groups groups{followed_by(g, first), second};
+  for (const int var : spatial) groups.push_back({var});
+  return grouped(b, w, groups);
+}
+
+// The result [N, G*O, s..] as labelled by its variables.
+Labelled from_image(GraphBuilder& b, Value image, const Labelled& first, const Labelled& second,
+                    const Roles& r, const std::vector<int>& spatial) {
+  Shape shape = sizes_of(b, first, r.n);
+  append(shape, sizes_of(b, first, r.g));
+  append(shape, sizes_of(b, second, r.o));
+  const Shape sizes = shape_of(b, image);
+  shape.insert(shape.end(), sizes.begin() + 2, sizes.end());
+  return {reshaped(b, image, shape), joined({r.n, r.g, r.o, spatial})};
+}
+
+struct WindowAttrs {
+  Integers strides, before, after, dilations;
+
+  Attrs attrs(std::int64_t group) const {
+    Integers pads = before;
+    pads.insert(pads.end(), after.begin(), after.end());
+    return {{"strides", strides}, {"pads", pads}, {"dilations", dilations}, {"group", group}};
+  }
+};
+
+}  // namespace
+
+std::optional<Labelled> convolved(GraphBuilder& b, const Labelled& x, const Labelled& w,
+                                  std::span<const WindowAxis> axes, std::span<const int> result) {
+  const Spatial spatial(axes);
+  const Roles r = roles_of(x, w, result, spatial.all());
+  Value from = image(b, x, r.n, r.g, r.c, spatial.x);
+  WindowAttrs attrs;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const WindowAxis& a = axes[i];
+    const std::int64_t before = std::max<std::int64_t>(0, -a.offset);
+    const std::int64_t start = std::max<std::int64_t>(0, a.offset);
+    const std::int64_t reached = a.stride * (a.y_size - 1) + a.dilation * (a.w_size - 1) + 1;
+    const std::int64_t used = std::min(a.x_size - start, reached - before);
+    if (used <= 0) return std::nullopt;
+    from = sliced(b, from, static_cast<int>(i) + 2, start, used);
+    attrs.strides.push_back(a.stride);
+    attrs.dilations.push_back(a.dilation);
+    attrs.before.push_back(before);
+    attrs.after.push_back(reached - before - used);
+  }
+  const Value y = b.add("conv", {from, kernel(b, w, r.g, r.o, r.c, spatial.w)},
+                        attrs.attrs(count(sizes_of(b, x, r.g))));
+  return from_image(b, y, x, w, r, spatial.y);
+}
+
+std::optional<Labelled> convolved_back(GraphBuilder& b, const Labelled& y, const Labelled& w,
+                                       std::span<const WindowAxis> axes,
+                                       std::span<const int> result) {
+  const Spatial spatial(axes);
+  const Roles r = roles_of(y, w, result, spatial.all());
+  WindowAttrs attrs;
+  for (const WindowAxis& a : axes) {
+    const std::int64_t before = std::max<std::int64_t>(0, -a.offset);
+    const std::int64_t room = a.x_size - std::max<std::int64_t>(0, a.offset);
+    const std::int64_t left = a.stride * (a.y_size - 1) + a.dilation * (a.w_size - 1) + 1 - before;
+    if (left <= 0 || room <= 0) return std::nullopt;
+    attrs.strides.push_back(a.stride);
+    attrs.dilations.push_back(a.dilation);
+    attrs.before.push_back(before);
+    attrs.after.push_back(std::max<std::int64_t>(0, left - room));
+  }
+  Attrs all = attrs.attrs(count(sizes_of(b, y, r.g)));
+  all.set("output_padding", Integers(axes.size(), 0));
+  Value x = b.add("conv_transpose",
+                  {image(b, y, r.n, r.g, r.c, spatial.y), kernel(b, w, r.g, r.c, r.o, spatial.w)},
+                  std::move(all));
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    x = unsliced(b, x, static_cast<int>(i) + 2, std::max<std::int64_t>(0, axes[i].offset), 1,
+                 axes[i].x_size);
+  }
+  return from_image(b, x, y, w, r, spatial.x);
+}
+
+}  // namespace egret::ir::autodiff
