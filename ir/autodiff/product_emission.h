@@ -416,7 +416,10 @@ class ProductEmission {
     } else {
       product.value = scaled(b_, product.value, coefficient_);
     }
-    if (std::ranges::find(direct, false) != direct.end()) return scattered(product, direct, needed);
+    if (std::ranges::find(direct, false) != direct.end()) {
+      if (auto made = unrolled(product)) return made;
+      return scattered(product, direct, needed);
+    }
     return placed(product, target_);
   }
 
@@ -518,6 +521,8 @@ class ProductEmission {
   };
 
   std::optional<Value> through_windows();
+  // Onto windows of the target, tap by tap: for what depends on position and tap together.
+  std::optional<Value> unrolled(const Labelled& product);
   std::optional<Value> as_convolution(const Seen& image, std::vector<Window> windows);
   bool padded_with_zeros(const Seen& image, std::span<const Window> windows);
 

@@ -11,7 +11,8 @@
 //     expression removes the variable; "d divides t" makes t div d a variable of its own;
 //   - an axis indexed by a*u + b*v + c, as of a convolution, is the window axis of a trilinear form
 //     sum x[a*u + b*v + c] * y[u] * w[v]: for y or w wanted it is a convolution of x with the other
-//     (stride and dilation change places), for x a transposed convolution of the two;
+//     (stride and dilation change places), for x a transposed convolution of the two; what depends
+//     on u and v together (max pooling) is added to x tap by tap;
 //   - what is left of two factors is a matrix product, of one a sum over axes;
 //   - any other index (from data, or of no such form) is computed as an integer tensor and gathered
 //     at, or scattered to with addition: right whatever the index, and slower.

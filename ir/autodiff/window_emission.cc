@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of products along windows, as convolutions.
 #include "ir/autodiff/product_emission.h"
+#include "ir/integer_arithmetic.h"
 
 namespace egret::ir::autodiff {
 
@@ -88,7 +89,7 @@ std::optional<Value> ProductEmission::as_convolution(const Seen& image,
     of_windows = united(of_windows, std::vector<int>{window.u, window.v});
   }
   std::vector<Piece> list = pieces(united(result, of_windows), onto_target ? 2 : 1);
-  std::ranges::stable_partition(list, &Piece::windowed);
+  std::stable_partition(list.begin(), list.end(), [](const Piece& p) { return p.windowed; });
   if (list.empty()) return std::nullopt;
 
   // The first operand of the convolution is the image, or what is spread over the image: of two
@@ -185,6 +186,99 @@ std::optional<Value> ProductEmission::as_convolution(const Seen& image,
   count_idle(used);
   made->value = scaled(b_, made->value, coefficient_);
   return placed(*made, target_);
+}
+
+namespace {
+
+// The low and high of position with 0 <= of_position * position + rest < size, of_position not 0.
+Range inside(std::int64_t of_position, std::int64_t rest, std::int64_t size) {
+  if (of_position < 0) {
+    const Range mirrored = inside(-of_position, rest, size);
+    return {-mirrored.high, -mirrored.low};
+  }
+  return {-euclidean_div(rest, of_position), euclidean_div(size - 1 - rest, of_position)};
+}
+
+}  // namespace
+
+std::optional<Value> ProductEmission::unrolled(const Labelled& product) {
+  constexpr std::int64_t kMostTaps = 64;
+  struct Axis {
+    std::size_t axis;
+    int position, tap;
+    std::int64_t of_position, of_tap;
+  };
+  std::vector<Axis> axes;
+  std::vector<int> seen_vars;
+  std::int64_t taps = 1;
+  for (std::size_t i = 0; i < target_.views.size(); ++i) {
+    const AxisView& view = target_.views[i];
+    for (const int var : view.vars) {
+      if (contains(seen_vars, var)) return std::nullopt;
+      seen_vars.push_back(var);
+    }
+    if (view.kind == View::kOther) return std::nullopt;
+    if (view.kind == View::kBox) continue;
+    const std::size_t tap = size_of(view.vars[0]) < size_of(view.vars[1]) ? 0 : 1;
+    axes.push_back(
+        {i, view.vars[1 - tap], view.vars[tap], view.factors[1 - tap], view.factors[tap]});
+    taps *= size_of(view.vars[tap]);
+    if (taps > kMostTaps) return std::nullopt;
+  }
+
+  std::vector<int> order;
+  Shape full;
+  for (const int var : seen_vars) {
+    order.push_back(var);
+    full.push_back(size_of(var));
+  }
+  const Value whole = broadcast_to(b_, spread(b_, product, order), full);
+  Value sum;
+  for (std::int64_t number = 0; number < taps; ++number) {
+    Seen at = target_;
+    Value x = whole;
+    bool empty = false;
+    std::int64_t rest = number;
+    for (const Axis& a : axes) {
+      const Range tap_range = reduction_.domain().at(a.tap);
+      const Range range = reduction_.domain().at(a.position);
+      const std::int64_t tap = rest % extent(tap_range);
+      rest /= extent(tap_range);
+      const auto axis_of = [&](int var) {
+        return static_cast<int>(std::ranges::find(order, var) - order.begin());
+      };
+      const std::int64_t constant =
+          target_.views[a.axis].constant + a.of_tap * (tap_range.low + tap);
+      const Range fits = inside(a.of_position, constant, target_.shape[a.axis]);
+      const std::int64_t low = std::max(fits.low, range.low);
+      const std::int64_t high = std::min(fits.high, range.high);
+      empty = empty || low > high;
+      if (empty) break;
+      x = sliced(b_, x, axis_of(a.tap), tap, 1);
+      x = sliced(b_, x, axis_of(a.position), low - range.low, high - low + 1);
+      at.views[a.axis] = {.kind = View::kBox,
+                          .start = constant + a.of_position * low,
+                          .step = a.of_position,
+                          .vars = {}};
+    }
+    if (empty) continue;
+    // One axis for each of the target's, then each where it belongs.
+    Shape merged;
+    std::size_t next = 0;
+    const Shape sizes = shape_of(b_, x);
+    for (const AxisView& view : target_.views) {
+      std::int64_t count = 1;
+      for (std::size_t k = 0; k < view.vars.size(); ++k) count *= sizes[next++];
+      merged.push_back(count);
+    }
+    x = reshaped(b_, x, merged);
+    for (std::size_t i = 0; i < at.views.size(); ++i) {
+      x = unsliced(b_, x, static_cast<int>(i), at.views[i].start, at.views[i].step,
+                   target_.shape[i]);
+    }
+    sum = sum.valid() ? b_.add("add", {sum, x}) : x;
+  }
+  return sum.valid() ? sum : nothing();
 }
 
 }  // namespace egret::ir::autodiff

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ir/adjoint.h"
 #include "ir/builder.h"
 #include "ir/operator.h"
 
@@ -46,17 +47,26 @@ base::Status write(OnnxWriter& writer) {
   return base::ok();
 }
 
+// An element is in the sums of those after it.
+std::vector<Value> differentiate(Adjoint& a) {
+  Attrs attrs = a.attrs();
+  attrs.set("reverse", 1 - attrs.integer("reverse"));
+  return {a("cum_sum", {a.gradient()}, attrs)};
+}
+
 }  // namespace
 
 Operator cum_sum() {
-  return primitive("cum_sum", "Sum of an element and those before it along an axis", {"x"})
-      .attr("axis", AttrKind::kInteger, "the axis")
-      .attr("exclusive", std::int64_t{0}, "1 leaves the element itself out")
-      .attr("reverse", std::int64_t{0}, "1 sums those after it instead")
-      .shown_on({"f32[M,N]"}, {{"axis", std::int64_t{1}}})
-      .defined_by(define)
-      .onnx_import("CumSum", import)
-      .onnx_export(write, 11);
+  return differentiated_by(
+      primitive("cum_sum", "Sum of an element and those before it along an axis", {"x"})
+          .attr("axis", AttrKind::kInteger, "the axis")
+          .attr("exclusive", std::int64_t{0}, "1 leaves the element itself out")
+          .attr("reverse", std::int64_t{0}, "1 sums those after it instead")
+          .shown_on({"f32[M,N]"}, {{"axis", std::int64_t{1}}})
+          .defined_by(define)
+          .onnx_import("CumSum", import)
+          .onnx_export(write, 11),
+      differentiate);
 }
 
 }  // namespace egret::ir::ops

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ir/adjoint.h"
+#include "ir/reduction_definition.h"
 #include "ir/softmax_definition.h"
 
 namespace egret::ir::ops {
@@ -9,10 +11,19 @@ Value build(GraphBuilder& b, Value x, const Integers& axes) {
   return b.add("sub", {e.shifted, b.add("log", {e.sum})});
 }
 
+// g - softmax * sum(g), of the result alone: the shift by the maximum takes no part.
+std::vector<Value> differentiate(Adjoint& a) {
+  const Value sum =
+      a("reduce_sum", {a.gradient()}, reduction_attrs({a.attrs().integer("axis")}, true));
+  return {a("sub", {a.gradient(), a("mul", {a("exp", {a.output()}), sum})})};
+}
+
 }  // namespace
 
 Operator log_softmax() {
-  return softmax_operator("log_softmax", "log(softmax(x)) along an axis", "LogSoftmax", build);
+  return differentiated_by(
+      softmax_operator("log_softmax", "log(softmax(x)) along an axis", "LogSoftmax", build),
+      differentiate);
 }
 
 }  // namespace egret::ir::ops

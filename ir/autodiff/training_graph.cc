@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/autodiff/training_graph.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "ir/autodiff/gradient.h"
+#include "ir/reduction_definition.h"
+#include "ir/shared_nodes.h"
+
+namespace egret::ir {
+namespace {
+
+// ---- Losses: the mean over the batch, as a number.
+
+struct Loss {
+  TrainingRow row;
+  TensorType (*labels)(const TensorType& output);
+  Value (*build)(GraphBuilder& b, Value output, Value labels);
+};
+
+Value mean_of_all(GraphBuilder& b, Value x) {
+  return b.add("reduce_mean", {x}, reduction_attrs(axes_from(0, b.type(x).rank()), false));
+}
+
+// -log softmax(x) at the class, along the last axis.
+Value cross_entropy(GraphBuilder& b, Value x, Value labels) {
+  const std::int64_t axis = b.type(x).rank() - 1;
+  const Value logarithms = b.add("log_softmax", {x}, {{"axis", axis}});
+  Integers column;
+  for (const Index& size : b.type(labels).dims) column.push_back(size.constant());
+  column.push_back(1);
+  const Value classes = b.add("reshape", {labels}, {{"shape", column}});
+  const Value picked = b.add("gather_elements", {logarithms, classes}, {{"axis", axis}});
+  return b.add("neg", {mean_of_all(b, picked)});
+}
+
+Value squared_error(GraphBuilder& b, Value x, Value labels) {
+  const Value difference = b.add("sub", {x, labels});
+  return mean_of_all(b, b.add("mul", {difference, difference}));
+}
+
+constexpr std::array kLosses{
+    Loss{{"cross_entropy", "of logits [..., C] with the classes [...]"},
+         [](const TensorType& output) {
+           TensorType type(DType::kI64, output.dims);
+           if (!type.dims.empty()) type.dims.pop_back();
+           return type;
+         },
+         cross_entropy},
+    Loss{{"mse", "mean squared difference from labels of the output's type"},
+         [](const TensorType& output) { return output; },
+         squared_error},
+};
+
+// ---- Optimizers, as PyTorch defines them.
+
+struct Optimizer {
+  TrainingRow row;
+  std::vector<std::string_view> state;   // of each parameter, of its type, at first 0
+  std::vector<std::string_view> shared;  // counts of steps
+  Value (*step)(GraphBuilder& b, const TrainingOptions& o, Value parameter, Value gradient,
+                std::span<const Value> shared, std::vector<Value>& state);
+};
+
+Value times(GraphBuilder& b, Value x, double factor) {
+  return b.add("mul", {x, b.scalar(b.type(x).dtype, factor)});
+}
+
+Value sgd(GraphBuilder& b, const TrainingOptions& o, Value parameter, Value gradient,
+          std::span<const Value>, std::vector<Value>&) {
+  return b.add("sub", {parameter, times(b, gradient, o.learning_rate)});
+}
+
+// v = momentum * v + g
+Value momentum(GraphBuilder& b, const TrainingOptions& o, Value parameter, Value gradient,
+               std::span<const Value> shared, std::vector<Value>& state) {
+  state[0] = b.add("add", {times(b, state[0], o.momentum), gradient});
+  return sgd(b, o, parameter, state[0], shared, state);
+}
+
+// Kingma, Ba, "Adam: a method for stochastic optimization", ICLR 2015.
+Value adam(GraphBuilder& b, const TrainingOptions& o, Value parameter, Value gradient,
+           std::span<const Value> shared, std::vector<Value>& state) {
+  const DType type = b.type(parameter).dtype;
+  const auto moved = [&](Value average, Value towards, double beta) {
+    return b.add("add", {times(b, average, beta), times(b, towards, 1 - beta)});
+  };
+  const auto unbiased = [&](Value average, double beta) {
+    const Value left = b.add("pow", {b.scalar(type, beta), shared[0]});
+    return b.add("div", {average, b.add("sub", {b.scalar(type, 1), left})});
+  };
+  state[0] = moved(state[0], gradient, o.beta1);
+  state[1] = moved(state[1], b.add("mul", {gradient, gradient}), o.beta2);
+  const Value root = b.add("sqrt", {unbiased(state[1], o.beta2)});
+  const Value scale = b.add("add", {root, b.scalar(type, o.adam_epsilon)});
+  const Value direction = b.add("div", {unbiased(state[0], o.beta1), scale});
+  return sgd(b, o, parameter, direction, shared, state);
+}
+
+const std::array<Optimizer, 3>& optimizer_table() {
+  static const std::array<Optimizer, 3> rows{
+      Optimizer{{"sgd", "parameter - lr * gradient"}, {}, {}, sgd},
+      Optimizer{{"momentum", "v = momentum * v + gradient; parameter - lr * v"},
+                {"momentum"},
+                {},
+                momentum},
+      Optimizer{{"adam", "Adam with bias correction"}, {"m", "v"}, {"step"}, adam},
+  };
+  return rows;
+}
+
+template <typename Rows>
+auto* row_called(const Rows& rows, std::string_view name) {
+  const auto found = std::ranges::find_if(rows, [&](const auto& r) { return r.row.name == name; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+bool matches(std::string_view pattern, std::string_view name) {
+  if (!pattern.ends_with('*')) return pattern == name;
+  pattern.remove_suffix(1);
+  return name.starts_with(pattern);
+}
+
+bool is_parameter(const Node& node, const TrainingOptions& options) {
+  if (node.kind != NodeKind::kConstant || node.name.empty() || !is_float(node.type.dtype) ||
+      node.type.rank() == 0) {
+    return false;
+  }
+  return std::ranges::none_of(options.freeze,
+                              [&](const std::string& p) { return matches(p, node.name); });
+}
+
+base::Status check_freeze(const Graph& model, const TrainingOptions& options) {
+  for (const std::string& pattern : options.freeze) {
+    const bool known = std::ranges::any_of(model.nodes(), [&](const Node& node) {
+      return node.kind == NodeKind::kConstant && matches(pattern, node.name);
+    });
+    if (!known) return base::usage_error("no constant of the model is called '" + pattern + "'");
+  }
+  return base::ok();
+}
+
+base::Result<NodeId> chosen_output(const Graph& model, const std::string& name) {
+  if (model.outputs().empty()) return base::bad_input("the model has no output");
+  if (name.empty()) return model.outputs().front().node;
+  for (const auto& out : model.outputs()) {
+    if (out.name == name) return out.node;
+  }
+  return base::usage_error("the model has no output called '" + name + "'");
+}
+
+// The model's graph being made into a step.
+class Maker {
+ public:
+  Maker(const Graph& model, const TrainingOptions& options, const Loss& loss,
+        const Optimizer& optimizer)
+      : model_(model), options_(options), loss_(loss), optimizer_(optimizer) {}
+
+  base::Result<TrainingGraph> run(NodeId output) {
+    const TensorType type = model_.node(output).type;
+    if (!is_float(type.dtype) || (loss_.build == cross_entropy && type.rank() == 0)) {
+      return base::bad_input("a loss " + std::string(loss_.row.name) + " of an output " +
+                             to_string(type));
+    }
+    copy_inputs(type);
+    copy_rest();
+    EGRET_RETURN_IF_ERROR(b_.status());
+    const Value loss = loss_.build(b_, values_[output.index()], labels_);
+    b_.output("loss", loss);
+    EGRET_RETURN_IF_ERROR(expand());
+    EGRET_RETURN_IF_ERROR(update());
+    EGRET_ASSIGN_OR_RETURN(made_.graph, b_.finish());
+    made_.graph.name = model_.name;
+    made_.graph.metadata = model_.metadata;
+    made_.graph = with_shared_nodes(made_.graph);
+    EGRET_RETURN_IF_ERROR(made_.graph.check_invariants());
+    return std::move(made_);
+  }
+
+ private:
+  std::string fresh(std::string name) {
+    while (!names_.insert(name).second) name += "_";
+    return name;
+  }
+
+  Value add_variable(std::vector<std::string>& list, const std::string& wanted, Tensor initial) {
+    list.push_back(fresh(wanted));
+    const Value made = b_.input(list.back(), initial.type());
+    made_.initial.push_back(std::move(initial));
+    return made;
+  }
+
+  // All inputs come first and keep their places when composites are expanded.
+  void copy_inputs(const TensorType& output) {
+    values_.resize(model_.size());
+    for (const NodeId id : model_.inputs()) {
+      const Node& node = model_.node(id);
+      values_[id.index()] = b_.input(fresh(node.name), node.type);
+    }
+    made_.model_inputs = model_.inputs().size();
+    labels_ = b_.input(fresh("labels"), loss_.labels(output));
+    for (const NodeId id : live_nodes(model_)) {
+      const Node& node = model_.node(id);
+      if (!is_parameter(node, options_)) continue;
+      values_[id.index()] = add_variable(made_.parameters, node.name, node.data);
+    }
+    for (const std::string_view shared : optimizer_.shared) {
+      add_variable(made_.state, std::string(shared), Tensor::scalar(real(), 0));
+    }
+    const std::size_t count = made_.parameters.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      for (const std::string_view state : optimizer_.state) {
+        add_variable(made_.state, made_.parameters[i] + "." + std::string(state),
+                     Tensor(made_.initial[i].type()));
+      }
+    }
+  }
+
+  DType real() const { return made_.initial.empty() ? DType::kF32 : made_.initial[0].type().dtype; }
+
+  void copy_rest() {
+    for (const NodeId id : live_nodes(model_)) {
+      const Node& node = model_.node(id);
+      Value& value = values_[id.index()];
+      if (value.valid()) continue;
+      if (node.kind == NodeKind::kConstant) {
+        value = b_.constant(node.data, node.name.empty() ? "" : fresh(node.name));
+        continue;
+      }
+      std::vector<Value> inputs;
+      for (const NodeId input : node.inputs) inputs.push_back(values_[input.index()]);
+      value = b_.add(*node.op, inputs, node.attrs, node.name.empty() ? "" : fresh(node.name));
+    }
+  }
+
+  // Composites become their bodies, so that forward and backward share what is inside.
+  base::Status expand() {
+    EGRET_ASSIGN_OR_RETURN(const Graph forward, b_.finish());
+    made_.forward_operators = without_dead_nodes(forward).operator_count();
+    EGRET_ASSIGN_OR_RETURN(const Graph expanded, expanded_for_gradients(forward));
+    b_ = GraphBuilder();
+    std::vector<Value> values(expanded.size());
+    for (std::size_t i = 0; i < expanded.size(); ++i) {
+      const Node& node = expanded.nodes()[i];
+      if (node.kind == NodeKind::kInput) values[i] = b_.input(node.name, node.type);
+    }
+    for (const NodeId id : live_nodes(expanded)) {
+      const Node& node = expanded.node(id);
+      if (node.kind == NodeKind::kConstant) values[id.index()] = b_.constant(node.data, node.name);
+      if (node.kind != NodeKind::kOperator) continue;
+      std::vector<Value> inputs;
+      for (const NodeId input : node.inputs) inputs.push_back(values[input.index()]);
+      values[id.index()] = b_.add(*node.op, inputs, node.attrs, node.name);
+    }
+    for (const NodeId id : expanded.inputs()) inputs_.push_back(values[id.index()]);
+    loss_value_ = values[expanded.outputs().front().node.index()];
+    b_.output("loss", loss_value_);
+    return b_.status();
+  }
+
+  base::Status update() {
+    const std::size_t first = made_.model_inputs + 1;
+    const std::size_t count = made_.parameters.size();
+    const std::span<const Value> parameters = std::span(inputs_).subspan(first, count);
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Value> found, gradients(b_, loss_value_, parameters));
+    std::vector<Value> shared;
+    for (std::size_t i = 0; i < optimizer_.shared.size(); ++i) {
+      shared.push_back(b_.add("add", {inputs_[first + count + i], b_.scalar(real(), 1)}));
+    }
+    std::vector<Value> next;
+    std::vector<Value> next_state = shared;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::vector<Value> state;
+      for (std::size_t k = 0; k < optimizer_.state.size(); ++k) {
+        state.push_back(inputs_[first + count + shared.size() + i * optimizer_.state.size() + k]);
+      }
+      next.push_back(optimizer_.step(b_, options_, parameters[i], found[i], shared, state));
+      next_state.insert(next_state.end(), state.begin(), state.end());
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      b_.output(fresh(made_.parameters[i] + ".next"), next[i]);
+    }
+    for (std::size_t i = 0; i < next_state.size(); ++i) {
+      b_.output(fresh(made_.state[i] + ".next"), next_state[i]);
+    }
+    return b_.status();
+  }
+
+  const Graph& model_;
+  const TrainingOptions& options_;
+  const Loss& loss_;
+  const Optimizer& optimizer_;
+  GraphBuilder b_;
+  TrainingGraph made_;
+  std::set<std::string> names_{"loss"};
+  std::vector<Value> values_;  // by node of the model
+  Value labels_, loss_value_;
+  std::vector<Value> inputs_;  // of the step, once composites are expanded
+};
+
+template <typename Rows>
+std::vector<TrainingRow> rows_of(const Rows& rows) {
+  std::vector<TrainingRow> list;
+  for (const auto& row : rows) list.push_back(row.row);
+  return list;
+}
+
+}  // namespace
+
+std::span<const TrainingRow> losses() {
+  static const std::vector<TrainingRow> list = rows_of(kLosses);
+  return list;
+}
+
+std::span<const TrainingRow> optimizers() {
+  static const std::vector<TrainingRow> list = rows_of(optimizer_table());
+  return list;
+}
+
+base::Result<TrainingGraph> training_graph(const Graph& model, const TrainingOptions& options) {
+  const auto* loss = row_called(kLosses, options.loss);
+  if (loss == nullptr) return base::usage_error("there is no loss '" + options.loss + "'");
+  const auto* optimizer = row_called(optimizer_table(), options.optimizer);
+  if (optimizer == nullptr) {
+    return base::usage_error("there is no optimizer '" + options.optimizer + "'");
+  }
+  EGRET_RETURN_IF_ERROR(check_freeze(model, options));
+  for (const Node& node : model.nodes()) {
+    if (!node.type.is_concrete()) {
+      return base::unsupported("gradients need known sizes, not " + to_string(node.type) +
+                               "; bind them with --bind NAME=SIZE");
+    }
+  }
+  EGRET_ASSIGN_OR_RETURN(const NodeId output, chosen_output(model, options.model_output));
+  const bool any = std::ranges::any_of(
+      model.nodes(), [&](const Node& node) { return is_parameter(node, options); });
+  if (!any) return base::bad_input("the model has no parameters: no named real constants");
+  return Maker(model, options, *loss, *optimizer).run(output);
+}
+
+}  // namespace egret::ir

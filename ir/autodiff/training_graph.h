@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// One training step as one graph: forward, loss, backward, update of the parameters.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/builder.h"
+
+namespace egret::ir {
+
+struct TrainingOptions {
+  std::string loss = "cross_entropy";
+  std::string optimizer = "sgd";
+  std::string model_output{};         // the output that the loss looks at; empty: the first one
+  std::vector<std::string> freeze{};  // constants that are not trained, by name; a final * stands
+                                      // for any ending
+  double learning_rate = 0.01;
+  double momentum = 0.9;                                   // optimizer momentum
+  double beta1 = 0.9, beta2 = 0.999, adam_epsilon = 1e-8;  // optimizer adam
+};
+
+// Inputs of `graph`: the model's, "labels", the parameters, the optimizer's state. Outputs: "loss",
+// then for each parameter and state NAME its next value, "NAME.next".
+struct TrainingGraph {
+  Graph graph;
+  std::vector<std::string> parameters;  // names
+  std::vector<std::string> state;       // names
+  std::vector<Tensor> initial;          // of the parameters, then of the state
+  std::size_t model_inputs = 0;
+  std::size_t forward_operators = 0;  // of the loss alone
+};
+
+// The parameters are the model's named real constants with at least one axis, which must be known
+// sizes, as all sizes must. With class labels the loss takes logits [..., C] and integers [...].
+// Errors: usage for names that do not exist; bad_input for an output that the loss cannot take, or
+// a model without parameters; unsupported for symbolic sizes.
+base::Result<TrainingGraph> training_graph(const Graph& model, const TrainingOptions& options);
+
+// Losses and optimizers, by name.
+struct TrainingRow {
+  std::string_view name, summary;
+};
+std::span<const TrainingRow> losses();
+std::span<const TrainingRow> optimizers();
+
+}  // namespace egret::ir

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/autodiff/training_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "ir/interpreter.h"
+
+namespace egret::ir {
+namespace {
+
+// relu(x * w1 + b1) * w2 + b2
+Graph small_network(std::int64_t batch, std::int64_t in, std::int64_t hidden, std::int64_t out) {
+  base::Random random(5);
+  GraphBuilder b;
+  const auto weight = [&](const char* name, TensorType type) {
+    return b.constant(Tensor::random(type, random), name);
+  };
+  const Value x = b.input("x", {DType::kF32, {batch, in}});
+  const Value first = b.add("matmul", {x, weight("w1", {DType::kF32, {in, hidden}})});
+  const Value h = b.add("relu", {b.add("add", {first, weight("b1", {DType::kF32, {hidden}})})});
+  const Value second = b.add("matmul", {h, weight("w2", {DType::kF32, {hidden, out}})});
+  b.output("y", b.add("add", {second, weight("b2", {DType::kF32, {out}})}));
+  return *b.finish();
+}
+
+// y = w * x of one number.
+Graph one_weight(double w) {
+  GraphBuilder b;
+  const Value x = b.input("x", {DType::kF32, {1}});
+  const double values[] = {w};
+  const Value weight = b.constant(Tensor::of(DType::kF32, Shape{1}, values), "w");
+  b.output("y", b.add("mul", {x, weight}));
+  return *b.finish();
+}
+
+// Losses of `steps` steps that each start where the last one ended.
+std::vector<double> losses_of(const TrainingGraph& step, std::vector<Tensor> data, int steps,
+                              std::vector<Tensor>* last = nullptr) {
+  std::vector<Tensor> variables = step.initial;
+  std::vector<double> losses;
+  for (int i = 0; i < steps; ++i) {
+    std::vector<Tensor> inputs = data;
+    inputs.insert(inputs.end(), variables.begin(), variables.end());
+    auto outputs = interpret(step.graph, inputs);
+    EXPECT_TRUE(outputs.ok()) << outputs.status().message();
+    if (!outputs.ok()) return losses;
+    losses.push_back((*outputs)[0].f64_at(0));
+    variables.assign(outputs->begin() + 1, outputs->end());
+  }
+  if (last != nullptr) *last = variables;
+  return losses;
+}
+
+Tensor number(double value) {
+  const double values[] = {value};
+  return Tensor::of(DType::kF64, Shape{1}, values);
+}
+
+TEST(TrainingGraph, NamesWhatGoesInAndComesOut) {
+  const auto step =
+      training_graph(small_network(4, 3, 5, 2), {.loss = "mse", .optimizer = "momentum"});
+  ASSERT_TRUE(step.ok()) << step.status().message();
+  std::vector<std::string> inputs;
+  for (const NodeId id : step->graph.inputs()) inputs.push_back(step->graph.node(id).name);
+  EXPECT_EQ(inputs, (std::vector<std::string>{"x", "labels", "w1", "b1", "w2", "b2", "w1.momentum",
+                                              "b1.momentum", "w2.momentum", "b2.momentum"}));
+  EXPECT_EQ(step->graph.outputs().size(), 9U);
+  EXPECT_EQ(step->graph.outputs()[0].name, "loss");
+  EXPECT_EQ(step->graph.outputs()[1].name, "w1.next");
+  EXPECT_EQ(step->graph.outputs()[5].name, "w1.momentum.next");
+}
+
+TEST(TrainingGraph, LearnsWithEveryLossAndOptimizer) {
+  base::Random random(9);
+  const Tensor x = Tensor::random({DType::kF32, {8, 3}}, random);
+  const std::int64_t classes[] = {0, 1, 1, 0, 2, 2, 1, 0};
+  for (const TrainingRow& loss : losses()) {
+    for (const TrainingRow& optimizer : optimizers()) {
+      const auto step =
+          training_graph(small_network(8, 3, 16, 3), {.loss = std::string(loss.name),
+                                                      .optimizer = std::string(optimizer.name),
+                                                      .learning_rate = 0.05});
+      ASSERT_TRUE(step.ok()) << step.status().message();
+      const Tensor labels = loss.name == "mse" ? Tensor::random({DType::kF32, {8, 3}}, random)
+                                               : Tensor::of_integers(classes);
+      const std::vector<double> curve = losses_of(*step, {x, labels}, 60);
+      ASSERT_EQ(curve.size(), 60U);
+      EXPECT_LT(curve.back(), 0.7 * curve.front()) << loss.name << " " << optimizer.name;
+    }
+  }
+}
+
+// (w*x - y)^2 with gradient 2 (w*x - y) x, stepped by hand.
+TEST(TrainingGraph, StepsAsTheOptimizersAreDefined) {
+  const double x = 1.5;
+  const double y = -0.25;
+  const auto slope = [&](double w) { return 2 * (w * x - y) * x; };
+  for (const TrainingRow& optimizer : optimizers()) {
+    const auto step = training_graph(
+        one_weight(0.5),
+        {.loss = "mse", .optimizer = std::string(optimizer.name), .learning_rate = 0.1});
+    ASSERT_TRUE(step.ok()) << step.status().message();
+    std::vector<Tensor> last;
+    losses_of(*step, {number(x), number(y)}, 3, &last);
+    double w = 0.5;
+    double v = 0;
+    double m = 0;
+    for (int t = 1; t <= 3; ++t) {
+      const double g = slope(w);
+      if (optimizer.name == "sgd") w -= 0.1 * g;
+      if (optimizer.name == "momentum") w -= 0.1 * (v = 0.9 * v + g);
+      if (optimizer.name != "adam") continue;
+      m = 0.9 * m + 0.1 * g;
+      v = 0.999 * v + 0.001 * g * g;
+      w -= 0.1 * (m / (1 - std::pow(0.9, t))) / (std::sqrt(v / (1 - std::pow(0.999, t))) + 1e-8);
+    }
+    EXPECT_NEAR(last[0].f64_at(0), w, 1e-5) << optimizer.name;  // 0.999 is a number of f32
+  }
+}
+
+TEST(TrainingGraph, LeavesFrozenConstantsAlone) {
+  const auto step =
+      training_graph(small_network(4, 3, 5, 2), {.loss = "mse", .freeze = {"w2", "b*"}});
+  ASSERT_TRUE(step.ok()) << step.status().message();
+  EXPECT_EQ(step->parameters, std::vector<std::string>{"w1"});
+}
+
+TEST(TrainingGraph, SharesWhatForwardAndBackwardHaveInCommon) {
+  const auto step = training_graph(small_network(4, 3, 5, 2), {.loss = "mse"});
+  ASSERT_TRUE(step.ok()) << step.status().message();
+  int products = 0;
+  for (const Node& node : step->graph.nodes()) {
+    products += node.op != nullptr && node.op->name() == "matmul";
+  }
+  // Two forward, two for the weights, one for the hidden layer; x has no gradient.
+  EXPECT_EQ(products, 5);
+}
+
+TEST(TrainingGraph, RefusesWhatItCannotTrain) {
+  const Graph network = small_network(4, 3, 5, 2);
+  EXPECT_EQ(training_graph(network, {.model_output = "z"}).status().code(),
+            base::StatusCode::kUsage);
+  EXPECT_EQ(training_graph(network, {.freeze = {"w3"}}).status().code(), base::StatusCode::kUsage);
+  EXPECT_EQ(training_graph(network, {.freeze = {"*"}}).status().code(),
+            base::StatusCode::kBadInput);
+}
+
+}  // namespace
+}  // namespace egret::ir

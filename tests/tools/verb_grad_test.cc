@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// `egret grad`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/random.h"
+#include "frontends/onnx.h"
+#include "ir/builder.h"
+#include "tests/tools/folder_test.h"
+
+namespace egret::tools {
+namespace {
+
+using ::testing::HasSubstr;
+
+class GradVerb : public FolderTest {
+ protected:
+  void SetUp() override {
+    base::Random random(3);
+    ir::GraphBuilder b;
+    const ir::Value x = b.input("x", {ir::DType::kF32, {4, 3}});
+    const ir::Value w = b.constant(ir::Tensor::random({ir::DType::kF32, {3, 5}}, random), "weight");
+    const ir::Value c = b.constant(ir::Tensor::random({ir::DType::kF32, {5}}, random), "bias");
+    b.output("y", b.add("add", {b.add("matmul", {x, w}), c}));
+    const auto exported = frontends::export_onnx(*b.finish(), {});
+    ASSERT_TRUE(exported.ok());
+    ASSERT_TRUE(base::write_file(path("m.onnx"), exported->bytes).ok());
+  }
+};
+
+TEST_F(GradVerb, WritesAStepThatRuns) {
+  const ProgramRun run =
+      run_program("grad " + path("m.onnx") + " --optimizer adam --json -o " + path("t.onnx"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  const auto json = base::Json::parse(run.out);
+  ASSERT_TRUE(json.ok()) << run.out;
+  EXPECT_EQ(*json->find("trained_elements")->as_real(), 20);
+  const ProgramRun step = run_program("run --check " + path("t.onnx"));
+  EXPECT_EQ(step.code, 0) << step.err;
+  EXPECT_THAT(step.out, HasSubstr("weight.next"));
+  EXPECT_THAT(step.out, HasSubstr("bias.v.next"));
+}
+
+TEST_F(GradVerb, TrainsWhatIsNotFrozen) {
+  const ProgramRun run =
+      run_program("grad " + path("m.onnx") + " --loss mse --freeze 'b*' -o " + path("t.onnx"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("1 parameters of 15 numbers"));
+}
+
+TEST_F(GradVerb, SaysWhatIsWrong) {
+  const std::string command = "grad " + path("m.onnx");
+  EXPECT_EQ(run_program(command).code, 2);
+  EXPECT_EQ(run_program(command + " --loss hinge -o " + path("t.onnx")).code, 2);
+  EXPECT_EQ(run_program(command + " --loss-of z -o " + path("t.onnx")).code, 2);
+  EXPECT_EQ(run_program(command + " --freeze '*' -o " + path("t.onnx")).code, 3);
+  EXPECT_FALSE(base::read_file(path("t.onnx"), 1 << 20).ok());
+}
+
+}  // namespace
+}  // namespace egret::tools

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/training_arguments.h"
+
+namespace egret::tools {
+namespace {
+
+std::vector<std::string> names(std::span<const ir::TrainingRow> rows) {
+  std::vector<std::string> list;
+  for (const ir::TrainingRow& row : rows) list.emplace_back(row.name);
+  return list;
+}
+
+}  // namespace
+
+const base::OptionTable<TrainingArguments>& TrainingArguments::table() {
+  using T = TrainingArguments;
+  static const base::OptionTable<T> rows{
+      "training",
+      {{"loss", &T::loss, "What is made small: cross_entropy of logits with class numbers, or mse",
+        base::one_of(names(ir::losses()))},
+       {"optimizer", &T::optimizer, "How parameters move", base::one_of(names(ir::optimizers()))},
+       {"lr", &T::lr, "Learning rate", base::range(0)},
+       {"momentum", &T::momentum, "Momentum's share of the last step", base::range(0, 1)},
+       {"beta1", &T::beta1, "Adam: decay of the average gradient", base::range(0, 1)},
+       {"beta2", &T::beta2, "Adam: decay of the average square", base::range(0, 1)},
+       {"adam-epsilon", &T::adam_epsilon, "Adam: added to the root", base::range(0)},
+       {"loss-of", &T::loss_of, "The output that the loss looks at; the first where none is named"},
+       {"freeze", &T::freeze,
+        "A constant that is not trained, by name; a final * stands for any ending"}}};
+  return rows;
+}
+
+ir::TrainingOptions TrainingArguments::options() const {
+  return {.loss = loss,
+          .optimizer = optimizer,
+          .model_output = loss_of,
+          .freeze = freeze,
+          .learning_rate = lr,
+          .momentum = momentum,
+          .beta1 = beta1,
+          .beta2 = beta2,
+          .adam_epsilon = adam_epsilon};
+}
+
+}  // namespace egret::tools

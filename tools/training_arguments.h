@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training as an argument of verbs: which loss, which optimizer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/option_table.h"
+#include "ir/autodiff/training_graph.h"
+
+namespace egret::tools {
+
+struct TrainingArguments {
+  std::string loss = "cross_entropy";
+  std::string optimizer = "sgd";
+  double lr = 0.01;
+  double momentum = 0.9;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double adam_epsilon = 1e-8;
+  std::string loss_of;
+  std::vector<std::string> freeze;
+
+  static const base::OptionTable<TrainingArguments>& table();
+  ir::TrainingOptions options() const;
+};
+
+}  // namespace egret::tools

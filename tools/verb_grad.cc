@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include "base/random.h"
+#include "base/units.h"
+#include "ir/interpreter.h"
+#include "tools/model_file.h"
+#include "tools/training_arguments.h"
+#include "tools/verb.h"
+
+namespace egret::tools {
+namespace {
+
+struct GradOptions {
+  std::string output;
+  bool skip_check = false;
+
+  static const base::OptionTable<GradOptions>& table() {
+    using G = GradOptions;
+    static const base::OptionTable<G> rows{
+        "grad",
+        {{"output", &G::output, "Where the step goes; - for standard output", base::path(), 'o'},
+         {"no-run", &G::skip_check,
+          "Write the step without running it once with the reference interpreter"}}};
+    return rows;
+  }
+};
+
+// One run on random inputs with the parameters of the model; class numbers are drawn as 0 or 1.
+base::Result<double> loss_of_one_step(const ir::TrainingGraph& step) {
+  base::Random random(1);
+  std::vector<ir::Tensor> inputs;
+  const auto& ids = step.graph.inputs();
+  for (std::size_t i = 0; i <= step.model_inputs; ++i) {
+    const ir::TensorType& type = step.graph.node(ids[i]).type;
+    ir::Tensor tensor = ir::Tensor::random(type, random);
+    if (is_integer(type.dtype)) {
+      for (std::int64_t k = 0; k < tensor.elements(); ++k) {
+        tensor.set_i64(k, random.between(0, 1));
+      }
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  inputs.insert(inputs.end(), step.initial.begin(), step.initial.end());
+  EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> outputs, ir::interpret(step.graph, inputs));
+  return outputs[0].f64_at(0);
+}
+
+class Grad final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("MODEL", path_, "An ONNX file, or - for standard input");
+    arguments.options(options_);
+    arguments.options(training_);
+    arguments.options(model_);
+  }
+
+  base::Result<ExitCode> run(Console& console) override {
+    if (options_.output.empty()) return base::usage_error("say where the step goes with -o FILE");
+    EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
+                           read_concrete_model(path_, model_, console));
+    const auto step = ir::training_graph(model.graph, training_.options());
+    if (!step.ok()) return step.status().at(path_);
+    base::Json json = base::versioned_json();
+    if (!options_.skip_check) {
+      EGRET_ASSIGN_OR_RETURN(const double loss, loss_of_one_step(*step));
+      if (!std::isfinite(loss)) console.warning("the loss of random inputs is not finite");
+      json.set("loss", loss);
+    }
+    frontends::ExportOptions exporting;
+    if (options_.output != "-") exporting.external_data_path = options_.output + ".data";
+    EGRET_ASSIGN_OR_RETURN(const frontends::ExportedModel exported,
+                           frontends::export_onnx(step->graph, model.info, exporting));
+    EGRET_RETURN_IF_ERROR(write_output(console, options_.output, exported.bytes));
+    if (options_.output == "-") return ExitCode::kOk;
+
+    const std::size_t operators = step->graph.operator_count();
+    double trained = 0;
+    for (std::size_t i = 0; i < step->parameters.size(); ++i) {
+      trained += static_cast<double>(step->initial[i].elements());
+    }
+    json.set("parameters", base::Json::array(step->parameters))
+        .set("state", base::Json::array(step->state))
+        .set("trained_elements", trained)
+        .set("operators_forward", std::uint64_t{step->forward_operators})
+        .set("operators", std::uint64_t{operators})
+        .set("bytes", std::uint64_t{exported.bytes.size()});
+    console.result(json, std::to_string(step->parameters.size()) + " parameters of " +
+                             base::format_count(static_cast<std::int64_t>(trained)) + " numbers, " +
+                             std::to_string(step->state.size()) + " states; " +
+                             std::to_string(step->forward_operators) +
+                             " operators of the loss became " + std::to_string(operators) + "\n");
+    return ExitCode::kOk;
+  }
+
+ private:
+  std::string path_;
+  GradOptions options_;
+  TrainingArguments training_;
+  ModelOptions model_;
+};
+
+}  // namespace
+
+Verb grad_verb() {
+  return {"grad", "Make the graph of one training step",
+          "Writes forward, loss, backward and update of a model as one ONNX graph of ordinary "
+          "operators. Its inputs are the model's, labels, the parameters and the optimizer's "
+          "state; its outputs the loss and the next value of each parameter and state, called "
+          "NAME.next. Parameters are the model's real initializers; --freeze names those that "
+          "are not trained. Gradients are derived from the operators' definitions. Before it is "
+          "written the step is run once on random inputs.",
+          make_command<Grad>};
+}
+
+}  // namespace egret::tools
