@@ -47,4 +47,14 @@ std::optional<ir::TensorType> part_type(const ir::TensorType& whole, AxisPlaceme
 std::vector<Law> laws_of(const ir::Operator& op, const ir::Attrs& attrs,
                          std::span<const ir::TensorType> inputs, std::int64_t devices);
 
+// The attributes of the operator on what a rank of a mesh holds, where along each axis in turn the
+// placements are those of a law. `types` are the wholes'. Where axes cut one dimension, the mesh's
+// first axis cuts first. Errors: bad_input that names the axis without such a law.
+base::Result<ir::Attrs> part_attrs(const ir::Operator& op, const ir::Attrs& attrs,
+                                   std::span<const ir::TensorType> types,
+                                   std::span<const Placement> inputs, const Placement& output,
+                                   const Mesh& mesh);
+// Whether cuts of one dimension are made in the order of the mesh's axes.
+bool cuts_in_order(const Placement& placement);
+
 }  // namespace egret::parallel

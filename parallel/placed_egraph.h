@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// All ways to distribute a program over a mesh, as an e-graph.
+//
+// Its language: place[l](x), the value x of the sequential program under placement l, where x is a
+// leaf that names a class of the sequential e-graph; that program's operators, on parts; and
+// collectives. The class of place[l](x) holds the terms that represent x under l. They are equal as
+// representations only: two terms of a partial sum may hold other parts of the same sum. That is
+// sound because operators are applied to them by laws alone, which say what becomes of the whole,
+// and because no other rewriting happens here: algebra comes first, in the sequential e-graph, and
+// every e-node found there is distributed.
+//
+// It is filled on demand from the outputs: a placed value asks for what the laws of each of its
+// e-nodes need, and for the values from which a collective along one axis leads to it. Inputs and
+// weights are where they are wanted, whole or in blocks: place[l] of a leaf of the program is no
+// work unless l has partial results. Elsewhere place[] is a wish and may not be chosen.
+//
+// Two placements are never reached: cuts of one dimension in another order than the mesh's axes,
+// and sums beside maxima.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "egraph/egraph.h"
+#include "egraph/view.h"
+#include "parallel/collective.h"
+#include "parallel/laws.h"
+#include "rules/tensor_egraph.h"
+
+namespace egret::parallel {
+
+class PlacedEGraph {
+ public:
+  struct Limits {
+    std::size_t nodes = 2'000'000;
+  };
+
+  // Ways to compute each output under its placement. The e-graph is clean and outlives this one.
+  // Errors: bad_input where an output cannot have its placement; limit_hit.
+  static base::Result<std::unique_ptr<PlacedEGraph>> of(const rules::TensorEGraph& tensors,
+                                                        const Mesh& mesh,
+                                                        std::span<const Placement> outputs,
+                                                        const Limits& limits);
+  static base::Result<std::unique_ptr<PlacedEGraph>> of(const rules::TensorEGraph& tensors,
+                                                        const Mesh& mesh,
+                                                        std::span<const Placement> outputs) {
+    return of(tensors, mesh, outputs, Limits{});
+  }
+
+  const egraph::EGraph& egraph() const { return *egraph_; }
+  const rules::TensorEGraph& tensors() const { return tensors_; }
+  const Mesh& mesh() const { return mesh_; }
+  // The placed classes of the outputs, in their order.
+  const std::vector<egraph::ClassId>& roots() const { return roots_; }
+
+  // What an operator of this e-graph is.
+  enum class Kind : std::uint8_t { kValue, kPlace, kOperator, kCollective };
+  struct Meaning {
+    Kind kind = Kind::kValue;
+    egraph::OpId sequential{};  // kOperator: the operator on the whole, in tensors().language()
+    ir::Attrs part_attrs{};     // kOperator
+    Collective collective{};    // kCollective
+  };
+  const Meaning& meaning(egraph::OpId op) const { return meanings_[op.index()]; }
+
+  // A value under a placement; of each class but those of kValue.
+  struct Placed {
+    egraph::ClassId value;  // in tensors()
+    Placement placement;
+    ir::TensorType type;  // of what a rank holds
+  };
+  const Placed& placed(egraph::ClassId id) const { return placed_.at(egraph_->find(id).index()); }
+  // The leaf (input or constant) that the value is; an invalid id where it is none.
+  egraph::NodeId leaf_of(egraph::ClassId value) const;
+
+ private:
+  PlacedEGraph(const rules::TensorEGraph& tensors, const Mesh& mesh)
+      : tensors_(tensors), mesh_(mesh), egraph_(std::make_unique<egraph::EGraph>(ops_)) {}
+
+  using Key = std::pair<egraph::ClassId, Placement>;
+
+  // The class of place[placement](value), invalid where the placement does not fit; new ones are
+  // filled later.
+  base::Result<egraph::ClassId> want(egraph::ClassId value, const Placement& placement);
+  base::Status fill(const Key& key, egraph::ClassId id);
+  base::Status add_operator(const Key& key, egraph::ClassId id, egraph::NodeId node);
+  // Ways along mesh axes `axis` and later, in part() up to there.
+  struct Way {
+    ir::Attrs attrs;
+    std::vector<ir::TensorType> parts;
+    std::vector<Placement> inputs;
+  };
+  base::Status add_ways(const Key& key, egraph::ClassId id, egraph::NodeId node, int axis,
+                        const Way& way);
+  const std::vector<Law>& laws(const ir::Operator& op, const ir::Attrs& attrs,
+                               std::span<const ir::TensorType> types, std::int64_t devices);
+  egraph::OpId operation(std::string_view base, std::size_t arity, const std::string& payload,
+                         const Meaning& meaning);
+
+  const rules::TensorEGraph& tensors_;
+  const Mesh mesh_;
+  egraph::OpTable ops_;
+  std::unique_ptr<egraph::EGraph> egraph_;
+  std::vector<Meaning> meanings_;  // by OpId
+  std::map<std::string, std::uint64_t> payloads_;
+  std::map<Key, egraph::ClassId> classes_;
+  std::vector<std::pair<Key, egraph::ClassId>> pending_;
+  std::unordered_map<std::uint32_t, Placed> placed_;  // by class
+  std::map<std::string, std::vector<Law>> laws_;
+  std::vector<egraph::ClassId> roots_;
+};
+
+}  // namespace egret::parallel

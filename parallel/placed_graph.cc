@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/placed_graph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "ir/interpreter.h"
+#include "parallel/laws.h"
+
+namespace egret::parallel {
+namespace {
+
+using Kind = PlacedNode::Kind;
+
+// Sums in another order and rules that round constants move less; a wrong plan moves more.
+constexpr double kRelativeError = 1e-6;
+
+base::Status check_operator(const PlacedGraph& graph, const PlacedNode& node) {
+  std::vector<ir::TensorType> wholes;
+  std::vector<ir::TensorType> parts;
+  std::vector<Placement> placements;
+  for (const std::size_t input : node.inputs) {
+    wholes.push_back(graph.nodes[input].whole);
+    parts.push_back(graph.nodes[input].type);
+    placements.push_back(graph.nodes[input].placement);
+  }
+  EGRET_ASSIGN_OR_RETURN(const ir::TensorType whole, ir::infer_type(*node.op, node.attrs, wholes));
+  if (whole != node.whole) return base::bad_input("it has the type " + ir::to_string(whole));
+  EGRET_ASSIGN_OR_RETURN(const ir::Attrs attrs, part_attrs(*node.op, node.attrs, wholes, placements,
+                                                           node.placement, graph.mesh));
+  if (!(attrs == node.part_attrs)) return base::bad_input("its parts have other attributes");
+  EGRET_ASSIGN_OR_RETURN(const ir::TensorType type, ir::infer_type(*node.op, attrs, parts));
+  return type == node.type ? base::ok() : base::bad_input("its parts have another type");
+}
+
+base::Status check_collective(const PlacedGraph& graph, const PlacedNode& node) {
+  const PlacedNode& input = graph.nodes[node.inputs.front()];
+  const Collective& collective = node.collective;
+  const bool cut_last = !collective.from.is_split() || input.placement.is_last_cut(collective.axis);
+  if (name_of(collective).empty() || input.whole != node.whole || !cut_last ||
+      input.placement.along(collective.axis) != collective.from ||
+      input.placement.with(collective.axis, collective.to) != node.placement) {
+    return base::bad_input("a collective from " + to_string(input.placement, graph.mesh) + " to " +
+                           to_string(node.placement, graph.mesh));
+  }
+  return base::ok();
+}
+
+}  // namespace
+
+base::Status check(const PlacedGraph& graph) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const PlacedNode& node = graph.nodes[i];
+    const std::string place = "node " + std::to_string(i);
+    for (const std::size_t input : node.inputs) {
+      if (input >= i) return base::bad_input("its inputs do not come before it").at(place);
+    }
+    const auto type = local_type(node.whole, node.placement, graph.mesh);
+    if (!type.ok()) return type.status().at(place);
+    if (*type != node.type)
+      return base::bad_input("the type is not what the placement leaves").at(place);
+    const bool leaf = node.kind == Kind::kInput || node.kind == Kind::kConstant;
+    if (leaf && node.placement.has_partial())
+      return base::bad_input("an input or weight as a partial result").at(place);
+    if (leaf != node.inputs.empty() && node.kind != Kind::kOperator)
+      return base::bad_input("a wrong number of inputs").at(place);
+    if (node.kind == Kind::kOperator) EGRET_RETURN_IF_ERROR(check_operator(graph, node).at(place));
+    if (node.kind == Kind::kCollective)
+      EGRET_RETURN_IF_ERROR(check_collective(graph, node).at(place));
+  }
+  for (const auto& output : graph.outputs) {
+    if (output.node >= graph.nodes.size() || graph.nodes[output.node].placement.has_partial())
+      return base::bad_input("a partial result or nothing").at("output " + output.name);
+  }
+  return base::ok();
+}
+
+base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
+                                                std::span<const ir::Tensor> inputs) {
+  EGRET_RETURN_IF_ERROR(check(graph));
+  const auto ranks = static_cast<std::size_t>(graph.mesh.ranks());
+  std::vector<std::vector<ir::Tensor>> held(graph.nodes.size());  // by node, by rank
+  std::vector<std::size_t> last_use(graph.nodes.size(), 0);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (const std::size_t input : graph.nodes[i].inputs) last_use[input] = i;
+  }
+  for (const auto& output : graph.outputs) last_use[output.node] = graph.nodes.size();
+  std::size_t next_input = 0;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const PlacedNode& node = graph.nodes[i];
+    switch (node.kind) {
+      case Kind::kInput:
+      case Kind::kConstant: {
+        if (node.kind == Kind::kInput && next_input == inputs.size())
+          return base::bad_input("fewer inputs than the program has");
+        const ir::Tensor& whole = node.kind == Kind::kInput ? inputs[next_input++] : node.data;
+        if (whole.type() != node.whole) {
+          return base::bad_input("input '" + node.name + "' is " + ir::to_string(whole.type()) +
+                                 ", not " + ir::to_string(node.whole));
+        }
+        for (std::size_t rank = 0; rank < ranks; ++rank) {
+          held[i].push_back(
+              block_of(whole, node.placement, graph.mesh, static_cast<std::int64_t>(rank)));
+        }
+        break;
+      }
+      case Kind::kOperator:
+        for (std::size_t rank = 0; rank < ranks; ++rank) {
+          std::vector<ir::Tensor> own;
+          for (const std::size_t input : node.inputs) own.push_back(held[input][rank]);
+          EGRET_ASSIGN_OR_RETURN(ir::Tensor result, ir::evaluate(*node.op, node.part_attrs, own));
+          held[i].push_back(std::move(result));
+        }
+        break;
+      case Kind::kCollective: {
+        EGRET_ASSIGN_OR_RETURN(held[i],
+                               apply(node.collective, graph.mesh, held[node.inputs.front()]));
+        break;
+      }
+    }
+    for (const std::size_t input : node.inputs) {
+      if (last_use[input] == i) held[input].clear();
+    }
+  }
+  std::vector<ir::Tensor> outputs;
+  for (const auto& output : graph.outputs) {
+    const PlacedNode& node = graph.nodes[output.node];
+    EGRET_ASSIGN_OR_RETURN(ir::Tensor whole,
+                           whole_of(held[output.node], node.whole, node.placement, graph.mesh));
+    outputs.push_back(std::move(whole));
+  }
+  return outputs;
+}
+
+base::Status check_against(const PlacedGraph& placed, const ir::Graph& sequential,
+                           std::uint64_t seed) {
+  const base::Random all(seed);
+  std::map<std::string, ir::Tensor> by_name;
+  std::vector<ir::Tensor> inputs;
+  for (const ir::NodeId id : sequential.inputs()) {
+    base::Random random = all.split(inputs.size());
+    inputs.push_back(ir::Tensor::random(sequential.node(id).type, random));
+    by_name[sequential.node(id).name] = inputs.back();
+  }
+  std::vector<ir::Tensor> own;
+  for (const PlacedNode& node : placed.nodes) {
+    if (node.kind == Kind::kInput) own.push_back(by_name[node.name]);
+  }
+  EGRET_ASSIGN_OR_RETURN(const auto expected, ir::interpret(sequential, inputs));
+  EGRET_ASSIGN_OR_RETURN(const auto found, interpret(placed, own));
+  if (found.size() != expected.size()) return base::mismatch("the plan has other outputs");
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    const std::string& name = sequential.outputs()[k].name;
+    if (found[k].shape() != expected[k].shape())
+      return base::mismatch("output '" + name + "' has another shape");
+    double largest = 0;
+    double error = 0;
+    bool same = true;
+    for (std::int64_t i = 0; i < found[k].elements(); ++i) {
+      const double a = expected[k].f64_at(i);
+      const double b = found[k].f64_at(i);
+      if (std::isnan(a) || std::isinf(a)) {
+        same = same && (std::isnan(a) ? std::isnan(b) : a == b);
+        continue;
+      }
+      largest = std::max(largest, std::abs(a));
+      error = std::isnan(b) ? HUGE_VAL : std::max(error, std::abs(a - b));
+    }
+    if (!same || error > kRelativeError * std::max(largest, 1e-300)) {
+      return base::mismatch("output '" + name +
+                            "' of the plan differs from the sequential graph's by " +
+                            std::to_string(error) + " of " + std::to_string(largest));
+    }
+  }
+  return base::ok();
+}
+
+double peak_bytes(const PlacedGraph& graph) {
+  std::vector<std::size_t> last_use(graph.nodes.size(), 0);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (const std::size_t input : graph.nodes[i].inputs) last_use[input] = i;
+  }
+  for (const auto& output : graph.outputs) last_use[output.node] = graph.nodes.size();
+  double fixed = 0;
+  double live = 0;
+  double peak = 0;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const PlacedNode& node = graph.nodes[i];
+    const auto bytes = static_cast<double>(node.type.bytes());
+    if (node.inputs.empty()) {
+      fixed += bytes;
+      continue;
+    }
+    live += bytes;
+    peak = std::max(peak, live);
+    std::vector<std::size_t> ended = node.inputs;
+    std::ranges::sort(ended);
+    ended.erase(std::unique(ended.begin(), ended.end()), ended.end());
+    for (const std::size_t input : ended) {
+      if (last_use[input] == i && !graph.nodes[input].inputs.empty())
+        live -= static_cast<double>(graph.nodes[input].type.bytes());
+    }
+  }
+  return fixed + peak;
+}
+
+}  // namespace egret::parallel

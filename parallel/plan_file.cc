@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/plan_file.h"
+
+#include "ir/graph_text.h"
+#include "parallel/laws.h"
+
+namespace egret::parallel {
+namespace {
+
+using base::Json;
+using base::Result;
+using base::Status;
+using Kind = PlacedNode::Kind;
+
+constexpr std::int64_t kWrittenOut = 16;  // elements
+
+Json values_of(const ir::Tensor& tensor) {
+  Json values = Json::array();
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    ir::is_float(tensor.dtype()) ? values.push(tensor.f64_at(i)) : values.push(tensor.i64_at(i));
+  }
+  return values;
+}
+
+// Infinities have no form in JSON.
+bool is_written_out(const ir::Tensor& tensor) {
+  if (tensor.elements() > kWrittenOut) return false;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    const double value = tensor.f64_at(i);
+    if (!(value - value == 0)) return false;
+  }
+  return true;
+}
+
+Json node_json(const PlacedNode& node, const Mesh& mesh) {
+  Json json = Json::object();
+  switch (node.kind) {
+    case Kind::kInput: json.set("input", node.name); break;
+    case Kind::kConstant:
+      json.set("constant", node.name);
+      if (is_written_out(node.data)) {
+        json.set("values", values_of(node.data));
+      } else {
+        json.set("hash", node.data.content_hash().to_hex());
+      }
+      break;
+    case Kind::kOperator: {
+      Json attributes = Json::object();
+      for (const auto& [name, value] : node.attrs.entries())
+        attributes.set(name, ir::to_string(value));
+      json.set("op", node.op->name()).set("attributes", std::move(attributes));
+      break;
+    }
+    case Kind::kCollective:
+      json.set("collective", name_of(node.collective))
+          .set("axis", mesh.axis(node.collective.axis).name)
+          .set("from", to_string(node.collective.from))
+          .set("to", to_string(node.collective.to));
+      break;
+  }
+  if (!node.inputs.empty()) {
+    Json inputs = Json::array();
+    for (const std::size_t input : node.inputs) inputs.push(static_cast<std::int64_t>(input));
+    json.set("inputs", std::move(inputs));
+  }
+  json.set("placement", to_string(node.placement, mesh));
+  json.set("type", ir::to_string(node.whole));
+  return json;
+}
+
+Result<std::string> text_of(const Json& json, std::string_view key) {
+  const Json* found = json.find(key);
+  if (found == nullptr) return base::bad_input("'" + std::string(key) + "' is missing");
+  return found->as_string();
+}
+
+Result<const std::vector<Json>*> list_of(const Json& json, std::string_view key) {
+  const Json* found = json.find(key);
+  if (found == nullptr || !found->is_array())
+    return base::bad_input("'" + std::string(key) + "' is missing or no list");
+  return &found->items();
+}
+
+class ProgramReader {
+ public:
+  ProgramReader(const FindWeight& weights) : weights_(weights) {}
+
+  Result<PlacedGraph> read(const Json& plan) {
+    EGRET_ASSIGN_OR_RETURN(const std::string mesh, text_of(plan, "mesh"));
+    EGRET_ASSIGN_OR_RETURN(graph_.mesh, Mesh::parse(mesh));
+    EGRET_ASSIGN_OR_RETURN(const auto* program, list_of(plan, "program"));
+    for (const Json& item : *program) {
+      const Status status = read_node(item);
+      if (!status.ok()) return status.at("node " + std::to_string(graph_.nodes.size()));
+    }
+    EGRET_ASSIGN_OR_RETURN(const auto* outputs, list_of(plan, "outputs"));
+    for (const Json& item : *outputs) {
+      EGRET_ASSIGN_OR_RETURN(const std::string name, text_of(item, "name"));
+      const Json* node = item.find("node");
+      if (node == nullptr) return base::bad_input("output '" + name + "' names no node");
+      EGRET_ASSIGN_OR_RETURN(const std::int64_t number, node->as_integer());
+      if (number < 0) return base::bad_input("output '" + name + "' names no node");
+      graph_.outputs.push_back({name, static_cast<std::size_t>(number)});
+    }
+    EGRET_RETURN_IF_ERROR(check(graph_));
+    return std::move(graph_);
+  }
+
+ private:
+  Status read_node(const Json& item) {
+    PlacedNode node;
+    EGRET_ASSIGN_OR_RETURN(const std::string type, text_of(item, "type"));
+    EGRET_ASSIGN_OR_RETURN(node.whole, ir::parse_type(type));
+    if (!node.whole.is_concrete()) return base::bad_input("a symbolic size");
+    EGRET_ASSIGN_OR_RETURN(const std::string placement, text_of(item, "placement"));
+    EGRET_ASSIGN_OR_RETURN(node.placement, Placement::parse(placement, graph_.mesh));
+    EGRET_ASSIGN_OR_RETURN(node.type, local_type(node.whole, node.placement, graph_.mesh));
+    if (item.find("inputs") != nullptr) {
+      EGRET_ASSIGN_OR_RETURN(const auto* inputs, list_of(item, "inputs"));
+      for (const Json& input : *inputs) {
+        EGRET_ASSIGN_OR_RETURN(const std::int64_t number, input.as_integer());
+        if (number < 0 || number >= static_cast<std::int64_t>(graph_.nodes.size()))
+          return base::bad_input("an input that does not come before it");
+        node.inputs.push_back(static_cast<std::size_t>(number));
+      }
+    }
+    if (item.find("input") != nullptr) {
+      node.kind = Kind::kInput;
+      EGRET_ASSIGN_OR_RETURN(node.name, text_of(item, "input"));
+    } else if (item.find("constant") != nullptr) {
+      EGRET_RETURN_IF_ERROR(read_constant(item, node));
+    } else if (item.find("op") != nullptr) {
+      EGRET_RETURN_IF_ERROR(read_operator(item, node));
+    } else {
+      EGRET_RETURN_IF_ERROR(read_collective(item, node));
+    }
+    graph_.nodes.push_back(std::move(node));
+    return base::ok();
+  }
+
+  Status read_constant(const Json& item, PlacedNode& node) const {
+    node.kind = Kind::kConstant;
+    EGRET_ASSIGN_OR_RETURN(node.name, text_of(item, "constant"));
+    if (item.find("values") == nullptr) {
+      EGRET_ASSIGN_OR_RETURN(const std::string hash, text_of(item, "hash"));
+      const ir::Tensor* weight = weights_(hash);
+      if (weight == nullptr || weight->type() != node.whole) {
+        return base::bad_input("the model has no weight '" + node.name + "' with the hash " + hash +
+                               ": it is not the model of this plan");
+      }
+      node.data = *weight;
+      return base::ok();
+    }
+    EGRET_ASSIGN_OR_RETURN(const auto* values, list_of(item, "values"));
+    node.data = ir::Tensor(node.whole);
+    if (static_cast<std::int64_t>(values->size()) != node.data.elements())
+      return base::bad_input("as many values as elements are needed");
+    for (std::size_t i = 0; i < values->size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      if (ir::is_float(node.whole.dtype)) {
+        EGRET_ASSIGN_OR_RETURN(const double value, (*values)[i].as_real());
+        node.data.set_f64(at, value);
+      } else {
+        EGRET_ASSIGN_OR_RETURN(const std::int64_t value, (*values)[i].as_integer());
+        node.data.set_i64(at, value);
+      }
+    }
+    return base::ok();
+  }
+
+  Status read_operator(const Json& item, PlacedNode& node) const {
+    EGRET_ASSIGN_OR_RETURN(const std::string name, text_of(item, "op"));
+    node.op = ir::find_operator(name);
+    if (node.op == nullptr) return base::bad_input("there is no operator '" + name + "'");
+    EGRET_RETURN_IF_ERROR(ir::check_arity(*node.op, node.inputs.size()));
+    ir::Attrs given;
+    const Json* attributes = item.find("attributes");
+    if (attributes != nullptr && attributes->is_object()) {
+      for (const auto& [key, text] : attributes->members()) {
+        EGRET_ASSIGN_OR_RETURN(const std::string written, text.as_string());
+        EGRET_ASSIGN_OR_RETURN(ir::AttrValue value, ir::parse_attr_value(written));
+        given.set(key, std::move(value));
+      }
+    }
+    EGRET_ASSIGN_OR_RETURN(node.attrs, ir::canonical_attrs(node.op->attrs(), given));
+    std::vector<ir::TensorType> types;
+    std::vector<Placement> placements;
+    for (const std::size_t input : node.inputs) {
+      types.push_back(graph_.nodes[input].whole);
+      placements.push_back(graph_.nodes[input].placement);
+    }
+    EGRET_RETURN_IF_ERROR(ir::infer_type(*node.op, node.attrs, types).status());
+    EGRET_ASSIGN_OR_RETURN(node.part_attrs, part_attrs(*node.op, node.attrs, types, placements,
+                                                       node.placement, graph_.mesh));
+    return base::ok();
+  }
+
+  Status read_collective(const Json& item, PlacedNode& node) const {
+    node.kind = Kind::kCollective;
+    if (node.inputs.size() != 1) return base::bad_input("a collective has one input");
+    EGRET_ASSIGN_OR_RETURN(const std::string name, text_of(item, "collective"));
+    EGRET_ASSIGN_OR_RETURN(const std::string axis, text_of(item, "axis"));
+    node.collective.axis = graph_.mesh.find(axis);
+    if (node.collective.axis < 0) return base::bad_input("no mesh axis '" + axis + "'");
+    node.collective.from = graph_.nodes[node.inputs[0]].placement.along(node.collective.axis);
+    node.collective.to = node.placement.along(node.collective.axis);
+    return name_of(node.collective) == name
+               ? base::ok()
+               : base::bad_input("no collective '" + name + "' leads from " +
+                                 to_string(node.collective.from) + " to " +
+                                 to_string(node.collective.to));
+  }
+
+  const FindWeight& weights_;
+  PlacedGraph graph_;
+};
+
+}  // namespace
+
+Json to_json(const Plan& plan, const PlanOrigin& origin) {
+  Json json = base::versioned_json();
+  json.set("model", origin.model).set("bind", Json::array(origin.bind));
+  json.set("machine", origin.machine).set("mesh", to_string(plan.program.mesh));
+  json.set("time_s", plan.time_s).set("bound_s", plan.bound_s);
+  json.set("memory_bytes", plan.memory_bytes);
+  Json communication = Json::array();
+  for (const Communication& one : plan.communication) {
+    communication.push(Json::object()
+                           .set("collective", one.collective)
+                           .set("axis", one.axis)
+                           .set("bytes", one.bytes)
+                           .set("count", one.count));
+  }
+  json.set("communication", std::move(communication));
+  Json baselines = Json::object();
+  for (const auto& [name, seconds] : plan.baselines) baselines.set(name, seconds);
+  json.set("baselines", std::move(baselines));
+  Json placements = Json::object();
+  Json program = Json::array();
+  for (const PlacedNode& node : plan.program.nodes) {
+    if (!node.name.empty()) placements.set(node.name, to_string(node.placement, plan.program.mesh));
+    program.push(node_json(node, plan.program.mesh));
+  }
+  Json outputs = Json::array();
+  for (const auto& output : plan.program.outputs) {
+    placements.set(output.name,
+                   to_string(plan.program.nodes[output.node].placement, plan.program.mesh));
+    outputs.push(Json::object()
+                     .set("name", output.name)
+                     .set("node", static_cast<std::int64_t>(output.node)));
+  }
+  json.set("placements", std::move(placements));
+  json.set("program", std::move(program)).set("outputs", std::move(outputs));
+  json.set("placed_values", static_cast<std::int64_t>(plan.placed_values))
+      .set("placed_nodes", static_cast<std::int64_t>(plan.placed_nodes));
+  return json.set("seconds", plan.seconds);
+}
+
+Result<PlanOrigin> read_origin(const Json& plan) {
+  PlanOrigin origin;
+  EGRET_ASSIGN_OR_RETURN(origin.model, text_of(plan, "model"));
+  EGRET_ASSIGN_OR_RETURN(const auto* bind, list_of(plan, "bind"));
+  for (const Json& one : *bind) {
+    EGRET_ASSIGN_OR_RETURN(std::string text, one.as_string());
+    origin.bind.push_back(std::move(text));
+  }
+  EGRET_ASSIGN_OR_RETURN(origin.machine, text_of(plan, "machine"));
+  return origin;
+}
+
+Result<PlacedGraph> read_program(const Json& plan, const FindWeight& weights) {
+  return ProgramReader(weights).read(plan);
+}
+
+}  // namespace egret::parallel

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans as JSON: what `egret plan` writes and `egret run` reads.
+//
+//   {"schema_version": 1, "model": "mlp.onnx", "bind": [], "machine": "local", "mesh": "x=4",
+//    "time_s": .., "bound_s": .., "memory_bytes": ..,
+//    "communication": [{"collective": "all_reduce", "axis": "x", "bytes": .., "count": 1}],
+//    "baselines": {"data": .., "single": .., "tensor": ..},
+//    "placements": {"x": "x:R", "w1": "x:S(1)", ..},
+//    "program": [{"input": "x", "placement": "x:R", "type": "f32[4,64]"},
+//                {"constant": "w1", "hash": "7f3a..", "placement": "x:S(1)", "type": ..},
+//                {"op": "matmul", "attributes": {}, "inputs": [0, 1], "placement": .., "type": ..},
+//                {"collective": "all_reduce", "axis": "x", "from": "P(sum)", "to": "R",
+//                 "inputs": [2], "placement": .., "type": ..}],
+//    "outputs": [{"name": "y", "node": 3}], "seconds": ..}
+//
+// Types and attributes are those of the whole; what a rank holds follows from the placements.
+// Weights are named by the hash of type and contents and stay in the model's file; small ones are
+// written out ("values"). `bytes` of a communication is what one rank sends, all counts together.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/status.h"
+#include "parallel/planner.h"
+
+namespace egret::parallel {
+
+// Where a plan comes from.
+struct PlanOrigin {
+  std::string model;
+  std::vector<std::string> bind;
+  std::string machine;
+};
+
+base::Json to_json(const Plan& plan, const PlanOrigin& origin);
+
+// The weight with this hash (ir::Tensor::content_hash() in hex), or nullptr.
+using FindWeight = std::function<const ir::Tensor*(const std::string& hash)>;
+
+base::Result<PlanOrigin> read_origin(const base::Json& plan);
+// Checked (parallel/placed_graph.h). Errors: bad_input that names the node and what is wrong.
+base::Result<PlacedGraph> read_program(const base::Json& plan, const FindWeight& weights);
+
+}  // namespace egret::parallel

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan of a program on a machine: saturate the program with rules, distribute it in all ways
+// (parallel/placed_egraph.h), price every operator on parts and every collective, and extract the
+// cheapest program, in which shared values are paid once.
+//
+// Time is the sum of the operators' roofline times on one device and of the collectives' alpha-beta
+// times: nothing overlaps yet. Inputs and outputs are whole on every rank unless asked otherwise;
+// weights are in blocks or whole as the plan wants them, which costs nothing before the first run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/option_table.h"
+#include "base/progress.h"
+#include "base/status.h"
+#include "ir/graph.h"
+#include "parallel/machine.h"
+#include "parallel/placed_graph.h"
+
+namespace egret::parallel {
+
+struct PlanOptions {
+  std::string rules = "expand-composites";
+  std::string extractor = "auto";
+  std::int64_t limit_nodes = 20'000;  // of saturation
+  double limit_time = 60;             // of each extraction
+  bool sharded_inputs = false;        // inputs may also arrive in blocks
+
+  static const base::OptionTable<PlanOptions>& table();
+};
+
+// What the collectives of one kind along one axis send, each rank, all together.
+struct Communication {
+  std::string collective;
+  std::string axis;
+  double bytes = 0;
+  std::int64_t count = 0;
+};
+
+struct Plan {
+  PlacedGraph program;
+  double time_s = 0;
+  double bound_s = 0;  // no plan over this e-graph takes less
+  double memory_bytes = 0;
+  std::vector<Communication> communication;
+  // The times of plans of known kinds for the same program; those that do not exist are left out.
+  //   single     every device computes everything
+  //   data       inputs are cut in their first dimension along all axes, weights are copies
+  //   tensor     inputs are copies, matrices and other weights of two dimensions or more are cut
+  //              (of multilayer perceptrons and transformers: Megatron-LM's)
+  std::map<std::string, double> baselines;
+  std::size_t placed_values = 0;  // classes of the placed e-graph
+  std::size_t placed_nodes = 0;
+  double seconds = 0;  // spent planning
+};
+
+// The plan, checked on all ranks against the sequential program (parallel/placed_graph.h).
+// Errors: usage_error for a name that does not exist; mismatch where the check fails; what
+// extraction reports. All types of the graph are concrete.
+base::Result<Plan> make_plan(const ir::Graph& graph, const Machine& machine,
+                             const PlanOptions& options, base::ProgressSink* progress = nullptr);
+
+// What each rank sends, by collective and axis.
+std::vector<Communication> communication_of(const PlacedGraph& graph);
+
+}  // namespace egret::parallel

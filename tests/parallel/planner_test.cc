@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/planner.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "ir/builder.h"
+#include "parallel/plan_file.h"
+
+namespace egret::parallel {
+namespace {
+
+using ir::Value;
+
+// Programs with random weights.
+class Model {
+ public:
+  Value input(const char* name, std::initializer_list<std::int64_t> shape) {
+    return builder_.input(name, {ir::DType::kF32, shape});
+  }
+  Value weight(const char* name, std::initializer_list<std::int64_t> shape) {
+    return builder_.constant(ir::Tensor::random({ir::DType::kF32, shape}, random_), name);
+  }
+  Value operator()(const char* op, std::initializer_list<Value> inputs, ir::Attrs attrs = {}) {
+    return builder_.add(op, inputs, std::move(attrs));
+  }
+  ir::Graph finish(Value output) {
+    builder_.output("y", output);
+    return builder_.finish().value();
+  }
+
+ private:
+  ir::GraphBuilder builder_;
+  base::Random random_{7};
+};
+
+ir::Graph mlp(std::int64_t batch, std::int64_t width, std::int64_t hidden) {
+  Model m;
+  const Value x = m.input("x", {batch, width});
+  const Value h =
+      m("relu",
+        {m("add", {m("matmul", {x, m.weight("w1", {width, hidden})}), m.weight("b1", {hidden})})});
+  return m.finish(m("matmul", {h, m.weight("w2", {hidden, width})}));
+}
+
+Machine machine_of(std::string_view mesh, std::string_view preset = "local") {
+  for (const MachinePreset& row : machine_presets()) {
+    if (row.name == preset)
+      return parse_machine(row.toml, row.name)->with_mesh(Mesh::parse(mesh).value());
+  }
+  return {};
+}
+
+std::string placement_of(const Plan& plan, std::string_view name) {
+  for (const PlacedNode& node : plan.program.nodes) {
+    if (node.name == name) return to_string(node.placement, plan.program.mesh);
+  }
+  return "none";
+}
+
+std::string communication(const Plan& plan) {
+  std::string text;
+  for (const Communication& one : plan.communication) {
+    text += one.collective + " " + one.axis + " " + std::to_string(one.count) + "x " +
+            std::to_string(static_cast<std::int64_t>(one.bytes)) + "\n";
+  }
+  return text;
+}
+
+TEST(Planner, SplitsAnMlpByColumnsThenRows) {
+  for (const std::int64_t p : {2, 4, 8}) {
+    const auto plan = make_plan(mlp(8, 512, 2048), machine_of("x=" + std::to_string(p)), {});
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    EXPECT_EQ(placement_of(*plan, "w1"), "x:S(1)");
+    EXPECT_EQ(placement_of(*plan, "b1"), "x:S(0)");
+    EXPECT_EQ(placement_of(*plan, "w2"), "x:S(0)");
+    // One all-reduce of the output: 2 (p-1)/p of its 8 x 512 floats.
+    EXPECT_EQ(communication(*plan),
+              "all_reduce x 1x " + std::to_string(2 * (p - 1) * 8 * 512 * 4 / p) + "\n");
+    EXPECT_LE(plan->time_s, plan->baselines.at("single"));
+    EXPECT_LE(plan->time_s, plan->baselines.at("data") * 1.0001);
+    EXPECT_DOUBLE_EQ(plan->time_s, plan->baselines.at("tensor"));
+    EXPECT_DOUBLE_EQ(plan->time_s, plan->bound_s);
+  }
+}
+
+// The program of a plan after it was written and read.
+base::Result<PlacedGraph> read_again(const Plan& plan) {
+  const auto find = [&](const std::string& hash) -> const ir::Tensor* {
+    for (const PlacedNode& node : plan.program.nodes) {
+      if (node.data.elements() > 0 && node.data.content_hash().to_hex() == hash) return &node.data;
+    }
+    return nullptr;
+  };
+  const std::string text = to_json(plan, {"mlp.onnx", {}, "local"}).dump();
+  return read_program(base::Json::parse(text).value(), find);
+}
+
+Plan mlp_plan() { return make_plan(mlp(8, 512, 2048), machine_of("x=4"), {}).value(); }
+
+TEST(PlanFile, IsReadBack) {
+  const Plan plan = mlp_plan();
+  const auto again = read_again(plan);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  ASSERT_EQ(again->nodes.size(), plan.program.nodes.size());
+  for (std::size_t i = 0; i < again->nodes.size(); ++i) {
+    EXPECT_EQ(again->nodes[i].placement, plan.program.nodes[i].placement);
+    EXPECT_EQ(again->nodes[i].type, plan.program.nodes[i].type);
+    EXPECT_EQ(again->nodes[i].part_attrs, plan.program.nodes[i].part_attrs);
+  }
+  EXPECT_TRUE(check_against(*again, mlp(8, 512, 2048)).ok());
+  EXPECT_EQ(check_against(*again, mlp(8, 512, 1024)).code(), base::StatusCode::kMismatch);
+}
+
+// What is wrong with the MLP's plan after a change of its nodes
+// x w1 matmul b1 add relu w2 matmul all_reduce.
+std::string error_after(const std::function<void(std::vector<PlacedNode>&)>& change,
+                        std::size_t output = 8) {
+  Plan plan = mlp_plan();
+  EXPECT_EQ(plan.program.nodes.size(), 9U);
+  change(plan.program.nodes);
+  plan.program.outputs[0].node = output;
+  const auto again = read_again(plan);
+  return again.ok() ? "" : again.status().message();
+}
+
+TEST(WrongPlans, AreRejected) {
+  using Nodes = std::vector<PlacedNode>;
+  const Placement copy(1);
+  const Placement sum = copy.with(0, AxisPlacement::sum());
+  const Placement rows = copy.with(0, AxisPlacement::split(0));
+  const Placement columns = copy.with(0, AxisPlacement::split(1));
+  EXPECT_EQ(error_after([](Nodes&) {}), "");
+  // A missing all-reduce, and one too many.
+  EXPECT_EQ(error_after([](Nodes&) {}, 7), "output y: a partial result or nothing");
+  const auto reduce_again = [](Nodes& nodes) {
+    nodes.push_back(nodes[8]);
+    nodes[9].inputs = {8};
+  };
+  EXPECT_EQ(error_after(reduce_again, 9), "node 9: no collective 'all_reduce' leads from R to R");
+  // A ReLU of partial sums: the first product is made by rows of the weight.
+  const auto relu_of_sums = [&](Nodes& nodes) {
+    nodes[0].placement = columns;
+    nodes[1].placement = rows;
+    for (const std::size_t i : {2U, 3U, 4U, 5U}) nodes[i].placement = sum;
+    nodes[3].placement = copy;
+  };
+  const auto bias_on_every_rank = [&](Nodes& nodes) {
+    relu_of_sums(nodes);
+    nodes[4].placement = sum;
+  };
+  EXPECT_EQ(error_after(bias_on_every_rank),
+            "node 4: add has no law P(sum), R -> P(sum) along the mesh axis 'x'");
+  const auto without_bias = [&](Nodes& nodes) {
+    relu_of_sums(nodes);
+    nodes[5].inputs = {2};
+  };
+  EXPECT_EQ(error_after([&](Nodes& nodes) {
+              without_bias(nodes);
+              nodes[4].placement = nodes[3].placement = copy;
+              nodes[4].inputs = {3, 3};
+              nodes[4].whole = nodes[3].whole;
+            }),
+            "node 5: relu has no law P(sum) -> P(sum) along the mesh axis 'x'");
+  // Copies taken for parts, and a softmax along what is cut.
+  EXPECT_EQ(error_after([&](Nodes& nodes) { nodes[2].placement = rows; }),
+            "node 2: matmul has no law R, S(1) -> S(0) along the mesh axis 'x'");
+  EXPECT_EQ(error_after([](Nodes& nodes) {
+              nodes[5].op = &ir::get_operator("softmax");
+              nodes[5].attrs.set("axis", std::int64_t{1});
+            }),
+            "node 5: softmax has no law S(1) -> S(1) along the mesh axis 'x'");
+  // Shards that are not even, and a weight of another model.
+  EXPECT_EQ(error_after([](Nodes& nodes) { nodes[1].whole.dims[1] = 2047; }),
+            "node 1: dimension 1 of f32[512,2047] cannot be cut evenly along the mesh axis 'x'");
+  EXPECT_EQ(error_after([](Nodes& nodes) { nodes[1].data = ir::Tensor(); }).substr(0, 38),
+            "node 1: as many values as elements are");
+}
+
+// The program is well-formed, its meaning is not that of the model.
+TEST(WrongPlans, AreFoundByInterpretation) {
+  Plan plan = mlp_plan();
+  for (PlacedNode& node : plan.program.nodes) {
+    if (node.name == "w2") node.data = ir::Tensor::filled(node.whole, 1);
+  }
+  EXPECT_EQ(check_against(plan.program, mlp(8, 512, 2048)).code(), base::StatusCode::kMismatch);
+}
+
+TEST(Planner, SplitsTheVocabularyOfASoftmax) {
+  Model m;
+  const Value x = m.input("x", {3, 16});
+  const Value p =
+      m("softmax", {m("matmul", {x, m.weight("w", {16, 65536})})}, {{"axis", std::int64_t{1}}});
+  const auto plan =
+      make_plan(m.finish(m("matmul", {p, m.weight("e", {65536, 16})})), machine_of("x=4"), {});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(placement_of(*plan, "w"), "x:S(1)");
+  EXPECT_EQ(placement_of(*plan, "e"), "x:S(0)");
+  // The largest logits and the sums of exponentials of three rows, then the output: 2 (p-1)/p each.
+  EXPECT_EQ(communication(*plan), "all_reduce x 3x " + std::to_string((3 + 3 + 3 * 16) * 6) + "\n");
+}
+
+}  // namespace
+}  // namespace egret::parallel

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/did_you_mean.h"
+#include "base/file.h"
+#include "base/text_table.h"
+#include "base/units.h"
+#include "parallel/plan_file.h"
+#include "tools/model_file.h"
+#include "tools/verb.h"
+
+namespace egret::tools {
+namespace {
+
+constexpr std::int64_t kMostMachineBytes = 1 << 20;
+
+struct PlanArguments {
+  std::string output;
+  std::string mesh;
+  std::string machine = "local";
+
+  static const base::OptionTable<PlanArguments>& table() {
+    using P = PlanArguments;
+    static const base::OptionTable<P> rows{
+        "plan-machine",
+        {{"output", &P::output, "Where the plan goes; - for standard output", base::path(), 'o'},
+         {"mesh", &P::mesh, "Devices as NAME=SIZE,...: instead of the machine's own mesh"},
+         {"machine", &P::machine, "A machine file (TOML), or one that Egret knows: local, dgx-h100",
+          base::path()}}};
+    return rows;
+  }
+};
+
+base::Result<parallel::Machine> read_machine(const PlanArguments& arguments) {
+  std::optional<parallel::Machine> machine;
+  std::vector<std::string> names;
+  for (const parallel::MachinePreset& preset : parallel::machine_presets()) {
+    names.emplace_back(preset.name);
+    if (preset.name != arguments.machine) continue;
+    EGRET_ASSIGN_OR_RETURN(machine, parallel::parse_machine(preset.toml, preset.name));
+  }
+  if (!machine) {
+    const bool is_name = arguments.machine.find_first_of("./") == std::string::npos;
+    if (is_name) {
+      return base::usage_error("there is no machine '" + arguments.machine + "'" +
+                               base::did_you_mean(arguments.machine, names) +
+                               "; a machine file's name ends in .toml");
+    }
+    EGRET_ASSIGN_OR_RETURN(const std::string text,
+                           base::read_file(arguments.machine, kMostMachineBytes));
+    EGRET_ASSIGN_OR_RETURN(machine, parallel::parse_machine(text, arguments.machine));
+  }
+  if (arguments.mesh.empty()) return *machine;
+  EGRET_ASSIGN_OR_RETURN(const parallel::Mesh mesh, parallel::Mesh::parse(arguments.mesh));
+  return machine->with_mesh(mesh);
+}
+
+std::string to_text(const parallel::Plan& plan, const parallel::Machine& machine) {
+  base::TextTable times({{"plan"}, {"time"}});
+  times.row({"this one", base::format_seconds(plan.time_s)});
+  for (const auto& [name, seconds] : plan.baselines)
+    times.row({name, base::format_seconds(seconds)});
+  base::TextTable placements({{"value"}, {"type"}, {"placement"}});
+  for (const parallel::PlacedNode& node : plan.program.nodes) {
+    if (node.name.empty()) continue;
+    placements.row(
+        {node.name, ir::to_string(node.whole), to_string(node.placement, plan.program.mesh)});
+  }
+  base::TextTable sent({{"collective"}, {"axis"}, {"times"}, {"sent by a rank"}});
+  for (const parallel::Communication& one : plan.communication)
+    sent.row({one.collective, one.axis, std::to_string(one.count), base::format_bytes(one.bytes)});
+  return "mesh    " + to_string(machine.mesh) + " of " + machine.name + "\n" + "memory  " +
+         base::format_bytes(plan.memory_bytes) + " a device\n\n" + times.render() + "\n" +
+         placements.render() + (sent.empty() ? "" : "\n" + sent.render());
+}
+
+class PlanVerb final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("MODEL", path_, "An ONNX file, or - for standard input");
+    arguments.options(arguments_);
+    arguments.options(options_);
+    arguments.options(model_);
+  }
+
+  base::Result<ExitCode> run(Console& console) override {
+    EGRET_ASSIGN_OR_RETURN(const parallel::Machine machine, read_machine(arguments_));
+    EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
+                           read_concrete_model(path_, model_, console));
+    EGRET_ASSIGN_OR_RETURN(const parallel::Plan plan,
+                           parallel::make_plan(model.graph, machine, options_, console.progress()));
+    const base::Json json =
+        to_json(plan, {.model = path_, .bind = model_.bind, .machine = machine.name});
+    if (!arguments_.output.empty())
+      EGRET_RETURN_IF_ERROR(write_output(console, arguments_.output, json.dump(1) + "\n"));
+    if (arguments_.output != "-") console.result(json, to_text(plan, machine));
+    if (machine.memory_bytes > 0 && plan.memory_bytes > machine.memory_bytes) {
+      console.warning("the plan needs " + base::format_bytes(plan.memory_bytes) +
+                      " a device, which has " + base::format_bytes(machine.memory_bytes));
+    }
+    return ExitCode::kOk;
+  }
+
+ private:
+  std::string path_;
+  PlanArguments arguments_;
+  parallel::PlanOptions options_;
+  ModelOptions model_;
+};
+
+}  // namespace
+
+Verb plan_verb() {
+  return {"plan", "Distribute a model over a mesh of devices",
+          "Finds how each tensor is to be placed on the devices of a mesh, and which collectives "
+          "are needed, so that a run takes the least time. The plan is interpreted on all ranks "
+          "and compared with the model before it is written.",
+          make_command<PlanVerb>};
+}
+
+}  // namespace egret::tools
