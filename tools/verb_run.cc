@@ -6,6 +6,7 @@
 #include "tools/backend_arguments.h"
 #include "tools/kernel_report.h"
 #include "tools/model_file.h"
+#include "tools/plan_run.h"
 #include "tools/verb.h"
 
 namespace egret::tools {
@@ -15,6 +16,7 @@ struct RunOptions {
   std::string output_folder;
   std::string trace;
   bool check = false;
+  double limit_exchange = 60;
 
   static const base::OptionTable<RunOptions>& table() {
     using R = RunOptions;
@@ -27,7 +29,9 @@ struct RunOptions {
           "chrome://tracing and Perfetto read; the run is then the second one",
           base::path()},
          {"check", &R::check,
-          "Compare the outputs with the f64 interpreter; exit 6 where they differ"}}};
+          "Compare the outputs with the f64 interpreter; exit 6 where they differ"},
+         {"limit-exchange", &R::limit_exchange,
+          "Of a plan: how long a rank waits for others before it ends the run", base::seconds()}}};
     return rows;
   }
 };
@@ -35,13 +39,15 @@ struct RunOptions {
 class Run final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("MODEL", path_, "An ONNX file, or - for standard input");
+    arguments.positional("MODEL", path_,
+                         "An ONNX file, or - for standard input; or a plan (*.json)");
     arguments.options(options_);
     arguments.options(model_);
     arguments.options(backend_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    if (is_plan_file(path_)) return run_plan(console);
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
     EGRET_ASSIGN_OR_RETURN(const auto plan,
@@ -51,12 +57,36 @@ class Run final : public Command {
     EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> outputs, plan->run(inputs));
     report_fallbacks(*plan, console);
     if (!options_.trace.empty()) EGRET_RETURN_IF_ERROR(write_trace(*plan, model, inputs, console));
+    return report(
+        model.graph, inputs, outputs,
+        [&](std::span<const ir::Tensor> given) { return plan->run(given); }, console);
+  }
 
+ private:
+  // All ranks run, one of them reports.
+  base::Result<ExitCode> run_plan(Console& console) {
+    if (!options_.trace.empty()) return base::usage_error("--trace is for models, not for plans");
+    EGRET_ASSIGN_OR_RETURN(PlanRun plan,
+                           PlanRun::of(path_, backend_, options_.limit_exchange, console));
+    const auto inputs = model_inputs(plan.model(), backend_);
+    if (!inputs.ok()) return plan.failed(inputs.status(), console);
+    const auto outputs = plan.run(*inputs);
+    if (!outputs.ok()) return plan.failed(outputs.status(), console);
+    plan.leave();
+    if (!plan.reports()) return ExitCode::kOk;
+    const auto same = [&](std::span<const ir::Tensor>) { return outputs; };
+    return report(plan.model(), *inputs, *outputs, same, console);
+  }
+
+  // `run` computes the outputs again, for the check.
+  base::Result<ExitCode> report(const ir::Graph& graph, const std::vector<ir::Tensor>& inputs,
+                                const std::vector<ir::Tensor>& outputs,
+                                const driver::OutputCheck::Run& run, Console& console) const {
     base::Json json = base::versioned_json();
     base::Json list = base::Json::array();
     std::string text;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const std::string& name = model.graph.outputs()[i].name;
+      const std::string& name = graph.outputs()[i].name;
       list.push(
           base::Json::object().set("name", name).set("type", ir::to_string(outputs[i].type())));
       text += name + "  " + ir::to_string(outputs[i], 8) + "\n";
@@ -71,10 +101,8 @@ class Run final : public Command {
       console.result(json, text);
       return ExitCode::kOk;
     }
-    EGRET_ASSIGN_OR_RETURN(const auto expected, driver::OutputCheck::of(model.graph, inputs, {}));
-    EGRET_ASSIGN_OR_RETURN(
-        const driver::CheckReport report,
-        expected.check([&](std::span<const ir::Tensor> given) { return plan->run(given); }));
+    EGRET_ASSIGN_OR_RETURN(const auto expected, driver::OutputCheck::of(graph, inputs, {}));
+    EGRET_ASSIGN_OR_RETURN(const driver::CheckReport report, expected.check(run));
     json.set("max_error", report.max_error).set("bound", report.bound).set("passed", report.passed);
     json.set("vacuous_output", report.vacuous);
     text += driver::to_string(report) + "\n";
@@ -82,7 +110,6 @@ class Run final : public Command {
     return report.passed ? ExitCode::kOk : ExitCode::kMismatch;
   }
 
- private:
   // Of another run: the first one touches memory that was never used.
   base::Status write_trace(backends::Plan& plan, const frontends::ImportedModel& model,
                            std::span<const ir::Tensor> inputs, Console& console) const {
@@ -102,11 +129,15 @@ class Run final : public Command {
 }  // namespace
 
 Verb run_verb() {
-  return {"run", "Run a model once",
-          "Runs the model on the inputs given by --input, or on random ones, and prints its "
-          "outputs. With --check "
-          "they are compared with the reference interpreter.",
-          make_command<Run>};
+  return {
+      "run", "Run a model once",
+      "Runs the model on the inputs given by --input, or on random ones, and prints its "
+      "outputs. With --check "
+      "they are compared with the reference interpreter.\n\n"
+      "A plan that egret plan wrote is run by as many ranks as its mesh has devices: mpirun -n 4 "
+      "egret run plan.json. Without mpirun all ranks are interpreted in one process. When a rank "
+      "fails or does not answer, all end with exit code 8.",
+      make_command<Run>};
 }
 
 }  // namespace egret::tools

@@ -1,2 +1,2 @@
-egret_tests(tools DEPS tools base cost ir rules)
+egret_tests(tools DEPS tools base cost frontends ir rules)
 add_dependencies(tools_tests egret)

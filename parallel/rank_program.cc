@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/rank_program.h"
+
+#include <algorithm>
+
+#include "ir/builder.h"
+
+namespace egret::parallel {
+namespace {
+
+using base::Result;
+using base::Status;
+using ir::Tensor;
+using Bytes = std::vector<std::byte>;
+using Kind = PlacedNode::Kind;
+
+Bytes bytes_of(const Tensor& tensor) { return {tensor.data().begin(), tensor.data().end()}; }
+
+// The collectives of one rank, on the line of its group.
+class RankCollective {
+ public:
+  RankCollective(const Collective& collective, const Mesh& mesh, std::int64_t rank,
+                 const Exchange& exchange, const Mesh& line)
+      : collective_(collective),
+        line_(line),
+        group_(mesh.group(rank, collective.axis)),
+        here_(mesh.coordinate(rank, collective.axis)),
+        exchange_(exchange) {}
+
+  Result<Tensor> run(const Tensor& local) const {
+    const auto [axis, from, to] = collective_;
+    if (from.is_copy()) return block_of(local, on_line(to), line_, here_);
+    if (from.is_partial()) return to.is_copy() ? reduce_all(local) : reduce_blocks(local);
+    ir::TensorType whole = local.type();
+    scale(whole, from.dim, line_.size(0), 1);
+    if (to.is_copy()) {
+      const std::vector<Bytes> outgoing(group_.size(), bytes_of(local));
+      EGRET_ASSIGN_OR_RETURN(const auto incoming, exchanged(outgoing, local.type()));
+      return whole_of(incoming, whole, on_line(from), line_);
+    }
+    EGRET_ASSIGN_OR_RETURN(const auto incoming, exchanged_blocks(local));
+    scale(whole, to.dim, 1, line_.size(0));
+    return whole_of(incoming, whole, on_line(from), line_);
+  }
+
+ private:
+  static Placement on_line(AxisPlacement placement) { return Placement(1).with(0, placement); }
+
+  static void scale(ir::TensorType& type, int dim, std::int64_t times, std::int64_t parts) {
+    ir::Index& size = type.dims[static_cast<std::size_t>(dim)];
+    size = size.constant() * times / parts;
+  }
+
+  Result<std::vector<Tensor>> exchanged(const std::vector<Bytes>& outgoing,
+                                        const ir::TensorType& type) const {
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Bytes> incoming, exchange_(group_, outgoing));
+    std::vector<Tensor> tensors;
+    for (const Bytes& bytes : incoming) {
+      Tensor tensor(type);
+      if (static_cast<std::int64_t>(bytes.size()) != tensor.bytes())
+        return base::internal_error("ranks do not agree on what they exchange");
+      std::ranges::copy(bytes, tensor.mutable_data().begin());
+      tensors.push_back(std::move(tensor));
+    }
+    return tensors;
+  }
+
+  // Each device's block by `to` is sent to it.
+  Result<std::vector<Tensor>> exchanged_blocks(const Tensor& local) const {
+    std::vector<Bytes> outgoing;
+    for (std::int64_t i = 0; i < line_.size(0); ++i)
+      outgoing.push_back(bytes_of(block_of(local, on_line(collective_.to), line_, i)));
+    ir::TensorType type = local.type();
+    scale(type, collective_.to.dim, 1, line_.size(0));
+    return exchanged(outgoing, type);
+  }
+
+  Result<Tensor> reduced(const std::vector<Tensor>& parts) const {
+    return whole_of(parts, parts.front().type(), on_line(collective_.from), line_);
+  }
+
+  Result<Tensor> reduce_blocks(const Tensor& local) const {
+    EGRET_ASSIGN_OR_RETURN(const auto incoming, exchanged_blocks(local));
+    return reduced(incoming);
+  }
+
+  // The elements are shared out as evenly as they can be.
+  Result<Tensor> reduce_all(const Tensor& local) const {
+    const std::int64_t parts = line_.size(0);
+    const auto begin = [&](std::int64_t i) { return local.elements() * i / parts; };
+    const auto size = static_cast<std::int64_t>(ir::byte_size(local.dtype()));
+    std::vector<Bytes> outgoing;
+    for (std::int64_t i = 0; i < parts; ++i) {
+      const auto part =
+          local.data().subspan(static_cast<std::size_t>(begin(i) * size),
+                               static_cast<std::size_t>((begin(i + 1) - begin(i)) * size));
+      outgoing.emplace_back(part.begin(), part.end());
+    }
+    const ir::TensorType type(local.dtype(), {begin(here_ + 1) - begin(here_)});
+    EGRET_ASSIGN_OR_RETURN(const auto incoming, exchanged(outgoing, type));
+    EGRET_ASSIGN_OR_RETURN(const Tensor own, reduced(incoming));
+    const std::vector<Bytes> copies(group_.size(), bytes_of(own));
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Bytes> all, exchange_(group_, copies));
+    Tensor result(local.type());
+    auto to = result.mutable_data().begin();
+    std::size_t total = 0;
+    for (const Bytes& bytes : all) total += bytes.size();
+    if (static_cast<std::int64_t>(total) != result.bytes())
+      return base::internal_error("ranks do not agree on what they exchange");
+    for (const Bytes& bytes : all) to = std::ranges::copy(bytes, to).out;
+    return result;
+  }
+
+  const Collective collective_;
+  const Mesh& line_;
+  const std::vector<std::int64_t> group_;
+  const std::int64_t here_;
+  const Exchange& exchange_;
+};
+
+// For each node, the stage after whose segment it is known: operators belong to the segment of
+// theirs, a collective is run at the end of the stage before its own.
+std::vector<std::size_t> stages_of(const PlacedGraph& graph) {
+  std::vector<std::size_t> stages(graph.nodes.size(), 0);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (const std::size_t input : graph.nodes[i].inputs)
+      stages[i] = std::max(stages[i], stages[input]);
+    if (graph.nodes[i].kind == Kind::kCollective) ++stages[i];
+  }
+  return stages;
+}
+
+class SegmentWriter {
+ public:
+  SegmentWriter(const PlacedGraph& graph, std::int64_t rank, const std::vector<std::size_t>& stages,
+                const std::vector<bool>& needed_later)
+      : graph_(graph), rank_(rank), stages_(stages), needed_(needed_later) {}
+
+  Result<Segment> write(std::size_t stage) {
+    values_.assign(graph_.nodes.size(), {});
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const PlacedNode& node = graph_.nodes[i];
+      if (node.kind != Kind::kOperator || stages_[i] != stage) continue;
+      std::vector<ir::Value> inputs;
+      for (const std::size_t input : node.inputs) inputs.push_back(value(input));
+      values_[i] = builder_.add(*node.op, inputs, node.part_attrs);
+      if (!needed_[i]) continue;
+      segment_.outputs.push_back(i);
+      builder_.output("v" + std::to_string(i), values_[i]);
+    }
+    if (!segment_.outputs.empty()) {
+      EGRET_ASSIGN_OR_RETURN(segment_.graph, builder_.finish());
+    }
+    return std::move(segment_);
+  }
+
+ private:
+  ir::Value value(std::size_t node) {
+    if (values_[node].valid()) return values_[node];
+    const PlacedNode& from = graph_.nodes[node];
+    if (from.kind == Kind::kConstant) {
+      values_[node] =
+          builder_.constant(block_of(from.data, from.placement, graph_.mesh, rank_), from.name);
+    } else {
+      segment_.inputs.push_back(node);
+      values_[node] = builder_.input("v" + std::to_string(node), from.type);
+    }
+    return values_[node];
+  }
+
+  const PlacedGraph& graph_;
+  const std::int64_t rank_;
+  const std::vector<std::size_t>& stages_;
+  const std::vector<bool>& needed_;
+  ir::GraphBuilder builder_;
+  std::vector<ir::Value> values_;
+  Segment segment_;
+};
+
+}  // namespace
+
+Result<Tensor> run_collective(const Collective& collective, const Mesh& mesh, std::int64_t rank,
+                              const Tensor& local, const Exchange& exchange) {
+  EGRET_ASSIGN_OR_RETURN(const Mesh line, Mesh::of({{"group", mesh.size(collective.axis)}}));
+  return RankCollective(collective, mesh, rank, exchange, line).run(local);
+}
+
+Result<RankProgram> rank_program(const PlacedGraph& graph, std::int64_t rank) {
+  const std::vector<std::size_t> stages = stages_of(graph);
+  std::vector<bool> needed(graph.nodes.size(), false);
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    last = std::max(last, stages[i]);
+    for (const std::size_t input : graph.nodes[i].inputs) {
+      if (stages[input] != stages[i]) needed[input] = true;
+    }
+  }
+  for (const auto& output : graph.outputs) needed[output.node] = true;
+  RankProgram program{rank, std::vector<RankStage>(last + 1)};
+  for (std::size_t stage = 0; stage <= last; ++stage) {
+    EGRET_ASSIGN_OR_RETURN(program.stages[stage].segment,
+                           SegmentWriter(graph, rank, stages, needed).write(stage));
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (graph.nodes[i].kind == Kind::kCollective && stages[i] == stage + 1)
+        program.stages[stage].collectives.push_back(i);
+    }
+  }
+  return program;
+}
+
+Result<std::vector<Tensor>> run_rank(const PlacedGraph& graph, const RankProgram& program,
+                                     std::span<const Tensor> inputs, const RunSegment& run,
+                                     const Exchange& exchange) {
+  std::vector<Tensor> held(graph.nodes.size());
+  std::vector<bool> direct(graph.nodes.size(), false);  // read by no segment alone
+  for (const PlacedNode& node : graph.nodes) {
+    if (node.kind == Kind::kCollective) direct[node.inputs.front()] = true;
+  }
+  for (const auto& output : graph.outputs) direct[output.node] = true;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const PlacedNode& node = graph.nodes[i];
+    if (node.kind == Kind::kConstant && direct[i])
+      held[i] = block_of(node.data, node.placement, graph.mesh, program.rank);
+    if (node.kind != Kind::kInput) continue;
+    if (next == inputs.size() || inputs[next].type() != node.whole)
+      return base::bad_input("input '" + node.name + "' is not " + ir::to_string(node.whole));
+    held[i] = block_of(inputs[next++], node.placement, graph.mesh, program.rank);
+  }
+  for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
+    const RankStage& now = program.stages[stage];
+    if (!now.segment.outputs.empty()) {
+      std::vector<Tensor> own;
+      for (const std::size_t node : now.segment.inputs) own.push_back(held[node]);
+      EGRET_ASSIGN_OR_RETURN(std::vector<Tensor> results, run(stage, own));
+      for (std::size_t k = 0; k < results.size(); ++k)
+        held[now.segment.outputs[k]] = std::move(results[k]);
+    }
+    for (const std::size_t i : now.collectives) {
+      const PlacedNode& node = graph.nodes[i];
+      auto result = run_collective(node.collective, graph.mesh, program.rank,
+                                   held[node.inputs.front()], exchange);
+      if (!result.ok()) {
+        return result.status().at(std::string(name_of(node.collective)) + " along '" +
+                                  graph.mesh.axis(node.collective.axis).name + "' (node " +
+                                  std::to_string(i) + ")");
+      }
+      held[i] = *std::move(result);
+    }
+  }
+  std::vector<Tensor> outputs;
+  for (const auto& output : graph.outputs) outputs.push_back(held[output.node]);
+  return outputs;
+}
+
+}  // namespace egret::parallel

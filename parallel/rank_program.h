@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one rank does: graphs on what it holds, for a backend to run, and collectives between them.
+// Collectives rest on one primitive, an exchange of bytes among the ranks of a group, and add up in
+// the order of ranks: equal runs are equal bit by bit, on whatever MPI library.
+//
+// Each rank sends what a ring would: an all_reduce is an exchange of parts, each summed by one
+// rank, and an exchange of the sums.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/graph.h"
+#include "parallel/placed_graph.h"
+
+namespace egret::parallel {
+
+// Sends outgoing[i] to the i-th rank of the group; what came from each.
+using Exchange = std::function<base::Result<std::vector<std::vector<std::byte>>>(
+    std::span<const std::int64_t> group, std::span<const std::vector<std::byte>> outgoing)>;
+
+// What this rank holds afterwards.
+base::Result<ir::Tensor> run_collective(const Collective& collective, const Mesh& mesh,
+                                        std::int64_t rank, const ir::Tensor& local,
+                                        const Exchange& exchange);
+
+// Operators between two collectives. The graph has an input for each of `inputs` and an output for
+// each of `outputs`, nodes of the placed graph; the rank's blocks of weights are its constants.
+struct Segment {
+  ir::Graph graph;
+  std::vector<std::size_t> inputs;
+  std::vector<std::size_t> outputs;
+};
+
+// In order: the segment (if it has operators), then the collectives on what is known by then.
+struct RankStage {
+  Segment segment;
+  std::vector<std::size_t> collectives;  // nodes
+};
+
+struct RankProgram {
+  std::int64_t rank = 0;
+  std::vector<RankStage> stages;
+};
+
+// The graph is checked (parallel/placed_graph.h).
+base::Result<RankProgram> rank_program(const PlacedGraph& graph, std::int64_t rank);
+
+// Runs stage after stage. `inputs` are whole, by the order of the input nodes; `run` computes the
+// outputs of a stage's segment. The outputs are those of the graph, as this rank holds them.
+// Errors: as they come from `run` and `exchange`, with the collective named.
+using RunSegment = std::function<base::Result<std::vector<ir::Tensor>>(
+    std::size_t stage, std::span<const ir::Tensor> inputs)>;
+base::Result<std::vector<ir::Tensor>> run_rank(const PlacedGraph& graph, const RankProgram& program,
+                                               std::span<const ir::Tensor> inputs,
+                                               const RunSegment& run, const Exchange& exchange);
+
+}  // namespace egret::parallel

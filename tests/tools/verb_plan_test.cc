@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// `egret plan`, and `egret run` of what it writes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "frontends/onnx.h"
+#include "ir/builder.h"
+#include "tests/tools/folder_test.h"
+
+namespace egret::tools {
+namespace {
+
+using ::testing::HasSubstr;
+
+class PlanVerb : public FolderTest {
+ protected:
+  // An MLP whose weights are worth cutting.
+  void SetUp() override {
+    ir::GraphBuilder b;
+    base::Random random(1);
+    const auto weight = [&](const char* name, std::initializer_list<std::int64_t> shape) {
+      return b.constant(ir::Tensor::random({ir::DType::kF32, shape}, random), name);
+    };
+    const ir::Value x = b.input("x", {ir::DType::kF32, {4, 128}});
+    const ir::Value h = b.add("relu", {b.add("matmul", {x, weight("w1", {128, 512})})});
+    b.output("y", b.add("matmul", {h, weight("w2", {512, 128})}));
+    const auto model = frontends::export_onnx(b.finish().value(), {}, {});
+    ASSERT_TRUE(base::write_file(path("mlp.onnx"), model->bytes).ok());
+  }
+
+  ProgramRun plan(const std::string& words) {
+    return run_program("plan " + path("mlp.onnx") + " " + words);
+  }
+  // `egret run` of the plan by so many processes.
+  ProgramRun distributed(int ranks, const std::string& words) {
+    return run_program("run " + path("plan.json") + " " + words,
+                       "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun "
+                       "--oversubscribe --timeout 60 -n " +
+                           std::to_string(ranks));
+  }
+};
+
+bool has_mpi() {
+  return std::system("mpirun --version > /dev/null 2>&1") == 0 &&
+         run_program("doctor --json").out.find("MPI") != std::string::npos;
+}
+
+TEST_F(PlanVerb, WritesThePlanAndItsFigures) {
+  const ProgramRun run = plan("--mesh x=4 -o " + path("plan.json") + " --json");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const auto json = base::Json::parse(run.out);
+  ASSERT_TRUE(json.ok()) << run.out;
+  EXPECT_EQ(*json->find("placements")->find("w1")->as_string(), "x:S(1)");
+  EXPECT_EQ(*json->find("placements")->find("w2")->as_string(), "x:S(0)");
+  const base::Json& sent = json->find("communication")->items().at(0);
+  EXPECT_EQ(*sent.find("collective")->as_string(), "all_reduce");
+  EXPECT_EQ(*sent.find("count")->as_integer(), 1);
+  EXPECT_EQ(*sent.find("bytes")->as_real(), 2 * 3 * 4 * 128 * 4 / 4);
+  EXPECT_LT(*json->find("time_s")->as_real(), *json->find("baselines")->find("single")->as_real());
+  EXPECT_EQ(base::read_file(path("plan.json"), 1 << 20)->substr(0, 2), "{\n");
+}
+
+TEST_F(PlanVerb, SaysWhatIsWrong) {
+  EXPECT_THAT(plan("--mesh x").err, HasSubstr("'x' is no mesh axis; write NAME=SIZE"));
+  EXPECT_THAT(plan("--machine dgx-h10").err, HasSubstr("did you mean \"dgx-h100\"?"));
+  ASSERT_TRUE(base::write_file(path("m.toml"), "nam = 1\n").ok());
+  const ProgramRun run = plan("--machine " + path("m.toml"));
+  EXPECT_EQ(run.code, 3);
+  EXPECT_THAT(run.err, HasSubstr("m.toml:1: unknown key nam; known are axis, device."));
+}
+
+TEST_F(PlanVerb, IsInterpretedInOneProcess) {
+  ASSERT_EQ(plan("--mesh x=2,y=2 -o " + path("plan.json")).code, 0);
+  const ProgramRun run = run_program("run " + path("plan.json") + " --check --json");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(*base::Json::parse(run.out)->find("passed")->as_bool());
+}
+
+TEST_F(PlanVerb, IsRunByRanks) {
+  if (!has_mpi()) GTEST_SKIP() << "without MPI";
+  for (const int ranks : {2, 4}) {
+    ASSERT_EQ(plan("--mesh x=" + std::to_string(ranks) + " -o " + path("plan.json")).code, 0);
+    const ProgramRun run = distributed(ranks, "--check --json");
+    if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
+    ASSERT_EQ(run.code, 0) << run.err;
+    EXPECT_TRUE(*base::Json::parse(run.out)->find("passed")->as_bool());
+    // The same again, bit by bit.
+    ASSERT_EQ(distributed(ranks, "--output-folder " + folder()).code, 0);
+    const auto first = base::read_file(path("output_0.pb"), 1 << 20);
+    ASSERT_EQ(distributed(ranks, "--output-folder " + folder()).code, 0);
+    EXPECT_EQ(*first, *base::read_file(path("output_0.pb"), 1 << 20));
+  }
+}
+
+TEST_F(PlanVerb, FailsOnAllRanksWhereOneFails) {
+  if (!has_mpi()) GTEST_SKIP() << "without MPI";
+  ASSERT_EQ(plan("--mesh x=4 -o " + path("plan.json")).code, 0);
+  const ProgramRun run = distributed(2, "");
+  if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
+  EXPECT_EQ(run.code, 8) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("the plan is for 4 ranks (x=4), mpirun started 2"));
+}
+
+}  // namespace
+}  // namespace egret::tools
