@@ -42,4 +42,11 @@ ir::TrainingOptions TrainingArguments::options() const {
           .adam_epsilon = adam_epsilon};
 }
 
+void fit_labels(const ir::TrainingGraph& step, ir::Tensor& labels) {
+  for (std::int64_t i = 0; step.classes > 0 && i < labels.elements(); ++i) {
+    const std::int64_t label = labels.i64_at(i) % step.classes;
+    labels.set_i64(i, label < 0 ? label + step.classes : label);
+  }
+}
+
 }  // namespace egret::tools

@@ -25,4 +25,7 @@ struct TrainingArguments {
   ir::TrainingOptions options() const;
 };
 
+// Class numbers that are drawn or given become classes: modulo their number.
+void fit_labels(const ir::TrainingGraph& step, ir::Tensor& labels);
+
 }  // namespace egret::tools

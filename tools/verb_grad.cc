@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <map>
 
 #include "base/random.h"
 #include "base/units.h"
@@ -29,21 +26,14 @@ struct GradOptions {
   }
 };
 
-// One run on random inputs with the parameters of the model; class numbers are drawn as 0 or 1.
+// One run on random inputs with the parameters of the model.
 base::Result<double> loss_of_one_step(const ir::TrainingGraph& step) {
   base::Random random(1);
   std::vector<ir::Tensor> inputs;
-  const auto& ids = step.graph.inputs();
   for (std::size_t i = 0; i <= step.model_inputs; ++i) {
-    const ir::TensorType& type = step.graph.node(ids[i]).type;
-    ir::Tensor tensor = ir::Tensor::random(type, random);
-    if (is_integer(type.dtype)) {
-      for (std::int64_t k = 0; k < tensor.elements(); ++k) {
-        tensor.set_i64(k, random.between(0, 1));
-      }
-    }
-    inputs.push_back(std::move(tensor));
+    inputs.push_back(ir::Tensor::random(step.graph.node(step.graph.inputs()[i]).type, random));
   }
+  fit_labels(step, inputs.back());
   inputs.insert(inputs.end(), step.initial.begin(), step.initial.end());
   EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> outputs, ir::interpret(step.graph, inputs));
   return outputs[0].f64_at(0);

@@ -200,6 +200,7 @@ class Maker {
       values_[id.index()] = b_.input(fresh(node.name), node.type);
     }
     made_.model_inputs = model_.inputs().size();
+    if (is_integer(loss_.labels(output).dtype)) made_.classes = output.dims.back().constant();
     labels_ = b_.input(fresh("labels"), loss_.labels(output));
     for (const NodeId id : live_nodes(model_)) {
       const Node& node = model_.node(id);

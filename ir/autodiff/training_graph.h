@@ -30,6 +30,7 @@ struct TrainingGraph {
   std::vector<std::string> state;       // names
   std::vector<Tensor> initial;          // of the parameters, then of the state
   std::size_t model_inputs = 0;
+  std::int64_t classes = 0;           // labels are below this; 0: labels are real
   std::size_t forward_operators = 0;  // of the loss alone
 };
 

@@ -59,5 +59,25 @@ TEST_F(GradVerb, SaysWhatIsWrong) {
   EXPECT_FALSE(base::read_file(path("t.onnx"), 1 << 20).ok());
 }
 
+TEST_F(GradVerb, TrainsForSomeSteps) {
+  const std::string command = "train-step " + path("m.onnx") + " --loss mse --lr 0.1 --json";
+  const auto losses = [&](const std::string& options) {
+    const ProgramRun run = run_program(command + options);
+    EXPECT_EQ(run.code, 0) << run.err;
+    std::vector<double> found;
+    const auto json = base::Json::parse(run.out);
+    if (!json.ok()) return found;
+    for (const base::Json& loss : json->find("losses")->items()) found.push_back(*loss.as_real());
+    return found;
+  };
+  const std::vector<double> curve = losses(" --steps 20");
+  ASSERT_EQ(curve.size(), 20U);
+  EXPECT_LT(curve.back(), 0.8 * curve.front());
+  EXPECT_EQ(losses(" --steps 20"), curve);
+  const std::vector<double> reference = losses(" --steps 20 --backend reference");
+  ASSERT_EQ(reference.size(), 20U);
+  for (std::size_t i = 0; i < 20; ++i) EXPECT_NEAR(reference[i], curve[i], 1e-5 * curve[0]);
+}
+
 }  // namespace
 }  // namespace egret::tools
