@@ -99,6 +99,27 @@ base::Result<std::vector<Value>> operator_gradient(GraphBuilder& b, const Operat
   return values;
 }
 
+base::Result<GradientSource> gradient_source(const Operator& op, const Attrs& attrs,
+                                             std::span<const TensorType> inputs) {
+  using Kind = GradientSource::Kind;
+  EGRET_ASSIGN_OR_RETURN(const TensorType output, infer_type(op, attrs, inputs));
+  std::vector<bool> real;
+  for (const TensorType& type : inputs) real.push_back(is_float(type.dtype));
+  if (!is_float(output.dtype)) {
+    return GradientSource{Kind::kNone, "its output is of " + std::string(to_string(output.dtype))};
+  }
+  if (std::ranges::find(real, true) == real.end()) {
+    return GradientSource{Kind::kNone, "it reads no real numbers"};
+  }
+  if (own_gradient(op) != nullptr) return GradientSource{Kind::kOwn};
+  if (op.is_composite()) return GradientSource{Kind::kBody};
+  EGRET_ASSIGN_OR_RETURN(LoopNest nest, nest_of(op, attrs, inputs));
+  if (autodiff::contributions(nest, real).empty()) {
+    return GradientSource{Kind::kNone, "it is constant but for jumps"};
+  }
+  return GradientSource{Kind::kDerived};
+}
+
 base::Result<Graph> expanded_for_gradients(const Graph& graph) {
   return expand_composites(graph,
                            [](const Node& node) { return own_gradient(*node.op) != nullptr; });

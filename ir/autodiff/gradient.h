@@ -33,4 +33,14 @@ base::Result<std::vector<Value>> operator_gradient(GraphBuilder& b, const Operat
                                                    std::span<const Value> inputs, Value output,
                                                    Value gradient, const std::vector<bool>& wanted);
 
+// Where an operator's gradient comes from, for inputs of these types.
+struct GradientSource {
+  enum class Kind : std::uint8_t { kDerived, kOwn, kBody, kNone };
+
+  Kind kind = Kind::kDerived;
+  std::string reason{};  // kNone: why there is none
+};
+base::Result<GradientSource> gradient_source(const Operator& op, const Attrs& attrs,
+                                             std::span<const TensorType> inputs);
+
 }  // namespace egret::ir
