@@ -176,11 +176,13 @@ class Writer {
   }
 
   IndexForm make_product(const IndexForm& a, const IndexForm& b) {
-    if (!a.sum.is_constant() && b.sum.is_constant()) return make_product(b, a);
+    // A variable whose block is one element is a constant there, and still moves.
+    const auto is_number = [](const IndexForm& f) { return f.sum.is_constant() && f.moves == 0; };
+    if (!is_number(a) && is_number(b)) return make_product(b, a);
     IndexForm form;
     form.local = product(a.local, b.local);
     form.global = product(a.global, b.global);
-    if (a.sum.is_constant() && a.moves == 0) {
+    if (is_number(a)) {
       form.sum.add(b.sum, a.sum.constant);
       form.moves = b.moves * a.sum.constant;
       return form;

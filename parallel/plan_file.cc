@@ -222,7 +222,7 @@ Json to_json(const Plan& plan, const PlanOrigin& origin) {
   json.set("model", origin.model).set("bind", Json::array(origin.bind));
   json.set("machine", origin.machine).set("mesh", to_string(plan.program.mesh));
   json.set("time_s", plan.time_s).set("bound_s", plan.bound_s);
-  json.set("memory_bytes", plan.memory_bytes);
+  json.set("memory_bytes", plan.memory_bytes).set("limit_bytes", plan.limit_bytes);
   Json communication = Json::array();
   for (const Communication& one : plan.communication) {
     communication.push(Json::object()

@@ -2,9 +2,11 @@
 #include "parallel/planner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "base/stop.h"
 #include "base/timer.h"
@@ -23,6 +25,11 @@ using egraph::EGraphView;
 using Kind = PlacedEGraph::Kind;
 
 constexpr double kForbidden = std::numeric_limits<double>::infinity();
+// Seconds for a byte of weights: from below any that matters to above all of them.
+constexpr double kLeastPriceOfByte = 1e-16;
+constexpr double kMostPriceOfByte = 1e-6;
+constexpr double kPriceStep = 8;
+constexpr int kBisections = 6;
 
 inline constexpr base::ProgressColumn kPlacedValues{"placed_values", "placed values",
                                                     base::ProgressColumn::Unit::kCount,
@@ -68,11 +75,13 @@ class Pricing {
 
   Result<extract::Solution> extract(const extract::ExtractorRow& extractor,
                                     const extract::Options& options, const AllowLeaf& allow,
-                                    bool may_slice) const {
+                                    bool may_slice, double price_of_byte = 0) const {
     std::vector<double> costs = costs_;
+    for (EGraphView::Index node = 0; price_of_byte > 0 && node < view_.node_count(); ++node)
+      costs[node] += price_of_byte * weight_bytes(node);
     for (EGraphView::Index node = 0; node < view_.node_count(); ++node) {
       const PlacedEGraph::Meaning& meaning = placed_.meaning(view_.node_op[node]);
-      if (meaning.kind == Kind::kPlace && costs[node] == 0) {
+      if (meaning.kind == Kind::kPlace && costs_[node] == 0) {
         const PlacedEGraph::Placed& value = value_of(node);
         const bool constant = placed_.tensors().is_constant(value.value);
         if (!allow(constant, placed_.tensors().type(value.value), value.placement))
@@ -86,11 +95,25 @@ class Pricing {
     return solution;
   }
 
+  double seconds_of(const extract::Solution& solution) const {
+    double seconds = 0;
+    for (const extract::NodeIndex node : solution.choice)
+      seconds += node == extract::kNoNode ? 0 : costs_[node];
+    return seconds;
+  }
+
   const PlacedEGraph::Placed& value_of(EGraphView::Index node) const {
     return placed_.placed(view_.class_id[view_.node_class[node]]);
   }
 
  private:
+  // Of what is known before the first run and kept.
+  double weight_bytes(EGraphView::Index node) const {
+    if (placed_.meaning(view_.node_op[node]).kind == Kind::kValue) return 0;
+    const PlacedEGraph::Placed& value = value_of(node);
+    return placed_.tensors().is_constant(value.value) ? static_cast<double>(value.type.bytes()) : 0;
+  }
+
   double price(EGraphView::Index node) const {
     const PlacedEGraph::Meaning& meaning = placed_.meaning(view_.node_op[node]);
     switch (meaning.kind) {
@@ -238,6 +261,9 @@ const base::OptionTable<PlanOptions>& PlanOptions::table() {
        {"limit-nodes", &P::limit_nodes, "E-nodes of the program's e-graph",
         base::range(1, 100'000'000)},
        {"limit-time", &P::limit_time, "Seconds for each extraction", base::range(0.0, 1e6)},
+       {"limit-memory", &P::limit_memory,
+        "Bytes of weights, inputs and activations on one device; 0: what the machine has",
+        base::bytes()},
        {"sharded-inputs", &P::sharded_inputs,
         "Inputs may arrive in blocks; otherwise every rank is given them whole"}}};
   return rows;
@@ -287,15 +313,45 @@ Result<Plan> make_plan(const ir::Graph& graph, const Machine& machine, const Pla
   extract::Options extraction;
   extraction.time_limit_s = options.limit_time;
   extraction.should_stop = base::stop_requested;
-  EGRET_ASSIGN_OR_RETURN(
-      const extract::Solution best,
-      pricing.extract(*extractor, extraction,
-                      options.sharded_inputs ? any_placement : copied_inputs, true));
+  const AllowLeaf allow = options.sharded_inputs ? any_placement : copied_inputs;
   Plan plan;
-  EGRET_ASSIGN_OR_RETURN(plan.program, ProgramWriter(*placed, pricing.view(), best, graph).write());
-  plan.time_s = best.dag_cost;
-  plan.bound_s = best.bound;
-  plan.memory_bytes = peak_bytes(plan.program);
+  plan.limit_bytes =
+      options.limit_memory > 0 ? static_cast<double>(options.limit_memory) : machine.memory_bytes;
+  // Takes the plan at this price if it is better than the one so far: it fits where that does not,
+  // or is faster. Whether it fits.
+  const auto plan_at = [&](double price_of_byte) -> Result<bool> {
+    EGRET_ASSIGN_OR_RETURN(const extract::Solution found,
+                           pricing.extract(*extractor, extraction, allow, true, price_of_byte));
+    EGRET_ASSIGN_OR_RETURN(PlacedGraph program,
+                           ProgramWriter(*placed, pricing.view(), found, graph).write());
+    const double bytes = peak_bytes(program);
+    const double seconds = pricing.seconds_of(found);
+    const auto misses = [&](double needed) {
+      return plan.limit_bytes > 0 ? std::max(needed - plan.limit_bytes, 0.0) : 0.0;
+    };
+    if (price_of_byte == 0) plan.bound_s = found.bound;
+    if (price_of_byte == 0 ||
+        std::pair(misses(bytes), seconds) < std::pair(misses(plan.memory_bytes), plan.time_s)) {
+      plan.program = std::move(program);
+      plan.time_s = seconds;
+      plan.memory_bytes = bytes;
+    }
+    return misses(bytes) == 0;
+  };
+  EGRET_ASSIGN_OR_RETURN(bool fits, plan_at(0));
+  if (!fits) {
+    double low = kLeastPriceOfByte;
+    double high = low;
+    for (; !fits && high <= kMostPriceOfByte; high *= kPriceStep) {
+      low = high / kPriceStep;
+      EGRET_ASSIGN_OR_RETURN(fits, plan_at(high));
+    }
+    for (int step = 0; fits && step < kBisections; ++step) {
+      const double middle = std::sqrt(low * high);
+      EGRET_ASSIGN_OR_RETURN(const bool here, plan_at(middle));
+      (here ? high : low) = middle;
+    }
+  }
   plan.communication = communication_of(plan.program);
   plan.placed_values = pricing.view().class_count();
   plan.placed_nodes = pricing.view().node_count();

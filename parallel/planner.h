@@ -6,6 +6,10 @@
 // Time is the sum of the operators' roofline times on one device and of the collectives' alpha-beta
 // times: nothing overlaps yet. Inputs and outputs are whole on every rank unless asked otherwise;
 // weights are in blocks or whole as the plan wants them, which costs nothing before the first run.
+//
+// Where the cheapest plan takes more memory than a device has, bytes of weights get a price, found
+// by bisection, for which the plan fits (a Lagrange multiplier; Everett, Operations Research 11,
+// 1963). The bound stays that without the limit.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +32,7 @@ struct PlanOptions {
   std::int64_t limit_nodes = 20'000;  // of saturation
   double limit_time = 60;             // of each extraction
   bool sharded_inputs = false;        // inputs may also arrive in blocks
+  std::int64_t limit_memory = 0;      // bytes of one device; 0: the machine's, if it says
 
   static const base::OptionTable<PlanOptions>& table();
 };
@@ -45,6 +50,7 @@ struct Plan {
   double time_s = 0;
   double bound_s = 0;  // no plan over this e-graph takes less
   double memory_bytes = 0;
+  double limit_bytes = 0;  // what was asked for; 0: nothing. A plan above it found none below.
   std::vector<Communication> communication;
   // The times of plans of known kinds for the same program; those that do not exist are left out.
   //   single     every device computes everything

@@ -92,9 +92,11 @@ class PlanVerb final : public Command {
     if (!arguments_.output.empty())
       EGRET_RETURN_IF_ERROR(write_output(console, arguments_.output, json.dump(1) + "\n"));
     if (arguments_.output != "-") console.result(json, to_text(plan, machine));
-    if (machine.memory_bytes > 0 && plan.memory_bytes > machine.memory_bytes) {
+    if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes) {
       console.warning("the plan needs " + base::format_bytes(plan.memory_bytes) +
-                      " a device, which has " + base::format_bytes(machine.memory_bytes));
+                      " a device; none was found that keeps to " +
+                      base::format_bytes(plan.limit_bytes));
+      return ExitCode::kLimit;
     }
     return ExitCode::kOk;
   }

@@ -95,6 +95,15 @@ TEST(Laws, AReshapeIsCutInTheOutermostFactor) {
             "P(sum) -> P(sum)\nP(max) -> P(max)\n");
 }
 
+TEST(Laws, AReshapeIsCutIntoPartsOfOneElement) {
+  EXPECT_EQ(laws("reshape", {"f32[3,10]"}, {{"shape", ir::Integers{3, 2, 5}}}),
+            "S(1) -> S(1)  {shape=[3, 1, 5]}\n"
+            "P(sum) -> P(sum)\nP(max) -> P(max)\n");
+  EXPECT_EQ(laws("reshape", {"f32[3,2,5]"}, {{"shape", ir::Integers{3, 10}}}),
+            "S(1) -> S(1)  {shape=[3, 5]}\n"
+            "P(sum) -> P(sum)\nP(max) -> P(max)\n");
+}
+
 TEST(Laws, ATransposeMovesTheCut) {
   EXPECT_EQ(laws("transpose", {"f32[4,8]"}, {{"perm", ir::Integers{1, 0}}}),
             "S(1) -> S(0)\nS(0) -> S(1)\nP(sum) -> P(sum)\nP(max) -> P(max)\n");

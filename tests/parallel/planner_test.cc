@@ -187,6 +187,26 @@ TEST(WrongPlans, AreFoundByInterpretation) {
   EXPECT_EQ(check_against(plan.program, mlp(8, 512, 2048)).code(), base::StatusCode::kMismatch);
 }
 
+// Many rows and few weights: each device takes some rows, and all weights, unless it has no room.
+TEST(Planner, CutsWeightsWhereMemoryIsShort) {
+  const ir::Graph graph = mlp(128, 256, 512);
+  const Machine machine = machine_of("x=4");
+  PlanOptions options;
+  options.sharded_inputs = true;
+  const auto free = make_plan(graph, machine, options);
+  ASSERT_TRUE(free.ok()) << free.status().message();
+  EXPECT_EQ(placement_of(*free, "w1"), "x:R");
+  EXPECT_EQ(placement_of(*free, "x"), "x:S(0)");
+  const double weights = (256 * 512 + 512 + 512 * 256) * 4;
+  options.limit_memory = static_cast<std::int64_t>(free->memory_bytes - weights / 3);
+  const auto tight = make_plan(graph, machine, options);
+  ASSERT_TRUE(tight.ok()) << tight.status().message();
+  EXPECT_LE(tight->memory_bytes, static_cast<double>(options.limit_memory));
+  EXPECT_NE(placement_of(*tight, "w1") + placement_of(*tight, "w2"), "x:Rx:R");
+  EXPECT_GT(tight->time_s, free->time_s);
+  EXPECT_DOUBLE_EQ(tight->bound_s, free->bound_s);
+}
+
 TEST(Planner, SplitsTheVocabularyOfASoftmax) {
   Model m;
   const Value x = m.input("x", {3, 16});

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans of small models on meshes of 2 to 8 devices: what they send and cost, and what ranks compute with them."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import models
+import numpy
+import onnx
+from lib import egret, results, settings
+
+HERE = pathlib.Path(__file__).resolve().parent
+COLUMNS = ["model", "mesh", "time_s", "bound_s", "single_s", "data_s", "tensor_s", "sent_bytes", "closed_form_bytes",
+           "collectives", "memory_bytes", "placed_values", "placed_nodes", "relative_difference", "seconds"]
+
+
+def closed_form(name, mesh):
+    """Of one axis; plans on more axes have several forms."""
+    if "," in mesh:
+        return ""
+    devices = int(mesh.split("=")[1])
+    return 2 * (devices - 1) * models.SENT[name] / devices
+
+
+def tensor(path):
+    return onnx.numpy_helper.to_array(onnx.load_tensor(str(path)))
+
+
+def outputs_differ(folder, model, plan, devices):
+    """Of a run by so many ranks from one by a single process, relative to the largest element; empty without MPI."""
+    if shutil.which("mpirun") is None:
+        return ""
+    one, many = folder / "one", folder / "many"
+    one.mkdir(exist_ok=True)
+    many.mkdir(exist_ok=True)
+    egret.run("run", model, "--output-folder", one)
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    subprocess.run(["mpirun", "--oversubscribe", "-n", str(devices), egret.PROGRAM, "run", plan, "--output-folder",
+                    many, "--progress=never"], check=True, capture_output=True, env=environment, timeout=600)
+    a, b = tensor(one / "output_0.pb"), tensor(many / "output_0.pb")
+    return float(numpy.abs(a - b).max() / numpy.abs(a).max())
+
+
+def solve(table, folder, name, mesh, machine):
+    if table.has(model=name, mesh=mesh):
+        return
+    model, plan = folder / f"{name}.onnx", folder / "plan.json"
+    found = egret.call("plan", model, "--machine", machine, "--mesh", mesh, "-o", plan)
+    devices = numpy.prod([int(axis.split("=")[1]) for axis in mesh.split(",")])
+    sent = found["communication"]
+    table.add(model=name, mesh=mesh, time_s=found["time_s"], bound_s=found["bound_s"],
+              **{f"{kind}_s": found["baselines"].get(kind, "") for kind in ("single", "data", "tensor")},
+              sent_bytes=sum(one["bytes"] for one in sent), closed_form_bytes=closed_form(name, mesh),
+              collectives=" ".join(f"{one['count']}x{one['collective']}:{one['axis']}" for one in sent),
+              memory_bytes=found["memory_bytes"], placed_values=found["placed_values"],
+              placed_nodes=found["placed_nodes"], relative_difference=outputs_differ(folder, model, plan, devices),
+              seconds=f"{found['seconds']:.3f}")
+
+
+def print_summary(rows):
+    print(f"{'model':12} {'mesh':12} {'time':>9} {'single':>9} {'data':>9} {'tensor':>9} {'sent':>8} {'nodes':>8} "
+          f"{'plan s':>7}  collectives")
+    for row in rows:
+        times = " ".join(f"{float(row[c]) * 1e6:8.1f}u" if row[c] else f"{'-':>9}"
+                         for c in ("time_s", "single_s", "data_s", "tensor_s"))
+        print(f"{row['model']:12} {row['mesh']:12} {times} {float(row['sent_bytes']):8.0f} {row['placed_nodes']:>8} "
+              f"{row['seconds']:>7}  {row['collectives']}")
+
+
+def main():
+    mode, forms = settings.read(__doc__, HERE)
+    config = forms[mode]
+    table = results.Table("parallel-plans", mode, COLUMNS, ["model", "mesh"],
+                          {"egret": egret.version(), "machine": forms["machine"]})
+    with tempfile.TemporaryDirectory() as folder:
+        for name in config["models"]:
+            models.WRITE[name](pathlib.Path(folder))
+            for mesh in config["meshes"]:
+                solve(table, pathlib.Path(folder), name, mesh, forms["machine"])
+    table.finish()
+    print_summary(table.rows)
+    measured = {
+        "at_closed_form": sum(float(r["sent_bytes"]) == float(r["closed_form_bytes"])
+                              for r in table.rows if r["closed_form_bytes"]),
+        "time_over_best_baseline": max(float(r["time_s"]) / min(float(r[c]) for c in ("single_s", "data_s", "tensor_s")
+                                                               if r[c]) for r in table.rows),
+        "gap": max(1 - float(r["bound_s"]) / float(r["time_s"]) for r in table.rows),
+        "relative_difference": max((float(r["relative_difference"]) for r in table.rows if r["relative_difference"]),
+                                   default=0),
+    }
+    return results.judge(HERE / "expected.json", mode, measured)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
