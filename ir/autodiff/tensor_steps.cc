@@ -31,7 +31,12 @@ Shape shape_of(const GraphBuilder& b, Value x) {
 }
 
 Value reshaped(GraphBuilder& b, Value x, const Shape& to) {
+  static const Operator& reshape = get_operator("reshape");
   if (!x.valid() || std::ranges::equal(shape_of(b, x), to)) return x;
+  while (b.graph().node(x.id).op == &reshape) {  // of a reshaped tensor: of the tensor itself
+    x = {b.graph().node(x.id).inputs[0]};
+    if (std::ranges::equal(shape_of(b, x), to)) return x;
+  }
   return b.add("reshape", {x}, {{"shape", integers_of(to)}});
 }
 
