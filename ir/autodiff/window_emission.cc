@@ -33,11 +33,13 @@ std::optional<Value> ProductEmission::through_windows() {
   if (windows.size() > 3 || !has_place) return std::nullopt;
 
   const std::vector<Condition> conditions = reduction_.conditions();
+  const double coefficient = coefficient_;
   std::optional<Value> made;
   if (padded_with_zeros(*image, windows)) made = as_convolution(*image, windows);
   if (!made) {
     windows_.clear();
     reduction_.conditions() = conditions;
+    coefficient_ = coefficient;
   }
   return made;
 }
