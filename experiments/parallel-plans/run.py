@@ -18,8 +18,8 @@ COLUMNS = ["model", "mesh", "time_s", "bound_s", "single_s", "data_s", "tensor_s
 
 
 def closed_form(name, mesh):
-    """Of one axis; plans on more axes have several forms."""
-    if "," in mesh:
+    """Of one axis and the models of models.py; plans on more axes have several forms."""
+    if "," in mesh or name not in models.SENT:
         return ""
     devices = int(mesh.split("=")[1])
     return 2 * (devices - 1) * models.SENT[name] / devices
@@ -79,6 +79,10 @@ def main():
         for name in config["models"]:
             models.WRITE[name](pathlib.Path(folder))
             for mesh in config["meshes"]:
+                solve(table, pathlib.Path(folder), name, mesh, forms["machine"])
+        for name in config["zoo"]:
+            egret.run("zoo", name, "--sequence", config["sequence"], "-o", pathlib.Path(folder) / f"{name}.onnx")
+            for mesh in config["zoo_meshes"]:
                 solve(table, pathlib.Path(folder), name, mesh, forms["machine"])
     table.finish()
     print_summary(table.rows)
