@@ -9,16 +9,14 @@
 
 #include "backends/node_timer.h"
 #include "base/stop.h"
-#include "base/thread_pool.h"
 #include "base/timer.h"
 #include "cost/profiled.h"
 #include "driver/machine.h"
 #include "driver/node_query.h"
+#include "driver/saturated_graph.h"
 #include "driver/selection.h"
 #include "rules/rule_set.h"
 #include "rules/rule_status.h"
-#include "rules/saturate.h"
-#include "rules/tensor_egraph.h"
 
 namespace egret::driver {
 namespace {
@@ -36,8 +34,8 @@ class Profiling {
   base::Result<ProfileReport> run(const ir::Graph& graph) {
     EGRET_RETURN_IF_ERROR(open());
     EGRET_RETURN_IF_ERROR(saturate(graph));
-    const std::vector<egraph::ClassId> roots = tensors_->roots();
-    const egraph::EGraphView view = egraph::make_view(tensors_->egraph(), roots);
+    const std::vector<egraph::ClassId> roots = tensors().roots();
+    const egraph::EGraphView view = egraph::make_view(tensors().egraph(), roots);
     EGRET_RETURN_IF_ERROR(measure(view, unknown(view)));
     return std::move(report_);
   }
@@ -63,19 +61,12 @@ class Profiling {
     EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(options_.rules));
     EGRET_ASSIGN_OR_RETURN(const rules::RuleStatuses statuses, rules::builtin_statuses());
     EGRET_RETURN_IF_ERROR(rules::require_status(set, statuses, rules::RuleStatus::kProven));
-    EGRET_ASSIGN_OR_RETURN(tensors_, rules::TensorEGraph::from_graph(graph));
     rules::SaturateOptions saturation;
     saturation.limits.nodes = static_cast<std::uint64_t>(options_.limit_nodes);
     saturation.limits.seconds = options_.limit_time;
     saturation.progress = sink_;
-    saturation.threads = &base::shared_pool();
-    const rules::SaturateReport saturated =
-        rules::saturate(*tensors_, rules::compile(set, *tensors_), saturation);
-    if (saturated.run.stop == egraph::StopReason::kConflict) {
-      return base::internal_error("rules contradict each other: " +
-                                  saturated.run.conflict.message());
-    }
-    report_.e_nodes = tensors_->egraph().node_count();
+    EGRET_ASSIGN_OR_RETURN(saturated_, driver::saturate(graph, set, saturation, options_.threads));
+    report_.e_nodes = tensors().egraph().node_count();
     return base::ok();
   }
 
@@ -86,8 +77,8 @@ class Profiling {
     for (const bool by_rule : {false, true}) {
       const auto begin = static_cast<std::ptrdiff_t>(items.size());
       for (extract::NodeIndex node = 0; node < view.node_count(); ++node) {
-        if (made_by_rule(*tensors_, view, node) != by_rule) continue;
-        const NodeQuery query(*tensors_, view, node);
+        if (made_by_rule(tensors(), view, node) != by_rule) continue;
+        const NodeQuery query(tensors(), view, node);
         if (query.free() || cost::is_view(*query.query().op)) continue;
         if (!seen.insert(cost::key_of(query.query())).second) continue;
         const auto cost = model_->cost(query.query());
@@ -114,7 +105,7 @@ class Profiling {
     std::size_t next = 0;
     for (; next < items.size() && watch.seconds() < options_.profile_time; ++next) {
       if (base::stop_requested()) break;
-      const NodeQuery query(*tensors_, view, items[next].node);
+      const NodeQuery query(tensors(), view, items[next].node);
       const auto added = model_->profile(query.query(), measure);
       if (added.ok()) {
         ++report_.measured;
@@ -135,6 +126,7 @@ class Profiling {
     return base::ok();
   }
 
+  const rules::TensorEGraph& tensors() const { return *saturated_.tensors; }
   int threads() const { return static_cast<int>(options_.threads); }
 
   const ProfileOptions& options_;
@@ -142,7 +134,7 @@ class Profiling {
   const backends::Backend* backend_ = nullptr;
   std::unique_ptr<cost::Database> database_;
   std::optional<cost::ProfiledModel> model_;
-  std::unique_ptr<rules::TensorEGraph> tensors_;
+  SaturatedGraph saturated_;
   ProfileReport report_;
 };
 

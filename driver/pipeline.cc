@@ -14,7 +14,6 @@
 #include <span>
 
 #include "base/hash.h"
-#include "base/thread_pool.h"
 #include "base/timer.h"
 #include "base/units.h"
 #include "cost/profiled.h"
@@ -24,13 +23,13 @@
 #include "driver/operator_costs.h"
 #include "driver/optimize.h"
 #include "driver/race.h"
+#include "driver/saturated_graph.h"
 #include "driver/selection.h"
 #include "extract/extractor.h"
 #include "frontends/onnx.h"
 #include "rules/constant_folding.h"
 #include "rules/rule_set.h"
 #include "rules/rule_status.h"
-#include "rules/tensor_egraph.h"
 
 namespace egret::driver {
 namespace {
@@ -132,7 +131,6 @@ class Pipeline {
 
   base::Status saturate() {
     const base::Stopwatch watch;
-    EGRET_ASSIGN_OR_RETURN(tensors_, rules::TensorEGraph::from_graph(original_));
     rules::SaturateOptions saturation;
     saturation.limits.nodes = static_cast<std::uint64_t>(options_.limit_nodes);
     saturation.limits.iterations = static_cast<std::uint64_t>(options_.limit_iterations);
@@ -140,21 +138,17 @@ class Pipeline {
     saturation.limits.bytes = static_cast<std::uint64_t>(options_.limit_memory);
     saturation.multi_pattern_iterations = static_cast<int>(options_.multi_iterations);
     saturation.progress = sink_;
-    saturation.threads = &pool();
-    compiled_ = rules::compile(rules_, *tensors_);
-    const rules::SaturateReport saturated = rules::saturate(*tensors_, compiled_, saturation);
-    if (saturated.run.stop == egraph::StopReason::kConflict) {
-      return base::internal_error("rules contradict each other: " +
-                                  saturated.run.conflict.message());
-    }
-    report_.stop_reason = egraph::to_string(saturated.run.stop);
-    report_.limit_hit = is_limit(saturated.run.stop);
-    report_.iterations = saturated.run.iterations.size();
-    report_.search_s = saturated.run.search_seconds();
-    report_.apply_s = saturated.run.apply_seconds();
-    report_.rebuild_s = saturated.run.rebuild_seconds();
-    report_.e_nodes = tensors_->egraph().node_count();
-    report_.e_classes = tensors_->egraph().class_count();
+    EGRET_ASSIGN_OR_RETURN(saturated_,
+                           driver::saturate(original_, rules_, saturation, options_.threads));
+    const egraph::RunReport& run = saturated_.run;
+    report_.stop_reason = egraph::to_string(run.stop);
+    report_.limit_hit = is_limit(run.stop);
+    report_.iterations = run.iterations.size();
+    report_.search_s = run.search_seconds();
+    report_.apply_s = run.apply_seconds();
+    report_.rebuild_s = run.rebuild_seconds();
+    report_.e_nodes = tensors().egraph().node_count();
+    report_.e_classes = tensors().egraph().class_count();
     phase("saturate", watch.seconds());
     return base::ok();
   }
@@ -167,8 +161,8 @@ class Pipeline {
     const base::Stopwatch watch;
     start_profiler();
     EGRET_ASSIGN_OR_RETURN(report_.predicted_before_s, predict(original_, *model_, profiler_));
-    const std::vector<egraph::ClassId> roots = tensors_->roots();
-    const egraph::EGraphView view = egraph::make_view(tensors_->egraph(), roots);
+    const std::vector<egraph::ClassId> roots = tensors().roots();
+    const egraph::EGraphView view = egraph::make_view(tensors().egraph(), roots);
     EGRET_RETURN_IF_ERROR(add_candidate("cheapest", view, 1));
     if (!options_.no_measure && !options_.allow_slower) {
       EGRET_RETURN_IF_ERROR(add_candidate("cautious", view, kCaution));
@@ -179,8 +173,7 @@ class Pipeline {
     if (options_.limit_arena > 0)
       EGRET_RETURN_IF_ERROR(keep_to_arena(view, candidates_.front().solution.bound));
     report_extraction();
-    compiled_.clear();
-    tensors_.reset();
+    saturated_ = {};
     phase("extract", watch.seconds() - profiler_.spent_s);
     phase("profile", profiler_.spent_s);
     return base::ok();
@@ -255,7 +248,7 @@ class Pipeline {
     selection.extractor = extractor_;
     selection.extraction.time_limit_s = options_.extract_time;
     selection.extraction.seed = static_cast<std::uint64_t>(options_.seed);
-    const auto selected = select(*tensors_, view, *model_, profiler_, selection, sink_);
+    const auto selected = select(tensors(), view, *model_, profiler_, selection, sink_);
     // The program's own operators need not do: a rule may have hidden one of them.
     const bool may_be_missing = std::isinf(selection.price_of_new);
     if (may_be_missing && selected.status().code() == base::StatusCode::kBadInput)
@@ -266,10 +259,10 @@ class Pipeline {
 
   base::Status add_candidate(std::string name, const egraph::EGraphView& view,
                              const SelectionResult& selected) {
-    const rules::Selection nodes = tensors_->from_view(view, selected.solution.choice);
+    const rules::Selection nodes = tensors().from_view(view, selected.solution.choice);
     Candidate candidate{.name = std::move(name)};
-    EGRET_ASSIGN_OR_RETURN(const ir::Graph extracted, tensors_->to_graph(nodes));
-    for (const rules::RuleUse& use : rules::rules_used(*tensors_, compiled_, nodes)) {
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph extracted, tensors().to_graph(nodes));
+    for (const rules::RuleUse& use : rules::rules_used(tensors(), saturated_.rules, nodes)) {
       candidate.rules_used.push_back({use.name, use.applied, status_of(use.name)});
     }
     candidate.solution = selected.solution;
@@ -316,7 +309,7 @@ class Pipeline {
     fitting.backend = backend_;
     fitting.plan = plan_options();
     EGRET_ASSIGN_OR_RETURN(MemoryFitResult found,
-                           fit_memory(*tensors_, view, *model_, profiler_, fitting, sink_));
+                           fit_memory(tensors(), view, *model_, profiler_, fitting, sink_));
     if (found.fit) {
       extract::Solution& solution = found.fit->selected.solution;
       solution.bound = std::min(bound, solution.dag_cost);
@@ -444,13 +437,7 @@ class Pipeline {
   backends::PlanOptions plan_options() const {
     return {.threads = threads(), .limit_arena = options_.limit_arena};
   }
-  // Of as many threads as were asked for. The process's own where that is so.
-  base::ThreadPool& pool() {
-    const auto wanted = static_cast<std::size_t>(options_.threads);
-    if (wanted == 0 || wanted == base::shared_pool().threads()) return base::shared_pool();
-    if (pool_ == nullptr) pool_ = std::make_unique<base::ThreadPool>(wanted);
-    return *pool_;
-  }
+  rules::TensorEGraph& tensors() { return *saturated_.tensors; }
   void phase(std::string name, double seconds) {
     report_.seconds_by_phase.emplace_back(std::move(name), seconds);
   }
@@ -472,11 +459,9 @@ class Pipeline {
   const ir::Graph& original_;
   const OptimizeOptions& options_;
   base::ProgressSink* sink_;
-  std::unique_ptr<base::ThreadPool> pool_;  // see pool()
 
   rules::RuleSet rules_;
   rules::RuleStatuses statuses_;
-  std::vector<rules::CompiledRule> compiled_;  // for tensors_
   const extract::ExtractorRow* extractor_ = nullptr;
   const GraphSearchRow* search_ = nullptr;  // instead of an extractor
   const backends::Backend* backend_ = nullptr;
@@ -484,7 +469,7 @@ class Pipeline {
   std::unique_ptr<cost::Model> model_;
   cost::ProfiledModel* profiled_ = nullptr;  // model_, when it is profiled
   Profiler profiler_;
-  std::unique_ptr<rules::TensorEGraph> tensors_;
+  SaturatedGraph saturated_;
   std::vector<Candidate> candidates_;  // the cheapest first
   ir::Graph chosen_;
   std::unique_ptr<backends::Plan> chosen_plan_;
