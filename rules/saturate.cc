@@ -59,7 +59,7 @@ SaturateReport saturate(TensorEGraph& tensors, std::span<const CompiledRule> rul
                        {base::kENodes, egraph.node_count()},
                        {base::kEClasses, egraph.class_count()}});
     }
-    return !base::stop_requested();
+    return !base::stop_requested() && !(options.is_done && options.is_done());
   };
   // The rule that is at work: the one after the last whose matches were all applied.
   std::size_t current = 0;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,6 +39,8 @@ struct SaturateOptions {
   std::uint64_t ban_length = 3;
   base::ProgressSink* progress = nullptr;
   base::ThreadPool* threads = nullptr;  // to search with; null: the caller's alone
+  // Ends the run with StopReason::kHook once it says so; asked before each iteration.
+  std::function<bool()> is_done{};
 
   static egraph::Limits default_limits();
 };

@@ -2,6 +2,7 @@
 #include "rules/generator/derivation.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <set>
 
@@ -63,8 +64,10 @@ egraph::Limits limits_of(const DerivationOptions& options) {
   return limits;
 }
 
-void run(const RuleSet& set, TensorEGraph& tensors, const DerivationOptions& options) {
+void run(const RuleSet& set, TensorEGraph& tensors, const DerivationOptions& options,
+         const std::function<bool()>& is_done = {}) {
   SaturateOptions saturation;
+  saturation.is_done = is_done;
   saturation.limits = limits_of(options);
   saturation.match_limit = options.matches;
   saturation.multi_pattern_iterations = options.multi_pattern_iterations;
@@ -175,17 +178,18 @@ bool derives(const RuleSet& set, const Graph& sides, const DerivationOptions& op
   const bool both = options.mode == DerivationMode::kBothSides;
   auto tensors = TensorEGraph::from_graph(both ? sides : first_half(sides));
   if (!tensors.ok()) return false;
-  run(set, **tensors, options);
-  std::vector<ClassId> left = (*tensors)->roots();
-  std::vector<ClassId> right;
   if (both) {
-    right.assign(left.begin() + static_cast<std::ptrdiff_t>(half), left.end());
-    left.resize(half);
-  } else {
-    right = added(**tensors, sides, half);
-    left = (*tensors)->roots();
+    const auto are_equal = [&] {
+      const std::vector<ClassId> roots = (*tensors)->roots();
+      const auto middle = roots.begin() + static_cast<std::ptrdiff_t>(half);
+      return std::equal(roots.begin(), middle, middle, roots.end());
+    };
+    run(set, **tensors, options, are_equal);
+    return are_equal();
   }
-  return left == right;
+  run(set, **tensors, options);
+  const std::vector<ClassId> right = added(**tensors, sides, half);
+  return (*tensors)->roots() == right;
 }
 
 std::vector<bool> derived_pairs(const RuleSet& set, const Graph& pairs,

@@ -12,10 +12,12 @@
 #include "base/thread_pool.h"
 #include "base/timer.h"
 #include "rules/generator/application.h"
+#include "rules/generator/candidate_derivation.h"
 #include "rules/generator/candidate_rule.h"
 #include "rules/generator/decision_log.h"
 #include "rules/generator/minimization.h"
 #include "rules/generator/multi_output.h"
+#include "rules/generator/rule_in_world.h"
 #include "rules/rule_parser.h"
 
 namespace egret::rules::generator {
@@ -178,41 +180,93 @@ class Generator {
     }
   }
 
-  // In rounds: what the rules found so far derive is dropped, all at once; then the first few of
-  // the others are decided, some at a time.
   void decide(std::vector<Candidate> candidates, std::size_t operators) {
-    constexpr std::size_t kRound = 32;
     const base::Stopwatch watch;
     const std::clock_t start = std::clock();
     const base::Progress progress(options_.enumeration.progress,
                                   "decide " + std::to_string(operators) + " operators");
     result_.candidates.push_back({.operators = operators, .candidates = candidates.size()});
-    const std::size_t all = candidates.size();
-    std::size_t rules = 0;
-    while (!candidates.empty() && !stop()) {
-      if (result_.rules.size() != rules) drop_derived(candidates);
-      rules = result_.rules.size();
-      const std::size_t count = std::min(kRound, candidates.size());
-      for (std::size_t next = 0; next < count && !stop();) {
-        next = decide_wave(candidates, next, count, operators);
-        if (progress.due()) {
-          const std::size_t done = all - candidates.size() + next;
-          progress.report({{base::kItems, done}, {kRules, result_.rules.size()}},
-                          static_cast<double>(done) / static_cast<double>(all));
-        }
-      }
-      candidates.erase(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(count));
-    }
+    const auto constants = std::ranges::find_if(candidates, &Candidate::has_constant);
+    std::vector<Candidate> last(constants, candidates.end());
+    candidates.erase(constants, candidates.end());
+    decide_in_rounds(std::move(candidates), operators, progress);
+    decide_in_rounds(std::move(last), operators, progress);
     result_.candidates.back().seconds = watch.seconds();
     result_.candidates.back().cpu_seconds +=
         static_cast<double>(std::clock() - start) / static_cast<double>(CLOCKS_PER_SEC);
+  }
+
+  // What follows from what was found so far is dropped, all at once; then the first few of the
+  // others are decided, some at a time.
+  void decide_in_rounds(std::vector<Candidate> candidates, std::size_t operators,
+                        const base::Progress& progress) {
+    constexpr std::size_t kRound = 32;
+    Seen seen;
+    while (!candidates.empty() && !stop()) {
+      drop_consequences(candidates, seen);
+      const std::size_t count = std::min(kRound, candidates.size());
+      const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(count);
+      std::vector<Candidate> round(candidates.begin(), end);
+      candidates.erase(candidates.begin(), end);
+      while (!round.empty() && !stop()) {
+        decide_wave(round, operators);
+        if (progress.due()) {
+          const CandidateCount& level = result_.candidates.back();
+          const std::uint64_t done =
+              level.derived + level.proven + level.conditional + level.refuted + level.undecided;
+          progress.report({{base::kItems, done}, {kRules, result_.rules.size()}},
+                          static_cast<double>(done) / static_cast<double>(level.candidates));
+        }
+      }
+    }
+  }
+
+  // How much was known when all candidates were looked at.
+  struct Seen {
+    std::size_t rules = 0;
+    std::size_t unproven = 0;
+  };
+
+  static std::size_t drop(std::vector<Candidate>& candidates, const std::vector<bool>& which) {
+    std::vector<Candidate> left;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (!which[i]) left.push_back(candidates[i]);
+    }
+    std::swap(candidates, left);
+    return left.size() - candidates.size();
+  }
+
+  // Where many candidates are left, to look at all of them costs more than some proofs, and waits
+  // until there is more to know: each is looked at by itself before it is decided.
+  void drop_consequences(std::vector<Candidate>& candidates, Seen& seen) {
+    constexpr std::size_t kCandidatesToARule = 1000;
+    const auto is_worth = [&](std::size_t now, std::size_t before) {
+      const std::size_t few = seen.rules == 0 ? 0 : candidates.size() / kCandidatesToARule;
+      return now - before > few;
+    };
+    if (is_worth(set_.rules.size(), seen.rules)) {
+      const std::vector<bool> derived =
+          derived_together(*terms_, set_, equalities(candidates), derivation());
+      result_.candidates.back().derived += drop(candidates, derived);
+      seen.rules = set_.rules.size();
+    }
+    if (is_worth(unproven_rules_.size(), seen.unproven)) {
+      const std::vector<bool> derived =
+          derived_together(*terms_, with_unproven(), equalities(candidates), derivation());
+      for (std::size_t i = 0; i < candidates.size(); ++i) {
+        if (derived[i]) set_aside(candidates[i]);
+      }
+      drop(candidates, derived);
+      seen.unproven = unproven_rules_.size();
+    }
   }
 
   // Proofs of one wave run side by side; what they find is taken in order, so that the result does
   // not depend on the number of threads.
   struct Job {
     Candidate candidate;
-    std::string shape{};  // its terms without the names of tensors
+    std::string shape{};      // its terms without the names of tensors,
+    std::string operators{};  // and without attributes
     std::optional<Generalized> made{};
     std::optional<Generalized> back{};  // the other direction
   };
@@ -227,44 +281,69 @@ class Generator {
     Verdict::Status status = Verdict::Status::kUndecided;
   };
 
-  // Decides candidates from `next` on, up to `end`; returns where it stopped.
-  std::size_t decide_wave(const std::vector<Candidate>& candidates, std::size_t next,
-                          std::size_t end, std::size_t operators) {
-    std::vector<Job> wave;
-    const std::size_t first = next;
-    const std::size_t last = std::min(end, next + kWave);
-    const std::vector<bool> derived =
-        are_derived_singly(std::span(candidates).subspan(first, last - first));
-    for (; next < last; ++next) {
-      if (derived[next - first]) {
-        ++result_.candidates.back().derived;
-        continue;
-      }
-      // Of two that differ in their tensors alone one will derive the other.
-      const std::string shape = shape_of(candidates[next].equality);
-      if (const auto like = failures_.find(shape);
-          like != failures_.end() && like->second.times >= kMostFailures) {
-        note_unproven(candidates[next], like->second.status, "", "as " + like->second.terms);
-        continue;
-      }
-      if (std::ranges::find(wave, shape, &Job::shape) != wave.end()) break;
-      wave.push_back({candidates[next], shape});
-    }
+  // Decides some of the first candidates of a round, and takes them out of it.
+  void decide_wave(std::vector<Candidate>& round, std::size_t operators) {
+    std::vector<Job> wave = next_wave(round);
     base::shared_pool().parallel_for(
         wave.size(), 1, [&](std::size_t begin, std::size_t) { prove(wave[begin], known_[begin]); });
-    if (stop()) return next;  // a proof may have been cut short
+    if (stop()) return;  // a proof may have been cut short
     const std::size_t rules = result_.rules.size();
     for (const Job& job : wave) {
       remember(job.candidate.equality, job.made);
       if (job.back) remember(turned(job.candidate.equality), job.back);
-      if (result_.rules.size() != rules && is_derived(job.candidate.equality)) {
+      if (result_.rules.size() != rules &&
+          derived_singly(*terms_, set_, {&job.candidate.equality, 1}, derivation()).front()) {
         ++result_.candidates.back().derived;
       } else {
         take(job, operators);
       }
     }
     if (status_.ok()) status_ = log_.save();
-    return next;
+  }
+
+  // The first candidates of a round that do not follow from what is known, nor from one another at
+  // the sizes at hand. Of those that differ in tensors and attributes alone one will derive the
+  // others, so only one is taken at a time.
+  std::vector<Job> next_wave(std::vector<Candidate>& round) {
+    constexpr std::size_t kAhead = 3 * kWave;
+    const std::size_t count = std::min(kAhead, round.size());
+    const std::vector<Equality> first = equalities(std::span(round).first(count));
+    const std::vector<bool> derived = derived_singly(*terms_, set_, first, derivation());
+    const std::vector<bool> follows =
+        unproven_rules_.empty() ? std::vector<bool>(count, false)
+                                : derived_singly(*terms_, with_unproven(), first, derivation());
+    std::vector<Job> wave;
+    std::vector<Candidate> later;
+    RuleSet at_hand = with_unproven();  // and what the wave is about
+    for (std::size_t i = 0; i < count; ++i) {
+      if (derived[i]) {
+        ++result_.candidates.back().derived;
+        continue;
+      }
+      if (follows[i]) {
+        set_aside(round[i]);
+        continue;
+      }
+      const std::string shape = shape_of(round[i].equality);
+      if (const auto like = failures_.find(shape);
+          like != failures_.end() && like->second.times >= kMostFailures) {
+        note_unproven(round[i], like->second.status, "", "as " + like->second.terms);
+        continue;
+      }
+      const std::string operators = operators_of(round[i].equality);
+      const ir::Graph sides = sides_in_world(*terms_, {&round[i].equality, 1}, 0);
+      if (wave.size() == kWave ||
+          std::ranges::find(wave, operators, &Job::operators) != wave.end() ||
+          (!wave.empty() && derives(at_hand, sides, derivation()))) {
+        later.push_back(round[i]);
+        continue;
+      }
+      wave.push_back({round[i], shape, operators});
+      for (Rule& rule : rules_in_world(sides)) at_hand.rules.push_back(std::move(rule));
+    }
+    later.insert(later.end(), round.begin() + static_cast<std::ptrdiff_t>(count), round.end());
+    round = std::move(later);
+    return wave;
   }
 
   static Equality turned(const Equality& equality) { return {equality.right, equality.left}; }
@@ -310,6 +389,18 @@ class Generator {
     };
     return shape(shape, equality.left) + shape(shape, equality.right);
   }
+  std::string operators_of(const Equality& equality) const {
+    const auto operators = [&](auto&& self, TermId term) -> std::string {
+      if (terms_->is_start(term)) return "_";
+      std::string text;
+      for (const Step& step : space_.choices[terms_->choice(term)].steps)
+        text += step.op->name() + " ";
+      text += "(";
+      for (const TermId operand : terms_->operands(term)) text += self(self, operand);
+      return text + ")";
+    };
+    return operators(operators, equality.left) + operators(operators, equality.right);
+  }
   static bool is_proven(const std::optional<Generalized>& made) {
     return made && made->verdict.status == Verdict::Status::kProven;
   }
@@ -324,6 +415,11 @@ class Generator {
       Failure& failure = failures_[job.shape];
       if (++failure.times == 1) failure.terms = text_of(job.candidate.equality);
       failure.status = status;
+      // That two terms are equal whose tensors nothing ties together is not false, only no rule.
+      if (job.made) {
+        const ir::Graph sides = sides_in_world(*terms_, {&job.candidate.equality, 1}, 0);
+        for (Rule& rule : rules_in_world(sides)) unproven_rules_.push_back(std::move(rule));
+      }
       return;
     }
     CandidateCount& count = result_.candidates.back();
@@ -335,63 +431,10 @@ class Generator {
       add(*job.back, operators, name);
   }
 
-  // Many in one e-graph, a few iterations deep; first only as deep as most need.
-  std::vector<bool> are_derived(const std::vector<Candidate>& candidates) const {
-    std::vector<bool> derived(candidates.size(), false);
-    for (const std::uint64_t iterations : {1, 2, 3}) {
-      std::vector<std::size_t> open;
-      for (std::size_t i = 0; i < candidates.size(); ++i) {
-        if (!derived[i]) open.push_back(i);
-      }
-      derive_together(candidates, open, iterations, derived);
-    }
-    return derived;
-  }
-
-  void derive_together(const std::vector<Candidate>& candidates,
-                       const std::vector<std::size_t>& which, std::uint64_t iterations,
-                       std::vector<bool>& derived) const {
-    constexpr std::size_t kTogether = 250;
-    constexpr std::size_t kAtATime = 8;  // e-graphs, whatever the number of threads
-    DerivationOptions together = options_.derivation;
-    together.iterations = iterations;
-    together.nodes = 300'000;
-    together.matches = 200'000;
-    for (std::size_t begin = 0; begin < which.size() && !stop(); begin += kTogether * kAtATime) {
-      std::vector<ir::Graph> pairs;
-      std::vector<std::vector<bool>> found(kAtATime);
-      for (std::size_t from = begin; pairs.size() < kAtATime && from < which.size();
-           from += kTogether) {
-        std::vector<Equality> equalities;
-        for (std::size_t i = from; i < std::min(from + kTogether, which.size()); ++i)
-          equalities.push_back(candidates[which[i]].equality);
-        pairs.push_back(sides_in_world(*terms_, equalities, 0));
-      }
-      base::shared_pool().parallel_for(pairs.size(), 1, [&](std::size_t i, std::size_t) {
-        found[i] = derived_pairs(set_, pairs[i], together);
-      });
-      std::size_t at = begin;
-      for (const std::vector<bool>& some : found) {
-        for (const bool is : some) derived[which[at++]] = is;
-      }
-    }
-  }
-
-  // Each in an e-graph of its own.
-  std::vector<bool> are_derived_singly(std::span<const Candidate> candidates) const {
-    std::vector<ir::Graph> sides;
-    for (const Candidate& candidate : candidates)
-      sides.push_back(sides_in_world(*terms_, {&candidate.equality, 1}, 0));
-    std::vector<std::uint8_t> found(sides.size(), 0);
-    base::shared_pool().parallel_for(sides.size(), 1, [&](std::size_t i, std::size_t) {
-      found[i] = derives(set_, sides[i], options_.derivation) ? 1 : 0;
-    });
-    return {found.begin(), found.end()};
-  }
-
   // What could not be proven by itself may follow from rules found later.
   void explain_unproven() {
-    const std::vector<bool> derived = are_derived(unproven_);
+    const std::vector<bool> derived =
+        derived_together(*terms_, set_, equalities(unproven_), derivation());
     std::vector<Unproven> left;
     for (std::size_t i = 0; i < derived.size(); ++i) {
       Unproven& candidate = result_.unproven[i];
@@ -406,15 +449,24 @@ class Generator {
     result_.unproven = std::move(left);
   }
 
-  void drop_derived(std::vector<Candidate>& candidates) {
-    const std::vector<bool> derived = are_derived(candidates);
-    std::vector<Candidate> left;
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (!derived[i]) left.push_back(candidates[i]);
-    }
-    result_.candidates.back().derived += candidates.size() - left.size();
-    candidates = std::move(left);
+  // Follows from equalities that no rule came of, at the sizes at hand: nothing new, and to prove
+  // it takes as long as it took in vain for those.
+  void set_aside(const Candidate& candidate) {
+    note_unproven(candidate, Verdict::Status::kUndecided, "",
+                  "follows from equalities that no rule came of");
   }
+
+  RuleSet with_unproven() const {
+    RuleSet all = set_;
+    all.rules.insert(all.rules.end(), unproven_rules_.begin(), unproven_rules_.end());
+    return all;
+  }
+  static std::vector<Equality> equalities(std::span<const Candidate> candidates) {
+    std::vector<Equality> all;
+    for (const Candidate& candidate : candidates) all.push_back(candidate.equality);
+    return all;
+  }
+  const DerivationOptions& derivation() const { return options_.derivation; }
 
   void leave_out_derived() {
     std::vector<Rule> rules;
@@ -455,10 +507,6 @@ class Generator {
     return inside;
   }
 
-  bool is_derived(const Equality& equality) const {
-    return derives(set_, sides_in_world(*terms_, {&equality, 1}, 0), options_.derivation);
-  }
-
   std::string add(const Generalized& made, std::size_t operators, const std::string& back_of) {
     Rule rule = made.rule;
     rule.name = back_of.empty() ? name_of(rule) : back_of + "-reversed";
@@ -485,6 +533,7 @@ class Generator {
   std::unique_ptr<TermTable> terms_;
   std::vector<Candidate> pending_;
   std::vector<Candidate> unproven_;                   // as in the result
+  std::vector<Rule> unproven_rules_;                  // in the first world
   mutable std::array<KnownSignatures, kWave> known_;  // one for each proof of a wave
   DecisionLog log_;
   base::Status status_;

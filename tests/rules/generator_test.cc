@@ -246,7 +246,13 @@ bool derives_rule(const RuleSet& set, std::string_view text) {
 }
 
 TEST(Generation, FindsTheLawsOfMatrices) {
-  const RuleSet set = set_of(generated(small_space({"add", "matmul", "relu", "transpose"}, 3), 3));
+  const Generation generation =
+      generated(small_space({"add", "matmul", "relu", "transpose"}, 3), 3);
+  for (const CandidateCount& level : generation.candidates) {
+    EXPECT_EQ(level.derived + level.proven + level.conditional + level.refuted + level.undecided,
+              level.candidates);
+  }
+  const RuleSet set = set_of(generation);
   EXPECT_TRUE(derives_rule(set, "add(?a, ?b) => add(?b, ?a)"));
   EXPECT_TRUE(derives_rule(set, "matmul(?a, matmul(?b, ?c)) => matmul(matmul(?a, ?b), ?c)"));
   EXPECT_TRUE(

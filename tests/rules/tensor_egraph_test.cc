@@ -106,6 +106,21 @@ TEST(Saturate, CreditsRulesWithTheNodesTheyMake) {
   EXPECT_EQ(t.creator(made[0]), 1U);
 }
 
+TEST(TensorEGraph, IsSaturatedNoFurtherThanAsked) {
+  const auto set = select_rules("starter");
+  ASSERT_TRUE(set.ok());
+  for (const std::size_t wanted : {0U, 1U}) {
+    auto tensors = TensorEGraph::from_graph(relu_of_relu());
+    ASSERT_TRUE(tensors.ok());
+    std::size_t asked = 0;
+    SaturateOptions options;
+    options.is_done = [&] { return asked++ == wanted; };
+    const SaturateReport report = saturate(**tensors, compile(*set, **tensors), options);
+    EXPECT_EQ(report.run.stop, egraph::StopReason::kHook);
+    EXPECT_EQ(report.run.iterations.size(), wanted);
+  }
+}
+
 // Rules of the rule language, with computed sides: whatever they made equal can be explained, and
 // each step names its rule by the hash under which its status is known.
 TEST(TensorEGraph, ExplainsWhatTheRulesSaid) {
