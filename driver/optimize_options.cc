@@ -26,7 +26,9 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
   using O = OptimizeOptions;
   static const base::OptionTable<O> rows{
       "optimize",
-      {{"rules", &O::rules, "Rule sets, with ,+NAME and ,-NAME to add and exclude by name or glob"},
+      {{"rules", &O::rules,
+        "Rules by set, tag, name, glob or file, all together; then ,+NAME keeps only those so "
+        "called, ,-NAME none of them"},
        {"extractor", &O::extractor,
         "How the best graph is chosen: by an extractor from an e-graph, or (backtracking*) by a "
         "search over whole graphs",

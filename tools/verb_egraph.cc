@@ -45,7 +45,8 @@ struct SourceOptions {
          {"ignore-missing-roots", &S::ignore_missing_roots,
           "Leave out roots that name no class, instead of refusing the file"},
          {"rules", &S::rules,
-          "Rule sets, with ,+NAME and ,-NAME to add and exclude by name or glob"},
+          "Rules by set, tag, name, glob or file, all together; then ,+NAME keeps only those so "
+          "called, ,-NAME none of them"},
          {"limit-nodes", &S::limit_nodes, "Stop saturation at this many e-nodes",
           base::range(1, 1e9)},
          {"limit-iterations", &S::limit_iterations, "Stop saturation after this many iterations",
