@@ -180,6 +180,7 @@ class Generator {
     }
   }
 
+  // Candidates are in order: those with particular tensors come last.
   void decide(std::vector<Candidate> candidates, std::size_t operators) {
     const base::Stopwatch watch;
     const std::clock_t start = std::clock();
@@ -309,18 +310,21 @@ class Generator {
     const std::size_t count = std::min(kAhead, round.size());
     const std::vector<Equality> first = equalities(std::span(round).first(count));
     const std::vector<bool> derived = derived_singly(*terms_, set_, first, derivation());
-    const std::vector<bool> follows =
-        unproven_rules_.empty() ? std::vector<bool>(count, false)
-                                : derived_singly(*terms_, with_unproven(), first, derivation());
+    RuleSet at_hand = with_unproven();
+    std::vector<Equality> open;
+    for (std::size_t i = 0; i < count && !unproven_rules_.empty(); ++i) {
+      if (!derived[i]) open.push_back(first[i]);
+    }
+    const std::vector<bool> follows = derived_singly(*terms_, at_hand, open, derivation());
+    auto next_follows = follows.begin();
     std::vector<Job> wave;
     std::vector<Candidate> later;
-    RuleSet at_hand = with_unproven();  // and what the wave is about
     for (std::size_t i = 0; i < count; ++i) {
       if (derived[i]) {
         ++result_.candidates.back().derived;
         continue;
       }
-      if (follows[i]) {
+      if (!follows.empty() && *next_follows++) {
         set_aside(round[i]);
         continue;
       }
@@ -331,10 +335,13 @@ class Generator {
         continue;
       }
       const std::string operators = operators_of(round[i].equality);
-      const ir::Graph sides = sides_in_world(*terms_, {&round[i].equality, 1}, 0);
       if (wave.size() == kWave ||
-          std::ranges::find(wave, operators, &Job::operators) != wave.end() ||
-          (!wave.empty() && derives(at_hand, sides, derivation()))) {
+          std::ranges::find(wave, operators, &Job::operators) != wave.end()) {
+        later.push_back(round[i]);
+        continue;
+      }
+      const ir::Graph sides = sides_in_world(*terms_, {&round[i].equality, 1}, 0);
+      if (!wave.empty() && derives(at_hand, sides, derivation())) {
         later.push_back(round[i]);
         continue;
       }
@@ -380,26 +387,26 @@ class Generator {
   std::string text_of(const Equality& equality) const {
     return terms_->text(equality.left) + " = " + terms_->text(equality.right);
   }
+  // Without the names of tensors; with attributes, and without them.
   std::string shape_of(const Equality& equality) const {
-    const auto shape = [&](auto&& self, TermId term) -> std::string {
-      if (terms_->is_start(term)) return "_";
-      std::string text = std::to_string(terms_->choice(term)) + "(";
-      for (const TermId operand : terms_->operands(term)) text += self(self, operand);
-      return text + ")";
-    };
-    return shape(shape, equality.left) + shape(shape, equality.right);
+    return outline(equality, [](std::size_t choice) { return std::to_string(choice); });
   }
   std::string operators_of(const Equality& equality) const {
-    const auto operators = [&](auto&& self, TermId term) -> std::string {
+    return outline(equality, [&](std::size_t choice) {
+      std::string names;
+      for (const Step& step : space_.choices[choice].steps) names += step.op->name() + " ";
+      return names;
+    });
+  }
+  template <typename NameOfChoice>
+  std::string outline(const Equality& equality, const NameOfChoice& name) const {
+    const auto side = [&](auto&& self, TermId term) -> std::string {
       if (terms_->is_start(term)) return "_";
-      std::string text;
-      for (const Step& step : space_.choices[terms_->choice(term)].steps)
-        text += step.op->name() + " ";
-      text += "(";
+      std::string text = name(terms_->choice(term)) + "(";
       for (const TermId operand : terms_->operands(term)) text += self(self, operand);
       return text + ")";
     };
-    return operators(operators, equality.left) + operators(operators, equality.right);
+    return side(side, equality.left) + side(side, equality.right);
   }
   static bool is_proven(const std::optional<Generalized>& made) {
     return made && made->verdict.status == Verdict::Status::kProven;
