@@ -237,4 +237,14 @@ Status write_file(const std::string& path, std::string_view bytes) {
   return file.commit();
 }
 
+std::string cache_folder() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value != nullptr ? value : "");
+  };
+  std::string folder = variable("XDG_CACHE_HOME");
+  if (folder.empty()) folder = variable("HOME") + "/.cache";
+  return folder + "/egret";
+}
+
 }  // namespace egret::base

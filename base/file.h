@@ -24,6 +24,10 @@ Result<std::string> read_standard_input(std::int64_t limit_bytes);
 Status read_in_pieces(const std::string& path, std::int64_t limit_bytes,
                       FunctionRef<Status(std::string_view)> take);
 
+// Where Egret keeps what it can make again: "egret" under $XDG_CACHE_HOME or ~/.cache. Need not
+// exist.
+std::string cache_folder();
+
 // Replaces PATH by the bytes: temporary file in the same folder, fsync, rename, fsync of the
 // folder. Symbolic links are followed and stay; an existing file keeps its mode. A path that is no
 // regular file (a pipe, /dev/null) is written in place.

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/file.h"
 #include "base/hash.h"
 
 namespace egret::cost {
@@ -177,14 +178,9 @@ base::Result<std::string> Database::content_hash(std::string_view machine) const
 }
 
 std::string default_database_path() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value != nullptr ? value : "");
-  };
-  if (const std::string path = variable("EGRET_COST_DB"); !path.empty()) return path;
-  std::string cache = variable("XDG_CACHE_HOME");
-  if (cache.empty()) cache = variable("HOME") + "/.cache";
-  return cache + "/egret/costs.sqlite";
+  const char* path = std::getenv("EGRET_COST_DB");
+  if (path != nullptr && *path != 0) return path;
+  return base::cache_folder() + "/costs.sqlite";
 }
 
 base::Result<std::unique_ptr<Database>> open_database(const std::string& path) {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// C++ source compiled at run time by the compiler of this machine, and loaded.
+//
+// Compiled objects are kept in $EGRET_KERNEL_CACHE, else in "kernels" of the cache folder
+// (base::cache_folder()), named by a hash of the source, the flags, the compiler and the processor.
+// The compiler is $EGRET_HOST_COMPILER, else c++, g++ or clang++ of the PATH.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+
+namespace egret::backends::codegen {
+
+class HostLibrary {
+ public:
+  HostLibrary(const HostLibrary&) = delete;
+  HostLibrary& operator=(const HostLibrary&) = delete;
+  ~HostLibrary();
+
+  // nullptr when there is no such function.
+  void* find(const std::string& function) const;
+
+ private:
+  friend base::Result<std::unique_ptr<HostLibrary>> compile_for_host(const std::string&,
+                                                                     const std::string&);
+  explicit HostLibrary(void* handle) : handle_(handle) {}
+  void* handle_;
+};
+
+// Optimizes for this processor; f32 arithmetic may be reassociated, infinities and NaN keep their
+// meaning. `flags`: more of the compiler's, separated by spaces.
+// Errors: unavailable when there is no compiler, internal_error with the compiler's words when it
+// refuses the source. About 0.3 s and more for what is not in the cache.
+base::Result<std::unique_ptr<HostLibrary>> compile_for_host(const std::string& source,
+                                                            const std::string& flags = {});
+
+// "g++ (Debian 12.2.0-14) 12.2.0", or unavailable with the remedy.
+base::Result<std::string> host_compiler_version();
+
+}  // namespace egret::backends::codegen

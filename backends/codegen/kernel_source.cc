@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/codegen/kernel_source.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "backends/codegen/writer.h"
+#include "ir/lane_plan.h"
+#include "ir/term_graph.h"
+
+namespace egret::backends::codegen {
+namespace {
+
+constexpr int kThreads = 256;  // of a block that shares nothing
+constexpr std::int64_t kMostThreads = 1024;
+constexpr std::int64_t kMostBlocks = 1 << 16;  // threads take several elements beyond
+constexpr std::int64_t kTermsAThread = 4;
+
+std::string input_name(std::size_t i) { return "in" + std::to_string(i); }
+
+std::string cuda_signature(const KernelSource& kernel) {
+  std::string text = "extern \"C\" __global__ void " + kernel.name + "(";
+  for (std::size_t i = 0; i < kernel.inputs.size(); ++i)
+    text += "const " + element_type(kernel.inputs[i]) + "* __restrict__ " + input_name(i) + ", ";
+  return text + element_type(kernel.output) + "* __restrict__ out, int* failure) {\n";
+}
+
+std::string host_signature(const KernelSource& kernel) {
+  std::string text = "extern \"C\" void " + kernel.name +
+                     "(const void* const* in, void* result, int* failure, i64 low, i64 high) {\n";
+  for (std::size_t i = 0; i < kernel.inputs.size(); ++i) {
+    const std::string type = element_type(kernel.inputs[i]);
+    text += "  const " + type + "* __restrict__ " + input_name(i) + " = (const " + type + "*)in[" +
+            std::to_string(i) + "];\n";
+  }
+  const std::string type = element_type(kernel.output);
+  return text + "  " + type + "* __restrict__ out = (" + type +
+         "*)result;\n  (void)in, (void)failure;\n";
+}
+
+void set_launch(const Schedule& schedule, Target target, KernelSource& kernel) {
+  if (target == Target::kHost) {
+    kernel.steps = schedule.by_rows ? schedule.row_count : schedule.lane_count;
+  } else if (schedule.by_rows) {
+    const auto wanted = std::bit_ceil(
+        static_cast<std::uint64_t>(std::max<std::int64_t>(1, schedule.row_work / kTermsAThread)));
+    kernel.threads = static_cast<int>(
+        std::clamp<std::int64_t>(static_cast<std::int64_t>(wanted), 32, kMostThreads));
+    kernel.blocks = std::min(schedule.row_count, kMostBlocks);
+  } else {
+    kernel.threads = kThreads;
+    kernel.blocks = std::min((schedule.lane_count + kThreads - 1) / kThreads, kMostBlocks);
+  }
+}
+
+}  // namespace
+
+base::Status failure_status(int failure, const std::string& label) {
+  switch (static_cast<KernelFailure>(failure)) {
+    case KernelFailure::kNone: return base::ok();
+    case KernelFailure::kIndexOutOfRange:
+      return base::bad_input(label + ": an index that a tensor supplies is out of range");
+    case KernelFailure::kDivisionByZero:
+      return base::bad_input(label + ": integer division by zero");
+  }
+  return base::internal_error(label + ": kernel failure " + std::to_string(failure));
+}
+
+base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
+                                       std::span<const ir::TensorType> inputs, Target target,
+                                       const std::string& name) {
+  KernelSource kernel;
+  kernel.name = name;
+  kernel.output = denotation.type.dtype;
+  std::vector<ir::Shape> shapes;
+  for (const ir::TensorType& type : inputs) {
+    kernel.inputs.push_back(type.dtype);
+    shapes.push_back(type.shape());
+  }
+  EGRET_ASSIGN_OR_RETURN(const ir::TermGraph terms, ir::term_graph(denotation, kernel.inputs));
+  const ir::Shape shape = denotation.type.shape();
+  const auto precision =
+      computes_in_double(inputs, kernel.output) ? ir::Precision::kF32 : ir::Precision::kF64;
+  EGRET_ASSIGN_OR_RETURN(
+      ir::LoopNest nest,
+      ir::loop_nest(terms, shapes, shape, {ir::Shape(shape.size(), 0), shape}, precision));
+  ir::merge_variables(nest);
+
+  const Schedule loops = schedule(nest, target);
+  set_launch(loops, target, kernel);
+  Writer writer(nest, loops, target, inputs, kernel.output);
+  const std::string body = writer.body();
+  kernel.text =
+      (target == Target::kCuda ? cuda_signature(kernel) : host_signature(kernel)) + body + "}\n";
+  kernel.work.operations = writer.operations();
+  kernel.work.bytes = static_cast<double>(denotation.type.bytes());
+  for (const ir::TensorType& type : inputs) kernel.work.bytes += static_cast<double>(type.bytes());
+  return kernel;
+}
+
+}  // namespace egret::backends::codegen

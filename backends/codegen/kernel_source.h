@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one emitter: from a definition to the text of a kernel, for the host or for a GPU.
+//
+// A definition is lowered to a loop nest (ir/loop_nest.h), a schedule says which loops are rows and
+// lanes, and the writer (writer.h) puts each value at the outermost loop that it depends on. The
+// two targets differ in how rows, lanes and shared reductions loop, and in nothing else. The text
+// relies on the helpers of prelude.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/codegen/schedule.h"
+#include "base/status.h"
+#include "ir/definition.h"
+#include "ir/tensor_type.h"
+
+namespace egret::backends::codegen {
+
+// What a kernel leaves in its failure word; 0 is none.
+enum class KernelFailure : int { kNone = 0, kIndexOutOfRange = 1, kDivisionByZero = 2 };
+// bad_input that says what went wrong in `label`; ok for kNone.
+base::Status failure_status(int failure, const std::string& label);
+
+// How much a kernel does, counted as its text was written: what stands in a loop is done as often
+// as the loop runs.
+struct KernelWork {
+  double operations = 0;  // arithmetic, on elements and on indices
+  double bytes = 0;       // each input at most once, and the output
+};
+
+struct KernelSource {
+  std::string name;
+  std::string text;
+  std::vector<ir::DType> inputs;  // of the pointers, in order; then output and failure word
+  ir::DType output = ir::DType::kF32;
+  // Host: the steps of the outer loop, which callers may divide. CUDA: 1.
+  std::int64_t steps = 1;
+  // CUDA: the launch. Threads are a multiple of 32.
+  std::int64_t blocks = 1;
+  int threads = 1;
+  KernelWork work;
+
+  // CUDA:  extern "C" __global__ void NAME(const T* in0, .., T* out, int* failure)
+  // host:  extern "C" void NAME(const void* const* in, void* out, int* failure, i64 low, i64 high)
+};
+
+// `inputs` are the types that the denotation's reads number; all sizes are known, and the output
+// has elements. Errors: unsupported for more than 60 loops.
+// Time: linear in the size of the definition.
+base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
+                                       std::span<const ir::TensorType> inputs, Target target,
+                                       const std::string& name);
+
+}  // namespace egret::backends::codegen

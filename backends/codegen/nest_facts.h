@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the writer asks of a loop nest's values before it moves them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ir/loop_nest.h"
+#include "ir/tensor_type.h"
+
+namespace egret::backends::codegen {
+
+class NestFacts {
+ public:
+  NestFacts(const ir::LoopNest& nest, std::span<const ir::TensorType> inputs);
+
+  // Evaluating it neither fails nor reads out of range, even where no guard protects it.
+  bool safe_node(int id);
+  bool safe_symbol(int id);
+  bool safe_guard(int id);
+  // There is a reduction in it.
+  bool reduces(int id);
+  // Every index, size and offset fits 32 bits with room for a stride.
+  bool fits_32_bits() const;
+
+  ir::Range range(const ir::Affine& form) const;
+
+ private:
+  enum class Answer : std::uint8_t { kUnknown, kNo, kYes };
+
+  bool safe_form(const ir::Affine& form);
+
+  const ir::LoopNest& nest_;
+  std::span<const ir::TensorType> inputs_;
+  std::vector<Answer> safe_nodes_, safe_symbols_, reduces_;
+};
+
+}  // namespace egret::backends::codegen

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/codegen/prelude.h"
+
+#include "ir/function.h"
+
+namespace egret::backends::codegen {
+namespace {
+
+constexpr const char* kHostOpening = R"(
+#include <cmath>
+#include <cstring>
+#define EGRET_INLINE static inline
+)";
+
+constexpr const char* kCudaOpening = R"(
+#ifndef __CUDACC__
+#include <cmath>
+#include <cstring>
+#endif
+#define EGRET_INLINE static __device__ __forceinline__
+)";
+
+constexpr const char* kNumbers = R"(
+typedef long long i64;
+typedef unsigned long long u64;
+
+#ifdef __CUDACC__
+EGRET_INLINE double real_of(u64 bits) { return __longlong_as_double((i64)bits); }
+EGRET_INLINE float float_of(unsigned bits) { return __uint_as_float(bits); }
+EGRET_INLINE unsigned bits_of(float value) { return __float_as_uint(value); }
+#else
+EGRET_INLINE double real_of(u64 bits) { double r; std::memcpy(&r, &bits, 8); return r; }
+EGRET_INLINE float float_of(unsigned bits) { float r; std::memcpy(&r, &bits, 4); return r; }
+EGRET_INLINE unsigned bits_of(float value) { unsigned r; std::memcpy(&r, &value, 4); return r; }
+#endif
+
+EGRET_INLINE float real_of_bf16(unsigned short bits) { return float_of((unsigned)bits << 16); }
+EGRET_INLINE unsigned short bf16_bits(float value) {
+  const unsigned bits = bits_of(value);
+  if (value != value) return (unsigned short)((bits >> 16) | 0x40);
+  return (unsigned short)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+// The exponent moves by a multiplication, which also makes subnormal halves normal.
+EGRET_INLINE float real_of_f16(unsigned short half) {
+  const unsigned sign = (unsigned)(half & 0x8000) << 16;
+  const unsigned rest = half & 0x7fff;
+  if (rest >= 0x7c00) return float_of(sign | 0x7f800000 | ((rest & 0x3ff) << 13));
+  return float_of(sign | bits_of(float_of(rest << 13) * float_of(0x77800000)));
+}
+EGRET_INLINE unsigned short f16_bits(float value) {
+  const unsigned bits = bits_of(value);
+  const unsigned sign = (bits >> 16) & 0x8000;
+  const unsigned rest = bits & 0x7fffffff;
+  if (rest > 0x7f800000) return (unsigned short)(sign | 0x7e00);
+  if (rest >= 0x477ff000) return (unsigned short)(sign | 0x7c00);
+  // Below the least normal half the sum's own rounding leaves units of 2^-24.
+  if (rest < 0x38800000)
+    return (unsigned short)(sign | (bits_of(float_of(rest) + 0.5f) - 0x3f000000));
+  return (unsigned short)(sign | ((rest - 0x38000000 + 0xfff + ((rest >> 13) & 1)) >> 13));
+}
+
+// Truncates; NaN is 0; saturates to 64 bits, but keeps the bits of values that fit u64.
+template <class Real>
+EGRET_INLINE i64 integer_of(Real value) {
+  const double real = value;
+  if (real != real) return 0;
+  if (real >= 9223372036854775808.0)
+    return real < 18446744073709551616.0 ? (i64)(u64)real : 9223372036854775807LL;
+  return real < -9223372036854775808.0 ? -9223372036854775807LL - 1 : (i64)real;
+}
+
+// Real extrema are NaN when either is.
+struct Larger {
+  template <class T> EGRET_MEMBER T operator()(T a, T b) const { return a >= b || a != a ? a : b; }
+};
+struct Smaller {
+  template <class T> EGRET_MEMBER T operator()(T a, T b) const { return a <= b || a != a ? a : b; }
+};
+struct UnsignedLarger {
+  EGRET_MEMBER i64 operator()(i64 a, i64 b) const { return (u64)a < (u64)b ? b : a; }
+};
+struct UnsignedSmaller {
+  EGRET_MEMBER i64 operator()(i64 a, i64 b) const { return (u64)b < (u64)a ? b : a; }
+};
+struct Sum {
+  template <class T> EGRET_MEMBER T operator()(T a, T b) const { return a + b; }
+};
+struct Product {
+  template <class T> EGRET_MEMBER T operator()(T a, T b) const { return a * b; }
+};
+struct IntegerSum {
+  EGRET_MEMBER i64 operator()(i64 a, i64 b) const { return (i64)((u64)a + (u64)b); }
+};
+struct IntegerProduct {
+  EGRET_MEMBER i64 operator()(i64 a, i64 b) const { return (i64)((u64)a * (u64)b); }
+};
+EGRET_INLINE i64 integer_difference(i64 a, i64 b) { return (i64)((u64)a - (u64)b); }
+EGRET_INLINE i64 integer_quotient(i64 a, i64 b, int* failure) {
+  if (b == 0) *failure = 2;
+  return b == 0 ? 0 : b == -1 ? integer_difference(0, a) : a / b;
+}
+EGRET_INLINE i64 unsigned_quotient(i64 a, i64 b, int* failure) {
+  if (b == 0) *failure = 2;
+  return b == 0 ? 0 : (i64)((u64)a / (u64)b);
+}
+
+// Indices.
+template <class T> EGRET_INLINE T least(T a, T b) { return b < a ? b : a; }
+template <class T> EGRET_INLINE T most(T a, T b) { return a < b ? b : a; }
+template <class T> EGRET_INLINE T floor_div(T a, T b) { return a / b - (a % b < 0 ? 1 : 0); }
+template <class T> EGRET_INLINE T floor_mod(T a, T b) { return a % b + (a % b < 0 ? b : 0); }
+EGRET_INLINE i64 checked_div(i64 a, i64 b, int* failure) {
+  if (b <= 0) *failure = 2;
+  return b <= 0 ? 0 : floor_div<i64>(a, b);
+}
+EGRET_INLINE i64 checked_mod(i64 a, i64 b, int* failure) {
+  if (b <= 0) *failure = 2;
+  return b <= 0 ? 0 : floor_mod<i64>(a, b);
+}
+EGRET_INLINE bool in_range(i64 i, i64 size) { return i >= 0 && i < size; }
+)";
+
+// A fold over the threads of a block; all get the result. Every thread of the block must call it.
+constexpr const char* kBlocks = R"(
+template <class T, class Fold>
+EGRET_INLINE T fold_over_block(T value, Fold fold) {
+  __shared__ T of_warp[32];
+  for (int mask = 16; mask > 0; mask /= 2)
+    value = fold(value, __shfl_xor_sync(0xffffffffu, value, mask));
+  if (blockDim.x == 32) return value;
+  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
+  __syncthreads();
+  value = of_warp[0];
+  for (int warp = 1; warp < (int)blockDim.x / 32; ++warp) value = fold(value, of_warp[warp]);
+  __syncthreads();
+  return value;
+}
+)";
+
+// fn_exp(float), fn_exp(double), ...: C's names, but for those it calls otherwise.
+std::string functions() {
+  std::string text;
+  for (const ir::FunctionFacts& facts : ir::all_functions()) {
+    const std::string name(facts.name);
+    const bool binary = facts.arity == 2;
+    if (facts.integers_only) continue;
+    const std::string c_name = facts.function == ir::Function::kRoundEven ? "rint" : name;
+    for (const std::string type : {"float", "double"}) {
+      text += "EGRET_INLINE " + type + " fn_" + name + "(" + type + " a" +
+              (binary ? ", " + type + " b" : "") + ") { return " + c_name +
+              (type == "float" ? "f(a" : "(a") + (binary ? ", b); }\n" : "); }\n");
+    }
+  }
+  return text + R"(
+EGRET_INLINE i64 fn_bit_and(i64 a, i64 b) { return a & b; }
+EGRET_INLINE i64 fn_bit_or(i64 a, i64 b) { return a | b; }
+EGRET_INLINE i64 fn_bit_xor(i64 a, i64 b) { return a ^ b; }
+EGRET_INLINE i64 fn_bit_not(i64 a) { return ~a; }
+EGRET_INLINE i64 fn_shift_left(i64 a, i64 b) { return b < 0 || b >= 64 ? 0 : (i64)((u64)a << b); }
+EGRET_INLINE i64 fn_shift_right(i64 a, i64 b) { return b < 0 || b >= 64 ? 0 : (i64)((u64)a >> b); }
+)";
+}
+
+std::string make_prelude(Target target) {
+  const bool cuda = target == Target::kCuda;
+  const std::string member =
+      cuda ? "#define EGRET_MEMBER __device__ __forceinline__\n" : "#define EGRET_MEMBER inline\n";
+  return (cuda ? kCudaOpening : kHostOpening) + member + kNumbers + functions() +
+         (cuda ? kBlocks : "");
+}
+
+}  // namespace
+
+const std::string& prelude(Target target) {
+  static const std::string host = make_prelude(Target::kHost);
+  static const std::string cuda = make_prelude(Target::kCuda);
+  return target == Target::kCuda ? cuda : host;
+}
+
+}  // namespace egret::backends::codegen

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The helpers that emitted kernels call: conversions, integer arithmetic that wraps, functions,
+// Euclidean division, folds over a block of threads. The meaning of each is that of ir/function.h,
+// ir/integer_arithmetic.h and ir/real_arithmetic.h.
+#pragma once
+
+#include <string>
+
+#include "backends/codegen/schedule.h"
+
+namespace egret::backends::codegen {
+
+// Source text that goes before kernels. That for CUDA needs no header and compiles with NVRTC;
+// where
+// __CUDACC__ is not defined it expects threadIdx, blockIdx, blockDim, gridDim, __global__,
+// __device__, __shared__, __syncthreads and __shfl_xor_sync of whoever runs it on a CPU.
+const std::string& prelude(Target target);
+
+}  // namespace egret::backends::codegen

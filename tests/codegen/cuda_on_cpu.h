@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Enough of CUDA to run the text of emitted kernels on a CPU: the blocks of a launch one after the
+// other, the threads of a block as fibers that switch where all of them must meet. A block whose
+// threads do not all meet (one ends while another waits) is an error, as it would be on a GPU.
+#pragma once
+
+#include <ucontext.h>
+
+#include <functional>
+#include <vector>
+
+#define __global__ static
+#define __device__
+#define __shared__ static
+#define __forceinline__ inline
+
+struct Position {
+  unsigned x = 0;
+};
+static Position threadIdx, blockIdx, blockDim, gridDim;
+
+class Block {
+ public:
+  // False when the threads do not meet.
+  static bool run(unsigned threads, const std::function<void()>& kernel) {
+    Block block(threads, kernel);
+    current_ = &block;
+    return block.run_to_end();
+  }
+  static void meet() {
+    Fiber& fiber = current_->fibers_[threadIdx.x];
+    ::swapcontext(&fiber.context, &current_->scheduler_);
+  }
+  static double* slots() { return current_->slots_.data(); }
+
+ private:
+  struct Fiber {
+    ucontext_t context{};
+    std::vector<char> stack = std::vector<char>(64 << 10);
+    bool done = false;
+  };
+
+  Block(unsigned threads, const std::function<void()>& kernel)
+      : kernel_(kernel), fibers_(threads), slots_(threads) {}
+
+  static void enter() {
+    current_->kernel_();
+    current_->fibers_[threadIdx.x].done = true;
+  }
+
+  bool run_to_end() {
+    for (Fiber& fiber : fibers_) {
+      ::getcontext(&fiber.context);
+      fiber.context.uc_stack.ss_sp = fiber.stack.data();
+      fiber.context.uc_stack.ss_size = fiber.stack.size();
+      fiber.context.uc_link = &scheduler_;
+      ::makecontext(&fiber.context, &Block::enter, 0);
+    }
+    for (;;) {
+      std::size_t done = 0;
+      for (std::size_t i = 0; i < fibers_.size(); ++i) {
+        threadIdx.x = static_cast<unsigned>(i);
+        ::swapcontext(&scheduler_, &fibers_[i].context);
+        done += fibers_[i].done ? 1 : 0;
+      }
+      if (done == fibers_.size()) return true;
+      if (done != 0) return false;
+    }
+  }
+
+  inline static Block* current_ = nullptr;
+  const std::function<void()>& kernel_;
+  std::vector<Fiber> fibers_;
+  std::vector<double> slots_;  // 8 bytes a thread, for shuffles
+  ucontext_t scheduler_{};
+};
+
+static void __syncthreads() { Block::meet(); }
+
+// All threads of the block meet, not those of a warp alone: emitted kernels shuffle in step.
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int mask) {
+  static_assert(sizeof(T) <= sizeof(double));
+  T* mine = reinterpret_cast<T*>(Block::slots() + threadIdx.x);
+  *mine = value;
+  Block::meet();
+  const T other =
+      *reinterpret_cast<T*>(Block::slots() + (threadIdx.x ^ static_cast<unsigned>(mask)));
+  Block::meet();
+  return other;
+}
+
+static bool launch(unsigned blocks, unsigned threads, const std::function<void()>& kernel) {
+  gridDim.x = blocks;
+  blockDim.x = threads;
+  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+    if (!Block::run(threads, kernel)) return false;
+  }
+  return true;
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/codegen/kernel_batch.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "backends/codegen/composition.h"
+#include "backends/codegen/host_compiler.h"
+#include "backends/codegen/prelude.h"
+#include "backends/codegen/writer.h"
+#include "ir/interpreter.h"
+
+namespace egret::backends::codegen {
+namespace {
+
+// As the functions of the batch's library are called, whatever the target.
+using Call = int (*)(const void* const* in, void* out, int* failure);
+
+std::string caller(const KernelSource& kernel, Target target) {
+  std::string text = "extern \"C\" int call_" + kernel.name +
+                     "(const void* const* in, void* out, int* failure) {\n";
+  if (target == Target::kHost) {  // in two parts, as two threads would
+    const std::string half = std::to_string(kernel.steps / 2);
+    return text + "  " + kernel.name + "(in, out, failure, 0, " + half + ");\n  " + kernel.name +
+           "(in, out, failure, " + half + ", " + std::to_string(kernel.steps) +
+           ");\n  return 1;\n}\n";
+  }
+  text += "  return launch(" + std::to_string(kernel.blocks) + ", " +
+          std::to_string(kernel.threads) + ", [&] {\n    " + kernel.name + "(";
+  for (std::size_t i = 0; i < kernel.inputs.size(); ++i)
+    text += "(const " + element_type(kernel.inputs[i]) + "*)in[" + std::to_string(i) + "], ";
+  return text + "(" + element_type(kernel.output) + "*)out, failure);\n  });\n}\n";
+}
+
+std::string difference(const ir::Tensor& actual, const ir::Tensor& expected, double tolerance) {
+  double scale = 1;
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    if (std::isfinite(expected.f64_at(i))) scale = std::max(scale, std::abs(expected.f64_at(i)));
+  }
+  if (!is_float(expected.dtype())) tolerance = 0;
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    const double a = actual.f64_at(i);
+    // The interpreter's f32 results are wide.
+    const double e = actual.dtype() == ir::DType::kF32
+                         ? static_cast<double>(static_cast<float>(expected.f64_at(i)))
+                         : expected.f64_at(i);
+    const bool close = std::isfinite(e) ? std::abs(a - e) <= tolerance * scale
+                                        : (std::isnan(e) ? std::isnan(a) : a == e);
+    if (!close)
+      return "element " + std::to_string(i) + " is " + std::to_string(a) + ", expected " +
+             std::to_string(e);
+  }
+  return {};
+}
+
+}  // namespace
+
+void KernelBatch::add(const ir::Graph& graph, std::vector<ir::Tensor> inputs, std::string label) {
+  auto parts = ir::expand_composites(graph);
+  ASSERT_TRUE(parts.ok()) << label << ": " << parts.status().message();
+  const ir::NodeId root = parts->outputs()[0].node;
+  if (parts->node(root).kind != ir::NodeKind::kOperator) return;  // nothing to compute
+  std::vector<ir::NodeId> region;
+  for (const ir::NodeId id : live_nodes(*parts)) {
+    if (parts->node(id).kind == ir::NodeKind::kOperator) region.push_back(id);
+  }
+  const auto composition = compose(*parts, region);
+  ASSERT_TRUE(composition.ok()) << label << ": " << composition.status().message();
+  std::vector<ir::TensorType> types;
+  std::vector<ir::Tensor> values;
+  for (const ir::NodeId id : composition->inputs) {
+    const ir::Node& node = parts->node(id);
+    const auto position = std::ranges::find(parts->inputs(), id) - parts->inputs().begin();
+    types.push_back(node.type);
+    values.push_back(node.kind == ir::NodeKind::kConstant
+                         ? node.data
+                         : inputs[static_cast<std::size_t>(position)]);
+  }
+  auto kernel = emit_kernel(composition->denotation, types, target_,
+                            "kernel" + std::to_string(cases_.size()));
+  if (kernel.status().code() == base::StatusCode::kUnsupported) return;
+  ASSERT_TRUE(kernel.ok()) << label << ": " << kernel.status().message();
+  auto expected = ir::interpret(graph, inputs);
+  cases_.push_back({std::move(label), *std::move(kernel), std::move(values),
+                    expected.ok() ? base::Result<ir::Tensor>((*expected)[0]) : expected.status()});
+}
+
+std::string KernelBatch::source() const {
+  std::string text;
+  if (target_ == Target::kCuda)
+    text = "#include \"" EGRET_SOURCE_DIR "/tests/codegen/cuda_on_cpu.h\"\n";
+  text += prelude(target_);
+  for (const Case& each : cases_) {
+    std::string kernel = each.kernel.text;
+    // The same text; a CPU's linker knows no __global__ beside extern "C".
+    if (target_ == Target::kCuda) kernel.erase(0, std::string("extern \"C\" ").size());
+    text += kernel + caller(each.kernel, target_);
+  }
+  return text;
+}
+
+void KernelBatch::check(double tolerance) {
+  const auto library = compile_for_host(source(), "-O0");
+  ASSERT_TRUE(library.ok()) << library.status().message();
+  for (const Case& each : cases_) {
+    const auto call = reinterpret_cast<Call>((*library)->find("call_" + each.kernel.name));
+    ASSERT_NE(call, nullptr);
+    std::vector<const void*> in;
+    for (const ir::Tensor& input : each.inputs) in.push_back(input.data().data());
+    ir::Tensor out(each.expected.ok() ? each.expected->type() : ir::TensorType());
+    if (!each.expected.ok()) out = ir::Tensor(ir::TensorType(ir::DType::kF64, {4096}));
+    ir::Tensor actual(each.kernel.output, out.shape());
+    int failure = 0;
+    const int met = call(in.data(), actual.mutable_data().data(), &failure);
+    EXPECT_EQ(met, 1) << each.label << ": threads do not meet\n" << each.kernel.text;
+    EXPECT_EQ(failure != 0, !each.expected.ok()) << each.label << "\n" << each.kernel.text;
+    if (!each.expected.ok() || failure != 0) continue;
+    const std::string wrong = difference(actual, *each.expected, tolerance);
+    EXPECT_TRUE(wrong.empty()) << each.label << ": " << wrong << "\n" << each.kernel.text;
+  }
+}
+
+}  // namespace egret::backends::codegen

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many emitted kernels, compiled together and compared with the interpreter.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/codegen/kernel_source.h"
+#include "base/status.h"
+#include "ir/graph.h"
+#include "ir/tensor.h"
+
+namespace egret::backends::codegen {
+
+class KernelBatch {
+ public:
+  explicit KernelBatch(Target target) : target_(target) {}
+
+  // The graph's only output as one kernel, and its expected value on these inputs: a tensor, or the
+  // failure that the kernel must report too. Left out when it is unsupported.
+  void add(const ir::Graph& graph, std::vector<ir::Tensor> inputs, std::string label);
+  // Compiles and runs all. Fails the test for every kernel that differs by more than `tolerance`,
+  // relative to the larger of 1 and the largest value of its output.
+  void check(double tolerance = 1e-5);
+  std::size_t size() const { return cases_.size(); }
+
+ private:
+  struct Case {
+    std::string label;
+    KernelSource kernel;
+    std::vector<ir::Tensor> inputs;  // of the kernel
+    base::Result<ir::Tensor> expected;
+  };
+
+  std::string source() const;
+
+  Target target_;
+  std::vector<Case> cases_;
+};
+
+}  // namespace egret::backends::codegen

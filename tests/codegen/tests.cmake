@@ -1,0 +1,1 @@
+egret_tests(codegen DEPS backends rules)
