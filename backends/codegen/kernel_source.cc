@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "backends/codegen/writer.h"
+#include "base/hash.h"
 #include "ir/lane_plan.h"
 #include "ir/term_graph.h"
 
@@ -53,6 +54,14 @@ void set_launch(const Schedule& schedule, Target target, KernelSource& kernel) {
   }
 }
 
+bool is_view(const ir::LoopNest& nest, const ir::Denotation& denotation,
+             std::span<const ir::TensorType> inputs) {
+  const ir::NestNode& root = nest.node(nest.root);
+  if (root.op != ir::ExprOp::kRead || inputs.size() != 1 || root.form != nest.output) return false;
+  return inputs[0].dtype == denotation.type.dtype &&
+         inputs[0].elements() == denotation.type.elements();
+}
+
 }  // namespace
 
 base::Status failure_status(int failure, const std::string& label) {
@@ -67,10 +76,8 @@ base::Status failure_status(int failure, const std::string& label) {
 }
 
 base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
-                                       std::span<const ir::TensorType> inputs, Target target,
-                                       const std::string& name) {
+                                       std::span<const ir::TensorType> inputs, Target target) {
   KernelSource kernel;
-  kernel.name = name;
   kernel.output = denotation.type.dtype;
   std::vector<ir::Shape> shapes;
   for (const ir::TensorType& type : inputs) {
@@ -86,10 +93,14 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
       ir::loop_nest(terms, shapes, shape, {ir::Shape(shape.size(), 0), shape}, precision));
   ir::merge_variables(nest);
 
+  kernel.is_view = is_view(nest, denotation, inputs);
   const Schedule loops = schedule(nest, target);
   set_launch(loops, target, kernel);
   Writer writer(nest, loops, target, inputs, kernel.output);
   const std::string body = writer.body();
+  std::string types = element_type(kernel.output);
+  for (const ir::DType type : kernel.inputs) types += " " + element_type(type);
+  kernel.name = "kernel_" + base::content_hash(types + "\n" + body).to_hex();
   kernel.text =
       (target == Target::kCuda ? cuda_signature(kernel) : host_signature(kernel)) + body + "}\n";
   kernel.work.operations = writer.operations();

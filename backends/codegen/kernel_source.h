@@ -32,7 +32,7 @@ struct KernelWork {
 };
 
 struct KernelSource {
-  std::string name;
+  std::string name;  // of its content: equal kernels have one name
   std::string text;
   std::vector<ir::DType> inputs;  // of the pointers, in order; then output and failure word
   ir::DType output = ir::DType::kF32;
@@ -42,6 +42,8 @@ struct KernelSource {
   std::int64_t blocks = 1;
   int threads = 1;
   KernelWork work;
+  // The output is the only input, element by element: a reshape. It may lie where the input does.
+  bool is_view = false;
 
   // CUDA:  extern "C" __global__ void NAME(const T* in0, .., T* out, int* failure)
   // host:  extern "C" void NAME(const void* const* in, void* out, int* failure, i64 low, i64 high)
@@ -51,7 +53,6 @@ struct KernelSource {
 // has elements. Errors: unsupported for more than 60 loops.
 // Time: linear in the size of the definition.
 base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
-                                       std::span<const ir::TensorType> inputs, Target target,
-                                       const std::string& name);
+                                       std::span<const ir::TensorType> inputs, Target target);
 
 }  // namespace egret::backends::codegen

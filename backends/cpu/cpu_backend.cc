@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CPU backend: prepare the graph, group its nodes, make a kernel a group, plan the memory.
+#include <algorithm>
 #include <utility>
 
 #include "backends/backend.h"
@@ -9,11 +10,32 @@
 #include "backends/cpu/onednn.h"
 #include "backends/cpu/plan_builder.h"
 #include "backends/cpu/pointwise_program.h"
-#include "backends/cpu/prepare.h"
+#include "backends/prepare.h"
 
 namespace egret::backends {
 namespace cpu {
 namespace {
+
+// Whether bias and residual of a fused_matmul are of the output's shape or vary along its last axis
+// alone, which is what post-operations can say; other broadcasts are left to the body.
+bool fits_matmul(const ir::Graph& graph, const ir::Node& node) {
+  const ir::Shape shape = node.type.shape();
+  for (std::size_t i = 2; i < node.inputs.size(); ++i) {
+    const ir::Shape operand = graph.node(node.inputs[i]).type.shape();
+    const bool row = operand.empty() || std::all_of(operand.begin(), operand.end() - 1,
+                                                    [](std::int64_t size) { return size == 1; });
+    const bool whole = graph.node(node.inputs[i]).type.elements() == node.type.elements() &&
+                       operand.size() == shape.size();
+    if (!row && !whole) return false;
+  }
+  return true;
+}
+
+bool takes_composite(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  if (node.op->name() == "fused_matmul" && node.type.is_concrete()) return fits_matmul(graph, node);
+  return find_kernel(node.op->name()) != nullptr || is_pointwise(graph, id);
+}
 
 base::Status try_group(PlanBuilder& builder, const Group& group) {
   const KernelRow* row = find_kernel(builder.node(group.anchor()).op->name());
@@ -98,7 +120,8 @@ class CpuBackend : public Backend {
                                               const PlanOptions& options) const override {
     const int threads = options.threads > 0 ? options.threads : available_threads();
     const ThreadScope scope(threads);
-    EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared, prepare(*this, graph, options));
+    EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared,
+                           prepare(*this, graph, options, takes_composite));
     EGRET_ASSIGN_OR_RETURN(auto plan, make_plan(graph, prepared, options, threads, Thrift::kNone));
     for (const Thrift thrift : {Thrift::kOrder, Thrift::kOrderAndScratch}) {
       const std::int64_t bytes = plan->report().arena_bytes;

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "backends/cpu/memory_planner.h"
+#include "backends/memory_planner.h"
 #include "backends/cpu/onednn.h"
 #include "base/timer.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/memory_planner.h"
+#include "backends/memory_planner.h"
 
 #include <algorithm>
 #include <numeric>
 
-namespace egret::backends::cpu {
+namespace egret::backends {
 namespace {
 
 std::int64_t aligned(std::int64_t bytes) {
@@ -43,4 +43,4 @@ ArenaPlan plan_arena(std::span<const Lifetime> lifetimes) {
   return plan;
 }
 
-}  // namespace egret::backends::cpu
+}  // namespace egret::backends

@@ -2,13 +2,14 @@
 // What compile() does to a graph before kernels are chosen.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "backends/backend.h"
 #include "base/status.h"
 #include "ir/graph.h"
 
-namespace egret::backends::cpu {
+namespace egret::backends {
 
 struct PreparedGraph {
   ir::Graph graph;
@@ -16,10 +17,13 @@ struct PreparedGraph {
   std::int64_t folded_nodes = 0;
 };
 
-// Without dead nodes, composites that have no kernel and are not pointwise replaced by their
-// bodies, and nodes of constants alone computed (through a plan of their own) and made constants.
+// Whether a backend has a kernel for this composite as a whole.
+using TakesComposite = std::function<bool(const ir::Graph&, ir::NodeId)>;
+
+// Without dead nodes, composites replaced by their bodies save those that the backend takes, and
+// nodes of constants alone computed (through a plan of the backend's) and made constants.
 // Errors: unsupported for symbolic sizes; limit_hit for tensors that no memory holds.
 base::Result<PreparedGraph> prepare(const Backend& backend, const ir::Graph& graph,
-                                    const PlanOptions& options);
+                                    const PlanOptions& options, const TakesComposite& takes);
 
-}  // namespace egret::backends::cpu
+}  // namespace egret::backends

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace egret::backends::cpu {
+namespace egret::backends {
 
 struct Lifetime {
   std::int64_t bytes = 0;
@@ -27,4 +27,4 @@ inline constexpr std::int64_t kArenaAlignment = 64;
 
 ArenaPlan plan_arena(std::span<const Lifetime> lifetimes);
 
-}  // namespace egret::backends::cpu
+}  // namespace egret::backends

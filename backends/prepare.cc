@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/prepare.h"
+#include "backends/prepare.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "backends/cpu/kernel_table.h"
-#include "backends/cpu/pointwise_program.h"
 #include "ir/body.h"
 
-namespace egret::backends::cpu {
+namespace egret::backends {
 namespace {
 
 constexpr std::int64_t kMaxTensorBytes = std::int64_t{1} << 40;
@@ -36,30 +34,9 @@ bool has_symbols(const ir::Graph& graph) {
                              [](const ir::Node& n) { return !n.type.is_concrete(); });
 }
 
-// Whether bias and residual of a fused_matmul are of the output's shape or vary along its last axis
-// alone, which is what post-operations can say; other broadcasts are left to the body.
-bool fits_matmul(const ir::Graph& graph, const ir::Node& node) {
-  const ir::Shape shape = node.type.shape();
-  for (std::size_t i = 2; i < node.inputs.size(); ++i) {
-    const ir::Shape operand = graph.node(node.inputs[i]).type.shape();
-    const bool row = operand.empty() || std::all_of(operand.begin(), operand.end() - 1,
-                                                    [](std::int64_t size) { return size == 1; });
-    const bool whole = graph.node(node.inputs[i]).type.elements() == node.type.elements() &&
-                       operand.size() == shape.size();
-    if (!row && !whole) return false;
-  }
-  return true;
-}
-
-bool stays(const ir::Graph& graph, ir::NodeId id) {
-  const ir::Node& node = graph.node(id);
-  if (node.kind != ir::NodeKind::kOperator || !node.op->is_composite()) return true;
-  if (node.op->name() == "fused_matmul" && node.type.is_concrete()) return fits_matmul(graph, node);
-  return find_kernel(node.op->name()) != nullptr || is_pointwise(graph, id);
-}
-
 // One pass; bodies may hold further composites. True in `changed` when there was one.
-base::Result<PreparedGraph> expand_once(const PreparedGraph& from, bool& changed) {
+base::Result<PreparedGraph> expand_once(const PreparedGraph& from, const TakesComposite& takes,
+                                        bool& changed) {
   PreparedGraph to;
   to.graph.name = from.graph.name;
   std::vector<ir::NodeId> map(from.graph.size());
@@ -71,7 +48,8 @@ base::Result<PreparedGraph> expand_once(const PreparedGraph& from, bool& changed
     ir::Node node = from.graph.node(ir::NodeId(i));
     std::vector<ir::TensorType> types;
     for (const ir::NodeId input : node.inputs) types.push_back(from.graph.node(input).type);
-    const bool keep = stays(from.graph, ir::NodeId(i));
+    const bool keep = node.kind != ir::NodeKind::kOperator || !node.op->is_composite() ||
+                      takes(from.graph, ir::NodeId(i));
     for (ir::NodeId& input : node.inputs) input = map[input.index()];
     if (keep) {
       map[i] = append(std::move(node), from.origin[i]);
@@ -179,7 +157,7 @@ base::Result<PreparedGraph> fold_constants(const Backend& backend, const Prepare
 }  // namespace
 
 base::Result<PreparedGraph> prepare(const Backend& backend, const ir::Graph& graph,
-                                    const PlanOptions& options) {
+                                    const PlanOptions& options, const TakesComposite& takes) {
   PreparedGraph prepared;
   prepared.graph = graph;
   for (std::size_t i = 0; i < graph.size(); ++i) prepared.origin.emplace_back(i);
@@ -187,7 +165,7 @@ base::Result<PreparedGraph> prepare(const Backend& backend, const ir::Graph& gra
   if (has_symbols(prepared.graph)) return check_types(prepared.graph);
   for (bool changed = true; changed;) {
     changed = false;
-    EGRET_ASSIGN_OR_RETURN(prepared, expand_once(prepared, changed));
+    EGRET_ASSIGN_OR_RETURN(prepared, expand_once(prepared, takes, changed));
   }
   EGRET_RETURN_IF_ERROR(check_types(prepared.graph));
   if (options.fold) {
@@ -197,4 +175,4 @@ base::Result<PreparedGraph> prepare(const Backend& backend, const ir::Graph& gra
   return prepared;
 }
 
-}  // namespace egret::backends::cpu
+}  // namespace egret::backends

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backend of emitted kernels on the host: regions compiled by the C++ compiler of this machine;
+// where there is none, and for what no kernel can be emitted, the interpreter.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "backends/backend.h"
+#include "backends/codegen/host_compiler.h"
+#include "backends/codegen/program.h"
+#include "base/timer.h"
+#include "ir/interpreter.h"
+
+namespace egret::backends {
+namespace codegen {
+namespace {
+
+using Kernel = void (*)(const void* const* in, void* out, int* failure, long long low,
+                        long long high);
+
+constexpr double kWorkWorthThreads = 3e4;  // operations
+
+class HostPlan : public Plan {
+ public:
+  HostPlan(const ir::Graph& original, Program program, const PlanOptions& options, int threads)
+      : Plan(original),
+        program_(std::move(program)),
+        report_(report_of(program_, original, "host compiler")),
+        threads_(threads),
+        profile_(options.profile) {
+    for (const ir::Node& node : program_.graph.nodes()) {
+      if (node.kind == ir::NodeKind::kConstant) report_.weights_bytes += node.type.bytes();
+    }
+    kernels_.resize(program_.steps.size(), nullptr);
+    totals_.resize(program_.steps.size(), 0);
+  }
+
+  // All kernels in one object. Where it cannot be made, every step is the interpreter's.
+  base::Status build() {
+    try {
+      arena_ = ir::Tensor(ir::TensorType(ir::DType::kU8, {program_.arena_bytes}));
+    } catch (const std::bad_alloc&) {
+      return base::limit_hit("no memory for the " + std::to_string(program_.arena_bytes) +
+                             " bytes of activations that this graph needs");
+    }
+    auto library = compile_for_host(source_of(program_, Target::kHost));
+    if (!library.ok() && library.status().code() == base::StatusCode::kInternal)
+      return library.status();
+    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+      const Region& step = program_.steps[s];
+      if (library.ok() && step.kernel.ok())
+        kernels_[s] = reinterpret_cast<Kernel>((*library)->find(step.kernel->name));
+      if (kernels_[s] == nullptr)
+        fall_back(s, step.kernel.ok() ? library.status() : step.kernel.status());
+    }
+    if (library.ok()) library_ = *std::move(library);
+    return base::ok();
+  }
+
+  PlanReport report() const override {
+    PlanReport report = report_;
+    for (std::size_t s = 0; runs_ > 0 && s < totals_.size(); ++s)
+      report.kernels[s].seconds = totals_[s] / runs_;
+    return report;
+  }
+
+ protected:
+  base::Status execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) override {
+    const base::Stopwatch watch;
+    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+      PlanReport::Kernel& timing = report_.kernels[s];
+      timing.last_start_s = profile_ ? watch.seconds() : 0;
+      EGRET_RETURN_IF_ERROR(kernels_[s] != nullptr ? run_kernel(s, inputs, outputs)
+                                                   : interpret_step(s, inputs, outputs));
+      if (!profile_) continue;
+      timing.last_s = watch.seconds() - timing.last_start_s;
+      totals_[s] += timing.last_s;
+    }
+    runs_ += profile_ ? 1 : 0;
+    for (const Program::Copy& copy : program_.copies) {
+      ir::Tensor& output = outputs[copy.output];
+      std::memcpy(output.mutable_data().data(), address(copy.value, inputs, outputs),
+                  static_cast<std::size_t>(output.bytes()));
+    }
+    return base::ok();
+  }
+
+ private:
+  void fall_back(std::size_t s, const base::Status& reason) {
+    const Region& step = program_.steps[s];
+    report_.kernels[s].name = "reference";
+    report_.kernels[s].implementation = "interpreter";
+    const ir::Node& node = program_.graph.node(step.root());
+    report_.fallbacks.push_back(
+        {node_label(program_.graph, step.root()), node.op->name(), reason.message()});
+  }
+
+  // Kernels only read what lies in inputs and constants.
+  std::byte* address(ir::NodeId id, std::span<const ir::Tensor> inputs,
+                     std::span<ir::Tensor> outputs) {
+    const Place& place = program_.places[id.index()];
+    const auto index = static_cast<std::size_t>(place.index);
+    switch (place.kind) {
+      case Place::Kind::kInput: return const_cast<std::byte*>(inputs[index].data().data());
+      case Place::Kind::kOutput: return outputs[index].mutable_data().data();
+      case Place::Kind::kConstant:
+        return const_cast<std::byte*>(program_.graph.node(ir::NodeId(index)).data.data().data());
+      case Place::Kind::kArena: return arena_.mutable_data().data() + place.offset;
+      case Place::Kind::kNone: break;
+    }
+    return nullptr;  // a value without elements
+  }
+
+  base::Status run_kernel(std::size_t s, std::span<const ir::Tensor> inputs,
+                          std::span<ir::Tensor> outputs) {
+    const Region& step = program_.steps[s];
+    const KernelSource& kernel = *step.kernel;
+    std::vector<const void*> in;
+    for (const ir::NodeId input : step.inputs) in.push_back(address(input, inputs, outputs));
+    void* out = address(step.root(), inputs, outputs);
+    const std::int64_t parts =
+        kernel.work.operations < kWorkWorthThreads
+            ? 1
+            : std::clamp<std::int64_t>(kernel.steps, 1, static_cast<std::int64_t>(threads_) * 4);
+    int failure = 0;
+#pragma omp parallel for schedule(dynamic) num_threads(threads_) if (parts > 1)
+    for (std::int64_t part = 0; part < parts; ++part) {
+      int own = 0;
+      kernels_[s](in.data(), out, &own, kernel.steps * part / parts,
+                  kernel.steps * (part + 1) / parts);
+      if (own != 0) {
+#pragma omp atomic write
+        failure = own;
+      }
+    }
+    return failure_status(failure, node_label(program_.graph, step.root()));
+  }
+
+  // The nodes of the step one by one, since it may hold several when no compiler was found.
+  base::Status interpret_step(std::size_t s, std::span<const ir::Tensor> inputs,
+                              std::span<ir::Tensor> outputs) {
+    const Region& step = program_.steps[s];
+    std::vector<std::pair<ir::NodeId, ir::Tensor>> values;
+    for (const ir::NodeId id : step.inputs) {
+      ir::Tensor value(program_.graph.node(id).type);
+      if (value.bytes() > 0)
+        std::memcpy(value.mutable_data().data(), address(id, inputs, outputs),
+                    static_cast<std::size_t>(value.bytes()));
+      values.emplace_back(id, std::move(value));
+    }
+    for (const ir::NodeId id : step.nodes) {
+      const ir::Node& node = program_.graph.node(id);
+      std::vector<ir::Tensor> operands;
+      for (const ir::NodeId input : node.inputs)
+        operands.push_back(
+            std::ranges::find(values, input, [](auto& v) { return v.first; })->second);
+      EGRET_ASSIGN_OR_RETURN(ir::Tensor value, ir::evaluate(*node.op, node.attrs, operands,
+                                                            {.precision = ir::Precision::kF32}));
+      values.emplace_back(id, std::move(value));
+    }
+    const ir::Tensor& result = values.back().second;
+    std::memcpy(address(step.root(), inputs, outputs), result.data().data(),
+                static_cast<std::size_t>(result.bytes()));
+    return base::ok();
+  }
+
+  Program program_;
+  ir::Tensor arena_;
+  std::unique_ptr<HostLibrary> library_;
+  std::vector<Kernel> kernels_;  // by step; nullptr: the interpreter
+  PlanReport report_;
+  int threads_;
+  bool profile_;
+  std::vector<double> totals_;
+  int runs_ = 0;
+};
+
+class CodegenBackend : public Backend {
+ public:
+  std::string_view name() const override { return "codegen"; }
+  std::string_view doc() const override {
+    return "kernels emitted from the operators' definitions, compiled by the C++ compiler found";
+  }
+  std::string version() const override {
+    const auto version = host_compiler_version();
+    return version.ok() ? *version : "interpreter";
+  }
+  base::Status availability() const override { return base::ok(); }
+
+  base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
+                                              const PlanOptions& options) const override {
+    const auto takes_none = [](const ir::Graph&, ir::NodeId) { return false; };
+    EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(*this, graph, options, takes_none));
+    Program program =
+        make_program(std::move(prepared), {.target = Target::kHost, .fuse = options.fuse});
+    const int threads = options.threads > 0 ? options.threads : available_threads();
+    auto plan = std::make_unique<HostPlan>(graph, std::move(program), options, threads);
+    EGRET_RETURN_IF_ERROR(plan->build());
+    return std::unique_ptr<Plan>(std::move(plan));
+  }
+};
+
+}  // namespace
+}  // namespace codegen
+
+std::unique_ptr<Backend> make_codegen_backend() {
+  return std::make_unique<codegen::CodegenBackend>();
+}
+
+}  // namespace egret::backends

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/codegen/program.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "backends/codegen/prelude.h"
+#include "backends/memory_planner.h"
+
+namespace egret::backends::codegen {
+namespace {
+
+class Placer {
+ public:
+  explicit Placer(Program& program)
+      : program_(program),
+        source_(program.graph.size()),
+        written_(program.graph.size(), -1),
+        last_(program.graph.size(), -1) {
+    for (std::size_t i = 0; i < source_.size(); ++i) source_[i] = ir::NodeId(i);
+  }
+
+  // Views lie where the value that they show does, and need no step.
+  void drop_views() {
+    std::erase_if(program_.steps, [&](const Region& step) {
+      const bool view = !step.empty && step.kernel.ok() && step.kernel->is_view;
+      if (view) source_[step.root().index()] = source_[step.inputs[0].index()];
+      return view || step.empty;
+    });
+  }
+
+  void place_leaves() {
+    for (std::size_t i = 0; i < program_.graph.inputs().size(); ++i)
+      place(program_.graph.inputs()[i]) = {Place::Kind::kInput, static_cast<std::int64_t>(i)};
+    for (std::size_t i = 0; i < program_.graph.size(); ++i) {
+      if (program_.graph.node(ir::NodeId(i)).kind == ir::NodeKind::kConstant)
+        program_.places[i] = {Place::Kind::kConstant, static_cast<std::int64_t>(i)};
+    }
+  }
+
+  // An output that a step makes is written where the caller wants it, the first time.
+  void place_outputs() {
+    const auto& outputs = program_.graph.outputs();
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const ir::NodeId value = source_[outputs[i].node.index()];
+      if (program_.graph.node(value).type.elements() == 0) continue;
+      if (place(value).kind == Place::Kind::kNone) {
+        place(value) = {Place::Kind::kOutput, static_cast<std::int64_t>(i)};
+      } else {
+        program_.copies.push_back({i, value});
+      }
+    }
+  }
+
+  void place_rest() {
+    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+      const Region& step = program_.steps[s];
+      written_[step.root().index()] = static_cast<int>(s);
+      last_[step.root().index()] = static_cast<int>(s);
+      for (const ir::NodeId input : step.inputs)
+        last_[source_[input.index()].index()] = static_cast<int>(s);
+    }
+    std::vector<Lifetime> lifetimes;
+    std::vector<std::size_t> values;
+    for (std::size_t i = 0; i < written_.size(); ++i) {
+      if (written_[i] < 0 || program_.places[i].kind != Place::Kind::kNone) continue;
+      lifetimes.push_back({program_.graph.node(ir::NodeId(i)).type.bytes(), written_[i], last_[i]});
+      values.push_back(i);
+    }
+    const ArenaPlan arena = plan_arena(lifetimes);
+    program_.arena_bytes = arena.bytes;
+    for (std::size_t k = 0; k < values.size(); ++k)
+      program_.places[values[k]] = {Place::Kind::kArena, 0, arena.offsets[k]};
+    for (std::size_t i = 0; i < source_.size(); ++i)
+      program_.places[i] = program_.places[source_[i].index()];
+  }
+
+ private:
+  Place& place(ir::NodeId id) { return program_.places[id.index()]; }
+
+  Program& program_;
+  std::vector<ir::NodeId> source_;   // by node: whose storage its value has
+  std::vector<int> written_, last_;  // by node: steps
+};
+
+}  // namespace
+
+Program make_program(PreparedGraph prepared, const RegionOptions& options) {
+  Program program;
+  program.graph = std::move(prepared.graph);
+  program.origin = std::move(prepared.origin);
+  program.folded_nodes = prepared.folded_nodes;
+  program.places.resize(program.graph.size());
+  program.steps = find_regions(program.graph, options);
+  for (std::size_t i = 0; options.apart && i < program.graph.size(); ++i) {
+    const ir::Node& node = program.graph.node(ir::NodeId(i));
+    if (node.kind != ir::NodeKind::kOperator || !options.apart(ir::NodeId(i))) continue;
+    Region step;
+    step.nodes = {ir::NodeId(i)};
+    step.inputs = node.inputs;
+    step.empty = node.type.elements() == 0;
+    program.steps.push_back(std::move(step));
+  }
+  std::ranges::sort(program.steps, {}, &Region::root);
+  Placer placer(program);
+  placer.drop_views();
+  placer.place_leaves();
+  placer.place_outputs();
+  placer.place_rest();
+  return program;
+}
+
+std::string source_of(const Program& program, Target target) {
+  std::string text = prelude(target);
+  std::set<std::string> names;
+  for (const Region& step : program.steps) {
+    if (step.kernel.ok() && names.insert(step.kernel->name).second) text += step.kernel->text;
+  }
+  return text;
+}
+
+PlanReport report_of(const Program& program, const ir::Graph& original,
+                     const std::string& implementation) {
+  PlanReport report;
+  for (const Region& step : program.steps) {
+    PlanReport::Kernel kernel;
+    const bool emitted = step.kernel.ok();
+    kernel.name = emitted ? "generated" : program.graph.node(step.root()).op->name();
+    kernel.implementation = emitted ? implementation : "";
+    kernel.layout = "row-major";
+    for (const ir::NodeId id : step.nodes) {
+      const ir::NodeId origin = program.origin[id.index()];
+      if (!origin.valid() || std::ranges::find(kernel.ids, origin) != kernel.ids.end()) continue;
+      kernel.ids.push_back(origin);
+      kernel.nodes.push_back(node_label(original, origin));
+    }
+    report.kernels.push_back(std::move(kernel));
+  }
+  report.arena_bytes = program.arena_bytes;
+  report.folded_nodes = program.folded_nodes;
+  return report;
+}
+
+}  // namespace egret::backends::codegen

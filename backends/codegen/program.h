@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph as steps that run one after the other, and where each value lies meanwhile. Whoever runs
+// a program (the host, a GPU) brings an arena and the kernels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/codegen/regions.h"
+#include "backends/prepare.h"
+
+namespace egret::backends::codegen {
+
+// Where a value is.
+struct Place {
+  enum class Kind : std::uint8_t { kNone, kInput, kOutput, kConstant, kArena };
+
+  Kind kind = Kind::kNone;
+  std::int64_t index = 0;   // of the graph's input or output; kConstant: the node
+  std::int64_t offset = 0;  // bytes, in the arena
+};
+
+struct Program {
+  // Invariants: a step reads what earlier steps write, constants and inputs; steps without elements
+  // and views are left out.
+  ir::Graph graph;                 // prepared
+  std::vector<ir::NodeId> origin;  // by node: that of the graph given to compile(), or invalid
+  std::vector<Region> steps;       // those of `apart` nodes have one node and no kernel
+  std::vector<Place> places;       // by node of `graph`
+  // Outputs of the graph that no step writes: the value to copy, by output.
+  struct Copy {
+    std::size_t output;
+    ir::NodeId value;
+  };
+  std::vector<Copy> copies;
+  std::int64_t arena_bytes = 0;
+  std::int64_t folded_nodes = 0;
+};
+
+Program make_program(PreparedGraph prepared, const RegionOptions& options);
+
+// The prelude and each emitted kernel once.
+std::string source_of(const Program& program, Target target);
+
+// What a plan over the program reports, but for times, weights and fallbacks. `implementation` is
+// of emitted kernels; others are named by their operator.
+PlanReport report_of(const Program& program, const ir::Graph& original,
+                     const std::string& implementation);
+
+}  // namespace egret::backends::codegen

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/codegen/regions.h"
+
+#include <algorithm>
+#include <set>
+
+#include "backends/codegen/composition.h"
+
+namespace egret::backends::codegen {
+namespace {
+
+constexpr int kMostTrials = 32;
+
+// Speeds that decide between one kernel and two; their ratios matter, not the machine's best.
+struct Speeds {
+  double thread_operations;  // a second, of one thread
+  double operations;         // of all
+  double bytes;
+  double launch_s;
+};
+constexpr Speeds kHostSpeeds{2e9, 4e9, 1e10, 2e-6};
+constexpr Speeds kCudaSpeeds{3e8, 1e13, 2e12, 2e-6};
+
+double seconds(const KernelSource& kernel, Target target) {
+  const Speeds& speeds = target == Target::kCuda ? kCudaSpeeds : kHostSpeeds;
+  const double threads = static_cast<double>(kernel.blocks) * kernel.threads;
+  const double rate = std::min(speeds.thread_operations * threads, speeds.operations);
+  return speeds.launch_s +
+         std::max(kernel.work.operations / rate, kernel.work.bytes / speeds.bytes);
+}
+
+class Grower {
+ public:
+  Grower(const ir::Graph& graph, const RegionOptions& options)
+      : graph_(graph),
+        options_(options),
+        readers_(graph.size()),
+        is_output_(graph.size(), false),
+        taken_(graph.size(), false) {
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+      const ir::Node& node = graph.node(ir::NodeId(i));
+      for (const ir::NodeId input : node.inputs) readers_[input.index()].insert(ir::NodeId(i));
+      if (node.kind != ir::NodeKind::kOperator) taken_[i] = true;
+      if (!taken_[i] && options.apart && options.apart(ir::NodeId(i))) taken_[i] = true;
+    }
+    for (const auto& output : graph.outputs()) is_output_[output.node.index()] = true;
+  }
+
+  std::vector<Region> run() && {
+    std::vector<Region> regions;
+    for (std::size_t i = graph_.size(); i-- > 0;) {
+      if (!taken_[i]) regions.push_back(grown(ir::NodeId(i)));
+    }
+    std::ranges::reverse(regions);
+    return regions;
+  }
+
+ private:
+  Region made(std::vector<ir::NodeId> nodes) const {
+    Region region;
+    region.nodes = std::move(nodes);
+    const ir::Node& root = graph_.node(region.root());
+    region.empty = root.type.elements() == 0;
+    auto composition = compose(graph_, region.nodes);
+    if (!composition.ok()) {
+      region.kernel = composition.status();
+      region.inputs = root.inputs;
+      return region;
+    }
+    region.inputs = std::move(composition->inputs);
+    if (region.empty) return region;
+    std::vector<ir::TensorType> types;
+    for (const ir::NodeId id : region.inputs) types.push_back(graph_.node(id).type);
+    region.kernel = emit_kernel(composition->denotation, types, options_.target);
+    if (!region.kernel.ok()) region.inputs = root.inputs;
+    return region;
+  }
+
+  Region grown(ir::NodeId root) {
+    Region region = made({root});
+    taken_[root.index()] = true;
+    std::set<ir::NodeId> candidates(region.inputs.begin(), region.inputs.end());
+    if (!options_.fuse || !region.kernel.ok()) candidates.clear();
+    for (int trials = 0; !candidates.empty() && trials < kMostTrials;) {
+      // Latest first: by then all its readers have been looked at.
+      const ir::NodeId id = *candidates.rbegin();
+      candidates.erase(id);
+      if (!may_join(region, id)) continue;
+      ++trials;
+      std::vector<ir::NodeId> nodes = region.nodes;
+      nodes.insert(std::ranges::lower_bound(nodes, id), id);
+      Region larger = made(std::move(nodes));
+      const Region alone = made({id});
+      if (!larger.kernel.ok() || !alone.kernel.ok() ||
+          seconds(*larger.kernel, options_.target) >
+              seconds(*region.kernel, options_.target) + seconds(*alone.kernel, options_.target))
+        continue;
+      region = std::move(larger);
+      taken_[id.index()] = true;
+      const auto& inputs = graph_.node(id).inputs;
+      candidates.insert(inputs.begin(), inputs.end());
+    }
+    return region;
+  }
+
+  bool may_join(const Region& region, ir::NodeId id) const {
+    if (taken_[id.index()] || is_output_[id.index()]) return false;
+    // The kernel would compute in f32 what is an f64.
+    const ir::DType root = graph_.node(region.root()).type.dtype;
+    if (graph_.node(id).type.dtype == ir::DType::kF64 && root != ir::DType::kF64) return false;
+    return std::ranges::all_of(readers_[id.index()], [&](ir::NodeId reader) {
+      return std::ranges::binary_search(region.nodes, reader);
+    });
+  }
+
+  const ir::Graph& graph_;
+  const RegionOptions& options_;
+  std::vector<std::set<ir::NodeId>> readers_;
+  std::vector<bool> is_output_, taken_;
+};
+
+}  // namespace
+
+std::vector<Region> find_regions(const ir::Graph& graph, const RegionOptions& options) {
+  return Grower(graph, options).run();
+}
+
+}  // namespace egret::backends::codegen

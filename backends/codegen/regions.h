@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which nodes one emitted kernel computes together.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "backends/codegen/kernel_source.h"
+#include "base/status.h"
+#include "ir/graph.h"
+
+namespace egret::backends::codegen {
+
+struct Region {
+  std::vector<ir::NodeId> nodes;   // ascending; the last one's value is the result
+  std::vector<ir::NodeId> inputs;  // values from outside, as the kernel takes them
+  base::Result<KernelSource> kernel = base::unsupported("a kernel that is not emitted");
+  bool empty = false;  // there are no elements, and so no kernel
+
+  ir::NodeId root() const { return nodes.back(); }
+};
+
+struct RegionOptions {
+  Target target = Target::kHost;
+  bool fuse = true;
+  std::function<bool(ir::NodeId)> apart = {};  // nodes that other kernels compute
+};
+
+// Partitions the primitive operators of `graph` that are not apart, in an order in which they can
+// be computed. A region grows from its root towards its inputs: a value joins when nothing outside
+// reads it and one kernel is expected to take no longer than two. The expectation comes from the
+// emitted texts themselves: operations, bytes, threads at work and the cost of a launch.
+// A region for which no kernel can be emitted is one node, with the reason.
+// Time: at most 32 trials a region, each linear in its size.
+std::vector<Region> find_regions(const ir::Graph& graph, const RegionOptions& options);
+
+}  // namespace egret::backends::codegen
