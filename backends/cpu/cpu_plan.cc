@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "backends/memory_planner.h"
 #include "backends/cpu/onednn.h"
+#include "backends/memory_planner.h"
 #include "base/timer.h"
 
 namespace egret::backends::cpu {
