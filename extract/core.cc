@@ -80,6 +80,11 @@ std::size_t Core::candidate_count() const {
   return count;
 }
 
+bool Core::is_marked(const Candidate& candidate) const {
+  return !marked.empty() &&
+         std::ranges::any_of(candidate.picks, [&](NodeIndex node) { return marked[node]; });
+}
+
 bool Core::has_negative_costs() const {
   return std::ranges::any_of(classes, [](const auto& candidates) {
     return std::ranges::any_of(candidates, [](const Candidate& c) { return c.cost < 0; });
@@ -106,6 +111,21 @@ double Core::granularity() const {
 double Core::raised(double bound) const {
   const double unit = granularity();
   return unit == 0 ? bound : std::ceil(bound / unit - 1e-6) * unit;
+}
+
+double Core::bring_to_scale(double whole) {
+  constexpr int kBits = 14;  // of the whole
+  bool integers = true;
+  for (const auto& candidates : classes) {
+    for (const Candidate& candidate : candidates)
+      integers = integers && candidate.cost == std::round(candidate.cost);
+  }
+  if (integers || whole == 0) return 1;
+  const double scale = std::exp2(kBits - std::ceil(std::log2(std::abs(whole))));
+  for (auto& candidates : classes) {
+    for (Candidate& candidate : candidates) candidate.cost *= scale;
+  }
+  return scale;
 }
 
 std::vector<NodeIndex> Core::lift(const Problem& problem, std::span<const NodeIndex> chosen) const {

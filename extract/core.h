@@ -27,6 +27,9 @@ struct Core {
   // Per class of the problem: the node that stands for it where no chosen candidate picks another.
   // For those that nothing needs any more as well, so it is followed from the roots only.
   std::vector<NodeIndex> decided;
+  // Nodes of the problem of which rows speak beside the costs (extract/side_rows.h), or empty.
+  // Candidates that pick them stay until the rows are applied, unless they cost too much.
+  std::vector<bool> marked{};
 
   // The problem as it is, but for nodes that are forbidden, need their own class, or have a child
   // without a finite term; and for what the roots do not reach. Errors: bad_input when a root has
@@ -34,11 +37,16 @@ struct Core {
   static base::Result<Core> of(const Problem& problem);
 
   std::size_t candidate_count() const;
+  bool is_marked(const Candidate& candidate) const;
   bool has_negative_costs() const;
   // The largest number that all costs are whole multiples of; 0 where they are no whole numbers.
   double granularity() const;
   // A bound on the cost of answers, raised to the next that an answer can have.
   double raised(double bound) const;
+
+  // Multiplies all costs by the power of two, which is returned, that makes `whole` a cost that
+  // solvers, which have absolute tolerances, tell from 0. Whole numbers stay as they are.
+  double bring_to_scale(double whole);
 
   // The problem's choice when these candidates (an index per class, kNoNode for none) are chosen.
   std::vector<NodeIndex> lift(const Problem& problem, std::span<const NodeIndex> chosen) const;

@@ -22,9 +22,11 @@ constexpr double kChosen = 0.5;
 class CoreIlp {
  public:
   CoreIlp(const Core& core, MilpSolver& solver, const CoreAnswer& known,
-          const base::Deadline& deadline, const std::function<bool()>& should_stop)
+          const base::Deadline& deadline, const std::function<bool()>& should_stop,
+          std::span<const Milp::Row> sides)
       : core_(core),
         solver_(solver),
+        sides_(sides),
         best_(known),
         deadline_(deadline),
         should_stop_(should_stop),
@@ -40,8 +42,8 @@ class CoreIlp {
     make_rows();
     EGRET_RETURN_IF_ERROR(load());
     const bool large = is_large();
-    if (!best_.chosen.empty() && !core_.has_negative_costs()) {
-      if (!large) {
+    if (std::isfinite(best_.cost) && !core_.has_negative_costs()) {
+      if (!large && sides_.empty()) {
         EGRET_RETURN_IF_ERROR(tighten(0.05, Cuts::kForget));
         EGRET_RETURN_IF_ERROR(branch(share_of_time(0.25)));
       }
@@ -75,6 +77,10 @@ class CoreIlp {
                            should_stop_));
       if (answer.lost) {
         if (!answer.fate.empty()) best_.notes.push_back(answer.fate);
+        break;
+      }
+      if (answer.infeasible && !sides_.empty()) {
+        best_.bound = Milp::kInfinite;
         break;
       }
       if (answer.infeasible) return base::internal_error("extraction: the program has no answer");
@@ -111,7 +117,8 @@ class CoreIlp {
     PrimalDualLp relaxation(milp_);
     EGRET_ASSIGN_OR_RETURN(
         Tightened tightened,
-        extract::tighten(core_, milp_, best_.cost, relaxation, deadline, should_stop_));
+        extract::tighten(core_, milp_, best_.cost, relaxation, deadline, should_stop_,
+                         sides_.empty() ? Searches::kAround : Searches::kNone));
     if (!tightened.chosen.empty()) {
       best_.chosen = std::move(tightened.chosen);
       best_.cost = tightened.cost;
@@ -175,6 +182,7 @@ class CoreIlp {
       milp_.rows.push_back(std::move(support[c]));
     }
     make_implied_rows();
+    milp_.rows.insert(milp_.rows.end(), sides_.begin(), sides_.end());
   }
 
   // The same for what candidates imply indirectly: different ways to one class add up, which the
@@ -340,6 +348,7 @@ class CoreIlp {
 
   const Core& core_;
   MilpSolver& solver_;
+  const std::span<const Milp::Row> sides_;
   CoreAnswer best_;
   const base::Deadline& deadline_;
   const std::function<bool()>& should_stop_;
@@ -360,8 +369,9 @@ class CoreIlp {
 
 base::Result<CoreAnswer> solve_by_ilp(const Core& core, MilpSolver& solver, const CoreAnswer& known,
                                       const base::Deadline& deadline,
-                                      const std::function<bool()>& should_stop) {
-  return CoreIlp(core, solver, known, deadline, should_stop).run();
+                                      const std::function<bool()>& should_stop,
+                                      std::span<const Milp::Row> sides) {
+  return CoreIlp(core, solver, known, deadline, should_stop, sides).run();
 }
 
 }  // namespace egret::extract

@@ -15,9 +15,12 @@
 
 namespace egret::extract {
 
-// `known` is an answer to start from, or empty. Errors: internal_error of the solver.
+// `known` is an answer to start from, its cost alone, or empty. `sides` are more rows that answers
+// keep to, over candidates as FlatCore numbers them; where none does, the bound is infinite.
+// Errors: internal_error of the solver.
 base::Result<CoreAnswer> solve_by_ilp(const Core& core, MilpSolver& solver, const CoreAnswer& known,
                                       const base::Deadline& deadline,
-                                      const std::function<bool()>& should_stop);
+                                      const std::function<bool()>& should_stop,
+                                      std::span<const Milp::Row> sides = {});
 
 }  // namespace egret::extract

@@ -21,13 +21,15 @@ constexpr double kPrecision = 0.02;    // of the gap, within which relaxations a
 class CutLoop {
  public:
   CutLoop(const Core& core, const Milp& program, double known_cost, Relaxation& relaxation,
-          const base::Deadline& deadline, const std::function<bool()>& should_stop)
+          const base::Deadline& deadline, const std::function<bool()>& should_stop,
+          Searches searches)
       : core_(core),
         program_(program),
         known_(known_cost),
         relaxation_(relaxation),
         deadline_(deadline),
         should_stop_(should_stop),
+        searches_(searches),
         flat_(core),
         useless_(flat_.size(), false) {}
 
@@ -41,7 +43,7 @@ class CutLoop {
       duals_ = std::move(relaxed.duals);
       const std::size_t before = cuts_.size();
       EGRET_RETURN_IF_ERROR(ascend(static_cast<std::uint64_t>(round)));
-      EGRET_RETURN_IF_ERROR(search_around(relaxed.values));
+      if (searches_ == Searches::kAround) EGRET_RETURN_IF_ERROR(search_around(relaxed.values));
       EGRET_RETURN_IF_ERROR(add_loops(relaxed.values));
       EGRET_RETURN_IF_ERROR(separate(relaxed.values));
       if (cuts_.size() == before || is_slow()) break;
@@ -233,6 +235,7 @@ class CutLoop {
   Relaxation& relaxation_;
   const base::Deadline& deadline_;
   const std::function<bool()>& should_stop_;
+  const Searches searches_;
   FlatCore flat_;
   std::vector<bool> useless_;  // per candidate
   std::vector<Milp::Row> cuts_;
@@ -246,8 +249,8 @@ class CutLoop {
 
 base::Result<Tightened> tighten(const Core& core, const Milp& program, double known_cost,
                                 Relaxation& relaxation, const base::Deadline& deadline,
-                                const std::function<bool()>& should_stop) {
-  return CutLoop(core, program, known_cost, relaxation, deadline, should_stop).run();
+                                const std::function<bool()>& should_stop, Searches searches) {
+  return CutLoop(core, program, known_cost, relaxation, deadline, should_stop, searches).run();
 }
 
 }  // namespace egret::extract

@@ -28,10 +28,13 @@ struct Tightened {
   std::vector<int> useless;       // candidates that no answer better than the known one has
 };
 
+enum class Searches : std::uint8_t { kNone, kAround };  // of answers near the relaxation's
+
 // `program` begins with a column for each candidate, in the core's order, and is loaded into the
 // relaxation; the core has no negative costs. Errors: of the relaxation.
 base::Result<Tightened> tighten(const Core& core, const Milp& program, double known_cost,
                                 Relaxation& relaxation, const base::Deadline& deadline,
-                                const std::function<bool()>& should_stop);
+                                const std::function<bool()>& should_stop,
+                                Searches searches = Searches::kAround);
 
 }  // namespace egret::extract

@@ -64,6 +64,12 @@ class Reducer {
     return components_[need] != components_[c];
   }
 
+  bool has_marked(ClassIndex c) const {
+    return std::ranges::any_of(core_.classes[c], [&](const Candidate& candidate) {
+      return core_.is_marked(candidate);
+    });
+  }
+
   void decide(const Candidate& candidate) {
     for (const NodeIndex node : candidate.picks)
       core_.decided[problem_.graph.node_class[node]] = node;
@@ -98,6 +104,7 @@ class Reducer {
         core_.required[need] = true;
       }
       if (needed[c]) continue;  // within its component: the order still matters
+      if (core_.is_marked(only)) continue;
       // What it needs lies in other components, or it is needed by those.
       core_.paid += only.cost;
       decide(only);
@@ -115,7 +122,7 @@ class Reducer {
       const auto found = std::ranges::find_if(candidates, [](const Candidate& candidate) {
         return candidate.cost == 0 && candidate.needs.empty();
       });
-      if (found == candidates.end()) continue;
+      if (found == candidates.end() || has_marked(c)) continue;
       decide(*found);
       free[c] = any = true;
     }
@@ -180,7 +187,8 @@ class Reducer {
       if (core_.required[c] || waits[c] || candidates.size() != 1) continue;
       const Candidate& only = candidates.front();
       const auto blocks = [&](ClassIndex need) { return inlined[need] || need == c; };
-      if (only.cost != 0 || std::ranges::any_of(only.needs, blocks)) continue;
+      if (only.cost != 0 || std::ranges::any_of(only.needs, blocks) || core_.is_marked(only))
+        continue;
       for (const ClassIndex need : only.needs) waits[need] = true;
       decide(only);
       inlined[c] = any = true;
@@ -281,8 +289,13 @@ class Reducer {
         return a.cost != b.cost ? a.cost < b.cost : a.needs.size() < b.needs.size();
       });
       std::vector<Candidate> kept;
+      std::vector<Candidate> marked;
       std::map<std::vector<ClassIndex>, std::size_t> same;
       for (Candidate& candidate : candidates) {
+        if (core_.is_marked(candidate)) {
+          marked.push_back(std::move(candidate));
+          continue;
+        }
         if (!same.try_emplace(candidate.needs, 0).second) continue;
         const std::vector<ClassIndex> all = implied.by(candidate);
         const bool few = kept.size() <= kMostPairs;
@@ -291,6 +304,7 @@ class Reducer {
                                });
         if (!dominated) kept.push_back(std::move(candidate));
       }
+      std::ranges::move(marked, std::back_inserter(kept));
       changed_ = changed_ || kept.size() < candidates.size();
       candidates = std::move(kept);
     }

@@ -5,8 +5,7 @@
 //   unreachable   classes that no required one reaches
 //   free          classes with a candidate that costs nothing and needs nothing
 //   required      classes that every answer chooses: those with one candidate are paid, and needs
-//   of
-//                 required classes are met without being asked for
+//                 of required classes are met without being asked for
 //   implied       a need that another need of the same candidate implies: a class that every
 //                 term of the other contains
 //   dominated     a candidate that needs, directly or not, all that a cheaper one needs
@@ -17,6 +16,9 @@
 // Needs order choices too: what is needed must not contain what needs it. A need is therefore
 // dropped only where no cycle can run through it (another strong component), or where a path of
 // other needs leads there in every answer.
+//
+// Marked candidates are neither paid, free, put in other places nor dominated, and dominate none:
+// what holds of the rest of an answer still does, but not whether rows allow it.
 //
 // With negative costs only what keeps every choice is done: unreachable, required, implied,
 // inlined.

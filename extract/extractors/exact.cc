@@ -163,7 +163,7 @@ class Exact {
           solve_by_elimination(part, method_.elimination, deadline_, options_.should_stop);
       if (answer) return std::move(*answer);
     }
-    const double scale = brought_to_scale(part);
+    const double scale = part.bring_to_scale(best_->dag_cost);
     const CoreProblem problem(part);
     CoreAnswer known;
     EGRET_ASSIGN_OR_RETURN(const Solution found,
@@ -209,23 +209,6 @@ class Exact {
       if (std::ranges::find(notes_, told) == notes_.end()) notes_.push_back(std::move(told));
     }
     answer.notes.clear();
-  }
-  // Solvers have absolute tolerances, which costs in seconds fall below. A power of two, so that
-  // nothing is rounded; whole numbers stay as they are.
-  double brought_to_scale(Core& part) const {
-    constexpr int kBits = 14;  // of the whole's cost
-    const double all = std::abs(best_->dag_cost);
-    bool whole = true;
-    for (const auto& candidates : part.classes) {
-      for (const Candidate& candidate : candidates)
-        whole = whole && candidate.cost == std::round(candidate.cost);
-    }
-    if (whole || all == 0) return 1;
-    const double scale = std::exp2(kBits - std::ceil(std::log2(all)));
-    for (auto& candidates : part.classes) {
-      for (Candidate& candidate : candidates) candidate.cost *= scale;
-    }
-    return scale;
   }
 
   const Problem& problem_;
