@@ -65,9 +65,8 @@ class Reducer {
   }
 
   bool has_marked(ClassIndex c) const {
-    return std::ranges::any_of(core_.classes[c], [&](const Candidate& candidate) {
-      return core_.is_marked(candidate);
-    });
+    return std::ranges::any_of(
+        core_.classes[c], [&](const Candidate& candidate) { return core_.is_marked(candidate); });
   }
 
   void decide(const Candidate& candidate) {

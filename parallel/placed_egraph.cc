@@ -12,21 +12,25 @@ using egraph::NodeId;
 using egraph::OpId;
 
 Result<std::unique_ptr<PlacedEGraph>> PlacedEGraph::of(const rules::TensorEGraph& tensors,
-                                                       const Mesh& mesh,
-                                                       std::span<const Placement> outputs,
-                                                       const Limits& limits) {
-  std::unique_ptr<PlacedEGraph> result(new PlacedEGraph(tensors, mesh));
+                                                       const Mesh& mesh, const Request& request) {
+  std::unique_ptr<PlacedEGraph> result(new PlacedEGraph(tensors, mesh, request));
+  const auto& outputs = request.outputs;
   const std::vector<ClassId> values = tensors.roots();
   EGRET_CHECK(values.size() == outputs.size(), "a placement for each output");
   for (std::size_t i = 0; i < values.size(); ++i) {
-    EGRET_RETURN_IF_ERROR(local_type(tensors.type(values[i]), outputs[i], mesh).status());
-    if (outputs[i].has_partial()) return base::usage_error("an output as a partial result");
-    EGRET_ASSIGN_OR_RETURN(const ClassId root, result->want(values[i], outputs[i]));
+    if (!outputs[i]) {
+      EGRET_ASSIGN_OR_RETURN(const ClassId root, result->want_any(values[i]));
+      result->roots_.push_back(root);
+      continue;
+    }
+    EGRET_RETURN_IF_ERROR(local_type(tensors.type(values[i]), *outputs[i], mesh).status());
+    if (outputs[i]->has_partial()) return base::usage_error("an output as a partial result");
+    EGRET_ASSIGN_OR_RETURN(const ClassId root, result->want(values[i], *outputs[i]));
     result->roots_.push_back(root);
   }
   while (!result->pending_.empty()) {
-    if (result->placed_.size() > limits.nodes) {
-      return base::limit_hit("more than " + std::to_string(limits.nodes) +
+    if (result->placed_.size() > request.limit_nodes) {
+      return base::limit_hit("more than " + std::to_string(request.limit_nodes) +
                              " placed values; a mesh with fewer axes has fewer");
     }
     const auto [key, id] = result->pending_.back();
@@ -56,6 +60,11 @@ NodeId PlacedEGraph::leaf_of(ClassId value) const {
   return {};
 }
 
+bool PlacedEGraph::is_carried(NodeId leaf) const {
+  const OpId op = tensors_.egraph().op(leaf);
+  return tensors_.language().is_input(op) && carried_.contains(tensors_.language().leaf_name(op));
+}
+
 Result<ClassId> PlacedEGraph::want(ClassId value, const Placement& placement) {
   const Key key{tensors_.egraph().find(value), placement};
   const auto known = classes_.find(key);
@@ -74,11 +83,26 @@ Result<ClassId> PlacedEGraph::want(ClassId value, const Placement& placement) {
   return id;
 }
 
+Result<ClassId> PlacedEGraph::want_any(ClassId value) {
+  ClassId id;
+  for (const Placement& placement : whole_placements(tensors_.type(value), mesh_)) {
+    EGRET_ASSIGN_OR_RETURN(const ClassId placed, want(value, placement));
+    if (!placed.valid()) continue;
+    const OpId keep = operation("keep", 1, to_string(placement, mesh_), {.kind = Kind::kKeep});
+    if (id.valid()) {
+      EGRET_RETURN_IF_ERROR(egraph_->add_to(id, keep, std::span(&placed, 1)).status());
+    } else {
+      EGRET_ASSIGN_OR_RETURN(id, egraph_->add(keep, {placed}));
+    }
+  }
+  return id;
+}
+
 Status PlacedEGraph::fill(const Key& key, ClassId id) {
   const auto& [value, placement] = key;
-  if (leaf_of(value).valid()) {
+  if (const NodeId leaf = leaf_of(value); leaf.valid()) {
     // Inputs and weights are where they are wanted.
-    if (!placement.has_partial()) return base::ok();
+    if (!placement.has_partial() && !is_carried(leaf)) return base::ok();
   } else {
     for (const NodeId node : tensors_.egraph().nodes(value))
       EGRET_RETURN_IF_ERROR(add_operator(key, id, node));

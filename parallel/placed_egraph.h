@@ -12,7 +12,9 @@
 // It is filled on demand from the outputs: a placed value asks for what the laws of each of its
 // e-nodes need, and for the values from which a collective along one axis leads to it. Inputs and
 // weights are where they are wanted, whole or in blocks: place[l] of a leaf of the program is no
-// work unless l has partial results. Elsewhere place[] is a wish and may not be chosen.
+// work unless l has partial results. Elsewhere place[] is a wish and may not be chosen. An output
+// that may have any placement is an e-class of its own: keep[l](place[l](y)) for every l. An input
+// that is such an output of the run before comes in its placement, and collectives lead from there.
 //
 // Two placements are never reached: cuts of one dimension in another order than the mesh's axes,
 // and sums beside maxima.
@@ -21,6 +23,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -39,30 +42,25 @@ namespace egret::parallel {
 
 class PlacedEGraph {
  public:
-  struct Limits {
-    std::size_t nodes = 2'000'000;
+  struct Request {
+    std::vector<std::optional<Placement>> outputs;  // nullopt: any without partial results
+    std::set<std::string> carried{};                // inputs that come in one placement
+    std::size_t limit_nodes = 2'000'000;
   };
 
   // Ways to compute each output under its placement. The e-graph is clean and outlives this one.
   // Errors: bad_input where an output cannot have its placement; limit_hit.
   static base::Result<std::unique_ptr<PlacedEGraph>> of(const rules::TensorEGraph& tensors,
-                                                        const Mesh& mesh,
-                                                        std::span<const Placement> outputs,
-                                                        const Limits& limits);
-  static base::Result<std::unique_ptr<PlacedEGraph>> of(const rules::TensorEGraph& tensors,
-                                                        const Mesh& mesh,
-                                                        std::span<const Placement> outputs) {
-    return of(tensors, mesh, outputs, Limits{});
-  }
+                                                        const Mesh& mesh, const Request& request);
 
   const egraph::EGraph& egraph() const { return *egraph_; }
   const rules::TensorEGraph& tensors() const { return tensors_; }
   const Mesh& mesh() const { return mesh_; }
-  // The placed classes of the outputs, in their order.
+  // The classes of the outputs, in their order: placed values, or of keep[].
   const std::vector<egraph::ClassId>& roots() const { return roots_; }
 
   // What an operator of this e-graph is.
-  enum class Kind : std::uint8_t { kValue, kPlace, kOperator, kCollective };
+  enum class Kind : std::uint8_t { kValue, kPlace, kOperator, kCollective, kKeep };
   struct Meaning {
     Kind kind = Kind::kValue;
     egraph::OpId sequential{};  // kOperator: the operator on the whole, in tensors().language()
@@ -71,7 +69,7 @@ class PlacedEGraph {
   };
   const Meaning& meaning(egraph::OpId op) const { return meanings_[op.index()]; }
 
-  // A value under a placement; of each class but those of kValue.
+  // A value under a placement; of each class but those of kValue and kKeep.
   struct Placed {
     egraph::ClassId value;  // in tensors()
     Placement placement;
@@ -82,14 +80,19 @@ class PlacedEGraph {
   egraph::NodeId leaf_of(egraph::ClassId value) const;
 
  private:
-  PlacedEGraph(const rules::TensorEGraph& tensors, const Mesh& mesh)
-      : tensors_(tensors), mesh_(mesh), egraph_(std::make_unique<egraph::EGraph>(ops_)) {}
+  PlacedEGraph(const rules::TensorEGraph& tensors, const Mesh& mesh, const Request& request)
+      : tensors_(tensors),
+        mesh_(mesh),
+        carried_(request.carried),
+        egraph_(std::make_unique<egraph::EGraph>(ops_)) {}
 
   using Key = std::pair<egraph::ClassId, Placement>;
 
   // The class of place[placement](value), invalid where the placement does not fit; new ones are
   // filled later.
   base::Result<egraph::ClassId> want(egraph::ClassId value, const Placement& placement);
+  base::Result<egraph::ClassId> want_any(egraph::ClassId value);
+  bool is_carried(egraph::NodeId leaf) const;
   base::Status fill(const Key& key, egraph::ClassId id);
   base::Status add_operator(const Key& key, egraph::ClassId id, egraph::NodeId node);
   // Ways along mesh axes `axis` and later, in part() up to there.
@@ -107,6 +110,7 @@ class PlacedEGraph {
 
   const rules::TensorEGraph& tensors_;
   const Mesh mesh_;
+  const std::set<std::string> carried_;
   egraph::OpTable ops_;
   std::unique_ptr<egraph::EGraph> egraph_;
   std::vector<Meaning> meanings_;  // by OpId

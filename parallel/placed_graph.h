@@ -6,7 +6,8 @@
 // Invariants (check()): a node's inputs come before it; `type` is what `placement` leaves of
 // `whole`; an operator's type is what infer_type() gives on its inputs' types, and its placements
 // are those of a law, along one axis after the other; a collective changes the placement along its
-// axis from what its input has to what it has itself; outputs have no partial results.
+// axis from what its input has to what it has itself; outputs have no partial results; what is
+// carried from run to run leaves as it enters.
 #pragma once
 
 #include <functional>
@@ -40,9 +41,15 @@ struct PlacedGraph {
     std::string name;
     std::size_t node = 0;
   };
+  // An output that is the input of the next run: a parameter, say, of a training step.
+  struct Carried {
+    std::size_t node = 0;  // an input
+    std::size_t output = 0;
+  };
   Mesh mesh;
   std::vector<PlacedNode> nodes;
   std::vector<Output> outputs;
+  std::vector<Carried> carried{};
 };
 
 base::Status check(const PlacedGraph& graph);
@@ -52,10 +59,10 @@ base::Status check(const PlacedGraph& graph);
 base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
                                                 std::span<const ir::Tensor> inputs);
 
-// Compares interpret() with the interpretation of the sequential graph on random inputs.
+// Compares interpret() with the interpretation of the sequential graph on these inputs of it.
 // Errors: mismatch that says what differs; what the interpreter reports.
 base::Status check_against(const PlacedGraph& placed, const ir::Graph& sequential,
-                           std::uint64_t seed = 1);
+                           std::span<const ir::Tensor> inputs);
 
 // What one rank holds at once: weights and inputs, and the values that wait to be used.
 double peak_bytes(const PlacedGraph& graph);

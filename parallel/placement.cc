@@ -156,6 +156,21 @@ base::Result<ir::TensorType> local_type(const ir::TensorType& whole, const Place
   return local;
 }
 
+std::vector<Placement> whole_placements(const ir::TensorType& whole, const Mesh& mesh) {
+  std::vector<Placement> all{Placement(mesh.axis_count())};
+  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
+    if (mesh.size(axis) == 1) continue;
+    const std::size_t before = all.size();
+    for (std::size_t i = 0; i < before; ++i) {
+      for (int dim = 0; dim < whole.rank(); ++dim) {
+        Placement cut = all[i].with(axis, AxisPlacement::split(dim));
+        if (local_type(whole, cut, mesh).ok()) all.push_back(std::move(cut));
+      }
+    }
+  }
+  return all;
+}
+
 std::vector<std::int64_t> elements_held(const ir::TensorType& whole, const Placement& placement,
                                         const Mesh& mesh, std::int64_t rank) {
   const ir::Shape sizes = whole.shape();

@@ -80,6 +80,10 @@ std::string to_string(const Placement& placement, const Mesh& mesh);  // "x:S(0)
 base::Result<ir::TensorType> local_type(const ir::TensorType& whole, const Placement& placement,
                                         const Mesh& mesh);
 
+// All placements without partial results that fit the type, copies first; of cuts of one dimension
+// the mesh's first axis cuts first.
+std::vector<Placement> whole_placements(const ir::TensorType& whole, const Mesh& mesh);
+
 // The row-major numbers, in the whole tensor, of the elements that a rank holds. The placement fits
 // the type. O(elements held).
 std::vector<std::int64_t> elements_held(const ir::TensorType& whole, const Placement& placement,

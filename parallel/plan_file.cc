@@ -81,6 +81,14 @@ Result<const std::vector<Json>*> list_of(const Json& json, std::string_view key)
   return &found->items();
 }
 
+Result<std::size_t> index_of(const Json& json, std::string_view key) {
+  const Json* found = json.find(key);
+  if (found == nullptr) return base::bad_input("'" + std::string(key) + "' is missing");
+  EGRET_ASSIGN_OR_RETURN(const std::int64_t number, found->as_integer());
+  if (number < 0) return base::bad_input("'" + std::string(key) + "' is negative");
+  return static_cast<std::size_t>(number);
+}
+
 class ProgramReader {
  public:
   ProgramReader(const FindWeight& weights) : weights_(weights) {}
@@ -96,11 +104,15 @@ class ProgramReader {
     EGRET_ASSIGN_OR_RETURN(const auto* outputs, list_of(plan, "outputs"));
     for (const Json& item : *outputs) {
       EGRET_ASSIGN_OR_RETURN(const std::string name, text_of(item, "name"));
-      const Json* node = item.find("node");
-      if (node == nullptr) return base::bad_input("output '" + name + "' names no node");
-      EGRET_ASSIGN_OR_RETURN(const std::int64_t number, node->as_integer());
-      if (number < 0) return base::bad_input("output '" + name + "' names no node");
-      graph_.outputs.push_back({name, static_cast<std::size_t>(number)});
+      const auto node = index_of(item, "node");
+      if (!node.ok()) return node.status().at("output '" + name + "'");
+      graph_.outputs.push_back({name, *node});
+    }
+    EGRET_ASSIGN_OR_RETURN(const auto* carried, list_of(plan, "carried"));
+    for (const Json& item : *carried) {
+      EGRET_ASSIGN_OR_RETURN(const std::size_t node, index_of(item, "node"));
+      EGRET_ASSIGN_OR_RETURN(const std::size_t output, index_of(item, "output"));
+      graph_.carried.push_back({node, output});
     }
     EGRET_RETURN_IF_ERROR(check(graph_));
     return std::move(graph_);
@@ -220,6 +232,7 @@ class ProgramReader {
 Json to_json(const Plan& plan, const PlanOrigin& origin) {
   Json json = base::versioned_json();
   json.set("model", origin.model).set("bind", Json::array(origin.bind));
+  if (origin.training) json.set("training", *origin.training);
   json.set("machine", origin.machine).set("mesh", to_string(plan.program.mesh));
   json.set("time_s", plan.time_s).set("bound_s", plan.bound_s);
   json.set("memory_bytes", plan.memory_bytes).set("limit_bytes", plan.limit_bytes);
@@ -249,7 +262,13 @@ Json to_json(const Plan& plan, const PlanOrigin& origin) {
                      .set("name", output.name)
                      .set("node", static_cast<std::int64_t>(output.node)));
   }
-  json.set("placements", std::move(placements));
+  Json carried = Json::array();
+  for (const auto& [node, output] : plan.program.carried) {
+    carried.push(Json::object()
+                     .set("node", static_cast<std::int64_t>(node))
+                     .set("output", static_cast<std::int64_t>(output)));
+  }
+  json.set("placements", std::move(placements)).set("carried", std::move(carried));
   json.set("program", std::move(program)).set("outputs", std::move(outputs));
   json.set("placed_values", static_cast<std::int64_t>(plan.placed_values))
       .set("placed_nodes", static_cast<std::int64_t>(plan.placed_nodes));
@@ -265,6 +284,7 @@ Result<PlanOrigin> read_origin(const Json& plan) {
     origin.bind.push_back(std::move(text));
   }
   EGRET_ASSIGN_OR_RETURN(origin.machine, text_of(plan, "machine"));
+  if (const Json* training = plan.find("training")) origin.training = *training;
   return origin;
 }
 

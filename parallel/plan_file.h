@@ -11,14 +11,17 @@
 //                {"op": "matmul", "attributes": {}, "inputs": [0, 1], "placement": .., "type": ..},
 //                {"collective": "all_reduce", "axis": "x", "from": "P(sum)", "to": "R",
 //                 "inputs": [2], "placement": .., "type": ..}],
-//    "outputs": [{"name": "y", "node": 3}], "seconds": ..}
+//    "outputs": [{"name": "y", "node": 3}], "carried": [], "seconds": ..}
 //
 // Types and attributes are those of the whole; what a rank holds follows from the placements.
 // Weights are named by the hash of type and contents and stay in the model's file; small ones are
 // written out ("values"). `bytes` of a communication is what one rank sends, all counts together.
+// A plan of a training step has "training", the options of the step, and "carried": nodes of inputs
+// and the outputs that are their next values, [{"node": 0, "output": 1}].
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +36,7 @@ struct PlanOrigin {
   std::string model;
   std::vector<std::string> bind;
   std::string machine;
+  std::optional<base::Json> training{};  // what makes a training step of the model
 };
 
 base::Json to_json(const Plan& plan, const PlanOrigin& origin);

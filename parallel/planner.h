@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan of a program on a machine: saturate the program with rules, distribute it in all ways
-// (parallel/placed_egraph.h), price every operator on parts and every collective, and extract the
-// cheapest program, in which shared values are paid once.
+// (parallel/placed_egraph.h), price every operator on parts and every collective
+// (parallel/pricing.h), and extract the cheapest program, in which shared values are paid once.
 //
-// Time is the sum of the operators' roofline times on one device and of the collectives' alpha-beta
-// times: nothing overlaps yet. Inputs and outputs are whole on every rank unless asked otherwise;
-// weights are in blocks or whole as the plan wants them, which costs nothing before the first run.
+// Nothing overlaps yet. Inputs and outputs are whole on every rank unless asked otherwise; weights
+// are in blocks or whole as the plan wants them, which costs nothing before the first run. In a
+// training step parameters and the optimizer's state are inputs whose next values are outputs: each
+// has one placement, the plan's choice, for both.
 //
 // Where the cheapest plan takes more memory than a device has, bytes of weights get a price, found
 // by bisection, for which the plan fits (a Lagrange multiplier; Everett, Operations Research 11,
@@ -23,18 +24,27 @@
 #include "ir/graph.h"
 #include "parallel/machine.h"
 #include "parallel/placed_graph.h"
+#include "parallel/pricing.h"
 
 namespace egret::parallel {
 
 struct PlanOptions {
   std::string rules = "expand-composites";
   std::string extractor = "auto";
+  std::string strategy = "any";
   std::int64_t limit_nodes = 20'000;  // of saturation
   double limit_time = 60;             // of each extraction
   bool sharded_inputs = false;        // inputs may also arrive in blocks
   std::int64_t limit_memory = 0;      // bytes of one device; 0: the machine's, if it says
 
   static const base::OptionTable<PlanOptions>& table();
+};
+
+// What to plan. All types of the graph are concrete.
+struct PlanTask {
+  const ir::Graph& graph;
+  std::vector<Carried> carried{};
+  std::vector<ir::Tensor> inputs{};  // on which the plan is checked; empty: random ones
 };
 
 // What the collectives of one kind along one axis send, each rank, all together.
@@ -48,15 +58,12 @@ struct Communication {
 struct Plan {
   PlacedGraph program;
   double time_s = 0;
-  double bound_s = 0;  // no plan over this e-graph takes less
+  double bound_s = 0;  // no plan over this e-graph and of this strategy takes less
   double memory_bytes = 0;
   double limit_bytes = 0;  // what was asked for; 0: nothing. A plan above it found none below.
   std::vector<Communication> communication;
-  // The times of plans of known kinds for the same program; those that do not exist are left out.
-  //   single     every device computes everything
-  //   data       inputs are cut in their first dimension along all axes, weights are copies
-  //   tensor     inputs are copies, matrices and other weights of two dimensions or more are cut
-  //              (of multilayer perceptrons and transformers: Megatron-LM's)
+  // The times of plans of known kinds for the same program (parallel/strategies.h); those that do
+  // not exist are left out.
   std::map<std::string, double> baselines;
   std::size_t placed_values = 0;  // classes of the placed e-graph
   std::size_t placed_nodes = 0;
@@ -64,9 +71,9 @@ struct Plan {
 };
 
 // The plan, checked on all ranks against the sequential program (parallel/placed_graph.h).
-// Errors: usage_error for a name that does not exist; mismatch where the check fails; what
-// extraction reports. All types of the graph are concrete.
-base::Result<Plan> make_plan(const ir::Graph& graph, const Machine& machine,
+// Errors: usage_error for a name that does not exist; bad_input where no plan is of the strategy;
+// mismatch where the check fails; what extraction reports.
+base::Result<Plan> make_plan(const PlanTask& task, const Machine& machine,
                              const PlanOptions& options, base::ProgressSink* progress = nullptr);
 
 // What each rank sends, by collective and axis.

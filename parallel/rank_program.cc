@@ -2,6 +2,7 @@
 #include "parallel/rank_program.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "ir/builder.h"
 
@@ -15,6 +16,18 @@ using Bytes = std::vector<std::byte>;
 using Kind = PlacedNode::Kind;
 
 Bytes bytes_of(const Tensor& tensor) { return {tensor.data().begin(), tensor.data().end()}; }
+
+Result<std::vector<Tensor>> tensors_of(const std::vector<Bytes>& all, const ir::TensorType& type) {
+  std::vector<Tensor> tensors;
+  for (const Bytes& bytes : all) {
+    Tensor tensor(type);
+    if (static_cast<std::int64_t>(bytes.size()) != tensor.bytes())
+      return base::internal_error("ranks do not agree on what they exchange");
+    std::ranges::copy(bytes, tensor.mutable_data().begin());
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
 
 // The collectives of one rank, on the line of its group.
 class RankCollective {
@@ -54,15 +67,7 @@ class RankCollective {
   Result<std::vector<Tensor>> exchanged(const std::vector<Bytes>& outgoing,
                                         const ir::TensorType& type) const {
     EGRET_ASSIGN_OR_RETURN(const std::vector<Bytes> incoming, exchange_(group_, outgoing));
-    std::vector<Tensor> tensors;
-    for (const Bytes& bytes : incoming) {
-      Tensor tensor(type);
-      if (static_cast<std::int64_t>(bytes.size()) != tensor.bytes())
-        return base::internal_error("ranks do not agree on what they exchange");
-      std::ranges::copy(bytes, tensor.mutable_data().begin());
-      tensors.push_back(std::move(tensor));
-    }
-    return tensors;
+    return tensors_of(incoming, type);
   }
 
   // Each device's block by `to` is sent to it.
@@ -208,6 +213,18 @@ Result<RankProgram> rank_program(const PlacedGraph& graph, std::int64_t rank) {
   return program;
 }
 
+Result<std::vector<Tensor>> held_inputs(const PlacedGraph& graph, std::int64_t rank,
+                                        std::span<const Tensor> wholes) {
+  std::vector<Tensor> held;
+  for (const PlacedNode& node : graph.nodes) {
+    if (node.kind != Kind::kInput) continue;
+    if (held.size() == wholes.size() || wholes[held.size()].type() != node.whole)
+      return base::bad_input("input '" + node.name + "' is not " + ir::to_string(node.whole));
+    held.push_back(block_of(wholes[held.size()], node.placement, graph.mesh, rank));
+  }
+  return held;
+}
+
 Result<std::vector<Tensor>> run_rank(const PlacedGraph& graph, const RankProgram& program,
                                      std::span<const Tensor> inputs, const RunSegment& run,
                                      const Exchange& exchange) {
@@ -223,9 +240,9 @@ Result<std::vector<Tensor>> run_rank(const PlacedGraph& graph, const RankProgram
     if (node.kind == Kind::kConstant && direct[i])
       held[i] = block_of(node.data, node.placement, graph.mesh, program.rank);
     if (node.kind != Kind::kInput) continue;
-    if (next == inputs.size() || inputs[next].type() != node.whole)
-      return base::bad_input("input '" + node.name + "' is not " + ir::to_string(node.whole));
-    held[i] = block_of(inputs[next++], node.placement, graph.mesh, program.rank);
+    EGRET_CHECK(next < inputs.size() && inputs[next].type() == node.type,
+                "inputs as they are held");
+    held[i] = inputs[next++];
   }
   for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
     const RankStage& now = program.stages[stage];
@@ -251,6 +268,25 @@ Result<std::vector<Tensor>> run_rank(const PlacedGraph& graph, const RankProgram
   std::vector<Tensor> outputs;
   for (const auto& output : graph.outputs) outputs.push_back(held[output.node]);
   return outputs;
+}
+
+Result<std::vector<Tensor>> gathered_outputs(const PlacedGraph& graph, std::int64_t rank,
+                                             std::span<const Tensor> held,
+                                             const Exchange& exchange) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(graph.mesh.ranks()));
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<Tensor> wholes;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    std::vector<Bytes> outgoing(all.size());
+    outgoing.front() = bytes_of(held[i]);
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Bytes> incoming, exchange(all, outgoing));
+    if (rank != 0) continue;
+    const PlacedNode& node = graph.nodes[graph.outputs[i].node];
+    EGRET_ASSIGN_OR_RETURN(const auto locals, tensors_of(incoming, node.type));
+    EGRET_ASSIGN_OR_RETURN(Tensor whole, whole_of(locals, node.whole, node.placement, graph.mesh));
+    wholes.push_back(std::move(whole));
+  }
+  return wholes;
 }
 
 }  // namespace egret::parallel

@@ -49,13 +49,24 @@ struct RankProgram {
 // The graph is checked (parallel/placed_graph.h).
 base::Result<RankProgram> rank_program(const PlacedGraph& graph, std::int64_t rank);
 
-// Runs stage after stage. `inputs` are whole, by the order of the input nodes; `run` computes the
-// outputs of a stage's segment. The outputs are those of the graph, as this rank holds them.
+// What a rank holds of the inputs, by the order of the input nodes, in which the wholes are given.
+// Errors: bad_input that names the input whose type is another.
+base::Result<std::vector<ir::Tensor>> held_inputs(const PlacedGraph& graph, std::int64_t rank,
+                                                  std::span<const ir::Tensor> wholes);
+
+// Runs stage after stage. Inputs, by the order of the input nodes, and outputs are as this rank
+// holds them; `run` computes the outputs of a stage's segment.
 // Errors: as they come from `run` and `exchange`, with the collective named.
 using RunSegment = std::function<base::Result<std::vector<ir::Tensor>>(
     std::size_t stage, std::span<const ir::Tensor> inputs)>;
 base::Result<std::vector<ir::Tensor>> run_rank(const PlacedGraph& graph, const RankProgram& program,
                                                std::span<const ir::Tensor> inputs,
                                                const RunSegment& run, const Exchange& exchange);
+
+// The wholes of what all ranks hold of the outputs, at rank 0; none at the others. All ranks call
+// it.
+base::Result<std::vector<ir::Tensor>> gathered_outputs(const PlacedGraph& graph, std::int64_t rank,
+                                                       std::span<const ir::Tensor> held,
+                                                       const Exchange& exchange);
 
 }  // namespace egret::parallel

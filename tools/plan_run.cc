@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/plan_run.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 
 #include "parallel/plan_file.h"
 #include "rules/constant_folding.h"
+#include "tools/training_arguments.h"
 
 namespace egret::tools {
 namespace {
@@ -41,40 +43,53 @@ base::Result<PlanRun> PlanRun::of(const std::string& path, const BackendOptions&
     };
     EGRET_ASSIGN_OR_RETURN(run.world_, backends::MpiWorld::join(time_limit_s, end));
   }
-  const auto load = [&]() -> base::Status {
-    EGRET_ASSIGN_OR_RETURN(const std::string text, read_input(path, kMostPlanBytes));
-    auto json = base::Json::parse(text);
-    if (!json.ok()) return json.status().at(path);
-    const auto origin = parallel::read_origin(*json);
-    if (!origin.ok()) return origin.status().at(path);
-    EGRET_ASSIGN_OR_RETURN(
-        const frontends::ImportedModel model,
-        read_concrete_model(find_model(origin->model, path), {.bind = origin->bind}, console));
-    EGRET_ASSIGN_OR_RETURN(run.model_, rules::fold_constants(model.graph));
-    std::map<std::string, const ir::Tensor*> weights;
-    for (const ir::Node& node : run.model_.nodes()) {
-      if (node.kind == ir::NodeKind::kConstant)
-        weights[node.data.content_hash().to_hex()] = &node.data;
-    }
-    const auto find = [&](const std::string& hash) -> const ir::Tensor* {
-      const auto found = weights.find(hash);
-      return found == weights.end() ? nullptr : found->second;
-    };
-    auto placed = parallel::read_program(*json, find);
-    if (!placed.ok()) return placed.status().at(path);
-    run.placed_ = *std::move(placed);
-    if (run.world_ == nullptr) return base::ok();
-    if (run.world_->size() != run.placed_.mesh.ranks()) {
-      return base::usage_error("the plan is for " + std::to_string(run.placed_.mesh.ranks()) +
-                               " ranks (" + to_string(run.placed_.mesh) + "), mpirun started " +
-                               std::to_string(run.world_->size()));
-    }
-    EGRET_ASSIGN_OR_RETURN(run.program_, rank_program(run.placed_, run.world_->rank()));
-    return run.compile(backend);
-  };
-  const base::Status status = load();
+  const base::Status status = run.load(path, backend, console);
   if (!status.ok()) return run.failed(status, console);
   return run;
+}
+
+base::Status PlanRun::load(const std::string& path, const BackendOptions& backend,
+                           Console& console) {
+  EGRET_ASSIGN_OR_RETURN(const std::string text, read_input(path, kMostPlanBytes));
+  auto json = base::Json::parse(text);
+  if (!json.ok()) return json.status().at(path);
+  const auto origin = parallel::read_origin(*json);
+  if (!origin.ok()) return origin.status().at(path);
+  EGRET_RETURN_IF_ERROR(load_model(path, *origin, console));
+  std::map<std::string, const ir::Tensor*> weights;
+  for (const ir::Node& node : model_.nodes()) {
+    if (node.kind == ir::NodeKind::kConstant)
+      weights[node.data.content_hash().to_hex()] = &node.data;
+  }
+  const auto find = [&](const std::string& hash) -> const ir::Tensor* {
+    const auto found = weights.find(hash);
+    return found == weights.end() ? nullptr : found->second;
+  };
+  auto placed = parallel::read_program(*json, find);
+  if (!placed.ok()) return placed.status().at(path);
+  placed_ = *std::move(placed);
+  if (world_ == nullptr) return base::ok();
+  if (world_->size() != placed_.mesh.ranks()) {
+    return base::usage_error("the plan is for " + std::to_string(placed_.mesh.ranks()) +
+                             " ranks (" + to_string(placed_.mesh) + "), mpirun started " +
+                             std::to_string(world_->size()));
+  }
+  EGRET_ASSIGN_OR_RETURN(program_, rank_program(placed_, world_->rank()));
+  return compile(backend);
+}
+
+base::Status PlanRun::load_model(const std::string& path, const parallel::PlanOrigin& origin,
+                                 Console& console) {
+  EGRET_ASSIGN_OR_RETURN(
+      const frontends::ImportedModel model,
+      read_concrete_model(find_model(origin.model, path), {.bind = origin.bind}, console));
+  if (origin.training) {
+    const auto arguments = read_training(*origin.training);
+    if (!arguments.ok()) return arguments.status().at(path);
+    EGRET_ASSIGN_OR_RETURN(training_, ir::training_graph(model.graph, arguments->options()));
+  }
+  EGRET_ASSIGN_OR_RETURN(model_, rules::fold_constants(training_ ? training_->graph : model.graph));
+  return base::ok();
 }
 
 // Ranks share the machine: a thread each.
@@ -89,7 +104,7 @@ base::Status PlanRun::compile(const BackendOptions& backend) {
   return base::ok();
 }
 
-base::Result<std::vector<ir::Tensor>> PlanRun::run(std::span<const ir::Tensor> inputs) {
+std::vector<ir::Tensor> PlanRun::in_order_of_nodes(std::span<const ir::Tensor> inputs) const {
   std::vector<ir::Tensor> own;
   for (const parallel::PlacedNode& node : placed_.nodes) {
     if (node.kind != parallel::PlacedNode::Kind::kInput) continue;
@@ -97,20 +112,58 @@ base::Result<std::vector<ir::Tensor>> PlanRun::run(std::span<const ir::Tensor> i
       if (model_.node(model_.inputs()[i]).name == node.name) own.push_back(inputs[i]);
     }
   }
-  if (world_ == nullptr) {
-    EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> outputs, parallel::interpret(placed_, own));
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-      outputs[i] = as_declared(outputs[i], model_.node(model_.outputs()[i].node).type);
-    return outputs;
+  return own;
+}
+
+base::Result<std::vector<ir::Tensor>> PlanRun::interpret(std::span<const ir::Tensor> own) const {
+  EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> outputs, parallel::interpret(placed_, own));
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    outputs[i] = as_declared(outputs[i], model_.node(model_.outputs()[i].node).type);
+  return outputs;
+}
+
+parallel::Exchange PlanRun::exchange() const {
+  return [this](std::span<const std::int64_t> group,
+                std::span<const std::vector<std::byte>> outgoing) {
+    return world_->exchange(group, outgoing);
+  };
+}
+
+base::Result<std::vector<ir::Tensor>> PlanRun::run_here(std::span<const ir::Tensor> held) const {
+  const auto run_stage = [this](std::size_t stage, std::span<const ir::Tensor> values) {
+    return plans_[stage]->run(values);
+  };
+  return parallel::run_rank(placed_, program_, held, run_stage, exchange());
+}
+
+base::Result<std::vector<ir::Tensor>> PlanRun::run(std::span<const ir::Tensor> inputs) {
+  const std::vector<ir::Tensor> own = in_order_of_nodes(inputs);
+  if (world_ == nullptr) return interpret(own);
+  EGRET_ASSIGN_OR_RETURN(const auto held, held_inputs(placed_, program_.rank, own));
+  return run_here(held);
+}
+
+base::Status PlanRun::begin(std::span<const ir::Tensor> inputs) {
+  inputs_ = in_order_of_nodes(inputs);
+  if (world_ == nullptr) return base::ok();
+  EGRET_ASSIGN_OR_RETURN(inputs_, held_inputs(placed_, program_.rank, inputs_));
+  return base::ok();
+}
+
+base::Result<double> PlanRun::step() {
+  EGRET_ASSIGN_OR_RETURN(outputs_, world_ == nullptr ? interpret(inputs_) : run_here(inputs_));
+  for (const auto& [node, output] : placed_.carried) {
+    const auto before = std::span(placed_.nodes).first(node);
+    const auto input =
+        std::ranges::count(before, parallel::PlacedNode::Kind::kInput, &parallel::PlacedNode::kind);
+    inputs_[static_cast<std::size_t>(input)] = outputs_[output];
   }
-  return parallel::run_rank(
-      placed_, program_, own,
-      [&](std::size_t stage, std::span<const ir::Tensor> values) {
-        return plans_[stage]->run(values);
-      },
-      [&](std::span<const std::int64_t> group, std::span<const std::vector<std::byte>> outgoing) {
-        return world_->exchange(group, outgoing);
-      });
+  return outputs_.front().f64_at(0);
+}
+
+base::Result<std::vector<ir::Tensor>> PlanRun::end() {
+  if (world_ == nullptr) return outputs_;
+  return parallel::gathered_outputs(placed_, program_.rank, outputs_, exchange());
 }
 
 base::Status PlanRun::failed(base::Status status, Console& console) {

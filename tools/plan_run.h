@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// `egret run plan.json`: under mpirun each process is a rank; otherwise all ranks are interpreted
-// in this process.
+// `egret run plan.json` and `egret train-step plan.json`: under mpirun each process is a rank;
+// otherwise all ranks are interpreted in this process.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "backends/mpi/world.h"
 #include "base/status.h"
+#include "ir/autodiff/training_graph.h"
 #include "parallel/placed_graph.h"
+#include "parallel/plan_file.h"
 #include "parallel/rank_program.h"
 #include "tools/backend_arguments.h"
 #include "tools/model_file.h"
@@ -29,10 +32,19 @@ class PlanRun {
                                   double time_limit_s, Console& console);
 
   const ir::Graph& model() const { return model_; }  // the sequential program
+  const std::optional<ir::TrainingGraph>& training() const { return training_; }
   // Whether this process reports: rank 0.
   bool reports() const { return program_.rank == 0; }
   // Inputs and outputs are those of the model, whole. May be called again.
   base::Result<std::vector<ir::Tensor>> run(std::span<const ir::Tensor> inputs);
+
+  // Of a training step: begins with these inputs of it, whole; does one step after the other, each
+  // from what the last one left, and returns its loss; and what the last one left, as the outputs
+  // of the step, whole, at the rank that reports.
+  base::Status begin(std::span<const ir::Tensor> inputs);
+  base::Result<double> step();
+  base::Result<std::vector<ir::Tensor>> end();
+
   // Ends the work with the other ranks: what follows is this rank's own. Waits for them.
   void leave() { world_.reset(); }
   // What to do with a failure: under mpirun says which rank it was and ends all with code 8.
@@ -40,13 +52,26 @@ class PlanRun {
 
  private:
   PlanRun() = default;
+  base::Status load(const std::string& path, const BackendOptions& backend, Console& console);
+  base::Status load_model(const std::string& path, const parallel::PlanOrigin& origin,
+                          Console& console);
   base::Status compile(const BackendOptions& backend);
+  // As the program's input nodes want them.
+  std::vector<ir::Tensor> in_order_of_nodes(std::span<const ir::Tensor> inputs) const;
+  base::Result<std::vector<ir::Tensor>> interpret(std::span<const ir::Tensor> own) const;
+  base::Result<std::vector<ir::Tensor>> run_here(std::span<const ir::Tensor> held) const;
+  parallel::Exchange exchange() const;
 
   ir::Graph model_;
+  std::optional<ir::TrainingGraph> training_;
   parallel::PlacedGraph placed_;
   std::unique_ptr<backends::MpiWorld> world_;  // null: all ranks are here
   parallel::RankProgram program_;
   std::vector<std::unique_ptr<backends::Plan>> plans_;  // by stage; null: no operators
+
+  // Of training, by input node and by output: as this rank holds them, or whole where all are here.
+  std::vector<ir::Tensor> inputs_;
+  std::vector<ir::Tensor> outputs_;
 };
 
 }  // namespace egret::tools

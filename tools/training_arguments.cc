@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/training_arguments.h"
 
+#include <algorithm>
+
+#include "base/option_set.h"
+
 namespace egret::tools {
 namespace {
 
@@ -40,6 +44,46 @@ ir::TrainingOptions TrainingArguments::options() const {
           .beta1 = beta1,
           .beta2 = beta2,
           .adam_epsilon = adam_epsilon};
+}
+
+base::Json to_json(const TrainingArguments& arguments) {
+  TrainingArguments copy = arguments;
+  base::OptionSet options;
+  options.add(copy);
+  base::Json json = base::Json::object();
+  for (const base::BoundOption& option : options.options()) {
+    const auto* list = std::get_if<std::vector<std::string>*>(&option.slot);
+    json.set(option.name, list != nullptr ? base::Json::array(**list) : option.value_text());
+  }
+  return json;
+}
+
+base::Result<TrainingArguments> read_training(const base::Json& json) {
+  TrainingArguments arguments;
+  base::OptionSet options;
+  options.add(arguments);
+  if (!json.is_object()) return base::bad_input("'training' is no object");
+  for (const auto& [name, value] : json.members()) {
+    std::vector<std::string> texts;
+    for (const base::Json& item : value.is_array() ? value.items() : std::vector{value}) {
+      EGRET_ASSIGN_OR_RETURN(std::string text, item.as_string());
+      texts.push_back(std::move(text));
+    }
+    if (texts.empty()) continue;
+    const base::Status status =
+        options.set(name, texts, base::OptionOrigin::kConfigFile, "training");
+    if (!status.ok()) return base::bad_input(status.message());
+  }
+  return arguments;
+}
+
+base::Result<std::vector<ir::Tensor>> first_inputs(const ir::TrainingGraph& step,
+                                                   const BackendOptions& options) {
+  EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> inputs, model_inputs(step.graph, options));
+  fit_labels(step, inputs[step.model_inputs]);
+  std::ranges::copy(step.initial,
+                    inputs.begin() + static_cast<std::ptrdiff_t>(step.model_inputs) + 1);
+  return inputs;
 }
 
 void fit_labels(const ir::TrainingGraph& step, ir::Tensor& labels) {

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/option_table.h"
 #include "ir/autodiff/training_graph.h"
+#include "tools/backend_arguments.h"
 
 namespace egret::tools {
 
@@ -24,6 +26,15 @@ struct TrainingArguments {
   static const base::OptionTable<TrainingArguments>& table();
   ir::TrainingOptions options() const;
 };
+
+// As an object with a member for each option; and back. Errors: bad_input.
+base::Json to_json(const TrainingArguments& arguments);
+base::Result<TrainingArguments> read_training(const base::Json& json);
+
+// Of the first step: the model's inputs and labels random or as --input gives them, class numbers
+// modulo the number of classes; parameters and state as they begin.
+base::Result<std::vector<ir::Tensor>> first_inputs(const ir::TrainingGraph& step,
+                                                   const BackendOptions& options);
 
 // Class numbers that are drawn or given become classes: modulo their number.
 void fit_labels(const ir::TrainingGraph& step, ir::Tensor& labels);

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "parallel/plan_file.h"
 #include "tools/model_file.h"
+#include "tools/training_arguments.h"
 #include "tools/verb.h"
 
 namespace egret::tools {
@@ -16,6 +17,7 @@ struct PlanArguments {
   std::string output;
   std::string mesh;
   std::string machine = "local";
+  bool train = false;
 
   static const base::OptionTable<PlanArguments>& table() {
     using P = PlanArguments;
@@ -24,7 +26,10 @@ struct PlanArguments {
         {{"output", &P::output, "Where the plan goes; - for standard output", base::path(), 'o'},
          {"mesh", &P::mesh, "Devices as NAME=SIZE,...: instead of the machine's own mesh"},
          {"machine", &P::machine, "A machine file (TOML), or one that Egret knows: local, dgx-h100",
-          base::path()}}};
+          base::path()},
+         {"train", &P::train,
+          "Plan a training step of the model, as egret grad makes it; inputs may arrive in "
+          "blocks"}}};
     return rows;
   }
 };
@@ -78,6 +83,7 @@ class PlanVerb final : public Command {
     arguments.positional("MODEL", path_, "An ONNX file, or - for standard input");
     arguments.options(arguments_);
     arguments.options(options_);
+    arguments.options(training_);
     arguments.options(model_);
   }
 
@@ -85,10 +91,14 @@ class PlanVerb final : public Command {
     EGRET_ASSIGN_OR_RETURN(const parallel::Machine machine, read_machine(arguments_));
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
+    parallel::PlanOrigin origin{.model = path_, .bind = model_.bind, .machine = machine.name};
     EGRET_ASSIGN_OR_RETURN(const parallel::Plan plan,
-                           parallel::make_plan(model.graph, machine, options_, console.progress()));
-    const base::Json json =
-        to_json(plan, {.model = path_, .bind = model_.bind, .machine = machine.name});
+                           arguments_.train
+                               ? plan_training(model.graph, machine, console)
+                               : parallel::make_plan(parallel::PlanTask{model.graph}, machine,
+                                                     options_, console.progress()));
+    if (arguments_.train) origin.training = to_json(training_);
+    const base::Json json = to_json(plan, origin);
     if (!arguments_.output.empty())
       EGRET_RETURN_IF_ERROR(write_output(console, arguments_.output, json.dump(1) + "\n"));
     if (arguments_.output != "-") console.result(json, to_text(plan, machine));
@@ -102,9 +112,27 @@ class PlanVerb final : public Command {
   }
 
  private:
+  base::Result<parallel::Plan> plan_training(const ir::Graph& model,
+                                             const parallel::Machine& machine, Console& console) {
+    const auto step = ir::training_graph(model, training_.options());
+    if (!step.ok()) return step.status().at(path_);
+    parallel::PlanTask task{step->graph};
+    EGRET_ASSIGN_OR_RETURN(task.inputs, first_inputs(*step, {}));
+    const std::size_t parameters = step->parameters.size();
+    for (std::size_t i = 0; i < step->initial.size(); ++i) {
+      const ir::NodeId input = step->graph.inputs()[step->model_inputs + 1 + i];
+      task.carried.push_back(
+          {step->graph.node(input).name, step->graph.outputs()[1 + i].name,
+           i < parameters ? parallel::LeafRole::kParameter : parallel::LeafRole::kState});
+    }
+    options_.sharded_inputs = true;
+    return parallel::make_plan(task, machine, options_, console.progress());
+  }
+
   std::string path_;
   PlanArguments arguments_;
   parallel::PlanOptions options_;
+  TrainingArguments training_;
   ModelOptions model_;
 };
 
@@ -114,7 +142,9 @@ Verb plan_verb() {
   return {"plan", "Distribute a model over a mesh of devices",
           "Finds how each tensor is to be placed on the devices of a mesh, and which collectives "
           "are needed, so that a run takes the least time. The plan is interpreted on all ranks "
-          "and compared with the model before it is written.",
+          "and compared with the model before it is written.\n\n"
+          "With --train the program is one training step: parameters and the optimizer's state are "
+          "placed too, and egret train-step runs the plan.",
           make_command<PlanVerb>};
 }
 

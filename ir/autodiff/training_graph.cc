@@ -12,6 +12,10 @@
 namespace egret::ir {
 namespace {
 
+Value times(GraphBuilder& b, Value x, double factor) {
+  return b.add("mul", {x, b.scalar(b.type(x).dtype, factor)});
+}
+
 // ---- Losses: the mean over the batch, as a number.
 
 struct Loss {
@@ -20,8 +24,13 @@ struct Loss {
   Value (*build)(GraphBuilder& b, Value output, Value labels);
 };
 
+// As a sum, so that devices that hold parts of the batch can add theirs up.
 Value mean_of_all(GraphBuilder& b, Value x) {
-  return b.add("reduce_mean", {x}, reduction_attrs(axes_from(0, b.type(x).rank()), false));
+  double count = 1;
+  for (const Index& size : b.type(x).dims) count *= static_cast<double>(size.constant());
+  const Value sum =
+      b.add("reduce_sum", {x}, reduction_attrs(axes_from(0, b.type(x).rank()), false));
+  return times(b, sum, 1 / count);
 }
 
 // -log softmax(x) at the class, along the last axis.
@@ -63,10 +72,6 @@ struct Optimizer {
   Value (*step)(GraphBuilder& b, const TrainingOptions& o, Value parameter, Value gradient,
                 std::span<const Value> shared, std::vector<Value>& state);
 };
-
-Value times(GraphBuilder& b, Value x, double factor) {
-  return b.add("mul", {x, b.scalar(b.type(x).dtype, factor)});
-}
 
 Value sgd(GraphBuilder& b, const TrainingOptions& o, Value parameter, Value gradient,
           std::span<const Value>, std::vector<Value>&) {

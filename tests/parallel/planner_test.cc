@@ -5,72 +5,25 @@
 
 #include <functional>
 
-#include "ir/builder.h"
 #include "parallel/plan_file.h"
+#include "tests/parallel/model.h"
 
 namespace egret::parallel {
 namespace {
 
 using ir::Value;
 
-// Programs with random weights.
-class Model {
- public:
-  Value input(const char* name, std::initializer_list<std::int64_t> shape) {
-    return builder_.input(name, {ir::DType::kF32, shape});
-  }
-  Value weight(const char* name, std::initializer_list<std::int64_t> shape) {
-    return builder_.constant(ir::Tensor::random({ir::DType::kF32, shape}, random_), name);
-  }
-  Value operator()(const char* op, std::initializer_list<Value> inputs, ir::Attrs attrs = {}) {
-    return builder_.add(op, inputs, std::move(attrs));
-  }
-  ir::Graph finish(Value output) {
-    builder_.output("y", output);
-    return builder_.finish().value();
-  }
-
- private:
-  ir::GraphBuilder builder_;
-  base::Random random_{7};
-};
-
-ir::Graph mlp(std::int64_t batch, std::int64_t width, std::int64_t hidden) {
-  Model m;
-  const Value x = m.input("x", {batch, width});
-  const Value h =
-      m("relu",
-        {m("add", {m("matmul", {x, m.weight("w1", {width, hidden})}), m.weight("b1", {hidden})})});
-  return m.finish(m("matmul", {h, m.weight("w2", {hidden, width})}));
-}
-
-Machine machine_of(std::string_view mesh, std::string_view preset = "local") {
-  for (const MachinePreset& row : machine_presets()) {
-    if (row.name == preset)
-      return parse_machine(row.toml, row.name)->with_mesh(Mesh::parse(mesh).value());
-  }
-  return {};
-}
-
-std::string placement_of(const Plan& plan, std::string_view name) {
-  for (const PlacedNode& node : plan.program.nodes) {
-    if (node.name == name) return to_string(node.placement, plan.program.mesh);
-  }
-  return "none";
-}
-
-std::string communication(const Plan& plan) {
-  std::string text;
-  for (const Communication& one : plan.communication) {
-    text += one.collective + " " + one.axis + " " + std::to_string(one.count) + "x " +
-            std::to_string(static_cast<std::int64_t>(one.bytes)) + "\n";
-  }
-  return text;
+base::Status check_against(const PlacedGraph& placed, const ir::Graph& graph) {
+  base::Random random(1);
+  std::vector<ir::Tensor> inputs;
+  for (const ir::NodeId id : graph.inputs())
+    inputs.push_back(ir::Tensor::random(graph.node(id).type, random));
+  return parallel::check_against(placed, graph, inputs);
 }
 
 TEST(Planner, SplitsAnMlpByColumnsThenRows) {
   for (const std::int64_t p : {2, 4, 8}) {
-    const auto plan = make_plan(mlp(8, 512, 2048), machine_of("x=" + std::to_string(p)), {});
+    const auto plan = plan_of(mlp(8, 512, 2048), machine_of("x=" + std::to_string(p)));
     ASSERT_TRUE(plan.ok()) << plan.status().message();
     EXPECT_EQ(placement_of(*plan, "w1"), "x:S(1)");
     EXPECT_EQ(placement_of(*plan, "b1"), "x:S(0)");
@@ -97,7 +50,7 @@ base::Result<PlacedGraph> read_again(const Plan& plan) {
   return read_program(base::Json::parse(text).value(), find);
 }
 
-Plan mlp_plan() { return make_plan(mlp(8, 512, 2048), machine_of("x=4"), {}).value(); }
+Plan mlp_plan() { return plan_of(mlp(8, 512, 2048), machine_of("x=4")).value(); }
 
 TEST(PlanFile, IsReadBack) {
   const Plan plan = mlp_plan();
@@ -193,13 +146,13 @@ TEST(Planner, CutsWeightsWhereMemoryIsShort) {
   const Machine machine = machine_of("x=4");
   PlanOptions options;
   options.sharded_inputs = true;
-  const auto free = make_plan(graph, machine, options);
+  const auto free = plan_of(graph, machine, options);
   ASSERT_TRUE(free.ok()) << free.status().message();
   EXPECT_EQ(placement_of(*free, "w1"), "x:R");
   EXPECT_EQ(placement_of(*free, "x"), "x:S(0)");
   const double weights = (256 * 512 + 512 + 512 * 256) * 4;
   options.limit_memory = static_cast<std::int64_t>(free->memory_bytes - weights / 3);
-  const auto tight = make_plan(graph, machine, options);
+  const auto tight = plan_of(graph, machine, options);
   ASSERT_TRUE(tight.ok()) << tight.status().message();
   EXPECT_LE(tight->memory_bytes, static_cast<double>(options.limit_memory));
   EXPECT_NE(placement_of(*tight, "w1") + placement_of(*tight, "w2"), "x:Rx:R");
@@ -213,7 +166,7 @@ TEST(Planner, SplitsTheVocabularyOfASoftmax) {
   const Value p =
       m("softmax", {m("matmul", {x, m.weight("w", {16, 65536})})}, {{"axis", std::int64_t{1}}});
   const auto plan =
-      make_plan(m.finish(m("matmul", {p, m.weight("e", {65536, 16})})), machine_of("x=4"), {});
+      plan_of(m.finish(m("matmul", {p, m.weight("e", {65536, 16})})), machine_of("x=4"));
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_EQ(placement_of(*plan, "w"), "x:S(1)");
   EXPECT_EQ(placement_of(*plan, "e"), "x:S(0)");

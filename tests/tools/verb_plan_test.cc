@@ -35,9 +35,9 @@ class PlanVerb : public FolderTest {
   ProgramRun plan(const std::string& words) {
     return run_program("plan " + path("mlp.onnx") + " " + words);
   }
-  // `egret run` of the plan by so many processes.
-  ProgramRun distributed(int ranks, const std::string& words) {
-    return run_program("run " + path("plan.json") + " " + words,
+  // `egret run` of the plan by so many processes, or another verb.
+  ProgramRun distributed(int ranks, const std::string& words, const std::string& verb = "run ") {
+    return run_program(verb + path("plan.json") + " " + words,
                        "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun "
                        "--oversubscribe --timeout 60 -n " +
                            std::to_string(ranks));
@@ -71,6 +71,8 @@ TEST_F(PlanVerb, SaysWhatIsWrong) {
   const ProgramRun run = plan("--machine " + path("m.toml"));
   EXPECT_EQ(run.code, 3);
   EXPECT_THAT(run.err, HasSubstr("m.toml:1: unknown key nam; known are axis, device."));
+  // Four rows are no eight blocks.
+  EXPECT_THAT(plan("--mesh x=8 --strategy data").err, HasSubstr("no plan is of the kind data"));
 }
 
 TEST_F(PlanVerb, IsInterpretedInOneProcess) {
@@ -103,6 +105,42 @@ TEST_F(PlanVerb, FailsOnAllRanksWhereOneFails) {
   if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
   EXPECT_EQ(run.code, 8) << run.err;
   EXPECT_THAT(run.err, HasSubstr("the plan is for 4 ranks (x=4), mpirun started 2"));
+}
+
+TEST_F(PlanVerb, TrainsOnRanksAsOnOneProcess) {
+  if (!has_mpi()) GTEST_SKIP() << "without MPI";
+  for (const auto& [ranks, words] :
+       {std::pair(2, "--optimizer adam"), std::pair(4, "--strategy zero-3 --optimizer momentum"),
+        std::pair(8, "--lr 0.1")}) {
+    const ProgramRun planned = plan("--train --loss mse --mesh x=" + std::to_string(ranks) + " " +
+                                    words + " -o " + path("plan.json"));
+    ASSERT_EQ(planned.code, 0) << planned.err;
+    const ProgramRun run = distributed(ranks, "--steps 20 --check --json", "train-step ");
+    if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
+    ASSERT_EQ(run.code, 0) << run.out << run.err;
+    const auto first = base::Json::parse(run.out);
+    EXPECT_EQ(first->find("losses")->items().size(), 20U);
+    EXPECT_LT(*first->find("losses")->items().back().as_real(),
+              *first->find("losses")->items().front().as_real());
+    // The same again, bit by bit.
+    const ProgramRun again = distributed(ranks, "--steps 20 --json", "train-step ");
+    EXPECT_EQ(*base::Json::parse(again.out)->find("left")->as_string(),
+              *first->find("left")->as_string());
+  }
+}
+
+TEST_F(PlanVerb, TrainsInOneProcessWithoutRanks) {
+  ASSERT_EQ(plan("--train --loss mse --mesh x=2 -o " + path("plan.json")).code, 0);
+  const ProgramRun run = run_program("train-step " + path("plan.json") + " --steps 3 --check");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("differs from one process: losses by "));
+}
+
+TEST_F(PlanVerb, TrainsOnlyPlansOfTrainingSteps) {
+  ASSERT_EQ(plan("--mesh x=2 -o " + path("plan.json")).code, 0);
+  const ProgramRun run = run_program("train-step " + path("plan.json"));
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("is no plan of a training step: egret plan --train"));
 }
 
 }  // namespace

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tests of plans share: programs with random weights, machines, plans as text.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "ir/autodiff/training_graph.h"
+#include "ir/builder.h"
+#include "parallel/planner.h"
+
+namespace egret::parallel {
+
+// Programs with random weights.
+class Model {
+ public:
+  ir::Value input(const char* name, std::initializer_list<std::int64_t> shape) {
+    return builder_.input(name, {ir::DType::kF32, shape});
+  }
+  ir::Value weight(const char* name, std::initializer_list<std::int64_t> shape) {
+    return builder_.constant(ir::Tensor::random({ir::DType::kF32, shape}, random_), name);
+  }
+  ir::Value operator()(const char* op, std::initializer_list<ir::Value> inputs,
+                       ir::Attrs attrs = {}) {
+    return builder_.add(op, inputs, std::move(attrs));
+  }
+  ir::Graph finish(ir::Value output) {
+    builder_.output("y", output);
+    return builder_.finish().value();
+  }
+
+ private:
+  ir::GraphBuilder builder_;
+  base::Random random_{7};
+};
+
+inline ir::Graph mlp(std::int64_t batch, std::int64_t width, std::int64_t hidden) {
+  Model m;
+  const ir::Value x = m.input("x", {batch, width});
+  const ir::Value h =
+      m("relu",
+        {m("add", {m("matmul", {x, m.weight("w1", {width, hidden})}), m.weight("b1", {hidden})})});
+  return m.finish(m("matmul", {h, m.weight("w2", {hidden, width})}));
+}
+
+inline Machine machine_of(std::string_view mesh, std::string_view preset = "local") {
+  for (const MachinePreset& row : machine_presets()) {
+    if (row.name == preset)
+      return parse_machine(row.toml, row.name)->with_mesh(Mesh::parse(mesh).value());
+  }
+  return {};
+}
+
+inline base::Result<Plan> plan_of(const ir::Graph& graph, const Machine& machine,
+                                  const PlanOptions& options = {}) {
+  return make_plan(PlanTask{graph}, machine, options);
+}
+
+inline std::string placement_of(const Plan& plan, std::string_view name) {
+  for (const PlacedNode& node : plan.program.nodes) {
+    if (node.name == name) return to_string(node.placement, plan.program.mesh);
+  }
+  return "none";
+}
+
+inline std::string communication(const Plan& plan) {
+  std::string text;
+  for (const Communication& one : plan.communication) {
+    text += one.collective + " " + one.axis + " " + std::to_string(one.count) + "x " +
+            std::to_string(static_cast<std::int64_t>(one.bytes)) + "\n";
+  }
+  return text;
+}
+
+}  // namespace egret::parallel

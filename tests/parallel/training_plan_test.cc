@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of training steps: where gradients are summed, and how parameters and state are kept.
+#include <gmock/gmock.h>
+
+#include "parallel/plan_file.h"
+#include "tests/parallel/model.h"
+
+namespace egret::parallel {
+namespace {
+
+using ::testing::HasSubstr;
+
+ir::TrainingGraph step_of(const ir::Graph& model, const std::string& optimizer = "sgd") {
+  return ir::training_graph(model, {.loss = "mse", .optimizer = optimizer}).value();
+}
+
+// Inputs as the step begins: a random batch, the model's parameters, no state.
+PlanTask task_of(const ir::TrainingGraph& step) {
+  PlanTask task{step.graph};
+  base::Random random(3);
+  for (std::size_t i = 0; i <= step.model_inputs; ++i) {
+    const ir::NodeId input = step.graph.inputs()[i];
+    task.inputs.push_back(ir::Tensor::random(step.graph.node(input).type, random));
+  }
+  task.inputs.insert(task.inputs.end(), step.initial.begin(), step.initial.end());
+  for (std::size_t i = 0; i < step.initial.size(); ++i) {
+    const ir::NodeId input = step.graph.inputs()[step.model_inputs + 1 + i];
+    task.carried.push_back({step.graph.node(input).name, step.graph.outputs()[1 + i].name,
+                            i < step.parameters.size() ? LeafRole::kParameter : LeafRole::kState});
+  }
+  return task;
+}
+
+base::Result<Plan> training_plan(const ir::TrainingGraph& step, std::string_view mesh,
+                                 const std::string& strategy = "any") {
+  PlanOptions options;
+  options.sharded_inputs = true;
+  options.strategy = strategy;
+  return make_plan(task_of(step), machine_of(mesh), options);
+}
+
+std::int64_t sent(const Plan& plan, std::string_view collective) {
+  double bytes = 0;
+  for (const Communication& one : plan.communication) {
+    if (one.collective == collective) bytes += one.bytes;
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+constexpr std::int64_t kWidth = 32;
+constexpr std::int64_t kHidden = 64;
+constexpr std::int64_t kParameterBytes = (2 * kWidth * kHidden + kHidden) * 4;
+
+// Many rows and small weights: the batch is worth cutting, gradients are worth summing.
+TEST(TrainingPlan, DataParallelismSumsGradients) {
+  for (const std::int64_t width : {16, 64}) {
+    const ir::TrainingGraph step = step_of(mlp(4096, width, width));
+    const std::int64_t bytes = (2 * width * width + width + 1) * 4;  // the loss's too
+    for (const std::int64_t p : {2, 4, 8}) {
+      const auto plan = training_plan(step, "x=" + std::to_string(p), "data");
+      ASSERT_TRUE(plan.ok()) << plan.status().message();
+      for (const char* input : {"x", "labels"}) EXPECT_EQ(placement_of(*plan, input), "x:S(0)");
+      for (const char* weight : {"w1", "b1", "w2"}) EXPECT_EQ(placement_of(*plan, weight), "x:R");
+      // Of each gradient 2 (p-1)/p of its bytes. Large ones are scaled in blocks on the way.
+      const std::int64_t all = 2 * (p - 1) * bytes / p;
+      if (width == 16) {
+        EXPECT_EQ(communication(*plan), "all_reduce x 4x " + std::to_string(all) + "\n");
+      } else {
+        EXPECT_EQ(sent(*plan, "reduce_scatter"), sent(*plan, "all_gather"));
+        EXPECT_EQ(sent(*plan, "all_reduce") + 2 * sent(*plan, "all_gather"), all);
+      }
+    }
+  }
+}
+
+TEST(TrainingPlan, ZeroScattersSumsAndGathersParameters) {
+  const ir::TrainingGraph step = step_of(mlp(4096, kWidth, kHidden), "adam");
+  for (const std::int64_t p : {2, 4, 8}) {
+    const std::string mesh = "x=" + std::to_string(p);
+    const std::int64_t once = (p - 1) * kParameterBytes / p;
+    for (const auto& [strategy, weight] :
+         {std::pair("zero-1", "x:R"), std::pair("zero-3", "x:S(0)")}) {
+      const auto plan = training_plan(step, mesh, strategy);
+      ASSERT_TRUE(plan.ok()) << plan.status().message();
+      EXPECT_EQ(placement_of(*plan, "w1"), weight) << strategy;
+      EXPECT_EQ(placement_of(*plan, "w1.m"), "x:S(0)") << strategy;
+      EXPECT_EQ(sent(*plan, "reduce_scatter"), once) << strategy;
+      EXPECT_EQ(sent(*plan, "all_gather"), once) << strategy;
+      EXPECT_EQ(sent(*plan, "all_reduce"), 2 * (p - 1) * 4 / p) << strategy;
+      EXPECT_LE(plan->time_s, plan->baselines.at("data"));
+      EXPECT_DOUBLE_EQ(plan->bound_s, plan->time_s);
+    }
+  }
+}
+
+// A step of the optimizer is work too: on each device for its part where there is enough of it.
+TEST(TrainingPlan, KeepsTheOptimizerInBlocksWhereThatPays) {
+  const ir::TrainingGraph large = step_of(mlp(4096, kWidth, kHidden), "adam");
+  const auto plan = training_plan(large, "x=4");
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(placement_of(*plan, "w1.m").substr(0, 4), "x:S(");
+  EXPECT_LT(plan->time_s, plan->baselines.at("data"));
+  for (const auto& [name, seconds] : plan->baselines)
+    EXPECT_LE(plan->time_s, seconds * 1.0000001) << name;
+  // A few elements are cheaper to update everywhere than to gather.
+  const auto small = training_plan(step_of(mlp(4096, 8, 8)), "x=4");
+  ASSERT_TRUE(small.ok()) << small.status().message();
+  EXPECT_EQ(placement_of(*small, "x"), "x:S(0)");
+  EXPECT_EQ(placement_of(*small, "w1"), "x:R");
+  EXPECT_EQ(sent(*small, "reduce_scatter"), 0);
+}
+
+TEST(TrainingPlan, WeightsWorthCuttingAreCutWithTheirGradientsAndState) {
+  const auto plan = training_plan(step_of(mlp(8, 512, 2048), "momentum"), "x=4");
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(placement_of(*plan, "w1"), "x:S(1)");
+  EXPECT_EQ(placement_of(*plan, "w1.momentum"), "x:S(1)");
+  EXPECT_EQ(placement_of(*plan, "w2"), "x:S(0)");
+  EXPECT_EQ(placement_of(*plan, "w2.momentum"), "x:S(0)");
+  EXPECT_LE(sent(*plan, "all_gather") + sent(*plan, "reduce_scatter"), 2 * 3 * 8 * 512 * 4 / 4);
+}
+
+TEST(TrainingPlan, OfTwoAxesIsCheckedOnAllRanks) {
+  const auto plan = training_plan(step_of(mlp(64, 16, 32), "adam"), "x=2,y=2");
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  for (const auto& [name, seconds] : plan->baselines)
+    EXPECT_LE(plan->time_s, seconds * 1.0000001) << name;
+}
+
+TEST(TrainingPlan, StrategiesOfTrainingAreForTraining) {
+  PlanOptions options;
+  options.strategy = "zero-1";
+  const auto plan = plan_of(mlp(8, 16, 16), machine_of("x=2"), options);
+  EXPECT_EQ(plan.status().code(), base::StatusCode::kUsage);
+  EXPECT_THAT(plan.status().message(), HasSubstr("zero-1 is for training steps"));
+}
+
+// A parameter that leaves in another placement than it came in cannot go on.
+TEST(WrongPlans, WithCarriedValuesThatMoveAreRejected) {
+  const auto plan = training_plan(step_of(mlp(4096, kWidth, kHidden)), "x=2", "data");
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  PlacedGraph program = plan->program;
+  EXPECT_TRUE(check(program).ok());
+  for (const auto& [node, output] : program.carried) {
+    const std::string& name = program.nodes[node].name;
+    EXPECT_EQ(program.outputs[output].name, name + ".next");
+  }
+  const auto [node, output] = program.carried.front();
+  PlacedNode gradient = program.nodes[program.outputs[output].node];
+  gradient.kind = PlacedNode::Kind::kCollective;
+  gradient.inputs = {program.outputs[output].node};
+  gradient.collective = {0, AxisPlacement::copy(), AxisPlacement::split(0)};
+  gradient.placement = Placement(1).with(0, AxisPlacement::split(0));
+  gradient.type = local_type(gradient.whole, gradient.placement, program.mesh).value();
+  program.nodes.push_back(gradient);
+  program.outputs[output].node = program.nodes.size() - 1;
+  EXPECT_EQ(check(program).message(),
+            "carried output w1.next: it leaves as x:S(0) and enters as x:R");
+}
+
+}  // namespace
+}  // namespace egret::parallel
