@@ -62,7 +62,8 @@ NodeId PlacedEGraph::leaf_of(ClassId value) const {
 
 bool PlacedEGraph::is_carried(NodeId leaf) const {
   const OpId op = tensors_.egraph().op(leaf);
-  return tensors_.language().is_input(op) && carried_.contains(tensors_.language().leaf_name(op));
+  return tensors_.language().is_input(op) &&
+         request_.carried.contains(tensors_.language().leaf_name(op));
 }
 
 Result<ClassId> PlacedEGraph::want(ClassId value, const Placement& placement) {
@@ -103,6 +104,7 @@ Status PlacedEGraph::fill(const Key& key, ClassId id) {
   if (const NodeId leaf = leaf_of(value); leaf.valid()) {
     // Inputs and weights are where they are wanted.
     if (!placement.has_partial() && !is_carried(leaf)) return base::ok();
+    EGRET_RETURN_IF_ERROR(add_first_reading(key, id, leaf));
   } else {
     for (const NodeId node : tensors_.egraph().nodes(value))
       EGRET_RETURN_IF_ERROR(add_operator(key, id, node));
@@ -124,6 +126,22 @@ Status PlacedEGraph::fill(const Key& key, ClassId id) {
                                 {.kind = Kind::kCollective, .collective = collective});
       EGRET_RETURN_IF_ERROR(egraph_->add_to(id, op, std::span(&from, 1)).status());
     }
+  }
+  return base::ok();
+}
+
+Status PlacedEGraph::add_first_reading(const Key& key, ClassId id, NodeId leaf) {
+  const OpId op = tensors_.egraph().op(leaf);
+  if (!tensors_.language().is_input(op)) return base::ok();
+  const auto first = request_.again.find(tensors_.language().leaf_name(op));
+  if (first == request_.again.end()) return base::ok();
+  for (const ClassId value : tensors_.egraph().classes()) {
+    const NodeId other = leaf_of(value);
+    if (!other.valid() || tensors_.language().is_constant(tensors_.egraph().op(other))) continue;
+    if (tensors_.language().leaf_name(tensors_.egraph().op(other)) != first->second) continue;
+    EGRET_ASSIGN_OR_RETURN(const ClassId held, want(value, key.second));
+    const OpId same = operation("same", 1, "", {.kind = Kind::kSame});
+    return egraph_->add_to(id, same, std::span(&held, 1)).status();
   }
   return base::ok();
 }

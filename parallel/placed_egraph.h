@@ -15,6 +15,8 @@
 // work unless l has partial results. Elsewhere place[] is a wish and may not be chosen. An output
 // that may have any placement is an e-class of its own: keep[l](place[l](y)) for every l. An input
 // that is such an output of the run before comes in its placement, and collectives lead from there.
+// Where it is read twice (parallel/second_reading.h), same(place[l](first)) is one way to have the
+// second.
 //
 // Two placements are never reached: cuts of one dimension in another order than the mesh's axes,
 // and sums beside maxima.
@@ -45,6 +47,7 @@ class PlacedEGraph {
   struct Request {
     std::vector<std::optional<Placement>> outputs;  // nullopt: any without partial results
     std::set<std::string> carried{};                // inputs that come in one placement
+    std::map<std::string, std::string> again{};     // of those, second readings of others
     std::size_t limit_nodes = 2'000'000;
   };
 
@@ -60,7 +63,7 @@ class PlacedEGraph {
   const std::vector<egraph::ClassId>& roots() const { return roots_; }
 
   // What an operator of this e-graph is.
-  enum class Kind : std::uint8_t { kValue, kPlace, kOperator, kCollective, kKeep };
+  enum class Kind : std::uint8_t { kValue, kPlace, kOperator, kCollective, kKeep, kSame };
   struct Meaning {
     Kind kind = Kind::kValue;
     egraph::OpId sequential{};  // kOperator: the operator on the whole, in tensors().language()
@@ -83,7 +86,7 @@ class PlacedEGraph {
   PlacedEGraph(const rules::TensorEGraph& tensors, const Mesh& mesh, const Request& request)
       : tensors_(tensors),
         mesh_(mesh),
-        carried_(request.carried),
+        request_(request),
         egraph_(std::make_unique<egraph::EGraph>(ops_)) {}
 
   using Key = std::pair<egraph::ClassId, Placement>;
@@ -93,6 +96,7 @@ class PlacedEGraph {
   base::Result<egraph::ClassId> want(egraph::ClassId value, const Placement& placement);
   base::Result<egraph::ClassId> want_any(egraph::ClassId value);
   bool is_carried(egraph::NodeId leaf) const;
+  base::Status add_first_reading(const Key& key, egraph::ClassId id, egraph::NodeId leaf);
   base::Status fill(const Key& key, egraph::ClassId id);
   base::Status add_operator(const Key& key, egraph::ClassId id, egraph::NodeId node);
   // Ways along mesh axes `axis` and later, in part() up to there.
@@ -110,7 +114,7 @@ class PlacedEGraph {
 
   const rules::TensorEGraph& tensors_;
   const Mesh mesh_;
-  const std::set<std::string> carried_;
+  const Request request_;
   egraph::OpTable ops_;
   std::unique_ptr<egraph::EGraph> egraph_;
   std::vector<Meaning> meanings_;  // by OpId

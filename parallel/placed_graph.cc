@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/units.h"
 #include "ir/interpreter.h"
@@ -204,24 +205,27 @@ double peak_bytes(const PlacedGraph& graph) {
     for (const std::size_t input : graph.nodes[i].inputs) last_use[input] = i;
   }
   for (const auto& output : graph.outputs) last_use[output.node] = graph.nodes.size();
+  std::vector<double> own(graph.nodes.size());
+  for (std::size_t i = 0; i < own.size(); ++i)
+    own[i] = static_cast<double>(graph.nodes[i].type.bytes());
+  for (const auto& [node, output] : graph.carried) {
+    const std::size_t next = graph.outputs[output].node;
+    if (!graph.nodes[next].inputs.empty()) own[next] = 0;
+  }
   double fixed = 0;
   double live = 0;
   double peak = 0;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const PlacedNode& node = graph.nodes[i];
-    const auto bytes = static_cast<double>(node.type.bytes());
     if (node.inputs.empty()) {
-      fixed += bytes;
+      fixed += own[i];
       continue;
     }
-    live += bytes;
+    live += own[i];
     peak = std::max(peak, live);
-    std::vector<std::size_t> ended = node.inputs;
-    std::ranges::sort(ended);
-    ended.erase(std::unique(ended.begin(), ended.end()), ended.end());
-    for (const std::size_t input : ended) {
-      if (last_use[input] == i && !graph.nodes[input].inputs.empty())
-        live -= static_cast<double>(graph.nodes[input].type.bytes());
+    const std::set<std::size_t> read(node.inputs.begin(), node.inputs.end());
+    for (const std::size_t input : read) {
+      if (last_use[input] == i && !graph.nodes[input].inputs.empty()) live -= own[input];
     }
   }
   return fixed + peak;

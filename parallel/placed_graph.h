@@ -64,7 +64,8 @@ base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
 base::Status check_against(const PlacedGraph& placed, const ir::Graph& sequential,
                            std::span<const ir::Tensor> inputs);
 
-// What one rank holds at once: weights and inputs, and the values that wait to be used.
+// What one rank holds at once: weights and inputs, and the values that wait to be used. The next of
+// what is carried takes its place.
 double peak_bytes(const PlacedGraph& graph);
 
 }  // namespace egret::parallel

@@ -2,7 +2,6 @@
 #include "parallel/planner.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "extract/extractor.h"
 #include "parallel/placed_egraph.h"
 #include "parallel/program_writer.h"
+#include "parallel/second_reading.h"
 #include "parallel/strategies.h"
 #include "rules/constant_folding.h"
 #include "rules/rule_set.h"
@@ -22,11 +22,7 @@ namespace {
 using base::Result;
 using base::Status;
 
-// Seconds for a byte of weights: from below any that matters to above all of them.
-constexpr double kLeastPriceOfByte = 1e-16;
-constexpr double kMostPriceOfByte = 1e-6;
-constexpr double kPriceStep = 8;
-constexpr int kBisections = 6;
+constexpr int kTightenings = 6;
 
 inline constexpr base::ProgressColumn kPlacedValues{"placed_values", "placed values",
                                                     base::ProgressColumn::Unit::kCount,
@@ -51,7 +47,7 @@ Result<std::unique_ptr<rules::TensorEGraph>> saturated(const ir::Graph& graph,
   return tensors;
 }
 
-// The best plan among those of the placed e-graph that keep to the memory.
+// The best plan among those of a placed e-graph.
 class PlanSearch {
  public:
   PlanSearch(const PlacedEGraph& placed, const Machine& machine, const PlanTask& task,
@@ -65,66 +61,69 @@ class PlanSearch {
     search_.options.should_stop = base::stop_requested;
     search_.strategy = find_strategy(options.strategy);
     search_.copied_inputs = options.strategy == "any" && !options.sharded_inputs;
-    plan_.limit_bytes =
-        options.limit_memory > 0 ? static_cast<double>(options.limit_memory) : machine.memory_bytes;
-    plan_.placed_values = pricing_.view().class_count();
-    plan_.placed_nodes = pricing_.view().node_count();
   }
 
-  Result<Plan> run() {
-    find_baselines();
-    EGRET_ASSIGN_OR_RETURN(bool fits, plan_at(0));
-    if (!fits) EGRET_RETURN_IF_ERROR(bisect());
-    plan_.communication = communication_of(plan_.program);
-    return std::move(plan_);
-  }
-
- private:
-  // Takes the plan at this price if it is better than the one so far: it fits where that does not,
-  // or is faster. Whether it fits.
-  Result<bool> plan_at(double price_of_byte) {
-    search_.price_of_byte = price_of_byte;
-    const bool known = price_of_byte == 0 && known_ && search_.strategy->name == "any";
-    const auto found = pricing_.cheapest(search_, known ? &*known_ : nullptr);
-    if (found.status().code() == base::StatusCode::kBadInput) {
-      return base::bad_input("no plan is of the kind " + std::string(search_.strategy->name) +
-                             ": something cannot be cut evenly");
-    }
+  // The cheapest. Into `plan`, as all.
+  Status run(Plan& plan) {
+    plan.placed_values = pricing_.view().class_count();
+    plan.placed_nodes = pricing_.view().node_count();
+    find_baselines(plan);
+    const auto found = cheapest();
     if (!found.ok()) return found.status();
-    PlacedGraph program = write_program(placed_, pricing_.view(), *found, outputs_, carried_);
-    const double bytes = peak_bytes(program);
-    const double seconds = pricing_.seconds_of(*found);
-    const auto misses = [&](double needed) {
-      return plan_.limit_bytes > 0 ? std::max(needed - plan_.limit_bytes, 0.0) : 0.0;
-    };
-    if (price_of_byte == 0) plan_.bound_s = found->bound;
-    if (price_of_byte == 0 ||
-        std::pair(misses(bytes), seconds) < std::pair(misses(plan_.memory_bytes), plan_.time_s)) {
-      plan_.program = std::move(program);
-      plan_.time_s = seconds;
-      plan_.memory_bytes = bytes;
-    }
-    return misses(bytes) == 0;
+    take(*found, plan);
+    plan.bound_s = found->bound;
+    return base::ok();
   }
 
-  Status bisect() {
-    double low = kLeastPriceOfByte;
-    double high = low;
-    bool fits = false;
-    for (; !fits && high <= kMostPriceOfByte; high *= kPriceStep) {
-      low = high / kPriceStep;
-      EGRET_ASSIGN_OR_RETURN(fits, plan_at(high));
-    }
-    for (int step = 0; fits && step < kBisections; ++step) {
-      const double middle = std::sqrt(low * high);
-      EGRET_ASSIGN_OR_RETURN(const bool here, plan_at(middle));
-      (here ? high : low) = middle;
+  // The cheapest within the plan's limit; where none is found, the one that takes least.
+  Status run_within(Plan& plan) {
+    find_baselines(plan);
+    search_.memory = plan.limit_bytes;
+    if (const auto least = pricing_.leanest(search_); least.ok()) take_if_smaller(*least, plan);
+    for (int i = 0; i < kTightenings; ++i) {
+      const auto found = cheapest();
+      if (found.status().code() == base::StatusCode::kLimit) break;
+      if (!found.ok()) return found.status();
+      const double bytes = take_if_smaller(*found, plan);
+      if (bytes <= plan.limit_bytes) {
+        take(*found, plan);
+        break;
+      }
+      search_.memory *= plan.limit_bytes / bytes;
     }
     return base::ok();
   }
 
+ private:
+  Result<extract::Solution> cheapest() const {
+    // Other strategies' plans are no plans of this one.
+    const bool known = known_ && search_.strategy->name == "any";
+    auto found = pricing_.cheapest(search_, known ? &*known_ : nullptr);
+    if (found.status().code() == base::StatusCode::kBadInput) {
+      return base::bad_input("no plan is of the kind " + std::string(search_.strategy->name) +
+                             ": something cannot be cut evenly");
+    }
+    return found;
+  }
+
+  PlacedGraph program_of(const extract::Solution& solution) const {
+    return write_program(placed_, pricing_.view(), solution, outputs_, carried_,
+                         pricing_.schedule());
+  }
+  void take(const extract::Solution& solution, Plan& plan) const {
+    plan.program = program_of(solution);
+    plan.time_s = pricing_.seconds_of(solution);
+    plan.memory_bytes = peak_bytes(plan.program);
+  }
+  // What it takes.
+  double take_if_smaller(const extract::Solution& solution, Plan& plan) const {
+    const double bytes = peak_bytes(program_of(solution));
+    if (bytes < plan.memory_bytes) take(solution, plan);
+    return bytes;
+  }
+
   // And the best of them.
-  void find_baselines() {
+  void find_baselines(Plan& plan) {
     Pricing::Search search = search_;
     search.copied_inputs = false;
     for (const Strategy& strategy : strategies()) {
@@ -132,7 +131,7 @@ class PlanSearch {
       search.strategy = &strategy;
       auto found = pricing_.cheapest(search);
       if (!found.ok()) continue;
-      plan_.baselines[std::string(strategy.name)] = found->dag_cost;
+      plan.baselines.try_emplace(std::string(strategy.name), found->dag_cost);
       const bool better = !known_ || found->dag_cost < known_->dag_cost;
       if (better && !search_.copied_inputs) known_ = *std::move(found);
     }
@@ -144,7 +143,6 @@ class PlanSearch {
   const Pricing pricing_;
   Pricing::Search search_;
   std::optional<extract::Solution> known_;  // the best baseline, where it may be the plan
-  Plan plan_;
 };
 
 Status check_names(const PlanTask& task, const PlanOptions& options) {
@@ -165,7 +163,12 @@ PlacedEGraph::Request request_for(const PlanTask& task, const Mesh& mesh) {
         std::ranges::find(task.carried, output.name, &Carried::output) != task.carried.end();
     request.outputs.push_back(carried ? std::nullopt : std::optional(Placement(mesh.axis_count())));
   }
-  for (const Carried& one : task.carried) request.carried.insert(one.input);
+  for (const Carried& one : task.carried) {
+    request.carried.insert(one.input);
+    if (one.again.empty()) continue;
+    request.carried.insert(one.again);
+    request.again[one.again] = one.input;
+  }
   return request;
 }
 
@@ -228,11 +231,24 @@ Result<Plan> make_plan(const PlanTask& task, const Machine& machine, const PlanO
   const base::Progress progress(sink, "plan");
   EGRET_RETURN_IF_ERROR(check_names(task, options));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph folded, rules::fold_constants(task.graph));
-  EGRET_ASSIGN_OR_RETURN(const auto tensors, saturated(folded, options, sink));
-  EGRET_ASSIGN_OR_RETURN(const auto placed,
-                         PlacedEGraph::of(*tensors, machine.mesh, request_for(task, machine.mesh)));
-  progress.report({{kPlacedValues, static_cast<std::int64_t>(placed->egraph().class_count())}});
-  EGRET_ASSIGN_OR_RETURN(Plan plan, PlanSearch(*placed, machine, task, options).run());
+  Plan plan;
+  plan.limit_bytes =
+      options.limit_memory > 0 ? static_cast<double>(options.limit_memory) : machine.memory_bytes;
+  const auto search = [&](const PlanTask& part, auto run) -> Status {
+    EGRET_ASSIGN_OR_RETURN(const auto tensors, saturated(part.graph, options, sink));
+    EGRET_ASSIGN_OR_RETURN(const auto placed, PlacedEGraph::of(*tensors, machine.mesh,
+                                                               request_for(part, machine.mesh)));
+    progress.report({{kPlacedValues, static_cast<std::int64_t>(placed->egraph().class_count())}});
+    PlanSearch searching(*placed, machine, part, options);
+    return (searching.*run)(plan);
+  };
+  EGRET_RETURN_IF_ERROR(search({folded, task.carried}, &PlanSearch::run));
+  if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes) {
+    std::vector<Carried> carried = task.carried;
+    const ir::Graph twice = with_second_readings(folded, carried);
+    EGRET_RETURN_IF_ERROR(search({twice, carried}, &PlanSearch::run_within));
+  }
+  plan.communication = communication_of(plan.program);
   EGRET_RETURN_IF_ERROR(check_against(plan.program, folded,
                                       task.inputs.empty() ? random_inputs(folded) : task.inputs));
   plan.seconds = watch.seconds();

@@ -8,9 +8,10 @@
 // training step parameters and the optimizer's state are inputs whose next values are outputs: each
 // has one placement, the plan's choice, for both.
 //
-// Where the cheapest plan takes more memory than a device has, bytes of weights get a price, found
-// by bisection, for which the plan fits (a Lagrange multiplier; Everett, Operations Research 11,
-// 1963). The bound stays that without the limit.
+// Where the cheapest plan takes more memory than a device has, the integer program gets rows for
+// the memory (parallel/pricing.h), and parameters may be gathered a second time
+// (parallel/second_reading.h). The rows know levels, not the order of operators; where the program
+// still takes more, they are made tighter. The bound stays that without the limit.
 #pragma once
 
 #include <cstdint>

@@ -2,9 +2,13 @@
 #include "parallel/pricing.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
+#include <optional>
 
 namespace egret::parallel {
 namespace {
@@ -12,6 +16,9 @@ namespace {
 using Kind = PlacedEGraph::Kind;
 
 constexpr double kForbidden = std::numeric_limits<double>::infinity();
+constexpr std::size_t kMostRows = 24;
+// Seconds, from below any that matters to above all.
+constexpr std::array kPrices{0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2};
 
 }  // namespace
 
@@ -21,7 +28,8 @@ Pricing::Pricing(const PlacedEGraph& placed, const Machine& machine,
       machine_(machine),
       carried_(carried),
       model_(cost::make_model("roofline", machine.rates)),
-      view_(egraph::make_view(placed.egraph(), placed.roots())) {
+      view_(egraph::make_view(placed.egraph(), placed.roots())),
+      schedule_(placed.tensors()) {
   for (Index node = 0; node < view_.node_count(); ++node) costs_.push_back(price(node));
   find_keeps(outputs);
 }
@@ -38,7 +46,8 @@ LeafRole Pricing::role_of(Index leaf) const {
   const std::string& name = tensors.language().leaf_name(op);
   if (tensors.language().is_constant(op))
     return name.empty() ? LeafRole::kConstant : LeafRole::kWeight;
-  const auto found = std::ranges::find(carried_, name, &Carried::input);
+  const auto found = std::ranges::find_if(
+      carried_, [&](const Carried& one) { return one.input == name || one.again == name; });
   return found == carried_.end() ? LeafRole::kInput : found->role;
 }
 
@@ -53,30 +62,27 @@ void Pricing::find_keeps(std::span<const std::string> outputs) {
   for (const Carried& one : carried_) {
     const auto root = std::ranges::find(outputs, one.output) - outputs.begin();
     const Index kept = view_.roots[static_cast<std::size_t>(root)];
-    const auto& own = leaves[one.input];
     keeps_.emplace_back();
     for (Index node = view_.class_begin[kept]; node < view_.class_begin[kept + 1]; ++node) {
       const Index next = view_.children_of(node).front();
-      const auto leaf = own.find(placed_.placed(view_.class_id[next]).placement);
-      keeps_.back().push_back({node, leaf == own.end() ? extract::kNoNode : leaf->second});
+      const Placement& placement = placed_.placed(view_.class_id[next]).placement;
+      Keep keep{node, {}};
+      for (const std::string& name : {one.input, one.again}) {
+        if (name.empty()) continue;
+        const auto leaf = leaves[name].find(placement);
+        if (leaf != leaves[name].end()) keep.leaves.push_back(leaf->second);
+      }
+      keeps_.back().push_back(std::move(keep));
     }
   }
-}
-
-double Pricing::weight_bytes(Index node) const {
-  const Kind kind = placed_.meaning(view_.node_op[node]).kind;
-  if (kind == Kind::kValue || kind == Kind::kKeep) return 0;
-  const PlacedEGraph::Placed& value = value_of(node);
-  const bool carried = is_leaf(node) && role_of(node) != LeafRole::kInput;
-  const bool constant = placed_.tensors().is_constant(value.value);
-  return carried || constant ? static_cast<double>(value.type.bytes()) : 0;
 }
 
 double Pricing::price(Index node) const {
   const PlacedEGraph::Meaning& meaning = placed_.meaning(view_.node_op[node]);
   switch (meaning.kind) {
     case Kind::kValue:
-    case Kind::kKeep: return 0;
+    case Kind::kKeep:
+    case Kind::kSame: return 0;
     case Kind::kPlace: return is_leaf(node) ? 0 : kForbidden;
     case Kind::kOperator: return price_of_operator(node, meaning);
     case Kind::kCollective: {
@@ -116,7 +122,6 @@ std::vector<double> Pricing::costs_of(const Search& search) const {
                                    placed_.mesh());
   };
   for (Index node = 0; node < view_.node_count(); ++node) {
-    if (search.price_of_byte > 0) costs[node] += search.price_of_byte * weight_bytes(node);
     if (is_leaf(node) && !allowed(role_of(node), value_of(node))) costs[node] = kForbidden;
     const PlacedEGraph::Meaning& meaning = placed_.meaning(view_.node_op[node]);
     const bool slices = meaning.kind == Kind::kCollective && meaning.collective.from.is_copy();
@@ -133,60 +138,164 @@ std::vector<double> Pricing::costs_of(const Search& search) const {
 }
 
 // An input is read as it is kept. Where it can be kept in one way only, costs say so.
-std::vector<extract::SideRow> Pricing::rows_of(std::span<const double> costs) const {
+std::vector<extract::SideRow> Pricing::rows_of_carried(std::span<const double> costs) const {
   std::vector<extract::SideRow> rows;
   for (const std::vector<Keep>& ways : keeps_) {
     const auto possible = std::ranges::count_if(
         ways, [&](const Keep& one) { return std::isfinite(costs[one.keep]); });
     if (possible < 2) continue;
     for (const Keep& one : ways) {
-      if (one.leaf == extract::kNoNode || !std::isfinite(costs[one.leaf])) continue;
-      rows.emplace_back();
-      rows.back().add(one.leaf, 1);
-      rows.back().add(one.keep, -1);
+      for (const Index leaf : one.leaves) {
+        if (!std::isfinite(costs[leaf])) continue;
+        rows.emplace_back();
+        rows.back().add(leaf, 1);
+        rows.back().add(one.keep, -1);
+      }
     }
   }
   return rows;
 }
 
+// What the nodes of a class hold and for how long, in units of the limit. Partial results go at
+// once.
+void Pricing::add_held(Index c, double unit, std::span<extract::SideRow> by_level) const {
+  const PlacedEGraph::Placed& held = placed_.placed(view_.class_id[c]);
+  const double share = static_cast<double>(held.type.bytes()) / unit;
+  Schedule::Lifetime life = schedule_.of(held.value);
+  if (held.placement.has_partial()) life.to = life.from;
+  for (Index node = view_.class_begin[c]; node < view_.class_begin[c + 1]; ++node) {
+    int from = life.from;
+    int to = life.to;
+    if (is_leaf(node)) {  // what is carried is counted where it is kept
+      const LeafRole role = role_of(node);
+      if (role == LeafRole::kParameter || role == LeafRole::kState) continue;
+      from = 0;
+      to = schedule_.levels() - 1;
+    } else if (placed_.meaning(view_.node_op[node]).kind == Kind::kSame) {
+      const Index first = view_.children_of(node).front();
+      from = schedule_.of(placed_.placed(view_.class_id[first]).value).to + 1;
+    }
+    for (int level = from; level <= to; ++level)
+      by_level[static_cast<std::size_t>(level)].add(node, share);
+  }
+}
+
+// What is carried is held all the time, but while its next value is counted.
+void Pricing::add_kept(double unit, std::span<extract::SideRow> by_level) const {
+  for (const std::vector<Keep>& ways : keeps_) {
+    for (const Keep& one : ways) {
+      const auto& next = placed_.placed(view_.class_id[view_.children_of(one.keep).front()]);
+      const Schedule::Lifetime life = schedule_.of(next.value);
+      const double share = static_cast<double>(next.type.bytes()) / unit;
+      for (int level = 0; level < schedule_.levels(); ++level) {
+        const bool counted = level >= life.from && level <= life.to;
+        if (!counted) by_level[static_cast<std::size_t>(level)].add(one.keep, share);
+      }
+    }
+  }
+}
+
+std::vector<extract::SideRow> Pricing::rows_of_memory(double memory) const {
+  std::vector<extract::SideRow> by_level(static_cast<std::size_t>(schedule_.levels()));
+  std::vector<double> waiting(by_level.size(), 0);  // in the sequential program
+  for (Index c = 0; c < view_.class_count(); ++c) {
+    const Kind kind = placed_.meaning(view_.node_op[view_.class_begin[c]]).kind;
+    if (kind == Kind::kValue || kind == Kind::kKeep) continue;
+    add_held(c, memory, by_level);
+    const PlacedEGraph::Placed& held = placed_.placed(view_.class_id[c]);
+    const Schedule::Lifetime life = schedule_.of(held.value);
+    for (int level = life.from; held.placement.is_copy() && level <= life.to; ++level)
+      waiting[static_cast<std::size_t>(level)] += static_cast<double>(held.type.bytes());
+  }
+  add_kept(memory, by_level);
+  std::vector<std::size_t> order(by_level.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return waiting[i]; });
+  order.resize(std::min(order.size(), kMostRows));
+  std::vector<extract::SideRow> rows;
+  for (const std::size_t level : order) {
+    by_level[level].most = 1;
+    rows.push_back(std::move(by_level[level]));
+  }
+  return rows;
+}
+
+// With `price` seconds for the limit's worth of memory, at all rows' levels alike.
+std::vector<double> Pricing::priced(std::vector<double> costs,
+                                    std::span<const extract::SideRow> memory, double price) const {
+  for (const extract::SideRow& row : memory) {
+    for (std::size_t i = 0; i < row.nodes.size(); ++i)
+      costs[row.nodes[i]] += price * row.weights[i] / static_cast<double>(memory.size());
+  }
+  return costs;
+}
+
 // What is carried is kept as the cheapest program without the rows reads it, and the rest follows.
-base::Result<extract::Solution> Pricing::first_answer(const Search& search,
-                                                      std::vector<double> costs) const {
+base::Result<extract::Solution> Pricing::with_fixed_keeps(const Search& search,
+                                                          std::vector<double> costs) const {
+  std::vector<double> loose = costs;  // who reads pays for what is kept
+  for (const std::vector<Keep>& ways : keeps_) {
+    for (const Keep& one : ways) {
+      for (const Index leaf : one.leaves) loose[leaf] += costs[one.keep];
+    }
+  }
   EGRET_ASSIGN_OR_RETURN(const extract::Solution free,
-                         search.extractor->extract({view_, costs}, search.options));
+                         search.extractor->extract({view_, loose}, search.options));
   const auto is_chosen = [&](Index node) { return free.choice[view_.node_class[node]] == node; };
   for (const std::vector<Keep>& ways : keeps_) {
     auto kept = std::ranges::find_if(ways, [&](const Keep& one) {
-      return one.leaf != extract::kNoNode && is_chosen(one.leaf) && std::isfinite(costs[one.keep]);
+      return std::isfinite(costs[one.keep]) && std::ranges::any_of(one.leaves, is_chosen);
     });
     if (kept == ways.end())
       kept = std::ranges::find_if(ways, [&](const Keep& one) { return is_chosen(one.keep); });
     for (const Keep& one : ways) {
       if (&one == &*kept) continue;
       costs[one.keep] = kForbidden;
-      if (one.leaf != extract::kNoNode) costs[one.leaf] = kForbidden;
+      for (const Index leaf : one.leaves) costs[leaf] = kForbidden;
     }
   }
   return search.extractor->extract({view_, costs}, search.options);
 }
 
+// A known answer is looked for at rising prices of memory (Lagrange multipliers; Everett,
+// Operations Research 11, 1963), and what the rows allow is what the integer program finds from
+// there.
 base::Result<extract::Solution> Pricing::cheapest(const Search& search,
                                                   const extract::Solution* known) const {
   const std::vector<double> costs = costs_of(search);
   const extract::Problem problem{view_, costs};
-  const std::vector<extract::SideRow> rows = rows_of(costs);
+  std::vector<extract::SideRow> memory;
+  if (search.memory > 0) memory = rows_of_memory(search.memory);
+  std::vector<extract::SideRow> rows = rows_of_carried(costs);
+  std::ranges::copy(memory, std::back_inserter(rows));
   if (rows.empty()) {
-    EGRET_ASSIGN_OR_RETURN(extract::Solution solution,
+    EGRET_ASSIGN_OR_RETURN(extract::Solution best,
                            search.extractor->extract(problem, search.options));
-    EGRET_RETURN_IF_ERROR(extract::check_solution(problem, solution));
-    return solution;
+    EGRET_RETURN_IF_ERROR(extract::check_solution(problem, best));
+    return best;
   }
-  const auto first = first_answer(search, costs);
-  if (first.ok() && (known == nullptr || first->dag_cost < known->dag_cost)) known = &*first;
-  EGRET_ASSIGN_OR_RETURN(extract::Solution solution,
+  if (known != nullptr && !extract::keeps_to(rows, *known, view_)) known = nullptr;
+  std::optional<extract::Solution> first;
+  for (const double price : kPrices) {
+    auto found = with_fixed_keeps(search, priced(costs, memory, price));
+    if (!found.ok()) break;
+    found = extract::solution_of(problem, std::move(found->choice));
+    if (extract::keeps_to(rows, *found, view_)) first = *std::move(found);
+    if (first || memory.empty()) break;
+  }
+  if (first && (known == nullptr || first->dag_cost < known->dag_cost)) known = &*first;
+  EGRET_ASSIGN_OR_RETURN(extract::Solution best,
                          extract::extract_within(problem, rows, search.options, known));
-  EGRET_RETURN_IF_ERROR(extract::check_solution(problem, solution));
-  return solution;
+  EGRET_RETURN_IF_ERROR(extract::check_solution(problem, best));
+  return best;
+}
+
+base::Result<extract::Solution> Pricing::leanest(const Search& search) const {
+  const std::vector<double> costs = costs_of(search);
+  EGRET_ASSIGN_OR_RETURN(
+      const extract::Solution found,
+      with_fixed_keeps(search, priced(costs, rows_of_memory(search.memory), kPrices.back())));
+  return extract::solution_of({view_, costs}, found.choice);
 }
 
 double Pricing::seconds_of(const extract::Solution& solution) const {

@@ -3,6 +3,10 @@
 //
 // Time is the sum of the operators' roofline times on one device and of the collectives' alpha-beta
 // times. What depends on constants alone is computed before the first run and costs nothing.
+//
+// A limit of memory is a row for each level of the schedule: weights, and what is carried, as they
+// are kept; inputs; and the values that wait then. The next of a carried value takes its place. At
+// most kMostRows levels, those at which most waits in the sequential program.
 #pragma once
 
 #include <functional>
@@ -15,6 +19,7 @@
 #include "extract/side_rows.h"
 #include "parallel/machine.h"
 #include "parallel/placed_egraph.h"
+#include "parallel/schedule.h"
 #include "parallel/strategies.h"
 
 namespace egret::parallel {
@@ -25,6 +30,7 @@ struct Carried {
   std::string input;
   std::string output;
   LeafRole role = LeafRole::kParameter;
+  std::string again{};  // the input where it is read a second time (parallel/second_reading.h)
 };
 
 class Pricing {
@@ -40,14 +46,18 @@ class Pricing {
     extract::Options options{};
     const Strategy* strategy = nullptr;
     bool copied_inputs = false;  // besides what the strategy says
-    double price_of_byte = 0;    // seconds for each byte of weights that a device holds
+    double memory = 0;           // bytes of a device; 0: as many as it takes
   };
   // The cheapest program. `known` is one to be better than, or nullptr. Errors: bad_input or
   // limit_hit where the strategy allows none.
   base::Result<extract::Solution> cheapest(const Search& search,
                                            const extract::Solution* known = nullptr) const;
 
-  // Without prices of bytes.
+  // One that takes little memory, of which `search` says how much is little.
+  base::Result<extract::Solution> leanest(const Search& search) const;
+
+  const Schedule& schedule() const { return schedule_; }
+
   double seconds_of(const extract::Solution& solution) const;
 
  private:
@@ -61,24 +71,29 @@ class Pricing {
   LeafRole role_of(Index leaf) const;
   double price(Index node) const;
   double price_of_operator(Index node, const PlacedEGraph::Meaning& meaning) const;
-  double weight_bytes(Index node) const;
   std::vector<double> costs_of(const Search& search) const;
   void find_keeps(std::span<const std::string> outputs);
-  std::vector<extract::SideRow> rows_of(std::span<const double> costs) const;
-  base::Result<extract::Solution> first_answer(const Search& search,
-                                               std::vector<double> costs) const;
+  std::vector<extract::SideRow> rows_of_carried(std::span<const double> costs) const;
+  std::vector<extract::SideRow> rows_of_memory(double memory) const;
+  void add_held(Index c, double unit, std::span<extract::SideRow> by_level) const;
+  void add_kept(double unit, std::span<extract::SideRow> by_level) const;
+  std::vector<double> priced(std::vector<double> costs, std::span<const extract::SideRow> memory,
+                             double price) const;
+  base::Result<extract::Solution> with_fixed_keeps(const Search& search,
+                                                   std::vector<double> costs) const;
 
   const PlacedEGraph& placed_;
   const Machine& machine_;
   const std::span<const Carried> carried_;
   const std::unique_ptr<cost::Model> model_;
   const egraph::EGraphView view_;
+  const Schedule schedule_;
   std::vector<double> costs_;  // by node
 
-  // Of a carried value: a way to keep its next value, and the input under the same placement.
+  // Of a carried value: a way to keep its next value, and the readings under the same placement.
   struct Keep {
     Index keep;
-    Index leaf;  // extract::kNoNode where nothing reads it so
+    std::vector<Index> leaves;
   };
   std::vector<std::vector<Keep>> keeps_;  // by carried value
 };

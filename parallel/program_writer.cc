@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace egret::parallel {
 namespace {
@@ -13,8 +14,14 @@ using Kind = PlacedEGraph::Kind;
 class ProgramWriter {
  public:
   ProgramWriter(const PlacedEGraph& placed, const EGraphView& view,
-                const extract::Solution& solution)
-      : placed_(placed), view_(view), solution_(solution), built_(view.class_count(), kNone) {
+                const extract::Solution& solution, std::span<const Carried> carried,
+                const Schedule& schedule)
+      : placed_(placed),
+        view_(view),
+        solution_(solution),
+        carried_(carried),
+        schedule_(schedule),
+        built_(view.class_count(), kNone) {
     program_.mesh = placed_.mesh();
   }
 
@@ -25,6 +32,15 @@ class ProgramWriter {
     write_from(value);
     program_.outputs.push_back({name, built_[value]});
   }
+
+  PlacedGraph finish() {
+    put_in_order();
+    for (const Carried& one : carried_) write_carried(one);
+    return std::move(program_);
+  }
+
+ private:
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
   // A value that nothing reads is not kept.
   void write_carried(const Carried& carried) {
@@ -38,10 +54,38 @@ class ProgramWriter {
                                 static_cast<std::size_t>(output - program_.outputs.begin())});
   }
 
-  PlacedGraph take() { return std::move(program_); }
+  static bool grows(const PlacedNode& node) {
+    return node.kind == PlacedNode::Kind::kCollective && node.collective.from.is_split();
+  }
 
- private:
-  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  void put_in_order() {
+    std::vector<PlacedNode>& nodes = program_.nodes;
+    std::vector<int> keys(levels_);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      for (const std::size_t input : nodes[i].inputs) keys[i] = std::max(keys[i], keys[input]);
+    }
+    std::vector<int> first_use(nodes.size(), std::numeric_limits<int>::max());
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      const bool used = first_use[i] != std::numeric_limits<int>::max();
+      if (used && (grows(nodes[i]) || nodes[i].inputs.empty())) keys[i] = first_use[i];
+      for (const std::size_t input : nodes[i].inputs)
+        first_use[input] = std::min(first_use[input], keys[i]);
+    }
+    std::vector<std::size_t> order(nodes.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return keys[i]; });
+    std::vector<std::size_t> place(nodes.size());
+    std::vector<PlacedNode> sorted;
+    for (const std::size_t i : order) {
+      place[i] = sorted.size();
+      sorted.push_back(std::move(nodes[i]));
+    }
+    nodes = std::move(sorted);
+    for (PlacedNode& node : nodes) {
+      for (std::size_t& input : node.inputs) input = place[input];
+    }
+    for (PlacedGraph::Output& output : program_.outputs) output.node = place[output.node];
+  }
 
   // Depth first without recursion: a class is written when its children are.
   void write_from(extract::ClassIndex root) {
@@ -68,8 +112,15 @@ class ProgramWriter {
     return placed_.meaning(view_.node_op[node]).kind == Kind::kPlace;
   }
 
+  // Of an input, where it may be the second reading of one.
+  std::string name_of(const std::string& leaf) const {
+    const auto second = std::ranges::find(carried_, leaf, &Carried::again);
+    return second == carried_.end() || leaf.empty() ? leaf : second->input;
+  }
+
   std::size_t append(extract::NodeIndex node) {
     const PlacedEGraph::Meaning& meaning = placed_.meaning(view_.node_op[node]);
+    if (meaning.kind == Kind::kSame) return built_[view_.children_of(node).front()];
     const auto& placed = placed_.placed(view_.class_id[view_.node_class[node]]);
     const rules::TensorEGraph& tensors = placed_.tensors();
     PlacedNode result;
@@ -80,7 +131,13 @@ class ProgramWriter {
       const egraph::OpId leaf = tensors.egraph().op(placed_.leaf_of(placed.value));
       const bool constant = tensors.language().is_constant(leaf);
       result.kind = constant ? PlacedNode::Kind::kConstant : PlacedNode::Kind::kInput;
-      result.name = tensors.language().leaf_name(leaf);
+      result.name = name_of(tensors.language().leaf_name(leaf));
+      const auto known = std::ranges::find_if(program_.nodes, [&](const PlacedNode& other) {
+        return !constant && other.kind == PlacedNode::Kind::kInput && other.name == result.name &&
+               other.placement == result.placement;
+      });
+      if (known != program_.nodes.end())
+        return static_cast<std::size_t>(known - program_.nodes.begin());
       if (constant) result.data = tensors.language().tensor(leaf);
     } else {
       for (const auto child : view_.children_of(node)) result.inputs.push_back(built_[child]);
@@ -94,13 +151,17 @@ class ProgramWriter {
       }
     }
     program_.nodes.push_back(std::move(result));
+    levels_.push_back(schedule_.of(placed.value).from);
     return program_.nodes.size() - 1;
   }
 
   const PlacedEGraph& placed_;
   const EGraphView& view_;
   const extract::Solution& solution_;
+  const std::span<const Carried> carried_;
+  const Schedule& schedule_;
   PlacedGraph program_;
+  std::vector<int> levels_;         // by node of the program
   std::vector<std::size_t> built_;  // by class
 };
 
@@ -108,11 +169,10 @@ class ProgramWriter {
 
 PlacedGraph write_program(const PlacedEGraph& placed, const EGraphView& view,
                           const extract::Solution& solution, std::span<const std::string> outputs,
-                          std::span<const Carried> carried) {
-  ProgramWriter writer(placed, view, solution);
+                          std::span<const Carried> carried, const Schedule& schedule) {
+  ProgramWriter writer(placed, view, solution, carried, schedule);
   for (std::size_t i = 0; i < outputs.size(); ++i) writer.write_output(outputs[i], view.roots[i]);
-  for (const Carried& one : carried) writer.write_carried(one);
-  return writer.take();
+  return writer.finish();
 }
 
 }  // namespace egret::parallel

@@ -14,9 +14,11 @@
 
 namespace egret::parallel {
 
-// `outputs` are the names of the view's roots. Children come before parents, depth first.
+// `outputs` are the names of the view's roots. Operators come in the order of the schedule;
+// collectives that make a rank hold more right before their first use, others right after what they
+// read.
 PlacedGraph write_program(const PlacedEGraph& placed, const egraph::EGraphView& view,
                           const extract::Solution& solution, std::span<const std::string> outputs,
-                          std::span<const Carried> carried);
+                          std::span<const Carried> carried, const Schedule& schedule);
 
 }  // namespace egret::parallel

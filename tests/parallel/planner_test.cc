@@ -131,6 +131,40 @@ TEST(WrongPlans, AreRejected) {
             "node 1: as many values as elements are");
 }
 
+// x of 8 rows, cut by both axes, the first of the mesh first; then a collective.
+std::string error_of_gather(const Placement& from, int axis, const Placement& to) {
+  const Mesh mesh = Mesh::parse("x=2,y=2").value();
+  PlacedNode input{.kind = PlacedNode::Kind::kInput, .name = "x"};
+  input.whole = ir::TensorType(ir::DType::kF32, {8, 4});
+  input.placement = from;
+  input.type = local_type(input.whole, from, mesh).value();
+  PlacedNode gather{.kind = PlacedNode::Kind::kCollective, .inputs = {0}};
+  gather.collective = {axis, from.along(axis), to.along(axis)};
+  gather.whole = input.whole;
+  gather.placement = to;
+  gather.type = local_type(input.whole, to, mesh).value();
+  PlacedGraph graph{mesh, {input, gather}, {{"y", 1}}};
+  return check(graph).message();
+}
+
+TEST(WrongPlans, GatherInTheOrderOfTheCuts) {
+  const AxisPlacement rows = AxisPlacement::split(0);
+  const AxisPlacement copy = AxisPlacement::copy();
+  const Placement both = Placement(2).with(0, rows).with(1, rows);
+  // The last cut is undone first.
+  EXPECT_EQ(error_of_gather(both, 1, both.with(1, copy)), "");
+  EXPECT_EQ(error_of_gather(both, 0, both.with(0, copy)),
+            "node 1: a collective from x:S(0),y:S(0) to x:R,y:S(0)");
+  // Along one axis, said to be along the other; and into another dimension than it was cut in.
+  EXPECT_EQ(error_of_gather(both, 1, both.with(0, copy)),
+            "node 1: a collective from x:S(0),y:S(0) to x:R,y:S(0)");
+  EXPECT_EQ(error_of_gather(both, 1, both.with(1, AxisPlacement::sum())),
+            "node 1: a collective from x:S(0),y:S(0) to x:S(0),y:P(sum)");
+  // Copies are no sums: they would be counted twice.
+  const Placement first = Placement(2).with(0, rows);
+  EXPECT_EQ(error_of_gather(first, 1, first), "node 1: a collective from x:S(0),y:R to x:S(0),y:R");
+}
+
 // The program is well-formed, its meaning is not that of the model.
 TEST(WrongPlans, AreFoundByInterpretation) {
   Plan plan = mlp_plan();

@@ -135,6 +135,53 @@ TEST(TrainingPlan, StrategiesOfTrainingAreForTraining) {
   EXPECT_THAT(plan.status().message(), HasSubstr("zero-1 is for training steps"));
 }
 
+ir::Graph deep_mlp(int layers, std::int64_t batch, std::int64_t width) {
+  Model m;
+  ir::Value x = m.input("x", {batch, width});
+  for (int i = 0; i < layers; ++i) {
+    const std::string name = "w" + std::to_string(i);
+    x = m("relu", {m("matmul", {x, m.weight(name.c_str(), {width, width})})});
+  }
+  return m.finish(x);
+}
+
+// With room every parameter is gathered once for forward and backward. With less it is gathered
+// again (ZeRO-3), which sends half as much more.
+TEST(TrainingPlan, GathersAgainWhereMemoryIsShort) {
+  constexpr std::int64_t kBatch = 512;
+  constexpr std::int64_t kSize = 128;
+  constexpr std::int64_t kWhole = kSize * kSize * 4;
+  const ir::TrainingGraph step = step_of(deep_mlp(4, kBatch, kSize), "adam");
+  const PlanTask task = task_of(step);
+  PlanOptions options;
+  options.sharded_inputs = true;
+  const auto roomy = make_plan(task, machine_of("x=4"), options);
+  ASSERT_TRUE(roomy.ok()) << roomy.status().message();
+  const auto gathers = [](const Plan& plan) {
+    return std::ranges::count_if(plan.program.nodes, [](const PlacedNode& node) {
+      return node.kind == PlacedNode::Kind::kCollective && name_of(node.collective) == "all_gather";
+    });
+  };
+  EXPECT_EQ(gathers(*roomy), 4);
+  options.limit_memory = static_cast<std::int64_t>(roomy->memory_bytes) - 2 * kWhole;
+  const auto tight = make_plan(task, machine_of("x=4"), options);
+  ASSERT_TRUE(tight.ok()) << tight.status().message();
+  EXPECT_LE(tight->memory_bytes, static_cast<double>(options.limit_memory));
+  EXPECT_GE(gathers(*tight), 6);
+  EXPECT_EQ(placement_of(*tight, "w1").substr(0, 4), "x:S(");
+  EXPECT_EQ(placement_of(*tight, "w1.m"), placement_of(*tight, "w1"));
+  EXPECT_EQ(sent(*tight, "all_gather"), gathers(*tight) * kWhole * 3 / 4);
+  EXPECT_EQ(sent(*tight, "reduce_scatter"), 4 * kWhole * 3 / 4);
+  EXPECT_GT(tight->time_s, roomy->time_s);
+  EXPECT_DOUBLE_EQ(tight->bound_s, roomy->bound_s);
+  // What no plan keeps to: the one that takes least.
+  options.limit_memory = 4 * kWhole;
+  const auto least = make_plan(task, machine_of("x=4"), options);
+  ASSERT_TRUE(least.ok()) << least.status().message();
+  EXPECT_GT(least->memory_bytes, least->limit_bytes);
+  EXPECT_LT(least->memory_bytes, roomy->memory_bytes);
+}
+
 // A parameter that leaves in another placement than it came in cannot go on.
 TEST(WrongPlans, WithCarriedValuesThatMoveAreRejected) {
   const auto plan = training_plan(step_of(mlp(4096, kWidth, kHidden)), "x=2", "data");
