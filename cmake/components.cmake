@@ -121,15 +121,6 @@ function(egret_find_components)
   egret_present(mpi x86_64-linux-gnu/mpi/mpi.h openmpi/mpi.h mpi.h)
   egret_component("MPI" PURPOSE "runs on several machines" VERSION "${mpi}" LINKS "mpi"
     REMEDY "apt install libopenmpi-dev openmpi-bin, then build again")
-  find_package(CUDAToolkit QUIET)
-  egret_component("CUDA toolkit" PURPOSE "kernels generated for the GPU"
-    VERSION "${CUDAToolkit_VERSION}" LINKS "cuda|nvrtc" REMEDY "install CUDA Toolkit 13 (NVRTC)")
-  egret_present(cudnn cudnn.h)
-  egret_component("cuDNN" PURPOSE "convolutions and attention on the GPU" VERSION "${cudnn}"
-    LINKS "cudnn" REMEDY "install cuDNN 9")
-  egret_present(nccl nccl.h)
-  egret_component("NCCL" PURPOSE "collectives between GPUs" VERSION "${nccl}" LINKS "nccl"
-    REMEDY "install NCCL 2")
 endfunction()
 
 # Generates build_info.cc into the target; the revision is looked up at each build.

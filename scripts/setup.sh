@@ -4,20 +4,23 @@
 # scripts/packages.txt and, into .venv, the Python packages of experiments/requirements.txt.
 # Does nothing where nothing is missing. Works as root or through sudo.
 #
-#   scripts/setup.sh [--no-python] [--check]
+#   scripts/setup.sh [--no-python] [--cuda] [--check]
 #
-# --no-python leaves .venv out; --check only says what is missing (exit code 1).
+# --no-python leaves .venv out; --cuda adds scripts/requirements-cuda.txt to it (90 MB: the compiler
+# for GPU kernels and headers, which only tests use); --check only says what is missing (exit code 1).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 python=yes
+cuda=no
 check=no
 for argument in "$@"; do
   case $argument in
     --no-python) python=no ;;
+    --cuda) cuda=yes ;;
     --check) check=yes ;;
     *)
-      echo "setup.sh: unknown argument $argument; known are --no-python and --check" >&2
+      echo "setup.sh: unknown argument $argument; known are --no-python, --cuda and --check" >&2
       exit 2
       ;;
   esac
@@ -102,5 +105,9 @@ if [ $venv_stale = yes ]; then
   .venv/bin/pip install --quiet --disable-pip-version-check --retries 5 \
     -r experiments/requirements.txt
   echo "$wanted" >"$stamp"
+fi
+if [ $cuda = yes ] && [ "$python" = yes ]; then
+  .venv/bin/pip install --quiet --disable-pip-version-check --retries 5 \
+    -r scripts/requirements-cuda.txt
 fi
 echo "setup.sh: everything is installed"

@@ -30,8 +30,9 @@ using base::Status;
 constexpr std::int64_t kMostConfigBytes = 1 << 20;
 
 // Environment variables that are no option, so that a warning about unknown ones stays silent.
-constexpr std::array<std::string_view, 4> kOtherVariables = {
-    "EGRET_SHARED", "EGRET_WERROR", "EGRET_KERNEL_CACHE", "EGRET_HOST_COMPILER"};
+constexpr std::array<std::string_view, 5> kOtherVariables = {
+    "EGRET_SHARED", "EGRET_WERROR", "EGRET_KERNEL_CACHE", "EGRET_HOST_COMPILER",
+    "EGRET_CUDA_LIBRARIES"};
 
 bool names_option(const std::string& argument) { return argument.size() > 1 && argument[0] == '-'; }
 

@@ -100,7 +100,7 @@ const std::vector<Probe>& probes() {
        "install NVIDIA's driver for this machine's GPU",
        {"libcuda.so.1"},
        {}},
-      {"CUDA toolkit",
+      {"NVRTC",
        "kernels generated for the GPU",
        "install CUDA Toolkit 13 (NVRTC)",
        {"libnvrtc.so.13", "libnvrtc.so.12"},
@@ -110,8 +110,6 @@ const std::vector<Probe>& probes() {
        "install CUDA Toolkit 13 (cuBLAS)",
        {"libcublasLt.so.13", "libcublasLt.so.12"},
        {}},
-      {"cuDNN", "convolutions and attention on the GPU", "install cuDNN 9", {"libcudnn.so.9"}, {}},
-      {"NCCL", "collectives between GPUs", "install NCCL 2", {"libnccl.so.2"}, {}},
       {"C++ compiler", "kernels generated for the CPU", "apt install g++", {}, {"c++", "g++"}},
   };
   return all;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/codegen/kernel_cache.h"
 #include "base/file.h"
 #include "base/hash.h"
 
@@ -79,12 +80,6 @@ class Workplace {
   explicit Workplace(std::string folder) : folder_(std::move(folder)) {}
   std::string folder_;
 };
-
-std::string cache_of_kernels() {
-  const char* chosen = std::getenv("EGRET_KERNEL_CACHE");
-  if (chosen != nullptr && *chosen != 0) return chosen;
-  return base::cache_folder() + "/kernels";
-}
 
 std::string text_of(const std::string& path) {
   auto text = base::read_file(path, kMostOutput);
@@ -160,7 +155,7 @@ base::Result<std::unique_ptr<HostLibrary>> compile_for_host(const std::string& s
                                                             const std::string& flags) {
   EGRET_ASSIGN_OR_RETURN(const std::string version, host_compiler_version());
   const std::string key = source + '\0' + kFlags + flags + '\0' + version + '\0' + processor();
-  const std::string folder = cache_of_kernels();
+  const std::string folder = kernel_cache_folder();
   const std::string library = folder + "/" + base::content_hash(key).to_hex() + ".so";
   if (!fs::exists(library)) EGRET_RETURN_IF_ERROR(build(source, flags, folder, library));
   void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // C++ source compiled at run time by the compiler of this machine, and loaded.
 //
-// Compiled objects are kept in $EGRET_KERNEL_CACHE, else in "kernels" of the cache folder
-// (base::cache_folder()), named by a hash of the source, the flags, the compiler and the processor.
-// The compiler is $EGRET_HOST_COMPILER, else c++, g++ or clang++ of the PATH.
+// Compiled objects are kept in the kernel cache (kernel_cache.h), named by a hash of the source,
+// the flags, the compiler and the processor. The compiler is $EGRET_HOST_COMPILER, else c++, g++ or
+// clang++ of the PATH.
 #pragma once
 
 #include <memory>

@@ -93,16 +93,6 @@ Program make_program(PreparedGraph prepared, const RegionOptions& options) {
   program.folded_nodes = prepared.folded_nodes;
   program.places.resize(program.graph.size());
   program.steps = find_regions(program.graph, options);
-  for (std::size_t i = 0; options.apart && i < program.graph.size(); ++i) {
-    const ir::Node& node = program.graph.node(ir::NodeId(i));
-    if (node.kind != ir::NodeKind::kOperator || !options.apart(ir::NodeId(i))) continue;
-    Region step;
-    step.nodes = {ir::NodeId(i)};
-    step.inputs = node.inputs;
-    step.empty = node.type.elements() == 0;
-    program.steps.push_back(std::move(step));
-  }
-  std::ranges::sort(program.steps, {}, &Region::root);
   Placer placer(program);
   placer.drop_views();
   placer.place_leaves();

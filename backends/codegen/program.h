@@ -27,8 +27,8 @@ struct Program {
   // and views are left out.
   ir::Graph graph;                 // prepared
   std::vector<ir::NodeId> origin;  // by node: that of the graph given to compile(), or invalid
-  std::vector<Region> steps;       // those of `apart` nodes have one node and no kernel
-  std::vector<Place> places;       // by node of `graph`
+  std::vector<Region> steps;
+  std::vector<Place> places;  // by node of `graph`
   // Outputs of the graph that no step writes: the value to copy, by output.
   struct Copy {
     std::size_t output;

@@ -41,7 +41,9 @@ class Grower {
       const ir::Node& node = graph.node(ir::NodeId(i));
       for (const ir::NodeId input : node.inputs) readers_[input.index()].insert(ir::NodeId(i));
       if (node.kind != ir::NodeKind::kOperator) taken_[i] = true;
-      if (!taken_[i] && options.apart && options.apart(ir::NodeId(i))) taken_[i] = true;
+    }
+    for (const RegionOptions::Apart& apart : options.apart) {
+      for (const ir::NodeId id : apart.nodes) taken_[id.index()] = true;
     }
     for (const auto& output : graph.outputs()) is_output_[output.node.index()] = true;
   }
@@ -51,7 +53,13 @@ class Grower {
     for (std::size_t i = graph_.size(); i-- > 0;) {
       if (!taken_[i]) regions.push_back(grown(ir::NodeId(i)));
     }
-    std::ranges::reverse(regions);
+    for (const RegionOptions::Apart& apart : options_.apart) {
+      Region& region = regions.emplace_back();
+      region.nodes = apart.nodes;
+      region.inputs = apart.inputs;
+      region.empty = graph_.node(region.root()).type.elements() == 0;
+    }
+    std::ranges::sort(regions, {}, &Region::root);
     return regions;
   }
 

@@ -2,7 +2,6 @@
 // Which nodes one emitted kernel computes together.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "backends/codegen/kernel_source.h"
@@ -23,15 +22,19 @@ struct Region {
 struct RegionOptions {
   Target target = Target::kHost;
   bool fuse = true;
-  std::function<bool(ir::NodeId)> apart = {};  // nodes that other kernels compute
+  // What other kernels compute: nodes, ascending, and the values that they read.
+  struct Apart {
+    std::vector<ir::NodeId> nodes, inputs;
+  };
+  std::vector<Apart> apart = {};
 };
 
-// Partitions the primitive operators of `graph` that are not apart, in an order in which they can
-// be computed. A region grows from its root towards its inputs: a value joins when nothing outside
-// reads it and one kernel is expected to take no longer than two. The expectation comes from the
-// emitted texts themselves: operations, bytes, threads at work and the cost of a launch.
-// A region for which no kernel can be emitted is one node, with the reason.
-// Time: at most 32 trials a region, each linear in its size.
+// Partitions the primitive operators of `graph`, in an order in which they can be computed; what is
+// apart becomes regions without a kernel. A region grows from its root towards its inputs: a value
+// joins when nothing outside reads it and one kernel is expected to take no longer than two. The
+// expectation comes from the emitted texts themselves: operations, bytes, threads at work and the
+// cost of a launch. A region for which no kernel can be emitted is one node, with the reason. Time:
+// at most 32 trials a region, each linear in its size.
 std::vector<Region> find_regions(const ir::Graph& graph, const RegionOptions& options);
 
 }  // namespace egret::backends::codegen

@@ -22,15 +22,23 @@ ir::VariableSet variables(const ir::LoopNest& nest, const std::vector<int>& symb
   return set;
 }
 
+// All variables of reductions. (A value's set may name variables that were merged into others.)
+ir::VariableSet reduced(const ir::LoopNest& nest) {
+  ir::VariableSet set = 0;
+  for (const ir::NestNode& node : nest.nodes) set |= variables(nest, node.variables);
+  return set;
+}
+
 // The output variables that decide the reductions worth sharing; all of them when there are none.
 ir::VariableSet shared_rows(const ir::LoopNest& nest, ir::VariableSet outputs) {
+  const ir::VariableSet inner = reduced(nest);
   ir::VariableSet joint = 0, longest = outputs;
   std::int64_t most = 0;
   bool any = false;
   for (const ir::NestNode& node : nest.nodes) {
     if (node.op != ir::ExprOp::kReduce) continue;
     const ir::VariableSet own = node.depends & outputs;
-    if (own == outputs || (node.depends & ~outputs) != 0) continue;
+    if (own == outputs || (node.depends & inner) != 0) continue;
     any = true;
     joint |= own;
     const std::int64_t terms = count(nest, node.variables);
@@ -43,10 +51,13 @@ ir::VariableSet shared_rows(const ir::LoopNest& nest, ir::VariableSet outputs) {
   return joint == outputs ? longest : joint;
 }
 
-std::int64_t longest_reduction(const ir::LoopNest& nest, ir::VariableSet inside) {
+// Terms of the longest reduction that depends on none but `rows` of the `outputs`.
+std::int64_t longest_reduction(const ir::LoopNest& nest, ir::VariableSet outputs,
+                               ir::VariableSet rows) {
+  const ir::VariableSet others = (outputs & ~rows) | reduced(nest);
   std::int64_t most = 0;
   for (const ir::NestNode& node : nest.nodes) {
-    if (node.op == ir::ExprOp::kReduce && (node.depends & ~inside) == 0)
+    if (node.op == ir::ExprOp::kReduce && (node.depends & others) == 0)
       most = std::max(most, count(nest, node.variables));
   }
   return most;
@@ -61,7 +72,8 @@ Schedule schedule(const ir::LoopNest& nest, Target target) {
   const std::int64_t elements = count(nest, nest.output_variables);
   result.by_rows = rows != outputs;
   if (!result.by_rows && target == Target::kCuda) {
-    result.by_rows = longest_reduction(nest, outputs) >= kLongReduction && elements <= kFewElements;
+    result.by_rows =
+        longest_reduction(nest, outputs, outputs) >= kLongReduction && elements <= kFewElements;
     if (!result.by_rows) rows = 0;
   } else if (!result.by_rows) {
     // On the host the innermost variable runs inside a step of the outer loop.
@@ -74,7 +86,7 @@ Schedule schedule(const ir::LoopNest& nest, Target target) {
   }
   result.row_count = count(nest, result.rows);
   result.lane_count = count(nest, result.lanes);
-  result.row_work = std::max(result.lane_count, longest_reduction(nest, rows));
+  result.row_work = std::max(result.lane_count, longest_reduction(nest, outputs, rows));
   return result;
 }
 

@@ -24,7 +24,8 @@ class CodegenBackend : public ::testing::Test {
   PlanReport check(GraphBuilder b, double tolerance = 1e-5) {
     const auto graph = std::move(b).finish();
     EXPECT_TRUE(graph.ok()) << graph.status().message();
-    const PlanReport report = expect_matches_reference(*graph, 1, tolerance, "codegen");
+    const PlanReport report =
+        expect_matches_reference(*graph, 1, tolerance, *find_backend("codegen"));
     EXPECT_TRUE(report.fallbacks.empty());
     return report;
   }
@@ -32,8 +33,8 @@ class CodegenBackend : public ::testing::Test {
 
 TEST_F(CodegenBackend, RunsSoftmaxAsOneKernel) {
   GraphBuilder b;
-  const Value x = b.input("x", TensorType(DType::kF32, {7, 33}));
-  b.output("y", b.add("softmax", {x}, {{"axis", std::int64_t{1}}}));
+  const Value x = b.input("x", TensorType(DType::kF32, {3, 7, 33}));
+  b.output("y", b.add("softmax", {x}, {{"axis", std::int64_t{2}}}));
   EXPECT_EQ(check(std::move(b)).kernels.size(), 1u);
 }
 

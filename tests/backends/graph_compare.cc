@@ -31,7 +31,7 @@ void expect_close(const ir::Tensor& actual, const ir::Tensor& expected, double t
 }  // namespace
 
 PlanReport expect_matches_reference(const ir::Graph& graph, std::uint64_t seed, double tolerance,
-                                    std::string_view backend) {
+                                    const Backend& backend) {
   PlanReport report;
   const PlanOptions variants[] = {{.threads = 1},
                                   {.threads = 2},
@@ -44,7 +44,7 @@ PlanReport expect_matches_reference(const ir::Graph& graph, std::uint64_t seed, 
                               (options.fuse ? "" : ", no fusion") +
                               (options.blocked ? "" : ", no blocks") +
                               (options.limit_arena == 0 ? "" : ", little memory");
-    auto plan = find_backend(backend)->compile(graph, options);
+    auto plan = backend.compile(graph, options);
     EXPECT_TRUE(plan.ok()) << place << ": " << plan.status().message();
     if (!plan.ok()) return report;
     const auto inputs = random_inputs((*plan)->input_types(), base::Random(seed));

@@ -2,8 +2,6 @@
 // Comparing a backend with the interpreter.
 #pragma once
 
-#include <string_view>
-
 #include "backends/backend.h"
 #include "ir/graph.h"
 
@@ -14,6 +12,7 @@ namespace egret::backends {
 // the larger of 1 and the largest value of the output, as test failures. Returns the report of the
 // plan with one thread.
 PlanReport expect_matches_reference(const ir::Graph& graph, std::uint64_t seed,
-                                    double tolerance = 1e-5, std::string_view backend = "cpu");
+                                    double tolerance = 1e-5,
+                                    const Backend& backend = *find_backend("cpu"));
 
 }  // namespace egret::backends

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <set>
+#include <regex>
 
 #include "backends/codegen/composition.h"
 #include "backends/codegen/host_compiler.h"
@@ -88,24 +88,34 @@ void KernelBatch::add(const ir::Graph& graph, std::vector<ir::Tensor> inputs, st
                     expected.ok() ? base::Result<ir::Tensor>((*expected)[0]) : expected.status()});
 }
 
-std::string KernelBatch::source() const {
-  std::string text;
-  if (target_ == Target::kCuda)
-    text = "#include \"" EGRET_SOURCE_DIR "/tests/codegen/cuda_on_cpu.h\"\n";
-  text += prelude(target_);
+std::string KernelBatch::emitted() const {
+  std::string text = prelude(target_);
   std::set<std::string> names;
-  for (std::size_t i = 0; i < cases_.size(); ++i) {
-    std::string kernel = cases_[i].kernel.text;
-    // The same text; a CPU's linker knows no __global__ beside extern "C".
-    if (target_ == Target::kCuda) kernel.erase(0, std::string("extern \"C\" ").size());
-    if (names.insert(cases_[i].kernel.name).second) text += kernel;
-    text += caller(i, cases_[i].kernel, target_);
+  for (const Case& each : cases_) {
+    if (names.insert(each.kernel.name).second) text += each.kernel.text;
   }
   return text;
 }
 
+std::set<std::string> KernelBatch::kernel_names() const {
+  std::set<std::string> names;
+  for (const Case& each : cases_) names.insert(each.kernel.name);
+  return names;
+}
+
+std::string KernelBatch::runnable_source() const {
+  std::string text = emitted();
+  // The same text, but that a CPU's compiler knows no __global__ beside extern "C".
+  if (target_ == Target::kCuda) {
+    text = "#include \"" EGRET_SOURCE_DIR "/tests/codegen/cuda_on_cpu.h\"\n" +
+           std::regex_replace(text, std::regex("extern \"C\" __global__"), "__global__");
+  }
+  for (std::size_t i = 0; i < cases_.size(); ++i) text += caller(i, cases_[i].kernel, target_);
+  return text;
+}
+
 void KernelBatch::check(double tolerance) {
-  const auto library = compile_for_host(source(), "-O0");
+  const auto library = compile_for_host(runnable_source(), "-O0");
   ASSERT_TRUE(library.ok()) << library.status().message();
   for (std::size_t i = 0; i < cases_.size(); ++i) {
     const Case& each = cases_[i];

@@ -2,6 +2,7 @@
 // Many emitted kernels, compiled together and compared with the interpreter.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ class KernelBatch {
   void check(double tolerance = 1e-5);
   std::size_t size() const { return cases_.size(); }
 
+  // The prelude and all kernels, as a compiler for the target is given them.
+  std::string emitted() const;
+  std::set<std::string> kernel_names() const;
+
  private:
   struct Case {
     std::string label;
@@ -32,7 +37,7 @@ class KernelBatch {
     base::Result<ir::Tensor> expected;
   };
 
-  std::string source() const;
+  std::string runnable_source() const;
 
   Target target_;
   std::vector<Case> cases_;

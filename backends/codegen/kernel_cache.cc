@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/codegen/kernel_cache.h"
+
+#include <cstdlib>
+
+#include "base/file.h"
+
+namespace egret::backends::codegen {
+
+std::string kernel_cache_folder() {
+  const char* chosen = std::getenv("EGRET_KERNEL_CACHE");
+  if (chosen != nullptr && *chosen != 0) return chosen;
+  return base::cache_folder() + "/kernels";
+}
+
+}  // namespace egret::backends::codegen

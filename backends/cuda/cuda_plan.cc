@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/cuda_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace egret::backends::cuda {
+namespace {
+
+using codegen::Place;
+using codegen::Region;
+
+constexpr std::int64_t kAlignment = 256;
+
+// Parts of one block, one after the other.
+class Carver {
+ public:
+  std::int64_t take(std::int64_t bytes) {
+    const std::int64_t at = bytes_;
+    bytes_ += (std::max<std::int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+    return at;
+  }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace
+
+CudaPlan::CudaPlan(const ir::Graph& original, codegen::Program program, Owned<LtHandle> lt,
+                   std::vector<Product> products, const PlanOptions& options,
+                   std::shared_ptr<Device> device)
+    : Plan(original),
+      program_(std::move(program)),
+      device_(std::move(device)),
+      report_(report_of(program_, original, "NVRTC")),
+      profile_(options.profile),
+      lt_(std::move(lt)),
+      products_(std::move(products)),
+      product_of_(program_.steps.size(), nullptr),
+      functions_(program_.steps.size(), nullptr),
+      totals_(program_.steps.size(), 0) {
+  for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+    const auto root_of = [](const Product& product) { return product.region.nodes.back(); };
+    const auto found = std::ranges::find(products_, program_.steps[s].root(), root_of);
+    if (found == products_.end()) continue;
+    product_of_[s] = &*found;
+    report_.kernels[s].implementation = "cuBLASLt";
+  }
+}
+
+base::Result<std::unique_ptr<Plan>> CudaPlan::make(const ir::Graph& original,
+                                                   codegen::Program program, Owned<LtHandle> lt,
+                                                   std::vector<Product> products,
+                                                   const PlanOptions& options,
+                                                   std::shared_ptr<Device> device) {
+  std::unique_ptr<CudaPlan> plan(new CudaPlan(original, std::move(program), std::move(lt),
+                                              std::move(products), options, std::move(device)));
+  EGRET_RETURN_IF_ERROR(plan->load_kernels());
+  EGRET_RETURN_IF_ERROR(plan->allocate());
+  return std::unique_ptr<Plan>(std::move(plan));
+}
+
+base::Status CudaPlan::load_kernels() {
+  const Libraries& libraries = device_->libraries();
+  const auto emitted = [](const Region& step) { return step.kernel.ok(); };
+  if (std::ranges::any_of(program_.steps, emitted)) {
+    EGRET_ASSIGN_OR_RETURN(const std::string image,
+                           compile_for_device(libraries.nvrtc, libraries.nvrtc_version,
+                                              source_of(program_, codegen::Target::kCuda),
+                                              device_->facts().capability));
+    EGRET_ASSIGN_OR_RETURN(module_, device_->load(image));
+  }
+  for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+    const Region& step = program_.steps[s];
+    if (product_of_[s] != nullptr) continue;
+    if (!step.kernel.ok()) return step.kernel.status().at(node_label(program_.graph, step.root()));
+    EGRET_RETURN_IF_ERROR(device_->check(
+        device_->driver().module_function(&functions_[s], module_.get(), step.kernel->name.c_str()),
+        "finding a kernel"));
+  }
+  return base::ok();
+}
+
+base::Status CudaPlan::allocate() {
+  const ir::Graph& graph = program_.graph;
+  Carver carver;
+  const std::int64_t arena = carver.take(program_.arena_bytes);
+  std::vector<std::int64_t> inputs, outputs, constants(graph.size(), -1);
+  for (const ir::TensorType& type : input_types()) inputs.push_back(carver.take(type.bytes()));
+  for (const ir::TensorType& type : output_types()) outputs.push_back(carver.take(type.bytes()));
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    const ir::Node& node = graph.node(ir::NodeId(i));
+    if (node.kind != ir::NodeKind::kConstant) continue;
+    constants[i] = carver.take(node.type.bytes());
+    report_.weights_bytes += node.type.bytes();
+  }
+  const std::int64_t failures =
+      carver.take(static_cast<std::int64_t>(program_.steps.size() * sizeof(int)));
+  const std::int64_t workspace = carver.take(products_.empty() ? 0 : kProductWorkspace);
+  EGRET_ASSIGN_OR_RETURN(memory_, device_->allocate(static_cast<std::size_t>(carver.bytes())));
+  const auto at = [&](std::int64_t offset) {
+    return memory_.get() + static_cast<DevicePointer>(offset);
+  };
+  arena_ = at(arena);
+  failures_ = at(failures);
+  workspace_ = at(workspace);
+  for (const std::int64_t offset : inputs) inputs_.push_back(at(offset));
+  for (const std::int64_t offset : outputs) outputs_.push_back(at(offset));
+  constants_.resize(graph.size(), 0);
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (constants[i] < 0) continue;
+    constants_[i] = at(constants[i]);
+    const ir::Tensor& data = graph.node(ir::NodeId(i)).data;
+    if (data.bytes() == 0) continue;
+    EGRET_RETURN_IF_ERROR(device_->copy_in(constants_[i], data.data().data(),
+                                           static_cast<std::size_t>(data.bytes())));
+  }
+  return device_->wait();
+}
+
+DevicePointer CudaPlan::address(ir::NodeId id) const {
+  const Place& place = program_.places[id.index()];
+  const auto index = static_cast<std::size_t>(place.index);
+  switch (place.kind) {
+    case Place::Kind::kInput: return inputs_[index];
+    case Place::Kind::kOutput: return outputs_[index];
+    case Place::Kind::kConstant: return constants_[index];
+    case Place::Kind::kArena: return arena_ + static_cast<DevicePointer>(place.offset);
+    case Place::Kind::kNone: break;
+  }
+  return 0;  // a value without elements
+}
+
+base::Status CudaPlan::enqueue_step(std::size_t s) {
+  const Region& step = program_.steps[s];
+  std::vector<DevicePointer> pointers;
+  for (const ir::NodeId input : step.inputs) pointers.push_back(address(input));
+  if (const Product* product = product_of_[s]) {
+    const Gemm& gemm = product->region.gemm;
+    return product->step->enqueue(pointers[static_cast<std::size_t>(gemm.a.input)],
+                                  pointers[static_cast<std::size_t>(gemm.b.input)],
+                                  address(step.root()), workspace_, device_->stream());
+  }
+  pointers.push_back(address(step.root()));
+  pointers.push_back(failures_ + s * sizeof(int));
+  std::vector<void*> arguments;
+  for (DevicePointer& pointer : pointers) arguments.push_back(&pointer);
+  const codegen::KernelSource& kernel = *step.kernel;
+  return device_->check(
+      device_->driver().launch(functions_[s], static_cast<unsigned>(kernel.blocks), 1, 1,
+                               static_cast<unsigned>(kernel.threads), 1, 1, 0, device_->stream(),
+                               arguments.data(), nullptr),
+      "launching a kernel");
+}
+
+base::Status CudaPlan::enqueue_all() {
+  const DriverFunctions& driver = device_->driver();
+  if (!program_.steps.empty()) {
+    EGRET_RETURN_IF_ERROR(device_->check(
+        driver.set_bytes(failures_, 0, program_.steps.size() * sizeof(int), device_->stream()),
+        "clearing memory"));
+  }
+  for (std::size_t s = 0; s < program_.steps.size(); ++s) EGRET_RETURN_IF_ERROR(enqueue_step(s));
+  for (const codegen::Program::Copy& copy : program_.copies) {
+    const auto bytes = static_cast<std::size_t>(output_types()[copy.output].bytes());
+    EGRET_RETURN_IF_ERROR(device_->check(
+        driver.copy_within(outputs_[copy.output], address(copy.value), bytes, device_->stream()),
+        "copying within it"));
+  }
+  return base::ok();
+}
+
+base::Status CudaPlan::failure() const {
+  std::vector<int> failures(program_.steps.size(), 0);
+  if (failures.empty()) return device_->wait();
+  EGRET_RETURN_IF_ERROR(
+      device_->copy_out(failures.data(), failures_, failures.size() * sizeof(int)));
+  EGRET_RETURN_IF_ERROR(device_->wait());
+  for (std::size_t s = 0; s < failures.size(); ++s)
+    EGRET_RETURN_IF_ERROR(
+        codegen::failure_status(failures[s], node_label(program_.graph, program_.steps[s].root())));
+  return base::ok();
+}
+
+// One event between any two steps.
+base::Status CudaPlan::run_timed() {
+  const DriverFunctions& driver = device_->driver();
+  std::vector<Owned<Event>> events;
+  const auto mark = [&]() -> base::Status {
+    EGRET_ASSIGN_OR_RETURN(Owned<Event> event, device_->event());
+    EGRET_RETURN_IF_ERROR(
+        device_->check(driver.event_record(event.get(), device_->stream()), "timing"));
+    events.push_back(std::move(event));
+    return base::ok();
+  };
+  EGRET_RETURN_IF_ERROR(device_->check(
+      driver.set_bytes(failures_, 0, program_.steps.size() * sizeof(int), device_->stream()),
+      "clearing memory"));
+  EGRET_RETURN_IF_ERROR(mark());
+  for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+    EGRET_RETURN_IF_ERROR(enqueue_step(s));
+    EGRET_RETURN_IF_ERROR(mark());
+  }
+  EGRET_RETURN_IF_ERROR(device_->wait());
+  for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+    float since_start = 0, own = 0;
+    driver.event_elapsed(&since_start, events[0].get(), events[s].get());
+    driver.event_elapsed(&own, events[s].get(), events[s + 1].get());
+    report_.kernels[s].last_start_s = since_start * 1e-3;
+    report_.kernels[s].last_s = own * 1e-3;
+    totals_[s] += report_.kernels[s].last_s;
+  }
+  ++profiled_runs_;
+  return base::ok();
+}
+
+base::Status CudaPlan::execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) {
+  EGRET_RETURN_IF_ERROR(device_->enter());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].bytes() == 0) continue;
+    EGRET_RETURN_IF_ERROR(device_->copy_in(inputs_[i], inputs[i].data().data(),
+                                           static_cast<std::size_t>(inputs[i].bytes())));
+  }
+  if (profile_ && !program_.steps.empty()) EGRET_RETURN_IF_ERROR(run_timed());
+  if (recorded_.get() == nullptr) {
+    // Directly, the first time: libraries may prepare things that cannot be recorded.
+    EGRET_RETURN_IF_ERROR(enqueue_all());
+    EGRET_RETURN_IF_ERROR(device_->wait());
+    EGRET_ASSIGN_OR_RETURN(recorded_, device_->record([&] { return enqueue_all(); }));
+  } else {
+    EGRET_RETURN_IF_ERROR(device_->check(
+        device_->driver().graph_launch(recorded_.get(), device_->stream()), "launching"));
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].bytes() == 0) continue;
+    EGRET_RETURN_IF_ERROR(device_->copy_out(outputs[i].mutable_data().data(), outputs_[i],
+                                            static_cast<std::size_t>(outputs[i].bytes())));
+  }
+  return failure();
+}
+
+PlanReport CudaPlan::report() const {
+  PlanReport report = report_;
+  for (std::size_t s = 0; profiled_runs_ > 0 && s < totals_.size(); ++s)
+    report.kernels[s].seconds = totals_[s] / profiled_runs_;
+  return report;
+}
+
+}  // namespace egret::backends::cuda

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// backends/cuda/abi.h against the toolkit's own headers, where the build finds them: numbers,
+// sizes, and of each function how many arguments it takes and how large each is. Checked by
+// compiling.
+#include <gtest/gtest.h>
+
+#include <tuple>
+#include <type_traits>
+
+#include "backends/cuda/abi.h"
+#include "backends/cuda/libraries.h"
+
+#if __has_include(<cuda.h>)
+#include <cuda.h>
+#define EGRET_HAS_CUDA_H
+#endif
+#if __has_include(<nvrtc.h>)
+#include <nvrtc.h>
+#define EGRET_HAS_NVRTC_H
+#endif
+#if __has_include(<cublasLt.h>) && __has_include(<crt/host_defines.h>)
+#include <cublasLt.h>
+#define EGRET_HAS_CUBLASLT_H
+#endif
+
+namespace egret::backends::cuda {
+namespace {
+
+template <typename T>
+constexpr bool is_number = std::is_integral_v<T> || std::is_enum_v<T>;
+
+// Passed in the same registers: numbers of one size, or pointers.
+template <typename Ours, typename Theirs>
+constexpr bool same_argument = (is_number<Ours> && is_number<Theirs> &&
+                                sizeof(Ours) == sizeof(Theirs)) ||
+                               (std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>);
+
+template <typename Ours, typename Theirs>
+constexpr bool same_call = false;
+template <typename... Ours, typename Result, typename... Theirs>
+requires(sizeof...(Ours) ==
+         sizeof...(Theirs)) constexpr bool same_call<int (*)(Ours...), Result (*)(Theirs...)> =
+    sizeof(Result) == sizeof(int) && (same_argument<Ours, Theirs> && ...);
+
+TEST(CudaAbi, IsThatOfTheDriversHeader) {
+#ifdef EGRET_HAS_CUDA_H
+#define EGRET_CUDA_FUNCTION(name, symbol, arguments) \
+  static_assert(same_call<decltype(DriverFunctions::name), decltype(&::symbol)>, #name);
+#include "backends/cuda/driver_functions.def"
+#undef EGRET_CUDA_FUNCTION
+  static_assert(kDriverOk == CUDA_SUCCESS && kDriverOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY);
+  static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING);
+  static_assert(kCaptureThreadLocal == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  static_assert(kAttributeMultiprocessors == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  static_assert(kAttributeCapabilityMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  static_assert(kAttributeCapabilityMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+#else
+  GTEST_SKIP() << "the build found no cuda.h";
+#endif
+}
+
+TEST(CudaAbi, IsThatOfNvrtcsHeader) {
+#ifdef EGRET_HAS_NVRTC_H
+#define EGRET_CUDA_FUNCTION(name, symbol, arguments) \
+  static_assert(same_call<decltype(NvrtcFunctions::name), decltype(&::symbol)>, #name);
+#include "backends/cuda/nvrtc_functions.def"
+#undef EGRET_CUDA_FUNCTION
+#else
+  GTEST_SKIP() << "the build found no nvrtc.h";
+#endif
+}
+
+TEST(CudaAbi, IsThatOfCublasLtsHeader) {
+#ifdef EGRET_HAS_CUBLASLT_H
+#define EGRET_CUDA_FUNCTION(name, symbol, arguments) \
+  static_assert(same_call<decltype(LtFunctions::name), decltype(&::symbol)>, #name);
+#include "backends/cuda/cublaslt_functions.def"
+#undef EGRET_CUDA_FUNCTION
+  static_assert(sizeof(LtAlgorithm) == sizeof(cublasLtMatmulAlgo_t));
+  static_assert(sizeof(LtHeuristic) == sizeof(cublasLtMatmulHeuristicResult_t));
+  static_assert(offsetof(LtHeuristic, workspace) ==
+                offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
+  static_assert(offsetof(LtHeuristic, state) == offsetof(cublasLtMatmulHeuristicResult_t, state));
+  static_assert(kTypeF32 == CUDA_R_32F && kTypeF64 == CUDA_R_64F && kTypeF16 == CUDA_R_16F &&
+                kTypeBF16 == CUDA_R_16BF);
+  static_assert(kComputeF32 == CUBLAS_COMPUTE_32F && kComputeF64 == CUBLAS_COMPUTE_64F &&
+                kComputeTF32 == CUBLAS_COMPUTE_32F_FAST_TF32);
+  static_assert(kMatmulTransposeA == CUBLASLT_MATMUL_DESC_TRANSA &&
+                kMatmulTransposeB == CUBLASLT_MATMUL_DESC_TRANSB && kTransposed == CUBLAS_OP_T);
+  static_assert(kLayoutBatchCount == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT &&
+                kLayoutBatchStride == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+  static_assert(kPreferenceWorkspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+#else
+  GTEST_SKIP() << "the build found no cublasLt.h";
+#endif
+}
+
+TEST(CudaAbi, LoadsWhatIsInstalled) {
+  const Libraries& libraries = system_libraries();
+  if (libraries.has_lt.ok()) {
+    LtHandle handle = nullptr;
+    if (libraries.lt.create(&handle) == 0) libraries.lt.destroy(handle);  // needs a GPU
+  }
+  if (!libraries.has_nvrtc.ok()) GTEST_SKIP() << libraries.has_nvrtc.message();
+  EXPECT_GE(libraries.nvrtc_version, 12000);
+}
+
+}  // namespace
+}  // namespace egret::backends::cuda

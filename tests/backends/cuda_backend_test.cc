@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA backend over libraries that stand in for a GPU (fake_cuda.h).
+#include "backends/cuda/cuda_backend.h"
+
+#include <gtest/gtest.h>
+
+#include "backends/codegen/host_compiler.h"
+#include "backends/cuda/gemm.h"
+#include "ir/builder.h"
+#include "ir/interpreter.h"
+#include "tests/backends/fake_cuda.h"
+#include "tests/backends/graph_compare.h"
+
+namespace egret::backends {
+namespace {
+
+using base::StatusCode;
+using ir::Attrs;
+using ir::DType;
+using ir::GraphBuilder;
+using ir::Integers;
+using ir::Tensor;
+using ir::TensorType;
+using ir::Value;
+
+TensorType f32(std::initializer_list<std::int64_t> sizes) { return {DType::kF32, sizes}; }
+
+class CudaBackend : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto version = codegen::host_compiler_version();
+    if (!version.ok()) GTEST_SKIP() << version.status().message();
+    fake_cuda() = {};
+    backend_ = cuda::make_backend(fake_libraries);
+  }
+  void TearDown() override { EXPECT_EQ(fake_cuda().allocated, 0u); }
+
+  ir::Graph graph(GraphBuilder& b) {
+    auto made = std::move(b).finish();
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return *std::move(made);
+  }
+  PlanReport check(GraphBuilder& b, double tolerance = 1e-5) {
+    return expect_matches_reference(graph(b), 1, tolerance, *backend_);
+  }
+  static int products(const PlanReport& report) {
+    int count = 0;
+    for (const auto& kernel : report.kernels) count += kernel.implementation == "cuBLASLt" ? 1 : 0;
+    return count;
+  }
+
+  std::unique_ptr<Backend> backend_;
+};
+
+TEST_F(CudaBackend, RunsAnAttentionBlock) {
+  GraphBuilder b;
+  base::Random random(1);
+  const auto weights = [&](std::initializer_list<std::int64_t> sizes) {
+    return b.constant(Tensor::random(f32(sizes), random));
+  };
+  const Value x = b.input("x", f32({1, 64, 32}));
+  const auto heads = [&] {
+    const Value projected = b.add("matmul", {x, weights({32, 32})});
+    const Value split = b.add("reshape", {projected}, {{"shape", Integers{1, 64, 2, 16}}});
+    return b.add("transpose", {split}, {{"perm", Integers{0, 2, 1, 3}}});
+  };
+  const Value q = heads(), k = heads(), v = heads();
+  const Value scores =
+      b.add("matmul", {q, b.add("transpose", {k}, {{"perm", Integers{0, 1, 3, 2}}})});
+  const Value scaled = b.add("mul", {scores, b.scalar(DType::kF32, 0.25)});
+  const Value mixed = b.add("matmul", {b.add("softmax", {scaled}, {{"axis", std::int64_t{3}}}), v});
+  const Value joined =
+      b.add("reshape", {b.add("transpose", {mixed}, {{"perm", Integers{0, 2, 1, 3}}})},
+            {{"shape", Integers{1, 64, 32}}});
+  const Value out = b.add("add", {x, b.add("matmul", {joined, weights({32, 32})})});
+  b.output("y",
+           b.add("layer_norm", {out, weights({32}), weights({32})}, {{"axis", std::int64_t{2}}}));
+  const PlanReport report = check(b);
+  EXPECT_EQ(products(report), 6);
+  EXPECT_LE(report.kernels.size(), 9u);  // products, a softmax, a norm, the join of the heads
+}
+
+TEST_F(CudaBackend, FindsProductsHoweverTheyAreWritten) {
+  const auto transposed = [](GraphBuilder& b, Value x) {
+    return b.add("transpose", {x}, {{"perm", Integers{1, 0}}});
+  };
+  for (int which = 0; which < 8; which += which == 3 ? 3 : 1) {
+    GraphBuilder b;
+    const bool transpose_a = (which & 1) != 0, transpose_b = (which & 2) != 0;
+    const Value a = b.input("a", transpose_a ? f32({48, 40}) : f32({40, 48}));
+    const Value c = b.input("b", transpose_b ? f32({56, 48}) : f32({48, 56}));
+    const Value y =
+        b.add("matmul", {transpose_a ? transposed(b, a) : a, transpose_b ? transposed(b, c) : c});
+    b.output("y", (which & 4) != 0 ? transposed(b, y) : y);
+    const PlanReport report = check(b);
+    EXPECT_EQ(products(report), 1) << which;
+    EXPECT_EQ(report.kernels.size(), 1u + ((which & 4) != 0 ? 1 : 0)) << which;
+  }
+}
+
+TEST_F(CudaBackend, MultipliesBatchesBroadcastsAndPixels) {
+  GraphBuilder b;
+  const Value batch = b.input("batch", f32({3, 32, 48}));
+  const Value other = b.input("other", f32({3, 48, 40}));
+  const Value shared = b.input("shared", f32({48, 40}));
+  const Value image = b.input("image", f32({2, 32, 8, 8}));
+  const Value pixel = b.input("pixel", f32({48, 32, 1, 1}));
+  b.output("batched", b.add("matmul", {batch, other}));
+  b.output("broadcast", b.add("matmul", {batch, shared}));
+  const Attrs window{
+      {"strides", Integers{1, 1}}, {"pads", Integers{0, 0, 0, 0}}, {"dilations", Integers{1, 1}}};
+  b.output("convolved", b.add("conv", {image, pixel}, window));
+  EXPECT_EQ(products(check(b)), 3);
+}
+
+TEST_F(CudaBackend, LeavesToKernelsWhatTheLibraryHasNoAlgorithmFor) {
+  fake_cuda().lt_has_algorithms = false;
+  GraphBuilder b;
+  const Value x = b.input("x", f32({40, 48}));
+  b.output("y", b.add("matmul", {x, b.input("w", f32({48, 56}))}));
+  EXPECT_EQ(products(check(b)), 0);
+}
+
+TEST_F(CudaBackend, LaunchesARecordedGraphFromTheSecondRunOn) {
+  GraphBuilder b;
+  const Value x = b.input("x", f32({40, 48}));
+  const Value y = b.add("relu", {b.add("matmul", {x, b.input("w", f32({48, 56}))})});
+  b.output("y", y);
+  b.output("x_too", x);
+  const auto plan = backend_->compile(graph(b), {});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  base::Random random(3);
+  const auto inputs = [&] {
+    return std::vector{Tensor::random(f32({40, 48}), random),
+                       Tensor::random(f32({48, 56}), random)};
+  };
+  ASSERT_TRUE((*plan)->run(inputs()).ok());
+  EXPECT_EQ(fake_cuda().count("capture_begin"), 1u);
+  fake_cuda().calls.clear();
+  ASSERT_TRUE((*plan)->run(inputs()).ok());
+  const std::vector<std::string> expected{"copy_in",  "copy_in",  "graph_launch", "copy_out",
+                                          "copy_out", "copy_out", "stream_wait"};
+  EXPECT_EQ(fake_cuda().calls, expected);
+}
+
+TEST_F(CudaBackend, TimesEachKernelOfAProfiledPlan) {
+  GraphBuilder b;
+  b.output("y", b.add("softmax", {b.input("x", f32({4, 8}))}, {{"axis", std::int64_t{1}}}));
+  const auto plan = backend_->compile(graph(b), {.profile = true});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  ASSERT_TRUE((*plan)->run(std::vector{Tensor(f32({4, 8}))}).ok());
+  EXPECT_NEAR((*plan)->report().kernels.at(0).seconds, 1e-3, 1e-9);
+}
+
+TEST_F(CudaBackend, ReportsWhatDataMakesFailAndGoesOn) {
+  GraphBuilder b;
+  const TensorType type(DType::kI64, {2});
+  b.output("z", b.add("div", {b.input("x", type), b.input("y", type)}));
+  const auto plan = backend_->compile(graph(b), {});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const std::int64_t good[] = {3, 2}, bad[] = {2, 0};
+  const auto run = [&](std::span<const std::int64_t> by) {
+    return (*plan)->run(std::vector{Tensor::of_integers(good), Tensor::of_integers(by)}).status();
+  };
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(run(good).ok());
+    EXPECT_EQ(run(bad).code(), StatusCode::kBadInput);
+  }
+}
+
+TEST_F(CudaBackend, SaysThatMemoryIsShort) {
+  fake_cuda().memory_bytes = 1 << 20;
+  GraphBuilder b;
+  b.output("y", b.add("relu", {b.input("x", f32({1024, 1024}))}));
+  EXPECT_EQ(backend_->compile(graph(b), {}).status().code(), StatusCode::kLimit);
+}
+
+TEST_F(CudaBackend, SaysWhyItCannotBeUsed) {
+  EXPECT_TRUE(backend_->availability().ok());
+  fake_cuda().devices = 0;
+  EXPECT_EQ(backend_->availability().code(), StatusCode::kUnavailable);
+  EXPECT_NE(backend_->availability().message().find("finds no GPU"), std::string::npos);
+
+  cuda::Libraries libraries = fake_libraries();
+  libraries.driver_version = 11040;
+  EXPECT_EQ(cuda::usable(libraries).message(),
+            "NVIDIA's driver is for CUDA 11.4, Egret needs 12.0; install a newer one");
+  libraries = fake_libraries();
+  libraries.has_nvrtc = base::unavailable("libnvrtc is not found");
+  EXPECT_EQ(cuda::usable(libraries).code(), StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace egret::backends

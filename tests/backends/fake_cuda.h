@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA's libraries without a GPU: tables of functions that do on the CPU what the real ones are
+// documented to do, as far as Egret asks. Device memory is the heap; the "machine code" of a kernel
+// is its source, which the host compiler builds around tests/codegen/cuda_on_cpu.h; what is
+// captured is kept and replayed; a product follows the descriptors it is given. Every call is
+// recorded.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/cuda/libraries.h"
+
+namespace egret::backends {
+
+struct FakeCuda {
+  // What the next calls meet.
+  int devices = 1;
+  std::size_t memory_bytes = std::size_t{1} << 30;
+  bool lt_has_algorithms = true;
+
+  std::vector<std::string> calls;  // names as in the *_functions.def
+  std::size_t allocated = 0;       // bytes not freed yet
+
+  std::size_t count(const std::string& call) const;
+};
+
+FakeCuda& fake_cuda();
+// All functions are there; the driver is for CUDA 12.8.
+const cuda::Libraries& fake_libraries();
+
+}  // namespace egret::backends

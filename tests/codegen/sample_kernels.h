@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of emitted kernels emit.
+#pragma once
+
+#include "tests/codegen/kernel_batch.h"
+
+namespace egret::backends::codegen {
+
+// Each operator on `times` random types and attributes for each number of operands, or on what its
+// page shows where random ones never fit. Fails the test for an operator that is left out.
+void add_every_operator(KernelBatch& batch, int times);
+// Random trees of what fuses: pointwise operators, broadcasts, reductions, what is made of them,
+// and moves; each as one kernel.
+void add_random_regions(KernelBatch& batch, std::uint64_t count);
+
+}  // namespace egret::backends::codegen
