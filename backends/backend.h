@@ -55,6 +55,9 @@ struct PlanReport {
   };
   std::vector<Kernel> kernels;
   std::vector<Fallback> fallbacks;
+  // Where a device computes: median seconds of the runs so far, there alone, from the first kernel
+  // to the last; without what comes and goes. 0: it has none, or none has run.
+  double device_s = 0;
   std::int64_t arena_bytes = 0;  // activations and scratch space, shared by liveness
   // Of the graph given to compile(): the nodes that are computed, and those whose values wait to be
   // used, when these values and scratch space take the most. Empty where a backend cannot tell.

@@ -38,6 +38,7 @@ OWNERS = {
     "cuda.h": ["tests/backends/"],
     "nvrtc.h": ["tests/backends/"],
     "cublas": ["tests/backends/"],
+    "cudnn": ["tests/backends/"],
     "gtest/": ["tests/"],
     "gmock/": ["tests/"],
     "rapidcheck": ["tests/"],

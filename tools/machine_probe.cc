@@ -110,6 +110,7 @@ const std::vector<Probe>& probes() {
        "install CUDA Toolkit 13 (cuBLAS)",
        {"libcublasLt.so.13", "libcublasLt.so.12"},
        {}},
+      {"cuDNN", "convolutions on the GPU", "install cuDNN 9", {"libcudnn.so.9"}, {}},
       {"C++ compiler", "kernels generated for the CPU", "apt install g++", {}, {"c++", "g++"}},
   };
   return all;

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "backends/codegen/lowering.h"
 #include "backends/codegen/writer.h"
 #include "base/hash.h"
 #include "ir/lane_plan.h"
-#include "ir/term_graph.h"
 
 namespace egret::backends::codegen {
 namespace {
@@ -79,18 +79,10 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
                                        std::span<const ir::TensorType> inputs, Target target) {
   KernelSource kernel;
   kernel.output = denotation.type.dtype;
-  std::vector<ir::Shape> shapes;
-  for (const ir::TensorType& type : inputs) {
-    kernel.inputs.push_back(type.dtype);
-    shapes.push_back(type.shape());
-  }
-  EGRET_ASSIGN_OR_RETURN(const ir::TermGraph terms, ir::term_graph(denotation, kernel.inputs));
-  const ir::Shape shape = denotation.type.shape();
+  for (const ir::TensorType& type : inputs) kernel.inputs.push_back(type.dtype);
   const auto precision =
       computes_in_double(inputs, kernel.output) ? ir::Precision::kF32 : ir::Precision::kF64;
-  EGRET_ASSIGN_OR_RETURN(
-      ir::LoopNest nest,
-      ir::loop_nest(terms, shapes, shape, {ir::Shape(shape.size(), 0), shape}, precision));
+  EGRET_ASSIGN_OR_RETURN(ir::LoopNest nest, lowered(denotation, inputs, precision));
   ir::merge_variables(nest);
 
   kernel.is_view = is_view(nest, denotation, inputs);

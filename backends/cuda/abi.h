@@ -75,4 +75,31 @@ struct LtFunctions {
 #undef EGRET_CUDA_FUNCTION
 };
 
+// ---- libcudnn: convolutions
+
+using DnnHandle = struct DnnHandleTag*;
+using DnnTensor = struct DnnTensorTag*;
+using DnnFilter = struct DnnFilterTag*;
+using DnnConvolution = struct DnnConvolutionTag*;
+
+struct DnnAlgorithm {
+  int algorithm;
+  int status;
+  float time;
+  std::size_t memory;
+  int determinism, math;
+  int reserved[3];
+};
+
+inline constexpr int kDnnF32 = 0, kDnnF64 = 1, kDnnF16 = 2, kDnnBF16 = 9;
+inline constexpr int kDnnRowMajor = 0;
+inline constexpr int kDnnCrossCorrelation = 1;
+inline constexpr int kDnnFmaMath = 3;
+
+struct DnnFunctions {
+#define EGRET_CUDA_FUNCTION(name, symbol, arguments) int(*name) arguments = nullptr;
+#include "backends/cuda/cudnn_functions.def"
+#undef EGRET_CUDA_FUNCTION
+};
+
 }  // namespace egret::backends::cuda

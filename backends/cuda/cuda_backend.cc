@@ -16,7 +16,7 @@ class CudaBackend : public Backend {
 
   std::string_view name() const override { return "cuda"; }
   std::string_view doc() const override {
-    return "an NVIDIA GPU: kernels emitted from the definitions, cuBLASLt for matrix products";
+    return "an NVIDIA GPU: kernels emitted from the definitions, cuBLASLt and cuDNN";
   }
   std::string version() const override {
     const Libraries& libraries = libraries_();
@@ -29,22 +29,17 @@ class CudaBackend : public Backend {
 
   base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
                                               const PlanOptions& options) const override {
-    EGRET_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, first_device());
     const auto takes_none = [](const ir::Graph&, ir::NodeId) { return false; };
     EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(*this, graph, options, takes_none));
+    EGRET_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, first_device());
     EGRET_RETURN_IF_ERROR(device->enter());
-    const LtFunctions& lt = libraries_().lt;
-    Owned<LtHandle> handle;
-    std::vector<Product> products;
-    if (LtHandle made = nullptr; libraries_().has_lt.ok() && lt.create(&made) == 0) {
-      handle = {made, lt.destroy};
-      products = find_products(prepared.graph, lt, made, kProductWorkspace);
-    }
+    LibraryHandles handles = open_libraries(libraries_(), device->stream());
+    auto library_steps = find_library_steps(prepared.graph, step_makers(libraries_(), handles));
     codegen::RegionOptions regions{.target = codegen::Target::kCuda, .fuse = options.fuse};
-    for (const Product& product : products)
-      regions.apart.push_back({product.region.nodes, product.region.inputs});
-    return CudaPlan::make(graph, make_program(std::move(prepared), regions), std::move(handle),
-                          std::move(products), options, std::move(device));
+    for (const LibraryRegion& region : library_steps)
+      regions.apart.push_back({region.nodes, region.inputs});
+    return CudaPlan::make(graph, make_program(std::move(prepared), regions), std::move(handles),
+                          std::move(library_steps), options, std::move(device));
   }
 
  private:

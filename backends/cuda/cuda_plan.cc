@@ -11,6 +11,7 @@ using codegen::Place;
 using codegen::Region;
 
 constexpr std::int64_t kAlignment = 256;
+constexpr std::size_t kMostTimes = 10000;
 
 // Parts of one block, one after the other.
 class Carver {
@@ -28,35 +29,36 @@ class Carver {
 
 }  // namespace
 
-CudaPlan::CudaPlan(const ir::Graph& original, codegen::Program program, Owned<LtHandle> lt,
-                   std::vector<Product> products, const PlanOptions& options,
+CudaPlan::CudaPlan(const ir::Graph& original, codegen::Program program, LibraryHandles handles,
+                   std::vector<LibraryRegion> library_steps, const PlanOptions& options,
                    std::shared_ptr<Device> device)
     : Plan(original),
       program_(std::move(program)),
       device_(std::move(device)),
       report_(report_of(program_, original, "NVRTC")),
       profile_(options.profile),
-      lt_(std::move(lt)),
-      products_(std::move(products)),
-      product_of_(program_.steps.size(), nullptr),
+      handles_(std::move(handles)),
+      library_steps_(std::move(library_steps)),
+      library_step_of_(program_.steps.size(), nullptr),
       functions_(program_.steps.size(), nullptr),
       totals_(program_.steps.size(), 0) {
   for (std::size_t s = 0; s < program_.steps.size(); ++s) {
-    const auto root_of = [](const Product& product) { return product.region.nodes.back(); };
-    const auto found = std::ranges::find(products_, program_.steps[s].root(), root_of);
-    if (found == products_.end()) continue;
-    product_of_[s] = &*found;
-    report_.kernels[s].implementation = "cuBLASLt";
+    const auto root_of = [](const LibraryRegion& region) { return region.nodes.back(); };
+    const auto found = std::ranges::find(library_steps_, program_.steps[s].root(), root_of);
+    if (found == library_steps_.end()) continue;
+    library_step_of_[s] = found->step.get();
+    report_.kernels[s].implementation = found->step->library();
   }
 }
 
 base::Result<std::unique_ptr<Plan>> CudaPlan::make(const ir::Graph& original,
-                                                   codegen::Program program, Owned<LtHandle> lt,
-                                                   std::vector<Product> products,
+                                                   codegen::Program program, LibraryHandles handles,
+                                                   std::vector<LibraryRegion> library_steps,
                                                    const PlanOptions& options,
                                                    std::shared_ptr<Device> device) {
-  std::unique_ptr<CudaPlan> plan(new CudaPlan(original, std::move(program), std::move(lt),
-                                              std::move(products), options, std::move(device)));
+  std::unique_ptr<CudaPlan> plan(new CudaPlan(original, std::move(program), std::move(handles),
+                                              std::move(library_steps), options,
+                                              std::move(device)));
   EGRET_RETURN_IF_ERROR(plan->load_kernels());
   EGRET_RETURN_IF_ERROR(plan->allocate());
   return std::unique_ptr<Plan>(std::move(plan));
@@ -74,7 +76,7 @@ base::Status CudaPlan::load_kernels() {
   }
   for (std::size_t s = 0; s < program_.steps.size(); ++s) {
     const Region& step = program_.steps[s];
-    if (product_of_[s] != nullptr) continue;
+    if (library_step_of_[s] != nullptr) continue;
     if (!step.kernel.ok()) return step.kernel.status().at(node_label(program_.graph, step.root()));
     EGRET_RETURN_IF_ERROR(device_->check(
         device_->driver().module_function(&functions_[s], module_.get(), step.kernel->name.c_str()),
@@ -98,7 +100,7 @@ base::Status CudaPlan::allocate() {
   }
   const std::int64_t failures =
       carver.take(static_cast<std::int64_t>(program_.steps.size() * sizeof(int)));
-  const std::int64_t workspace = carver.take(products_.empty() ? 0 : kProductWorkspace);
+  const std::int64_t workspace = carver.take(library_steps_.empty() ? 0 : kWorkspace);
   EGRET_ASSIGN_OR_RETURN(memory_, device_->allocate(static_cast<std::size_t>(carver.bytes())));
   const auto at = [&](std::int64_t offset) {
     return memory_.get() + static_cast<DevicePointer>(offset);
@@ -137,11 +139,8 @@ base::Status CudaPlan::enqueue_step(std::size_t s) {
   const Region& step = program_.steps[s];
   std::vector<DevicePointer> pointers;
   for (const ir::NodeId input : step.inputs) pointers.push_back(address(input));
-  if (const Product* product = product_of_[s]) {
-    const Gemm& gemm = product->region.gemm;
-    return product->step->enqueue(pointers[static_cast<std::size_t>(gemm.a.input)],
-                                  pointers[static_cast<std::size_t>(gemm.b.input)],
-                                  address(step.root()), workspace_, device_->stream());
+  if (const LibraryStep* library_step = library_step_of_[s]) {
+    return library_step->enqueue(pointers, address(step.root()), workspace_, device_->stream());
   }
   pointers.push_back(address(step.root()));
   pointers.push_back(failures_ + s * sizeof(int));
@@ -224,27 +223,51 @@ base::Status CudaPlan::execute(std::span<const ir::Tensor> inputs, std::span<ir:
                                            static_cast<std::size_t>(inputs[i].bytes())));
   }
   if (profile_ && !program_.steps.empty()) EGRET_RETURN_IF_ERROR(run_timed());
-  if (recorded_.get() == nullptr) {
+  const bool launches = recorded_.get() != nullptr;
+  if (launches) {
+    EGRET_RETURN_IF_ERROR(launch_recorded());
+  } else {
     // Directly, the first time: libraries may prepare things that cannot be recorded.
     EGRET_RETURN_IF_ERROR(enqueue_all());
     EGRET_RETURN_IF_ERROR(device_->wait());
     EGRET_ASSIGN_OR_RETURN(recorded_, device_->record([&] { return enqueue_all(); }));
-  } else {
-    EGRET_RETURN_IF_ERROR(device_->check(
-        device_->driver().graph_launch(recorded_.get(), device_->stream()), "launching"));
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].bytes() == 0) continue;
     EGRET_RETURN_IF_ERROR(device_->copy_out(outputs[i].mutable_data().data(), outputs_[i],
                                             static_cast<std::size_t>(outputs[i].bytes())));
   }
-  return failure();
+  EGRET_RETURN_IF_ERROR(failure());
+  float milliseconds = 0;
+  if (launches && device_seconds_.size() < kMostTimes &&
+      device_->driver().event_elapsed(&milliseconds, before_.get(), after_.get()) == 0)
+    device_seconds_.push_back(milliseconds * 1e-3);
+  return base::ok();
+}
+
+base::Status CudaPlan::launch_recorded() {
+  const DriverFunctions& driver = device_->driver();
+  if (before_.get() == nullptr) {
+    EGRET_ASSIGN_OR_RETURN(before_, device_->event());
+    EGRET_ASSIGN_OR_RETURN(after_, device_->event());
+  }
+  driver.event_record(before_.get(), device_->stream());
+  EGRET_RETURN_IF_ERROR(
+      device_->check(driver.graph_launch(recorded_.get(), device_->stream()), "launching"));
+  driver.event_record(after_.get(), device_->stream());
+  return base::ok();
 }
 
 PlanReport CudaPlan::report() const {
   PlanReport report = report_;
   for (std::size_t s = 0; profiled_runs_ > 0 && s < totals_.size(); ++s)
     report.kernels[s].seconds = totals_[s] / profiled_runs_;
+  std::vector<double> seconds = device_seconds_;
+  if (!seconds.empty()) {
+    const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+    std::ranges::nth_element(seconds, middle);
+    report.device_s = *middle;
+  }
   return report;
 }
 

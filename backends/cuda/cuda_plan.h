@@ -9,11 +9,9 @@
 #include "backends/backend.h"
 #include "backends/codegen/program.h"
 #include "backends/cuda/device.h"
-#include "backends/cuda/gemm.h"
+#include "backends/cuda/library_step.h"
 
 namespace egret::backends::cuda {
-
-inline constexpr std::size_t kProductWorkspace = 32 << 20;  // bytes, of all products in turn
 
 class CudaPlan : public Plan {
  public:
@@ -21,8 +19,8 @@ class CudaPlan : public Plan {
   // step that neither a kernel nor a product computes; limit_hit when memory is short;
   // internal_error for kernels that do not compile.
   static base::Result<std::unique_ptr<Plan>> make(const ir::Graph& original,
-                                                  codegen::Program program, Owned<LtHandle> lt,
-                                                  std::vector<Product> products,
+                                                  codegen::Program program, LibraryHandles handles,
+                                                  std::vector<LibraryRegion> library_steps,
                                                   const PlanOptions& options,
                                                   std::shared_ptr<Device> device);
   PlanReport report() const override;
@@ -31,8 +29,8 @@ class CudaPlan : public Plan {
   base::Status execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) override;
 
  private:
-  CudaPlan(const ir::Graph& original, codegen::Program program, Owned<LtHandle> lt,
-           std::vector<Product> products, const PlanOptions& options,
+  CudaPlan(const ir::Graph& original, codegen::Program program, LibraryHandles handles,
+           std::vector<LibraryRegion> library_steps, const PlanOptions& options,
            std::shared_ptr<Device> device);
 
   base::Status allocate();
@@ -41,23 +39,26 @@ class CudaPlan : public Plan {
   base::Status enqueue_step(std::size_t step);
   base::Status enqueue_all();  // the failure words cleared, all steps, outputs copied
   base::Status run_timed();
+  base::Status launch_recorded();
   base::Status failure() const;
 
   codegen::Program program_;
   std::shared_ptr<Device> device_;
   PlanReport report_;
   bool profile_;
-  Owned<LtHandle> lt_;
-  std::vector<Product> products_;
-  std::vector<const Product*> product_of_;  // by step; nullptr: a kernel
-  std::vector<Function> functions_;         // by step; nullptr: a product
+  LibraryHandles handles_;
+  std::vector<LibraryRegion> library_steps_;
+  std::vector<const LibraryStep*> library_step_of_;  // by step; nullptr: a kernel
+  std::vector<Function> functions_;                  // by step; nullptr: a library step
   Owned<Module> module_;
   Owned<DevicePointer> memory_;
   // Where parts of the memory begin: values by node, outputs, a failure word for each step.
   std::vector<DevicePointer> inputs_, outputs_, constants_;
   DevicePointer arena_ = 0, failures_ = 0, workspace_ = 0;
   Owned<GraphExec> recorded_;
-  std::vector<double> totals_;  // by step, of profiled runs
+  Owned<Event> before_, after_;         // a launch of the recorded graph
+  std::vector<double> device_seconds_;  // of its launches
+  std::vector<double> totals_;          // by step, of profiled runs
   int profiled_runs_ = 0;
 };
 

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <set>
 
-#include "backends/codegen/composition.h"
+#include "backends/codegen/lowering.h"
 #include "backends/cuda/gemm.h"
 #include "ir/contraction.h"
 #include "ir/lane_plan.h"
-#include "ir/term_graph.h"
 
 namespace egret::backends::cuda {
 namespace {
 
 constexpr double kLeastProducts = 1 << 16;  // below, a launch of an emitted kernel does as well
-constexpr int kMostMoves = 8;
 
 // One variable that it may lack: then its extent is 1.
 struct Axis {
@@ -84,14 +81,7 @@ std::optional<Gemm> find_gemm(const ir::Denotation& denotation,
       denotation.type.elements() == 0 ||
       !std::ranges::all_of(inputs, [&](const auto& input) { return input.dtype == type; }))
     return std::nullopt;
-  std::vector<ir::Shape> shapes;
-  for (const ir::TensorType& input : inputs) shapes.push_back(input.shape());
-  const std::vector<ir::DType> types(inputs.size(), type);
-  const auto terms = ir::term_graph(denotation, types);
-  if (!terms.ok()) return std::nullopt;
-  const ir::Shape shape = denotation.type.shape();
-  auto nest = ir::loop_nest(*terms, shapes, shape, {ir::Shape(shape.size(), 0), shape},
-                            ir::Precision::kF64);
+  auto nest = codegen::lowered(denotation, inputs, ir::Precision::kF64);
   if (!nest.ok()) return std::nullopt;
   ir::merge_variables(*nest);
   const auto contraction = ir::find_contraction(*nest);
@@ -104,63 +94,5 @@ std::optional<Gemm> find_gemm(const ir::Denotation& denotation,
   gemm->type = type;
   return gemm;
 }
-
-namespace {
-
-class Finder {
- public:
-  explicit Finder(const ir::Graph& graph)
-      : graph_(graph), uses_(use_counts(graph)), taken_(graph.size(), false) {}
-
-  std::vector<GemmRegion> run() {
-    std::vector<GemmRegion> found;
-    for (std::size_t i = graph_.size(); i-- > 0;) {
-      if (taken_[i] || graph_.node(ir::NodeId(i)).kind != ir::NodeKind::kOperator) continue;
-      if (auto region = product_of({ir::NodeId(i)})) found.push_back(grown(*std::move(region)));
-    }
-    return found;
-  }
-
- private:
-  std::optional<GemmRegion> product_of(std::vector<ir::NodeId> nodes) const {
-    auto composition = codegen::compose(graph_, nodes);
-    if (!composition.ok()) return std::nullopt;
-    std::vector<ir::TensorType> types;
-    for (const ir::NodeId id : composition->inputs) types.push_back(graph_.node(id).type);
-    const auto gemm = find_gemm(composition->denotation, types);
-    if (!gemm) return std::nullopt;
-    return GemmRegion{std::move(nodes), std::move(composition->inputs), *gemm};
-  }
-
-  // What only moves elements on their way to the product joins: the product stays one.
-  GemmRegion grown(GemmRegion region) {
-    std::set<ir::NodeId> candidates(region.inputs.begin(), region.inputs.end());
-    for (int moves = 0; !candidates.empty() && moves < kMostMoves; ++moves) {
-      const ir::NodeId id = *candidates.rbegin();
-      candidates.erase(id);
-      if (graph_.node(id).kind != ir::NodeKind::kOperator || taken_[id.index()] ||
-          uses_[id.index()] != 1)
-        continue;
-      std::vector<ir::NodeId> nodes = region.nodes;
-      nodes.insert(std::ranges::lower_bound(nodes, id), id);
-      auto larger = product_of(std::move(nodes));
-      if (!larger || larger->gemm.k != region.gemm.k || larger->gemm.m != region.gemm.m ||
-          larger->gemm.n != region.gemm.n)
-        continue;
-      region = *std::move(larger);
-      candidates.insert(region.inputs.begin(), region.inputs.end());
-    }
-    for (const ir::NodeId id : region.nodes) taken_[id.index()] = true;
-    return region;
-  }
-
-  const ir::Graph& graph_;
-  std::vector<int> uses_;
-  std::vector<bool> taken_;
-};
-
-}  // namespace
-
-std::vector<GemmRegion> find_gemms(const ir::Graph& graph) { return Finder(graph).run(); }
 
 }  // namespace egret::backends::cuda

@@ -9,9 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "backends/cuda/device.h"
-#include "ir/definition.h"
-#include "ir/graph.h"
+#include "backends/cuda/library_step.h"
 
 namespace egret::backends::cuda {
 
@@ -35,51 +33,8 @@ struct Gemm {
 std::optional<Gemm> find_gemm(const ir::Denotation& denotation,
                               std::span<const ir::TensorType> inputs);
 
-// Nodes that one product computes: the last one's value, from the inputs.
-struct GemmRegion {
-  std::vector<ir::NodeId> nodes, inputs;
-  Gemm gemm;
-};
-// All products of the graph, each with the moves that feed it alone.
-std::vector<GemmRegion> find_gemms(const ir::Graph& graph);
-
-// A product that is ready to run: descriptors made and an algorithm chosen.
-class GemmStep {
- public:
-  // `workspace` bytes are there at every run. Errors: unsupported where cuBLASLt has no algorithm.
-  static base::Result<std::unique_ptr<GemmStep>> make(const LtFunctions& lt, LtHandle handle,
-                                                      const Gemm& gemm, bool tf32,
-                                                      std::size_t workspace);
-  ~GemmStep();
-  GemmStep(const GemmStep&) = delete;
-  GemmStep& operator=(const GemmStep&) = delete;
-
-  base::Status enqueue(DevicePointer a, DevicePointer b, DevicePointer c, DevicePointer workspace,
-                       Stream stream) const;
-
- private:
-  GemmStep(const LtFunctions& lt, LtHandle handle, const Gemm& gemm)
-      : lt_(lt), handle_(handle), gemm_(gemm) {}
-  base::Status describe(bool tf32);
-  base::Result<LtLayout> layout(std::int64_t rows, std::int64_t columns, std::int64_t leading,
-                                std::int64_t batch_stride) const;
-  base::Status choose(std::size_t workspace);
-
-  const LtFunctions& lt_;
-  LtHandle handle_;
-  Gemm gemm_;
-  LtMatmul matmul_ = nullptr;
-  LtLayout a_ = nullptr, b_ = nullptr, c_ = nullptr;
-  LtHeuristic chosen_{};
-};
-
-// A product of a graph and what runs it.
-struct Product {
-  GemmRegion region;
-  std::unique_ptr<GemmStep> step;
-};
-// Those products of the graph for which cuBLASLt has an algorithm.
-std::vector<Product> find_products(const ir::Graph& graph, const LtFunctions& lt, LtHandle handle,
-                                   std::size_t workspace);
+// nullptr where cuBLASLt has no algorithm that keeps to kWorkspace.
+std::unique_ptr<LibraryStep> make_gemm_step(const LtFunctions& lt, LtHandle handle,
+                                            const Gemm& gemm);
 
 }  // namespace egret::backends::cuda

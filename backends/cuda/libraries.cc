@@ -94,11 +94,22 @@ base::Status load_lt(LtFunctions& lt) {
                       });
 }
 
+base::Status load_dnn(DnnFunctions& dnn) {
+  return load_library("cuDNN", {"libcudnn.so.9"},
+                      "install it, or name its folder in EGRET_CUDA_LIBRARIES",
+                      [&](const auto& find) {
+#define EGRET_CUDA_FUNCTION(name, symbol, arguments) find(dnn.name, #symbol);
+#include "backends/cuda/cudnn_functions.def"
+#undef EGRET_CUDA_FUNCTION
+                      });
+}
+
 Libraries load() {
   Libraries libraries;
   libraries.has_driver = load_driver(libraries.driver);
   libraries.has_nvrtc = load_nvrtc(libraries.nvrtc);
   libraries.has_lt = load_lt(libraries.lt);
+  libraries.has_dnn = load_dnn(libraries.dnn);
   if (libraries.has_driver.ok()) libraries.driver.driver_version(&libraries.driver_version);
   int major = 0, minor = 0;
   if (libraries.has_nvrtc.ok() && libraries.nvrtc.version(&major, &minor) == 0)

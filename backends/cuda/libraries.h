@@ -18,8 +18,10 @@ struct Libraries {
   DriverFunctions driver;
   NvrtcFunctions nvrtc;
   LtFunctions lt;
-  // ok, or why the library cannot be used. Without cuBLASLt emitted kernels compute products.
-  base::Status has_driver, has_nvrtc, has_lt;
+  DnnFunctions dnn;
+  // ok, or why the library cannot be used. Without cuBLASLt and cuDNN emitted kernels compute
+  // products and convolutions.
+  base::Status has_driver, has_nvrtc, has_lt, has_dnn;
   int driver_version = 0;  // 12080 is 12.8
   int nvrtc_version = 0;   // likewise
 };

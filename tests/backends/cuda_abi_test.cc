@@ -23,6 +23,11 @@
 #define EGRET_HAS_CUBLASLT_H
 #endif
 
+#if __has_include(<cudnn.h>) && __has_include(<crt/host_defines.h>)
+#include <cudnn.h>
+#define EGRET_HAS_CUDNN_H
+#endif
+
 namespace egret::backends::cuda {
 namespace {
 
@@ -92,6 +97,23 @@ TEST(CudaAbi, IsThatOfCublasLtsHeader) {
   static_assert(kPreferenceWorkspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
 #else
   GTEST_SKIP() << "the build found no cublasLt.h";
+#endif
+}
+
+TEST(CudaAbi, IsThatOfCudnnsHeader) {
+#ifdef EGRET_HAS_CUDNN_H
+#define EGRET_CUDA_FUNCTION(name, symbol, arguments) \
+  static_assert(same_call<decltype(DnnFunctions::name), decltype(&::symbol)>, #name);
+#include "backends/cuda/cudnn_functions.def"
+#undef EGRET_CUDA_FUNCTION
+  static_assert(sizeof(DnnAlgorithm) == sizeof(cudnnConvolutionFwdAlgoPerf_t));
+  static_assert(offsetof(DnnAlgorithm, memory) == offsetof(cudnnConvolutionFwdAlgoPerf_t, memory));
+  static_assert(kDnnF32 == CUDNN_DATA_FLOAT && kDnnF64 == CUDNN_DATA_DOUBLE &&
+                kDnnF16 == CUDNN_DATA_HALF && kDnnBF16 == CUDNN_DATA_BFLOAT16);
+  static_assert(kDnnRowMajor == CUDNN_TENSOR_NCHW && kDnnFmaMath == CUDNN_FMA_MATH &&
+                kDnnCrossCorrelation == CUDNN_CROSS_CORRELATION);
+#else
+  GTEST_SKIP() << "the build found no cudnn.h";
 #endif
 }
 

@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "backends/codegen/host_compiler.h"
-#include "backends/cuda/gemm.h"
 #include "ir/builder.h"
 #include "ir/interpreter.h"
+#include "tests/backends/attention_block.h"
 #include "tests/backends/fake_cuda.h"
 #include "tests/backends/graph_compare.h"
 
@@ -43,39 +45,17 @@ class CudaBackend : public ::testing::Test {
   PlanReport check(GraphBuilder& b, double tolerance = 1e-5) {
     return expect_matches_reference(graph(b), 1, tolerance, *backend_);
   }
-  static int products(const PlanReport& report) {
-    int count = 0;
-    for (const auto& kernel : report.kernels) count += kernel.implementation == "cuBLASLt" ? 1 : 0;
-    return count;
+  static int steps_of(const PlanReport& report, std::string_view library) {
+    return static_cast<int>(
+        std::ranges::count(report.kernels, library, &PlanReport::Kernel::implementation));
   }
+  static int products(const PlanReport& report) { return steps_of(report, "cuBLASLt"); }
 
   std::unique_ptr<Backend> backend_;
 };
 
 TEST_F(CudaBackend, RunsAnAttentionBlock) {
-  GraphBuilder b;
-  base::Random random(1);
-  const auto weights = [&](std::initializer_list<std::int64_t> sizes) {
-    return b.constant(Tensor::random(f32(sizes), random));
-  };
-  const Value x = b.input("x", f32({1, 64, 32}));
-  const auto heads = [&] {
-    const Value projected = b.add("matmul", {x, weights({32, 32})});
-    const Value split = b.add("reshape", {projected}, {{"shape", Integers{1, 64, 2, 16}}});
-    return b.add("transpose", {split}, {{"perm", Integers{0, 2, 1, 3}}});
-  };
-  const Value q = heads(), k = heads(), v = heads();
-  const Value scores =
-      b.add("matmul", {q, b.add("transpose", {k}, {{"perm", Integers{0, 1, 3, 2}}})});
-  const Value scaled = b.add("mul", {scores, b.scalar(DType::kF32, 0.25)});
-  const Value mixed = b.add("matmul", {b.add("softmax", {scaled}, {{"axis", std::int64_t{3}}}), v});
-  const Value joined =
-      b.add("reshape", {b.add("transpose", {mixed}, {{"perm", Integers{0, 2, 1, 3}}})},
-            {{"shape", Integers{1, 64, 32}}});
-  const Value out = b.add("add", {x, b.add("matmul", {joined, weights({32, 32})})});
-  b.output("y",
-           b.add("layer_norm", {out, weights({32}), weights({32})}, {{"axis", std::int64_t{2}}}));
-  const PlanReport report = check(b);
+  const PlanReport report = expect_matches_reference(attention_block(1, 16), 1, 1e-5, *backend_);
   EXPECT_EQ(products(report), 6);
   EXPECT_LE(report.kernels.size(), 9u);  // products, a softmax, a norm, the join of the heads
 }
@@ -113,12 +93,51 @@ TEST_F(CudaBackend, MultipliesBatchesBroadcastsAndPixels) {
   EXPECT_EQ(products(check(b)), 3);
 }
 
-TEST_F(CudaBackend, LeavesToKernelsWhatTheLibraryHasNoAlgorithmFor) {
+struct Window {
+  ir::Shape image, filter;
+  Integers strides, pads, dilations;
+  std::int64_t groups = 1;
+};
+
+// The graph of one convolution.
+void convolve(GraphBuilder& b, const Window& window) {
+  const Value x = b.input("x", TensorType(DType::kF32, window.image));
+  const Value w = b.input("w", TensorType(DType::kF32, window.filter));
+  b.output("y", b.add("conv", {x, w},
+                      {{"strides", window.strides},
+                       {"pads", window.pads},
+                       {"dilations", window.dilations},
+                       {"group", window.groups}}));
+}
+
+TEST_F(CudaBackend, FindsConvolutions) {
+  const Window windows[] = {
+      {{2, 3, 9, 10}, {4, 3, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1},
+      {{1, 4, 9, 10}, {6, 2, 3, 2}, {2, 1}, {0, 1, 0, 1}, {1, 2}, 2},
+      {{1, 6, 8, 8}, {6, 1, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 6},  // depthwise
+      {{1, 3, 8, 8}, {6, 1, 3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 3},  // two outputs a channel
+      {{2, 3, 12}, {4, 3, 5}, {2}, {2, 2}, {1}, 1},                   // one axis
+      {{1, 2, 5, 6, 7}, {3, 2, 2, 3, 2}, {1, 2, 1}, {0, 1, 0, 0, 1, 0}, {1, 1, 2}, 1},
+      {{1, 3, 7, 7}, {4, 3, 7, 7}, {1, 1}, {0, 0, 0, 0}, {1, 1}, 1},  // one pixel out
+  };
+  for (const Window& window : windows) {
+    GraphBuilder b;
+    convolve(b, window);
+    EXPECT_EQ(steps_of(check(b), "cuDNN"), 1) << ir::to_string(window.image);
+  }
+}
+
+TEST_F(CudaBackend, LeavesToKernelsWhatTheLibrariesDoNotTake) {
+  GraphBuilder uneven;  // cuDNN pads both sides alike
+  convolve(uneven, {{1, 2, 6, 6}, {3, 2, 3, 3}, {1, 1}, {1, 1, 0, 0}, {1, 1}, 1});
+  EXPECT_EQ(steps_of(check(uneven), "cuDNN"), 0);
   fake_cuda().lt_has_algorithms = false;
+  fake_cuda().dnn_has_algorithms = false;
   GraphBuilder b;
-  const Value x = b.input("x", f32({40, 48}));
-  b.output("y", b.add("matmul", {x, b.input("w", f32({48, 56}))}));
-  EXPECT_EQ(products(check(b)), 0);
+  convolve(b, {{1, 2, 6, 6}, {3, 2, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1});
+  b.output("z", b.add("matmul", {b.input("a", f32({40, 48})), b.input("b", f32({48, 56}))}));
+  const PlanReport report = check(b);
+  EXPECT_EQ(steps_of(report, "cuDNN") + products(report), 0);
 }
 
 TEST_F(CudaBackend, LaunchesARecordedGraphFromTheSecondRunOn) {
@@ -138,9 +157,11 @@ TEST_F(CudaBackend, LaunchesARecordedGraphFromTheSecondRunOn) {
   EXPECT_EQ(fake_cuda().count("capture_begin"), 1u);
   fake_cuda().calls.clear();
   ASSERT_TRUE((*plan)->run(inputs()).ok());
-  const std::vector<std::string> expected{"copy_in",  "copy_in",  "graph_launch", "copy_out",
-                                          "copy_out", "copy_out", "stream_wait"};
+  const std::vector<std::string> expected{"copy_in",      "copy_in",      "event_record",
+                                          "graph_launch", "event_record", "copy_out",
+                                          "copy_out",     "copy_out",     "stream_wait"};
   EXPECT_EQ(fake_cuda().calls, expected);
+  EXPECT_NEAR((*plan)->report().device_s, 1e-3, 1e-9);
 }
 
 TEST_F(CudaBackend, TimesEachKernelOfAProfiledPlan) {

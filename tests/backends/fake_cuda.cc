@@ -43,6 +43,18 @@ struct LtLayoutTag {
   std::int64_t batch_stride = 0;
 };
 
+struct DnnTensorTag {
+  int type = 0;
+  std::vector<int> sizes, strides;
+};
+struct DnnFilterTag {
+  std::vector<int> sizes;
+};
+struct DnnConvolutionTag {
+  std::vector<int> pads, strides, dilations;
+  int groups = 1, math = 0;
+};
+
 }  // namespace cuda
 
 namespace {
@@ -365,6 +377,105 @@ void fill(LtFunctions& lt) {
   };
 }
 
+// ---- Convolutions
+
+// Whether cuDNN would take these descriptors: the output has the sizes that the rest gives.
+bool fits(const DnnTensorTag& x, const DnnFilterTag& w, const DnnConvolutionTag& c,
+          const DnnTensorTag& y) {
+  const std::size_t rank = x.sizes.size();
+  bool good = rank >= 4 && w.sizes.size() == rank && y.sizes.size() == rank &&
+              c.pads.size() == rank - 2 && x.sizes[0] == y.sizes[0] && w.sizes[0] == y.sizes[1] &&
+              x.sizes[1] == w.sizes[1] * c.groups && w.sizes[0] % c.groups == 0;
+  for (std::size_t i = 0; good && i < c.pads.size(); ++i) {
+    const int reach = c.dilations[i] * (w.sizes[i + 2] - 1) + 1;
+    good = y.sizes[i + 2] == (x.sizes[i + 2] + 2 * c.pads[i] - reach) / c.strides[i] + 1;
+  }
+  return good && (x.type != kDnnF32 || c.math == kDnnFmaMath);
+}
+
+// The next index of a box in row-major order; false at its end.
+bool advance(std::vector<int>& index, const std::vector<int>& sizes, std::size_t from) {
+  for (std::size_t i = index.size(); i-- > from;) {
+    if (++index[i] < sizes[i]) return true;
+    index[i] = 0;
+  }
+  return false;
+}
+
+void convolve(const DnnTensorTag& x, const void* image, const DnnFilterTag& w, const void* filter,
+              const DnnConvolutionTag& c, const DnnTensorTag& y, void* out) {
+  const int type = x.type == kDnnF64 ? kTypeF64 : kTypeF32;
+  std::int64_t at = 0;
+  for (std::vector<int> o(y.sizes.size(), 0); at == 0 || advance(o, y.sizes, 0); ++at) {
+    double sum = 0;
+    std::vector<int> k(w.sizes.size(), 0);
+    k[0] = o[1];
+    do {
+      std::int64_t from = static_cast<std::int64_t>(o[0]) * x.strides[0];
+      const int channel = o[1] / (w.sizes[0] / c.groups) * w.sizes[1] + k[1];
+      from += static_cast<std::int64_t>(channel) * x.strides[1];
+      bool inside = true;
+      for (std::size_t i = 0; i < c.pads.size(); ++i) {
+        const int place = o[i + 2] * c.strides[i] + k[i + 2] * c.dilations[i] - c.pads[i];
+        inside = inside && place >= 0 && place < x.sizes[i + 2];
+        from += static_cast<std::int64_t>(place) * x.strides[i + 2];
+      }
+      std::int64_t weight = 0;
+      for (std::size_t i = 0; i < k.size(); ++i) weight = weight * w.sizes[i] + k[i];
+      if (inside) sum += load(type, image, from) * load(type, filter, weight);
+    } while (advance(k, w.sizes, 1));
+    store(type, out, at, sum);
+  }
+}
+
+void fill(DnnFunctions& dnn) {
+  dnn.create = [](DnnHandle* handle) { return *handle = reinterpret_cast<DnnHandle>(1), 0; };
+  dnn.destroy = [](DnnHandle) { return 0; };
+  dnn.set_stream = [](DnnHandle, Stream) { return 0; };
+  dnn.tensor_create = [](DnnTensor* tensor) { return *tensor = new DnnTensorTag, 0; };
+  dnn.tensor_destroy = [](DnnTensor tensor) { return delete tensor, 0; };
+  dnn.tensor_set = [](DnnTensor tensor, int type, int rank, const int* sizes, const int* strides) {
+    *tensor = {type, {sizes, sizes + rank}, {strides, strides + rank}};
+    return 0;
+  };
+  dnn.filter_create = [](DnnFilter* filter) { return *filter = new DnnFilterTag, 0; };
+  dnn.filter_destroy = [](DnnFilter filter) { return delete filter, 0; };
+  dnn.filter_set = [](DnnFilter filter, int, int format, int rank, const int* sizes) {
+    filter->sizes = {sizes, sizes + rank};
+    return format == kDnnRowMajor ? 0 : 9;
+  };
+  dnn.convolution_create = [](DnnConvolution* made) { return *made = new DnnConvolutionTag, 0; };
+  dnn.convolution_destroy = [](DnnConvolution convolution) { return delete convolution, 0; };
+  dnn.convolution_set = [](DnnConvolution convolution, int rank, const int* pads,
+                           const int* strides, const int* dilations, int mode, int) {
+    convolution->pads = {pads, pads + rank};
+    convolution->strides = {strides, strides + rank};
+    convolution->dilations = {dilations, dilations + rank};
+    return mode == kDnnCrossCorrelation ? 0 : 9;
+  };
+  dnn.convolution_set_groups = [](DnnConvolution convolution, int groups) {
+    return convolution->groups = groups, 0;
+  };
+  dnn.convolution_set_math = [](DnnConvolution convolution, int math) {
+    return convolution->math = math, 0;
+  };
+  dnn.algorithms = [](DnnHandle, DnnTensor x, DnnFilter w, DnnConvolution convolution, DnnTensor y,
+                      int, int* found, DnnAlgorithm* algorithms) {
+    if (!fits(*x, *w, *convolution, *y)) return 3;
+    algorithms[0] = {};
+    algorithms[0].memory = std::size_t{1} << 40;  // more than there is
+    algorithms[1] = {};
+    *found = state().shown.dnn_has_algorithms ? 2 : 1;
+    return 0;
+  };
+  dnn.convolve = [](DnnHandle, const void*, DnnTensor x, const void* image, DnnFilter w,
+                    const void* filter, DnnConvolution convolution, int, void*, std::size_t,
+                    const void*, DnnTensor y, void* out) {
+    note("convolve");
+    return do_or_capture([=] { convolve(*x, image, *w, filter, *convolution, *y, out); });
+  };
+}
+
 }  // namespace
 
 std::size_t FakeCuda::count(const std::string& call) const {
@@ -380,6 +491,7 @@ const cuda::Libraries& fake_libraries() {
     fill_execution(made.driver);
     fill(made.nvrtc);
     fill(made.lt);
+    fill(made.dnn);
     made.driver_version = 12080;
     made.nvrtc_version = 12080;
     return made;

@@ -2,6 +2,7 @@
 // Many emitted kernels, compiled together and compared with the interpreter.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,9 +21,13 @@ class KernelBatch {
   // The graph's only output as one kernel, and its expected value on these inputs: a tensor, or the
   // failure that the kernel must report too. Left out when it is unsupported.
   void add(const ir::Graph& graph, std::vector<ir::Tensor> inputs, std::string label);
-  // Compiles and runs all. Fails the test for every kernel that differs by more than `tolerance`,
-  // relative to the larger of 1 and the largest value of its output.
-  void check(double tolerance = 1e-5);
+  // Compiles and runs all on the CPU. Fails the test for every kernel that differs by more than
+  // `tolerance`, relative to the larger of 1 and the largest value of its output.
+  void check(double tolerance = 1e-5) const;
+  // The same with `run`, which fills the output and the failure word.
+  using Run = std::function<base::Status(const KernelSource&, const std::vector<ir::Tensor>& inputs,
+                                         ir::Tensor& output, int* failure)>;
+  void check_with(const Run& run, double tolerance) const;
   std::size_t size() const { return cases_.size(); }
 
   // The prelude and all kernels, as a compiler for the target is given them.

@@ -117,8 +117,8 @@ void add_every_operator(KernelBatch& batch, int times) {
   }
 }
 
-void add_random_regions(KernelBatch& batch, std::uint64_t count) {
-  for (std::uint64_t seed = 0; seed < count; ++seed) {
+void add_random_regions(KernelBatch& batch, std::uint64_t count, std::uint64_t first) {
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
     base::Random random(seed);
     const ir::Graph graph = random_region(random);
     std::vector<ir::Tensor> inputs;

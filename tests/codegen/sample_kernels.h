@@ -10,7 +10,7 @@ namespace egret::backends::codegen {
 // page shows where random ones never fit. Fails the test for an operator that is left out.
 void add_every_operator(KernelBatch& batch, int times);
 // Random trees of what fuses: pointwise operators, broadcasts, reductions, what is made of them,
-// and moves; each as one kernel.
-void add_random_regions(KernelBatch& batch, std::uint64_t count);
+// and moves; each as one kernel. Seeds from `first` on.
+void add_random_regions(KernelBatch& batch, std::uint64_t count, std::uint64_t first = 0);
 
 }  // namespace egret::backends::codegen

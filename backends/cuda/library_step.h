@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that a library of NVIDIA's computes instead of an emitted kernel, and how a graph is
+// searched for them. What a step is, is found by what definitions say and not by names.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "backends/cuda/device.h"
+#include "ir/definition.h"
+#include "ir/graph.h"
+
+namespace egret::backends::cuda {
+
+inline constexpr std::size_t kWorkspace = 64 << 20;  // bytes, of all steps in turn
+
+// Ready to run: descriptors made and an algorithm chosen.
+class LibraryStep {
+ public:
+  virtual ~LibraryStep() = default;
+  virtual const char* library() const = 0;
+  // `inputs` as the region numbers them; kWorkspace bytes are there at every run.
+  virtual base::Status enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
+                               DevicePointer workspace, Stream stream) const = 0;
+};
+
+// Nodes that one step computes: the last one's value, from the inputs.
+struct LibraryRegion {
+  std::vector<ir::NodeId> nodes, inputs;
+  std::unique_ptr<LibraryStep> step;
+};
+
+// What is made of a definition over inputs of these types; nullptr where it is nothing for the
+// library, or the library has no algorithm.
+using MakeStep = std::function<std::unique_ptr<LibraryStep>(
+    const ir::Denotation& denotation, std::span<const ir::TensorType> inputs)>;
+
+// All steps of the graph, each with the operators on its way (transposes, reshapes) that it takes
+// in without becoming anything else. The first of `makers` that makes one wins.
+std::vector<LibraryRegion> find_library_steps(const ir::Graph& graph,
+                                              std::span<const MakeStep> makers);
+
+// The libraries' own states, for one plan.
+struct LibraryHandles {
+  Owned<LtHandle> lt;
+  Owned<DnnHandle> dnn;
+};
+// Of those libraries that are there.
+LibraryHandles open_libraries(const Libraries& libraries, Stream stream);
+std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandles& handles);
+
+}  // namespace egret::backends::cuda

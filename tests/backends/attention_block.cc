@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/backends/attention_block.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/builder.h"
+
+namespace egret::backends {
+
+using ir::Integers;
+using ir::Shape;
+using ir::TensorType;
+using ir::Value;
+
+ir::Graph attention_block(std::int64_t batch, std::int64_t head) {
+  ir::GraphBuilder b;
+  base::Random random(1);
+  const std::int64_t width = 2 * head;
+  const auto weights = [&](const Shape& sizes) {
+    return b.constant(ir::Tensor::random(TensorType(ir::DType::kF32, sizes), random));
+  };
+  const auto turned = [&](Value x, const Integers& axes) {
+    return b.add("transpose", {x}, {{"perm", axes}});
+  };
+  const Value x = b.input("x", TensorType(ir::DType::kF32, Shape{batch, 64, width}));
+  const auto heads = [&] {
+    const Value projected = b.add("matmul", {x, weights({width, width})});
+    const Value split = b.add("reshape", {projected}, {{"shape", Integers{batch, 64, 2, head}}});
+    return turned(split, Integers{0, 2, 1, 3});
+  };
+  const Value q = heads(), k = heads(), v = heads();
+  const Value scores = b.add("matmul", {q, turned(k, Integers{0, 1, 3, 2})});
+  const Value scaled = b.add("mul", {scores, b.scalar(ir::DType::kF32, 0.1)});
+  const Value shares = b.add("softmax", {scaled}, {{"axis", std::int64_t{3}}});
+  const Value mixed = turned(b.add("matmul", {shares, v}), Integers{0, 2, 1, 3});
+  const Value joined = b.add("reshape", {mixed}, {{"shape", Integers{batch, 64, width}}});
+  const Value sum = b.add("add", {x, b.add("matmul", {joined, weights({width, width})})});
+  b.output("y", b.add("layer_norm", {sum, weights({width}), weights({width})},
+                      {{"axis", std::int64_t{2}}}));
+  auto graph = std::move(b).finish();
+  EXPECT_TRUE(graph.ok()) << graph.status().message();
+  return *std::move(graph);
+}
+
+}  // namespace egret::backends

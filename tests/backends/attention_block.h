@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "ir/graph.h"
+
+namespace egret::backends {
+
+// Self-attention with random weights over x [batch, 64, 2 * head], two heads, the sum with x and a
+// layer norm: six products with moves, a softmax and a norm between them.
+ir::Graph attention_block(std::int64_t batch, std::int64_t head);
+
+}  // namespace egret::backends

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Emitted kernels on a GPU against the f64 interpreter.
+#include <gtest/gtest.h>
+
+#include "backends/cuda/device.h"
+#include "tests/codegen/kernel_batch.h"
+#include "tests/codegen/sample_kernels.h"
+
+namespace egret::backends::codegen {
+namespace {
+
+class DeviceKernels : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const base::Status usable = cuda::usable(cuda::system_libraries());
+    if (!usable.ok()) GTEST_SKIP() << usable.message();
+    auto device = cuda::Device::open(cuda::system_libraries(), 0);
+    ASSERT_TRUE(device.ok()) << device.status().message();
+    device_ = *std::move(device);
+  }
+
+  // All kernels are compiled as one module; each case has memory of its own for its inputs, its
+  // output and its failure word.
+  void check(const KernelBatch& batch, double tolerance) {
+    const auto image =
+        cuda::compile_for_device(device_->libraries().nvrtc, device_->libraries().nvrtc_version,
+                                 batch.emitted(), device_->facts().capability);
+    ASSERT_TRUE(image.ok()) << image.status().message();
+    const auto module = device_->load(*image);
+    ASSERT_TRUE(module.ok()) << module.status().message();
+    batch.check_with(
+        [&](const KernelSource& kernel, const std::vector<ir::Tensor>& inputs, ir::Tensor& output,
+            int* failure) { return launch(module->get(), kernel, inputs, output, failure); },
+        tolerance);
+  }
+
+  base::Status launch(cuda::Module module, const KernelSource& kernel,
+                      const std::vector<ir::Tensor>& inputs, ir::Tensor& output, int* failure) {
+    const cuda::DriverFunctions& driver = device_->driver();
+    cuda::Function function = nullptr;
+    EGRET_RETURN_IF_ERROR(device_->check(
+        driver.module_function(&function, module, kernel.name.c_str()), "finding a kernel"));
+    std::vector<cuda::Owned<cuda::DevicePointer>> memory;
+    const auto with = [&](const void* data, std::size_t bytes) -> base::Status {
+      EGRET_ASSIGN_OR_RETURN(auto owned, device_->allocate(std::max<std::size_t>(bytes, 1)));
+      memory.push_back(std::move(owned));
+      return bytes == 0 ? base::ok() : device_->copy_in(memory.back().get(), data, bytes);
+    };
+    for (const ir::Tensor& input : inputs)
+      EGRET_RETURN_IF_ERROR(with(input.data().data(), static_cast<std::size_t>(input.bytes())));
+    const auto bytes = static_cast<std::size_t>(output.bytes());
+    EGRET_RETURN_IF_ERROR(with(output.data().data(), bytes));
+    EGRET_RETURN_IF_ERROR(with(failure, sizeof *failure));
+    std::vector<cuda::DevicePointer> pointers;
+    for (const auto& owned : memory) pointers.push_back(owned.get());
+    std::vector<void*> arguments;
+    for (cuda::DevicePointer& pointer : pointers) arguments.push_back(&pointer);
+    EGRET_RETURN_IF_ERROR(
+        device_->check(driver.launch(function, static_cast<unsigned>(kernel.blocks), 1, 1,
+                                     static_cast<unsigned>(kernel.threads), 1, 1, 0,
+                                     device_->stream(), arguments.data(), nullptr),
+                       "launching a kernel"));
+    EGRET_RETURN_IF_ERROR(
+        device_->copy_out(output.mutable_data().data(), pointers[inputs.size()], bytes));
+    EGRET_RETURN_IF_ERROR(device_->copy_out(failure, pointers[inputs.size() + 1], sizeof *failure));
+    return device_->wait();
+  }
+
+  std::shared_ptr<cuda::Device> device_;
+};
+
+TEST_F(DeviceKernels, ComputeWhatEachOperatorIsDefinedToBe) {
+  KernelBatch batch(Target::kCuda);
+  add_every_operator(batch, 3);
+  check(batch, 1e-5);
+}
+
+TEST_F(DeviceKernels, ComputeAThousandRandomRegions) {
+  for (std::uint64_t first = 0; first < 1000; first += 250) {
+    KernelBatch batch(Target::kCuda);
+    add_random_regions(batch, 250, first);
+    check(batch, 2e-5);
+  }
+}
+
+}  // namespace
+}  // namespace egret::backends::codegen

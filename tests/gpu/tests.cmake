@@ -1,0 +1,10 @@
+# What needs a GPU: skipped with the reason where there is none. scripts/gpu_check.sh takes the
+# program to a machine that has one.
+egret_program(gpu_tests SOURCES gpu/device_kernels_test.cc gpu/device_graphs_test.cc
+              codegen/kernel_batch.cc codegen/sample_kernels.cc backends/graph_compare.cc
+              backends/attention_block.cc
+              DEPS backends rules
+              EXTERNAL GTest::gtest GTest::gmock GTest::gtest_main)
+target_compile_definitions(gpu_tests PRIVATE EGRET_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+gtest_discover_tests(gpu_tests PROPERTIES LABELS "unit;gpu" TIMEOUT ${EGRET_TEST_TIMEOUT}
+                     ENVIRONMENT "${EGRET_TEST_ENVIRONMENT}" DISCOVERY_TIMEOUT 60)
