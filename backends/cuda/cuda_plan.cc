@@ -51,6 +51,9 @@ CudaPlan::CudaPlan(const ir::Graph& original, codegen::Program program, LibraryH
   }
 }
 
+// What it owns is given back by calls that need the context.
+CudaPlan::~CudaPlan() { (void)device_->enter(); }
+
 base::Result<std::unique_ptr<Plan>> CudaPlan::make(const ir::Graph& original,
                                                    codegen::Program program, LibraryHandles handles,
                                                    std::vector<LibraryRegion> library_steps,
@@ -154,19 +157,22 @@ base::Status CudaPlan::enqueue_step(std::size_t s) {
       "launching a kernel");
 }
 
+base::Status CudaPlan::clear_failures() {
+  const std::size_t bytes = program_.steps.size() * sizeof(int);
+  if (bytes == 0) return base::ok();
+  return device_->check(device_->driver().set_bytes(failures_, 0, bytes, device_->stream()),
+                        "clearing memory");
+}
+
 base::Status CudaPlan::enqueue_all() {
-  const DriverFunctions& driver = device_->driver();
-  if (!program_.steps.empty()) {
-    EGRET_RETURN_IF_ERROR(device_->check(
-        driver.set_bytes(failures_, 0, program_.steps.size() * sizeof(int), device_->stream()),
-        "clearing memory"));
-  }
+  EGRET_RETURN_IF_ERROR(clear_failures());
   for (std::size_t s = 0; s < program_.steps.size(); ++s) EGRET_RETURN_IF_ERROR(enqueue_step(s));
   for (const codegen::Program::Copy& copy : program_.copies) {
     const auto bytes = static_cast<std::size_t>(output_types()[copy.output].bytes());
-    EGRET_RETURN_IF_ERROR(device_->check(
-        driver.copy_within(outputs_[copy.output], address(copy.value), bytes, device_->stream()),
-        "copying within it"));
+    EGRET_RETURN_IF_ERROR(
+        device_->check(device_->driver().copy_within(outputs_[copy.output], address(copy.value),
+                                                     bytes, device_->stream()),
+                       "copying within it"));
   }
   return base::ok();
 }
@@ -194,9 +200,7 @@ base::Status CudaPlan::run_timed() {
     events.push_back(std::move(event));
     return base::ok();
   };
-  EGRET_RETURN_IF_ERROR(device_->check(
-      driver.set_bytes(failures_, 0, program_.steps.size() * sizeof(int), device_->stream()),
-      "clearing memory"));
+  EGRET_RETURN_IF_ERROR(clear_failures());
   EGRET_RETURN_IF_ERROR(mark());
   for (std::size_t s = 0; s < program_.steps.size(); ++s) {
     EGRET_RETURN_IF_ERROR(enqueue_step(s));

@@ -23,6 +23,8 @@ class CudaPlan : public Plan {
                                                   std::vector<LibraryRegion> library_steps,
                                                   const PlanOptions& options,
                                                   std::shared_ptr<Device> device);
+  ~CudaPlan() override;
+
   PlanReport report() const override;
 
  protected:
@@ -37,6 +39,7 @@ class CudaPlan : public Plan {
   base::Status load_kernels();
   DevicePointer address(ir::NodeId id) const;
   base::Status enqueue_step(std::size_t step);
+  base::Status clear_failures();
   base::Status enqueue_all();  // the failure words cleared, all steps, outputs copied
   base::Status run_timed();
   base::Status launch_recorded();
