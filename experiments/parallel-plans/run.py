@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans of small models on meshes of 2 to 8 devices: what they send and cost, and what ranks compute with them."""
-import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
-import models
 import numpy
 import onnx
-from lib import egret, results, settings
+from lib import egret, ranks, results, settings
+from lib import small_models as models
 
 HERE = pathlib.Path(__file__).resolve().parent
 COLUMNS = ["model", "mesh", "time_s", "bound_s", "single_s", "data_s", "tensor_s", "sent_bytes", "closed_form_bytes",
@@ -18,7 +16,7 @@ COLUMNS = ["model", "mesh", "time_s", "bound_s", "single_s", "data_s", "tensor_s
 
 
 def closed_form(name, mesh):
-    """Of one axis and the models of models.py; plans on more axes have several forms."""
+    """Of one axis and the models of small_models.py; plans on more axes have several forms."""
     if "," in mesh or name not in models.SENT:
         return ""
     devices = int(mesh.split("=")[1])
@@ -37,9 +35,7 @@ def outputs_differ(folder, model, plan, devices):
     one.mkdir(exist_ok=True)
     many.mkdir(exist_ok=True)
     egret.run("run", model, "--output-folder", one)
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    subprocess.run(["mpirun", "--oversubscribe", "-n", str(devices), egret.PROGRAM, "run", plan, "--output-folder",
-                    many, "--progress=never"], check=True, capture_output=True, env=environment, timeout=600)
+    ranks.run(devices, "run", plan, "--output-folder", many, "--progress=never")
     a, b = tensor(one / "output_0.pb"), tensor(many / "output_0.pb")
     return float(numpy.abs(a - b).max() / numpy.abs(a).max())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The models of this experiment, written as ONNX files, and what their plans must send."""
+"""Small models to be planned on several devices, written as ONNX files, and what their plans must send."""
 import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -96,8 +96,17 @@ def vocabulary(folder, rows=3, width=16, words=65536):
     m.save(folder, m.apply("MatMul", [p, m.weight("e", words, width)]), [rows, width])
 
 
+def deep(folder, layers=6, batch=1024, width=256):
+    """Many rows: worth cutting, and the weights worth gathering."""
+    m = Model("deep")
+    x = m.input("x", [batch, width])
+    for i in range(layers):
+        x = m.apply("Relu", [m.linear(x, f"layer{i}", width, width)])
+    m.save(folder, x, [batch, width])
+
+
 # Bytes that each of p ranks sends, in units of 2 (p-1)/p: one all-reduce of the output of each pair of
 # matrices that are cut by columns and rows, or as much as a reduce-scatter and an all-gather; for the
 # vocabulary the largest logit and the sum of each row besides.
 SENT = {"mlp": 8 * 256 * 4, "attention": 16 * 256 * 4, "transformer": 2 * 16 * 256 * 4, "vocabulary": (3 + 3 + 3 * 16) * 4}
-WRITE = {"mlp": mlp, "attention": attention, "transformer": transformer, "vocabulary": vocabulary}
+WRITE = {"mlp": mlp, "attention": attention, "transformer": transformer, "vocabulary": vocabulary, "deep": deep}
