@@ -5,6 +5,8 @@
 #pragma once
 
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "rules/instantiation.h"
 
@@ -14,7 +16,9 @@ class InstanceWalk {
  public:
   // The instantiator outlives the walk.
   InstanceWalk(Instantiator& instantiator, Choice start)
-      : instantiator_(instantiator), at_(std::move(start)) {}
+      : instantiator_(instantiator),
+        applications_(source_applications(instantiator.rule())),
+        at_(std::move(start)) {}
 
   // Changes one size, or all of one number, to 1, one more or as another; or one integer attribute
   // to 0, 1, one more or one less. Nullopt, and no step, if that is no instance with sizes of at
@@ -23,6 +27,7 @@ class InstanceWalk {
 
  private:
   Instantiator& instantiator_;
+  std::vector<const Term*> applications_;
   Choice at_;
 };
 

@@ -18,15 +18,10 @@ using ir::TensorType;
 namespace {
 
 constexpr int kTriesPerOperator = 60;
-constexpr int kTriesInTheDark = 3000;  // for an operator whose operands are a riddle
+constexpr int kTriesAgainstHope = 6;    // where no known signature fits what is given
+constexpr int kTriesOfAttributes = 20;  // where operands are given
+constexpr int kTriesInTheDark = 3000;   // for an operator whose operands are a riddle
 constexpr std::int64_t kMaxElements = 4096;
-
-// Whether a condition looks at what tensors hold, which is drawn last.
-bool speaks_of_elements(const Expr& expr) {
-  if (expr.kind == Expr::Kind::kCall && expr.function->name.find("splat") != std::string::npos)
-    return true;
-  return std::ranges::any_of(expr.arguments, speaks_of_elements);
-}
 
 }  // namespace
 
@@ -89,13 +84,20 @@ class Instantiator::Attempt {
   // Draws types for the variables that are new here, and attributes, until the operator takes them.
   std::optional<Handle> apply(const Term& term, std::span<const std::optional<Handle>> given) {
     if (chosen_ != nullptr) return apply_chosen(term, given);
+    const std::vector<TensorType> given_types = types_of(given);
     const auto& known = owner_.known_.of(*term.op, given.size());
-    const int tries = known.empty() ? kTriesInTheDark : kTriesPerOperator;
+    const auto fitting = fitting_signatures(known, given, given_types);
+    const bool all_given = std::ranges::all_of(given, [](const auto& one) { return bool(one); });
+    const int tries = known.empty()     ? kTriesInTheDark
+                      : fitting.empty() ? kTriesAgainstHope
+                      : all_given       ? kTriesOfAttributes
+                                        : kTriesPerOperator;
     const auto bound = environment_.attributes;
     const auto order = sampling_order(*term.op);
+    std::vector<TensorType> types = given_types;
     for (int attempt = 0; attempt < tries; ++attempt) {
       environment_.attributes = bound;
-      const std::vector<TensorType> types = draw_types(term, given, known);
+      if (!all_given) types = draw_types(term, given, given_types, fitting);
       const ir::Attrs attrs = draw_attrs(term, order, types);
       if (fails_already(term, attrs)) continue;
       auto type = owner_.type_of(*term.op, attrs, types);
@@ -119,7 +121,7 @@ class Instantiator::Attempt {
   // Whether some condition is known to fail with what was drawn so far: asked before the operator
   // is, which costs more. What is not known yet has no value.
   bool fails_already(const Term& term, const ir::Attrs& attrs) {
-    if (owner_.early_.empty()) return false;
+    if (!owner_.conditions_.can_fail()) return false;
     for (const auto& [slot, captured] : spreads_)
       environment_.spreads[static_cast<std::size_t>(slot)] = captured;
     if (term.spread >= 0 && !spreads_.contains(term.spread))
@@ -129,11 +131,7 @@ class Instantiator::Attempt {
       environment_.attributes[static_cast<std::size_t>(let.attribute)] =
           evaluate(let.value, environment_);
     }
-    const bool fails = std::ranges::any_of(owner_.early_, [&](const Expr* condition) {
-      const auto value = evaluate(*condition, environment_);
-      const auto* truth = value ? std::get_if<std::int64_t>(&*value) : nullptr;
-      return truth != nullptr && *truth == 0;
-    });
+    const bool fails = owner_.conditions_.fail(environment_);
     for (const Rule::Let& let : rule_.lets) {
       if (let.attribute >= 0)
         environment_.attributes[static_cast<std::size_t>(let.attribute)].reset();
@@ -142,20 +140,29 @@ class Instantiator::Attempt {
     return fails;
   }
 
-  std::vector<TensorType> draw_types(const Term& term, std::span<const std::optional<Handle>> given,
-                                     const std::vector<Signature>& known) {
-    shown_.clear();
+  // Empty ones for those that are not given.
+  std::vector<TensorType> types_of(std::span<const std::optional<Handle>> given) {
     std::vector<TensorType> types(given.size());
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      if (given[i]) types[i] = sink_.facts(*given[i]).type;
+    }
+    return types;
+  }
+
+  std::vector<TensorType> draw_types(const Term& term, std::span<const std::optional<Handle>> given,
+                                     std::vector<TensorType> types,
+                                     std::span<const Signature* const> fitting) {
+    shown_.clear();
     std::vector<TensorType> models;  // whose shapes a new variable may copy
     for (std::size_t i = 0; i < given.size(); ++i) {
       if (given[i]) {
-        types[i] = sink_.facts(*given[i]).type;
         models.push_back(types[i]);
       } else {
         environment_.tensors[static_cast<std::size_t>(term.arguments[i].slot)] = {};
       }
     }
-    const Signature* like = random_.chance(0.9) ? draw_signature(known, given, types) : nullptr;
+    const Signature* like =
+        random_.chance(0.9) && !fitting.empty() ? fitting[random_.below(fitting.size())] : nullptr;
     const bool alike = like != nullptr && random_.chance(0.6);  // in sizes too
     std::map<int, std::size_t> drawn;  // a variable that stands here twice has one type
     for (std::size_t i = 0; i < given.size(); ++i) {
@@ -165,7 +172,7 @@ class Instantiator::Attempt {
       if (is_new) {
         types[i] = draw_type(slot, like != nullptr ? &like->inputs[i] : nullptr, models);
         if (alike) make_alike(*like, i, given, types);
-        make_as_conditions_say(slot, types[i]);
+        owner_.conditions_.fit(slot, types[i], environment_);
         show(slot, types[i]);
       } else {
         types[i] = types[found->second];
@@ -175,10 +182,10 @@ class Instantiator::Attempt {
     return types;
   }
 
-  // One that agrees with what is given.
-  const Signature* draw_signature(const std::vector<Signature>& known,
-                                  std::span<const std::optional<Handle>> given,
-                                  std::span<const TensorType> types) {
+  // Those that agree with what is given.
+  static std::vector<const Signature*> fitting_signatures(
+      const std::vector<Signature>& known, std::span<const std::optional<Handle>> given,
+      std::span<const TensorType> types) {
     const auto agrees = [&](const Signature& signature) {
       for (std::size_t i = 0; i < given.size(); ++i) {
         if (given[i] && signature.inputs[i] != std::pair(types[i].rank(), types[i].dtype))
@@ -197,7 +204,7 @@ class Instantiator::Attempt {
     for (const Signature& signature : known) {
       if (agrees(signature)) fitting.push_back(&signature);
     }
-    return fitting.empty() ? nullptr : fitting[random_.below(fitting.size())];
+    return fitting;
   }
 
   // Sizes of operand i that are equal to those of operands that have theirs, in the signature.
@@ -218,26 +225,6 @@ class Instantiator::Attempt {
     }
   }
 
-  // A drawn type, changed to what equations among the conditions say of it.
-  void make_as_conditions_say(int slot, TensorType& type) {
-    for (const auto& [a, b] : owner_.same_types_) {
-      if (a != slot && b != slot) continue;
-      const auto& other = environment_.tensors[static_cast<std::size_t>(a == slot ? b : a)];
-      if (other.facts != nullptr) type = other.facts->type;
-    }
-    for (const SizeEquation& equation : owner_.sizes_) {
-      if (equation.tensor != slot) continue;
-      const auto axis = evaluate(*equation.axis, environment_);
-      const auto value = evaluate(*equation.value, environment_);
-      if (!axis || !value) continue;
-      const auto* position = std::get_if<std::int64_t>(&*axis);
-      const auto* size = std::get_if<std::int64_t>(&*value);
-      if (position == nullptr || size == nullptr || *size < 0) continue;
-      const std::int64_t at = *position < 0 ? *position + type.rank() : *position;
-      if (at >= 0 && at < type.rank()) type.dims[static_cast<std::size_t>(at)] = *size;
-    }
-  }
-
   // Lets conditions be evaluated on a type just drawn.
   void show(int slot, const TensorType& type) {
     shown_.push_back(std::make_unique<TensorFacts>(TensorFacts{type, true, std::nullopt}));
@@ -251,11 +238,10 @@ class Instantiator::Attempt {
     ir::DType dtype = main_type_;
     if (random_.chance(0.08)) dtype = random_.chance(0.5) ? ir::DType::kBool : ir::DType::kI64;
     if (like != nullptr) std::tie(rank, dtype) = *like;
-    const auto fixed = owner_.ranks_.find(slot);
-    if (fixed != owner_.ranks_.end()) rank = fixed->second;
+    const auto fixed = owner_.conditions_.rank_of(slot);
+    if (fixed) rank = *fixed;
     if (const TensorType* model = draw_model(models, 0.4);
-        model != nullptr &&
-        ((like == nullptr && fixed == owner_.ranks_.end()) || model->rank() == rank)) {
+        model != nullptr && ((like == nullptr && !fixed) || model->rank() == rank)) {
       return {dtype, model->dims};
     }
     ir::Dims dims;
@@ -311,18 +297,20 @@ class Instantiator::Attempt {
                           std::span<const TensorType> types) {
     auto& bound = environment_.attributes[static_cast<std::size_t>(slot)];
     if (bound && ir::kind_of(*bound) == spec.kind) return *bound;
-    for (const Equation& equation : owner_.equations_) {
-      if (equation.attribute != slot || random_.chance(0.1)) continue;
-      auto value = evaluate(*equation.value, environment_);
+    for (const auto& definition : owner_.conditions_.definitions()) {
+      if (definition.attribute != slot || random_.chance(0.1)) continue;
+      auto value = evaluate(*definition.value, environment_);
       // Without operands there is nothing to learn from but the form of the list.
-      if (!value && types.empty() && equation.value->kind == Expr::Kind::kList)
-        value = draw_list(*equation.value, types);
+      if (!value && types.empty() && definition.value->kind == Expr::Kind::kList)
+        value = draw_list(*definition.value, types);
       if (value && ir::kind_of(*value) == spec.kind) {
         bound = value;
         return *value;
       }
     }
-    bound = sample_attr(spec, so_far, types, random_);
+    if (spec.kind == ir::AttrKind::kInteger)
+      bound = owner_.conditions_.solve_for(slot, environment_);
+    if (!bound) bound = sample_attr(spec, so_far, types, random_);
     return *bound;
   }
 
@@ -380,9 +368,9 @@ class Instantiator::Attempt {
 
   std::optional<double> draw_splat(int slot) {
     static constexpr double kNumbers[] = {1.0, 2.0, 0.5, -1.0, 0.0, 0.25, 3.0};
-    const auto wanted = owner_.splats_.find(slot);
-    if (wanted == owner_.splats_.end()) return std::nullopt;
-    if (wanted->second) return wanted->second;
+    const auto wanted = owner_.conditions_.splat_of(slot);
+    if (!wanted) return std::nullopt;
+    if (wanted->number) return wanted->number;
     return kNumbers[random_.below(std::size(kNumbers))];
   }
 
@@ -451,49 +439,8 @@ class Instantiator::Attempt {
   Choice choice_;
 };
 
-Instantiator::Instantiator(const Rule& rule, KnownSignatures& known) : rule_(rule), known_(known) {
-  for (const Expr& condition : rule.conditions) collect(condition);
-  const auto by_elements = [](const Rule::Let& let) {
-    return let.attribute >= 0 && speaks_of_elements(let.value);
-  };
-  if (std::ranges::any_of(rule.lets, by_elements)) early_.clear();
-}
-
-// What the conjuncts of a condition fix.
-void Instantiator::collect(const Expr& condition) {
-  if (condition.kind == Expr::Kind::kAnd) {
-    for (const Expr& part : condition.arguments) collect(part);
-    return;
-  }
-  if (!speaks_of_elements(condition)) early_.push_back(&condition);
-  if (condition.kind != Expr::Kind::kCall) return;
-  const std::string_view function = condition.function->name;
-  const auto& arguments = condition.arguments;
-  if (function == "==") {
-    collect_equation(arguments[0], arguments[1]);
-    collect_equation(arguments[1], arguments[0]);
-  } else if (function == "same_type") {
-    same_types_.emplace_back(arguments[0].slot, arguments[1].slot);
-  } else if (function == "splat" && arguments[1].kind == Expr::Kind::kLiteral) {
-    const auto* real = std::get_if<double>(&arguments[1].value);
-    const auto* integer = std::get_if<std::int64_t>(&arguments[1].value);
-    if (real != nullptr) splats_[arguments[0].slot] = *real;
-    if (integer != nullptr) splats_[arguments[0].slot] = static_cast<double>(*integer);
-  } else if (function == "is_splat") {
-    splats_.emplace(arguments[0].slot, std::nullopt);
-  }
-}
-
-void Instantiator::collect_equation(const Expr& left, const Expr& right) {
-  if (left.kind == Expr::Kind::kAttribute) equations_.push_back({left.slot, &right});
-  if (left.kind != Expr::Kind::kCall) return;
-  if (left.function->name == "dim") {
-    sizes_.push_back({left.arguments[0].slot, &left.arguments[1], &right});
-  } else if (left.function->name == "rank" && right.kind == Expr::Kind::kLiteral) {
-    if (const auto* rank = std::get_if<std::int64_t>(&right.value))
-      ranks_[left.arguments[0].slot] = static_cast<int>(*rank);
-  }
-}
+Instantiator::Instantiator(const Rule& rule, KnownSignatures& known)
+    : rule_(rule), known_(known), conditions_(rule) {}
 
 std::optional<Instance> Instantiator::attempt(Random random) {
   return Attempt(*this, random).run();
@@ -509,11 +456,6 @@ std::optional<TensorType> Instantiator::type_of(const ir::Operator& op, const ir
   const auto& inferred = types_.infer(op, attrs, inputs);
   if (!inferred.ok() || inferred->elements() > kMaxElements) return std::nullopt;
   return *inferred;
-}
-
-std::optional<int> Instantiator::rank_of(int slot) const {
-  const auto found = ranks_.find(slot);
-  return found != ranks_.end() ? std::optional(found->second) : std::nullopt;
 }
 
 std::optional<TensorType> Instantiator::chosen_type(const Term& source, const Choice& choice) {

@@ -24,6 +24,7 @@
 #include "ir/graph.h"
 #include "ir/type_memo.h"
 #include "rules/binding.h"
+#include "rules/instance_conditions.h"
 #include "rules/rule.h"
 #include "rules/signatures.h"
 
@@ -58,6 +59,7 @@ class Instantiator {
  public:
   Instantiator(const Rule& rule, KnownSignatures& known);
 
+  const Rule& rule() const { return rule_; }
   // One attempt; nullopt when it came to nothing.
   std::optional<Instance> attempt(base::Random random);
   // The instance of these types and attributes, if it is one.
@@ -70,36 +72,19 @@ class Instantiator {
   // remembered.
   std::size_t inferred() const { return types_.inferred(); }
   // The rank that the rule's conditions give a tensor variable.
-  std::optional<int> rank_of(int slot) const;
+  std::optional<int> rank_of(int slot) const { return conditions_.rank_of(slot); }
 
  private:
   class Attempt;
-  struct Equation {
-    int attribute;  // ?attribute == value
-    const Expr* value;
-  };
-  // dim(?tensor, axis) == value
-  struct SizeEquation {
-    int tensor;
-    const Expr* axis;
-    const Expr* value;
-  };
 
   std::optional<ir::TensorType> chosen_type(const Term& source, const Choice& choice);
   bool types_fit(const Choice& choice);
-  void collect(const Expr& condition);
-  void collect_equation(const Expr& left, const Expr& right);
 
   const Rule& rule_;
   KnownSignatures& known_;
   ir::TypeMemo types_;
   std::map<int, ir::TensorType> bound_;  // sources that have a name, in types_fit()
-  std::vector<Equation> equations_;
-  std::vector<const Expr*> early_;  // conjuncts that sizes and attributes decide
-  std::vector<SizeEquation> sizes_;
-  std::vector<std::pair<int, int>> same_types_;
-  std::map<int, int> ranks_;                     // by tensor
-  std::map<int, std::optional<double>> splats_;  // tensor: its number, or any
+  InstanceConditions conditions_;
 };
 
 }  // namespace egret::rules

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "base/stop.h"
 #include "ir/interpreter.h"
+#include "rules/instance_stream.h"
 
 namespace egret::rules {
 
@@ -114,15 +114,17 @@ TestReport test_rule(const Rule& rule, const TestOptions& options, KnownSignatur
   TestReport report;
   Instantiator instantiator(rule, known);
   const Random random(base::hash_combine(options.seed, content_hash(rule).low));
-  // Early attempts learn; do not give up on them.
+  InstanceStream instances(instantiator, random);
   const auto allowed = [&] {
-    return (report.checks + 20) * static_cast<std::int64_t>(options.attempts_per_check);
+    return static_cast<std::uint64_t>(report.checks + 20) *
+           static_cast<std::uint64_t>(options.attempts_per_check);
   };
-  while (report.checks < options.checks && report.attempts < allowed() && !base::stop_requested()) {
-    const Random stream = random.split(static_cast<std::uint64_t>(report.attempts++));
-    const auto instance = instantiator.attempt(stream);
-    if (!instance) continue;
-    const Comparison comparison = compare(rule, *instance, stream.split(1));
+  while (report.checks < options.checks) {
+    const auto instance = instances.next(allowed());
+    report.attempts = static_cast<int>(instances.attempts());
+    if (!instance) break;
+    const Random elements = random.split(instances.attempts() - 1).split(1 + instances.walked());
+    const Comparison comparison = compare(rule, *instance, elements);
     if (comparison.outcome == Comparison::Outcome::kVoid) continue;
     ++report.checks;
     if (comparison.outcome == Comparison::Outcome::kEqual) continue;

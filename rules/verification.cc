@@ -8,6 +8,7 @@
 #include "ir/graph_text.h"
 #include "rules/bounded_check.h"
 #include "rules/generalization.h"
+#include "rules/instance_stream.h"
 #include "rules/instance_walk.h"
 #include "rules/member_search.h"
 #include "rules/path_search.h"
@@ -38,6 +39,7 @@ class Verification {
       : rule_(rule),
         options_(options),
         instantiator_(rule, known),
+        instances_(instantiator_, base::Random(options.seed)),
         session_({.keep_queries = options.keep_queries, .second_opinion = options.second_opinion}) {
   }
 
@@ -46,7 +48,9 @@ class Verification {
     for (int checks = 0; checks < options_.tensor_checks;) {
       auto instance = next_instance();
       if (!instance) break;
-      const Comparison comparison = compare(rule_, *instance, random_.split(attempts_).split(1));
+      const base::Random elements =
+          random_.split(instances_.attempts()).split(1 + instances_.walked());
+      const Comparison comparison = compare(rule_, *instance, elements);
       tested_.push_back(*std::move(instance));
       if (comparison.outcome == Comparison::Outcome::kDifferent)
         return finish(Status::kRefuted, comparison.counterexample);
@@ -73,13 +77,9 @@ class Verification {
  private:
   // Nullopt when so many attempts came to nothing.
   std::optional<Instance> next_instance() {
-    const auto most =
+    return instances_.next(
         static_cast<std::uint64_t>(options_.attempts_per_instance) *
-        static_cast<std::uint64_t>(std::max(options_.instances, options_.tensor_checks));
-    while (attempts_ < most && !base::stop_requested()) {
-      if (auto instance = instantiator_.attempt(random_.split(attempts_++))) return instance;
-    }
-    return std::nullopt;
+        static_cast<std::uint64_t>(std::max(options_.instances, options_.tensor_checks)));
   }
 
   // Those that tensors did not tell apart come first.
@@ -294,9 +294,9 @@ class Verification {
   const Rule& rule_;
   const VerifyOptions& options_;
   base::Random random_{options_.seed};
-  std::uint64_t attempts_ = 0;
   std::deque<Instance> tested_;
   Instantiator instantiator_;
+  InstanceStream instances_;
   verifier::SolverSession session_;
   Verdict verdict_;
   std::optional<Instance> like_;  // the first member

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/generator/candidate_proof.h"
 
+#include "rules/instance_stream.h"
+
 namespace egret::rules::generator {
 namespace {
 
@@ -8,10 +10,9 @@ bool can_be_instantiated(const Rule& rule, KnownSignatures& known) {
   constexpr std::uint64_t kAttempts = 300;
   constexpr int kWanted = 3;
   Instantiator instantiator(rule, known);
-  const base::Random random(7);
+  InstanceStream instances(instantiator, base::Random(7));
   int found = 0;
-  for (std::uint64_t i = 0; i < kAttempts && found < kWanted; ++i)
-    found += instantiator.attempt(random.split(i)) ? 1 : 0;
+  while (found < kWanted && instances.next(kAttempts)) ++found;
   return found == kWanted;
 }
 

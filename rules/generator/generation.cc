@@ -27,6 +27,7 @@ struct Candidate {
   Equality equality;
   std::size_t operators;  // of the larger side
   std::size_t total;      // of both sides
+  std::size_t written;    // in the rule: an instance of an operator may be several
   int variables;
   bool has_constant;  // a tensor that is no variable
 };
@@ -37,6 +38,7 @@ bool comes_first(const Candidate& a, const Candidate& b) {
   if (a.has_constant != b.has_constant) return b.has_constant;
   if (a.operators != b.operators) return a.operators < b.operators;
   if (a.total != b.total) return a.total < b.total;
+  if (a.written != b.written) return a.written < b.written;
   return a.variables > b.variables;
 }
 
@@ -148,7 +150,10 @@ class Generator {
   Candidate candidate(const Equality& equality) const {
     const std::size_t left = tree_size(equality.left);
     const std::size_t right = tree_size(equality.right);
-    return {equality, std::max(left, right), left + right,
+    return {equality,
+            std::max(left, right),
+            left + right,
+            written_size(equality.left) + written_size(equality.right),
             std::popcount(terms_->variables(equality.left)),
             has_constant(equality.left) || has_constant(equality.right)};
   }
@@ -161,6 +166,13 @@ class Generator {
     if (terms_->is_start(term)) return 0;
     std::size_t size = 1;
     for (const TermId operand : terms_->operands(term)) size += tree_size(operand);
+    return size;
+  }
+
+  std::size_t written_size(TermId term) const {
+    if (terms_->is_start(term)) return 0;
+    std::size_t size = space_.choices[terms_->choice(term)].steps.size();
+    for (const TermId operand : terms_->operands(term)) size += written_size(operand);
     return size;
   }
 
