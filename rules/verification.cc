@@ -40,8 +40,9 @@ class Verification {
         options_(options),
         instantiator_(rule, known),
         instances_(instantiator_, base::Random(options.seed)),
-        session_({.keep_queries = options.keep_queries, .second_opinion = options.second_opinion}) {
-  }
+        session_({.keep_queries = options.keep_queries,
+                  .second_opinion = options.second_opinion,
+                  .memory = options.memory}) {}
 
   // Tensors first; then until enough instances are members of proven families.
   Verdict run() {
@@ -160,6 +161,8 @@ class Verification {
   bool prove_family_of(const Instance& instance) {
     if (base::stop_requested()) return false;
     if (verdict_.families == options_.most_families) return fail("more families than tried");
+    if (session_.statistics().queries >= options_.most_queries)
+      return fail("more questions to the solver than tried");
     ++verdict_.families;
     base::Result<Family> family = generalize(rule_, instance);
     if (!family.ok()) {
@@ -334,7 +337,7 @@ Verdict verify(const Rule& rule, const VerifyOptions& options, KnownSignatures& 
   // A longer search for tensors: what could not be proven may be wrong for rare instances.
   TestOptions testing;
   testing.attempts_per_check = options.attempts_per_instance;
-  testing.checks = 50 * options.tensor_checks;
+  testing.checks = options.longer_search * options.tensor_checks;
   testing.seed = options.seed;
   TestReport again = test_rule(rule, testing, known);
   if (again.verdict == TestReport::Verdict::kRefuted) {

@@ -33,9 +33,11 @@ namespace egret::rules {
 
 struct VerifyOptions {
   int tensor_checks = 100;  // instances that are run with tensors before anything is proven
+  int longer_search = 50;   // times as many, of a rule that could not be proven
   int instances = 100;      // that must be members of proven families
   int attempts_per_instance = 400;
   int most_families = 1500;
+  int most_queries = 100'000;  // of the solver
   PathSearch::Limits paths{};  // of the search for instances on other paths
   // Of the search of all small instances of up to four axes (rules/small_instances.h).
   std::size_t small_effort = 400'000;
@@ -47,6 +49,7 @@ struct VerifyOptions {
   // Proven rules from which others may be derived; those of the same meaning are passed over.
   // Outlives the call.
   std::span<const Rule> lemmas{};
+  verifier::SolverMemory* memory = nullptr;  // of answers to earlier calls; outlives this one
   bool keep_queries = false;
   bool second_opinion = false;  // of cvc5, on what Z3 was asked
 };

@@ -49,16 +49,27 @@ bool SolverSession::contradictory(const Query& query, unsigned limit) {
     return known->second;
   }
   const base::ThreadStopwatch watch;
-  const Answer answer = first_->ask(query, limit);
+  const auto [answer, work] = ask(query, limit, known->first);
   ++statistics_.queries;
   statistics_.longest_seconds = std::max(statistics_.longest_seconds, watch.seconds());
-  statistics_.most_work = std::max(statistics_.most_work, first_->work());
+  statistics_.most_work = std::max(statistics_.most_work, work);
   if (options_.keep_queries) queries_.push_back(script_of(query, answer));
   known->second = answer == Answer::kUnsatisfiable;
   if (known->second) {
     ++statistics_.contradictions;
     if (options_.second_opinion) ask_again(query, limit);
   }
+  return known->second;
+}
+
+SolverAnswer SolverSession::ask(const Query& query, unsigned limit, const std::string& key) {
+  const auto anew = [&] {
+    const Answer answer = first_->ask(query, limit);
+    return SolverAnswer{answer, first_->work()};
+  };
+  if (options_.memory == nullptr) return anew();
+  const auto [known, is_new] = options_.memory->try_emplace({base::content_hash(key), limit});
+  if (is_new) known->second = anew();
   return known->second;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "verifier/solver.h"
+#include "verifier/solver_memory.h"
 
 namespace egret::verifier {
 
@@ -37,6 +38,9 @@ class SolverSession {
   struct Options {
     bool keep_queries = false;
     bool second_opinion = false;  // without cvc5: all are unconfirmed
+    // What Z3 said in earlier sessions, which is taken for what it would say now; outlives this
+    // one. Statistics count what is found there as asked.
+    SolverMemory* memory = nullptr;
   };
 
   SolverSession() : SolverSession(Options()) {}
@@ -54,6 +58,7 @@ class SolverSession {
   const std::string& disagreement() const { return disagreement_; }
 
  private:
+  SolverAnswer ask(const Query& query, unsigned limit, const std::string& key);
   void ask_again(const Query& query, unsigned limit);
 
   Options options_;

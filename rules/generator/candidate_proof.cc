@@ -22,6 +22,8 @@ VerifyOptions screening_options() {
   VerifyOptions options;
   options.instances = 20;
   options.tensor_checks = 20;
+  options.longer_search = 10;
+  options.most_queries = 150;
   options.attempts_per_instance = 60;
   options.paths.runs = 0;
   options.small_effort = 0;

@@ -18,7 +18,12 @@ class Search {
  public:
   Search(TermTable& terms, const Equality& equality, const CandidateScrutiny& scrutiny,
          KnownSignatures& known)
-      : terms_(terms), equality_(equality), scrutiny_(scrutiny), known_(known) {}
+      : terms_(terms), equality_(equality), scrutiny_(scrutiny), known_(known) {
+    scrutiny_.screening.memory = &memory_;
+    scrutiny_.verification.memory = &memory_;
+  }
+  Search(const Search&) = delete;
+  Search& operator=(const Search&) = delete;
 
   std::optional<Generalized> run() {
     for (const Openness openness : {Openness::kRanks, Openness::kAttributes, Openness::kSizes}) {
@@ -158,7 +163,8 @@ class Search {
 
   TermTable& terms_;
   const Equality& equality_;
-  const CandidateScrutiny& scrutiny_;
+  verifier::SolverMemory memory_;
+  CandidateScrutiny scrutiny_;
   KnownSignatures& known_;
   Generalized result_;
 };

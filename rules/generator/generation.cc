@@ -109,7 +109,8 @@ class Generator {
          {&options_.scrutiny.screening, &options_.scrutiny.verification}) {
       for (const std::int64_t number :
            {static_cast<std::int64_t>(how->seed), std::int64_t{how->instances},
-            std::int64_t{how->tensor_checks}, std::int64_t{how->attempts_per_instance},
+            std::int64_t{how->tensor_checks}, std::int64_t{how->longer_search},
+            std::int64_t{how->most_queries}, std::int64_t{how->attempts_per_instance},
             static_cast<std::int64_t>(how->small_effort)})
         key += " " + std::to_string(number);
     }
