@@ -80,6 +80,7 @@ def main():
             if every["operators"] == "all":
                 values[f"{every['run']}.rules"] = int(every["rules"])
                 values[f"{every['run']}.cpu_seconds"] = float(every["enumeration_cpu_s"])
+                values[f"{every['run']}.seconds"] = float(every["enumeration_s"]) + float(every["decision_s"])
                 values[f"{every['run']}.bytes"] = int(every["enumeration_bytes"])
         for rules, goal in itertools.product(config["derive_from"], config["goals"]):
             name = pathlib.Path(rules).stem

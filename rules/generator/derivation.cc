@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "rules/saturate.h"
@@ -121,6 +122,45 @@ std::pair<int, int> blandness(const Instance& instance) {
   return {ones, -static_cast<int>(sizes.size())};
 }
 
+// Pairs of integer attributes that are equal; one that is 0 is a pair with itself.
+using Coincidences = std::set<std::pair<std::size_t, std::size_t>>;
+Coincidences coincidences(const Instance& instance) {
+  std::vector<std::pair<std::size_t, std::int64_t>> numbers;
+  Coincidences found;
+  for (std::size_t slot = 0; slot < instance.attributes.size(); ++slot) {
+    const auto& attribute = instance.attributes[slot];
+    const auto* number = attribute ? std::get_if<std::int64_t>(&*attribute) : nullptr;
+    if (number == nullptr) continue;
+    if (*number == 0) found.emplace(slot, slot);
+    for (const auto& [other, value] : numbers) {
+      if (value == *number) found.emplace(other, slot);
+    }
+    numbers.emplace_back(slot, *number);
+  }
+  return found;
+}
+
+// One after the other, so that as few coincidences as can be are common to all: where attributes
+// happen to be equal a rule follows from one that asks that they are.
+std::vector<Instance> with_few_common(std::vector<Instance> pool, std::size_t wanted) {
+  std::vector<Instance> chosen;
+  std::optional<Coincidences> common;
+  while (chosen.size() < wanted && !pool.empty()) {
+    std::vector<Coincidences> left;
+    for (const Instance& instance : pool) {
+      Coincidences own = coincidences(instance);
+      if (common) std::erase_if(own, [&](const auto& pair) { return !common->contains(pair); });
+      left.push_back(std::move(own));
+    }
+    const auto best = std::ranges::min_element(left, {}, &Coincidences::size);
+    common = *best;
+    const auto at = pool.begin() + (best - left.begin());
+    chosen.push_back(std::move(*at));
+    pool.erase(at);
+  }
+  return chosen;
+}
+
 std::vector<Instance> telling_instances(const Rule& goal, const DerivationOptions& options,
                                         KnownSignatures& known) {
   Instantiator instantiator(goal, known);
@@ -132,9 +172,7 @@ std::vector<Instance> telling_instances(const Rule& goal, const DerivationOption
     if (instance && seen.insert(instance->text).second) pool.push_back(*std::move(instance));
   }
   std::ranges::stable_sort(pool, {}, blandness);
-  const auto wanted = static_cast<std::size_t>(options.instances);
-  if (pool.size() > wanted) pool.resize(wanted);
-  return pool;
+  return with_few_common(std::move(pool), static_cast<std::size_t>(options.instances));
 }
 
 // The variables that the heuristics of a rule want to be weights.

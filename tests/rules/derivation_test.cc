@@ -70,6 +70,19 @@ TEST(Derivation, UsesTheConditionOfTheGoal) {
           .derived);
 }
 
+TEST(Derivation, IsTriedWhereAttributesDiffer) {
+  constexpr std::string_view of_one_start =
+      "rule one slice{axis=?a, size=?n, start=?s, step=1}(slice{axis=?b, size=?m, start=?s, "
+      "step=1}(?x)) => slice{axis=?b, size=?m, start=?s, step=1}(slice{axis=?a, size=?n, start=?s, "
+      "step=1}(?x))";
+  constexpr std::string_view of_any =
+      "rule any slice{axis=?a, size=?n, start=?s, step=1}(slice{axis=?b, size=?m, start=?t, "
+      "step=1}(?x)) => slice{axis=?b, size=?m, start=?t, step=1}(slice{axis=?a, size=?n, start=?s, "
+      "step=1}(?x))";
+  EXPECT_FALSE(derivation_of(of_one_start, of_any).derived);
+  EXPECT_TRUE(derivation_of(of_any, of_one_start).derived);
+}
+
 TEST(Derivation, DoesNotAskHeuristics) {
   constexpr std::string_view set =
       "rule exchange add(?a, ?b) heuristic constant(?a) => add(?b, ?a)";
