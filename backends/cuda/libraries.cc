@@ -22,6 +22,7 @@ std::vector<std::string> search_folders() {
   }
   folders.emplace_back();  // where the system's loader looks
   folders.emplace_back("/usr/local/cuda/lib64/");
+  folders.emplace_back("/usr/local/nvidia/lib64/");  // the driver's, in containers
   return folders;
 }
 

@@ -3,8 +3,8 @@
 //
 // They are looked for in the folders of $EGRET_CUDA_LIBRARIES (separated by colons; those inside
 // Python wheels, for instance), then where the system's loader looks, then in
-// /usr/local/cuda/lib64. The tables may as well be filled by a test, whose functions record calls
-// or stand in for a GPU.
+// /usr/local/cuda/lib64 and /usr/local/nvidia/lib64. The tables may as well be filled by a test,
+// whose functions record calls or stand in for a GPU.
 #pragma once
 
 #include <string>
