@@ -14,7 +14,9 @@ base::Result<std::vector<Generation>> generate_default_set(std::span<const Named
   std::vector<Generation> generations;
   GenerationOptions how = options;
   how.keep_log = true;
+  // As what comes with Egret is looked at (rules/programs).
   how.scrutiny.verification = thorough_options();
+  how.scrutiny.tests.checks = 10'000;
   const auto log_of = [&](const NamedSpace& space) {
     return folder + "/" + std::string(space.name) + ".jsonl";
   };
