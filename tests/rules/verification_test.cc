@@ -39,6 +39,17 @@ void expect_proven(std::string_view selection) {
 TEST(Verification, ProvesThatPointwiseOperatorsPassMovesOfData) {
   expect_proven("transpose-of-relu,slice-of-relu,concat-of-relus,slice-of-sum,concat-of-sums");
 }
+TEST(Verification, GivesUpAfterSoManyQuestionsToTheSolver) {
+  const auto set = select_rules("slice-of-first");
+  ASSERT_TRUE(set.ok()) << set.status().message();
+  KnownSignatures known;
+  const Verdict all = verify(set->rules.front(), {}, known);
+  EXPECT_EQ(all.status, Verdict::Status::kProven);
+  ASSERT_GT(all.solver.queries, 0);
+  const Verdict few = verify(set->rules.front(), {.most_queries = 0}, known);
+  EXPECT_EQ(few.status, Verdict::Status::kUndecided);
+  EXPECT_EQ(few.reason, "more questions to the solver than tried");
+}
 TEST(Verification, ProvesLawsOfTransposes) {
   expect_proven("transpose-of-matmul,matmul-of-transposes,transpose-of-concat,transpose-of-slice");
 }

@@ -92,6 +92,24 @@ SolverSession session_of(Answer first, Answer second) {
       {.second_opinion = true}, std::make_unique<Oracle>(first), std::make_unique<Oracle>(second)};
 }
 
+TEST(SolverSession, TakesFromAMemoryWhatAnEarlierOneWasTold) {
+  SolverMemory memory;
+  const auto session_with = [&](Answer answer) {
+    return SolverSession({.memory = &memory}, std::make_unique<Oracle>(answer), nullptr);
+  };
+  Query query(Query::Sort::kInteger);
+  ask_parity(query, "x", "y", 1);
+  SolverSession first = session_with(Answer::kUnsatisfiable);
+  EXPECT_TRUE(first.contradictory(query, kLimit));
+  SolverSession second = session_with(Answer::kSatisfiable);
+  EXPECT_TRUE(second.contradictory(query, kLimit));
+  EXPECT_EQ(second.statistics().queries, 1);
+  EXPECT_EQ(second.statistics().most_work, 1U);
+  // With another limit the solver might find more.
+  SolverSession third = session_with(Answer::kSatisfiable);
+  EXPECT_FALSE(third.contradictory(query, 2 * kLimit));
+}
+
 TEST(SolverSession, KeepsTheQueryOnWhichSolversDisagree) {
   SolverSession session = session_of(Answer::kUnsatisfiable, Answer::kSatisfiable);
   Query query(Query::Sort::kInteger);
