@@ -85,6 +85,13 @@ void InstanceConditions::collect_equation(const Expr& left, const Expr& right) {
     ranks_[left.arguments[0].slot] = static_cast<int>(*rank);
 }
 
+std::optional<std::int64_t> InstanceConditions::excess(const Equation& equation,
+                                                       Environment& environment) {
+  const auto left = integer(*equation.left, environment);
+  const auto right = integer(*equation.right, environment);
+  return left && right ? std::optional(*left - *right) : std::nullopt;
+}
+
 std::optional<std::int64_t> InstanceConditions::solve_for(int attribute,
                                                           Environment& environment) const {
   auto& value = environment.attributes[static_cast<std::size_t>(attribute)];
@@ -94,11 +101,9 @@ std::optional<std::int64_t> InstanceConditions::solve_for(int attribute,
     if (!mentions_attribute(*equation.left, attribute) &&
         !mentions_attribute(*equation.right, attribute))
       continue;
-    found = root([&](std::int64_t number) -> std::optional<std::int64_t> {
+    found = root([&](std::int64_t number) {
       value = number;
-      const auto left = integer(*equation.left, environment);
-      const auto right = integer(*equation.right, environment);
-      return left && right ? std::optional(*left - *right) : std::nullopt;
+      return excess(equation, environment);
     });
     if (found) break;
   }
@@ -133,11 +138,9 @@ void InstanceConditions::fit_sizes(const Equation& equation, const Expr& within,
   TensorFacts facts{type, true, std::nullopt};
   auto& known = environment.tensors[static_cast<std::size_t>(tensor)];
   known = {&facts, 0};
-  const auto size = root([&](std::int64_t number) -> std::optional<std::int64_t> {
+  const auto size = root([&](std::int64_t number) {
     facts.type.dims[static_cast<std::size_t>(at)] = number;
-    const auto left = integer(*equation.left, environment);
-    const auto right = integer(*equation.right, environment);
-    return left && right ? std::optional(*left - *right) : std::nullopt;
+    return excess(equation, environment);
   });
   known = {};
   if (size && *size >= 1) type.dims[static_cast<std::size_t>(at)] = *size;

@@ -52,6 +52,9 @@ class InstanceConditions {
     const Expr* right;
   };
 
+  // Left less right, where both are known integers.
+  static std::optional<std::int64_t> excess(const Equation& equation, Environment& environment);
+
   void collect(const Expr& condition);
   void collect_equation(const Expr& left, const Expr& right);
   void fit_sizes(const Equation& equation, const Expr& within, int tensor, ir::TensorType& type,

@@ -86,7 +86,7 @@ base::Status PlanRun::load_model(const std::string& path, const parallel::PlanOr
   if (origin.training) {
     const auto arguments = read_training(*origin.training);
     if (!arguments.ok()) return arguments.status().at(path);
-    EGRET_ASSIGN_OR_RETURN(training_, ir::training_graph(model.graph, arguments->options()));
+    EGRET_ASSIGN_OR_RETURN(training_, training_step(model.graph, *arguments, path));
   }
   EGRET_ASSIGN_OR_RETURN(model_, rules::fold_constants(training_ ? training_->graph : model.graph));
   return base::ok();

@@ -14,6 +14,14 @@ std::vector<std::string> names(std::span<const ir::TrainingRow> rows) {
   return list;
 }
 
+// Class numbers that are drawn or given become classes: modulo their number.
+void fit_labels(const ir::TrainingGraph& step, ir::Tensor& labels) {
+  for (std::int64_t i = 0; step.classes > 0 && i < labels.elements(); ++i) {
+    const std::int64_t label = labels.i64_at(i) % step.classes;
+    labels.set_i64(i, label < 0 ? label + step.classes : label);
+  }
+}
+
 }  // namespace
 
 const base::OptionTable<TrainingArguments>& TrainingArguments::table() {
@@ -77,6 +85,14 @@ base::Result<TrainingArguments> read_training(const base::Json& json) {
   return arguments;
 }
 
+base::Result<ir::TrainingGraph> training_step(const ir::Graph& model,
+                                              const TrainingArguments& arguments,
+                                              const std::string& path) {
+  auto step = ir::training_graph(model, arguments.options());
+  if (!step.ok()) return step.status().at(path);
+  return step;
+}
+
 base::Result<std::vector<ir::Tensor>> first_inputs(const ir::TrainingGraph& step,
                                                    const BackendOptions& options) {
   EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> inputs, model_inputs(step.graph, options));
@@ -84,13 +100,6 @@ base::Result<std::vector<ir::Tensor>> first_inputs(const ir::TrainingGraph& step
   std::ranges::copy(step.initial,
                     inputs.begin() + static_cast<std::ptrdiff_t>(step.model_inputs) + 1);
   return inputs;
-}
-
-void fit_labels(const ir::TrainingGraph& step, ir::Tensor& labels) {
-  for (std::int64_t i = 0; step.classes > 0 && i < labels.elements(); ++i) {
-    const std::int64_t label = labels.i64_at(i) % step.classes;
-    labels.set_i64(i, label < 0 ? label + step.classes : label);
-  }
 }
 
 }  // namespace egret::tools

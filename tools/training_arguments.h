@@ -31,12 +31,14 @@ struct TrainingArguments {
 base::Json to_json(const TrainingArguments& arguments);
 base::Result<TrainingArguments> read_training(const base::Json& json);
 
+// The graph of one step. Errors: of ir::training_graph(), located at the file `path`.
+base::Result<ir::TrainingGraph> training_step(const ir::Graph& model,
+                                              const TrainingArguments& arguments,
+                                              const std::string& path);
+
 // Of the first step: the model's inputs and labels random or as --input gives them, class numbers
 // modulo the number of classes; parameters and state as they begin.
 base::Result<std::vector<ir::Tensor>> first_inputs(const ir::TrainingGraph& step,
                                                    const BackendOptions& options);
-
-// Class numbers that are drawn or given become classes: modulo their number.
-void fit_labels(const ir::TrainingGraph& step, ir::Tensor& labels);
 
 }  // namespace egret::tools

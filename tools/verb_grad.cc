@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "base/random.h"
 #include "base/units.h"
 #include "ir/interpreter.h"
 #include "tools/model_file.h"
@@ -28,13 +27,7 @@ struct GradOptions {
 
 // One run on random inputs with the parameters of the model.
 base::Result<double> loss_of_one_step(const ir::TrainingGraph& step) {
-  base::Random random(1);
-  std::vector<ir::Tensor> inputs;
-  for (std::size_t i = 0; i <= step.model_inputs; ++i) {
-    inputs.push_back(ir::Tensor::random(step.graph.node(step.graph.inputs()[i]).type, random));
-  }
-  fit_labels(step, inputs.back());
-  inputs.insert(inputs.end(), step.initial.begin(), step.initial.end());
+  EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> inputs, first_inputs(step, {}));
   EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> outputs, ir::interpret(step.graph, inputs));
   return outputs[0].f64_at(0);
 }
@@ -52,36 +45,36 @@ class Grad final : public Command {
     if (options_.output.empty()) return base::usage_error("say where the step goes with -o FILE");
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
-    const auto step = ir::training_graph(model.graph, training_.options());
-    if (!step.ok()) return step.status().at(path_);
+    EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step,
+                           training_step(model.graph, training_, path_));
     base::Json json = base::versioned_json();
     if (!options_.skip_check) {
-      EGRET_ASSIGN_OR_RETURN(const double loss, loss_of_one_step(*step));
+      EGRET_ASSIGN_OR_RETURN(const double loss, loss_of_one_step(step));
       if (!std::isfinite(loss)) console.warning("the loss of random inputs is not finite");
       json.set("loss", loss);
     }
     frontends::ExportOptions exporting;
     if (options_.output != "-") exporting.external_data_path = options_.output + ".data";
     EGRET_ASSIGN_OR_RETURN(const frontends::ExportedModel exported,
-                           frontends::export_onnx(step->graph, model.info, exporting));
+                           frontends::export_onnx(step.graph, model.info, exporting));
     EGRET_RETURN_IF_ERROR(write_output(console, options_.output, exported.bytes));
     if (options_.output == "-") return ExitCode::kOk;
 
-    const std::size_t operators = step->graph.operator_count();
+    const std::size_t operators = step.graph.operator_count();
     double trained = 0;
-    for (std::size_t i = 0; i < step->parameters.size(); ++i) {
-      trained += static_cast<double>(step->initial[i].elements());
+    for (std::size_t i = 0; i < step.parameters.size(); ++i) {
+      trained += static_cast<double>(step.initial[i].elements());
     }
-    json.set("parameters", base::Json::array(step->parameters))
-        .set("state", base::Json::array(step->state))
+    json.set("parameters", base::Json::array(step.parameters))
+        .set("state", base::Json::array(step.state))
         .set("trained_elements", trained)
-        .set("operators_forward", std::uint64_t{step->forward_operators})
+        .set("operators_forward", std::uint64_t{step.forward_operators})
         .set("operators", std::uint64_t{operators})
         .set("bytes", std::uint64_t{exported.bytes.size()});
-    console.result(json, std::to_string(step->parameters.size()) + " parameters of " +
+    console.result(json, std::to_string(step.parameters.size()) + " parameters of " +
                              base::format_count(static_cast<std::int64_t>(trained)) + " numbers, " +
-                             std::to_string(step->state.size()) + " states; " +
-                             std::to_string(step->forward_operators) +
+                             std::to_string(step.state.size()) + " states; " +
+                             std::to_string(step.forward_operators) +
                              " operators of the loss became " + std::to_string(operators) + "\n");
     return ExitCode::kOk;
   }

@@ -114,15 +114,14 @@ class PlanVerb final : public Command {
  private:
   base::Result<parallel::Plan> plan_training(const ir::Graph& model,
                                              const parallel::Machine& machine, Console& console) {
-    const auto step = ir::training_graph(model, training_.options());
-    if (!step.ok()) return step.status().at(path_);
-    parallel::PlanTask task{step->graph};
-    EGRET_ASSIGN_OR_RETURN(task.inputs, first_inputs(*step, {}));
-    const std::size_t parameters = step->parameters.size();
-    for (std::size_t i = 0; i < step->initial.size(); ++i) {
-      const ir::NodeId input = step->graph.inputs()[step->model_inputs + 1 + i];
+    EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step, training_step(model, training_, path_));
+    parallel::PlanTask task{step.graph};
+    EGRET_ASSIGN_OR_RETURN(task.inputs, first_inputs(step, {}));
+    const std::size_t parameters = step.parameters.size();
+    for (std::size_t i = 0; i < step.initial.size(); ++i) {
+      const ir::NodeId input = step.graph.inputs()[step.model_inputs + 1 + i];
       task.carried.push_back(
-          {step->graph.node(input).name, step->graph.outputs()[1 + i].name,
+          {step.graph.node(input).name, step.graph.outputs()[1 + i].name,
            i < parameters ? parallel::LeafRole::kParameter : parallel::LeafRole::kState});
     }
     options_.sharded_inputs = true;

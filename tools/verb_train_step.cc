@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <chrono>
 #include <cmath>
 #include <functional>
 
 #include "base/stop.h"
 #include "base/text_table.h"
+#include "base/timer.h"
 #include "base/units.h"
 #include "tools/backend_arguments.h"
 #include "tools/model_file.h"
@@ -109,9 +109,9 @@ class TrainStep final : public Command {
     if (is_plan_file(path_)) return run_plan(console);
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
-    const auto step = ir::training_graph(model.graph, training_.options());
-    if (!step.ok()) return step.status().at(path_);
-    EGRET_ASSIGN_OR_RETURN(OneProcess process, one_process(*step, console));
+    EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step,
+                           training_step(model.graph, training_, path_));
+    EGRET_ASSIGN_OR_RETURN(OneProcess process, one_process(step, console));
     EGRET_ASSIGN_OR_RETURN(Curve curve, curve_of([&] { return process.step(); }, console));
     report_fallbacks(process.plan(), console);
     curve.left = process.left();
@@ -161,10 +161,9 @@ class TrainStep final : public Command {
                                Console& console) const {
     Curve curve;
     for (std::int64_t i = 0; i < options_.steps && !curve.stopped; ++i) {
-      const auto start = std::chrono::steady_clock::now();
+      const base::Stopwatch watch;
       EGRET_ASSIGN_OR_RETURN(const double loss, step());
-      curve.seconds.push_back(
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      curve.seconds.push_back(watch.seconds());
       curve.losses.push_back(loss);
       if (!std::isfinite(loss)) {
         console.warning("the loss of step " + std::to_string(i) + " is not finite");

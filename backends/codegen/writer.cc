@@ -267,13 +267,17 @@ std::string Writer::arithmetic(const NestNode& node) {
     case ExprOp::kMul: return a + " * " + b;
     case ExprOp::kDiv: return a + " / " + b;
     case ExprOp::kNeg: return "-" + a;
-    case ExprOp::kCall:
-      return "fn_" + std::string(ir::facts(node.function).name) + "(" + a +
-             (b.empty() ? "" : ", " + b) + ")";
+    case ExprOp::kCall: return call(node, a, b);
     default: break;
   }
   EGRET_CHECK(false, "not an operation on reals");
   return {};
+}
+
+// `b` is empty for a function of one argument.
+std::string Writer::call(const NestNode& node, const std::string& a, const std::string& b) {
+  return "fn_" + std::string(ir::facts(node.function).name) + "(" + a +
+         (b.empty() ? "" : ", " + b) + ")";
 }
 
 std::string Writer::integer_arithmetic(const NestNode& node, const std::string& a,
@@ -286,9 +290,7 @@ std::string Writer::integer_arithmetic(const NestNode& node, const std::string& 
     case ExprOp::kDiv:
       return std::string(node.type == DType::kU64 ? "unsigned_quotient(" : "integer_quotient(") +
              a + ", " + b + ", failure)";
-    case ExprOp::kCall:
-      return "fn_" + std::string(ir::facts(node.function).name) + "(" + a +
-             (b.empty() ? "" : ", " + b) + ")";
+    case ExprOp::kCall: return call(node, a, b);
     default: break;
   }
   EGRET_CHECK(false, "not an operation on integers");

@@ -74,6 +74,7 @@ class Writer {
   std::string constant(const ir::NestNode& node) const;
   std::string read(const ir::NestNode& node);
   std::string arithmetic(const ir::NestNode& node);
+  static std::string call(const ir::NestNode& node, const std::string& a, const std::string& b);
   std::string integer_arithmetic(const ir::NestNode& node, const std::string& a,
                                  const std::string& b);
   std::string conversion(const ir::NestNode& node);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Egret calls of CUDA's libraries, declared as their binary interface has it, so that Egret
 // builds without the toolkit and one program runs with and without a GPU. Where the toolkit's
-// headers are found, tests/cuda/abi_test.cc compares every number, size and signature with them.
+// headers are found, tests/backends/cuda_abi_test.cc compares every number, size and signature with
+// them.
 #pragma once
 
 #include <cstddef>

@@ -55,6 +55,8 @@ class Symbols {
   std::string missing_;
 };
 
+constexpr const char* kNameItsFolder = "install it, or name its folder in EGRET_CUDA_LIBRARIES";
+
 // `find_all` is handed what finds each function of a table.
 template <typename FindAll>
 base::Status load_library(const std::string& what, const std::vector<std::string>& names,
@@ -76,8 +78,7 @@ base::Status load_driver(DriverFunctions& driver) {
 }
 
 base::Status load_nvrtc(NvrtcFunctions& nvrtc) {
-  return load_library("NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
-                      "install it, or name its folder in EGRET_CUDA_LIBRARIES",
+  return load_library("NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, kNameItsFolder,
                       [&](const auto& find) {
 #define EGRET_CUDA_FUNCTION(name, symbol, arguments) find(nvrtc.name, #symbol);
 #include "backends/cuda/nvrtc_functions.def"
@@ -87,8 +88,7 @@ base::Status load_nvrtc(NvrtcFunctions& nvrtc) {
 
 base::Status load_lt(LtFunctions& lt) {
   return load_library("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"},
-                      "install it, or name its folder in EGRET_CUDA_LIBRARIES",
-                      [&](const auto& find) {
+                      kNameItsFolder, [&](const auto& find) {
 #define EGRET_CUDA_FUNCTION(name, symbol, arguments) find(lt.name, #symbol);
 #include "backends/cuda/cublaslt_functions.def"
 #undef EGRET_CUDA_FUNCTION
@@ -96,13 +96,11 @@ base::Status load_lt(LtFunctions& lt) {
 }
 
 base::Status load_dnn(DnnFunctions& dnn) {
-  return load_library("cuDNN", {"libcudnn.so.9"},
-                      "install it, or name its folder in EGRET_CUDA_LIBRARIES",
-                      [&](const auto& find) {
+  return load_library("cuDNN", {"libcudnn.so.9"}, kNameItsFolder, [&](const auto& find) {
 #define EGRET_CUDA_FUNCTION(name, symbol, arguments) find(dnn.name, #symbol);
 #include "backends/cuda/cudnn_functions.def"
 #undef EGRET_CUDA_FUNCTION
-                      });
+  });
 }
 
 Libraries load() {
