@@ -4,20 +4,27 @@
 // Candidates are tried in order and the first that has an optimized implementation is taken:
 // Winograd for 3x3 windows with constant weights (measured with oneDNN 2.6.3 on AVX-512, one
 // thread: 0.31-0.83 of the direct kernels' time from 16 channels on; the library itself never
-// chooses it), then the direct kernels in the layout that the input already has, in the layout the
-// graph prefers, in any layout, and last through GEMM. Blocked and channels-last kernels differ by
-// less than 3 % where both exist, so that not reordering decides.
+// chooses it; a dilated window is first taken apart, see phases.h), then the direct kernels in the
+// layout that the input already has, in the layout the graph prefers, in any layout, and last
+// through GEMM. Blocked and channels-last kernels differ by less than 3 % where both exist, so that
+// not reordering decides.
 #include <algorithm>
+#include <optional>
+#include <utility>
 
+#include "backends/cpu/channel_affine.h"
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/onednn.h"
+#include "backends/cpu/phases.h"
 
 namespace egret::backends::cpu {
 namespace {
 
 using dnnl::memory;
 using Primitive = dnnl::convolution_forward;
+
+constexpr auto kWinograd = dnnl::algorithm::convolution_winograd;
 
 enum class Form : std::uint8_t { kAny, kPlain, kBlocked, kChannelsLast };
 
@@ -46,6 +53,23 @@ struct Geometry {
     return group == 1 && weights.size() == 4 && weights[2] == 3 && weights[3] == 3 &&
            strides == memory::dims{1, 1} && dilations == memory::dims{0, 0} && channels() >= 16 &&
            filters() >= 16;
+  }
+  // The dilation, where the image divides into phases (phases.h) of which each is padded by a
+  // pixel; else 1.
+  std::int64_t phases() const {
+    if (dilations.size() != 2 || dilations[0] != dilations[1]) return 1;
+    const std::int64_t d = dilations[0] + 1;
+    const memory::dims around{d, d};
+    const bool whole = source[2] % d == 0 && source[3] % d == 0;
+    return whole && pads_before == around && pads_after == around ? d : 1;
+  }
+  Geometry of_strip(std::int64_t d) const {
+    Geometry one = *this;
+    one.source = strip_shape(source, d);
+    one.target = strip_shape(target, d);
+    one.dilations = {0, 0};
+    one.pads_before = one.pads_after = {1, 1};
+    return one;
   }
   // Whether some output element sees padding alone.
   bool has_empty_windows() const {
@@ -115,7 +139,7 @@ std::vector<Candidate> candidates(const PlanBuilder& builder, const Geometry& g,
     list.push_back({.source = Form::kPlain, .target = Form::kPlain, .gemm = true});
   } else {
     if (g.winograd() && constant_weights && !builder.least_scratch)
-      list.push_back({.algorithm = dnnl::algorithm::convolution_winograd});
+      list.push_back({.algorithm = kWinograd});
     // Padding channels to whole blocks is waste; few input channels are read best as they come.
     const bool fits = g.filters() % block == 0 || g.filters() > 8 * block;
     const bool few = g.channels() < block;
@@ -148,10 +172,11 @@ class ConvMaker {
         g_(geometry(builder, group.anchor())),
         operations_(std::move(operations)) {
     if (node_.inputs.size() > 2) bias_ = node_.inputs[2];
-    take_bias_from_chain();
+    take_channel_affine_from_chain();
   }
 
   base::Status make() {
+    if (make_by_phases()) return base::ok();
     std::string reason = "no implementation";
     for (const Candidate& candidate :
          candidates(builder_, g_, node_.inputs[0], builder_.is_constant(node_.inputs[1]))) {
@@ -163,20 +188,45 @@ class ConvMaker {
   }
 
  private:
-  // conv, then the addition of a constant a channel: that is a bias, which every kernel takes.
-  void take_bias_from_chain() {
-    if (bias_.valid() || operations_.empty()) return;
-    const PostOperation& first = operations_[0];
-    if (first.kind != PostOperation::Kind::kBinary ||
-        first.algorithm != dnnl::algorithm::binary_add || !builder_.is_constant(first.operand))
-      return;
-    const ir::Shape shape = builder_.node(first.operand).type.shape();
-    const std::size_t spatial = g_.target.size() - 2;
-    if (shape.size() < spatial + 1 || shape[shape.size() - spatial - 1] != g_.filters() ||
-        builder_.node(first.operand).type.elements() != g_.filters())
-      return;
-    bias_ = first.operand;
-    operations_.erase(operations_.begin());
+  // A dilated convolution by Winograd's kernels on strips of its phases.
+  bool make_by_phases() {
+    const std::int64_t phases = g_.phases();
+    if (phases == 1) return false;
+    const Geometry whole = std::exchange(g_, g_.of_strip(phases));
+    const std::int64_t block = preferred_block();  // copies of parts would zero what pads one
+    const bool suits = g_.winograd() && g_.channels() % block == 0 && g_.filters() % block == 0 &&
+                       builder_.options().blocked && !builder_.least_scratch &&
+                       builder_.is_constant(node_.inputs[1]) &&
+                       std::ranges::all_of(operations_, [](const PostOperation& operation) {
+                         return operation.kind == PostOperation::Kind::kEltwise;
+                       });
+    if (suits && guarded([&] { return describe_primitive({.algorithm = kWinograd}); }).ok() &&
+        add_strip_steps(phases).ok())
+      return true;
+    g_ = whole;
+    return false;
+  }
+
+  // What constants do to each channel goes into constant weights and bias, once.
+  void take_channel_affine_from_chain() {
+    if (bias_.valid() && !builder_.is_constant(bias_)) return;
+    const std::size_t before = operations_.size();
+    std::vector<double> shift;
+    for (std::int64_t c = 0; bias_.valid() && c < g_.filters(); ++c)
+      shift.push_back(builder_.node(bias_).data.f64_at(c));
+    ChannelAffine affine =
+        take_channel_affine(builder_.graph(), g_.target, builder_.is_constant(node_.inputs[1]),
+                            std::move(shift), operations_);
+    if (operations_.size() < before) affine_ = std::move(affine);
+  }
+
+  bool has_bias() const { return affine_ ? affine_->shifts() : bias_.valid(); }
+  Operand bias_operand() {
+    return affine_ ? builder_.weights(affine_->bias()) : builder_.in_row_major(bias_);
+  }
+  Operand plain_weights() {
+    if (!affine_ || !affine_->scales()) return builder_.in_row_major(node_.inputs[1]);
+    return builder_.weights(affine_->scaled(builder_.node(node_.inputs[1]).data));
   }
 
   base::Status describe_primitive(const Candidate& candidate) {
@@ -186,10 +236,10 @@ class ConvMaker {
     const memory::desc bias({g_.filters()}, memory::data_type::f32, memory::format_tag::x);
     const auto kind = dnnl::prop_kind::forward_inference;
     const Primitive::desc desc =
-        bias_.valid() ? Primitive::desc(kind, candidate.algorithm, source, weights, bias, target,
-                                        g_.strides, g_.dilations, g_.pads_before, g_.pads_after)
-                      : Primitive::desc(kind, candidate.algorithm, source, weights, target,
-                                        g_.strides, g_.dilations, g_.pads_before, g_.pads_after);
+        has_bias() ? Primitive::desc(kind, candidate.algorithm, source, weights, bias, target,
+                                     g_.strides, g_.dilations, g_.pads_before, g_.pads_after)
+                   : Primitive::desc(kind, candidate.algorithm, source, weights, target, g_.strides,
+                                     g_.dilations, g_.pads_before, g_.pads_after);
     // Operands of post-operations need the target's layout, which a first descriptor tells.
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -203,7 +253,7 @@ class ConvMaker {
     target_ = {g_.target, g_.target, layout};
     // Accumulating costs no operand; but an addend that lives on has to be copied for it, which
     // only Winograd, without any other way, is worth.
-    const bool winograd = candidate.algorithm == dnnl::algorithm::convolution_winograd;
+    const bool winograd = candidate.algorithm == kWinograd;
     accumulate_ = accumulated_operation(builder_, group_, operations_, target_, !winograd);
     EGRET_ASSIGN_OR_RETURN(const dnnl::post_ops ops,
                            describe_epilogue(builder_.graph(), operations_, target_, accumulate_));
@@ -218,6 +268,11 @@ class ConvMaker {
       return base::unsupported(implementation + " with windows of padding alone");
     if (!candidate.gemm && implementation.find("gemm") != std::string::npos)
       return base::unsupported("only " + implementation);
+    // Tiles of 4x4 lose where there are few channels (1.24 times the direct kernel's time with 32
+    // of 147x147, AVX-512, one thread) or few pixels (1.3 with 512 channels of 14x16).
+    if (implementation.find("wino_4x3") != std::string::npos &&
+        (g_.channels() < 64 || g_.target[0] * g_.target[2] * g_.target[3] < 400))
+      return base::unsupported(implementation + " does not pay");
     EGRET_ASSIGN_OR_RETURN(source_layout_, layout_of(pd.src_desc()));
     EGRET_ASSIGN_OR_RETURN(const Layout chosen, layout_of(pd.dst_desc()));
     if (!same_layout(chosen, layout, g_.target))
@@ -227,23 +282,11 @@ class ConvMaker {
   }
 
   base::Status add_steps() {
-    const Primitive::primitive_desc& pd = primitive_;
     const Operand source = builder_.in_layout(node_.inputs[0], source_layout_);
-    const ir::Shape grouped = g_.grouped_weights();
-    EGRET_ASSIGN_OR_RETURN(
-        const Operand weights,
-        weights_operand(builder_, descriptor(grouped, row_major(grouped)),
-                        builder_.in_row_major(node_.inputs[1]), pd.weights_desc()));
     EGRET_ASSIGN_OR_RETURN(BoundEpilogue epilogue,
                            bind_epilogue(builder_, group_, operations_, target_, accumulate_));
-    std::vector<PrimitiveStep::Argument> arguments = std::move(epilogue.arguments);
-    arguments.push_back({DNNL_ARG_SRC, pd.src_desc(), source});
-    arguments.push_back({DNNL_ARG_WEIGHTS, pd.weights_desc(), weights});
-    if (bias_.valid())
-      arguments.push_back({DNNL_ARG_BIAS, pd.bias_desc(), builder_.in_row_major(bias_)});
-    const auto scratch = static_cast<std::int64_t>(pd.scratchpad_desc().get_size());
-    if (scratch > 0)
-      arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), builder_.bytes(scratch)});
+    EGRET_ASSIGN_OR_RETURN(auto arguments, weight_arguments());
+    arguments.insert(arguments.end(), epilogue.arguments.begin(), epilogue.arguments.end());
     Operand target;
     if (epilogue.accumulated) {
       target = *epilogue.accumulated;
@@ -251,11 +294,50 @@ class ConvMaker {
     } else {
       target = builder_.output(group_.root(), target_.layout);
     }
-    arguments.push_back({DNNL_ARG_DST, pd.dst_desc(), target});
-    auto step = std::make_unique<PrimitiveStep>(Primitive(pd), std::move(arguments));
-    const std::vector<Operand> touched = step->operands();
-    builder_.add(std::move(step), touched, "conv", pd.impl_info_str());
+    add_execution(std::move(arguments), source, target);
     return base::ok();
+  }
+
+  base::Status add_strip_steps(std::int64_t phases) {
+    EGRET_ASSIGN_OR_RETURN(const auto arguments, weight_arguments());
+    std::vector<Operand> sources, targets;
+    for (std::int64_t i = 0; i < phases; ++i) {
+      sources.push_back(
+          builder_.temporary(ir::TensorType(ir::DType::kF32, g_.source), source_layout_));
+      targets.push_back(
+          builder_.temporary(ir::TensorType(ir::DType::kF32, g_.target), target_.layout));
+    }
+    split_phases(builder_, builder_.home(node_.inputs[0]), sources);
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      add_execution(arguments, sources[i], targets[i]);
+    const ir::Shape shape = node_.type.shape();
+    join_phases(builder_, targets,
+                builder_.output(group_.root(), channel_blocked(shape, preferred_block())));
+    return base::ok();
+  }
+
+  // Weights, bias and scratch space of the primitive.
+  base::Result<std::vector<PrimitiveStep::Argument>> weight_arguments() {
+    const Primitive::primitive_desc& pd = primitive_;
+    const ir::Shape grouped = g_.grouped_weights();
+    EGRET_ASSIGN_OR_RETURN(const Operand weights,
+                           weights_operand(builder_, descriptor(grouped, row_major(grouped)),
+                                           plain_weights(), pd.weights_desc()));
+    std::vector<PrimitiveStep::Argument> arguments{{DNNL_ARG_WEIGHTS, pd.weights_desc(), weights}};
+    if (has_bias()) arguments.push_back({DNNL_ARG_BIAS, pd.bias_desc(), bias_operand()});
+    const auto scratch = static_cast<std::int64_t>(pd.scratchpad_desc().get_size());
+    if (scratch > 0)
+      arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), builder_.bytes(scratch)});
+    return arguments;
+  }
+
+  void add_execution(std::vector<PrimitiveStep::Argument> arguments, const Operand& source,
+                     const Operand& target) {
+    arguments.push_back({DNNL_ARG_SRC, primitive_.src_desc(), source});
+    arguments.push_back({DNNL_ARG_DST, primitive_.dst_desc(), target});
+    auto step = std::make_unique<PrimitiveStep>(Primitive(primitive_), std::move(arguments));
+    const std::vector<Operand> touched = step->operands();
+    builder_.add(std::move(step), touched, "conv", primitive_.impl_info_str());
   }
 
   PlanBuilder& builder_;
@@ -264,6 +346,7 @@ class ConvMaker {
   Geometry g_;
   std::vector<PostOperation> operations_;
   ir::NodeId bias_{};
+  std::optional<ChannelAffine> affine_;  // of bias and chain
   // Of the candidate that was taken.
   EpilogueTarget target_;
   int accumulate_ = -1;

@@ -152,6 +152,51 @@ TEST_P(Kernels, FusedConvolutionsWithResiduals) {
   }
 }
 
+// What constants do to channels goes into weights and bias; whatever comes after does not.
+TEST_P(Kernels, ConvolutionsScaledAndShiftedByConstants) {
+  Maker m(GetParam() * 7 + 6);
+  const std::int64_t group = m.pick({1, 1, 2});
+  const std::int64_t channels = group * m.pick({3, 16, 32});
+  const std::int64_t filters = group * m.pick({5, 16, 32});
+  const Value x = m.input({m.between(1, 2), channels, m.between(4, 12), m.between(4, 12)});
+  std::vector<Value> inputs{x, m.weights({filters, channels / group, 3, 3})};
+  Attrs attrs = conv_attrs(m, 2, group, true);
+  const bool fused = m.random.chance(0.5);
+  if (fused) inputs.push_back(m.weights({filters}));
+  Value y = m.b.add(fused ? "fused_conv" : "conv", inputs, attrs);
+  for (std::int64_t i = m.between(1, 3); i > 0; --i) {
+    const char* const operators[] = {"add", "sub", "mul", "div"};
+    const Value operand = m.random.chance(0.2)   ? m.b.scalar(DType::kF32, 1.5)
+                          : m.random.chance(0.8) ? m.constant({filters, 1, 1})
+                                                 : m.weights({1, filters, 1, 1});
+    // Divided by a sigmoid: not near zero.
+    const char* const op = operators[m.random.below(4)];
+    y = m.b.add(op, {y, std::string(op) == "div" ? m.b.add("sigmoid", {operand}) : operand});
+  }
+  m.check({m.random.chance(0.5) ? m.b.add("relu", {y}) : y}, GetParam());
+}
+
+// Dilated windows whose image divides into phases, and those whose does not.
+TEST_P(Kernels, DilatedConvolutions) {
+  Maker m(GetParam() * 7 + 7);
+  const std::int64_t d = m.pick({2, 2, 3});
+  const std::int64_t ragged = m.random.chance(0.2) ? 1 : 0;
+  const Shape shape{m.between(1, 2), m.pick({16, 32, 20}), d * m.between(2, 5) + ragged,
+                    d * m.between(2, 5)};
+  const std::int64_t filters = m.pick({16, 32, 20});
+  Attrs attrs{{"strides", Integers{1, 1}},
+              {"dilations", Integers{d, d}},
+              {"pads", Integers{d, d, d, d}},
+              {"group", std::int64_t{1}}};
+  Value y = m.input(shape);
+  if (m.random.chance(0.5)) y = m.b.add("relu", {y});
+  y = m.b.add("conv", {y, m.weights({filters, shape[1], 3, 3})}, attrs);
+  if (m.random.chance(0.5)) y = m.b.add("add", {y, m.constant({filters, 1, 1})});
+  const Value z = activation(m, y);
+  m.check({m.random.chance(0.3) ? m.b.add("add", {z, m.input(m.b.type(z).shape())}) : z},
+          GetParam());
+}
+
 TEST_P(Kernels, TransposedConvolutions) {
   Maker m(GetParam() * 7 + 3);
   const std::int64_t group = m.pick({1, 1, 2});
