@@ -43,6 +43,9 @@ struct PlanReport {
     std::string layout;              // of its output: "row-major", "nChw16c", ...
     std::vector<std::string> nodes;  // labels of the graph's nodes it computes; none for reorders
     std::vector<ir::NodeId> ids;     // the same, in the graph given to compile() where they exist
+    // What it computes, by which implementation, on which types in which layouts: kernels of equal
+    // signatures do equal work. Empty where a backend does not tell.
+    std::string signature{};
     // Only with PlanOptions::profile:
     double seconds = 0;       // mean of a run
     double last_start_s = 0;  // in the last run, since its first kernel began,
@@ -110,6 +113,10 @@ class Backend {
   // holds. The plan keeps what it needs of the graph.
   virtual base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
                                                       const PlanOptions& options) const = 0;
+  // Whether every plan computes this operator by a kernel that neither takes the operators along
+  // that make its first two inputs, nor writes its value, or that of a pointwise operator of the
+  // same type behind it, where one of them lies.
+  virtual bool computes_apart(const ir::Operator& /*op*/) const { return false; }
 };
 
 // Backends are immortal and immutable; nullptr when there is none of that name.

@@ -6,13 +6,14 @@
 
 #include "base/stop.h"
 #include "base/timer.h"
+#include "driver/memory_bound.h"
 #include "rules/term_graph.h"
 
 namespace egret::driver {
 namespace {
 
 constexpr double kRaise = 2;
-constexpr double kTooDear = 1000;
+constexpr double kForbidden = std::numeric_limits<double>::infinity();
 constexpr int kMaxRaises = 100;  // in vain: what takes too much cannot be avoided
 
 constexpr base::ProgressColumn kBytes{"arena_bytes", "arena", base::ProgressColumn::Unit::kBytes,
@@ -28,12 +29,17 @@ class Fitter {
         profiler_(profiler),
         options_(options),
         sink_(sink),
-        deadline_(base::Deadline::after(options.seconds / 2)),
-        raised_(view.node_count(), 1) {
+        deadline_(base::Deadline::after(options.seconds / 2)) {
     result_.least_bytes = std::numeric_limits<std::int64_t>::max();
   }
 
   base::Result<MemoryFitResult> run() {
+    const std::vector<std::int64_t> held = held_bytes(tensors_, view_, *options_.backend);
+    result_.bound_bytes = least_arena(view_, held);
+    if (result_.bound_bytes > options_.limit_bytes) return std::move(result_);
+    for (const std::int64_t bytes : held)
+      base_.push_back(bytes > options_.limit_bytes ? kForbidden : 1);
+    raised_ = base_;
     EGRET_RETURN_IF_ERROR(from_cheapest());
     deadline_ = base::Deadline::after(options_.seconds / 2);
     EGRET_RETURN_IF_ERROR(from_program());
@@ -101,9 +107,9 @@ class Fitter {
 
   base::Status from_program() {
     std::vector<extract::NodeIndex> made;  // by class
-    std::ranges::fill(raised_, 1);
+    raised_ = base_;
     for (extract::NodeIndex node = 0; node < view_.node_count(); ++node) {
-      if (!made_by_rule(tensors_, view_, node)) continue;
+      if (raised_[node] == kForbidden || !made_by_rule(tensors_, view_, node)) continue;
       raised_[node] = kTooDear;
       made.push_back(node);
     }
@@ -131,7 +137,7 @@ class Fitter {
   base::Status give_back() {
     std::vector<extract::NodeIndex> nodes;
     for (extract::NodeIndex node = 0; node < view_.node_count(); ++node) {
-      if (raised_[node] != 1) nodes.push_back(node);
+      if (raised_[node] != base_[node]) nodes.push_back(node);
     }
     std::ranges::stable_sort(nodes, std::ranges::greater{},
                              [&](extract::NodeIndex node) { return raised_[node]; });
@@ -155,7 +161,8 @@ class Fitter {
   const MemoryFitOptions& options_;
   base::ProgressSink* sink_;
   base::Deadline deadline_;
-  std::vector<double> raised_;  // by node of the view: factors on prices
+  std::vector<double> base_;    // by node of the view: kForbidden where it takes too much alone
+  std::vector<double> raised_;  // factors on prices
   MemoryFitResult result_;
 };
 

@@ -8,6 +8,8 @@
 //   used when it takes the most get dearer; once it fits, these raises are given back one by one.
 //   From the program as it came, all that rules made being too dear: what rules made is given back
 //   in blocks of classes, halved where a block does not fit.
+// What takes more than the limit by itself is left out from the start; where no graph is left, that
+// is a proof (driver/memory_bound.h).
 // Answers fit, which is read off the plan; that none is cheaper is proven by the bound of the
 // extraction without the limit, as far as that goes.
 #pragma once
@@ -36,6 +38,7 @@ struct MemoryFit {
 struct MemoryFitResult {
   std::optional<MemoryFit> fit;  // nothing: none was found
   std::int64_t least_bytes = 0;  // of all that were planned
+  std::int64_t bound_bytes = 0;  // no graph's plan takes less
   int planned = 0;
 };
 

@@ -15,6 +15,7 @@
 #include "base/progress.h"
 #include "base/status.h"
 #include "cost/database.h"
+#include "driver/kernel_costs.h"
 #include "driver/output_check.h"
 #include "ir/graph.h"
 
@@ -42,6 +43,7 @@ struct OptimizeOptions {
   std::int64_t check_samples = 1;
   std::int64_t alternatives = 0;
   double alternative_spread = 1.1;
+  double alternative_kept = 0;
   bool no_check = false;
   bool no_measure = false;
   bool allow_slower = false;
@@ -60,6 +62,7 @@ struct OptimizeReport {
     std::string name;  // "cheapest", "cautious", "tidied", "alternative 1", "fitting"
     int operators = 0;
     double predicted_s = 0;
+    KernelPrediction kernels;  // with alternatives and profiled costs
     backends::Timing measured;
   };
   std::vector<CandidateTime> candidates;
@@ -69,6 +72,7 @@ struct OptimizeReport {
   std::map<std::string, int> operators_after;
   double predicted_before_s = 0;
   double predicted_after_s = 0;
+  KernelPrediction kernels_before;
   backends::Timing measured_before;
   backends::Timing measured_after;
   bool measured = false;

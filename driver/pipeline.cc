@@ -14,10 +14,12 @@
 #include <span>
 
 #include "base/hash.h"
+#include "base/random.h"
 #include "base/timer.h"
 #include "base/units.h"
 #include "cost/profiled.h"
 #include "driver/graph_search.h"
+#include "driver/kernel_costs.h"
 #include "driver/machine.h"
 #include "driver/memory_fit.h"
 #include "driver/operator_costs.h"
@@ -44,6 +46,7 @@ struct Candidate {
   std::string identity{};  // of the graph; see identity_of()
   std::unique_ptr<backends::Plan> plan{};
   double predicted_s = 0;
+  KernelPrediction kernels{};  // where alternatives were asked for
   std::map<std::string, int> operators{};
   std::vector<OptimizeReport::RuleCount> rules_used{};
   extract::Solution solution{};
@@ -240,6 +243,7 @@ class Pipeline {
     selection.spread = options_.alternative_spread;
     selection.seed = base::hash_combine(static_cast<std::uint64_t>(options_.seed),
                                         static_cast<std::uint64_t>(number));
+    selection.kept = base::Random(selection.seed).uniform(0, options_.alternative_kept);
     return add_candidate("alternative " + std::to_string(number), view, selection);
   }
 
@@ -319,10 +323,15 @@ class Pipeline {
     }
     std::ranges::stable_sort(candidates_, {}, &Candidate::predicted_s);
     if (!candidates_.empty()) return base::ok();
+    const std::string limit = base::format_bytes(static_cast<double>(options_.limit_arena));
+    if (found.bound_bytes > options_.limit_arena)
+      return base::unsupported("no equal graph keeps its activations within " + limit +
+                               ": each has an operator that takes " +
+                               base::format_bytes(static_cast<double>(found.bound_bytes)) +
+                               " or more by itself");
     return base::unsupported(
         "of " + std::to_string(found.planned) + " equal graphs none keeps its activations within " +
-        base::format_bytes(static_cast<double>(options_.limit_arena)) + "; the least takes " +
-        base::format_bytes(static_cast<double>(found.least_bytes)));
+        limit + "; the least takes " + base::format_bytes(static_cast<double>(found.least_bytes)));
   }
 
   // The original is always in the race.
@@ -343,8 +352,30 @@ class Pipeline {
     return base::ok();
   }
 
+  // What is known of many graphs before they are raced.
+  base::Status predict_by_kernels() {
+    if (options_.alternatives == 0 || database_ == nullptr) return base::ok();
+    KernelCosts costs(*database_, machine_fingerprint(threads()));
+    const auto predict = [&](const ir::Graph& graph) -> base::Result<KernelPrediction> {
+      backends::PlanOptions profiled = plan_options();
+      profiled.profile = true;
+      EGRET_ASSIGN_OR_RETURN(const auto plan, backend_->compile(graph, profiled));
+      return costs.predict(*plan);
+    };
+    const auto before = predict(original_);
+    // A backend that does not tell its kernels apart.
+    if (before.status().code() == base::StatusCode::kUnsupported) return base::ok();
+    EGRET_RETURN_IF_ERROR(before.status());
+    report_.kernels_before = *before;
+    for (Candidate& candidate : candidates_) {
+      EGRET_ASSIGN_OR_RETURN(candidate.kernels, predict(candidate.graph));
+    }
+    return base::ok();
+  }
+
   base::Status measure(std::unique_ptr<backends::Plan> before) {
     const base::Progress progress(sink_, "measure");
+    EGRET_RETURN_IF_ERROR(predict_by_kernels());
     std::vector<Racer> racers{
         {before.get(), identity_of(original_), operator_count(report_.operators_before)}};
     for (Candidate& candidate : candidates_) {
@@ -362,7 +393,8 @@ class Pipeline {
     EGRET_ASSIGN_OR_RETURN(const RaceResult result, race(racers, racing));
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       report_.candidates.push_back({candidates_[i].name, operator_count(candidates_[i].operators),
-                                    candidates_[i].predicted_s, result.timings[i + 1]});
+                                    candidates_[i].predicted_s, candidates_[i].kernels,
+                                    result.timings[i + 1]});
     }
     report_.measured = true;
     report_.measured_before = result.timings[0];

@@ -25,6 +25,25 @@ double price(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
   return cost.ok() ? cost->seconds : std::numeric_limits<double>::infinity();
 }
 
+// Per node, what its price is multiplied by.
+std::vector<double> price_factors(const rules::TensorEGraph& tensors,
+                                  const egraph::EGraphView& view, const SelectionOptions& options) {
+  std::vector<double> factor = options.factors;
+  factor.resize(view.node_count(), 1);
+  const auto drawn = [&](std::uint64_t of, double low, double high) {
+    return base::Random(base::hash_combine(options.seed, of)).uniform(low, high);
+  };
+  for (extract::NodeIndex node = 0; node < view.node_count(); ++node) {
+    if (options.spread != 1) factor[node] *= std::pow(options.spread, drawn(node, -1, 1));
+    if (options.price_of_new == 1 && options.kept == 0) continue;
+    if (!made_by_rule(tensors, view, node)) continue;
+    factor[node] *= options.price_of_new;
+    const std::uint64_t of_class = view.node_count() + view.node_class[node];
+    if (drawn(of_class, 0, 1) < options.kept) factor[node] *= kTooDear;
+  }
+  return factor;
+}
+
 }  // namespace
 
 bool made_by_rule(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
@@ -97,19 +116,7 @@ base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
                                      Profiler& profiler, const SelectionOptions& options,
                                      base::ProgressSink* sink) {
   const base::Progress progress(sink, "extract");
-  std::vector<double> factor = options.factors;
-  factor.resize(view.node_count(), 1);
-  if (options.price_of_new != 1) {
-    for (extract::NodeIndex node = 0; node < view.node_count(); ++node) {
-      if (made_by_rule(tensors, view, node)) factor[node] *= options.price_of_new;
-    }
-  }
-  if (options.spread != 1) {
-    for (extract::NodeIndex node = 0; node < view.node_count(); ++node) {
-      const double exponent = base::Random(base::hash_combine(options.seed, node)).uniform(-1, 1);
-      factor[node] *= std::pow(options.spread, exponent);
-    }
-  }
+  const std::vector<double> factor = price_factors(tensors, view, options);
   const auto prices = [&]() -> base::Result<std::vector<double>> {
     EGRET_ASSIGN_OR_RETURN(std::vector<double> costs, price_nodes(tensors, view, model));
     for (std::size_t node = 0; node < costs.size(); ++node) {

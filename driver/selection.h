@@ -44,6 +44,9 @@ base::Result<double> price_of(const cost::Query& query, cost::Model& model, Prof
 // alone.
 base::Result<double> predict(const ir::Graph& graph, cost::Model& model, Profiler& profiler);
 
+// A factor on the price of what is wanted only where nothing else does.
+inline constexpr double kTooDear = 1000;
+
 struct SelectionOptions {
   const extract::ExtractorRow* extractor = nullptr;
   extract::Options extraction{};
@@ -54,6 +57,9 @@ struct SelectionOptions {
   // Prices are wrong by up to this factor, drawn for each node from the seed: other answers that
   // are about as good.
   double spread = 1;
+  // In this share of the classes, drawn from the seed as well, the program's own operators are kept
+  // where there are any: answers between the program and the best.
+  double kept = 0;
   std::uint64_t seed = 0;
   int max_rounds = 50;
 };

@@ -47,12 +47,16 @@ base::Json to_json(const driver::OptimizeReport& r) {
   json.set("arena_bytes_before", r.arena_before).set("arena_bytes_after", r.arena_after);
   json.set("predicted_before_s", r.predicted_before_s)
       .set("predicted_after_s", r.predicted_after_s);
+  json.set("kernels_before_s", r.kernels_before.seconds)
+      .set("known_kernels_before_s", r.kernels_before.known_s);
   base::Json candidates = base::Json::array();
   for (const auto& candidate : r.candidates) {
     candidates.push(base::Json::object()
                         .set("name", candidate.name)
                         .set("operators", candidate.operators)
                         .set("predicted_s", candidate.predicted_s)
+                        .set("kernels_s", candidate.kernels.seconds)
+                        .set("known_kernels_s", candidate.kernels.known_s)
                         .set("measured_s", candidate.measured.median_s));
   }
   json.set("candidates", std::move(candidates)).set("chosen", r.chosen);

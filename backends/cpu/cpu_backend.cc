@@ -84,19 +84,23 @@ bool prefers_channels_last(const ir::Graph& graph) {
 }
 
 // What a plan may cost in time to take less memory.
-enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch };
+enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch, kAndRegions };
 
 base::Result<std::unique_ptr<Plan>> make_plan(const ir::Graph& original,
                                               const PreparedGraph& prepared,
                                               const PlanOptions& options, int threads,
                                               Thrift thrift) {
   PlanBuilder builder(prepared.graph, options, threads);
-  std::vector<Group> groups = find_groups(prepared.graph, options.fuse);
+  // A region has all that it reads in memory at once.
+  const Fusion fusion = !options.fuse                   ? Fusion::kNone
+                        : thrift == Thrift::kAndRegions ? Fusion::kEpilogues
+                                                        : Fusion::kAll;
+  std::vector<Group> groups = find_groups(prepared.graph, fusion);
   if (thrift != Thrift::kNone) groups = in_frugal_order(prepared.graph, std::move(groups));
   std::unique_ptr<Plan> plan;
   EGRET_RETURN_IF_ERROR(guarded([&] {
     builder.prefers_channels_last = prefers_channels_last(prepared.graph);
-    builder.least_scratch = thrift == Thrift::kOrderAndScratch;
+    builder.least_scratch = thrift >= Thrift::kOrderAndScratch;
     builder.count_reads(groups);
     for (const Group& group : groups) build_group(builder, group);
     auto finished = builder.finish(original, prepared.origin, prepared.folded_nodes);
@@ -115,6 +119,10 @@ class CpuBackend : public Backend {
   }
   std::string version() const override { return onednn_version(); }
   base::Status availability() const override { return base::ok(); }
+  bool computes_apart(const ir::Operator& op) const override {
+    const KernelRow* row = find_kernel(op.name());
+    return row != nullptr && row->epilogue == Epilogue::kPointwise;
+  }
 
   base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
                                               const PlanOptions& options) const override {
@@ -123,7 +131,7 @@ class CpuBackend : public Backend {
     EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared,
                            prepare(*this, graph, options, takes_composite));
     EGRET_ASSIGN_OR_RETURN(auto plan, make_plan(graph, prepared, options, threads, Thrift::kNone));
-    for (const Thrift thrift : {Thrift::kOrder, Thrift::kOrderAndScratch}) {
+    for (const Thrift thrift : {Thrift::kOrder, Thrift::kOrderAndScratch, Thrift::kAndRegions}) {
       const std::int64_t bytes = plan->report().arena_bytes;
       if (options.limit_arena == 0 || bytes <= options.limit_arena) break;
       EGRET_ASSIGN_OR_RETURN(auto other, make_plan(graph, prepared, options, threads, thrift));

@@ -125,12 +125,10 @@ class Grouping {
 
 }  // namespace
 
-std::vector<Group> find_groups(const ir::Graph& graph, bool fuse) {
+std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion) {
   Grouping grouping(graph);
-  if (fuse) {
-    grouping.take_epilogues();
-    grouping.take_regions();
-  }
+  if (fusion != Fusion::kNone) grouping.take_epilogues();
+  if (fusion == Fusion::kAll) grouping.take_regions();
   grouping.take_single_nodes();
   return std::move(grouping).in_order();
 }

@@ -2,6 +2,7 @@
 // Which nodes one kernel computes together.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "backends/cpu/plan_builder.h"
@@ -9,12 +10,14 @@
 
 namespace egret::backends::cpu {
 
+enum class Fusion : std::uint8_t { kNone, kEpilogues, kAll };
+
 // Partitions the operators of `graph` into groups, in an order in which they can be built:
 //   - a kernel that takes an epilogue (kernels.def) with the chain of pointwise operators behind
 //     it, each the only reader of the one before;
 //   - regions of pointwise operators of one shape with a single value seen outside;
-//   - single nodes for the rest, and for all of them when `fuse` is off.
-std::vector<Group> find_groups(const ir::Graph& graph, bool fuse);
+//   - single nodes for the rest, and for what `fusion` leaves out of these.
+std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion);
 
 // Breaks a group whose kernel could not take the whole: the anchor alone, then the chain.
 std::vector<Group> split_epilogue(const Group& group);

@@ -25,6 +25,41 @@ std::vector<ir::NodeId> outside_inputs(const ir::Graph& graph, const Group& grou
   return inputs;
 }
 
+// "conv{..}(f32[1,3,8,8], f32[4,3,3,3] const) relu(%0)".
+std::string text_of(const ir::Graph& graph, const Group& group) {
+  std::string text;
+  for (const ir::NodeId id : group.nodes) {
+    const ir::Node& node = graph.node(id);
+    text += (text.empty() ? "" : " ") + node.op->name() + ir::to_string(node.attrs) + "(";
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      const ir::Node& input = graph.node(node.inputs[k]);
+      const auto inside = std::ranges::find(group.nodes, node.inputs[k]);
+      if (k > 0) text += ", ";
+      if (inside != group.nodes.end()) {
+        text += "%" + std::to_string(inside - group.nodes.begin());
+      } else {
+        text += ir::to_string(input.type);
+        if (input.kind == ir::NodeKind::kConstant) text += " const";
+      }
+    }
+    text += ")";
+  }
+  return text;
+}
+
+// Types and layouts; operands of one buffer have one number.
+std::string text_of(std::span<const Operand> operands) {
+  std::string text;
+  std::vector<BufferId> seen;
+  for (const Operand& operand : operands) {
+    auto at = std::ranges::find(seen, operand.buffer);
+    if (at == seen.end()) at = seen.insert(at, operand.buffer);
+    text += " " + std::to_string(at - seen.begin()) + ":" + ir::to_string(operand.type) + " " +
+            to_string(operand.layout, operand.shape());
+  }
+  return text;
+}
+
 }  // namespace
 
 PlanBuilder::PlanBuilder(const ir::Graph& graph, const PlanOptions& options, int threads)
@@ -213,7 +248,12 @@ void PlanBuilder::add(std::unique_ptr<Step> step, std::span<const Operand> touch
   note.name = std::move(name);
   note.implementation = std::move(implementation);
   if (!touched.empty()) note.layout = to_string(touched.back().layout, touched.back().shape());
-  if (current_ != nullptr && note.name != "reorder") note.ids = current_->nodes;
+  note.signature = note.name + " by " + note.implementation;
+  if (current_ != nullptr && note.name != "reorder") {
+    note.ids = current_->nodes;
+    note.signature += ", " + text_of(graph_, *current_);
+  }
+  note.signature += ", on" + text_of(touched);
   notes_.push_back(std::move(note));
   steps_.push_back(std::move(step));
 }
