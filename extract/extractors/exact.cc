@@ -134,7 +134,10 @@ class Exact {
     double bound = core_.paid;
     bool complete = true;
     bool proven = true;
+    // The smallest first; what one leaves of its share of the time is the others'.
+    std::size_t left = parts.size();
     for (Part& part : parts) {
+      part_deadline_ = base::Deadline::after(deadline_.remaining() / static_cast<double>(left--));
       EGRET_ASSIGN_OR_RETURN(const CoreAnswer answer, solve(part.core));
       bound += answer.bound;
       proven = proven && answer.proven;
@@ -160,7 +163,7 @@ class Exact {
   base::Result<CoreAnswer> solve(Core& part) {
     if (method_.elimination.entries > 0) {
       auto answer =
-          solve_by_elimination(part, method_.elimination, deadline_, options_.should_stop);
+          solve_by_elimination(part, method_.elimination, part_deadline_, options_.should_stop);
       if (answer) return std::move(*answer);
     }
     const double scale = part.bring_to_scale(best_->dag_cost);
@@ -171,7 +174,7 @@ class Exact {
     known.chosen = problem.chosen(found);
     known.cost = found.dag_cost;
     known.bound = found.bound;
-    if (const auto bound = semidefinite_bound(part, deadline_))
+    if (const auto bound = semidefinite_bound(part, part_deadline_))
       known.bound = std::max(known.bound, part.raised(*bound));
     known.proven = known.is_closed();
     EGRET_ASSIGN_OR_RETURN(CoreAnswer answer, solve_wide(part, std::move(known)));
@@ -189,14 +192,14 @@ class Exact {
   }
   base::Status learn(const Core& part, CoreAnswer& best) {
     if (best.proven) return base::ok();
-    const auto until = base::Deadline::after(method_.maxsat_share * deadline_.remaining());
+    const auto until = base::Deadline::after(method_.maxsat_share * part_deadline_.remaining());
     EGRET_ASSIGN_OR_RETURN(best, solve_by_maxsat(part, best, until, options_.should_stop));
     name_solver(best, "z3");
     return base::ok();
   }
   base::Status branch(const Core& part, CoreAnswer& best, double share) {
     if (best.proven || method_.solver == nullptr || share == 0) return base::ok();
-    const auto until = base::Deadline::after(share * deadline_.remaining());
+    const auto until = base::Deadline::after(share * part_deadline_.remaining());
     const auto solver = method_.solver->make();
     EGRET_ASSIGN_OR_RETURN(best, solve_by_ilp(part, *solver, best, until, options_.should_stop));
     name_solver(best, method_.solver->name);
@@ -215,6 +218,7 @@ class Exact {
   const Options& options_;
   const Method& method_;
   base::Deadline deadline_;
+  base::Deadline part_deadline_;  // of the part that is being solved
   Core core_;
   std::optional<Solution> best_;
   double bound_ = -kInfinite;  // of the problem's answers
