@@ -58,6 +58,9 @@ class Database {
 
 // $EGRET_COST_DB, else egret/costs.sqlite under $XDG_CACHE_HOME or ~/.cache.
 std::string default_database_path();
+// What programs say of the option that names a database.
+inline constexpr const char* kDatabaseHelp =
+    "Database of measured costs (default: in the user's cache folder)";
 // The database at `path`, or the one at the default path where that is empty.
 base::Result<std::unique_ptr<Database>> open_database(const std::string& path);
 

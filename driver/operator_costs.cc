@@ -145,8 +145,7 @@ const base::OptionTable<ProfileOptions>& ProfileOptions::table() {
   static const base::OptionTable<P> rows{
       "costs profile",
       {{"rules", &P::rules, "Rule sets, as of `egret optimize`"},
-       {"cost-db", &P::cost_db, "Database of measured costs (default: in the user's cache folder)",
-        base::path()},
+       {"cost-db", &P::cost_db, cost::kDatabaseHelp, base::path()},
        {"backend", &P::backend, "Backend whose kernels are measured"},
        {"limit-nodes", &P::limit_nodes, "Stop saturation at this many e-nodes",
         base::range(1, 1e9)},

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cost/database.h"
 #include "cost/model.h"
 #include "driver/graph_search.h"
 #include "driver/optimize.h"
@@ -34,8 +35,7 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
         "search over whole graphs",
         base::one_of(extractor_names())},
        {"cost", &O::cost, "What the extractor minimizes", base::one_of(cost_names())},
-       {"cost-db", &O::cost_db, "Database of measured costs (default: in the user's cache folder)",
-        base::path()},
+       {"cost-db", &O::cost_db, cost::kDatabaseHelp, base::path()},
        {"backend", &O::backend, "Backend that is measured and checked"},
        {"seed", &O::seed, "Seed of random inputs", base::range(0)},
        {"limit-nodes", &O::limit_nodes, "Stop saturation at this many e-nodes",

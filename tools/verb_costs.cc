@@ -19,9 +19,7 @@ struct CostsOptions {
   static const base::OptionTable<CostsOptions>& table() {
     using C = CostsOptions;
     static const base::OptionTable<C> rows{
-        "costs",
-        {{"cost-db", &C::cost_db,
-          "Database of measured costs (default: in the user's cache folder)", base::path()}}};
+        "costs", {{"cost-db", &C::cost_db, cost::kDatabaseHelp, base::path()}}};
     return rows;
   }
 };

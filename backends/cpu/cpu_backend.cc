@@ -83,6 +83,10 @@ bool prefers_channels_last(const ir::Graph& graph) {
   return narrow_groups > winograd;
 }
 
+// How plans are made, counted up when that changes the time of some operator: measured times of
+// before do not hold any more. 2: channel scales in weights, dilated convolutions by phases.
+constexpr int kPlans = 2;
+
 // What a plan may cost in time to take less memory.
 enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch, kAndRegions };
 
@@ -117,7 +121,9 @@ class CpuBackend : public Backend {
   std::string_view doc() const override {
     return "oneDNN kernels with fused epilogues, own kernels for the rest";
   }
-  std::string version() const override { return onednn_version(); }
+  std::string version() const override {
+    return onednn_version() + ", plans " + std::to_string(kPlans);
+  }
   base::Status availability() const override { return base::ok(); }
   bool computes_apart(const ir::Operator& op) const override {
     const KernelRow* row = find_kernel(op.name());

@@ -1,57 +1,104 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Latency of each model before and after `egret optimize`, in Egret and in ONNX Runtime.
+"""Latency of each model before and after `egret optimize`, in Egret and in other engines.
 
-The two files take turns run by run within an engine, the engines round by round. A time is the
-median of the rounds' medians, a speedup the median of the rounds' ratios.
+The two files take turns run by run within Egret, the engines' sessions likewise, Egret and the
+others round by round. A time is the median of the rounds' medians, a ratio the median of the rounds'
+ratios.
 """
+import os
 import pathlib
 import statistics
+import subprocess
 import sys
 import tempfile
+import time
 
 from lib import egret, models, peers, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
-COLUMNS = ["model", "operators_before", "operators_after", "original_ms", "optimized_ms", "speedup",
-           "onnxruntime_ms", "onnxruntime_optimized_ms", "optimize_s", "rules_used", "check_error", "check_bound"]
+COLUMNS = ["model", "batch", "threads", "operators_before", "operators_after", "original_ms", "optimized_ms",
+           "speedup", "onnxruntime_ms", "openvino_ms", "ratio", "peak_mib", "onnxruntime_peak_mib", "optimize_s",
+           "rules_used", "check_error", "check_bound"]
+MEBIBYTE = 1 << 20
 
 
-def bench(paths, threads, seconds, sizes):
-    """Median seconds of each file; they take turns within one process."""
-    report = egret.call("bench", *paths, "--threads", threads, "--time", f"{seconds}s", *models.bind_flags(sizes))
-    return [model["median_s"] for model in report["models"]]
+class Setting:
+    """One row: a model with a batch size on so many threads."""
+
+    def __init__(self, model, batch, threads, config):
+        self.model, self.batch, self.threads = model, batch, threads
+        self.name = model.split(":", 1)[1]
+        self.sizes = dict(config["bind"].get(model, {}))
+        self.batch_symbol = config["batch"].get(model)
+        if self.batch_symbol:
+            self.sizes[self.batch_symbol] = batch
+
+    def key(self):
+        return {"model": self.name, "batch": self.batch, "threads": self.threads}
+
+    def exists(self):
+        """Models of the zoo are written for any batch, others take one where it has a name."""
+        return self.batch == 1 or self.model.startswith("zoo:") or self.batch_symbol is not None
+
+    def flags(self):
+        return ["--threads", self.threads, *models.bind_flags(self.sizes)]
 
 
-def measure(model, config, size, folder):
-    original = models.locate(model, folder)
+def sessions(setting, path):
+    """The engines that are installed and take the model, by name, with inputs."""
+    opened = {}
+    for name in peers.installed():
+        try:
+            session = peers.ENGINES[name](path, setting.threads)
+        except RuntimeError as error:  # what the engines raise for models that they do not take
+            print(f"  {setting.name}: {name} does not take it: {str(error).strip().splitlines()[-1]}")
+            continue
+        session.bind(peers.random_inputs(session.inputs, setting.sizes))
+        opened[name] = session
+    return opened
+
+
+def onnxruntime_peak(setting, path):
+    if "onnxruntime" not in peers.installed():
+        return None
+    sizes = [f"{name}={size}" for name, size in setting.sizes.items()]
+    command = [sys.executable, "-m", "lib.peer_memory", "onnxruntime", str(path), str(setting.threads), *sizes]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True,
+                              env=dict(os.environ, PYTHONPATH=str(HERE.parent))).stdout)
+
+
+def measure(setting, size, folder):
+    original = models.locate(setting.model, folder, setting.batch)
     if original is None:
         return None
     optimized = pathlib.Path(folder) / "optimized.onnx"
-    paths = [original, optimized]
-    threads = config["threads"]
-    sizes = config["bind"].get(model, {})
-    report = egret.call("optimize", original, "-o", optimized, "--threads", threads, *models.bind_flags(sizes))
-    sessions = [peers.onnxruntime_session(path, threads) for path in paths]
+    report = egret.call("optimize", original, "-o", optimized, *setting.flags())
+    opened = sessions(setting, original)
     rounds = []  # of medians, by engine and file
     for _ in range(size["rounds"]):
-        medians = dict(zip(["original", "optimized"], bench(paths, threads, size["seconds"], sizes)))
-        if None not in sessions:
-            medians |= zip(["ort", "ort_optimized"], peers.medians(sessions, size["seconds"], sizes))
+        bench = egret.call("bench", original, optimized, "--time", f"{size['seconds']}s", *setting.flags())
+        medians = dict(zip(["original", "optimized"], [model["median_s"] for model in bench["models"]]))
+        medians |= zip(opened, peers.medians(list(opened.values()), size["seconds"]))
         rounds.append(medians)
+    # All sizes of the optimized file are fixed.
+    alone = egret.call("bench", optimized, "--time", "0s", "--runs", 2, "--threads", setting.threads)
+    peer_peak = onnxruntime_peak(setting, original)
     seconds = {name: statistics.median(r[name] for r in rounds) for name in rounds[0]}
-    speedup = statistics.median(r["original"] / r["optimized"] for r in rounds)
+    ratio = statistics.median(min(r[name] for name in opened) / r["optimized"] for r in rounds) if opened else None
     if original.parent == pathlib.Path(folder):
         original.unlink()  # zoo models are large
     milliseconds = lambda name: f"{1e3 * seconds[name]:.3f}" if name in seconds else ""
-    return {
-        "model": model.split(":", 1)[1],
+    return setting.key() | {
         "operators_before": report["operators_before"],
         "operators_after": report["operators_after"],
         "original_ms": milliseconds("original"),
         "optimized_ms": milliseconds("optimized"),
-        "speedup": f"{speedup:.3f}",
-        "onnxruntime_ms": milliseconds("ort"),
-        "onnxruntime_optimized_ms": milliseconds("ort_optimized"),
+        "speedup": f"{statistics.median(r['original'] / r['optimized'] for r in rounds):.3f}",
+        "onnxruntime_ms": milliseconds("onnxruntime"),
+        "openvino_ms": milliseconds("openvino"),
+        "ratio": f"{ratio:.3f}" if ratio else "",
+        "peak_mib": f"{alone['peak_bytes'] / MEBIBYTE:.0f}",
+        "onnxruntime_peak_mib": f"{peer_peak / MEBIBYTE:.0f}" if peer_peak else "",
         "optimize_s": f"{report['seconds']:.1f}",
         "rules_used": sum(rule["count"] for rule in report["rules_used"]),
         "check_error": f"{report['check']['max_error']:.3g}",
@@ -59,33 +106,46 @@ def measure(model, config, size, folder):
     }
 
 
+def values_of(rows):
+    """What expected.json speaks of."""
+    speedups = [float(row["speedup"]) for row in rows]
+    values = {"least_speedup": min(speedups), "geometric_mean_speedup": statistics.geometric_mean(speedups),
+              "least_operators_removed": min(int(r["operators_before"]) - int(r["operators_after"]) for r in rows)}
+    ratios = [float(row["ratio"]) for row in rows if row["ratio"]]
+    if ratios:
+        values |= {"least_ratio": min(ratios), "geometric_mean_ratio": statistics.geometric_mean(ratios)}
+    return values
+
+
 def main():
     mode, config = settings.read(__doc__, HERE)
     size = config[mode]
-    table = results.Table("inference-cpu", mode, COLUMNS, ["model"],
-                          {"egret": egret.version(), "onnxruntime": peers.onnxruntime_version(),
-                           "threads": config["threads"]})
-    skipped = []
+    versions = {name: peers.version(name) for name in peers.ENGINES}
+    table = results.Table("inference-cpu", mode, COLUMNS, ["model", "batch", "threads"],
+                          {"egret": egret.version()} | versions)
+    end = time.monotonic() + float(os.environ.get("EGRET_EXPERIMENT_SECONDS", "inf"))
+    planned = [Setting(model, batch, threads, config)
+               for batch, threads in size["settings"] for model in size["models"]]
+    missing = [s for s in planned if s.exists() and not table.has(**s.key())]
+    absent = 0
     with tempfile.TemporaryDirectory() as folder:
-        for model in size["models"]:
-            name = model.split(":", 1)[1]
-            if table.has(model=name):
-                continue
-            row = measure(model, config, size, folder)
+        while missing and time.monotonic() < end:
+            setting = missing.pop(0)
+            row = measure(setting, size, folder)
             if row is None:
-                skipped.append(name)
+                absent += 1
                 continue
             table.add(**row)
-            print(f"  {name}: {row['original_ms']} -> {row['optimized_ms']} ms, "
-                  f"ONNX Runtime {row['onnxruntime_ms'] or '-'} ms", flush=True)
+            print(f"  {setting.name}, batch {setting.batch}, {setting.threads} threads: {row['original_ms']} -> "
+                  f"{row['optimized_ms']} ms, the fastest other engine takes {row['ratio'] or '-'} of it", flush=True)
+    if missing:
+        print(f"{len(missing)} rows are left; the same command goes on with them")
+        return 0
     table.finish()
     table.print()
-    if skipped:
-        print("left out, the shared models are not there:", ", ".join(skipped))
-    speedups = [float(row["speedup"]) for row in table.rows]
-    values = {"least_speedup": min(speedups), "geometric_mean_speedup": statistics.geometric_mean(speedups),
-              "least_operators_removed": min(int(r["operators_before"]) - int(r["operators_after"]) for r in table.rows)}
-    return results.judge(HERE / "expected.json", mode, values)
+    if absent:
+        print(f"{absent} rows are left out, the shared models are not there")
+    return results.judge(HERE / "expected.json", mode, values_of(table.rows))
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ from lib import egret
 EXPERIMENTS = pathlib.Path(__file__).resolve().parents[1]
 
 
-def locate(model, folder):
-    """Its file; of the zoo, built in `folder`. None where a shared one is absent."""
+def locate(model, folder, batch=1):
+    """Its file; of the zoo, built in `folder` for this batch. None where a shared one is absent."""
     kind, name = model.split(":", 1)
     if kind == "data":
         return EXPERIMENTS / "data" / name
@@ -16,7 +16,7 @@ def locate(model, folder):
         path = egret.SHARED / "models" / name
         return path if path.exists() else None
     path = pathlib.Path(folder) / f"{name}.onnx"
-    egret.call("zoo", name, "-o", path)
+    egret.call("zoo", name, "--batch", batch, "-o", path)
     return path
 
 
