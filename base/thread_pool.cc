@@ -154,6 +154,9 @@ void ThreadPool::parallel_for(std::size_t count, std::size_t grain,
   if (job.failure) std::rethrow_exception(job.failure);
 }
 
+SequentialLoops::SequentialLoops() : outer_(std::exchange(inside_piece, true)) {}
+SequentialLoops::~SequentialLoops() { inside_piece = outer_; }
+
 std::size_t default_threads() {
   if (const char* text = std::getenv("EGRET_THREADS")) {
     const Result<std::int64_t> number = parse_integer(text);

@@ -33,6 +33,19 @@ class ThreadPool {
   std::unique_ptr<Shared> shared_;
 };
 
+// While it lives, loops that its thread begins run inline, as inside a body: for threads of which
+// there are as many as processors.
+class SequentialLoops {
+ public:
+  SequentialLoops();
+  ~SequentialLoops();
+  SequentialLoops(const SequentialLoops&) = delete;
+  SequentialLoops& operator=(const SequentialLoops&) = delete;
+
+ private:
+  bool outer_;
+};
+
 // EGRET_THREADS when it is a positive number, otherwise the processors this process may use.
 std::size_t default_threads();
 

@@ -117,6 +117,8 @@ function(egret_find_components)
   egret_present(highs highs/Highs.h)
   egret_component("HiGHS" PURPOSE "optimal extraction, second solver" VERSION "${highs}"
     LINKS "highs" REMEDY "scripts/setup.sh takes highsbox into .venv; then build again")
+  egret_component("mimalloc" PURPOSE "faster allocation" VERSION "${mimalloc_VERSION}"
+    LINKS "mimalloc" REMEDY "apt install libmimalloc-dev, then build again")
   # MPI's own CMake module asks for a C compiler, which this project has no use for.
   egret_present(mpi x86_64-linux-gnu/mpi/mpi.h openmpi/mpi.h mpi.h)
   egret_component("MPI" PURPOSE "runs on several machines" VERSION "${mpi}" LINKS "mpi"

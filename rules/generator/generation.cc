@@ -7,6 +7,7 @@
 #include <charconv>
 #include <ctime>
 #include <map>
+#include <mutex>
 
 #include "base/stop.h"
 #include "base/thread_pool.h"
@@ -17,6 +18,7 @@
 #include "rules/generator/decision_log.h"
 #include "rules/generator/minimization.h"
 #include "rules/generator/multi_output.h"
+#include "rules/generator/proof_queue.h"
 #include "rules/generator/rule_in_world.h"
 #include "rules/rule_parser.h"
 
@@ -222,16 +224,7 @@ class Generator {
       const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(count);
       std::vector<Candidate> round(candidates.begin(), end);
       candidates.erase(candidates.begin(), end);
-      while (!round.empty() && !stop()) {
-        decide_wave(round, operators);
-        if (progress.due()) {
-          const CandidateCount& level = result_.candidates.back();
-          const std::uint64_t done =
-              level.derived + level.proven + level.conditional + level.refuted + level.undecided;
-          progress.report({{base::kItems, done}, {kRules, result_.rules.size()}},
-                          static_cast<double>(done) / static_cast<double>(level.candidates));
-        }
-      }
+      decide_round(std::move(round), operators, progress);
     }
   }
 
@@ -275,14 +268,16 @@ class Generator {
     }
   }
 
-  // Proofs of one wave run side by side; what they find is taken in order, so that the result does
-  // not depend on the number of threads.
+  // Proofs of a wave run side by side, and the next is chosen and begun meanwhile; what they find
+  // is taken in order, so that the result does not depend on the number of threads.
   struct Job {
     Candidate candidate;
     std::string shape{};      // its terms without the names of tensors,
     std::string operators{};  // and without attributes
-    std::optional<Generalized> made{};
-    std::optional<Generalized> back{};  // the other direction
+  };
+  struct Wave {
+    std::vector<Job> jobs;
+    std::size_t rules = 0;  // that were known when it was chosen
   };
   static constexpr std::size_t kWave = 4;
 
@@ -295,30 +290,48 @@ class Generator {
     Verdict::Status status = Verdict::Status::kUndecided;
   };
 
-  // Decides some of the first candidates of a round, and takes them out of it.
-  void decide_wave(std::vector<Candidate>& round, std::size_t operators) {
-    std::vector<Job> wave = next_wave(round);
-    base::shared_pool().parallel_for(
-        wave.size(), 1, [&](std::size_t begin, std::size_t) { prove(wave[begin], known_[begin]); });
+  void decide_round(std::vector<Candidate> round, std::size_t operators,
+                    const base::Progress& progress) {
+    Wave under_way;
+    while ((!round.empty() || !under_way.jobs.empty()) && !stop()) {
+      Wave next = next_wave(round, under_way);
+      if (!next.jobs.empty()) proofs_.begin(equalities(next.jobs));
+      if (!under_way.jobs.empty()) take(under_way, proofs_.finish(), operators);
+      under_way = std::move(next);
+      if (progress.due()) report(progress);
+    }
+    if (!under_way.jobs.empty()) proofs_.finish();
+  }
+
+  void take(const Wave& wave, const std::vector<BothWays>& proofs, std::size_t operators) {
     if (stop()) return;  // a proof may have been cut short
-    const std::size_t rules = result_.rules.size();
-    for (const Job& job : wave) {
-      remember(job.candidate.equality, job.made);
-      if (job.back) remember(turned(job.candidate.equality), job.back);
-      if (result_.rules.size() != rules &&
-          derived_singly(*terms_, set_, {&job.candidate.equality, 1}, derivation()).front()) {
+    for (std::size_t i = 0; i < wave.jobs.size(); ++i) {
+      const Equality& equality = wave.jobs[i].candidate.equality;
+      remember(equality, proofs[i].made);
+      if (proofs[i].back) remember(turned(equality), proofs[i].back);
+      if (result_.rules.size() != wave.rules &&
+          derived_singly(*terms_, set_, {&equality, 1}, derivation()).front()) {
         ++result_.candidates.back().derived;
       } else {
-        take(job, operators);
+        take(wave.jobs[i], proofs[i], operators);
       }
     }
     if (status_.ok()) status_ = log_.save();
   }
 
-  // The first candidates of a round that do not follow from what is known, nor from one another at
-  // the sizes at hand. Of those that differ in tensors and attributes alone one will derive the
-  // others, so only one is taken at a time.
-  std::vector<Job> next_wave(std::vector<Candidate>& round) {
+  void report(const base::Progress& progress) const {
+    const CandidateCount& level = result_.candidates.back();
+    const std::uint64_t done =
+        level.derived + level.proven + level.conditional + level.refuted + level.undecided;
+    progress.report({{base::kItems, done}, {kRules, result_.rules.size()}},
+                    static_cast<double>(done) / static_cast<double>(level.candidates));
+  }
+
+  // The first candidates of a round that do not follow from what is known, nor at the sizes at hand
+  // from one another or from those under way. Of those that differ in tensors and attributes alone
+  // one will derive the others, so only one is taken at a time. Takes them out of the round, with
+  // those that need no proof.
+  Wave next_wave(std::vector<Candidate>& round, const Wave& under_way) {
     constexpr std::size_t kAhead = 3 * kWave;
     const std::size_t count = std::min(kAhead, round.size());
     const std::vector<Equality> first = equalities(std::span(round).first(count));
@@ -330,7 +343,11 @@ class Generator {
     }
     const std::vector<bool> follows = derived_singly(*terms_, at_hand, open, derivation());
     auto next_follows = follows.begin();
-    std::vector<Job> wave;
+    for (const Job& job : under_way.jobs) append(at_hand.rules, in_world(job.candidate.equality));
+    const auto is_like_one_of = [](const Wave& wave, const std::string& operators) {
+      return std::ranges::find(wave.jobs, operators, &Job::operators) != wave.jobs.end();
+    };
+    Wave wave{{}, result_.rules.size()};
     std::vector<Candidate> later;
     for (std::size_t i = 0; i < count; ++i) {
       if (derived[i]) {
@@ -348,38 +365,38 @@ class Generator {
         continue;
       }
       const std::string operators = operators_of(round[i].equality);
-      if (wave.size() == kWave ||
-          std::ranges::find(wave, operators, &Job::operators) != wave.end()) {
+      if (wave.jobs.size() == kWave || is_like_one_of(wave, operators) ||
+          is_like_one_of(under_way, operators)) {
         later.push_back(round[i]);
         continue;
       }
+      const bool alone = wave.jobs.empty() && under_way.jobs.empty();
       const ir::Graph sides = sides_in_world(*terms_, {&round[i].equality, 1}, 0);
-      if (!wave.empty() && derives(at_hand, sides, derivation())) {
+      if (!alone && derives(at_hand, sides, derivation())) {
         later.push_back(round[i]);
         continue;
       }
-      wave.push_back({round[i], shape, operators});
-      for (Rule& rule : rules_in_world(sides)) at_hand.rules.push_back(std::move(rule));
+      wave.jobs.push_back({round[i], shape, operators});
+      append(at_hand.rules, rules_in_world(sides));
     }
     later.insert(later.end(), round.begin() + static_cast<std::ptrdiff_t>(count), round.end());
     round = std::move(later);
     return wave;
   }
 
-  static Equality turned(const Equality& equality) { return {equality.right, equality.left}; }
-
-  void prove(Job& job, KnownSignatures& known) const {
-    job.made = generalized(job.candidate.equality, known);
-    // Without instances nothing is known of it yet; the other direction may be easier to draw.
-    const bool untried = !job.made || (!is_proven(job.made) && job.made->verdict.families == 0 &&
-                                       job.made->verdict.status == Verdict::Status::kUndecided);
-    if (untried || (is_proven(job.made) && !says_both_ways(job.made->rule)))
-      job.back = generalized(turned(job.candidate.equality), known);
+  static void append(std::vector<Rule>& rules, std::vector<Rule> more) {
+    std::ranges::move(more, std::back_inserter(rules));
+  }
+  std::vector<Rule> in_world(const Equality& equality) const {
+    return rules_in_world(sides_in_world(*terms_, {&equality, 1}, 0));
   }
 
   // As the log has it, or anew; in the form that the log would give back.
-  std::optional<Generalized> generalized(const Equality& equality, KnownSignatures& known) const {
-    if (const DecisionLog::Decision* decided = log_.find(text_of(equality))) return decided->made;
+  std::optional<Generalized> generalized(const Equality& equality, KnownSignatures& known) {
+    {
+      const std::lock_guard lock(log_mutex_);
+      if (const DecisionLog::Decision* decided = log_.find(text_of(equality))) return decided->made;
+    }
     auto made = generalize_equality(*terms_, equality, options_.scrutiny, known);
     if (made) {
       // Fails for operators that are not registered; those are never read from a file.
@@ -390,6 +407,7 @@ class Generator {
   }
   void remember(const Equality& equality, const std::optional<Generalized>& made) {
     const std::string text = text_of(equality);
+    const std::lock_guard lock(log_mutex_);
     if (log_.find(text) != nullptr) {
       ++result_.from_log;
       if (made) result_.candidates.back().cpu_seconds += made->cpu_seconds;
@@ -421,34 +439,27 @@ class Generator {
     };
     return side(side, equality.left) + side(side, equality.right);
   }
-  static bool is_proven(const std::optional<Generalized>& made) {
-    return made && made->verdict.status == Verdict::Status::kProven;
-  }
-
-  void take(const Job& job, std::size_t operators) {
-    const std::optional<Generalized>& first = is_proven(job.made) ? job.made : job.back;
+  void take(const Job& job, const BothWays& proofs, std::size_t operators) {
+    const auto& [made, back] = proofs;
+    const std::optional<Generalized>& first = proofs.proven();
     if (!is_proven(first)) {
       using enum Verdict::Status;
-      const Verdict::Status status = job.made ? job.made->verdict.status : kUndecided;
-      note_unproven(job.candidate, status, job.made ? to_string(job.made->rule) : "",
-                    job.made ? job.made->verdict.reason : "cannot be stated");
+      const Verdict::Status status = made ? made->verdict.status : kUndecided;
+      note_unproven(job.candidate, status, made ? to_string(made->rule) : "",
+                    made ? made->verdict.reason : "cannot be stated");
       Failure& failure = failures_[job.shape];
       if (++failure.times == 1) failure.terms = text_of(job.candidate.equality);
       failure.status = status;
       // That two terms are equal whose tensors nothing ties together is not false, only no rule.
-      if (job.made) {
-        const ir::Graph sides = sides_in_world(*terms_, {&job.candidate.equality, 1}, 0);
-        for (Rule& rule : rules_in_world(sides)) unproven_rules_.push_back(std::move(rule));
-      }
+      if (made) append(unproven_rules_, in_world(job.candidate.equality));
       return;
     }
     CandidateCount& count = result_.candidates.back();
     ++(first->conditional ? count.conditional : count.proven);
     const std::string name = add(*first, operators, "");
     // As general as both became they may say the same.
-    if (is_proven(job.made) && is_proven(job.back) &&
-        content_hash(job.made->rule) != content_hash(job.back->rule))
-      add(*job.back, operators, name);
+    if (is_proven(made) && is_proven(back) && content_hash(made->rule) != content_hash(back->rule))
+      add(*back, operators, name);
   }
 
   // What could not be proven by itself may follow from rules found later.
@@ -479,6 +490,11 @@ class Generator {
   RuleSet with_unproven() const {
     RuleSet all = set_;
     all.rules.insert(all.rules.end(), unproven_rules_.begin(), unproven_rules_.end());
+    return all;
+  }
+  static std::vector<Equality> equalities(std::span<const Job> jobs) {
+    std::vector<Equality> all;
+    for (const Job& job : jobs) all.push_back(job.candidate.equality);
     return all;
   }
   static std::vector<Equality> equalities(std::span<const Candidate> candidates) {
@@ -515,18 +531,6 @@ class Generator {
                                 result_.candidates.size() - 1});
   }
 
-  // Whether the other direction says the same, or only makes terms grow.
-  static bool says_both_ways(const Rule& rule) {
-    Rule back = rule;
-    std::swap(back.sources.front().term, back.targets.front().term);
-    if (content_hash(back) == content_hash(rule)) return true;
-    bool inside = false;
-    const std::string whole = to_string(rule, rule.targets.front().term);
-    for_each_subterm(rule.sources.front().term,
-                     [&](const Term& part) { inside = inside || to_string(rule, part) == whole; });
-    return inside;
-  }
-
   std::string add(const Generalized& made, std::size_t operators, const std::string& back_of) {
     Rule rule = made.rule;
     rule.name = back_of.empty() ? name_of(rule) : back_of + "-reversed";
@@ -552,15 +556,20 @@ class Generator {
   const GenerationOptions& options_;
   std::unique_ptr<TermTable> terms_;
   std::vector<Candidate> pending_;
-  std::vector<Candidate> unproven_;                   // as in the result
-  std::vector<Rule> unproven_rules_;                  // in the first world
-  mutable std::array<KnownSignatures, kWave> known_;  // one for each proof of a wave
+  std::vector<Candidate> unproven_;               // as in the result
+  std::vector<Rule> unproven_rules_;              // in the first world
+  std::array<KnownSignatures, 2 * kWave> known_;  // one for each slot of the queue
+  std::mutex log_mutex_;
   DecisionLog log_;
   base::Status status_;
   RuleSet set_;
   std::map<std::string, int> names_;
   std::map<std::string, Failure> failures_;
   Generation result_;
+  ProofQueue proofs_{base::shared_pool().threads(), kWave,
+                     [this](const Equality& equality, std::size_t slot) {
+                       return generalized(equality, known_[slot]);
+                     }};
 };
 
 }  // namespace
