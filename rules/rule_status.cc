@@ -49,6 +49,14 @@ RuleStatus RuleStatuses::of(const Rule& rule) const {
   return entry != nullptr ? entry->status : RuleStatus::kUntested;
 }
 
+void RuleStatuses::keep_only(const RuleSet& set) {
+  std::map<std::string, Entry> kept;
+  for (const Rule& rule : set.rules) {
+    if (auto known = entries_.extract(content_hash(rule).to_hex())) kept.insert(std::move(known));
+  }
+  entries_ = std::move(kept);
+}
+
 void RuleStatuses::record(const Rule& rule, const TestReport& report) {
   Entry& entry = entries_[content_hash(rule).to_hex()];
   entry.name = rule.name;

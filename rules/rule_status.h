@@ -51,6 +51,8 @@ class RuleStatuses {
   // A proof, one up to a bound, or a counterexample; anything else leaves what tests found. The
   // first of other definitions than those known voids all proofs before it.
   void record(const Rule& rule, const Verdict& verdict);
+  // Forgets what it knows of other rules.
+  void keep_only(const RuleSet& set);
   const std::string& definitions() const { return definitions_; }
   std::string to_json() const;  // sorted by hash; the same knowledge is the same bytes
   std::size_t size() const { return entries_.size(); }

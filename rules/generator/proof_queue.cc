@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/generator/proof_queue.h"
 
+#include <system_error>
 #include <utility>
 
 #include "base/check.h"
@@ -40,8 +41,13 @@ const std::optional<Generalized>& BothWays::proven() const { return is_proven(ma
 
 ProofQueue::ProofQueue(std::size_t threads, std::size_t width, Prove prove)
     : width_(width), prove_(std::move(prove)) {
-  for (std::size_t i = 1; i < threads; ++i)
-    workers_.emplace_back([this](const std::stop_token& stop) { work(stop); });
+  for (std::size_t i = 1; i < threads; ++i) {
+    try {
+      workers_.emplace_back([this](const std::stop_token& stop) { work(stop); });
+    } catch (const std::system_error&) {
+      break;  // the machine grants no more threads; fewer do the same work
+    }
+  }
 }
 
 ProofQueue::~ProofQueue() {

@@ -59,6 +59,24 @@ TEST(ThreadPool, NestedLoopsRunInline) {
   EXPECT_EQ(visits, 64);
 }
 
+TEST(ThreadPool, LoopsOfASequentialThreadRunInline) {
+  ThreadPool pool(4);
+  const auto threads_of_loop = [&] {
+    std::set<std::thread::id> threads;
+    pool.parallel_for(
+        50, 1, [&](std::size_t, std::size_t) { threads.insert(std::this_thread::get_id()); });
+    return threads;
+  };
+  {
+    const SequentialLoops here;
+    { const SequentialLoops inner; }
+    EXPECT_EQ(threads_of_loop(), std::set{std::this_thread::get_id()});
+  }
+  std::atomic<int> visits = 0;
+  pool.parallel_for(50, 1, [&](std::size_t, std::size_t) { ++visits; });
+  EXPECT_EQ(visits, 50);
+}
+
 TEST(ThreadPool, CallsFromSeveralThreadsTakeTurns) {
   ThreadPool pool(2);
   std::atomic<int> visits{0};

@@ -428,6 +428,18 @@ TEST(Verification, ProvedEveryRuleThatComesWithEgret) {
   EXPECT_TRUE(status.ok()) << status.message();
 }
 
+TEST(Verification, KeepsNothingOfRulesThatAreGone) {
+  const auto set = select_rules("all");
+  auto statuses = builtin_statuses();
+  ASSERT_TRUE(set.ok() && statuses.ok());
+  EXPECT_LE(statuses->size(), set->rules.size()) << "run: verify_rules all rules/data/status.json";
+  RuleSet two;
+  two.rules.assign(set->rules.begin(), set->rules.begin() + 2);
+  statuses->keep_only(two);
+  EXPECT_EQ(statuses->size(), 2);
+  EXPECT_EQ(statuses->of(two.rules[1]), RuleStatus::kProven);
+}
+
 TEST(Verification, FindsTheWeakestConditionOfARefutedRule) {
   const Rule rule = parsed(
       "concat{axis=1}(conv{*c, group=1}(?x, ?v), conv{*c, group=1}(?y, ?w)) where rank(?x) == 4 "
