@@ -1,4 +1,4 @@
-# The programs allocate with mimalloc where it is installed: saturation and proofs make and drop
+# Programs that ask for it allocate with mimalloc where it is installed: saturation and proofs make and drop
 # small objects on every thread, and with it take a fifth less time than with glibc's malloc. Off
 # under sanitizers, which bring their own. Libraries leave the choice to who links them.
 

@@ -164,19 +164,20 @@ class Generator {
     return std::ranges::any_of(terms_->applications(term),
                                [&](TermId part) { return terms_->operands(part).empty(); });
   }
-  // Operators as written out, shared ones each time.
+  // Applications as written out, shared ones each time.
   std::size_t tree_size(TermId term) const {
-    if (terms_->is_start(term)) return 0;
-    std::size_t size = 1;
-    for (const TermId operand : terms_->operands(term)) size += tree_size(operand);
-    return size;
+    return tree_sum(term, [](std::size_t) { return std::size_t{1}; });
   }
-
+  // Operators of the same: an application may be several.
   std::size_t written_size(TermId term) const {
+    return tree_sum(term, [&](std::size_t choice) { return space_.choices[choice].steps.size(); });
+  }
+  template <typename SizeOfChoice>
+  std::size_t tree_sum(TermId term, const SizeOfChoice& size_of) const {
     if (terms_->is_start(term)) return 0;
-    std::size_t size = space_.choices[terms_->choice(term)].steps.size();
-    for (const TermId operand : terms_->operands(term)) size += written_size(operand);
-    return size;
+    std::size_t sum = size_of(terms_->choice(term));
+    for (const TermId operand : terms_->operands(term)) sum += tree_sum(operand, size_of);
+    return sum;
   }
 
   // f(x, y) = f(y, x), which the table of terms has built in.

@@ -45,7 +45,7 @@ class ProofQueue {
   ProofQueue(const ProofQueue&) = delete;
   ProofQueue& operator=(const ProofQueue&) = delete;
 
-  // Of a wave at a time, or of two. The first that was begun is the first to be finished.
+  // A wave, while none or one is under way.
   void begin(std::vector<Equality> candidates);
   // Works along until the first wave that was begun has its proofs.
   std::vector<BothWays> finish();
