@@ -10,10 +10,12 @@ std::string_view name_of(const Collective& collective) {
   const AxisPlacement to = collective.to;
   if (from.is_partial()) {
     if (to.is_copy()) return "all_reduce";
-    return to.is_split() ? "reduce_scatter" : "";
+    return to.is_split() && !to.has_halo() ? "reduce_scatter" : "";
   }
+  if (from.has_halo()) return "";
   if (from.is_split()) {
     if (to.is_copy()) return "all_gather";
+    if (to.has_halo()) return to.dim == from.dim ? "halo_exchange" : "";
     return to.is_split() && to.dim != from.dim ? "all_to_all" : "";
   }
   return to.is_split() ? "slice" : "";
@@ -33,6 +35,11 @@ std::vector<Collective> collectives_to(int axis, AxisPlacement to, int rank) {
 
 double bytes_sent(const Collective& collective, std::int64_t devices, double from, double to) {
   if (collective.from.is_copy()) return 0;
+  if (collective.to.has_halo()) {
+    const auto [before, after, beyond] = collective.to.halo;
+    const auto rows = static_cast<double>(devices > 2 ? before + after : std::max(before, after));
+    return (to - from) * rows / static_cast<double>(before + after);
+  }
   const auto p = static_cast<double>(devices);
   const double share = (p - 1) / p * std::max(from, to);
   return collective.from.is_partial() && collective.to.is_copy() ? 2 * share : share;

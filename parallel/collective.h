@@ -6,7 +6,8 @@
 //   S(d)       R       all_gather       send each other their blocks
 //   P          S(d)    reduce_scatter   add up, each the block that it keeps
 //   S(d)       S(e)    all_to_all       send each other the parts of their blocks
-//   R          S(d)    slice            keep a block: nothing is sent
+//   S(d)       S(d)-a+b  halo_exchange  send their neighbours the first and last rows of their
+//   blocks R          S(d)    slice            keep a block, maybe with a halo: nothing is sent
 //
 // Their meaning is one for all, on the stack of what all devices hold: the whole that a group holds
 // (parallel/placement.h) stays what it is. They are operators of placed programs only and live
@@ -35,8 +36,9 @@ std::string_view name_of(const Collective& collective);
 std::vector<Collective> collectives_to(int axis, AxisPlacement to, int rank);
 
 // What one rank sends, over all steps of a ring of p devices, for a tensor of which each holds
-// `from` bytes before and `to` bytes after: the closed forms 2(p-1)/p n of all_reduce and (p-1)/p n
-// of the others, n being the larger of the two (for all_to_all what a device holds).
+// `from` bytes before and `to` bytes after: the closed forms 2(p-1)/p n of all_reduce, the rows of
+// the halo for halo_exchange (of two devices the larger side of it) and (p-1)/p n of the others, n
+// being the larger of the two (for all_to_all what a device holds).
 double bytes_sent(const Collective& collective, std::int64_t devices, double from, double to);
 
 // What each rank holds afterwards. `locals[rank]` have equal types. Sums are made in the order of

@@ -6,79 +6,39 @@
 #include <set>
 #include <unordered_map>
 
+#include "parallel/index_form.h"
+
 namespace egret::parallel {
 namespace {
 
 using ir::ExprNode;
 using ir::ExprOp;
 
-// Ranges end here: no bound is known. The product of two ends fits.
-constexpr std::int64_t kFar = std::int64_t{1} << 31;
-
 // Thrown where an expression moves in a way that no device can follow, and caught in cut_form().
 struct NotCut {};
 
-struct Interval {
-  std::int64_t low = -kFar;
-  std::int64_t high = kFar;
-
-  bool within(std::int64_t least, std::int64_t most) const { return low >= least && high <= most; }
-};
-
-std::int64_t bounded(std::int64_t value) { return std::clamp(value, -kFar, kFar); }
-Interval sum(Interval a, Interval b) {
-  const auto add = [](std::int64_t x, std::int64_t y) {
-    return x <= -kFar || y <= -kFar ? -kFar : (x >= kFar || y >= kFar ? kFar : bounded(x + y));
-  };
-  return {add(a.low, b.low), add(a.high, b.high)};
-}
-Interval product(Interval a, Interval b) {
-  if (!a.within(-kFar + 1, kFar - 1) || !b.within(-kFar + 1, kFar - 1)) {
-    if (a.low == 0 && a.high == 0) return a;
-    if (b.low == 0 && b.high == 0) return b;
-    return a.low >= 0 && b.low >= 0 ? Interval{bounded(a.low * b.low), kFar} : Interval{};
-  }
-  const std::int64_t ends[] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
-  return {bounded(*std::ranges::min_element(ends)), bounded(*std::ranges::max_element(ends))};
+// The nodes of a kind in an expression, those that are inside first.
+void collect(const ExprNode* node, ExprOp op, std::set<const ExprNode*>& seen,
+             std::vector<const ExprNode*>& found) {
+  if (!seen.insert(node).second) return;
+  for (const ExprNode* kid : node->kids) collect(kid, op, seen, found);
+  if (node->op == op) found.push_back(node);
 }
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  return a / b - (a % b != 0 && a < 0 ? 1 : 0);
-}
-
-// constant + sum of factor * atom, an atom being the number of a variable or of what is not affine.
-struct Sum {
-  std::int64_t constant = 0;
-  std::map<int, std::int64_t> factors{};
-
-  void add(const Sum& other, std::int64_t times) {
-    constant += other.constant * times;
-    for (const auto& [atom, factor] : other.factors) {
-      if ((factors[atom] += factor * times) == 0) factors.erase(atom);
-    }
-  }
-  bool is_constant() const { return factors.empty(); }
-  std::string text() const {
-    std::string result = std::to_string(constant);
-    for (const auto& [atom, factor] : factors)
-      result += "+" + std::to_string(factor) + "#" + std::to_string(atom);
-    return result;
-  }
-};
-
-// What is known of an index expression.
-struct IndexForm {
-  Sum sum;            // for v within its block
-  Interval local{};   // of its values there
-  Interval global{};  // and for all v
-  std::int64_t moves = 0;
-};
+// The halos that inputs have.
+using Halos = std::vector<Halo>;
 
 class Writer {
  public:
+  // `halos` are nullptr where reads stay within their blocks.
   Writer(const ir::Denotation& denotation, std::span<const ir::TensorType> types, const Cut* cut,
-         FormTable& table)
-      : types_(types), cut_(cut), table_(table), inputs_(types.size()) {
+         FormTable& table, const Halos* halos = nullptr)
+      : types_(types),
+        cut_(cut),
+        table_(table),
+        halos_(halos),
+        inputs_(types.size()),
+        needed_(types.size()) {
     for (std::size_t i = 0; i < denotation.vars.size(); ++i) {
       if (denotation.vars[i].is_constant()) continue;
       bind(denotation.vars[i].node(), denotation.type.dims[i].constant(), "out" + std::to_string(i),
@@ -95,6 +55,8 @@ class Writer {
     for (const auto& input : inputs_) placements.push_back(input.value_or(AxisPlacement::copy()));
     return placements;
   }
+  // The halos that reads need. What is beyond matters to those that have rows.
+  Halos needed() const { return needed_; }
 
  private:
   bool is_cut(const ExprNode* variable) const {
@@ -291,14 +253,7 @@ class Writer {
                              std::to_string(scalar(node->kids[1])) + ")");
       case ExprOp::kAnd:
       case ExprOp::kOr: {
-        const bool both = node->op == ExprOp::kAnd;
-        const int a = guard(node->kids[0]);
-        const int b = guard(node->kids[1]);
-        if (a == truth(both) || a == b) return b;
-        if (b == truth(both)) return a;
-        if (a == truth(!both) || b == truth(!both)) return truth(!both);
-        return table_.intern((both ? "and(" : "or(") + std::to_string(a) + "," + std::to_string(b) +
-                             ")");
+        return joined(node->op, guard(node->kids[0]), guard(node->kids[1]));
       }
       case ExprOp::kNot: {
         const int a = guard(node->kids[0]);
@@ -306,6 +261,126 @@ class Writer {
         return table_.intern("not(" + std::to_string(a) + ")");
       }
       default: throw NotCut{};
+    }
+  }
+
+  int joined(ExprOp op, int a, int b) {
+    const bool both = op == ExprOp::kAnd;
+    if (a == truth(both) || a == b) return b;
+    if (b == truth(both)) return a;
+    if (a == truth(!both) || b == truth(!both)) return truth(!both);
+    return table_.intern((both ? "and(" : "or(") + std::to_string(a) + "," + std::to_string(b) +
+                         ")");
+  }
+
+  // ---- halos ----
+
+  // Adds the rows by which indices of this range leave a block. Where nothing is known of them, the
+  // operator on the parts says whether they do.
+  static void widen(const Interval& local, std::int64_t block, Halo& halo) {
+    if (!local.within(-kFar + 1, kFar - 1)) return;
+    halo.before = std::max(halo.before, -local.low);
+    halo.after = std::max(halo.after, local.high - (block - 1));
+  }
+
+  static std::optional<double> neutral_of(ir::Reduction reduction) {
+    if (reduction == ir::Reduction::kSum) return 0;
+    if (reduction == ir::Reduction::kMax) return -std::numeric_limits<double>::infinity();
+    return std::nullopt;
+  }
+
+  // A condition of `body`, without what halos stand for. Where it is false, the value is
+  // `otherwise`.
+  int guard_of(const ExprNode* node, const ExprNode* body, std::optional<double> otherwise) {
+    if (halos_ == nullptr || !otherwise) return guard(node);
+    if (node->op == ExprOp::kAnd) {
+      const int a = guard_of(node->kids[0], body, otherwise);
+      return joined(node->op, a, guard_of(node->kids[1], body, otherwise));
+    }
+    return is_left_to_halo(node, body, *otherwise) ? truth(true) : guard(node);
+  }
+
+  // Whether the guard says that some read of `body` is not before the first row, or not after the
+  // last, and the body is `otherwise` where that read finds what is beyond.
+  bool is_left_to_halo(const ExprNode* node, const ExprNode* body, double otherwise) {
+    if (node->op != ExprOp::kIndexLe) return false;
+    IndexForm room = index(node->kids[1]);
+    const IndexForm& left = index(node->kids[0]);
+    room.sum.add(left.sum, -1);
+    room.moves -= left.moves;
+    if (room.moves == 0) return false;
+    std::set<const ExprNode*> seen;
+    std::vector<const ExprNode*> reads;
+    collect(body, ExprOp::kRead, seen, reads);
+    for (const ExprNode* read : reads) {
+      const auto input = static_cast<std::size_t>(read->integer);
+      for (std::size_t dim = 0; dim < read->kids.size(); ++dim) {
+        const IndexForm at = index(read->kids[dim]);
+        const std::int64_t last = types_[input].dims[dim].constant() - 1;
+        if (at.moves == 0 || !is_room(room, at, last)) continue;
+        for (const Halo::Beyond beyond : {Halo::Beyond::kZero, Halo::Beyond::kMinusInfinity}) {
+          const BeyondEnd end{read->integer, dim, at, Halo{.beyond = beyond}.value_beyond()};
+          if (value_of(body, &end) != otherwise) continue;
+          return takes_beyond(needed_[input], beyond, types_[input].dtype);
+        }
+      }
+    }
+    return false;
+  }
+
+  // Whether `room` is at - 0 or last - at.
+  static bool is_room(const IndexForm& room, const IndexForm& at, std::int64_t last) {
+    Sum sum = room.sum;
+    if (room.moves == at.moves) {
+      sum.add(at.sum, -1);
+      return sum.is_constant() && sum.constant == 0;
+    }
+    sum.add(at.sum, 1);
+    return room.moves == -at.moves && sum.is_constant() && sum.constant == last;
+  }
+
+  bool takes_beyond(Halo& halo, Halo::Beyond beyond, ir::DType dtype) {
+    if (beyond != Halo::Beyond::kZero && !ir::is_float(dtype)) return false;
+    if (halo.beyond != beyond && has_beyond_.contains(&halo)) return false;
+    halo.beyond = beyond;
+    has_beyond_.insert(&halo);
+    return true;
+  }
+
+  // Reads of an input whose index of a dimension is this one, beyond the end.
+  struct BeyondEnd {
+    std::int64_t input;
+    std::size_t dim;
+    const IndexForm& at;
+    double value;
+  };
+
+  // The value of an element that is a number, maybe because of what is beyond the end; as
+  // everywhere in placement laws, 0 times an element is 0.
+  std::optional<double> value_of(const ExprNode* node, const BeyondEnd* end) {
+    const auto kid = [&](std::size_t i) { return value_of(node->kids[i], end); };
+    switch (node->op) {
+      case ExprOp::kConst: return node->real;
+      case ExprOp::kRead: {
+        if (end == nullptr || node->integer != end->input) return std::nullopt;
+        const IndexForm& at = index(node->kids[end->dim]);
+        Sum difference = at.sum;
+        difference.add(end->at.sum, -1);
+        const bool same = difference.is_constant() && difference.constant == 0;
+        return same && at.moves == end->at.moves ? std::optional(end->value) : std::nullopt;
+      }
+      case ExprOp::kMul: {
+        const auto a = kid(0);
+        const auto b = kid(1);
+        if (a == 0.0 || b == 0.0) return 0;
+        return a && b ? std::optional(*a * *b) : std::nullopt;
+      }
+      case ExprOp::kCast: return ir::is_float(node->dtype) ? kid(0) : std::nullopt;
+      case ExprOp::kReduce: {
+        const auto body = kid(3);
+        return body == neutral_of(node->reduction) ? body : std::nullopt;
+      }
+      default: return std::nullopt;
     }
   }
 
@@ -329,7 +404,8 @@ class Writer {
         return table_.intern("s" + form.sum.text());
       }
       case ExprOp::kSelect: {
-        const int condition = guard(node->kids[0]);
+        const int condition =
+            guard_of(node->kids[0], node->kids[1], value_of(node->kids[2], nullptr));
         if (condition == truth(true)) return scalar(node->kids[1]);
         if (condition == truth(false)) return scalar(node->kids[2]);
         text = "select(" + std::to_string(condition) + "," + std::to_string(scalar(node->kids[1])) +
@@ -354,12 +430,18 @@ class Writer {
     AxisPlacement placement;
     std::string text = "x" + std::to_string(input) + "[";
     for (std::size_t dim = 0; dim < node->kids.size(); ++dim) {
-      const IndexForm& at = index(node->kids[dim]);
+      IndexForm at = index(node->kids[dim]);
+      if (at.moves != 0) {
+        const std::int64_t size = types_[input].dims[dim].constant();
+        if (!placement.is_copy() || at.moves * cut_->parts != size) throw NotCut{};
+        placement = AxisPlacement::split(static_cast<int>(dim));
+        if (halos_ != nullptr) {
+          widen(at.local, at.moves, needed_[input]);
+          at.sum.constant += (*halos_)[input].before;
+          placement.halo = (*halos_)[input];
+        }
+      }
       text += at.sum.text() + ",";
-      if (at.moves == 0) continue;
-      const std::int64_t size = types_[input].dims[dim].constant();
-      if (!placement.is_copy() || at.moves * cut_->parts != size) throw NotCut{};
-      placement = AxisPlacement::split(static_cast<int>(dim));
     }
     if (inputs_[input].value_or(placement) != placement) throw NotCut{};
     inputs_[input] = placement;
@@ -381,7 +463,7 @@ class Writer {
       bind(variable, extent.global.high, name, name);
       text += extent.sum.text();
     }
-    const int where = guard(node->kids[2]);
+    const int where = guard_of(node->kids[2], node->kids[3], neutral_of(node->reduction));
     const int body = scalar(node->kids[3]);
     --depth_;
     return table_.intern(text + "," + std::to_string(where) + "," + std::to_string(body) + "," +
@@ -391,18 +473,14 @@ class Writer {
   std::span<const ir::TensorType> types_;
   const Cut* cut_;
   FormTable& table_;
+  const Halos* halos_;
   std::vector<std::optional<AxisPlacement>> inputs_;
   std::unordered_map<const ExprNode*, IndexForm> indices_;
   std::unordered_map<const ExprNode*, int> forms_;
+  Halos needed_;  // by input
+  std::set<const Halo*> has_beyond_;
   int depth_ = 0;
 };
-
-void collect(const ExprNode* node, std::set<const ExprNode*>& seen,
-             std::vector<const ExprNode*>& found) {
-  if (!seen.insert(node).second) return;
-  for (const ExprNode* kid : node->kids) collect(kid, seen, found);
-  if (node->op == ExprOp::kReduce) found.push_back(node);
-}
 
 }  // namespace
 
@@ -411,6 +489,27 @@ std::optional<CutForm> cut_form(const ir::Denotation& denotation,
                                 FormTable& table) {
   try {
     Writer writer(denotation, types, &cut, table);
+    const int form = writer.write(denotation.value);
+    return CutForm{writer.inputs(), form};
+  } catch (const NotCut&) {
+    return std::nullopt;
+  }
+}
+
+// First the halos that are needed are found, then the form is written from where they begin.
+std::optional<CutForm> cut_form_with_halo(const ir::Denotation& denotation,
+                                          std::span<const ir::TensorType> types, const Cut& cut,
+                                          FormTable& table) {
+  try {
+    Halos halos(types.size());
+    Writer first(denotation, types, &cut, table, &halos);
+    first.write(denotation.value);
+    halos = first.needed();
+    for (Halo& halo : halos) {
+      if (halo.is_empty()) halo = {};
+    }
+    if (std::ranges::all_of(halos, &Halo::is_empty)) return std::nullopt;
+    Writer writer(denotation, types, &cut, table, &halos);
     const int form = writer.write(denotation.value);
     return CutForm{writer.inputs(), form};
   } catch (const NotCut&) {
@@ -430,7 +529,8 @@ std::optional<int> element_form(const ir::Denotation& denotation,
 std::vector<const ExprNode*> reductions_of(const ir::Denotation& denotation) {
   std::vector<const ExprNode*> found;
   std::set<const ExprNode*> seen;
-  if (!denotation.value.is_constant()) collect(denotation.value.node(), seen, found);
+  if (!denotation.value.is_constant())
+    collect(denotation.value.node(), ExprOp::kReduce, seen, found);
   return found;
 }
 

@@ -6,6 +6,10 @@
 //
 //   - a read of x at indices of which that of dimension d moves by (size of d) / p, and the others
 //     do not move, stays within the block r of dimension d: x is cut there;
+//   - if it leaves the block by so many rows, x is cut with a halo (parallel/placement.h). What
+//     lies beyond the ends of x is read there too; a condition that only excludes such reads is
+//     left out where rows of 0, or of minus infinity, do what the condition did: a term of a sum
+//     that is 0 then, one of a maximum that is minus infinity, the other value of a choice;
 //   - a read whose indices do not move needs all of x: a copy;
 //   - comparisons and values of indices must not move, unless they are the same wherever v is.
 //
@@ -52,10 +56,15 @@ struct CutForm {
   int form = 0;                       // of the element, on any device
 };
 
-// The element after the cut; nullopt where the operator admits none. `types` are the inputs'.
+// The element after the cut; nullopt where the operator admits none. `types` are the inputs'. The
+// second function is for reads that leave their blocks: some input has a halo, at whose first row
+// the indices of the form begin.
 std::optional<CutForm> cut_form(const ir::Denotation& denotation,
                                 std::span<const ir::TensorType> types, const Cut& cut,
                                 FormTable& table);
+std::optional<CutForm> cut_form_with_halo(const ir::Denotation& denotation,
+                                          std::span<const ir::TensorType> types, const Cut& cut,
+                                          FormTable& table);
 // The element as it is; nullopt where it cannot be written.
 std::optional<int> element_form(const ir::Denotation& denotation,
                                 std::span<const ir::TensorType> types, FormTable& table);

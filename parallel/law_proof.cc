@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/law_proof.h"
 
+#include <algorithm>
+
 #include "ir/builder.h"
 #include "ir/symbolic_scope.h"
 #include "verifier/obligation.h"
@@ -63,8 +65,8 @@ class LawStatement {
     return size;
   }
 
-  // Integer attributes that the law changes are sizes of what is cut; the others are what they are
-  // in the whole.
+  // Integer attributes that the law changes are sizes of what is cut, or padding that a halo stands
+  // for; the others are what they are in the whole.
   struct Sides {
     Attrs whole, part, other;  // other: of the second of two devices
   };
@@ -77,6 +79,10 @@ class LawStatement {
       if (whole == part) {
         if (wanted_ == LawProof::Scope::kAllSizes)
           w = a = b = scope_.integer_of(scope_.symbol(name, whole));
+        return;
+      }
+      if (has_halo()) {
+        a = b = part;
         return;
       }
       const Index first = size_symbol(name, part);
@@ -109,6 +115,38 @@ class LawStatement {
     return sides;
   }
 
+  bool has_halo() const { return std::ranges::any_of(law_.inputs, &AxisPlacement::has_halo); }
+
+  // Windows with a stride begin anew in each block only if its size is so many times the number of
+  // windows. (Without halos the definition asks for what it needs.)
+  std::int64_t step_of(std::int64_t size) const {
+    if (!has_halo()) return 1;
+    const auto whole = ir::infer_type(op_, attrs_, types_);
+    EGRET_CHECK(whole.ok(), "an operator that refuses its inputs");
+    const std::int64_t windows = whole->dims[static_cast<std::size_t>(law_.output.dim)].constant();
+    return windows > 0 && size % windows == 0 ? size / windows : 1;
+  }
+
+  // The rows from `start` on of a value that is cut by this placement, with their halo.
+  Value rows_of(GraphBuilder& graph, Value whole, const AxisPlacement& placement, Index start,
+                Index size) {
+    const Halo& halo = placement.halo;
+    if (placement.has_halo()) {
+      ir::Integers before(graph.type(whole).dims.size(), 0);
+      ir::Integers after = before;
+      before[static_cast<std::size_t>(placement.dim)] = halo.before;
+      after[static_cast<std::size_t>(placement.dim)] = halo.after;
+      whole = graph.add("pad", {whole},
+                        {{"before", before}, {"after", after}, {"value", halo.value_beyond()}});
+    }
+    return graph.add("slice", {whole},
+                     slice_attrs(scope_, placement.dim, start, size + halo.rows()));
+  }
+  // The rank's part, of which parts have this size.
+  Value part_of(GraphBuilder& graph, Value whole, const AxisPlacement& placement, Index size) {
+    return rows_of(graph, whole, placement, rank_ * size, size);
+  }
+
   std::string size_name(std::size_t input, std::size_t dim) const {
     return "n" + std::to_string(input) + "_" + std::to_string(dim);
   }
@@ -139,20 +177,20 @@ class LawStatement {
         continue;
       }
       Index& size = type.dims[static_cast<std::size_t>(placement.dim)];
+      const std::int64_t step = step_of(size.constant());
       const Index part = size_symbol(size_name(i, static_cast<std::size_t>(placement.dim)),
-                                     size.constant() / devices_);
+                                     size.constant() / devices_ / step) *
+                         step;
       size = count_ * part;
       wholes.push_back(left.input(name, type));
-      parts.push_back(right.add("slice", {right.input(name, type)},
-                                slice_attrs(scope_, placement.dim, rank_ * part, part)));
+      parts.push_back(part_of(right, right.input(name, type), placement, part));
     }
     const Value part = right.add(op_, parts, attrs.part);
     if (!right.ok()) return right.status();
     const Index size = right.type(part).dims[static_cast<std::size_t>(law_.output.dim)];
     const Value whole = left.add(op_, wholes, attrs.whole);
     right.output("out", part);
-    left.output("out", left.add("slice", {whole},
-                                slice_attrs(scope_, law_.output.dim, rank_ * size, size)));
+    left.output("out", part_of(left, whole, law_.output, size));
     return finish(left, right);
   }
 
@@ -183,8 +221,17 @@ class LawStatement {
       const Attrs axis{{"axis", std::int64_t{placement.dim}}};
       wholes.push_back(placement.is_split() ? left.add("concat", {a, b}, axis)
                                             : left.add(join, {a, b}));
-      first.push_back(right.input(name, type));
-      second.push_back(right.input(name + "'", other));
+      const Value c = right.input(name, type);
+      const Value d = right.input(name + "'", other);
+      if (placement.has_halo()) {
+        const auto dim = static_cast<std::size_t>(placement.dim);
+        const Value both = right.add("concat", {c, d}, axis);
+        first.push_back(rows_of(right, both, placement, 0, type.dims[dim]));
+        second.push_back(rows_of(right, both, placement, type.dims[dim], other.dims[dim]));
+        continue;
+      }
+      first.push_back(c);
+      second.push_back(d);
     }
     const Value a = right.add(op_, first, attrs.part);
     const Value b = right.add(op_, second, attrs.other);

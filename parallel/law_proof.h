@@ -5,6 +5,8 @@
 //
 //     slice[r*m, m](op(x, w))  =  op'(slice[r*n, n](x), w)          sizes of what is cut are p*n
 //
+//     slice[r*n, n+a+b](pad[a, b](x))  is read where x is cut with a halo S(d)-a+b
+//
 // A law with a partial output, for two devices whose parts have any sizes:
 //
 //     op(concat(x1, x2), w)  =  op'(x1, w) + op'(x2, w)             (max(.., ..) for P(max))

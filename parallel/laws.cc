@@ -42,9 +42,28 @@ std::optional<std::vector<TensorType>> parts_of(std::span<const TensorType> type
   return parts;
 }
 
-// The attributes that an operator on parts may have: those of the whole, and those where one
-// number, a size along the cut, is that of a part.
-std::vector<Attrs> attrs_of_parts(const Attrs& attrs, std::int64_t devices) {
+// Attributes where two numbers of a list, at a start and an end, are less by what a halo brings.
+void add_without_padding(const Attrs& attrs, const Halo& halo, std::vector<Attrs>& all) {
+  for (const auto& [name, value] : attrs.entries()) {
+    const auto* list = std::get_if<ir::Integers>(&value);
+    if (list == nullptr) continue;
+    for (std::size_t start = 0; start < list->size(); ++start) {
+      for (std::size_t end = start + 1; end < list->size(); ++end) {
+        ir::Integers changed = *list;
+        changed[start] -= halo.before;
+        changed[end] -= halo.after;
+        if (changed[start] < 0 || changed[end] < 0) continue;
+        all.push_back(attrs);
+        all.back().set(name, changed);
+      }
+    }
+  }
+}
+
+// The attributes that an operator on parts may have: those of the whole, those where one number, a
+// size along the cut, is that of a part, and those that leave padding to a halo.
+std::vector<Attrs> attrs_of_parts(const Attrs& attrs, std::int64_t devices,
+                                  std::span<const AxisPlacement> inputs) {
   std::vector<Attrs> all{attrs};
   const auto divides = [&](std::int64_t n) { return n > 0 && n % devices == 0; };
   for (const auto& [name, value] : attrs.entries()) {
@@ -60,6 +79,9 @@ std::vector<Attrs> attrs_of_parts(const Attrs& attrs, std::int64_t devices) {
       all.push_back(attrs);
       all.back().set(name, changed);
     }
+  }
+  for (const AxisPlacement& input : inputs) {
+    if (input.has_halo()) add_without_padding(attrs, input.halo, all);
   }
   return all;
 }
@@ -107,18 +129,27 @@ class PrimitiveLaws {
  private:
   void add_cut(const Cut& cut, AxisPlacement output, std::vector<Law>& laws) {
     if (cut.extent == 0 || cut.extent % devices_ != 0) return;
-    FormTable table;
-    const auto form = cut_form(denotation_, types_, cut, table);
-    if (!form) return;
-    const auto parts = parts_of(types_, form->inputs, devices_);
+    for (const auto& write : {cut_form, cut_form_with_halo}) {
+      FormTable table;
+      const auto form = write(denotation_, types_, cut, table);
+      if (form && add_cut_as(*form, table, output, laws)) return;
+    }
+  }
+
+  // Whether the operator on some attributes computes the form on the parts.
+  bool add_cut_as(const CutForm& form, FormTable& table, AxisPlacement output,
+                  std::vector<Law>& laws) {
+    const auto parts = parts_of(types_, form.inputs, devices_);
     const auto wanted = part_type(denotation_.type, output, devices_);
-    if (!parts || !wanted) return;
-    for (Attrs& attrs : attrs_of_parts(attrs_, devices_)) {
+    if (!parts || !wanted) return false;
+    for (Attrs& attrs : attrs_of_parts(attrs_, devices_, form.inputs)) {
       const auto part = ir::denote(op_, attrs, *parts);
       if (!part.ok() || part->type != *wanted) continue;
-      if (element_form(*part, *parts, table) != form->form) continue;
-      return add_new({form->inputs, output, std::move(attrs)}, laws);
+      if (element_form(*part, *parts, table) != form.form) continue;
+      add_new({form.inputs, output, std::move(attrs)}, laws);
+      return true;
     }
+    return false;
   }
 
   // Sets of inputs that may be partial together.
@@ -207,7 +238,7 @@ class BodyLaws {
     law.output = placed_[body_.outputs().front().node.index()].value_or(AxisPlacement::copy());
     const auto parts = parts_of(types_, law.inputs, devices_);
     if (!parts) return;
-    for (Attrs& attrs : attrs_of_parts(attrs_, devices_)) {
+    for (Attrs& attrs : attrs_of_parts(attrs_, devices_, law.inputs)) {
       const auto body = ir::body_graph(op_, attrs, *parts);
       if (!body.ok() || !is_placed_body(*body)) continue;
       law.attrs = std::move(attrs);
@@ -258,8 +289,11 @@ std::optional<TensorType> part_type(const TensorType& whole, AxisPlacement place
   if (!placement.is_split()) return part;
   if (placement.dim >= whole.rank()) return std::nullopt;
   ir::Index& size = part.dims[static_cast<std::size_t>(placement.dim)];
-  if (size.constant() % devices != 0) return std::nullopt;
-  size = size.constant() / devices;
+  const Halo& halo = placement.halo;
+  const std::int64_t block = size.constant() / devices;
+  if (block * devices != size.constant() || std::max(halo.before, halo.after) > block)
+    return std::nullopt;
+  size = block + halo.rows();
   return part;
 }
 

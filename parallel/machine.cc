@@ -97,7 +97,10 @@ double Machine::seconds(const Collective& collective, double from, double to) co
   }
   const Link& link = links[static_cast<std::size_t>(collective.axis)];
   const bool twice = collective.from.is_partial() && collective.to.is_copy();
-  const double steps = static_cast<double>(devices - 1) * (twice ? 2 : 1);
+  const Halo& halo = collective.to.halo;
+  const auto neighbours = static_cast<std::int64_t>(halo.before > 0) + (halo.after > 0);
+  const auto steps =
+      static_cast<double>(collective.to.has_halo() ? neighbours : (devices - 1) * (twice ? 2 : 1));
   return rates.seconds_per_kernel + steps * link.latency_s +
          bytes_sent(collective, devices, from, to) / link.bytes_per_second;
 }

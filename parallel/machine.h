@@ -13,9 +13,10 @@
 //   latency_s = 4e-6               # of one step of a collective
 //   bytes_per_second = 3.6e11      # of what one device sends
 //
-// A collective of p devices in a ring takes the start of a kernel, its steps' latency and the time
-// to send bytes_sent() (alpha-beta; Thakur, Rabenseifner, Gropp, "Optimization of Collective
-// Communication Operations in MPICH", 2005). Unknown keys are errors.
+// A collective of p devices in a ring takes the start of a kernel, its steps' latency (a halo
+// exchange has a step for each neighbour) and the time to send bytes_sent() (alpha-beta; Thakur,
+// Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", 2005).
+// Unknown keys are errors.
 #pragma once
 
 #include <string>

@@ -29,6 +29,52 @@ Result<std::vector<Tensor>> tensors_of(const std::vector<Bytes>& all, const ir::
   return tensors;
 }
 
+// Rows of a tensor along a dimension, as bytes: of each row and what is outside of it a piece.
+class Rows {
+ public:
+  Rows(const ir::TensorType& type, int dim)
+      : count_(type.dims[static_cast<std::size_t>(dim)].constant()),
+        row_(static_cast<std::int64_t>(ir::byte_size(type.dtype))) {
+    for (int i = 0; i < type.rank(); ++i) {
+      const std::int64_t size = type.dims[static_cast<std::size_t>(i)].constant();
+      if (i < dim) outer_ *= size;
+      if (i > dim) row_ *= size;
+    }
+  }
+
+  std::int64_t count() const { return count_; }
+
+  Bytes read(const Tensor& tensor, std::int64_t first, std::int64_t count) const {
+    Bytes bytes;
+    for (std::int64_t i = 0; i < outer_; ++i) {
+      const auto piece =
+          tensor.data().subspan(at(i, first), static_cast<std::size_t>(count * row_));
+      bytes.insert(bytes.end(), piece.begin(), piece.end());
+    }
+    return bytes;
+  }
+
+  Status write(const Bytes& bytes, Tensor& tensor, std::int64_t first, std::int64_t count) const {
+    const auto piece = static_cast<std::size_t>(count * row_);
+    if (bytes.size() != piece * static_cast<std::size_t>(outer_))
+      return base::internal_error("ranks do not agree on what they exchange");
+    for (std::int64_t i = 0; i < outer_; ++i) {
+      const auto from = bytes.begin() + static_cast<std::ptrdiff_t>(i * count * row_);
+      std::copy_n(from, piece, tensor.mutable_data().subspan(at(i, first)).begin());
+    }
+    return base::ok();
+  }
+
+ private:
+  std::size_t at(std::int64_t outer, std::int64_t first) const {
+    return static_cast<std::size_t>((outer * count_ + first) * row_);
+  }
+
+  std::int64_t outer_ = 1;
+  std::int64_t count_;
+  std::int64_t row_;  // bytes
+};
+
 // The collectives of one rank, on the line of its group.
 class RankCollective {
  public:
@@ -44,6 +90,7 @@ class RankCollective {
     const auto [axis, from, to] = collective_;
     if (from.is_copy()) return block_of(local, on_line(to), line_, here_);
     if (from.is_partial()) return to.is_copy() ? reduce_all(local) : reduce_blocks(local);
+    if (to.has_halo()) return exchange_halo(local);
     ir::TensorType whole = local.type();
     scale(whole, from.dim, line_.size(0), 1);
     if (to.is_copy()) {
@@ -78,6 +125,31 @@ class RankCollective {
     ir::TensorType type = local.type();
     scale(type, collective_.to.dim, 1, line_.size(0));
     return exchanged(outgoing, type);
+  }
+
+  // The first and last rows of the block are sent to the neighbours.
+  Result<Tensor> exchange_halo(const Tensor& local) const {
+    const auto [kind, dim, halo] = collective_.to;
+    const Rows own(local.type(), dim);
+    const std::int64_t last = line_.size(0) - 1;
+    const auto previous = static_cast<std::size_t>(here_ - 1);
+    const auto next = static_cast<std::size_t>(here_ + 1);
+    std::vector<Bytes> outgoing(group_.size());
+    if (here_ > 0) outgoing[previous] = own.read(local, 0, halo.after);
+    if (here_ < last) outgoing[next] = own.read(local, own.count() - halo.before, halo.before);
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Bytes> incoming, exchange_(group_, outgoing));
+    ir::TensorType type = local.type();
+    type.dims[static_cast<std::size_t>(dim)] = own.count() + halo.rows();
+    Tensor result = Tensor::filled(type, halo.value_beyond());
+    const Rows rows(type, dim);
+    EGRET_RETURN_IF_ERROR(
+        rows.write(own.read(local, 0, own.count()), result, halo.before, own.count()));
+    if (here_ > 0) EGRET_RETURN_IF_ERROR(rows.write(incoming[previous], result, 0, halo.before));
+    if (here_ < last) {
+      EGRET_RETURN_IF_ERROR(
+          rows.write(incoming[next], result, halo.before + own.count(), halo.after));
+    }
+    return result;
   }
 
   Result<Tensor> reduced(const std::vector<Tensor>& parts) const {

@@ -105,8 +105,30 @@ def deep(folder, layers=6, batch=1024, width=256):
     m.save(folder, x, [batch, width])
 
 
-# Bytes that each of p ranks sends, in units of 2 (p-1)/p: one all-reduce of the output of each pair of
-# matrices that are cut by columns and rows, or as much as a reduce-scatter and an all-gather; for the
-# vocabulary the largest logit and the sum of each row besides.
-SENT = {"mlp": 8 * 256 * 4, "attention": 16 * 256 * 4, "transformer": 2 * 16 * 256 * 4, "vocabulary": (3 + 3 + 3 * 16) * 4}
-WRITE = {"mlp": mlp, "attention": attention, "transformer": transformer, "vocabulary": vocabulary, "deep": deep}
+def image(folder, channels=8, size=64):
+    """A residual block of two 3x3 convolutions over one image, large for its few channels."""
+    m = Model("image")
+    x = m.input("x", [1, channels, size, size])
+
+    def conv(y, name):
+        return m.apply("Conv", [y, m.weight(name, channels, channels, 3, 3)], pads=[1, 1, 1, 1])
+
+    y = m.apply("Relu", [m.apply("Add", [conv(m.apply("Relu", [conv(x, "w1")]), "w2"), x])])
+    m.save(folder, y, [1, channels, size, size])
+
+
+def reduced(elements):
+    """What each of p ranks sends to add up so many floats, or to scatter and gather them."""
+    return lambda p: 2 * (p - 1) / p * 4 * elements
+
+
+# Bytes that each of p ranks sends: one all-reduce of the output of each pair of matrices that are cut by
+# columns and rows; for the vocabulary of the largest logit and the sum of each row besides. Of the image
+# a row from either side between the convolutions, and the output is gathered.
+SENT = {"mlp": reduced(8 * 256), "attention": reduced(16 * 256), "transformer": reduced(2 * 16 * 256),
+        "vocabulary": reduced(3 + 3 + 3 * 16),
+        "image": lambda p: 4 * 8 * 64 * min(p - 1, 2) + (p - 1) / p * 4 * 8 * 64 * 64}
+# An image arrives in blocks, each with the rows next to it.
+FLAGS = {"image": ["--sharded-inputs"]}
+WRITE = {"mlp": mlp, "attention": attention, "transformer": transformer, "vocabulary": vocabulary, "deep": deep,
+         "image": image}

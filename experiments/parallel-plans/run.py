@@ -19,8 +19,7 @@ def closed_form(name, mesh):
     """Of one axis and the models of small_models.py; plans on more axes have several forms."""
     if "," in mesh or name not in models.SENT:
         return ""
-    devices = int(mesh.split("=")[1])
-    return 2 * (devices - 1) * models.SENT[name] / devices
+    return models.SENT[name](int(mesh.split("=")[1]))
 
 
 def tensor(path):
@@ -44,7 +43,8 @@ def solve(table, folder, name, mesh, machine):
     if table.has(model=name, mesh=mesh):
         return
     model, plan = folder / f"{name}.onnx", folder / "plan.json"
-    found = egret.call("plan", model, "--machine", machine, "--mesh", mesh, "-o", plan)
+    found = egret.call("plan", model, "--machine", machine, "--mesh", mesh, "-o", plan,
+                       *models.FLAGS.get(name, []))
     devices = numpy.prod([int(axis.split("=")[1]) for axis in mesh.split(",")])
     sent = found["communication"]
     table.add(model=name, mesh=mesh, time_s=found["time_s"], bound_s=found["bound_s"],

@@ -37,12 +37,16 @@ std::vector<ExactTensor> parts_of(const ExactTensor& whole, AxisPlacement placem
                                   std::int64_t devices, base::Random& random) {
   const Mesh mesh = line(devices);
   const Placement on_mesh = Placement(1).with(0, placement);
+  const bool zero = placement.halo.beyond == Halo::Beyond::kZero;
+  const Rational beyond = zero ? 0 : -1'000'000;  // less than all
   std::vector<ExactTensor> parts;
   for (std::int64_t rank = 0; rank < devices; ++rank) {
     ExactTensor part(*local_type(whole.type(), on_mesh, mesh));
     const auto held = elements_held(whole.type(), on_mesh, mesh, rank);
-    for (std::int64_t i = 0; i < part.elements(); ++i)
-      part[i] = whole[held[static_cast<std::size_t>(i)]];
+    for (std::int64_t i = 0; i < part.elements(); ++i) {
+      const std::int64_t at = held[static_cast<std::size_t>(i)];
+      part[i] = at == kBeyond ? beyond : whole[at];
+    }
     parts.push_back(std::move(part));
   }
   if (!placement.is_partial()) return parts;
@@ -128,7 +132,7 @@ Outcome holds(const Application& call, const Law& law, std::int64_t devices, bas
 
 TEST(AllLaws, HoldInExactArithmetic) {
   int held = 0;
-  std::set<std::string> operators;
+  std::set<std::string> operators, with_halo;
   for_all_operators(60, [&](const Application& call, base::Random random) {
     for (const std::int64_t devices : {2, 3}) {
       for (const Law& law : laws_of(*call.op, call.attrs, call.types, devices)) {
@@ -137,12 +141,17 @@ TEST(AllLaws, HoldInExactArithmetic) {
         if (outcome != Outcome::kHolds || law.output.is_copy()) continue;
         ++held;
         operators.insert(call.op->name());
+        if (std::ranges::any_of(law.inputs, &AxisPlacement::has_halo))
+          with_halo.insert(call.op->name());
       }
     }
   });
   EXPECT_GT(held, 2000);
   EXPECT_GT(operators.size(), 100U);
-  std::cout << held << " laws of " << operators.size() << " operators hold\n";
+  EXPECT_GE(with_halo.size(), 4U);
+  std::cout << held << " laws of " << operators.size() << " operators hold; with halos of";
+  for (const std::string& name : with_halo) std::cout << " " << name;
+  std::cout << "\n";
 }
 
 // A law that is not listed should be wrong: of all placements of operators with one or two inputs,
@@ -230,6 +239,47 @@ LawProof proof_of(std::string_view name, const std::vector<std::string>& types, 
   return prove_law(op, attrs, inputs, full, 2);
 }
 
+// Of every law of the application that needs a halo, how it is proven.
+std::string proofs_of_halos(std::string_view name, const std::vector<std::string>& types,
+                            const ir::Attrs& given) {
+  const ir::Operator& op = ir::get_operator(name);
+  const ir::Attrs attrs = ir::canonical_attrs(op.attrs(), given).value();
+  std::vector<ir::TensorType> inputs;
+  for (const std::string& type : types) inputs.push_back(ir::parse_type(type).value());
+  std::string text;
+  for (const Law& law : laws_of(op, attrs, inputs, 2)) {
+    if (std::ranges::none_of(law.inputs, &AxisPlacement::has_halo)) continue;
+    const LawProof proof = prove_law(op, attrs, inputs, law, 2);
+    text += to_string(law) + ": ";
+    text += proof.scope == LawProof::Scope::kNone ? "not, " + proof.reason : "proven";
+    text += "\n";
+  }
+  return text;
+}
+
+TEST(HaloLaws, AreProven) {
+  const auto windows = [](std::int64_t stride, const ir::Integers& kernel) {
+    ir::Attrs attrs{{"strides", ir::Integers{stride, stride}}, {"pads", ir::Integers{1, 1, 1, 1}}};
+    attrs.set("dilations", ir::Integers{1, 1});
+    if (!kernel.empty()) attrs.set("kernel", kernel);
+    return attrs;
+  };
+  EXPECT_EQ(proofs_of_halos("conv", {"f32[2,4,8,8]", "f32[6,4,3,3]"}, windows(1, {})),
+            "S(2)-1+1, R -> S(2): proven\nS(3)-1+1, R -> S(3): proven\n");
+  EXPECT_EQ(proofs_of_halos("conv", {"f32[2,4,8,8]", "f32[6,4,3,3]"}, windows(2, {})),
+            "S(2)-1+0, R -> S(2): proven\nS(3)-1+0, R -> S(3): proven\n");
+  EXPECT_EQ(proofs_of_halos("max_pool", {"f32[2,4,8,8]"}, windows(2, {3, 3})),
+            "S(2)-1+0(-inf) -> S(2): not, no form for an infinite constant\n"
+            "S(3)-1+0(-inf) -> S(3): not, no form for an infinite constant\n");
+  // A filter's gradient.
+  EXPECT_EQ(proofs_of_halos("conv", {"f32[2,4,8,1]", "f32[6,4,8,1]"}, windows(1, {})),
+            "S(2)-1+1, S(2) -> P(sum): proven\n");
+  ir::Attrs mean = windows(1, {3, 3});
+  mean.set("count_include_pad", std::int64_t{1});
+  EXPECT_EQ(proofs_of_halos("avg_pool", {"f32[2,4,8,8]"}, mean),
+            "S(2)-1+1 -> S(2): proven\nS(3)-1+1 -> S(3): proven\n");
+}
+
 TEST(WrongLaws, AreNotProven) {
   using A = AxisPlacement;
   const auto scope = [](const LawProof& proof) { return proof.scope; };
@@ -256,6 +306,24 @@ TEST(WrongLaws, AreNotProven) {
   EXPECT_EQ(scope(proof_of("matmul", {"f32[4,4]", "f32[4,4]"},
                            {{A::split(0), A::copy()}, A::split(1), {}})),
             none);
+  // A convolution in space without its halo, or with half of it.
+  const ir::Attrs windows{{"strides", ir::Integers{1, 1}},
+                          {"pads", ir::Integers{1, 0, 1, 0}},
+                          {"dilations", ir::Integers{1, 1}}};
+  const auto conv_with = [&](const Halo& halo) {
+    const ir::Operator& op = ir::get_operator("conv");
+    const ir::Attrs attrs = ir::canonical_attrs(op.attrs(), windows).value();
+    ir::Attrs part = attrs;
+    part.set("pads", ir::Integers{1 - halo.before, 0, 1 - halo.after, 0});
+    const std::vector<ir::TensorType> types{{ir::DType::kF32, {1, 1, 8, 1}},
+                                            {ir::DType::kF32, {1, 1, 3, 1}}};
+    const Law law{{A::split(2, halo), A::copy()}, A::split(2), part};
+    return prove_law(op, attrs, types, law, 2).scope;
+  };
+  EXPECT_NE(conv_with({1, 1}), none);
+  EXPECT_EQ(conv_with({}), none);
+  EXPECT_EQ(conv_with({1, 0}), none);
+  EXPECT_EQ(conv_with({0, 1}), none);
 }
 
 }  // namespace

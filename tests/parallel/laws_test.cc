@@ -118,24 +118,69 @@ TEST(Laws, AttentionIsCutByHeadsAndQueries) {
             "R, R, P(sum) -> P(sum)\n");
 }
 
-TEST(Laws, AConvolutionIsCutByImagesFiltersAndChannels) {
-  const ir::Attrs attrs{{"strides", ir::Integers{1, 1}},
-                        {"pads", ir::Integers{1, 1, 1, 1}},
-                        {"dilations", ir::Integers{1, 1}}};
-  EXPECT_EQ(laws("conv", {"f32[2,4,8,8]", "f32[6,4,3,3]"}, attrs),
+ir::Attrs windows(std::int64_t stride, const ir::Integers& pads, const ir::Integers& kernel = {}) {
+  ir::Attrs attrs{
+      {"strides", ir::Integers{stride, stride}}, {"pads", pads}, {"dilations", ir::Integers{1, 1}}};
+  if (!kernel.empty()) attrs.set("kernel", kernel);
+  return attrs;
+}
+std::string written(std::int64_t stride, const std::string& pads) {
+  const std::string one = std::to_string(stride);
+  return "{dilations=[1, 1], group=1, pads=[" + pads + "], strides=[" + one + ", " + one + "]}\n";
+}
+
+TEST(Laws, AConvolutionIsCutByImagesFiltersChannelsAndInSpaceWithHalos) {
+  EXPECT_EQ(laws("conv", {"f32[2,4,8,8]", "f32[6,4,3,3]"}, windows(1, {1, 1, 1, 1})),
             "S(0), R -> S(0)\n"
             "R, S(0) -> S(1)\n"
+            "S(2)-1+1, R -> S(2)  " +
+                written(1, "0, 1, 0, 1") + "S(3)-1+1, R -> S(3)  " + written(1, "1, 0, 1, 0") +
+                "R, P(sum) -> P(sum)\n"
+                "S(1), S(1) -> P(sum)\n"
+                "P(sum), R -> P(sum)\n");
+}
+
+// Of a stride of 2 the last row of the padding is never read.
+TEST(Laws, AHaloIsAsWideAsWindowsReach) {
+  EXPECT_EQ(laws("conv", {"f32[1,1,8,1]", "f32[1,1,3,1]"}, windows(2, {1, 0, 1, 0})),
+            "S(2)-1+0, R -> S(2)  " + written(2, "0, 0, 1, 0") +
+                "R, P(sum) -> P(sum)\nP(sum), R -> P(sum)\n");
+  EXPECT_EQ(laws("conv", {"f32[1,1,8,1]", "f32[1,1,7,1]"}, windows(1, {3, 0, 3, 0})),
+            "S(2)-3+3, R -> S(2)  " + written(1, "0, 0, 0, 0") +
+                "R, P(sum) -> P(sum)\nP(sum), R -> P(sum)\n");
+  // It would be wider than a block.
+  EXPECT_EQ(laws("conv", {"f32[1,1,4,1]", "f32[1,1,7,1]"}, windows(1, {3, 0, 3, 0})),
+            "R, P(sum) -> P(sum)\nP(sum), R -> P(sum)\n");
+}
+
+TEST(Laws, BeyondTheEndsOfAMaximumIsMinusInfinity) {
+  EXPECT_EQ(laws("max_pool", {"f32[1,1,8,1]"}, windows(2, {1, 0, 1, 0}, {3, 1})),
+            "S(2)-1+0(-inf) -> S(2)  {dilations=[1, 1], kernel=[3, 1], pads=[0, 0, 1, 0], "
+            "strides=[2, 2]}\nP(max) -> P(max)\n");
+  EXPECT_EQ(laws("max_pool", {"i64[1,1,8,1]"}, windows(2, {1, 0, 1, 0}, {3, 1})),
+            "P(max) -> P(max)\n");
+}
+
+// What a mean over the elements inside divides by is another number at the ends.
+TEST(Laws, AMeanThatCountsItsElementsHasNoHalo) {
+  ir::Attrs attrs = windows(1, {1, 0, 1, 0}, {3, 1});
+  EXPECT_EQ(laws("avg_pool", {"f32[1,1,8,1]"}, attrs), "P(sum) -> P(sum)\n");
+  attrs.set("count_include_pad", std::int64_t{1});
+  EXPECT_EQ(laws("avg_pool", {"f32[1,1,8,1]"}, attrs),
+            "S(2)-1+1 -> S(2)  {count_include_pad=1, dilations=[1, 1], kernel=[3, 1], "
+            "pads=[0, 0, 0, 0], strides=[1, 1]}\nP(sum) -> P(sum)\n");
+}
+
+// The gradient of a filter: positions of the image are summed over.
+TEST(Laws, ASumOverPositionsIsCutWithAHalo) {
+  EXPECT_EQ(laws("conv", {"f32[1,1,8,1]", "f32[1,1,8,1]"}, windows(1, {1, 0, 1, 0})),
             "R, P(sum) -> P(sum)\n"
-            "S(1), S(1) -> P(sum)\n"
-            "P(sum), R -> P(sum)\n");
+            "S(2)-1+1, S(2) -> P(sum)  " +
+                written(1, "0, 0, 0, 0") + "P(sum), R -> P(sum)\n");
 }
 
 TEST(Laws, WindowsThatDoNotOverlapAreCutInSpace) {
-  const ir::Attrs attrs{{"strides", ir::Integers{2, 2}},
-                        {"pads", ir::Integers{0, 0, 0, 0}},
-                        {"dilations", ir::Integers{1, 1}},
-                        {"kernel", ir::Integers{2, 2}}};
-  EXPECT_EQ(laws("max_pool", {"f32[2,4,8,8]"}, attrs),
+  EXPECT_EQ(laws("max_pool", {"f32[2,4,8,8]"}, windows(2, {0, 0, 0, 0}, {2, 2})),
             "S(0) -> S(0)\nS(1) -> S(1)\nS(2) -> S(2)\nS(3) -> S(3)\nP(max) -> P(max)\n");
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace egret::parallel {
 namespace {
@@ -44,7 +45,12 @@ TEST(Placement, IsReadBackFromItsText) {
   EXPECT_EQ(Placement::parse("w:R", mesh).status().message(),
             "'w:R' names no axis of the mesh x=2,y=3,z=2; write AXIS:PLACEMENT");
   EXPECT_EQ(Placement::parse("x:Q", mesh).status().message(),
-            "'Q' is no placement; known are R, P(sum), P(max) and S(DIMENSION)");
+            "'Q' is no placement; known are R, P(sum), P(max), S(DIMENSION) and "
+            "S(DIMENSION)-BEFORE+AFTER");
+  for (const char* text : {"x:S(1)-1+2,y:R,z:S(0)", "x:S(1)-0+2(-inf),y:R,z:R"})
+    EXPECT_EQ(to_string(placed(text, mesh), mesh), text);
+  for (const char* text : {"x:S(1)-1", "x:S(1)+1", "x:S(1)-1+1)", "x:S(1)-0+0(-inf)", "x:S(1-1+1"})
+    EXPECT_FALSE(Placement::parse(text, mesh).ok()) << text;
 }
 
 TEST(Placement, RemembersWhichAxisCutsFirst) {
@@ -71,6 +77,44 @@ TEST(Placement, RefusesWhatDoesNotFit) {
   EXPECT_FALSE(local_type(type, placed("x:P(sum),y:P(max)", mesh), mesh).ok());
 }
 
+TEST(Placement, AHaloRepeatsWhatNeighboursHold) {
+  const Mesh mesh = mesh_of("x=3");
+  const ir::TensorType type(ir::DType::kF32, {6});
+  const auto held = [&](const char* text, std::int64_t rank) {
+    return elements_held(type, placed(text, mesh), mesh, rank);
+  };
+  using Elements = std::vector<std::int64_t>;
+  EXPECT_EQ(held("x:S(0)-1+2", 0), (Elements{kBeyond, 0, 1, 2, 3}));
+  EXPECT_EQ(held("x:S(0)-1+2", 1), (Elements{1, 2, 3, 4, 5}));
+  EXPECT_EQ(held("x:S(0)-1+2", 2), (Elements{3, 4, 5, kBeyond, kBeyond}));
+  const ir::Tensor ones = ir::Tensor::filled(type, 1);
+  EXPECT_EQ(block_of(ones, placed("x:S(0)-1+0", mesh), mesh, 0).f64_at(0), 0);
+  EXPECT_EQ(block_of(ones, placed("x:S(0)-1+0(-inf)", mesh), mesh, 0).f64_at(0), -HUGE_VAL);
+  // A halo that is not what the neighbour holds.
+  std::vector<ir::Tensor> locals;
+  for (std::int64_t rank = 0; rank < 3; ++rank)
+    locals.push_back(block_of(ones, placed("x:S(0)-1+0", mesh), mesh, rank));
+  locals[1].set_f64(0, 2);
+  EXPECT_EQ(whole_of(locals, type, placed("x:S(0)-1+0", mesh), mesh).status().message(),
+            "rank 1 has another halo than its neighbours");
+}
+
+TEST(Placement, RefusesHalosThatDoNotFit) {
+  const Mesh mesh = mesh_of("x=2,y=2");
+  const auto error = [&](const char* text, ir::DType dtype = ir::DType::kF32) {
+    return local_type({dtype, {8, 8}}, placed(text, mesh), mesh).status().message();
+  };
+  EXPECT_EQ(error("x:S(0)-4+4"), "");
+  EXPECT_EQ(error("x:S(0)-5+0"), "a halo along the mesh axis 'x' that is wider than a block");
+  EXPECT_EQ(error("x:S(0)-1+1,y:S(1)-1+1"), "");
+  const char* twice = "a halo along the mesh axis 'x' of what another axis cuts";
+  EXPECT_EQ(error("x:S(0)-1+1,y:S(0)"), twice);
+  EXPECT_EQ(error("y:S(0),x:S(0)-1+1"), twice);
+  EXPECT_EQ(error("x:S(0)-1+1,y:S(1)-1+1(-inf)"), "halos of zeros and of infinities");
+  EXPECT_EQ(error("x:S(0)-1+1(-inf)", ir::DType::kI64),
+            "a halo along the mesh axis 'x' of infinities that the type does not have");
+}
+
 // Every placement that fits, on meshes of one to three axes.
 TEST(Placement, BlocksMakeTheWhole) {
   base::Random random(1);
@@ -84,7 +128,9 @@ TEST(Placement, BlocksMakeTheWhole) {
       for (const Placement& before : all) {
         for (const AxisPlacement along :
              {AxisPlacement::copy(), AxisPlacement::sum(), AxisPlacement::max(),
-              AxisPlacement::split(0), AxisPlacement::split(1)}) {
+              AxisPlacement::split(0), AxisPlacement::split(1),
+              AxisPlacement::split(0, {1, 0, Halo::Beyond::kMinusInfinity}),
+              AxisPlacement::split(1, {1, 1})}) {
           next.push_back(before.with(axis, along));
         }
       }

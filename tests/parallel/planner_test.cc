@@ -208,5 +208,75 @@ TEST(Planner, SplitsTheVocabularyOfASoftmax) {
   EXPECT_EQ(communication(*plan), "all_reduce x 3x " + std::to_string((3 + 3 + 3 * 16) * 6) + "\n");
 }
 
+// A residual block of two 3x3 convolutions over a square image.
+ir::Graph resnet_block(std::int64_t channels, std::int64_t size) {
+  Model m;
+  const ir::Attrs windows{{"strides", ir::Integers{1, 1}},
+                          {"pads", ir::Integers{1, 1, 1, 1}},
+                          {"dilations", ir::Integers{1, 1}}};
+  const Value x = m.input("x", {1, channels, size, size});
+  const Value w1 = m.weight("w1", {channels, channels, 3, 3});
+  const Value w2 = m.weight("w2", {channels, channels, 3, 3});
+  const Value h = m("relu", {m("conv", {x, w1}, windows)});
+  return m.finish(m("relu", {m("add", {m("conv", {h, w2}, windows), x})}));
+}
+
+// A large image with few channels is cut in space: each convolution needs a row from either side.
+TEST(Planner, CutsLargeImagesInSpace) {
+  constexpr std::int64_t kChannels = 8;
+  constexpr std::int64_t kSize = 64;
+  PlanOptions options;
+  options.sharded_inputs = true;
+  for (const std::int64_t p : {2, 4, 8}) {
+    const ir::Graph graph = resnet_block(kChannels, kSize);
+    const auto plan = plan_of(graph, machine_of("x=" + std::to_string(p)), options);
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    EXPECT_EQ(placement_of(*plan, "w1"), "x:R");
+    EXPECT_EQ(placement_of(*plan, "w2"), "x:R");
+    // The output is gathered: (p-1)/p of it. An inner device sends a row to either side.
+    const std::int64_t row = kChannels * kSize * 4;
+    const std::string gathered = std::to_string((p - 1) * row * kSize / p);
+    EXPECT_EQ(communication(*plan), "halo_exchange x 1x " + std::to_string((p > 2 ? 2 : 1) * row) +
+                                        "\nall_gather x 1x " + gathered + "\n");
+    EXPECT_LT(plan->time_s, plan->baselines.at("single"));
+    EXPECT_LT(plan->time_s, plan->baselines.at("tensor"));
+  }
+}
+
+// Both ways of an image on two axes; the corners come with the second exchange.
+TEST(Planner, CutsImagesInSpaceAlongTwoAxes) {
+  PlanOptions options;
+  options.sharded_inputs = true;
+  const auto plan = plan_of(resnet_block(4, 64), machine_of("x=2,y=2"), options);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_NE(communication(*plan).find("halo_exchange x 1x"), std::string::npos)
+      << communication(*plan);
+  EXPECT_NE(communication(*plan).find("halo_exchange y 1x"), std::string::npos)
+      << communication(*plan);
+}
+
+// A halo that a convolution does not have, and one that is left out.
+TEST(WrongPlans, WithoutTheirHalo) {
+  PlanOptions options;
+  options.sharded_inputs = true;
+  const Plan plan = plan_of(resnet_block(8, 64), machine_of("x=2"), options).value();
+  const auto error_with = [&](const AxisPlacement& along) {
+    PlacedGraph graph = plan.program;
+    for (PlacedNode& node : graph.nodes) {
+      if (node.kind != PlacedNode::Kind::kCollective || !node.collective.to.has_halo()) continue;
+      node.collective.to = along;
+      node.placement = node.placement.with(0, along);
+      node.type = local_type(node.whole, node.placement, graph.mesh).value();
+    }
+    return check(graph).message();
+  };
+  EXPECT_EQ(error_with(AxisPlacement::split(2, {1, 1})), "");
+  EXPECT_NE(error_with(AxisPlacement::split(2, {1, 0})).find("conv has no law"), std::string::npos);
+  EXPECT_NE(error_with(AxisPlacement::split(2, {1, 1, Halo::Beyond::kMinusInfinity}))
+                .find("conv has no law"),
+            std::string::npos);
+  EXPECT_NE(error_with(AxisPlacement::split(2)).find("a collective from"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace egret::parallel

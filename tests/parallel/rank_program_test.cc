@@ -66,7 +66,9 @@ TEST(RankProgram, CollectivesMeanWhatTheyMeanOnTheStack) {
     for (int axis = 0; axis < mesh.axis_count(); ++axis) {
       const std::int64_t p = mesh.size(axis);
       for (const AxisPlacement to :
-           {AxisPlacement::copy(), AxisPlacement::split(0), AxisPlacement::split(1)}) {
+           {AxisPlacement::copy(), AxisPlacement::split(0), AxisPlacement::split(1),
+            AxisPlacement::split(0, {1, 2}), AxisPlacement::split(1, {2, 0}),
+            AxisPlacement::split(1, {0, 3, Halo::Beyond::kMinusInfinity})}) {
         for (const Collective& collective : collectives_to(axis, to, 2)) {
           std::vector<ir::Tensor> locals;
           for (std::int64_t rank = 0; rank < mesh.ranks(); ++rank)
@@ -89,11 +91,14 @@ TEST(RankProgram, CollectivesMeanWhatTheyMeanOnTheStack) {
             EXPECT_TRUE(std::ranges::equal(results[rank].data(), (*expected)[rank].data()))
                 << name_of(collective) << " on " << text << ", rank " << rank;
           }
-          EXPECT_DOUBLE_EQ(post.bytes_sent(),
-                           static_cast<double>(mesh.ranks()) *
-                               bytes_sent(collective, p, static_cast<double>(locals[0].bytes()),
-                                          static_cast<double>(results[0].bytes())))
-              << name_of(collective) << " on " << text;
+          const auto before = static_cast<double>(locals[0].bytes());
+          const auto after = static_cast<double>(results[0].bytes());
+          double sent =
+              static_cast<double>(mesh.ranks()) * bytes_sent(collective, p, before, after);
+          if (to.has_halo() && collective.from.is_split())  // the first and the last send less
+            sent = static_cast<double>(mesh.ranks() * (p - 1)) / static_cast<double>(p) *
+                   (after - before);
+          EXPECT_DOUBLE_EQ(post.bytes_sent(), sent) << name_of(collective) << " on " << text;
           ++checked;
         }
       }
