@@ -21,6 +21,21 @@ std::string real_text(double value) {
   return text;
 }
 
+// Of equal values equal: 0.0 and -0.0 are.
+std::uint64_t hash_value(const AttrValue& value) {
+  switch (kind_of(value)) {
+    case AttrKind::kInteger:
+      return base::mix(static_cast<std::uint64_t>(std::get<std::int64_t>(value)));
+    case AttrKind::kReal: return std::bit_cast<std::uint64_t>(std::get<double>(value) + 0.0);
+    case AttrKind::kText: return base::hash_string(std::get<std::string>(value));
+    case AttrKind::kIntegers: break;
+  }
+  std::uint64_t hash = 0;
+  for (const std::int64_t element : std::get<Integers>(value))
+    hash = base::hash_combine(hash, static_cast<std::uint64_t>(element));
+  return hash;
+}
+
 std::string quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -177,10 +192,8 @@ std::string to_string(const Attrs& attrs) {
 
 std::uint64_t hash_value(const Attrs& attrs) {
   std::uint64_t hash = 0;
-  for (const auto& [name, value] : attrs.entries()) {
-    hash = base::hash_string(name, hash);
-    hash = base::hash_string(to_string(value), hash);
-  }
+  for (const auto& [name, value] : attrs.entries())
+    hash = base::hash_combine(base::hash_string(name, hash), hash_value(value));
   return hash;
 }
 

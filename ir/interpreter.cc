@@ -3,18 +3,14 @@
 
 #include "base/hash.h"
 #include "ir/direct_evaluation.h"
+#include "ir/evaluation_memo.h"
+#include "ir/evaluation_plan.h"
 #include "ir/graph_evaluation.h"
 #include "ir/lane_memory.h"
 #include "ir/perturbation.h"
-#include "ir/planned_evaluation.h"
 
 namespace egret::ir {
 namespace {
-
-// The type in which a result is stored.
-DType storage(DType declared, Precision precision) {
-  return precision == Precision::kF64 && is_float(declared) ? DType::kF64 : declared;
-}
 
 base::Result<Tensor> evaluate_typed(const Operator& op, const Attrs& attrs,
                                     std::span<const TensorType> types,
@@ -60,8 +56,14 @@ base::Result<Tensor> evaluate_typed(const Operator& op, const Attrs& attrs,
     if (!results.ok()) return results.status().at(op.name());
     return std::move(results->front());
   }
+  if (options.memo != nullptr) {
+    if (const auto plan = options.memo->plan(op, attrs, types, options.precision); plan.ok()) {
+      auto result = evaluate(**plan, inputs, options);
+      return result.ok() ? std::move(result) : result.status().at(op.name());
+    }
+  }
   EGRET_ASSIGN_OR_RETURN(const Denotation denotation, denote_concrete(op, attrs, types));
-  const DType stored = storage(denotation.type.dtype, options.precision);
+  const DType stored = storage_type(denotation.type.dtype, options.precision);
   auto result = evaluate_planned(denotation, inputs, stored, options);
   if (!result.ok() && result.status().code() == base::StatusCode::kUnsupported) {
     result = evaluate_directly(denotation, inputs, stored, options.precision);
@@ -75,7 +77,7 @@ base::Result<Tensor> evaluate(const Operator& op, const Attrs& attrs,
                               std::span<const Tensor> inputs, const InterpretOptions& options) {
   std::vector<TensorType> types;
   for (const Tensor& input : inputs) {
-    types.emplace_back(storage(input.dtype(), options.precision), input.shape());
+    types.emplace_back(storage_type(input.dtype(), options.precision), input.shape());
   }
   return evaluate_typed(op, attrs, types, inputs, options);
 }

@@ -34,6 +34,8 @@
 
 namespace egret::ir {
 
+class EvaluationMemo;
+
 enum class Precision : std::uint8_t { kF64, kF32 };
 
 struct InterpretOptions {
@@ -48,7 +50,8 @@ struct InterpretOptions {
   double perturbation = 0;
   std::uint64_t seed = 0;
   std::function<bool()>
-      should_stop{};  // polled between pieces of work; may be called by any thread
+      should_stop{};               // polled between pieces of work; may be called by any thread
+  EvaluationMemo* memo = nullptr;  // where plans are kept, for many evaluations of small tensors
 };
 
 // One operator on concrete inputs; `attrs` are canonical. Reals may be wide (f64 for a declared

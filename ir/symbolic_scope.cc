@@ -14,61 +14,7 @@ thread_local SymbolicScope* innermost = nullptr;
 // Far from any size, and from the bounds that exporters write for "to the end".
 constexpr std::int64_t kFirst = std::int64_t{0x4e67} << 48;
 
-using Symbols = std::map<std::string, std::int64_t, std::less<>>;
-
-// Depth is that of expressions built from sizes, which definitions bound.
-std::optional<std::int64_t> value_of(const ExprNode& n, const Symbols& symbols) {
-  const auto kid = [&](std::size_t i) { return value_of(*n.kids[i], symbols); };
-  switch (n.op) {
-    case ExprOp::kIndexConst:
-    case ExprOp::kGuardConst: return n.integer;
-    case ExprOp::kSymbol: {
-      const auto found = symbols.find(n.name);
-      return found != symbols.end() ? std::optional(found->second) : std::nullopt;
-    }
-    case ExprOp::kNot: {
-      const auto a = kid(0);
-      return a ? std::optional<std::int64_t>(*a == 0 ? 1 : 0) : std::nullopt;
-    }
-    default: break;
-  }
-  if (n.kids.size() != 2) return std::nullopt;
-  const auto a = kid(0);
-  const auto b = kid(1);
-  if (!a || !b) return std::nullopt;
-  std::int64_t result = 0;
-  switch (n.op) {
-    case ExprOp::kIndexAdd:
-      return __builtin_add_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
-    case ExprOp::kIndexMul:
-      return __builtin_mul_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
-    case ExprOp::kIndexDiv:
-      if (*b <= 0) return std::nullopt;
-      return *a / *b - (*a % *b < 0 ? 1 : 0);
-    case ExprOp::kIndexMod:
-      if (*b <= 0) return std::nullopt;
-      return (*a % *b + *b) % *b;
-    case ExprOp::kIndexMin: return std::min(*a, *b);
-    case ExprOp::kIndexMax: return std::max(*a, *b);
-    case ExprOp::kIndexLe: return *a <= *b ? 1 : 0;
-    case ExprOp::kIndexEq: return *a == *b ? 1 : 0;
-    case ExprOp::kAnd: return *a != 0 && *b != 0 ? 1 : 0;
-    case ExprOp::kOr: return *a != 0 || *b != 0 ? 1 : 0;
-    default: return std::nullopt;
-  }
-}
-
 }  // namespace
-
-std::optional<std::int64_t> evaluate(Index value, const Symbols& symbols) {
-  return value.is_constant() ? std::optional(value.constant()) : value_of(*value.node(), symbols);
-}
-
-std::optional<bool> evaluate(Guard guard, const Symbols& symbols) {
-  if (guard.is_constant()) return guard.is_true();
-  const auto value = value_of(*guard.node(), symbols);
-  return value ? std::optional(*value != 0) : std::nullopt;
-}
 
 SymbolicScope::SymbolicScope() : outer_(std::exchange(innermost, this)) {}
 SymbolicScope::~SymbolicScope() { innermost = outer_; }

@@ -24,6 +24,7 @@
 
 #include "ir/attributes.h"
 #include "ir/denotation.h"
+#include "ir/symbol_values.h"
 #include "ir/tensor_type.h"
 
 namespace egret::ir {
@@ -52,7 +53,7 @@ class SymbolicScope {
   std::int64_t concretize(Index value);
 
   const std::vector<Guard>& conditions() const { return conditions_; }
-  const std::map<std::string, std::int64_t, std::less<>>& examples() const { return examples_; }
+  const SymbolValues& examples() const { return examples_; }
 
  private:
   friend bool is_symbolic(std::int64_t integer);
@@ -62,7 +63,7 @@ class SymbolicScope {
   void note(const ExprNode& node, bool truth);
 
   SymbolicScope* outer_;
-  std::map<std::string, std::int64_t, std::less<>> examples_;
+  SymbolValues examples_;
   std::vector<const ExprNode*> expressions_;  // by integer
   std::map<const ExprNode*, std::int64_t> integers_;
   std::vector<Guard> conditions_;
@@ -79,12 +80,5 @@ Index index_of_integer(std::int64_t integer);
 std::int64_t concrete_integer(std::int64_t integer);
 // The same for each element; the reference lives as long as the scope or the argument.
 const Integers& concrete_integers(const Integers& integers);
-
-// The value of a guard or index when each symbol has the value that `lookup` gives; nullopt where
-// one has none, or a division is by zero.
-std::optional<std::int64_t> evaluate(
-    Index value, const std::map<std::string, std::int64_t, std::less<>>& symbols);
-std::optional<bool> evaluate(Guard guard,
-                             const std::map<std::string, std::int64_t, std::less<>>& symbols);
 
 }  // namespace egret::ir

@@ -5,11 +5,9 @@
 
 #include <cstddef>
 #include <span>
-#include <unordered_map>
-#include <vector>
 
 #include "base/status.h"
-#include "ir/operator.h"
+#include "ir/call_table.h"
 
 namespace egret::ir {
 
@@ -22,28 +20,7 @@ class TypeMemo {
   std::size_t inferred() const { return inferred_; }
 
  private:
-  struct Question {
-    const Operator* op;
-    const Attrs& attrs;
-    std::span<const TensorType> inputs;
-  };
-  struct Key {
-    const Operator* op;
-    Attrs attrs;
-    std::vector<TensorType> inputs;
-
-    operator Question() const { return {op, attrs, inputs}; }
-  };
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(const Question& question) const;
-  };
-  struct Equal {
-    using is_transparent = void;
-    bool operator()(const Question& a, const Question& b) const;
-  };
-
-  std::unordered_map<Key, base::Result<TensorType>, Hash, Equal> answers_;
+  CallTable<base::Result<TensorType>> answers_{1 << 16};
   std::size_t inferred_ = 0;
 };
 

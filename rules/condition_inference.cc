@@ -34,13 +34,14 @@ constexpr int kMostProofs = 8;          // candidates that are tried
 
 enum class Label : std::uint8_t { kEqual, kUnequal, kUnknown };
 
-Label label(const Rule& rule, const Instance& instance, const base::Random& random) {
+Label label(const Rule& rule, const Instance& instance, const base::Random& random,
+            KnownOperators& operators) {
   for (const auto& [slot, type] : instance.choice.variables) {
     if (type.dtype == ir::DType::kBool) return Label::kUnknown;  // often equal by chance
   }
   bool told = false;
   for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
-    const Comparison comparison = compare(rule, instance, random.split(draw));
+    const Comparison comparison = compare(rule, instance, random.split(draw), operators);
     if (comparison.outcome == Outcome::kDifferent) return Label::kUnequal;
     told = told || (comparison.outcome == Outcome::kEqual && !comparison.zeros);
   }
@@ -114,7 +115,7 @@ struct AtomClass {
 
 class Inference {
  public:
-  Inference(const Rule& rule, const VerifyOptions& options, KnownSignatures& known)
+  Inference(const Rule& rule, const VerifyOptions& options, KnownOperators& known)
       : rule_(rule),
         options_(options),
         known_(known),
@@ -183,7 +184,7 @@ class Inference {
     }
   }
   Label take(const Instance& instance, const base::Random& random) {
-    const Label known = label(rule_, instance, random);
+    const Label known = label(rule_, instance, random, known_);
     auto& like = known == Label::kEqual ? equal_ : unequal_;
     if (known != Label::kUnknown && like.size() < kMost) like.push_back(numbers(instance));
     return known;
@@ -324,7 +325,7 @@ class Inference {
       if (!instance) continue;
       const Numbers n = numbers(*instance);
       if (std::ranges::all_of(atoms, [&](const Atom& atom) { return holds(atom, n); })) continue;
-      const Label known = label(rule_, *instance, stream.split(1));
+      const Label known = label(rule_, *instance, stream.split(1), known_);
       if (known == Label::kUnknown) continue;
       ++condition.outside;
       condition.outside_equal += known == Label::kEqual ? 1 : 0;
@@ -333,7 +334,7 @@ class Inference {
 
   const Rule& rule_;
   const VerifyOptions& options_;
-  KnownSignatures& known_;
+  KnownOperators& known_;
   const base::Random random_;
   std::vector<Choice> starts_;  // of walks: instances of either kind
   std::size_t walked_ = 0;      // of them
@@ -349,7 +350,7 @@ class Inference {
 }  // namespace
 
 std::optional<InferredCondition> infer_condition(const Rule& rule, const VerifyOptions& options,
-                                                 KnownSignatures& known) {
+                                                 KnownOperators& known) {
   return Inference(rule, options, known).run();
 }
 

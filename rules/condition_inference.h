@@ -33,6 +33,6 @@ struct InferredCondition {
 
 // nullopt when no conjunction separates the instances, or too few were found.
 std::optional<InferredCondition> infer_condition(const Rule& rule, const VerifyOptions& options,
-                                                 KnownSignatures& known);
+                                                 KnownOperators& known);
 
 }  // namespace egret::rules

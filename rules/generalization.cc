@@ -34,7 +34,8 @@ std::map<std::string, double> splats_by_tensor(const Instance& instance) {
   return splats;
 }
 
-// Which of the reals are equal, and what they are unless they are unknown, and then finite.
+}  // namespace
+
 std::string structure_of_reals(const Numbers& numbers, const std::set<std::string>& unknown) {
   std::string structure;
   std::map<double, std::size_t> classes;
@@ -45,8 +46,6 @@ std::string structure_of_reals(const Numbers& numbers, const std::set<std::strin
   }
   return structure;
 }
-
-}  // namespace
 
 Numbers numbers_of(const Rule& rule, const Instance& instance) {
   Numbers numbers;
@@ -89,8 +88,7 @@ Numbers numbers_of(const Rule& rule, const Instance& instance) {
   return numbers;
 }
 
-Choice with_integers(const Rule& rule, Choice choice,
-                     const std::map<std::string, std::int64_t, std::less<>>& integers) {
+Choice with_integers(const Rule& rule, Choice choice, const ir::SymbolValues& integers) {
   const auto set = [&](const std::string& name, auto& number) {
     if (const auto found = integers.find(name); found != integers.end()) number = found->second;
   };
@@ -376,14 +374,6 @@ Family unconditional_family(const Rule& rule, const Instance& instance) {
     if (integer >= 0) family.example[name] = integer;
   }
   return family;
-}
-
-bool contains(const Family& family, const Numbers& numbers) {
-  return numbers.structure == family.structure &&
-         structure_of_reals(numbers, family.reals) == family.reals_structure &&
-         std::ranges::all_of(family.conditions, [&](ir::Guard condition) {
-           return ir::evaluate(condition, numbers.integers) == std::optional(true);
-         });
 }
 
 }  // namespace egret::rules

@@ -23,15 +23,14 @@ struct Rewritings;
 
 // The numbers of an instance, by the names of the symbols that stand for them in its families.
 struct Numbers {
-  std::map<std::string, std::int64_t, std::less<>> integers;  // sizes too
+  ir::SymbolValues integers;  // sizes too
   std::map<std::string, double, std::less<>> reals;
   // Ranks, element types, texts, lengths and the integers that stay numbers.
   std::string structure;
 };
 Numbers numbers_of(const Rule& rule, const Instance& instance);
 // The choice with the sizes and integer attributes that are named, others as they are.
-Choice with_integers(const Rule& rule, Choice choice,
-                     const std::map<std::string, std::int64_t, std::less<>>& integers);
+Choice with_integers(const Rule& rule, Choice choice, const ir::SymbolValues& integers);
 
 struct Family {
   std::shared_ptr<verifier::Obligation> obligation;
@@ -45,7 +44,7 @@ struct Family {
   // stand for them.
   std::set<std::string> reals;
   // What the symbols are in the instance.
-  std::map<std::string, std::int64_t, std::less<>> example;
+  ir::SymbolValues example;
 };
 
 struct GeneralizeOptions {
@@ -63,8 +62,8 @@ base::Result<Family> generalize(const Rule& rule, const Instance& instance,
 // What was decided while the rule was bound and built over symbols.
 struct Trace {
   std::vector<ir::Guard> conditions;
-  std::map<std::string, std::int64_t, std::less<>> numbers;  // of the symbols
-  bool complete = false;  // the types fit; else it ends with the decision that they do not
+  ir::SymbolValues numbers;  // of the symbols
+  bool complete = false;     // the types fit; else it ends with the decision that they do not
 };
 
 // Traces of choices, whether they are instances or not. What the rule itself says of attributes
@@ -86,7 +85,8 @@ class Tracer {
 // general: a family without an obligation.
 Family unconditional_family(const Rule& rule, const Instance& instance);
 
-// Whether the instance with these numbers is a member.
-bool contains(const Family& family, const Numbers& numbers);
+// Which of the reals are equal, and what they are unless they are unknown, and then finite: the
+// same for all members of a family.
+std::string structure_of_reals(const Numbers& numbers, const std::set<std::string>& unknown);
 
 }  // namespace egret::rules

@@ -85,7 +85,7 @@ class Instantiator::Attempt {
   std::optional<Handle> apply(const Term& term, std::span<const std::optional<Handle>> given) {
     if (chosen_ != nullptr) return apply_chosen(term, given);
     const std::vector<TensorType> given_types = types_of(given);
-    const auto& known = owner_.known_.of(*term.op, given.size());
+    const auto& known = owner_.known_.signatures.of(*term.op, given.size());
     const auto fitting = fitting_signatures(known, given, given_types);
     const bool all_given = std::ranges::all_of(given, [](const auto& one) { return bool(one); });
     const int tries = known.empty()     ? kTriesInTheDark
@@ -439,7 +439,7 @@ class Instantiator::Attempt {
   Choice choice_;
 };
 
-Instantiator::Instantiator(const Rule& rule, KnownSignatures& known)
+Instantiator::Instantiator(const Rule& rule, KnownOperators& known)
     : rule_(rule), known_(known), conditions_(rule) {}
 
 std::optional<Instance> Instantiator::attempt(Random random) {

@@ -25,8 +25,8 @@
 #include "ir/type_memo.h"
 #include "rules/binding.h"
 #include "rules/instance_conditions.h"
+#include "rules/known_operators.h"
 #include "rules/rule.h"
-#include "rules/signatures.h"
 
 namespace egret::rules {
 
@@ -57,7 +57,7 @@ struct Instance {
 
 class Instantiator {
  public:
-  Instantiator(const Rule& rule, KnownSignatures& known);
+  Instantiator(const Rule& rule, KnownOperators& known);
 
   const Rule& rule() const { return rule_; }
   // One attempt; nullopt when it came to nothing.
@@ -81,7 +81,7 @@ class Instantiator {
   bool types_fit(const Choice& choice);
 
   const Rule& rule_;
-  KnownSignatures& known_;
+  KnownOperators& known_;
   ir::TypeMemo types_;
   std::map<int, ir::TensorType> bound_;  // sources that have a name, in types_fit()
   InstanceConditions conditions_;

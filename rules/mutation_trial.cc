@@ -34,8 +34,7 @@ std::string_view to_string(MutantOutcome outcome) {
   return "?";
 }
 
-MutantTrial::MutantTrial(const Rule& rule, KnownSignatures& known,
-                         const MutantTrialOptions& options)
+MutantTrial::MutantTrial(const Rule& rule, KnownOperators& known, const MutantTrialOptions& options)
     : rule_(rule), known_(known), options_(options), instantiator_(rule, known) {
   const base::Random random(base::hash_combine(options.seed, content_hash(rule).low));
   const int attempts = options.original_instances * options.attempts_per_check * 3;
@@ -53,7 +52,7 @@ void MutantTrial::look_at(const Rule& mutant, const Instance& instance, base::Ra
     if (original && ir::to_text(original->right) == ir::to_text(instance.right)) return;
     findings.differs = true;
   }
-  const Comparison comparison = compare(mutant, instance, random);
+  const Comparison comparison = compare(mutant, instance, random, known_);
   findings.refuted = comparison.outcome == Comparison::Outcome::kDifferent;
   findings.right_fails = comparison.right_fails;
 }

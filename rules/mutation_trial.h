@@ -42,7 +42,7 @@ struct MutantTrialOptions {
 class MutantTrial {
  public:
   // Both outlive the trial.
-  MutantTrial(const Rule& rule, KnownSignatures& known, const MutantTrialOptions& options = {});
+  MutantTrial(const Rule& rule, KnownOperators& known, const MutantTrialOptions& options = {});
 
   // `audit`: also prove what tensors refute, to see that it is not proven. Costs a verification.
   MutantOutcome outcome(const Mutant& mutant, bool audit);
@@ -61,7 +61,7 @@ class MutantTrial {
   TestReport tested_often(const Rule& mutant);
 
   const Rule& rule_;
-  KnownSignatures& known_;
+  KnownOperators& known_;
   MutantTrialOptions options_;
   Instantiator instantiator_;
   std::vector<Instance> originals_;

@@ -75,18 +75,21 @@ std::vector<Tensor> random_inputs(const Instance& instance, Random& random) {
   return inputs;
 }
 
-Comparison compare(const Rule& rule, const Instance& instance, Random random) {
+Comparison compare(const Rule& rule, const Instance& instance, Random random,
+                   KnownOperators& known) {
   using Outcome = Comparison::Outcome;
   const std::vector<Tensor> inputs = random_inputs(instance, random);
   Comparison result;
-  const auto left = ir::interpret(instance.left, inputs);
+  ir::InterpretOptions options;
+  options.memo = &known.plans;
+  const auto left = ir::interpret(instance.left, inputs, options);
   if (!left.ok()) return result;
   const auto differ = [&](const std::string& difference) {
     result.outcome = Outcome::kDifferent;
     result.counterexample = counterexample(rule, instance, inputs, difference);
     return result;
   };
-  const auto right = ir::interpret(instance.right, inputs);
+  const auto right = ir::interpret(instance.right, inputs, options);
   if (!right.ok()) {
     result.right_fails = true;
     return differ("  the right side fails: " + right.status().message() + "\n");
@@ -110,7 +113,7 @@ Comparison compare(const Rule& rule, const Instance& instance, Random random) {
   return result;
 }
 
-TestReport test_rule(const Rule& rule, const TestOptions& options, KnownSignatures& known) {
+TestReport test_rule(const Rule& rule, const TestOptions& options, KnownOperators& known) {
   TestReport report;
   Instantiator instantiator(rule, known);
   const Random random(base::hash_combine(options.seed, content_hash(rule).low));
@@ -124,7 +127,7 @@ TestReport test_rule(const Rule& rule, const TestOptions& options, KnownSignatur
     report.attempts = static_cast<int>(instances.attempts());
     if (!instance) break;
     const Random elements = random.split(instances.attempts() - 1).split(1 + instances.walked());
-    const Comparison comparison = compare(rule, *instance, elements);
+    const Comparison comparison = compare(rule, *instance, elements, known);
     if (comparison.outcome == Comparison::Outcome::kVoid) continue;
     ++report.checks;
     if (comparison.outcome == Comparison::Outcome::kEqual) continue;

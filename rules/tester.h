@@ -55,11 +55,12 @@ struct Comparison {
   bool zeros = false;          // or undefined: an element of the left side, that may read nothing
   std::string counterexample;  // of kDifferent
 };
-Comparison compare(const Rule& rule, const Instance& instance, base::Random random);
+Comparison compare(const Rule& rule, const Instance& instance, base::Random random,
+                   KnownOperators& known);
 
-TestReport test_rule(const Rule& rule, const TestOptions& options, KnownSignatures& known);
+TestReport test_rule(const Rule& rule, const TestOptions& options, KnownOperators& known);
 inline TestReport test_rule(const Rule& rule, const TestOptions& options = {}) {
-  KnownSignatures known;
+  KnownOperators known;
   return test_rule(rule, options, known);
 }
 

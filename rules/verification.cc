@@ -12,6 +12,7 @@
 #include "rules/instance_walk.h"
 #include "rules/member_search.h"
 #include "rules/path_search.h"
+#include "rules/proven_families.h"
 #include "rules/real_expressions.h"
 #include "rules/rewriting_proof.h"
 #include "rules/small_instances.h"
@@ -35,9 +36,10 @@ bool is_trivial(const Instance& instance) {
 
 class Verification {
  public:
-  Verification(const Rule& rule, const VerifyOptions& options, KnownSignatures& known)
+  Verification(const Rule& rule, const VerifyOptions& options, KnownOperators& known)
       : rule_(rule),
         options_(options),
+        known_(known),
         instantiator_(rule, known),
         instances_(instantiator_, base::Random(options.seed)),
         session_({.keep_queries = options.keep_queries,
@@ -51,7 +53,7 @@ class Verification {
       if (!instance) break;
       const base::Random elements =
           random_.split(instances_.attempts()).split(1 + instances_.walked());
-      const Comparison comparison = compare(rule_, *instance, elements);
+      const Comparison comparison = compare(rule_, *instance, elements, known_);
       tested_.push_back(*std::move(instance));
       if (comparison.outcome == Comparison::Outcome::kDifferent)
         return finish(Status::kRefuted, comparison.counterexample);
@@ -111,9 +113,7 @@ class Verification {
   }
 
   bool is_member(const Instance& instance) const {
-    const Numbers numbers = numbers_of(rule_, instance);
-    return std::ranges::any_of(proven_,
-                               [&](const Family& family) { return contains(family, numbers); });
+    return proven_.contain(numbers_of(rule_, instance));
   }
 
   // Random instances seldom show what needs several numbers to be right at once: paths next to
@@ -170,7 +170,7 @@ class Verification {
       verdict_.proofs.push_back("instances of all numbers\n");
       if (refute(instance, all) || !check_up_to_bound_of(instance, all, family.status().message()))
         return false;
-      proven_.push_back(std::move(all));
+      proven_.add(all);
       return true;
     }
     const verifier::Proof proof = prove(*family);
@@ -186,7 +186,7 @@ class Verification {
       if (!derive(instance, *family) && !check_up_to_bound_of(instance, *family, proof.reason))
         return false;
     }
-    proven_.push_back(*std::move(family));
+    proven_.add(*family);
     return true;
   }
 
@@ -288,7 +288,7 @@ class Verification {
     return false;
   }
   bool tells_apart(const Instance& instance, const base::Random& random) {
-    const Comparison comparison = compare(rule_, instance, random);
+    const Comparison comparison = compare(rule_, instance, random, known_);
     if (comparison.outcome != Comparison::Outcome::kDifferent) return false;
     finish(Status::kRefuted, comparison.counterexample);
     return true;
@@ -296,6 +296,7 @@ class Verification {
 
   const Rule& rule_;
   const VerifyOptions& options_;
+  KnownOperators& known_;
   base::Random random_{options_.seed};
   std::deque<Instance> tested_;
   Instantiator instantiator_;
@@ -306,7 +307,7 @@ class Verification {
   std::vector<Choice> opened_;    // of the random instances that were in no family yet
   std::int64_t bounded_members_ = 0;
   std::string unproven_;  // why a family is only bounded
-  std::vector<Family> proven_;
+  ProvenFamilies proven_;
   std::optional<std::vector<Rule>> lemmas_;
 };
 
@@ -325,7 +326,7 @@ std::string_view to_string(Status status) {
   return "";
 }
 
-Verdict verify(const Rule& rule, const VerifyOptions& options, KnownSignatures& known) {
+Verdict verify(const Rule& rule, const VerifyOptions& options, KnownOperators& known) {
   Verdict verdict = Verification(rule, options, known).run();
   if (base::stop_requested()) {
     verdict.status = Status::kUndecided;  // whatever was not looked at any more

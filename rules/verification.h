@@ -86,7 +86,7 @@ std::string_view to_string(Verdict::Status status);  // "proven", "refuted", ...
 
 // Safe to call from several threads with the same `known`; the verdict does not depend on what they
 // do.
-Verdict verify(const Rule& rule, const VerifyOptions& options, KnownSignatures& known);
+Verdict verify(const Rule& rule, const VerifyOptions& options, KnownOperators& known);
 
 // Whether Egret was built with the solver that gives second opinions.
 bool has_second_solver();

@@ -80,7 +80,7 @@ class Show final : public Command {
     base::Json json = base::versioned_json();
     base::Json list = base::Json::array();
     std::string text;
-    rules::KnownSignatures known;
+    rules::KnownOperators known;
     for (const rules::Rule& rule : set.rules) {
       const std::string status(rules::to_string(statuses.of(rule)));
       base::Json entry = base::Json::object();
@@ -138,7 +138,7 @@ class Test final : public Command {
     std::string counterexamples;
     bool refuted = false;
     const base::Progress progress(console.progress(), "test rules");
-    rules::KnownSignatures known;
+    rules::KnownOperators known;
     for (std::size_t i = 0; i < set.rules.size() && !base::stop_requested(); ++i) {
       const rules::Rule& rule = set.rules[i];
       const base::Stopwatch watch;

@@ -62,7 +62,7 @@ class Derive final : public Command {
     how.seed = static_cast<std::uint64_t>(options_.seed);
     const base::Progress progress(console.progress(), "derive rules");
     const base::Stopwatch watch;
-    rules::KnownSignatures known;
+    rules::KnownOperators known;
     base::Json missing = base::Json::array();
     base::TextTable table({{"not derived"}, {"why"}});
     std::size_t derived = 0;

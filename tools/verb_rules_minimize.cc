@@ -54,7 +54,7 @@ class Minimize final : public Command {
     how.derivation.seed = static_cast<std::uint64_t>(options_.seed);
     how.progress = console.progress();
     const base::Stopwatch watch;
-    rules::KnownSignatures known;
+    rules::KnownOperators known;
     const std::vector<bool> kept = rules::minimize(set.rules, fixed, how, known);
     std::string text;
     base::Json dropped = base::Json::array();

@@ -103,7 +103,7 @@ class Verify final : public Command {
     how.second_opinion = options_.second_opinion;
     const base::Progress progress(console.progress(), "verify rules");
     const base::Stopwatch watch;
-    rules::KnownSignatures known;
+    rules::KnownOperators known;
     base::Status kept = base::ok();
     base::in_order<Outcome>(
         base::shared_pool(), set.rules.size(),
@@ -140,7 +140,7 @@ class Verify final : public Command {
   };
 
   Outcome outcome_of(const rules::Rule& rule, const rules::VerifyOptions& how,
-                     rules::KnownSignatures& known) const {
+                     rules::KnownOperators& known) const {
     const base::ThreadStopwatch watch;
     Outcome outcome{rules::verify(rule, how, known), 0, std::nullopt};
     outcome.seconds = watch.seconds();

@@ -48,7 +48,7 @@ double price(const ir::Graph& side, const std::vector<std::string>& names, Const
 
 // Of several those with the fewest sizes of 1, and of these the largest: small ones hide what an
 // operator does.
-std::vector<Instance> large_instances(const Rule& rule, KnownSignatures& known) {
+std::vector<Instance> large_instances(const Rule& rule, KnownOperators& known) {
   constexpr std::uint64_t kAttempts = 3000;
   constexpr int kDrawn = 40;
   constexpr std::size_t kTaken = 8;
@@ -129,7 +129,7 @@ std::vector<Constants> worthy_sets(const std::vector<Instance>& instances,
 
 }  // namespace
 
-Rule with_worth(Rule rule, KnownSignatures& known) {
+Rule with_worth(Rule rule, KnownOperators& known) {
   const std::vector<Instance> instances = large_instances(rule, known);
   constexpr std::size_t kMostInputs = 8;
   std::vector<std::string> names;

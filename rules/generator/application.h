@@ -26,6 +26,6 @@
 namespace egret::rules::generator {
 
 // The rule with heuristics more, or with the tag `extra`.
-Rule with_worth(Rule rule, KnownSignatures& known);
+Rule with_worth(Rule rule, KnownOperators& known);
 
 }  // namespace egret::rules::generator

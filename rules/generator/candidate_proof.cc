@@ -6,7 +6,7 @@
 namespace egret::rules::generator {
 namespace {
 
-bool can_be_instantiated(const Rule& rule, KnownSignatures& known) {
+bool can_be_instantiated(const Rule& rule, KnownOperators& known) {
   constexpr std::uint64_t kAttempts = 300;
   constexpr int kWanted = 3;
   Instantiator instantiator(rule, known);
@@ -30,7 +30,7 @@ VerifyOptions screening_options() {
   return options;
 }
 
-Verdict screen_candidate(const Rule& rule, const VerifyOptions& screening, KnownSignatures& known) {
+Verdict screen_candidate(const Rule& rule, const VerifyOptions& screening, KnownOperators& known) {
   if (!can_be_instantiated(rule, known)) {
     Verdict verdict;
     verdict.reason = "random search finds no instances";
@@ -40,14 +40,14 @@ Verdict screen_candidate(const Rule& rule, const VerifyOptions& screening, Known
 }
 
 Verdict prove_candidate(const Rule& rule, const CandidateScrutiny& scrutiny,
-                        KnownSignatures& known) {
+                        KnownOperators& known) {
   const Verdict screened = screen_candidate(rule, scrutiny.screening, known);
   if (screened.status != Verdict::Status::kProven) return screened;
   return verify(rule, scrutiny.verification, known);
 }
 
 Verdict test_candidate(const Rule& rule, Verdict proven, const TestOptions& tests,
-                       KnownSignatures& known) {
+                       KnownOperators& known) {
   TestReport report = test_rule(rule, tests, known);
   if (report.verdict == TestReport::Verdict::kRefuted) {
     proven.status = Verdict::Status::kRefuted;

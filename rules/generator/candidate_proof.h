@@ -22,13 +22,12 @@ struct CandidateScrutiny {
 };
 
 // Undecided where random search finds no instances, which verification needs many of.
-Verdict screen_candidate(const Rule& rule, const VerifyOptions& screening, KnownSignatures& known);
-Verdict prove_candidate(const Rule& rule, const CandidateScrutiny& scrutiny,
-                        KnownSignatures& known);
+Verdict screen_candidate(const Rule& rule, const VerifyOptions& screening, KnownOperators& known);
+Verdict prove_candidate(const Rule& rule, const CandidateScrutiny& scrutiny, KnownOperators& known);
 // `proven`, or what tests say against it: refuted, or undecided where random search finds few
 // instances on which the left side has a number.
 Verdict test_candidate(const Rule& rule, Verdict proven, const TestOptions& tests,
-                       KnownSignatures& known);
+                       KnownOperators& known);
 
 // One of these, when it is somebody else's choice.
 using Judge = std::function<Verdict(const Rule& rule)>;

@@ -17,7 +17,7 @@ bool is_proven(const Verdict& verdict) { return verdict.status == Verdict::Statu
 class Search {
  public:
   Search(TermTable& terms, const Equality& equality, const CandidateScrutiny& scrutiny,
-         KnownSignatures& known)
+         KnownOperators& known)
       : terms_(terms), equality_(equality), scrutiny_(scrutiny), known_(known) {
     scrutiny_.screening.memory = &memory_;
     scrutiny_.verification.memory = &memory_;
@@ -165,7 +165,7 @@ class Search {
   const Equality& equality_;
   verifier::SolverMemory memory_;
   CandidateScrutiny scrutiny_;
-  KnownSignatures& known_;
+  KnownOperators& known_;
   Generalized result_;
 };
 
@@ -173,7 +173,7 @@ class Search {
 
 std::optional<Generalized> generalize_equality(TermTable& terms, const Equality& equality,
                                                const CandidateScrutiny& scrutiny,
-                                               KnownSignatures& known) {
+                                               KnownOperators& known) {
   const base::ThreadStopwatch watch;
   std::optional<Generalized> made = Search(terms, equality, scrutiny, known).run();
   if (made) made->cpu_seconds = watch.seconds();

@@ -29,7 +29,7 @@ struct Generalized {
 // nullopt when no rule can be stated.
 std::optional<Generalized> generalize_equality(TermTable& terms, const Equality& equality,
                                                const CandidateScrutiny& scrutiny,
-                                               KnownSignatures& known);
+                                               KnownOperators& known);
 
 // Both sides of each over the terms' variables in a world: outputs left, right, left, right, ...
 ir::Graph sides_in_world(TermTable& terms, std::span<const Equality> equalities, World world);

@@ -162,7 +162,7 @@ std::vector<Instance> with_few_common(std::vector<Instance> pool, std::size_t wa
 }
 
 std::vector<Instance> telling_instances(const Rule& goal, const DerivationOptions& options,
-                                        KnownSignatures& known) {
+                                        KnownOperators& known) {
   Instantiator instantiator(goal, known);
   const base::Random random(options.seed);
   std::vector<Instance> pool;
@@ -241,23 +241,27 @@ std::vector<bool> derived_pairs(const RuleSet& set, const Graph& pairs,
   return derived;
 }
 
-Derivation derive(const RuleSet& set, const Rule& goal, const DerivationOptions& options,
-                  KnownSignatures& known) {
-  Derivation result;
-  const std::vector<Instance> instances = telling_instances(goal, options, known);
-  if (instances.empty()) {
-    result.reason = "no instance was found";
-    return result;
-  }
+DerivationGoal derivation_goal(const Rule& rule, const DerivationOptions& options,
+                               KnownOperators& known) {
   const std::set<std::string> weights =
-      options.mode == DerivationMode::kOptimizer ? wanted_weights(goal) : std::set<std::string>();
-  for (const Instance& instance : instances) {
+      options.mode == DerivationMode::kOptimizer ? wanted_weights(rule) : std::set<std::string>();
+  DerivationGoal goal;
+  for (const Instance& instance : telling_instances(rule, options, known))
+    goal.instances.push_back({joined_sides(instance, weights), instance.text});
+  return goal;
+}
+
+Derivation derive(const RuleSet& set, const Rule& goal, const DerivationOptions& options,
+                  KnownOperators& known) {
+  Derivation result;
+  for (const auto& [sides, text] : derivation_goal(goal, options, known).instances) {
     ++result.instances;
-    if (derives(set, joined_sides(instance, weights), options)) continue;
-    result.reason = "the sides stay apart at\n" + instance.text;
+    if (derives(set, sides, options)) continue;
+    result.reason = "the sides stay apart at\n" + text;
     return result;
   }
-  result.derived = true;
+  result.derived = result.instances > 0;
+  if (!result.derived) result.reason = "no instance was found";
   return result;
 }
 

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "rules/instantiation.h"
 #include "rules/rule_set.h"
@@ -45,7 +46,18 @@ struct Derivation {
 RuleSet without_heuristics(RuleSet set);
 
 Derivation derive(const RuleSet& set, const Rule& goal, const DerivationOptions& options,
-                  KnownSignatures& known);
+                  KnownOperators& known);
+
+// The instances by which it is seen whether a set derives a rule; they do not depend on the set.
+struct DerivationGoal {
+  struct AtHand {
+    ir::Graph sides;   // as joined_sides()
+    std::string text;  // shapes and attributes
+  };
+  std::vector<AtHand> instances;  // a set derives the rule if it derives all, and there is one
+};
+DerivationGoal derivation_goal(const Rule& rule, const DerivationOptions& options,
+                               KnownOperators& known);
 
 // The sides of one instance, over the same inputs: outputs of the left, then those of the right.
 // The variables named in `weights` are constants.

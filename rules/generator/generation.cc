@@ -89,8 +89,10 @@ class Generator {
     }
     EGRET_RETURN_IF_ERROR(status_);
     add_two_outputs();
-    for (GeneratedRule& generated : result_.rules)
-      generated.rule = with_worth(std::move(generated.rule), known_.front());
+    base::shared_pool().parallel_for(result_.rules.size(), 1, [&](std::size_t i, std::size_t) {
+      Rule& rule = result_.rules[i].rule;
+      rule = with_worth(std::move(rule), known_.front());
+    });
     result_.stopped = stop();
     if (!result_.stopped && !options_.keep_log) log_.remove();
     return std::move(result_);
@@ -393,7 +395,7 @@ class Generator {
   }
 
   // As the log has it, or anew; in the form that the log would give back.
-  std::optional<Generalized> generalized(const Equality& equality, KnownSignatures& known) {
+  std::optional<Generalized> generalized(const Equality& equality, KnownOperators& known) {
     {
       const std::lock_guard lock(log_mutex_);
       if (const DecisionLog::Decision* decided = log_.find(text_of(equality))) return decided->made;
@@ -557,9 +559,9 @@ class Generator {
   const GenerationOptions& options_;
   std::unique_ptr<TermTable> terms_;
   std::vector<Candidate> pending_;
-  std::vector<Candidate> unproven_;               // as in the result
-  std::vector<Rule> unproven_rules_;              // in the first world
-  std::array<KnownSignatures, 2 * kWave> known_;  // one for each slot of the queue
+  std::vector<Candidate> unproven_;              // as in the result
+  std::vector<Rule> unproven_rules_;             // in the first world
+  std::array<KnownOperators, 2 * kWave> known_;  // one for each slot of the queue
   std::mutex log_mutex_;
   DecisionLog log_;
   base::Status status_;

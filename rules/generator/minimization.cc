@@ -2,10 +2,13 @@
 #include "rules/generator/minimization.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
+#include <span>
 #include <string>
 
 #include "base/stop.h"
+#include "base/thread_pool.h"
 
 namespace egret::rules {
 namespace {
@@ -18,10 +21,35 @@ std::string unit_of(const Rule& rule) {
   return name;
 }
 
+std::vector<DerivationGoal> goals_of(const std::vector<Rule>& rules,
+                                     const DerivationOptions& options, KnownOperators& known) {
+  std::vector<DerivationGoal> goals(rules.size());
+  base::shared_pool().parallel_for(rules.size(), 1, [&](std::size_t i, std::size_t) {
+    goals[i] = derivation_goal(rules[i], options, known);
+  });
+  return goals;
+}
+
+// Whether the set derives the goals of all members.
+bool derives_all(const RuleSet& set, const std::vector<DerivationGoal>& goals,
+                 std::span<const std::size_t> members, const DerivationOptions& options) {
+  std::vector<const ir::Graph*> sides;
+  for (const std::size_t i : members) {
+    if (goals[i].instances.empty()) return false;
+    for (const DerivationGoal::AtHand& instance : goals[i].instances)
+      sides.push_back(&instance.sides);
+  }
+  std::atomic<bool> all = true;
+  base::shared_pool().parallel_for(sides.size(), 1, [&](std::size_t i, std::size_t) {
+    if (all && !derives(set, *sides[i], options)) all = false;
+  });
+  return all;
+}
+
 }  // namespace
 
 std::vector<bool> minimize(const std::vector<Rule>& rules, const RuleSet& fixed,
-                           const MinimizationOptions& options, KnownSignatures& known) {
+                           const MinimizationOptions& options, KnownOperators& known) {
   struct Unit {
     std::vector<std::size_t> members;
     double cost = 0;
@@ -41,6 +69,7 @@ std::vector<bool> minimize(const std::vector<Rule>& rules, const RuleSet& fixed,
   std::ranges::stable_sort(order, std::ranges::greater(),
                            [&](std::size_t i) { return units[i].cost; });
   const base::Progress progress(options.progress, "minimize");
+  const std::vector<DerivationGoal> goals = goals_of(rules, options.derivation, known);
   std::vector<bool> kept(rules.size(), true);
   for (std::size_t at = 0; at < order.size() && !base::stop_requested(); ++at) {
     const Unit& unit = units[order[at]];
@@ -50,10 +79,7 @@ std::vector<bool> minimize(const std::vector<Rule>& rules, const RuleSet& fixed,
       if (kept[i]) rest.rules.push_back(rules[i]);
     }
     rest = without_heuristics(std::move(rest));
-    const bool derived = std::ranges::all_of(unit.members, [&](std::size_t i) {
-      return derive(rest, rules[i], options.derivation, known).derived;
-    });
-    if (!derived) {
+    if (!derives_all(rest, goals, unit.members, options.derivation)) {
       for (const std::size_t i : unit.members) kept[i] = true;
     }
     if (progress.due()) {

@@ -24,6 +24,6 @@ struct MinimizationOptions {
 
 // Which rules stay; `fixed` rules help to derive and are not looked at.
 std::vector<bool> minimize(const std::vector<Rule>& rules, const RuleSet& fixed,
-                           const MinimizationOptions& options, KnownSignatures& known);
+                           const MinimizationOptions& options, KnownOperators& known);
 
 }  // namespace egret::rules

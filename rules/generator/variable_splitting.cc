@@ -70,7 +70,7 @@ Rule with_split(const Rule& rule, int slot, unsigned left, unsigned right, bool 
   return split;
 }
 
-bool survives_a_few_tests(const Rule& rule, KnownSignatures& known) {
+bool survives_a_few_tests(const Rule& rule, KnownOperators& known) {
   const TestOptions few{.checks = 10, .attempts_per_check = 10, .seed = 3};
   const TestReport report = test_rule(rule, few, known);
   return report.verdict != TestReport::Verdict::kRefuted && report.checks >= 3;
@@ -78,7 +78,7 @@ bool survives_a_few_tests(const Rule& rule, KnownSignatures& known) {
 
 }  // namespace
 
-bool split_variables(Rule& rule, Verdict& verdict, const Judge& judge, KnownSignatures& known) {
+bool split_variables(Rule& rule, Verdict& verdict, const Judge& judge, KnownOperators& known) {
   const auto split_once = [&] {
     for (int slot = 0; slot < static_cast<int>(rule.tensors.size()); ++slot) {
       const int left = occurrences(rule.sources.front().term, slot);

@@ -11,6 +11,6 @@ namespace egret::rules::generator {
 // A proven rule with one source and target, and its verdict: as few variables as possible stand
 // twice on its left side. Conditions on a variable hold for both that it is split into; they may
 // come to have to be of one type. Whether any was split.
-bool split_variables(Rule& rule, Verdict& verdict, const Judge& judge, KnownSignatures& known);
+bool split_variables(Rule& rule, Verdict& verdict, const Judge& judge, KnownOperators& known);
 
 }  // namespace egret::rules::generator

@@ -33,7 +33,7 @@ struct Agreement {
   int instances = 0;
 };
 
-Agreement agreement_of(const Rule& rule, int checks, std::uint64_t seed, KnownSignatures& known) {
+Agreement agreement_of(const Rule& rule, int checks, std::uint64_t seed, KnownOperators& known) {
   constexpr int kAttemptsPerCheck = 300;
   constexpr int kFirstAttempts = 30'000;
   const base::Random random(base::hash_combine(seed, content_hash(rule).low));
@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
       before[hash] = verdict;
   }
   std::ofstream results(argv[4], std::ios::app);
-  KnownSignatures known;
+  KnownOperators known;
   std::map<std::string, int> counts;
   for (const Rule& rule : drawn(std::move(set->rules), *statuses, base::Random(seed))) {
     if (counts["agrees"] == wanted) break;

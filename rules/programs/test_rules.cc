@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
     if (!read.ok()) return fail(read.status());
     statuses = *std::move(read);
   }
-  KnownSignatures known;
+  KnownOperators known;
   int wrong = 0;
   for (const Rule& rule : set->rules) {
     const RuleStatuses::Entry* entry = statuses.find(content_hash(rule));

@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   Known known_results(argv[2]);
   for (const Rule& rule : set->rules) known_results.hashes.insert(content_hash(rule).to_hex());
   std::ofstream results(argv[2], std::ios::app);
-  KnownSignatures known;
+  KnownOperators known;
   std::map<std::string, MutantTrial> trials;  // by rule
   bool more = true;
   for (std::size_t round = 0; more; ++round) {

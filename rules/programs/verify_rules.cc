@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
     double seconds;
   };
   const VerifyOptions thorough = thorough_options();
-  KnownSignatures known;
+  KnownOperators known;
   std::map<std::string, int> counts;
   base::Status written = base::ok();
   base::in_order<Row>(

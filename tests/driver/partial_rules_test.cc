@@ -34,7 +34,7 @@ TEST(PartialRules, RunOnTheCpuBackendWithCorrectResults) {
   ASSERT_TRUE(set.ok()) << set.status().message();
   EXPECT_GE(set->rules.size(), 8U);
   for (const rules::Rule& rule : set->rules) {
-    rules::KnownSignatures known;
+    rules::KnownOperators known;
     rules::Instantiator instantiator(rule, known);
     int runs = 0;
     for (std::uint64_t i = 0; i < 30'000 && runs < 25; ++i) {

@@ -10,7 +10,7 @@ namespace {
 
 // "always", "never", or the condition.
 std::string worth(std::string_view text) {
-  KnownSignatures known;
+  KnownOperators known;
   const Rule rule = with_worth(parsed(text), known);
   if (rule.has_tag("extra")) return "never";
   // "not constant(out)", and what else there is.
@@ -54,7 +54,7 @@ TEST(Application, OfWhatOnlyWeightsNeedIsNeverWorthIt) {
 }
 
 TEST(Application, KeepsTheHeuristicsOfTheRule) {
-  KnownSignatures known;
+  KnownOperators known;
   const Rule rule = with_worth(
       parsed("p = matmul(?x, ?a) q = matmul(?x, ?b) where rank(?a) == 2 and rank(?b) == 2 "
              "heuristic before(p, q) let m = matmul(?x, concat{axis=1}(?a, ?b)) "

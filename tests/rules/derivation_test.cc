@@ -21,7 +21,7 @@ constexpr std::string_view kSums =
 
 Derivation derivation_of(std::string_view set, std::string_view goal,
                          DerivationMode mode = DerivationMode::kBothSides) {
-  KnownSignatures known;
+  KnownOperators known;
   DerivationOptions options;
   options.mode = mode;
   return derive({parsed(set), {}}, parsed(goal).front(), options, known);
@@ -86,7 +86,7 @@ TEST(Derivation, IsTriedWhereAttributesDiffer) {
 TEST(Derivation, DoesNotAskHeuristics) {
   constexpr std::string_view set =
       "rule exchange add(?a, ?b) heuristic constant(?a) => add(?b, ?a)";
-  KnownSignatures known;
+  KnownOperators known;
   const RuleSet stripped = without_heuristics({parsed(set), {}});
   EXPECT_TRUE(
       derive(stripped, parsed("rule goal add(?x, ?y) => add(?y, ?x)").front(), {}, known).derived);
@@ -96,7 +96,7 @@ TEST(Minimization, LeavesOutWhatTheOthersDerive) {
   const std::vector<Rule> rules = parsed(std::string(kSums) +
                                          "rule turn add(?a, add(?b, ?c)) => add(?c, add(?b, ?a))\n"
                                          "rule drop relu(relu(?x)) => relu(?x)\n");
-  KnownSignatures known;
+  KnownOperators known;
   const std::vector<bool> kept = minimize(rules, {}, {}, known);
   EXPECT_EQ(kept, (std::vector<bool>{true, true, true, false, true}));
 }
@@ -105,7 +105,7 @@ TEST(Minimization, KeepsBothDirectionsOfARuleOrNone) {
   const std::vector<Rule> rules = parsed(
       "rule a relu(relu(?x)) <=> relu(?x)\n"
       "rule b relu(relu(relu(?x))) <=> relu(?x)\n");
-  KnownSignatures known;
+  KnownOperators known;
   EXPECT_EQ(minimize(rules, {}, {}, known), (std::vector<bool>{true, true, false, false}));
 }
 
@@ -117,7 +117,7 @@ constexpr std::string_view kEither =
 
 std::vector<std::string> kept_by(std::string_view score, RuleUses uses = {}) {
   const std::vector<Rule> rules = parsed(kEither);
-  KnownSignatures known;
+  KnownOperators known;
   MinimizationOptions options;
   options.score = score;
   options.uses = std::move(uses);

@@ -13,7 +13,7 @@ namespace {
 
 // How often each outcome was seen on random instances.
 std::map<ExactOutcome, int> outcomes(const Rule& rule, int attempts = 200) {
-  KnownSignatures known;
+  KnownOperators known;
   Instantiator instantiator(rule, known);
   std::map<ExactOutcome, int> counts;
   for (int i = 0; i < attempts; ++i) {

@@ -241,7 +241,7 @@ RuleSet set_of(const Generation& generation) {
 bool derives_rule(const RuleSet& set, std::string_view text) {
   const auto goal = parse_rules("goal.rules", "rule goal " + std::string(text));
   EXPECT_TRUE(goal.ok()) << goal.status().message();
-  KnownSignatures known;
+  KnownOperators known;
   return derive(set, goal->front(), {}, known).derived;
 }
 
@@ -331,7 +331,7 @@ TEST(TwoOutputs, AreThePartsOfAConcatenation) {
   const auto parts = two_output_rule(rules->front());
   ASSERT_TRUE(parts.has_value());
   EXPECT_EQ(parts->targets.size(), 2U);
-  KnownSignatures known;
+  KnownOperators known;
   const Verdict verdict = verify(*parts, {.tensor_checks = 30, .instances = 30}, known);
   EXPECT_EQ(to_string(verdict.status), "proven") << to_string(*parts) << verdict.reason;
 }
@@ -465,7 +465,7 @@ TEST(Candidates, AreNoRulesWhereTestsRefuteThemOrFindNothingToTest) {
     const auto rules = parse_rules("candidate.rules", "rule candidate " + text);
     EXPECT_TRUE(rules.ok()) << rules.status().message();
     const CandidateScrutiny scrutiny;
-    KnownSignatures known;
+    KnownOperators known;
     // What tests must see, screening does not.
     Verdict verdict = screen_candidate(rules->front(), scrutiny.screening, known);
     EXPECT_EQ(verdict.status, Verdict::Status::kProven);
@@ -507,7 +507,7 @@ TermId start_named(const TermTable& terms, std::string_view name) {
 }
 
 Generalized generalized_of(TermTable& terms, const Equality& equality) {
-  KnownSignatures known;
+  KnownOperators known;
   auto made = generalize_equality(terms, equality, {}, known);
   EXPECT_TRUE(made && made->verdict.status == Verdict::Status::kProven)
       << (made ? to_string(made->rule) + made->verdict.reason : "cannot be stated");
@@ -524,7 +524,7 @@ std::set<std::string> conditions_of(const Rule& rule) {
 // conditions: the weakest as far as instances tell.
 void expect_weakest(Rule rule, const std::string& condition) {
   rule.conditions.clear();
-  KnownSignatures known;
+  KnownOperators known;
   const auto inferred = infer_condition(rule, {.tensor_checks = 60, .instances = 60}, known);
   ASSERT_TRUE(inferred.has_value()) << to_string(rule);
   EXPECT_TRUE(inferred->is_weakest()) << inferred->text;

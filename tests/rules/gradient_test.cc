@@ -17,7 +17,7 @@
 #include "ir/graph_text.h"
 #include "ir/interpreter.h"
 #include "rules/attribute_sampler.h"
-#include "rules/signatures.h"
+#include "rules/known_operators.h"
 
 namespace egret::rules {
 namespace {
@@ -84,7 +84,7 @@ std::optional<Case> example_of(const ir::Operator& op, base::Random& random) {
   return made;
 }
 
-std::vector<Case> cases_of(const ir::Operator& op, KnownSignatures& known, std::size_t wanted) {
+std::vector<Case> cases_of(const ir::Operator& op, KnownOperators& known, std::size_t wanted) {
   std::vector<Case> cases;
   base::Random random(base::Random(7).split(op.name().size() * 131 + op.name()[0]));
   const auto add = [&](Case c) {
@@ -96,7 +96,7 @@ std::vector<Case> cases_of(const ir::Operator& op, KnownSignatures& known, std::
   const std::size_t most = std::min<std::size_t>(op.max_inputs(), op.min_inputs() + 2);
   for (std::size_t operands = op.min_inputs(); operands <= most; ++operands) {
     const std::size_t goal = cases.size() + wanted;
-    const auto& signatures = known.of(op, operands);
+    const auto& signatures = known.signatures.of(op, operands);
     for (int attempt = 0; attempt < 800 && !signatures.empty() && cases.size() < goal; ++attempt) {
       Case c{&op, {}, types_like(signatures[random.below(signatures.size())], random)};
       for (const ir::AttrSpec* spec : sampling_order(op)) {
@@ -257,7 +257,7 @@ struct Tally {
   bool moved = false;
 };
 
-Tally check_operator(const ir::Operator& op, KnownSignatures& known) {
+Tally check_operator(const ir::Operator& op, KnownOperators& known) {
   Tally tally;
   for (const Case& c : cases_of(op, known, 8)) {
     base::Random random(base::Random(11).split(static_cast<std::uint64_t>(tally.cases)));
@@ -288,7 +288,7 @@ Tally check_operator(const ir::Operator& op, KnownSignatures& known) {
 }
 
 // Whether some case of the operator has a gradient, by the code; a composite's body may have none.
-bool has_gradient(const ir::Operator& op, KnownSignatures& known) {
+bool has_gradient(const ir::Operator& op, KnownOperators& known) {
   for (const Case& c : cases_of(op, known, 8)) {
     const auto source = ir::gradient_source(op, c.attrs, c.types);
     EXPECT_TRUE(source.ok()) << c.text() << ": " << source.status().message();
@@ -298,7 +298,7 @@ bool has_gradient(const ir::Operator& op, KnownSignatures& known) {
 }
 
 TEST(Gradients, OfEveryOperatorAreItsDifferences) {
-  KnownSignatures known;
+  KnownOperators known;
   std::set<std::string> without;
   const char* only = std::getenv("EGRET_TEST_OPERATOR");
   for (const ir::Operator* op : ir::all_operators()) {
@@ -349,7 +349,7 @@ TEST(Gradients, OfEveryOperatorAreItsDifferences) {
 // What the comparison is worth: a gradient that is wrong by a thousandth is seen, of each operator
 // that has one.
 TEST(Gradients, ThatAreWrongByAThousandthAreSeen) {
-  KnownSignatures known;
+  KnownOperators known;
   for (const ir::Operator* op : ir::all_operators()) {
     if (!has_gradient(*op, known) || op->name() == "sign") continue;
     bool seen = false;

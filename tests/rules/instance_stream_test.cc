@@ -28,7 +28,7 @@ struct Drawn {
 
 Drawn draw(const std::string& text, std::size_t wanted) {
   const Rule rule = parsed(text);
-  KnownSignatures known;
+  KnownOperators known;
   Instantiator instantiator(rule, known);
   InstanceStream stream(instantiator, base::Random(3));
   Drawn drawn;
@@ -61,7 +61,7 @@ TEST(InstanceStream, IsTheSameEachTime) { EXPECT_EQ(draw(kRare, 40).texts, draw(
 
 TEST(InstanceStream, EndsWithItsAttempts) {
   const Rule rule = parsed("add(?x, ?y) where rank(?x) == 1 and rank(?x) == 2 => add(?y, ?x)");
-  KnownSignatures known;
+  KnownOperators known;
   Instantiator instantiator(rule, known);
   InstanceStream stream(instantiator, base::Random(3));
   EXPECT_FALSE(stream.next(50));

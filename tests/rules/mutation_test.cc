@@ -41,7 +41,7 @@ TEST(Mutation, IsNeverProvenWhereTensorsRefuteIt) {
   verifying.tensor_checks = 0;
   verifying.instances = 200;
   verifying.attempts_per_instance = 50;
-  KnownSignatures known;
+  KnownOperators known;
   int refuted = 0;
   for (const Rule& rule : set->rules) {
     for (const Mutant& mutant : mutants_of(rule)) {
@@ -73,7 +73,7 @@ class MutantTrials : public testing::Test {
     return MutantOutcome::kWrong;
   }
 
-  KnownSignatures known_;
+  KnownOperators known_;
 };
 
 TEST_F(MutantTrials, RefuteWhatTensorsTellApart) {

@@ -18,7 +18,7 @@ struct RuleWithInstance {
       : rule(parsed(text)), instantiator(rule, known), instance(first()) {}
 
   const Rule rule;
-  KnownSignatures known;
+  KnownOperators known;
   Instantiator instantiator;
   const Instance instance;
 

@@ -22,7 +22,7 @@ TEST(Tester, EveryRuleThatComesWithEgretHoldsOnRandomInstances) {
   TestOptions options;
   options.checks = 12;
   options.seed = 7;
-  KnownSignatures known;
+  KnownOperators known;
   for (const Rule& rule : *rules) {
     const TestReport report = test_rule(rule, options, known);
     EXPECT_EQ(to_string(report.verdict), "tested")
@@ -94,7 +94,7 @@ TEST(Tester, FindsPlantedMistakes) {
   };
   TestOptions options;
   options.checks = 1000;
-  KnownSignatures known;
+  KnownOperators known;
   for (const std::string_view text : kWrong) {
     const TestReport report = test_rule(parsed("rule wrong " + std::string(text)), options, known);
     EXPECT_EQ(to_string(report.verdict), "refuted")

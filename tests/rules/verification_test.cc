@@ -20,7 +20,7 @@ namespace egret::rules {
 namespace {
 
 Verdict verdict_of(const Rule& rule, int instances = 60) {
-  KnownSignatures known;
+  KnownOperators known;
   VerifyOptions options;
   options.instances = instances;
   options.tensor_checks = instances;
@@ -42,7 +42,7 @@ TEST(Verification, ProvesThatPointwiseOperatorsPassMovesOfData) {
 TEST(Verification, GivesUpAfterSoManyQuestionsToTheSolver) {
   const auto set = select_rules("slice-of-first");
   ASSERT_TRUE(set.ok()) << set.status().message();
-  KnownSignatures known;
+  KnownOperators known;
   const Verdict all = verify(set->rules.front(), {}, known);
   EXPECT_EQ(all.status, Verdict::Status::kProven);
   ASSERT_GT(all.solver.queries, 0);
@@ -98,7 +98,7 @@ TEST(Verification, DoesNotProveWhatIsWrong) {
   options.tensor_checks = 0;
   options.instances = 200;
   options.bounded_members = 300;
-  KnownSignatures known;
+  KnownOperators known;
   for (const std::string_view text : kWrong) {
     const Verdict verdict = verify(parsed(text), options, known);
     EXPECT_TRUE(verdict.status == Verdict::Status::kUndecided ||
@@ -116,7 +116,7 @@ constexpr std::string_view kWindows =
     "max_pool{kernel=[?k + ?l - 1], strides=[1], pads=[0, 0], dilations=[1]}(?x)";
 
 TEST(Verification, ChecksAllMembersUpToABoundOfWhatItCannotProve) {
-  KnownSignatures known;
+  KnownOperators known;
   VerifyOptions options;
   options.instances = 40;
   const Verdict open = verify(parsed(kWindows), options, known);
@@ -139,7 +139,7 @@ std::string relu_of_windows(std::string_view size) {
 }
 
 TEST(Verification, DerivesFromLemmasWhatItCannotProveAlone) {
-  KnownSignatures known;
+  KnownOperators known;
   VerifyOptions options;
   options.instances = 40;
   const Rule goal = parsed(relu_of_windows("?k + ?l - 1"));
@@ -156,7 +156,7 @@ TEST(Verification, DerivesFromLemmasWhatItCannotProveAlone) {
 }
 
 TEST(Verification, DoesNotDeriveARuleFromItself) {
-  KnownSignatures known;
+  KnownOperators known;
   VerifyOptions options;
   options.instances = 40;
   const std::vector<Rule> lemmas{parsed(kWindows)};
@@ -165,7 +165,7 @@ TEST(Verification, DoesNotDeriveARuleFromItself) {
 }
 
 TEST(Verification, DoesNotDeriveWhatIsWrong) {
-  KnownSignatures known;
+  KnownOperators known;
   VerifyOptions options;
   options.instances = 40;
   options.tensor_checks = 0;
@@ -185,7 +185,7 @@ TEST(Verification, DoesNotDeriveWhatIsWrong) {
 TEST(Verification, DoesNotTakeAPartOfAFamilyForTheWhole) {
   const auto lemmas = select_rules("all");
   ASSERT_TRUE(lemmas.ok());
-  KnownSignatures known;
+  KnownOperators known;
   VerifyOptions options;
   options.lemmas = lemmas->rules;
   const Verdict verdict =
@@ -199,7 +199,7 @@ TEST(Verification, DoesNotTakeAPartOfAFamilyForTheWhole) {
 }
 
 void expect_refuted(const std::string& text, VerifyOptions options = {}) {
-  KnownSignatures known;
+  KnownOperators known;
   const Rule rule = parsed(text);
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     options.seed = seed;
@@ -245,7 +245,7 @@ TEST(Verification, LooksAtAllSmallTensorsOfManyAxes) {
 
 // The lemma turns the right side into the left one, and holds wherever the right one is defined.
 TEST(Verification, DoesNotDeriveWhatIsUndefined) {
-  KnownSignatures known;
+  KnownOperators known;
   VerifyOptions options;
   options.instances = 40;
   options.tensor_checks = 0;
@@ -262,7 +262,7 @@ TEST(Verification, RefutesWhatIsWrongForFewInstances) {
       select_rules(std::string(EGRET_SOURCE_DIR) + "/tests/verifier/data/mistakes.rules");
   ASSERT_TRUE(mistakes.ok()) << mistakes.status().message();
   EXPECT_GE(mistakes->rules.size(), 14u);
-  KnownSignatures known;
+  KnownOperators known;
   for (const Rule& rule : mistakes->rules) {
     const Verdict verdict = verify(rule, {}, known);
     EXPECT_EQ(to_string(verdict.status), "refuted") << rule.name << ": " << verdict.reason;
@@ -271,7 +271,7 @@ TEST(Verification, RefutesWhatIsWrongForFewInstances) {
 
 // No tensor is looked at: a member that is wrong is found by its proof.
 TEST(Verification, FindsTheMemberThatIsWrongUpToABound) {
-  KnownSignatures known;
+  KnownOperators known;
   VerifyOptions options;
   options.instances = 40;
   options.tensor_checks = 0;
@@ -346,7 +346,7 @@ TEST(Verification, ReadsConstantsOfRoundedRulesAsWhatTheyRound) {
   VerifyOptions options;
   options.tensor_checks = 0;
   options.instances = 20;
-  KnownSignatures known;
+  KnownOperators known;
   // The same without the tag, and another constant with it.
   const Rule exact = parsed(
       "hard_sigmoid{alpha=?a, beta=0.5}(?x) where ?a == 0.16666666666666666 => "
@@ -363,7 +363,7 @@ TEST(Verification, DemandsThatTargetsAreDefinedWhereSourcesAre) {
   VerifyOptions options;
   options.tensor_checks = 0;
   options.instances = 20;
-  KnownSignatures known;
+  KnownOperators known;
   for (const char* text : {"neg(?x) where is_float(?x) => neg(mul(?x, div(?x, ?x)))",
                            "abs(?x) where is_float(?x) => abs(mul(sqrt(?x), sqrt(?x)))",
                            "neg(?x) where is_float(?x) => neg(log(exp(log(exp(log(exp(?x)))))))",
@@ -448,7 +448,7 @@ TEST(Verification, FindsTheWeakestConditionOfARefutedRule) {
   EXPECT_EQ(to_string(verdict_of(rule).status), "refuted");
   VerifyOptions options;
   options.instances = 60;
-  KnownSignatures known;
+  KnownOperators known;
   const auto found = infer_condition(rule, options, known);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->text, "dim(?v, 0) == dim(?w, 0)");
@@ -459,7 +459,7 @@ TEST(Verification, FindsTheWeakestConditionOfARefutedRule) {
 }
 
 TEST(Verification, DoesNotFindAConditionWhereNoneHelps) {
-  KnownSignatures known;
+  KnownOperators known;
   EXPECT_FALSE(infer_condition(parsed("relu(?x) => abs(?x)"), {}, known).has_value());
 }
 
@@ -469,9 +469,9 @@ TEST(Verification, DoesNotDependOnRulesSeenBefore) {
       "same_type(?c, ?d) => mul(concat{axis=0}(?a, ?c), concat{axis=0}(?b, ?d))");
   VerifyOptions options;
   options.instances = 40;
-  KnownSignatures fresh;
+  KnownOperators fresh;
   const Verdict alone = verify(rule, options, fresh);
-  KnownSignatures used;
+  KnownOperators used;
   verify(parsed("relu(matmul(?a, ?b)) => relu(matmul(?a, identity(?b)))"), options, used);
   const Verdict after = verify(rule, options, used);
   EXPECT_EQ(to_string(alone.status), "proven");
@@ -507,7 +507,7 @@ TEST(Verification, DoesNotDependOnTheNumberOfThreads) {
   std::vector<std::vector<Verdict>> runs;
   for (const std::size_t threads : {1U, 3U}) {
     base::ThreadPool pool(threads);
-    KnownSignatures known;
+    KnownOperators known;
     base::in_order<Verdict>(
         pool, set->rules.size(),
         [&](std::size_t i) { return std::optional(verify(set->rules[i], options, known)); },
@@ -529,7 +529,7 @@ TEST(Verification, HasWhatNeededASolverConfirmedByAnother) {
   VerifyOptions options;
   options.instances = options.tensor_checks = 30;
   options.second_opinion = options.keep_queries = true;
-  KnownSignatures known;
+  KnownOperators known;
   verifier::SolverStatistics all;
   for (const Rule& rule : set->rules) {
     const Verdict verdict = verify(rule, options, known);

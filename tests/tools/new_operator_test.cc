@@ -31,7 +31,7 @@ TEST_F(NewOperator, GetsProvenRulesFromOneCommand) {
   const auto rules = rules::load_rules(path("generated.rules"));
   ASSERT_TRUE(rules.ok()) << rules.status().message();
   const rules::RuleSet set = rules::without_heuristics({*rules, {}});
-  rules::KnownSignatures known;
+  rules::KnownOperators known;
   for (const char* law :
        {"add(?x, ?x) => twice(?x)", "matmul(twice(?x), ?y) => twice(matmul(?x, ?y))",
         "matmul(?x, twice(?y)) => twice(matmul(?x, ?y))",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/planned_evaluation.h"
+#include "ir/evaluation_plan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "ir/contraction.h"
 #include "ir/lane_evaluator.h"
 #include "ir/lane_memory.h"
-#include "ir/lane_plan.h"
 #include "ir/perturbation.h"
 
 namespace egret::ir {
@@ -65,27 +63,23 @@ void narrow(std::span<const double> wide, Tensor& out) {
   });
 }
 
-// Whether the nest was a contraction, and has been evaluated as one into all of `out`.
-base::Result<bool> run_as_contraction(const LoopNest& nest, std::span<const Tensor> inputs,
-                                      Tensor& out, const InterpretOptions& options) {
-  if (!is_float(out.dtype())) return false;
-  const std::optional<Contraction> contraction = find_contraction(nest);
-  if (!contraction || !zeros_are_neutral(*contraction, inputs)) return false;
-  if (out.dtype() == DType::kF64) {
-    double* to = out.mutable_as<double>().data();
-    EGRET_RETURN_IF_ERROR(run_contraction(*contraction, nest, inputs, to, options));
-    return true;
-  }
+// Into all of `out`.
+base::Status run_product(const EvaluationPlan::Product& product, std::span<const Tensor> inputs,
+                         Tensor& out, const InterpretOptions& options) {
+  const auto& [contraction, nest] = product;
+  if (out.dtype() == DType::kF64)
+    return run_contraction(contraction, nest, inputs, out.mutable_as<double>().data(), options);
   Tensor wide(DType::kF64, out.shape());
   double* to = wide.mutable_as<double>().data();
-  EGRET_RETURN_IF_ERROR(run_contraction(*contraction, nest, inputs, to, options));
+  EGRET_RETURN_IF_ERROR(run_contraction(contraction, nest, inputs, to, options));
   narrow(wide.as<double>(), out);
-  return true;
+  return base::Status();
 }
 
-base::Status run_lanes(LoopNest nest, std::span<const Tensor> inputs, DType type, std::byte* out,
+base::Status run_lanes(const LanePlan& plan, std::span<const Tensor> inputs, Tensor& out,
                        const InterpretOptions& options) {
-  EGRET_ASSIGN_OR_RETURN(const LanePlan plan, lane_plan(std::move(nest)));
+  const DType type = out.dtype();
+  std::byte* data = out.mutable_data().data();
   const std::int64_t steps = LaneEvaluator::steps(plan);
   const double step_seconds = plan.seconds / static_cast<double>(std::max<std::int64_t>(steps, 1));
   const double grain = std::clamp(kPieceSeconds / std::max(step_seconds, 1e-12), 1.0,
@@ -102,7 +96,7 @@ base::Status run_lanes(LoopNest nest, std::span<const Tensor> inputs, DType type
         } else {
           LaneEvaluator evaluator(plan, inputs, options.precision);
           status = evaluator.run(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end),
-                                 type, out);
+                                 type, data);
         }
         if (status.ok()) return;
         const std::lock_guard lock(mutex);  // report the first failure in the output's order
@@ -116,38 +110,68 @@ base::Status run_lanes(LoopNest nest, std::span<const Tensor> inputs, DType type
 
 }  // namespace
 
-base::Result<Tensor> evaluate_planned(const Denotation& denotation, std::span<const Tensor> inputs,
-                                      DType result, const InterpretOptions& options) {
+base::Result<EvaluationPlan> evaluation_plan(const Denotation& denotation,
+                                             std::span<const TensorType> inputs, DType result,
+                                             Precision precision) {
   std::vector<DType> types;
   std::vector<Shape> shapes;
-  for (const Tensor& input : inputs) {
-    types.push_back(input.dtype());
+  for (const TensorType& input : inputs) {
+    types.push_back(input.dtype);
     shapes.push_back(input.shape());
   }
   EGRET_ASSIGN_OR_RETURN(const TermGraph graph, term_graph(denotation, types));
-  const Shape shape = denotation.type.shape();
-  Tensor out(result, shape);
-  if (out.elements() == 0) return out;
-  std::byte* data = out.mutable_data().data();
-
-  const OutputBox whole{Shape(shape.size(), 0), shape};
-  EGRET_ASSIGN_OR_RETURN(LoopNest nest, loop_nest(graph, shapes, shape, whole, options.precision));
-  const double terms = options.perturbation > 0 ? rounded_terms(nest) : 0;
-  const std::vector<OutputBox> boxes = boxes_of(nest, shape);
-  if (boxes.size() == 1) {
-    merge_variables(nest);
-    EGRET_ASSIGN_OR_RETURN(const bool done, run_as_contraction(nest, inputs, out, options));
-    if (!done) EGRET_RETURN_IF_ERROR(run_lanes(std::move(nest), inputs, result, data, options));
-  } else {
+  EvaluationPlan plan{.type = result, .shape = denotation.type.shape()};
+  if (element_count(plan.shape) == 0) return plan;
+  const auto nest_of = [&](const OutputBox& box) {
+    return loop_nest(graph, shapes, plan.shape, box, precision);
+  };
+  EGRET_ASSIGN_OR_RETURN(LoopNest nest, nest_of({Shape(plan.shape.size(), 0), plan.shape}));
+  plan.rounded_terms = rounded_terms(nest);
+  const std::vector<OutputBox> boxes = boxes_of(nest, plan.shape);
+  if (boxes.size() > 1) {
     for (const OutputBox& box : boxes) {
-      EGRET_ASSIGN_OR_RETURN(LoopNest part,
-                             loop_nest(graph, shapes, shape, box, options.precision));
-      EGRET_RETURN_IF_ERROR(run_lanes(std::move(part), inputs, result, data, options));
+      EGRET_ASSIGN_OR_RETURN(LoopNest part, nest_of(box));
+      EGRET_ASSIGN_OR_RETURN(LanePlan lanes, lane_plan(std::move(part)));
+      plan.boxes.push_back(std::move(lanes));
     }
+    return plan;
   }
-  if (terms > 0 && is_float(result))
-    perturb(out, options.perturbation * std::sqrt(terms), options.seed);
+  merge_variables(nest);
+  std::optional<Contraction> contraction;
+  if (is_float(result)) contraction = find_contraction(nest);
+  if (contraction) {
+    plan.product = {*std::move(contraction), std::move(nest)};
+  } else {
+    EGRET_ASSIGN_OR_RETURN(LanePlan lanes, lane_plan(std::move(nest)));
+    plan.boxes.push_back(std::move(lanes));
+  }
+  return plan;
+}
+
+base::Result<Tensor> evaluate(const EvaluationPlan& plan, std::span<const Tensor> inputs,
+                              const InterpretOptions& options) {
+  Tensor out(plan.type, plan.shape);
+  if (out.elements() == 0) return out;
+  if (plan.product && zeros_are_neutral(plan.product->contraction, inputs)) {
+    EGRET_RETURN_IF_ERROR(run_product(*plan.product, inputs, out, options));
+  } else if (plan.product) {
+    EGRET_ASSIGN_OR_RETURN(const LanePlan lanes, lane_plan(plan.product->nest));
+    EGRET_RETURN_IF_ERROR(run_lanes(lanes, inputs, out, options));
+  }
+  for (const LanePlan& box : plan.boxes)
+    EGRET_RETURN_IF_ERROR(run_lanes(box, inputs, out, options));
+  if (options.perturbation > 0 && plan.rounded_terms > 0 && is_float(plan.type))
+    perturb(out, options.perturbation * std::sqrt(plan.rounded_terms), options.seed);
   return out;
+}
+
+base::Result<Tensor> evaluate_planned(const Denotation& denotation, std::span<const Tensor> inputs,
+                                      DType result, const InterpretOptions& options) {
+  std::vector<TensorType> types;
+  for (const Tensor& input : inputs) types.push_back(input.type());
+  EGRET_ASSIGN_OR_RETURN(const EvaluationPlan plan,
+                         evaluation_plan(denotation, types, result, options.precision));
+  return evaluate(plan, inputs, options);
 }
 
 }  // namespace egret::ir

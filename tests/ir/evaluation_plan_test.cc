@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans against direct evaluation: operators, and random denotations.
-#include "ir/planned_evaluation.h"
+#include "ir/evaluation_plan.h"
 
 #include <gtest/gtest.h>
 
