@@ -199,7 +199,39 @@ base::Status check_against(const PlacedGraph& placed, const ir::Graph& sequentia
   return base::ok();
 }
 
+namespace {
+
+// Nodes that a rank holds all the time: inputs, and weights or what is computed from them alone, as
+// far as others read it. The values of the second kind that only such values read are not held.
+struct Held {
+  std::vector<bool> always;
+  std::vector<bool> never;
+};
+
+Held held_of(const PlacedGraph& graph) {
+  const std::size_t count = graph.nodes.size();
+  std::vector<bool> constant(count, false);
+  std::vector<bool> read(count, false);  // by what is computed in each run, or from outside
+  for (std::size_t i = 0; i < count; ++i) {
+    const PlacedNode& node = graph.nodes[i];
+    constant[i] =
+        node.kind != Kind::kInput &&
+        std::ranges::all_of(node.inputs, [&](std::size_t input) { return constant[input]; });
+    for (const std::size_t input : node.inputs) read[input] = read[input] || !constant[i];
+  }
+  for (const auto& output : graph.outputs) read[output.node] = true;
+  Held held{std::vector<bool>(count), std::vector<bool>(count)};
+  for (std::size_t i = 0; i < count; ++i) {
+    held.always[i] = graph.nodes[i].kind == Kind::kInput || (constant[i] && read[i]);
+    held.never[i] = constant[i] && !read[i];
+  }
+  return held;
+}
+
+}  // namespace
+
 double peak_bytes(const PlacedGraph& graph) {
+  const Held held = held_of(graph);
   std::vector<std::size_t> last_use(graph.nodes.size(), 0);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     for (const std::size_t input : graph.nodes[i].inputs) last_use[input] = i;
@@ -207,7 +239,7 @@ double peak_bytes(const PlacedGraph& graph) {
   for (const auto& output : graph.outputs) last_use[output.node] = graph.nodes.size();
   std::vector<double> own(graph.nodes.size());
   for (std::size_t i = 0; i < own.size(); ++i)
-    own[i] = static_cast<double>(graph.nodes[i].type.bytes());
+    own[i] = held.never[i] ? 0 : static_cast<double>(graph.nodes[i].type.bytes());
   for (const auto& [node, output] : graph.carried) {
     const std::size_t next = graph.outputs[output].node;
     if (!graph.nodes[next].inputs.empty()) own[next] = 0;
@@ -216,16 +248,15 @@ double peak_bytes(const PlacedGraph& graph) {
   double live = 0;
   double peak = 0;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const PlacedNode& node = graph.nodes[i];
-    if (node.inputs.empty()) {
+    if (held.always[i]) {
       fixed += own[i];
       continue;
     }
     live += own[i];
     peak = std::max(peak, live);
-    const std::set<std::size_t> read(node.inputs.begin(), node.inputs.end());
+    const std::set<std::size_t> read(graph.nodes[i].inputs.begin(), graph.nodes[i].inputs.end());
     for (const std::size_t input : read) {
-      if (last_use[input] == i && !graph.nodes[input].inputs.empty()) live -= own[input];
+      if (last_use[input] == i && !held.always[input]) live -= own[input];
     }
   }
   return fixed + peak;

@@ -65,7 +65,7 @@ base::Status check_against(const PlacedGraph& placed, const ir::Graph& sequentia
                            std::span<const ir::Tensor> inputs);
 
 // What one rank holds at once: weights and inputs, and the values that wait to be used. The next of
-// what is carried takes its place.
+// what is carried takes its place. What is computed from weights alone is held in their place.
 double peak_bytes(const PlacedGraph& graph);
 
 }  // namespace egret::parallel

@@ -248,6 +248,16 @@ Json to_json(const Plan& plan, const PlanOrigin& origin) {
   Json baselines = Json::object();
   for (const auto& [name, seconds] : plan.baselines) baselines.set(name, seconds);
   json.set("baselines", std::move(baselines));
+  Json searches = Json::array();
+  for (const FoundPlan& one : plan.searches) {
+    searches.push(Json::object()
+                      .set("search", one.search)
+                      .set("time_s", one.time_s)
+                      .set("plans", one.plans)
+                      .set("seconds", one.seconds)
+                      .set("finished", one.finished));
+  }
+  if (!plan.searches.empty()) json.set("searches", std::move(searches));
   Json placements = Json::object();
   Json program = Json::array();
   for (const PlacedNode& node : plan.program.nodes) {

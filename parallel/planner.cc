@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "base/stop.h"
@@ -12,6 +13,7 @@
 #include "parallel/program_writer.h"
 #include "parallel/second_reading.h"
 #include "parallel/strategies.h"
+#include "parallel/table_rows.h"
 #include "rules/constant_folding.h"
 #include "rules/rule_set.h"
 #include "rules/saturate.h"
@@ -35,7 +37,17 @@ std::vector<std::string> names_of(const Rows& rows) {
   return names;
 }
 
-Result<std::unique_ptr<rules::TensorEGraph>> saturated(const ir::Graph& graph,
+// Of how many devices blocks may be made: the products of sizes of the mesh's axes.
+std::vector<std::int64_t> block_counts(const Mesh& mesh) {
+  std::set<std::int64_t> counts{1};
+  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
+    for (const std::int64_t count : std::vector<std::int64_t>(counts.begin(), counts.end()))
+      counts.insert(count * mesh.size(axis));
+  }
+  return {std::next(counts.begin()), counts.end()};
+}
+
+Result<std::unique_ptr<rules::TensorEGraph>> saturated(const ir::Graph& graph, const Mesh& mesh,
                                                        const PlanOptions& options,
                                                        base::ProgressSink* sink) {
   EGRET_ASSIGN_OR_RETURN(auto tensors, rules::TensorEGraph::from_graph(graph));
@@ -43,7 +55,10 @@ Result<std::unique_ptr<rules::TensorEGraph>> saturated(const ir::Graph& graph,
   rules::SaturateOptions saturation;
   saturation.limits.nodes = static_cast<std::uint64_t>(options.limit_nodes);
   saturation.progress = sink;
-  rules::saturate(*tensors, rules::compile(set, *tensors), saturation);
+  std::vector<rules::CompiledRule> compiled = rules::compile(set, *tensors);
+  for (rules::CompiledRule& rule : rules_for_table_rows(*tensors, block_counts(mesh)))
+    compiled.push_back(std::move(rule));
+  rules::saturate(*tensors, compiled, saturation);
   return tensors;
 }
 
@@ -55,6 +70,7 @@ class PlanSearch {
       : placed_(placed),
         carried_(task.carried),
         outputs_(names_of(task.graph.outputs())),
+        searches_(options.searches),
         pricing_(placed, machine, task.carried, outputs_) {
     search_.extractor = extract::find_extractor(options.extractor);
     search_.options.time_limit_s = options.limit_time;
@@ -68,10 +84,18 @@ class PlanSearch {
     plan.placed_values = pricing_.view().class_count();
     plan.placed_nodes = pricing_.view().node_count();
     find_baselines(plan);
+    const base::Stopwatch watch;
     const auto found = cheapest();
     if (!found.ok()) return found.status();
+    const double seconds = watch.seconds();
     take(*found, plan);
     plan.bound_s = found->bound;
+    if (!searches_ || !carried_.empty()) return base::ok();
+    plan.searches.push_back({"egret", found->dag_cost, 1, seconds, true});
+    const std::vector<double> costs = pricing_.costs_of(search_);
+    const PlanSpace space(placed_, pricing_.view(), costs);
+    std::ranges::copy(run_plan_searches(space, pricing_.view(), costs),
+                      std::back_inserter(plan.searches));
     return base::ok();
   }
 
@@ -140,6 +164,7 @@ class PlanSearch {
   const PlacedEGraph& placed_;
   const std::vector<Carried>& carried_;
   const std::vector<std::string> outputs_;
+  const bool searches_;
   const Pricing pricing_;
   Pricing::Search search_;
   std::optional<extract::Solution> known_;  // the best baseline, where it may be the plan
@@ -200,6 +225,9 @@ const base::OptionTable<PlanOptions>& PlanOptions::table() {
        {"limit-memory", &P::limit_memory,
         "Bytes of weights, inputs and activations on one device; 0: what the machine has",
         base::bytes()},
+       {"searches", &P::searches,
+        "Look for the plan as others do, too: exhaustively, chain by chain, by a random walk and "
+        "best first, each for a minute at most"},
        {"sharded-inputs", &P::sharded_inputs,
         "Inputs may arrive in blocks; otherwise every rank is given them whole"}}};
   return rows;
@@ -235,7 +263,7 @@ Result<Plan> make_plan(const PlanTask& task, const Machine& machine, const PlanO
   plan.limit_bytes =
       options.limit_memory > 0 ? static_cast<double>(options.limit_memory) : machine.memory_bytes;
   const auto search = [&](const PlanTask& part, auto run) -> Status {
-    EGRET_ASSIGN_OR_RETURN(const auto tensors, saturated(part.graph, options, sink));
+    EGRET_ASSIGN_OR_RETURN(const auto tensors, saturated(part.graph, machine.mesh, options, sink));
     EGRET_ASSIGN_OR_RETURN(const auto placed, PlacedEGraph::of(*tensors, machine.mesh,
                                                                request_for(part, machine.mesh)));
     progress.report({{kPlacedValues, static_cast<std::int64_t>(placed->egraph().class_count())}});

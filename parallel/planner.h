@@ -25,6 +25,7 @@
 #include "ir/graph.h"
 #include "parallel/machine.h"
 #include "parallel/placed_graph.h"
+#include "parallel/plan_searches.h"
 #include "parallel/pricing.h"
 
 namespace egret::parallel {
@@ -37,6 +38,7 @@ struct PlanOptions {
   double limit_time = 60;             // of each extraction
   bool sharded_inputs = false;        // inputs may also arrive in blocks
   std::int64_t limit_memory = 0;      // bytes of one device; 0: the machine's, if it says
+  bool searches = false;              // look for the plan in other ways too
 
   static const base::OptionTable<PlanOptions>& table();
 };
@@ -66,6 +68,9 @@ struct Plan {
   // The times of plans of known kinds for the same program (parallel/strategies.h); those that do
   // not exist are left out.
   std::map<std::string, double> baselines;
+  // What other ways to look for it found at the same costs, and first the planner's own, where that
+  // was asked for; not of training steps.
+  std::vector<FoundPlan> searches;
   std::size_t placed_values = 0;  // classes of the placed e-graph
   std::size_t placed_nodes = 0;
   double seconds = 0;  // spent planning

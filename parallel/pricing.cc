@@ -160,23 +160,30 @@ std::vector<extract::SideRow> Pricing::rows_of_carried(std::span<const double> c
 // once.
 void Pricing::add_held(Index c, double unit, std::span<extract::SideRow> by_level) const {
   const PlacedEGraph::Placed& held = placed_.placed(view_.class_id[c]);
-  const double share = static_cast<double>(held.type.bytes()) / unit;
+  const bool constant = placed_.tensors().is_constant(held.value);
   Schedule::Lifetime life = schedule_.of(held.value);
   if (held.placement.has_partial()) life.to = life.from;
   for (Index node = view_.class_begin[c]; node < view_.class_begin[c + 1]; ++node) {
     int from = life.from;
     int to = life.to;
+    double bytes = static_cast<double>(held.type.bytes());
+    if (constant || is_leaf(node)) {
+      from = 0;
+      to = schedule_.levels() - 1;
+    }
     if (is_leaf(node)) {  // what is carried is counted where it is kept
       const LeafRole role = role_of(node);
       if (role == LeafRole::kParameter || role == LeafRole::kState) continue;
-      from = 0;
-      to = schedule_.levels() - 1;
+    } else if (constant && placed_.meaning(view_.node_op[node]).kind != Kind::kPlace) {
+      // It takes the place of what it is computed from.
+      for (const Index child : view_.children_of(node))
+        bytes -= static_cast<double>(placed_.placed(view_.class_id[child]).type.bytes());
     } else if (placed_.meaning(view_.node_op[node]).kind == Kind::kSame) {
       const Index first = view_.children_of(node).front();
       from = schedule_.of(placed_.placed(view_.class_id[first]).value).to + 1;
     }
     for (int level = from; level <= to; ++level)
-      by_level[static_cast<std::size_t>(level)].add(node, share);
+      by_level[static_cast<std::size_t>(level)].add(node, std::max(bytes, 0.0) / unit);
   }
 }
 

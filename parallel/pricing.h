@@ -53,6 +53,9 @@ class Pricing {
   base::Result<extract::Solution> cheapest(const Search& search,
                                            const extract::Solution* known = nullptr) const;
 
+  // Of each node of the view; infinite where the search forbids it.
+  std::vector<double> costs_of(const Search& search) const;
+
   // One that takes little memory, of which `search` says how much is little.
   base::Result<extract::Solution> leanest(const Search& search) const;
 
@@ -71,7 +74,6 @@ class Pricing {
   LeafRole role_of(Index leaf) const;
   double price(Index node) const;
   double price_of_operator(Index node, const PlacedEGraph::Meaning& meaning) const;
-  std::vector<double> costs_of(const Search& search) const;
   void find_keeps(std::span<const std::string> outputs);
   std::vector<extract::SideRow> rows_of_carried(std::span<const double> costs) const;
   std::vector<extract::SideRow> rows_of_memory(double memory) const;

@@ -95,31 +95,6 @@ std::vector<CompiledRule> flatten_concat(TensorEGraph& tensors) {
   return rules;
 }
 
-// Adds a graph's operators to the e-graph; its inputs are the classes given.
-Result<ClassId> add_body(TensorEGraph& tensors, const ir::Graph& body,
-                         std::span<const ClassId> inputs) {
-  std::vector<ClassId> classes(body.size());
-  std::size_t next_input = 0;
-  for (std::size_t i = 0; i < body.size(); ++i) {
-    const ir::Node& node = body.node(ir::NodeId(i));
-    std::vector<ClassId> children;
-    for (const ir::NodeId input : node.inputs) children.push_back(classes[input.index()]);
-    switch (node.kind) {
-      case ir::NodeKind::kInput: classes[i] = inputs[next_input++]; break;
-      case ir::NodeKind::kConstant: {
-        EGRET_ASSIGN_OR_RETURN(classes[i], tensors.add_constant(node.data));
-        break;
-      }
-      case ir::NodeKind::kOperator: {
-        const OpId op = tensors.language().operation(*node.op, node.attrs, children.size());
-        EGRET_ASSIGN_OR_RETURN(classes[i], tensors.egraph().add(op, children));
-        break;
-      }
-    }
-  }
-  return classes[body.outputs().front().node.index()];
-}
-
 // A composite operator equals its body.
 std::vector<CompiledRule> expand_composites(TensorEGraph& tensors) {
   std::vector<CompiledRule> rules;
@@ -159,5 +134,29 @@ constexpr DynamicRule kRules[] = {
 }  // namespace
 
 std::span<const DynamicRule> dynamic_rules() { return kRules; }
+
+Result<ClassId> add_body(TensorEGraph& tensors, const ir::Graph& body,
+                         std::span<const ClassId> inputs) {
+  std::vector<ClassId> classes(body.size());
+  std::size_t next_input = 0;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    const ir::Node& node = body.node(ir::NodeId(i));
+    std::vector<ClassId> children;
+    for (const ir::NodeId input : node.inputs) children.push_back(classes[input.index()]);
+    switch (node.kind) {
+      case ir::NodeKind::kInput: classes[i] = inputs[next_input++]; break;
+      case ir::NodeKind::kConstant: {
+        EGRET_ASSIGN_OR_RETURN(classes[i], tensors.add_constant(node.data));
+        break;
+      }
+      case ir::NodeKind::kOperator: {
+        const OpId op = tensors.language().operation(*node.op, node.attrs, children.size());
+        EGRET_ASSIGN_OR_RETURN(classes[i], tensors.egraph().add(op, children));
+        break;
+      }
+    }
+  }
+  return classes[body.outputs().front().node.index()];
+}
 
 }  // namespace egret::rules

@@ -23,4 +23,9 @@ struct DynamicRule {
 
 std::span<const DynamicRule> dynamic_rules();
 
+// Adds a program's operators to the e-graph; its inputs are the classes given. The class of its
+// first output.
+base::Result<egraph::ClassId> add_body(TensorEGraph& tensors, const ir::Graph& body,
+                                       std::span<const egraph::ClassId> inputs);
+
 }  // namespace egret::rules

@@ -63,6 +63,12 @@ std::string to_text(const parallel::Plan& plan, const parallel::Machine& machine
   times.row({"this one", base::format_seconds(plan.time_s)});
   for (const auto& [name, seconds] : plan.baselines)
     times.row({name, base::format_seconds(seconds)});
+  base::TextTable searches({{"search"}, {"found"}, {"plans"}, {"took"}, {"finished"}});
+  for (const parallel::FoundPlan& one : plan.searches) {
+    searches.row({std::string(one.search), base::format_seconds(one.time_s),
+                  std::to_string(one.plans), base::format_seconds(one.seconds),
+                  one.finished ? "yes" : "no"});
+  }
   base::TextTable placements({{"value"}, {"type"}, {"placement"}});
   for (const parallel::PlacedNode& node : plan.program.nodes) {
     if (node.name.empty()) continue;
@@ -74,7 +80,8 @@ std::string to_text(const parallel::Plan& plan, const parallel::Machine& machine
     sent.row({one.collective, one.axis, std::to_string(one.count), base::format_bytes(one.bytes)});
   return "mesh    " + to_string(machine.mesh) + " of " + machine.name + "\n" + "memory  " +
          base::format_bytes(plan.memory_bytes) + " a device\n\n" + times.render() + "\n" +
-         placements.render() + (sent.empty() ? "" : "\n" + sent.render());
+         (searches.empty() ? "" : searches.render() + "\n") + placements.render() +
+         (sent.empty() ? "" : "\n" + sent.render());
 }
 
 class PlanVerb final : public Command {

@@ -117,18 +117,100 @@ def image(folder, channels=8, size=64):
     m.save(folder, y, [1, channels, size, size])
 
 
+def embedding(folder, rows=3, width=15, words=65536):
+    """Words looked up in a table that only its rows can be cut of, and a softmax over them."""
+    m = Model("embedding")
+    m.input("i", [rows], TensorProto.INT64)
+    h = m.linear(m.apply("Gather", [m.weight("table", words, width), "i"]), "hidden", width, width)
+    p = m.apply("Softmax", [m.apply("MatMul", [h, m.weight("w", width, words)])], axis=-1)
+    m.save(folder, m.apply("MatMul", [p, m.weight("e", words, width)]), [rows, width])
+
+
+def dlrm(folder, batch=256, tables=4, rows=16384, width=64):
+    """Unity's small DLRM with tables of 16 K rows instead of 1 M: bottom 4-64-64, top 64-2."""
+    m = Model("dlrm")
+    bottom = m.input("x", [batch, 4])
+    for i, columns in enumerate([64, 64]):
+        bottom = m.apply("Relu", [m.linear(bottom, f"bottom{i}", [4, 64][i], columns)])
+    found = []
+    for i in range(tables):
+        m.input(f"i{i}", [batch], TensorProto.INT64)
+        found.append(m.apply("Gather", [m.weight(f"table{i}", rows, width), f"i{i}"]))
+    features = m.apply("Concat", [bottom, *found], axis=1)
+    top = m.apply("Relu", [m.linear(features, "top0", width * (tables + 1), 64)])
+    m.save(folder, m.linear(top, "top1", 64, 2), [batch, 2])
+
+
+def experts(folder, groups=8, tokens=32, width=128, hidden=512, count=8, capacity=8):
+    """A mixture of experts: each takes the tokens of each group that score highest (expert choice)."""
+    m = Model("experts")
+    x = m.input("x", [groups, tokens, width])
+    scores = m.apply("Transpose", [m.apply("MatMul", [x, m.weight("gate", width, count)])], perm=[0, 2, 1])
+    share = m.apply("Softmax", [scores], axis=1)  # [groups, experts, tokens]
+    k = m.constant("k", numpy.int64([capacity]))
+    best, which = "best", "which"
+    m.nodes.append(helper.make_node("TopK", [share, k], [best, which], axis=-1))
+    sizes = m.constant("tokens", numpy.int64([tokens])), m.constant("off_on", numpy.float32([0, 1]))
+    chosen = m.apply("OneHot", [which, *sizes], axis=-1)  # [groups, experts, capacity, tokens]
+    one = m.constant("one", numpy.int64([1]))
+    sent = m.apply("MatMul", [chosen, m.apply("Unsqueeze", [x, one])])  # [groups, experts, capacity, width]
+    ahead = m.constant("ahead", numpy.int64([count, groups * capacity, width]))
+    own = m.apply("Reshape", [m.apply("Transpose", [sent], perm=[1, 0, 2, 3]), ahead])
+    inner = m.apply("Relu", [m.apply("MatMul", [own, m.weight("up", count, width, hidden)])])
+    made = m.apply("MatMul", [inner, m.weight("down", count, hidden, width)])
+    back = m.constant("back", numpy.int64([count, groups, capacity, width]))
+    returned = m.apply("Transpose", [m.apply("Reshape", [made, back])], perm=[1, 0, 2, 3])
+    last = m.constant("last", numpy.int64([3]))
+    weighted = m.apply("Mul", [returned, m.apply("Unsqueeze", [best, last])])
+    placed = m.apply("MatMul", [m.apply("Transpose", [chosen], perm=[0, 1, 3, 2]), weighted])
+    m.save(folder, m.apply("ReduceSum", [placed, one], keepdims=0), [groups, tokens, width])
+
+
+def uno(folder, batch=16, hidden=512, layers=8):
+    """CANDLE-Uno at an eighth of its widths: towers of eight layers over five of seven inputs."""
+    m = Model("uno")
+    features = [m.input(f"x{i}", [batch, 1]) for i in range(2)]
+    for i, width in enumerate([128, 656, 656, 256, 256]):
+        y = m.input(f"x{i + 2}", [batch, width])
+        for k in range(layers):
+            y = m.apply("Relu", [m.linear(y, f"tower{i}.{k}", hidden if k else width, hidden)])
+        features.append(y)
+    y = m.apply("Concat", features, axis=1)
+    for k in range(4):
+        y = m.apply("Relu", [m.linear(y, f"top{k}", hidden if k else 5 * hidden + 2, hidden)])
+    m.save(folder, m.linear(y, "out", hidden, 1), [batch, 1])
+
+
 def reduced(elements):
     """What each of p ranks sends to add up so many floats, or to scatter and gather them."""
     return lambda p: 2 * (p - 1) / p * 4 * elements
 
 
+def gathered(elements):
+    """What each sends to gather so many floats, or of so many that it holds to hold other ones."""
+    return lambda p: (p - 1) / p * 4 * elements
+
+
 # Bytes that each of p ranks sends: one all-reduce of the output of each pair of matrices that are cut by
-# columns and rows; for the vocabulary of the largest logit and the sum of each row besides. Of the image
-# a row from either side between the convolutions, and the output is gathered.
+# columns and rows; for the vocabulary of the largest logit and the sum of each row besides. Words that are
+# looked up in a table cut by rows are gathered from all blocks. Of the image a row from either side between
+# the convolutions, and the output is gathered. Of the experts two all-to-alls: which tokens are theirs, and
+# what they made of them. Uno scatters the sums of each layer but the first of a tower, and gathers the towers.
 SENT = {"mlp": reduced(8 * 256), "attention": reduced(16 * 256), "transformer": reduced(2 * 16 * 256),
         "vocabulary": reduced(3 + 3 + 3 * 16),
-        "image": lambda p: 4 * 8 * 64 * min(p - 1, 2) + (p - 1) / p * 4 * 8 * 64 * 64}
-# An image arrives in blocks, each with the rows next to it.
-FLAGS = {"image": ["--sharded-inputs"]}
+        "image": lambda p: 4 * 8 * 64 * min(p - 1, 2) + gathered(8 * 64 * 64)(p),
+        "embedding": lambda p: gathered(3 * 15 * p)(p) + reduced(3 + 3 + 3 * 15)(p),
+        "experts": lambda p: gathered(8 * 8 * 8 * (32 + 128))(p) / p + gathered(8 * 32 * 128)(p),
+        "uno": lambda p: 43 * gathered(16 * 512)(p) + gathered(16)(p)}
+
+
+def flags(name, devices):
+    """Of `egret plan`: an image arrives in blocks, tables and experts do not fit into one device's memory."""
+    return {"image": ["--sharded-inputs"],
+            "embedding": ["--limit-memory", 3 * 65536 * 15 * 4 // devices + 1_500_000],
+            "experts": ["--sharded-inputs", "--limit-memory", (8 * 2 * 128 * 512 * 4) // devices + 1_000_000],
+            }.get(name, [])
+
+
 WRITE = {"mlp": mlp, "attention": attention, "transformer": transformer, "vocabulary": vocabulary, "deep": deep,
-         "image": image}
+         "image": image, "embedding": embedding, "dlrm": dlrm, "experts": experts, "uno": uno}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/plan_searches.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/parallel/model.h"
+
+namespace egret::parallel {
+namespace {
+
+std::map<std::string_view, FoundPlan> searched(const ir::Graph& graph, std::string_view mesh) {
+  PlanOptions options;
+  options.searches = true;
+  const auto plan = plan_of(graph, machine_of(mesh), options);
+  EXPECT_TRUE(plan.ok()) << plan.status().message();
+  std::map<std::string_view, FoundPlan> found;
+  for (const FoundPlan& one : plan->searches) found[one.search] = one;
+  return found;
+}
+
+// One operator after the other: all that look everywhere agree.
+TEST(PlanSearches, AgreeOnAChain) {
+  for (const char* mesh : {"x=2", "x=4", "x=2,y=2"}) {
+    auto found = searched(mlp(8, 256, 512), mesh);
+    ASSERT_EQ(found.size(), 5U);
+    EXPECT_TRUE(found["exhaustive"].finished);
+    EXPECT_NEAR(found["exhaustive"].time_s, found["egret"].time_s, 1e-12) << mesh;
+    EXPECT_NEAR(found["chain"].time_s, found["egret"].time_s, 1e-12) << mesh;
+    EXPECT_GE(found["mcmc"].time_s, found["egret"].time_s - 1e-12) << mesh;
+    EXPECT_GE(found["best-first"].time_s, found["egret"].time_s - 1e-12) << mesh;
+    EXPECT_GT(found["mcmc"].plans, 1000);
+  }
+}
+
+// A value that is used twice: who pays for each use may choose worse.
+TEST(PlanSearches, NoneIsBetterThanTheIntegerProgram) {
+  Model m;
+  const ir::Value x = m.input("x", {16, 64});
+  ir::Value y = m("matmul", {x, m.weight("a", {64, 64})});
+  const ir::Value left = m("relu", {m("matmul", {y, m.weight("b", {64, 64})})});
+  const ir::Value right = m("tanh", {m("matmul", {y, m.weight("c", {64, 64})})});
+  y = m("matmul", {m("add", {left, right}), m.weight("d", {64, 64})});
+  auto found = searched(m.finish(m("add", {y, x})), "x=4");
+  EXPECT_TRUE(found["exhaustive"].finished);
+  for (const auto& [name, plan] : found)
+    EXPECT_GE(plan.time_s, found["egret"].time_s - 1e-12) << name;
+  EXPECT_NEAR(found["exhaustive"].time_s, found["egret"].time_s, 1e-12);
+}
+
+}  // namespace
+}  // namespace egret::parallel
