@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "base/timer.h"
@@ -10,7 +11,7 @@
 namespace egret::extract {
 namespace {
 
-constexpr int kMostIterations = 1000;
+constexpr int kMostIterations = 400;  // rows that are added in between do more than precision
 constexpr int kIterationsACheck = 40;
 constexpr double kResidual = 1e-3;  // of the sides of rows: near enough
 
@@ -68,8 +69,9 @@ struct Scaled {
   Vector row_lower, row_upper;
   Vector row_scale, column_scale;
 
-  explicit Scaled(const Milp& program) {
-    for (const Milp::Row& row : program.rows) {
+  Scaled(const Milp& program, std::span<const std::size_t> rows) {
+    for (const std::size_t r : rows) {
+      const Milp::Row& row = program.rows[r];
       for (std::size_t i = 0; i < row.columns.size(); ++i) {
         const auto column = static_cast<std::size_t>(row.columns[i]);
         if (program.columns[column].upper <= program.columns[column].lower &&
@@ -80,7 +82,7 @@ struct Scaled {
       }
       a.begin.push_back(a.index.size());
     }
-    row_scale.assign(program.rows.size(), 1);
+    row_scale.assign(rows.size(), 1);
     column_scale.assign(program.columns.size(), 1);
     for (int round = 0; round < 4; ++round) scale(/*by_sum=*/false);  // Ruiz 2001
     scale(/*by_sum=*/true);                                           // Pock, Chambolle 2011
@@ -91,9 +93,9 @@ struct Scaled {
       lower.push_back(column.lower / column_scale[c]);
       upper.push_back(column.upper / column_scale[c]);
     }
-    for (std::size_t r = 0; r < program.rows.size(); ++r) {
-      row_lower.push_back(program.rows[r].lower * row_scale[r]);
-      row_upper.push_back(program.rows[r].upper * row_scale[r]);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      row_lower.push_back(program.rows[rows[r]].lower * row_scale[r]);
+      row_upper.push_back(program.rows[rows[r]].upper * row_scale[r]);
     }
   }
 
@@ -302,11 +304,15 @@ class Descent {
 }  // namespace
 
 PrimalDualLp::PrimalDualLp(Milp program)
-    : program_(std::move(program)), x_(program_.columns.size(), 0), y_(program_.rows.size(), 0) {}
+    : program_(std::move(program)),
+      x_(program_.columns.size(), 0),
+      y_(program_.rows.size(), 0),
+      idle_(program_.rows.size(), 0) {}
 
 base::Status PrimalDualLp::add(const Milp::Row& row, double dual) {
   program_.rows.push_back(row);
   y_.push_back(dual);
+  idle_.push_back(0);
   return base::ok();
 }
 
@@ -316,17 +322,39 @@ base::Status PrimalDualLp::forbid(int column) {
   return base::ok();
 }
 
+// Within what the method is precise to.
+bool PrimalDualLp::holds(const Milp::Row& row) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < row.columns.size(); ++i)
+    sum += row.values[i] * x_[static_cast<std::size_t>(row.columns[i])];
+  return sum >= row.lower - kResidual && sum <= row.upper + kResidual;
+}
+
+std::vector<std::size_t> PrimalDualLp::rows_at_work() {
+  constexpr int kMostIdle = 2;
+  std::vector<std::size_t> rows;
+  for (std::size_t r = 0; r < program_.rows.size(); ++r) {
+    if (idle_[r] >= kMostIdle && !holds(program_.rows[r])) idle_[r] = 0;
+    if (idle_[r] < kMostIdle) rows.push_back(r);
+  }
+  return rows;
+}
+
 base::Result<LpAnswer> PrimalDualLp::relax(double seconds, double gap) {
   const base::Deadline deadline = base::Deadline::after(seconds);
-  const Scaled lp(program_);
-  Vector x = x_, y = y_;
+  const std::vector<std::size_t> rows = rows_at_work();
+  const Scaled lp(program_, rows);
+  Vector x = x_, y(rows.size());
   for (std::size_t c = 0; c < x.size(); ++c) x[c] /= lp.column_scale[c];
-  for (std::size_t r = 0; r < y.size(); ++r) y[r] /= lp.row_scale[r];
+  for (std::size_t r = 0; r < y.size(); ++r) y[r] = y_[rows[r]] / lp.row_scale[r];
   Descent descent(lp, std::move(x), std::move(y), weight_, gap, deadline);
   descent.run();
   const Point& best = descent.best();
   for (std::size_t c = 0; c < x_.size(); ++c) x_[c] = best.x[c] * lp.column_scale[c];
-  for (std::size_t r = 0; r < y_.size(); ++r) y_[r] = best.y[r] * lp.row_scale[r];
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    y_[rows[r]] = best.y[r] * lp.row_scale[r];
+    idle_[rows[r]] = y_[rows[r]] == 0 ? idle_[rows[r]] + 1 : 0;
+  }
   weight_ = descent.weight();
   LpAnswer answer;
   answer.solved = true;
