@@ -138,6 +138,21 @@ std::vector<NodeIndex> Core::lift(const Problem& problem, std::span<const NodeIn
   return choice;
 }
 
+std::vector<NodeIndex> Core::left_of(const Problem& problem,
+                                     std::span<const NodeIndex> choice) const {
+  std::vector<NodeIndex> chosen;
+  for (const auto& candidates : classes) {
+    const auto found = std::ranges::find_if(candidates, [&](const Candidate& candidate) {
+      return std::ranges::all_of(candidate.picks, [&](NodeIndex node) {
+        return choice[problem.graph.node_class[node]] == node;
+      });
+    });
+    chosen.push_back(
+        found == candidates.end() ? kNoNode : static_cast<NodeIndex>(found - candidates.begin()));
+  }
+  return chosen;
+}
+
 bool CoreAnswer::is_closed() const { return bound >= cost - 1e-9 * std::max(1.0, std::abs(cost)); }
 
 CoreAnswer needed_of(const Core& core, std::span<const NodeIndex> chosen) {
@@ -183,6 +198,14 @@ std::vector<NodeIndex> CoreProblem::chosen(const Solution& solution) const {
     if (chosen[c] != kNoNode) chosen[c] -= graph.class_begin[c];
   }
   return chosen;
+}
+
+std::vector<NodeIndex> CoreProblem::choice(std::span<const NodeIndex> chosen) const {
+  std::vector<NodeIndex> choice(chosen.begin(), chosen.end());
+  for (ClassIndex c = 0; c < choice.size(); ++c) {
+    if (choice[c] != kNoNode) choice[c] += graph.class_begin[c];
+  }
+  return choice;
 }
 
 }  // namespace egret::extract

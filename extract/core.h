@@ -50,6 +50,8 @@ struct Core {
 
   // The problem's choice when these candidates (an index per class, kNoNode for none) are chosen.
   std::vector<NodeIndex> lift(const Problem& problem, std::span<const NodeIndex> chosen) const;
+  // Of the problem's choice what is still among the candidates; not always an answer.
+  std::vector<NodeIndex> left_of(const Problem& problem, std::span<const NodeIndex> choice) const;
 };
 
 struct CoreAnswer {
@@ -58,6 +60,9 @@ struct CoreAnswer {
   double bound = -std::numeric_limits<double>::infinity();  // likewise: no answer costs less
   bool proven = false;                                      // cost is the least
   std::vector<std::string> notes{};                         // see Solution
+  // Candidates, as FlatCore numbers them, that no better answer has, where there are so many that
+  // the solver stopped: without them the core is another one.
+  std::vector<int> useless{};
 
   bool is_closed() const;  // no answer costs less, by the bound
 };
@@ -75,8 +80,9 @@ struct CoreProblem {
 
   explicit CoreProblem(const Core& core);
   Problem problem() const { return {graph, costs}; }
-  // An answer to it, as Core::lift() wants it.
+  // An answer to it, as Core::lift() wants it, and the other way round.
   std::vector<NodeIndex> chosen(const Solution& solution) const;
+  std::vector<NodeIndex> choice(std::span<const NodeIndex> chosen) const;
 };
 
 }  // namespace egret::extract

@@ -19,14 +19,19 @@ namespace {
 
 constexpr double kChosen = 0.5;
 
+// Shares of the candidates: useless ones that end the rounds of cuts, and those that are worth
+// reducing the core anew for when these have ended.
+constexpr double kEnoughUseless = 0.25;
+constexpr double kWorthReducing = 0.05;
+
 class CoreIlp {
  public:
   CoreIlp(const Core& core, MilpSolver& solver, const CoreAnswer& known,
           const base::Deadline& deadline, const std::function<bool()>& should_stop,
-          std::span<const Milp::Row> sides)
+          const IlpOptions& options)
       : core_(core),
         solver_(solver),
-        sides_(sides),
+        options_(options),
         best_(known),
         deadline_(deadline),
         should_stop_(should_stop),
@@ -43,11 +48,13 @@ class CoreIlp {
     EGRET_RETURN_IF_ERROR(load());
     const bool large = is_large();
     if (std::isfinite(best_.cost) && !core_.has_negative_costs()) {
-      if (!large && sides_.empty()) {
+      if (!large && options_.sides.empty() && options_.branches_first) {
         EGRET_RETURN_IF_ERROR(tighten(0.05, Cuts::kForget));
+        if (!best_.useless.empty()) return std::move(best_);
         EGRET_RETURN_IF_ERROR(branch(share_of_time(0.25)));
       }
       EGRET_RETURN_IF_ERROR(tighten(large ? 0.95 : 0.5, Cuts::kKeep));
+      if (!best_.useless.empty()) return std::move(best_);
     }
     EGRET_RETURN_IF_ERROR(branch(deadline_));
     if (best_.proven) best_.bound = best_.cost;
@@ -60,6 +67,10 @@ class CoreIlp {
     constexpr std::size_t kLarge = 8000;  // columns
     return milp_.columns.size() > kLarge;
   }
+
+  // Anew, without what is useless. Reductions do not know rows beside the costs; and of large
+  // programs the cuts are worth more than what may be found.
+  bool may_be_reduced() const { return options_.sides.empty() && !is_large(); }
 
   base::Deadline share_of_time(double share) const {
     return base::Deadline::after(deadline_.remaining() * share);
@@ -79,7 +90,7 @@ class CoreIlp {
         if (!answer.fate.empty()) best_.notes.push_back(answer.fate);
         break;
       }
-      if (answer.infeasible && !sides_.empty()) {
+      if (answer.infeasible && !options_.sides.empty()) {
         best_.bound = Milp::kInfinite;
         break;
       }
@@ -114,17 +125,24 @@ class CoreIlp {
   base::Status tighten(double share, Cuts cuts) {
     if (best_.proven) return base::ok();
     const base::Deadline deadline = share_of_time(share);
+    TightenOptions options;
+    if (!options_.sides.empty()) options.searches = Searches::kNone;
+    if (may_be_reduced()) options.enough_useless = kEnoughUseless;
     PrimalDualLp relaxation(milp_);
     EGRET_ASSIGN_OR_RETURN(
         Tightened tightened,
-        extract::tighten(core_, milp_, best_.cost, relaxation, deadline, should_stop_,
-                         sides_.empty() ? Searches::kAround : Searches::kNone));
+        extract::tighten(core_, milp_, best_.cost, relaxation, deadline, should_stop_, options));
     if (!tightened.chosen.empty()) {
       best_.chosen = std::move(tightened.chosen);
       best_.cost = tightened.cost;
     }
     best_.bound = std::max(best_.bound, core_.raised(tightened.bound));
     best_.proven = best_.is_closed();
+    const auto worth = static_cast<std::size_t>(kWorthReducing * flat_.size());
+    if (may_be_reduced() && !best_.proven && tightened.useless.size() > worth) {
+      best_.useless = std::move(tightened.useless);
+      return base::ok();
+    }
     if (cuts == Cuts::kKeep)
       milp_.rows.insert(milp_.rows.end(), tightened.cuts.begin(), tightened.cuts.end());
     for (const int candidate : tightened.useless)
@@ -182,7 +200,7 @@ class CoreIlp {
       milp_.rows.push_back(std::move(support[c]));
     }
     make_implied_rows();
-    milp_.rows.insert(milp_.rows.end(), sides_.begin(), sides_.end());
+    milp_.rows.insert(milp_.rows.end(), options_.sides.begin(), options_.sides.end());
   }
 
   // The same for what candidates imply indirectly: different ways to one class add up, which the
@@ -348,7 +366,7 @@ class CoreIlp {
 
   const Core& core_;
   MilpSolver& solver_;
-  const std::span<const Milp::Row> sides_;
+  const IlpOptions& options_;
   CoreAnswer best_;
   const base::Deadline& deadline_;
   const std::function<bool()>& should_stop_;
@@ -370,8 +388,8 @@ class CoreIlp {
 base::Result<CoreAnswer> solve_by_ilp(const Core& core, MilpSolver& solver, const CoreAnswer& known,
                                       const base::Deadline& deadline,
                                       const std::function<bool()>& should_stop,
-                                      std::span<const Milp::Row> sides) {
-  return CoreIlp(core, solver, known, deadline, should_stop, sides).run();
+                                      const IlpOptions& options) {
+  return CoreIlp(core, solver, known, deadline, should_stop, options).run();
 }
 
 }  // namespace egret::extract

@@ -7,6 +7,8 @@
 // That is tighter than a row for each need, as at most one candidate of a class is chosen, and
 // forbids cycles of two. Longer ones are forbidden as they turn up in answers; when that takes many
 // rounds, the classes of components where they did get positions in an order.
+//
+// Without rows beside the costs it stops where much of the core has turned out useless.
 #pragma once
 
 #include "base/timer.h"
@@ -15,12 +17,19 @@
 
 namespace egret::extract {
 
-// `known` is an answer to start from, its cost alone, or empty. `sides` are more rows that answers
-// keep to, over candidates as FlatCore numbers them; where none does, the bound is infinite.
-// Errors: internal_error of the solver.
+struct IlpOptions {
+  // More rows that answers keep to, over candidates as FlatCore numbers them; where none does, the
+  // bound is infinite.
+  std::span<const Milp::Row> sides{};
+  // Branching without cuts first, for what that decides at once.
+  bool branches_first = true;
+};
+
+// `known` is an answer to start from, its cost alone, or empty. Errors: internal_error of the
+// solver.
 base::Result<CoreAnswer> solve_by_ilp(const Core& core, MilpSolver& solver, const CoreAnswer& known,
                                       const base::Deadline& deadline,
                                       const std::function<bool()>& should_stop,
-                                      std::span<const Milp::Row> sides = {});
+                                      const IlpOptions& options = {});
 
 }  // namespace egret::extract

@@ -22,14 +22,14 @@ class CutLoop {
  public:
   CutLoop(const Core& core, const Milp& program, double known_cost, Relaxation& relaxation,
           const base::Deadline& deadline, const std::function<bool()>& should_stop,
-          Searches searches)
+          const TightenOptions& options)
       : core_(core),
         program_(program),
         known_(known_cost),
         relaxation_(relaxation),
         deadline_(deadline),
         should_stop_(should_stop),
-        searches_(searches),
+        options_(options),
         flat_(core),
         useless_(flat_.size(), false) {}
 
@@ -43,7 +43,8 @@ class CutLoop {
       duals_ = std::move(relaxed.duals);
       const std::size_t before = cuts_.size();
       EGRET_RETURN_IF_ERROR(ascend(static_cast<std::uint64_t>(round)));
-      if (searches_ == Searches::kAround) EGRET_RETURN_IF_ERROR(search_around(relaxed.values));
+      if (options_.searches == Searches::kAround)
+        EGRET_RETURN_IF_ERROR(search_around(relaxed.values));
       EGRET_RETURN_IF_ERROR(add_loops(relaxed.values));
       EGRET_RETURN_IF_ERROR(separate(relaxed.values));
       if (cuts_.size() == before || is_slow()) break;
@@ -52,7 +53,10 @@ class CutLoop {
   }
 
  private:
-  bool done() const { return closed() || deadline_.expired() || (should_stop_ && should_stop_()); }
+  bool done() const {
+    return closed() || deadline_.expired() || (should_stop_ && should_stop_()) ||
+           static_cast<double>(useless_count_) > options_.enough_useless * flat_.size();
+  }
   bool closed() const { return bound_ >= known_ - kTolerance * std::abs(known_); }
 
   // Less than this of the gap is closed in some rounds.
@@ -181,6 +185,7 @@ class CutLoop {
     for (CandidateIndex k = 0; k < least.size(); ++k) {
       if (useless_[k] || least[k] <= known_ + kTolerance * std::abs(known_)) continue;
       useless_[k] = true;
+      ++useless_count_;
       EGRET_RETURN_IF_ERROR(relaxation_.forbid(static_cast<int>(k)));
     }
     return base::ok();
@@ -235,9 +240,10 @@ class CutLoop {
   Relaxation& relaxation_;
   const base::Deadline& deadline_;
   const std::function<bool()>& should_stop_;
-  const Searches searches_;
+  const TightenOptions& options_;
   FlatCore flat_;
   std::vector<bool> useless_;  // per candidate
+  std::size_t useless_count_ = 0;
   std::vector<Milp::Row> cuts_;
   std::vector<double> duals_;  // of the program's rows, then of the cuts
   std::vector<double> rest_;   // per candidate
@@ -249,8 +255,9 @@ class CutLoop {
 
 base::Result<Tightened> tighten(const Core& core, const Milp& program, double known_cost,
                                 Relaxation& relaxation, const base::Deadline& deadline,
-                                const std::function<bool()>& should_stop, Searches searches) {
-  return CutLoop(core, program, known_cost, relaxation, deadline, should_stop, searches).run();
+                                const std::function<bool()>& should_stop,
+                                const TightenOptions& options) {
+  return CutLoop(core, program, known_cost, relaxation, deadline, should_stop, options).run();
 }
 
 }  // namespace egret::extract

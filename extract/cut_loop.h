@@ -30,11 +30,16 @@ struct Tightened {
 
 enum class Searches : std::uint8_t { kNone, kAround };  // of answers near the relaxation's
 
+struct TightenOptions {
+  Searches searches = Searches::kAround;
+  double enough_useless = 1;  // share of the candidates that, once useless, end it
+};
+
 // `program` begins with a column for each candidate, in the core's order, and is loaded into the
 // relaxation; the core has no negative costs. Errors: of the relaxation.
 base::Result<Tightened> tighten(const Core& core, const Milp& program, double known_cost,
                                 Relaxation& relaxation, const base::Deadline& deadline,
                                 const std::function<bool()>& should_stop,
-                                Searches searches = Searches::kAround);
+                                const TightenOptions& options = {});
 
 }  // namespace egret::extract

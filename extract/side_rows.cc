@@ -34,8 +34,9 @@ class Within {
     const double scale = core_.bring_to_scale(magnitude(known));
     answer.cost *= scale;
     const auto solver = solvers.front().make();
-    EGRET_ASSIGN_OR_RETURN(
-        answer, solve_by_ilp(core_, *solver, answer, deadline_, options_.should_stop, milp_rows()));
+    const std::vector<Milp::Row> rows = milp_rows();
+    EGRET_ASSIGN_OR_RETURN(answer, solve_by_ilp(core_, *solver, answer, deadline_,
+                                                options_.should_stop, {.sides = rows}));
     return solution(answer, core_.paid + answer.bound / scale, known);
   }
 

@@ -36,6 +36,7 @@ struct Method {
   double quick_share = 0;
   double maxsat_share = 0;
   const MilpSolverRow* solver = nullptr;
+  bool branches_first = true;  // IlpOptions
 };
 
 class Exact {
@@ -46,9 +47,12 @@ class Exact {
         method_(method),
         deadline_(base::Deadline::after(options.time_limit_s)) {}
 
+  // The best of these is wanted.
+  void start_from(std::vector<NodeIndex> choice) { keep(std::move(choice)); }
+
   base::Result<Solution> run() {
     EGRET_ASSIGN_OR_RETURN(core_, Core::of(problem_));
-    reduce(core_, problem_, {kInfinite, stop()});
+    reduce(core_, problem_, {best_ ? best_->dag_cost : kInfinite, stop()});
     if (!core_.classes.empty()) {
       EGRET_RETURN_IF_ERROR(search());
       reduce(core_, problem_, {best_->dag_cost, stop()});
@@ -160,6 +164,16 @@ class Exact {
     return solution;
   }
 
+  // Some answer of a part: the best of the whole, if it is still there, or another.
+  base::Result<Solution> search(const Core& part, const CoreProblem& core) {
+    const Problem problem = core.problem();
+    EGRET_ASSIGN_OR_RETURN(Solution found, extract_local_search(problem, search_options()));
+    std::vector<NodeIndex> best = core.choice(part.left_of(problem_, best_->choice));
+    if (walk_choice(problem, best).outcome != ChoiceWalk::Outcome::kComplete) return found;
+    Solution kept = solution_of(problem, std::move(best));
+    return kept.dag_cost < found.dag_cost ? std::move(kept) : std::move(found);
+  }
+
   base::Result<CoreAnswer> solve(Core& part) {
     if (method_.elimination.entries > 0) {
       auto answer =
@@ -168,9 +182,8 @@ class Exact {
     }
     const double scale = part.bring_to_scale(best_->dag_cost);
     const CoreProblem problem(part);
+    EGRET_ASSIGN_OR_RETURN(const Solution found, search(part, problem));
     CoreAnswer known;
-    EGRET_ASSIGN_OR_RETURN(const Solution found,
-                           extract_local_search(problem.problem(), search_options()));
     known.chosen = problem.chosen(found);
     known.cost = found.dag_cost;
     known.bound = found.bound;
@@ -201,8 +214,34 @@ class Exact {
     if (best.proven || method_.solver == nullptr || share == 0) return base::ok();
     const auto until = base::Deadline::after(share * part_deadline_.remaining());
     const auto solver = method_.solver->make();
-    EGRET_ASSIGN_OR_RETURN(best, solve_by_ilp(part, *solver, best, until, options_.should_stop));
+    EGRET_ASSIGN_OR_RETURN(best, solve_by_ilp(part, *solver, best, until, options_.should_stop,
+                                              {.branches_first = method_.branches_first}));
     name_solver(best, method_.solver->name);
+    return best.useless.empty() ? base::ok() : solve_without_useless(part, best, until);
+  }
+  // What is left is another problem: it may be reduced, fall apart, or be narrow. What is tried
+  // first has been tried.
+  base::Status solve_without_useless(const Core& part, CoreAnswer& best,
+                                     const base::Deadline& deadline) {
+    CoreProblem rest(part);
+    for (const int k : best.useless) rest.costs[static_cast<std::size_t>(k)] = kInfinite;
+    best.useless.clear();
+    Options options = options_;
+    options.time_limit_s = deadline.remaining();
+    const Problem problem = rest.problem();
+    Method method = method_;
+    method.maxsat_share = 0;
+    method.branches_first = false;
+    Exact exact(problem, options, method);
+    exact.start_from(rest.choice(best.chosen));
+    EGRET_ASSIGN_OR_RETURN(const Solution found, exact.run());
+    notes_.insert(notes_.end(), found.notes.begin(), found.notes.end());
+    if (found.dag_cost < best.cost) {
+      best.chosen = rest.chosen(found);
+      best.cost = found.dag_cost;
+    }
+    best.bound = std::max(best.bound, std::min(best.cost, found.bound));
+    best.proven = found.quality == Quality::kOptimal || best.is_closed();
     return base::ok();
   }
   // Moves what it says into notes_.
