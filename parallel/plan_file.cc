@@ -258,6 +258,19 @@ Json to_json(const Plan& plan, const PlanOrigin& origin) {
                       .set("finished", one.finished));
   }
   if (!plan.searches.empty()) json.set("searches", std::move(searches));
+  Json runners_up = Json::array();
+  for (const RunnerUp& one : plan.runners_up) {
+    Json row = Json::object();
+    row.set("value", one.name).set("placement", one.placement);
+    if (!one.other.empty()) {
+      row.set("other", one.other)
+          .set("time_s", one.time_s)
+          .set("computing_s", one.computing_s)
+          .set("sending_s", one.sending_s);
+    }
+    runners_up.push(std::move(row));
+  }
+  if (!plan.runners_up.empty()) json.set("runners_up", std::move(runners_up));
   Json placements = Json::object();
   Json program = Json::array();
   for (const PlacedNode& node : plan.program.nodes) {

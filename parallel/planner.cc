@@ -25,6 +25,7 @@ using base::Result;
 using base::Status;
 
 constexpr int kTightenings = 6;
+constexpr std::size_t kMostExplained = 24;
 
 inline constexpr base::ProgressColumn kPlacedValues{"placed_values", "placed values",
                                                     base::ProgressColumn::Unit::kCount,
@@ -71,6 +72,7 @@ class PlanSearch {
         carried_(task.carried),
         outputs_(names_of(task.graph.outputs())),
         searches_(options.searches),
+        explains_(options.explain),
         pricing_(placed, machine, task.carried, outputs_) {
     search_.extractor = extract::find_extractor(options.extractor);
     search_.options.time_limit_s = options.limit_time;
@@ -90,6 +92,7 @@ class PlanSearch {
     const double seconds = watch.seconds();
     take(*found, plan);
     plan.bound_s = found->bound;
+    if (explains_) explain(*found, plan);
     if (!searches_ || !carried_.empty()) return base::ok();
     plan.searches.push_back({"egret", found->dag_cost, 1, seconds, true});
     const std::vector<double> costs = pricing_.costs_of(search_);
@@ -111,6 +114,7 @@ class PlanSearch {
       const double bytes = take_if_smaller(*found, plan);
       if (bytes <= plan.limit_bytes) {
         take(*found, plan);
+        if (explains_) explain(*found, plan);
         break;
       }
       search_.memory *= plan.limit_bytes / bytes;
@@ -146,6 +150,27 @@ class PlanSearch {
     return bytes;
   }
 
+  void explain(const extract::Solution& best, Plan& plan) const {
+    plan.runners_up.clear();
+    const std::vector<Pricing::NamedLeaf> leaves = pricing_.named_leaves(best);
+    const double sending = pricing_.seconds_sending(best);
+    for (const Pricing::NamedLeaf& leaf :
+         std::span(leaves).first(std::min(leaves.size(), kMostExplained))) {
+      RunnerUp row{.name = leaf.name, .placement = to_string(leaf.placement, placed_.mesh())};
+      Pricing::Search search = search_;
+      search.without = {leaf.node};
+      if (const auto found = pricing_.cheapest(search); found.ok()) {
+        row.time_s = pricing_.seconds_of(*found);
+        row.sending_s = pricing_.seconds_sending(*found) - sending;
+        row.computing_s = row.time_s - pricing_.seconds_of(best) - row.sending_s;
+        for (const Pricing::NamedLeaf& other : pricing_.named_leaves(*found)) {
+          if (other.name == leaf.name) row.other = to_string(other.placement, placed_.mesh());
+        }
+      }
+      plan.runners_up.push_back(std::move(row));
+    }
+  }
+
   // And the best of them.
   void find_baselines(Plan& plan) {
     Pricing::Search search = search_;
@@ -165,6 +190,7 @@ class PlanSearch {
   const std::vector<Carried>& carried_;
   const std::vector<std::string> outputs_;
   const bool searches_;
+  const bool explains_;
   const Pricing pricing_;
   Pricing::Search search_;
   std::optional<extract::Solution> known_;  // the best baseline, where it may be the plan
@@ -228,6 +254,8 @@ const base::OptionTable<PlanOptions>& PlanOptions::table() {
        {"searches", &P::searches,
         "Look for the plan as others do, too: exhaustively, chain by chain, by a random walk and "
         "best first, each for a minute at most"},
+       {"explain", &P::explain,
+        "Say of the largest inputs and weights what the best plan takes that has them elsewhere"},
        {"sharded-inputs", &P::sharded_inputs,
         "Inputs may arrive in blocks; otherwise every rank is given them whole"}}};
   return rows;

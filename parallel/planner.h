@@ -39,6 +39,7 @@ struct PlanOptions {
   bool sharded_inputs = false;        // inputs may also arrive in blocks
   std::int64_t limit_memory = 0;      // bytes of one device; 0: the machine's, if it says
   bool searches = false;              // look for the plan in other ways too
+  bool explain = false;               // find the next best of each choice
 
   static const base::OptionTable<PlanOptions>& table();
 };
@@ -58,6 +59,16 @@ struct Communication {
   std::int64_t count = 0;
 };
 
+// Why an input or weight is where it is: the best plan that does not have it there.
+struct RunnerUp {
+  std::string name;
+  std::string placement;
+  std::string other{};     // "" where there is no other plan, or none that was found in time
+  double time_s = 0;       // of that plan
+  double computing_s = 0;  // more than the plan takes, or less
+  double sending_s = 0;
+};
+
 struct Plan {
   PlacedGraph program;
   double time_s = 0;
@@ -71,7 +82,8 @@ struct Plan {
   // What other ways to look for it found at the same costs, and first the planner's own, where that
   // was asked for; not of training steps.
   std::vector<FoundPlan> searches;
-  std::size_t placed_values = 0;  // classes of the placed e-graph
+  std::vector<RunnerUp> runners_up;  // of the largest, where that was asked for
+  std::size_t placed_values = 0;     // classes of the placed e-graph
   std::size_t placed_nodes = 0;
   double seconds = 0;  // spent planning
 };

@@ -134,6 +134,7 @@ std::vector<double> Pricing::costs_of(const Search& search) const {
         costs[one.keep] = kForbidden;
     }
   }
+  for (const Index node : search.without) costs[node] = kForbidden;
   return costs;
 }
 
@@ -310,6 +311,32 @@ double Pricing::seconds_of(const extract::Solution& solution) const {
   for (const extract::NodeIndex node : solution.choice)
     seconds += node == extract::kNoNode ? 0 : costs_[node];
   return seconds;
+}
+
+double Pricing::seconds_sending(const extract::Solution& solution) const {
+  double seconds = 0;
+  for (const extract::NodeIndex node : solution.choice) {
+    const bool sends =
+        node != extract::kNoNode && placed_.meaning(view_.node_op[node]).kind == Kind::kCollective;
+    seconds += sends ? costs_[node] : 0;
+  }
+  return seconds;
+}
+
+std::vector<Pricing::NamedLeaf> Pricing::named_leaves(const extract::Solution& solution) const {
+  const rules::TensorEGraph& tensors = placed_.tensors();
+  std::vector<NamedLeaf> leaves;
+  for (const extract::NodeIndex node : solution.choice) {
+    if (node == extract::kNoNode || !is_leaf(node)) continue;
+    const PlacedEGraph::Placed& value = value_of(node);
+    const egraph::OpId op = tensors.egraph().op(placed_.leaf_of(value.value));
+    const std::string& name = tensors.language().leaf_name(op);
+    if (name.empty()) continue;
+    leaves.push_back(
+        {name, node, value.placement, static_cast<double>(tensors.type(value.value).bytes())});
+  }
+  std::ranges::stable_sort(leaves, std::greater(), &NamedLeaf::bytes);
+  return leaves;
 }
 
 }  // namespace egret::parallel

@@ -35,6 +35,8 @@ struct Carried {
 
 class Pricing {
  public:
+  using Index = egraph::EGraphView::Index;
+
   // `outputs` are the names of the placed e-graph's roots. All arguments outlive this.
   Pricing(const PlacedEGraph& placed, const Machine& machine, std::span<const Carried> carried,
           std::span<const std::string> outputs);
@@ -45,8 +47,9 @@ class Pricing {
     const extract::ExtractorRow* extractor = nullptr;
     extract::Options options{};
     const Strategy* strategy = nullptr;
-    bool copied_inputs = false;  // besides what the strategy says
-    double memory = 0;           // bytes of a device; 0: as many as it takes
+    bool copied_inputs = false;    // besides what the strategy says
+    double memory = 0;             // bytes of a device; 0: as many as it takes
+    std::vector<Index> without{};  // nodes that may not be chosen
   };
   // The cheapest program. `known` is one to be better than, or nullptr. Errors: bad_input or
   // limit_hit where the strategy allows none.
@@ -62,10 +65,18 @@ class Pricing {
   const Schedule& schedule() const { return schedule_; }
 
   double seconds_of(const extract::Solution& solution) const;
+  // Of them, what collectives take.
+  double seconds_sending(const extract::Solution& solution) const;
+  // The chosen inputs and weights that have names, the largest first.
+  struct NamedLeaf {
+    std::string name;
+    Index node = 0;
+    Placement placement{};
+    double bytes = 0;  // of the whole
+  };
+  std::vector<NamedLeaf> named_leaves(const extract::Solution& solution) const;
 
  private:
-  using Index = egraph::EGraphView::Index;
-
   const PlacedEGraph::Placed& value_of(Index node) const {
     return placed_.placed(view_.class_id[view_.node_class[node]]);
   }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command_line.h"
+#include "tools/rank_watch.h"
 #include "tools/signals.h"
 
 int main(int argc, char** argv) {
+  egret::tools::watch_rank();
   egret::tools::install_signal_handlers();
   const int code =
       egret::tools::run_egret(std::vector<std::string>(argv + (argc > 0), argv + argc));

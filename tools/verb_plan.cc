@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
 #include "base/did_you_mean.h"
 #include "base/file.h"
 #include "base/text_table.h"
@@ -58,6 +60,10 @@ base::Result<parallel::Machine> read_machine(const PlanArguments& arguments) {
   return machine->with_mesh(mesh);
 }
 
+std::string signed_seconds(double seconds) {
+  return (seconds < 0 ? "-" : "+") + base::format_seconds(std::abs(seconds));
+}
+
 std::string to_text(const parallel::Plan& plan, const parallel::Machine& machine) {
   base::TextTable times({{"plan"}, {"time"}});
   times.row({"this one", base::format_seconds(plan.time_s)});
@@ -68,6 +74,16 @@ std::string to_text(const parallel::Plan& plan, const parallel::Machine& machine
     searches.row({std::string(one.search), base::format_seconds(one.time_s),
                   std::to_string(one.plans), base::format_seconds(one.seconds),
                   one.finished ? "yes" : "no"});
+  }
+  base::TextTable reasons(
+      {{"value"}, {"placement"}, {"next best"}, {"would take"}, {"computing"}, {"sending"}});
+  for (const parallel::RunnerUp& one : plan.runners_up) {
+    if (one.other.empty()) {
+      reasons.row({one.name, one.placement, "none", "", "", ""});
+      continue;
+    }
+    reasons.row({one.name, one.placement, one.other, base::format_seconds(one.time_s),
+                 signed_seconds(one.computing_s), signed_seconds(one.sending_s)});
   }
   base::TextTable placements({{"value"}, {"type"}, {"placement"}});
   for (const parallel::PlacedNode& node : plan.program.nodes) {

@@ -255,6 +255,26 @@ TEST(Planner, CutsImagesInSpaceAlongTwoAxes) {
       << communication(*plan);
 }
 
+// The weights of an MLP elsewhere: never better, and what is said adds up.
+TEST(Planner, SaysWhatTheNextBestWouldTake) {
+  PlanOptions options;
+  options.explain = true;
+  const auto plan = plan_of(mlp(8, 512, 2048), machine_of("x=4"), options);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  std::string text;
+  for (const RunnerUp& one : plan->runners_up) {
+    text += one.name + " " + one.placement + " not " + one.other + "\n";
+    if (one.other.empty()) continue;
+    EXPECT_GE(one.time_s, plan->time_s) << one.name;
+    EXPECT_NEAR(one.time_s, plan->time_s + one.computing_s + one.sending_s, 1e-12) << one.name;
+  }
+  EXPECT_EQ(text,
+            "w1 x:S(1) not x:R\n"
+            "w2 x:S(0) not x:S(1)\n"
+            "x x:R not \n"
+            "b1 x:S(0) not x:R\n");
+}
+
 // A halo that a convolution does not have, and one that is left out.
 TEST(WrongPlans, WithoutTheirHalo) {
   PlanOptions options;
