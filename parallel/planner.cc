@@ -14,6 +14,7 @@
 #include "parallel/second_reading.h"
 #include "parallel/strategies.h"
 #include "parallel/table_rows.h"
+#include "parallel/tied_layers.h"
 #include "rules/constant_folding.h"
 #include "rules/rule_set.h"
 #include "rules/saturate.h"
@@ -87,11 +88,16 @@ class PlanSearch {
     plan.placed_nodes = pricing_.view().node_count();
     find_baselines(plan);
     const base::Stopwatch watch;
-    const auto found = cheapest();
+    auto found = cheapest();
+    if (!found.ok() && !search_.without.empty()) {  // nothing is like the fewer layers
+      search_.without.clear();
+      plan.layers = 0;
+      found = cheapest();
+    }
     if (!found.ok()) return found.status();
     const double seconds = watch.seconds();
     take(*found, plan);
-    plan.bound_s = found->bound;
+    plan.bound_s = search_.without.empty() ? found->bound : 0;
     if (explains_) explain(*found, plan);
     if (!searches_ || !carried_.empty()) return base::ok();
     plan.searches.push_back({"egret", found->dag_cost, 1, seconds, true});
@@ -100,6 +106,16 @@ class PlanSearch {
     std::ranges::copy(run_plan_searches(space, pricing_.view(), costs),
                       std::back_inserter(plan.searches));
     return base::ok();
+  }
+
+  // How the cheapest distributes its operators.
+  Result<TiedChoices> choices() const {
+    EGRET_ASSIGN_OR_RETURN(const extract::Solution found, cheapest());
+    return choices_of(placed_, pricing_, found);
+  }
+  // From here on operators are distributed like these.
+  void tie(const TiedChoices& choices) {
+    search_.without = nodes_not_tied(placed_, pricing_, choices);
   }
 
   // The cheapest within the plan's limit; where none is found, the one that takes least.
@@ -251,6 +267,11 @@ const base::OptionTable<PlanOptions>& PlanOptions::table() {
        {"limit-memory", &P::limit_memory,
         "Bytes of weights, inputs and activations on one device; 0: what the machine has",
         base::bytes()},
+       {"layers", &P::layers,
+        "Of equal layers, plan so many (4, say) and distribute all others like them: quick for "
+        "deep "
+        "programs, without a proof that nothing is cheaper; 0: plan all",
+        base::range(0, 1'000'000)},
        {"searches", &P::searches,
         "Look for the plan as others do, too: exhaustively, chain by chain, by a random walk and "
         "best first, each for a minute at most"},
@@ -290,14 +311,29 @@ Result<Plan> make_plan(const PlanTask& task, const Machine& machine, const PlanO
   Plan plan;
   plan.limit_bytes =
       options.limit_memory > 0 ? static_cast<double>(options.limit_memory) : machine.memory_bytes;
+  std::optional<TiedChoices> tied;
   const auto search = [&](const PlanTask& part, auto run) -> Status {
     EGRET_ASSIGN_OR_RETURN(const auto tensors, saturated(part.graph, machine.mesh, options, sink));
     EGRET_ASSIGN_OR_RETURN(const auto placed, PlacedEGraph::of(*tensors, machine.mesh,
                                                                request_for(part, machine.mesh)));
     progress.report({{kPlacedValues, static_cast<std::int64_t>(placed->egraph().class_count())}});
     PlanSearch searching(*placed, machine, part, options);
+    if (tied) searching.tie(*tied);
     return (searching.*run)(plan);
   };
+  std::optional<FewerLayers> fewer;
+  if (options.layers > 0 && task.carried.empty()) fewer = with_fewer_layers(folded, options.layers);
+  if (fewer) {
+    EGRET_ASSIGN_OR_RETURN(const auto tensors,
+                           saturated(fewer->graph, machine.mesh, options, sink));
+    const PlanTask part{fewer->graph};
+    EGRET_ASSIGN_OR_RETURN(const auto placed, PlacedEGraph::of(*tensors, machine.mesh,
+                                                               request_for(part, machine.mesh)));
+    auto choices = PlanSearch(*placed, machine, part, options).choices();
+    if (!choices.ok()) return choices.status();
+    tied = *std::move(choices);
+    plan.layers = fewer->layers;
+  }
   EGRET_RETURN_IF_ERROR(search({folded, task.carried}, &PlanSearch::run));
   if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes) {
     std::vector<Carried> carried = task.carried;

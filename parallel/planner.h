@@ -38,6 +38,7 @@ struct PlanOptions {
   double limit_time = 60;             // of each extraction
   bool sharded_inputs = false;        // inputs may also arrive in blocks
   std::int64_t limit_memory = 0;      // bytes of one device; 0: the machine's, if it says
+  std::int64_t layers = 0;            // plan so many of equal layers, and all others like them
   bool searches = false;              // look for the plan in other ways too
   bool explain = false;               // find the next best of each choice
 
@@ -72,7 +73,9 @@ struct RunnerUp {
 struct Plan {
   PlacedGraph program;
   double time_s = 0;
-  double bound_s = 0;  // no plan over this e-graph and of this strategy takes less
+  // No plan over this e-graph and of this strategy takes less; 0, not known, where layers are tied.
+  double bound_s = 0;
+  std::int64_t layers = 0;  // that are tied; 0: none
   double memory_bytes = 0;
   double limit_bytes = 0;  // what was asked for; 0: nothing. A plan above it found none below.
   std::vector<Communication> communication;

@@ -97,6 +97,7 @@ std::string to_text(const parallel::Plan& plan, const parallel::Machine& machine
   return "mesh    " + to_string(machine.mesh) + " of " + machine.name + "\n" + "memory  " +
          base::format_bytes(plan.memory_bytes) + " a device\n\n" + times.render() + "\n" +
          (searches.empty() ? "" : searches.render() + "\n") + placements.render() +
+         (reasons.empty() ? "" : "\n" + reasons.render()) +
          (sent.empty() ? "" : "\n" + sent.render());
 }
 

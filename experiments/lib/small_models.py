@@ -49,22 +49,22 @@ def mlp(folder, batch=8, width=256, hidden=1024):
     m.save(folder, m.linear(h, "down", hidden, width), [batch, width])
 
 
-def attend(m, x, batch, sequence, width, heads):
+def attend(m, x, batch, sequence, width, heads, layer=""):
     """Multi-head attention over x [batch * sequence, width]."""
     size = width // heads
 
     def split(name, perm):
-        y = m.linear(x, name, width, width)
-        shape = m.constant(f"{name}.shape", numpy.int64([batch, sequence, heads, size]))
+        y = m.linear(x, layer + name, width, width)
+        shape = m.constant(f"{layer}{name}.shape", numpy.int64([batch, sequence, heads, size]))
         return m.apply("Transpose", [m.apply("Reshape", [y, shape])], perm=perm)
 
     scores = m.apply("MatMul", [split("q", [0, 2, 1, 3]), split("k", [0, 2, 3, 1])])
-    scale = m.constant("scale", numpy.float32(size**-0.5))
+    scale = m.constant(f"{layer}scale", numpy.float32(size**-0.5))
     weights = m.apply("Softmax", [m.apply("Mul", [scores, scale])], axis=-1)
     mixed = m.apply("MatMul", [weights, split("v", [0, 2, 1, 3])])
     rows = m.apply("Transpose", [mixed], perm=[0, 2, 1, 3])
-    flat = m.constant("flat", numpy.int64([batch * sequence, width]))
-    return m.linear(m.apply("Reshape", [rows, flat]), "out", width, width)
+    flat = m.constant(f"{layer}flat", numpy.int64([batch * sequence, width]))
+    return m.linear(m.apply("Reshape", [rows, flat]), layer + "out", width, width)
 
 
 def attention(folder, batch=1, sequence=16, width=256, heads=8):
@@ -73,19 +73,30 @@ def attention(folder, batch=1, sequence=16, width=256, heads=8):
     m.save(folder, attend(m, x, batch, sequence, width, heads), [batch * sequence, width])
 
 
+def transformer_layer(m, x, batch, sequence, width, heads, layer=""):
+    def norm(y, name):
+        ones = m.constant(f"{layer}{name}.scale", numpy.ones(width, numpy.float32))
+        zeros = m.constant(f"{layer}{name}.bias", numpy.zeros(width, numpy.float32))
+        return m.apply("LayerNormalization", [y, ones, zeros], axis=-1)
+
+    a = m.apply("Add", [x, attend(m, norm(x, "n1"), batch, sequence, width, heads, layer)])
+    h = m.apply("Relu", [m.linear(norm(a, "n2"), f"{layer}up", width, 4 * width)])
+    return m.apply("Add", [a, m.linear(h, f"{layer}down", 4 * width, width)])
+
+
 def transformer(folder, batch=1, sequence=16, width=256, heads=8):
     m = Model("transformer")
     x = m.input("x", [batch * sequence, width])
+    m.save(folder, transformer_layer(m, x, batch, sequence, width, heads), [batch * sequence, width])
 
-    def norm(y, name):
-        ones = m.constant(f"{name}.scale", numpy.ones(width, numpy.float32))
-        zeros = m.constant(f"{name}.bias", numpy.zeros(width, numpy.float32))
-        return m.apply("LayerNormalization", [y, ones, zeros], axis=-1)
 
-    a = m.apply("Add", [x, attend(m, norm(x, "n1"), batch, sequence, width, heads)])
-    h = m.apply("Relu", [m.linear(norm(a, "n2"), "up", width, 4 * width)])
-    y = m.apply("Add", [a, m.linear(h, "down", 4 * width, width)])
-    m.save(folder, y, [batch * sequence, width])
+def layers(folder, count, batch=1, sequence=16, width=64, heads=8):
+    """So many equal transformer layers."""
+    m = Model(f"layers{count}")
+    x = m.input("x", [batch * sequence, width])
+    for i in range(count):
+        x = transformer_layer(m, x, batch, sequence, width, heads, f"{i}.")
+    m.save(folder, x, [batch * sequence, width])
 
 
 def vocabulary(folder, rows=3, width=16, words=65536):
