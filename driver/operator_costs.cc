@@ -10,6 +10,7 @@
 #include "backends/node_timer.h"
 #include "base/stop.h"
 #include "base/timer.h"
+#include "base/units.h"
 #include "cost/profiled.h"
 #include "driver/machine.h"
 #include "driver/node_query.h"
@@ -163,6 +164,16 @@ base::Result<cost::Entry> measured_cost(const backends::Backend& backend, const 
   return cost::Entry{.runs = std::max(1, timing.alone.runs),
                      .median_s = timing.view ? 0 : timing.fused_s,
                      .deviation_s = timing.alone.mad_s};
+}
+
+std::string doubt_about_costs(double predicted_s, double measured_s) {
+  constexpr double kSeveral = 4;
+  constexpr double kLeast = 1e-3;
+  const auto [less, more] = std::minmax(predicted_s, measured_s);
+  if (more < kLeast || more < kSeveral * less) return "";
+  return "measured costs add up to " + base::format_seconds(predicted_s) + " for what takes " +
+         base::format_seconds(measured_s) +
+         ": if they were measured beside other work, begin a new database (--cost-db)";
 }
 
 base::Result<ProfileReport> profile(const ir::Graph& graph, const ProfileOptions& options,

@@ -27,6 +27,11 @@ namespace egret::driver {
 base::Result<cost::Entry> measured_cost(const backends::Backend& backend, const cost::Query& query,
                                         int threads);
 
+// What there is to say of measured costs that add up to `predicted_s` for a graph that takes
+// `measured_s`: empty unless one is several times the other, and more than a millisecond. That
+// happens where operators were measured while the machine had other work.
+std::string doubt_about_costs(double predicted_s, double measured_s);
+
 struct ProfileOptions {
   std::string rules = "default";
   std::string cost_db;  // empty: cost::default_database_path()

@@ -106,7 +106,7 @@ struct OptimizeReport {
   double extraction_cost_s = 0;
   double extraction_bound_s = 0;
   std::string extraction_status;              // "optimal", "feasible"
-  std::vector<std::string> extraction_notes;  // extract::Solution::notes
+  std::vector<std::string> extraction_notes;  // extract::Solution::notes; doubt_about_costs()
   std::string cost_model;
   std::int64_t operators_measured = 0;   // for the cost model, in this run
   std::int64_t operators_estimated = 0;  // chosen on an estimate alone

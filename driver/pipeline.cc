@@ -398,6 +398,11 @@ class Pipeline {
     }
     report_.measured = true;
     report_.measured_before = result.timings[0];
+    if (profiled_ != nullptr) {
+      std::string doubt =
+          doubt_about_costs(report_.predicted_before_s, report_.measured_before.median_s);
+      if (!doubt.empty()) report_.extraction_notes.push_back(std::move(doubt));
+    }
     std::size_t winner = options_.allow_slower ? 1 : result.winner;
     if (winner == 0 && !fits(*before)) {
       const auto times = std::span(result.timings).subspan(1);

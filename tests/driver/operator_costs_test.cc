@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/operator_costs.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -12,6 +13,10 @@
 
 namespace egret::driver {
 namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
 
 // Two products of one input, and an activation.
 ir::Graph two_products() {
@@ -111,6 +116,38 @@ TEST_F(OperatorCosts, SayThatTheDatabaseIsOfAnotherMachine) {
   }
   options_.profile_time = 0;
   EXPECT_EQ(run().of_other_machines, 1);
+}
+
+TEST(DoubtAboutCosts, IsOfLargeDifferencesAlone) {
+  EXPECT_EQ(doubt_about_costs(0.020, 0.019), "");
+  EXPECT_EQ(doubt_about_costs(0.020, 0.010), "");
+  EXPECT_EQ(doubt_about_costs(9e-4, 1e-4), "");
+  EXPECT_NE(doubt_about_costs(0.305, 0.019), "");
+  EXPECT_NE(doubt_about_costs(0.019, 0.305), "");
+}
+
+TEST_F(OperatorCosts, AreDoubtedWhenTheyAreFarFromWhatIsMeasured) {
+  run();
+  OptimizeOptions optimizing;
+  optimizing.cost_db = path_;
+  optimizing.threads = 1;
+  optimizing.measure_time = 0.01;
+  const auto result = optimize(two_products(), optimizing);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_THAT(result->report.extraction_notes, Not(Contains(HasSubstr("measured costs"))));
+  {
+    auto database = cost::Database::open(path_);
+    ASSERT_TRUE(database.ok());
+    const auto rows = (*database)->rows();
+    ASSERT_TRUE(rows.ok());
+    for (const cost::Database::Row& row : *rows) {
+      const cost::Entry slow{.runs = 3, .median_s = 0.1};
+      ASSERT_TRUE((*database)->store(row.machine, row.key, slow).ok());
+    }
+  }
+  const auto spoiled = optimize(two_products(), optimizing);
+  ASSERT_TRUE(spoiled.ok()) << spoiled.status().message();
+  EXPECT_THAT(spoiled->report.extraction_notes, Contains(HasSubstr("measured costs")));
 }
 
 TEST_F(OperatorCosts, NameWhatDoesNotExist) {
