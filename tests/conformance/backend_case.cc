@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "backends/backend.h"
 #include "base/file.h"
 #include "frontends/onnx.h"
 #include "ir/interpreter.h"
@@ -68,11 +69,24 @@ base::Result<DataSet> read_data_set(const ir::Graph& graph, const fs::path& fold
   return data;
 }
 
+using Run = base::Result<std::vector<Tensor>> (*)(const ir::Graph&, std::span<const Tensor>);
+
+base::Result<std::vector<Tensor>> run_interpreter(const ir::Graph& graph,
+                                                  std::span<const Tensor> inputs) {
+  return ir::interpret(graph, inputs, {.precision = ir::Precision::kF32});
+}
+
+base::Result<std::vector<Tensor>> run_cpu_backend(const ir::Graph& graph,
+                                                  std::span<const Tensor> inputs) {
+  EGRET_ASSIGN_OR_RETURN(const auto plan,
+                         backends::find_backend("cpu")->compile(graph, {.threads = 1}));
+  return plan->run(inputs);
+}
+
 Status check_outputs(const ir::Graph& graph, std::span<const Tensor> inputs,
-                     std::span<const Tensor> expected) {
+                     std::span<const Tensor> expected, Run run = run_interpreter) {
   EGRET_RETURN_IF_ERROR(graph.check_invariants());
-  EGRET_ASSIGN_OR_RETURN(const auto outputs,
-                         ir::interpret(graph, inputs, {.precision = ir::Precision::kF32}));
+  EGRET_ASSIGN_OR_RETURN(const auto outputs, run(graph, inputs));
   if (outputs.size() != expected.size()) {
     return base::mismatch("the model has " + std::to_string(outputs.size()) +
                           " outputs, the data " + std::to_string(expected.size()));
@@ -88,21 +102,37 @@ Status check_as_it_is(const ir::Graph& graph, const DataSet& data) {
   return check_outputs(graph, data.inputs, data.expected);
 }
 
-// With the data's inputs as inputs, and again with only the first of them, and with none: operators
-// whose operands are weights have rules of their own, and folding has something to do.
-Status check_optimized(const ir::Graph& graph, const DataSet& data) {
+// With the data's inputs as inputs, and again with only the first of them, and with none: what is
+// a weight has rules and kernels of its own, and folding has something to do.
+template <typename Check>
+Status check_with_weights(const ir::Graph& graph, const DataSet& data, const Check& check) {
   EGRET_ASSIGN_OR_RETURN(const ir::Graph bound, bound_to(graph, data.inputs));
   for (const std::size_t kept : {data.inputs.size(), std::size_t{1}, std::size_t{0}}) {
     if (kept > data.inputs.size()) continue;
-    const std::string where = std::to_string(kept) + " inputs, ";
-    EGRET_ASSIGN_OR_RETURN(const auto programs, optimized(with_weights(bound, data.inputs, kept)));
-    for (const Optimized& program : programs) {
-      const std::span<const Tensor> inputs = std::span(data.inputs).first(kept);
-      const Status status = check_outputs(program.graph, inputs, data.expected);
-      if (!status.ok()) return status.at(where + program.name);
-    }
+    const std::span<const Tensor> inputs = std::span(data.inputs).first(kept);
+    const Status status = check(with_weights(bound, data.inputs, kept), inputs);
+    if (!status.ok()) return status.at(std::to_string(kept) + " inputs");
   }
   return base::ok();
+}
+
+Status check_optimized(const ir::Graph& graph, const DataSet& data) {
+  const auto check = [&](const ir::Graph& form, std::span<const Tensor> inputs) -> Status {
+    EGRET_ASSIGN_OR_RETURN(const auto programs, optimized(form));
+    for (const Optimized& program : programs) {
+      const Status status = check_outputs(program.graph, inputs, data.expected);
+      if (!status.ok()) return status.at(program.name);
+    }
+    return base::ok();
+  };
+  return check_with_weights(graph, data, check);
+}
+
+Status check_on_cpu(const ir::Graph& graph, const DataSet& data) {
+  const auto check = [&](const ir::Graph& form, std::span<const Tensor> inputs) {
+    return check_outputs(form, inputs, data.expected, run_cpu_backend);
+  };
+  return check_with_weights(graph, data, check);
 }
 
 using Check = Status (*)(const ir::Graph&, const DataSet&);
@@ -194,6 +224,7 @@ std::string_view to_string(Way way) {
     case Way::kPlain: return "plain";
     case Way::kAfterExport: return "after export";
     case Way::kAfterOptimize: return "after optimize";
+    case Way::kOnCpu: return "on the CPU backend";
   }
   return "";
 }
@@ -214,7 +245,8 @@ CaseResult run_backend_case(const std::string& folder, const std::string& name) 
   const auto& [model, fixed] = *imported;
   const Status statuses[] = {check_data_sets(model.graph, folder, fixed),
                              check_round_trip(model, folder, fixed),
-                             check_data_sets(model.graph, folder, fixed, check_optimized)};
+                             check_data_sets(model.graph, folder, fixed, check_optimized),
+                             check_data_sets(model.graph, folder, fixed, check_on_cpu)};
   for (std::size_t i = 0; i < kWays.size(); ++i) {
     result.ways[i] = {statuses[i].ok() ? Outcome::kPassed : Outcome::kFailed,
                       statuses[i].ok() ? "" : statuses[i].message()};

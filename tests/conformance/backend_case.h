@@ -24,8 +24,10 @@ enum class Way {
   kPlain,
   kAfterExport,    // exported and imported again
   kAfterOptimize,  // through e-graph, starter rules, extraction and folding
+  kOnCpu,          // by the CPU backend; the others by the interpreter
 };
-inline constexpr std::array kWays = {Way::kPlain, Way::kAfterExport, Way::kAfterOptimize};
+inline constexpr std::array kWays = {Way::kPlain, Way::kAfterExport, Way::kAfterOptimize,
+                                     Way::kOnCpu};
 std::string_view to_string(Way way);
 
 struct WayResult {
@@ -43,7 +45,7 @@ struct CaseResult {
 // positions of the inputs that became constants. Nothing for a case that is not supported.
 base::Status export_backend_case(const std::string& folder, const std::string& path);
 
-// Imports, then interprets and compares with the expected outputs in each way.
+// Imports, then runs and compares with the expected outputs in each way.
 CaseResult run_backend_case(const std::string& folder, const std::string& name);
 
 // Equal type, and values within what ONNX's own runner allows: relative 1e-3 and absolute 1e-7 for

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every ONNX backend test of every claimed operator passes, plain, after export and after optimize;
-// the others are refused, naming the operator.
+// Every ONNX backend test of every claimed operator passes, plain, after export, after optimize and
+// on the CPU backend; the others are refused, naming the operator.
 //
 //   conformance_tests                       as a test
 //   conformance_tests --list-failed [TEXT]  one line a case that does not pass, those whose name

@@ -2,6 +2,6 @@
 find_path(EGRET_ONNX_TESTDATA node/test_abs/model.onnx
           PATHS /usr/lib/python3/dist-packages/onnx/backend/test/data
           DOC "Folder of ONNX backend test data")
-egret_tests(conformance DEPS driver frontends)
+egret_tests(conformance DEPS backends driver frontends)
 target_compile_definitions(conformance_tests PRIVATE
                            EGRET_ONNX_TESTDATA="${EGRET_ONNX_TESTDATA}")
