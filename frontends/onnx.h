@@ -73,6 +73,9 @@ struct ExportOptions {
   std::string external_data_path{};
   bool always_external = false;          // put weights there also when the model would fit
   std::int64_t external_minimum = 1024;  // smaller tensors stay in the model, in bytes
+  // Up to which ai.onnx opset the model may rise only so that a composite is one node of it and
+  // not its body. 0: not at all.
+  int opset_for_composites = 0;
 };
 
 struct ExportedModel {
@@ -82,6 +85,9 @@ struct ExportedModel {
   std::string raised_for;
   std::int64_t external_bytes = 0;  // written to external_data_path; 0: no such file
 };
+
+// The opset up to which optimized models rise for composites: one that programs of 2022 read.
+inline constexpr int kComposedOpset = 17;
 
 // Deterministic: the same graph gives the same bytes. Composites that have no ONNX form are
 // expanded, the source's opset is kept where every operator allows it and raised elsewhere.

@@ -204,7 +204,8 @@ void OnnxGraphWriter::write_split(const SplitGroup& split, const std::vector<std
 base::Status OnnxGraphWriter::write_operation(const Operation& operation) {
   const ir::Operator& op = operation.op;
   const bool too_old = opset_ < op.onnx_since();
-  if (op.is_composite() && (!op.onnx_export() || too_old)) return write_body(operation);
+  const bool stays_whole = !too_old || op.onnx_since() <= opset_for_composites_;
+  if (op.is_composite() && (!op.onnx_export() || !stays_whole)) return write_body(operation);
   if (!op.onnx_export())
     return base::unsupported("operator " + op.name() + " has no ONNX form to be written as");
   if (too_old) {

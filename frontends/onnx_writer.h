@@ -28,7 +28,9 @@ struct SplitGroup;
 class OnnxGraphWriter {
  public:
   // Appends to graph.node(); inputs, outputs and initializers are the caller's.
-  OnnxGraphWriter(onnx::GraphProto& graph, int opset) : graph_(graph), opset_(opset) {}
+  // Composites that have a form in a later opset up to `opset_for_composites` need that one.
+  OnnxGraphWriter(onnx::GraphProto& graph, int opset, int opset_for_composites = 0)
+      : graph_(graph), opset_(opset), opset_for_composites_(opset_for_composites) {}
 
   // Errors: unsupported, naming an operator without an ONNX form. Where needed_opset() is above the
   // given one afterwards, what was written is void: write again with that.
@@ -66,6 +68,7 @@ class OnnxGraphWriter {
 
   onnx::GraphProto& graph_;
   int opset_;
+  int opset_for_composites_;
   int needed_opset_ = 0;
   std::string needed_by_;
   std::set<std::string> domains_;

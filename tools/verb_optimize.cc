@@ -209,10 +209,10 @@ class Optimize final : public Command {
     exporting.manifest = result.report.manifest;
     exporting.manifest["egret.version"] = build_info().version;
     exporting.external_data_path = output_.external_data;
+    exporting.opset_for_composites = frontends::kComposedOpset;
     EGRET_ASSIGN_OR_RETURN(const frontends::ExportedModel exported,
                            frontends::export_onnx(result.graph, model.info, exporting));
-    if (!exported.raised_for.empty())
-      console.note("the opset had to rise for " + exported.raised_for);
+    if (!exported.raised_for.empty()) console.note("the opset rises for " + exported.raised_for);
     if (output_.output == "-") {
       console.data(exported.bytes);
     } else {

@@ -130,6 +130,23 @@ TEST(OnnxExport, CompositesYoungerThanTheOpsetAreWrittenAsTheirBody) {
   EXPECT_THAT(op_types(parsed(exported(graph, {.opsets = {{"", 20}}}))), ElementsAre("Gelu"));
 }
 
+TEST(OnnxExport, CompositesRaiseTheOpsetAsFarAsIsAsked) {
+  GraphBuilder b;
+  const TensorType row(DType::kF32, {4});
+  const Value x = b.input("x", TensorType(DType::kF32, {2, 4}));
+  b.output("y", b.add("layer_norm", {x, b.input("scale", row), b.input("bias", row)},
+                      {{"axis", std::int64_t{1}}, {"epsilon", 1e-5}}));
+  const ir::Graph graph = finish(b);
+  const OnnxModelInfo info{.opsets = {{"", 13}}};
+  const ExportedModel whole = exported(graph, info, {.opset_for_composites = 17});
+  EXPECT_EQ(whole.opsets.at(""), 17);
+  EXPECT_EQ(whole.raised_for, "layer_norm");
+  EXPECT_THAT(op_types(parsed(whole)), ElementsAre("LayerNormalization"));
+  const ExportedModel body = exported(graph, info, {.opset_for_composites = 16});
+  EXPECT_EQ(body.opsets.at(""), 13);
+  EXPECT_GT(parsed(body).graph().node_size(), 5);
+}
+
 TEST(OnnxExport, PrimitivesYoungerThanTheOpsetRaiseIt) {
   GraphBuilder b;
   const Value x = b.input("x", TensorType(DType::kI32, {2}));
