@@ -2,7 +2,6 @@
 #include "rules/generator/generation.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <charconv>
 #include <ctime>
@@ -91,7 +90,7 @@ class Generator {
     add_two_outputs();
     base::shared_pool().parallel_for(result_.rules.size(), 1, [&](std::size_t i, std::size_t) {
       Rule& rule = result_.rules[i].rule;
-      rule = with_worth(std::move(rule), known_.front());
+      rule = with_worth(std::move(rule), known_);
     });
     result_.stopped = stop();
     if (!result_.stopped && !options_.keep_log) log_.remove();
@@ -144,7 +143,7 @@ class Generator {
       if (stop()) return;
       std::optional<Rule> rule = two_output_rule(generated.rule);
       if (!rule) continue;
-      Verdict verdict = verify(*rule, options_.scrutiny.verification, known_.front());
+      Verdict verdict = verify(*rule, options_.scrutiny.verification, known_);
       if (verdict.status != Verdict::Status::kProven) continue;
       ++result_.two_outputs;
       found.push_back({*std::move(rule), std::move(verdict), generated.operators, "parts"});
@@ -395,12 +394,12 @@ class Generator {
   }
 
   // As the log has it, or anew; in the form that the log would give back.
-  std::optional<Generalized> generalized(const Equality& equality, KnownOperators& known) {
+  std::optional<Generalized> generalized(const Equality& equality) {
     {
       const std::lock_guard lock(log_mutex_);
       if (const DecisionLog::Decision* decided = log_.find(text_of(equality))) return decided->made;
     }
-    auto made = generalize_equality(*terms_, equality, options_.scrutiny, known);
+    auto made = generalize_equality(*terms_, equality, options_.scrutiny, known_);
     if (made) {
       // Fails for operators that are not registered; those are never read from a file.
       auto rules = parse_rules("generated", to_string(made->rule));
@@ -515,8 +514,7 @@ class Generator {
     minimization.score = options_.score;
     minimization.uses = options_.uses;
     minimization.progress = options_.enumeration.progress;
-    const std::vector<bool> kept =
-        rules::minimize(rules, options_.given, minimization, known_.front());
+    const std::vector<bool> kept = rules::minimize(rules, options_.given, minimization, known_);
     std::vector<GeneratedRule> left;
     for (std::size_t i = 0; i < kept.size(); ++i) {
       if (kept[i]) left.push_back(std::move(result_.rules[i]));
@@ -559,9 +557,9 @@ class Generator {
   const GenerationOptions& options_;
   std::unique_ptr<TermTable> terms_;
   std::vector<Candidate> pending_;
-  std::vector<Candidate> unproven_;              // as in the result
-  std::vector<Rule> unproven_rules_;             // in the first world
-  std::array<KnownOperators, 2 * kWave> known_;  // one for each slot of the queue
+  std::vector<Candidate> unproven_;   // as in the result
+  std::vector<Rule> unproven_rules_;  // in the first world
+  KnownOperators known_;
   std::mutex log_mutex_;
   DecisionLog log_;
   base::Status status_;
@@ -569,10 +567,8 @@ class Generator {
   std::map<std::string, int> names_;
   std::map<std::string, Failure> failures_;
   Generation result_;
-  ProofQueue proofs_{base::shared_pool().threads(), kWave,
-                     [this](const Equality& equality, std::size_t slot) {
-                       return generalized(equality, known_[slot]);
-                     }};
+  ProofQueue proofs_{base::shared_pool().threads(),
+                     [this](const Equality& equality) { return generalized(equality); }};
 };
 
 }  // namespace

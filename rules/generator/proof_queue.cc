@@ -39,8 +39,7 @@ Equality turned(const Equality& equality) { return {equality.right, equality.lef
 
 const std::optional<Generalized>& BothWays::proven() const { return is_proven(made) ? made : back; }
 
-ProofQueue::ProofQueue(std::size_t threads, std::size_t width, Prove prove)
-    : width_(width), prove_(std::move(prove)) {
+ProofQueue::ProofQueue(std::size_t threads, Prove prove) : prove_(std::move(prove)) {
   for (std::size_t i = 1; i < threads; ++i) {
     try {
       workers_.emplace_back([this](const std::stop_token& stop) { work(stop); });
@@ -55,14 +54,12 @@ ProofQueue::~ProofQueue() {
 }
 
 void ProofQueue::begin(std::vector<Equality> candidates) {
-  EGRET_CHECK(candidates.size() <= width_, "a wave is as wide as the queue says");
   {
     const std::lock_guard lock(mutex_);
     EGRET_CHECK(waves_.size() < 2, "two waves at most are under way");
     Wave& wave = *waves_.emplace_back(std::make_unique<Wave>());
     wave.candidates = std::move(candidates);
     wave.proofs.resize(wave.candidates.size());
-    wave.first_slot = begun_++ % 2 * width_;
     wave.pieces_left = wave.candidates.size();
     for (std::size_t i = 0; i < wave.candidates.size(); ++i) pieces_.push_back({&wave, i});
   }
@@ -107,11 +104,10 @@ void ProofQueue::run(Piece piece, std::unique_lock<std::mutex>& lock) {
   try {
     const base::SequentialLoops here;
     const Equality& candidate = wave.candidates[piece.candidate];
-    const std::size_t slot = wave.first_slot + piece.candidate;
     if (piece.is_back) {
-      proofs.back = prove_(turned(candidate), slot);
+      proofs.back = prove_(turned(candidate));
     } else {
-      proofs.made = prove_(candidate, slot);
+      proofs.made = prove_(candidate);
       back_next = leaves_back_open(proofs.made);
     }
   } catch (...) {

@@ -34,13 +34,11 @@ Equality turned(const Equality& equality);
 
 class ProofQueue {
  public:
-  // Called with an equality or a turned one and the slot of its candidate, by several threads, but
-  // one after the other for each slot, in an order that does not depend on the number of threads.
-  using Prove = std::function<std::optional<Generalized>(const Equality&, std::size_t slot)>;
+  // Called with an equality or a turned one, by several threads.
+  using Prove = std::function<std::optional<Generalized>(const Equality&)>;
 
-  // A wave has at most `width` candidates, and two may be under way: slots are below 2 * width.
   // THREADS counts the caller, who works along in finish().
-  ProofQueue(std::size_t threads, std::size_t width, Prove prove);
+  ProofQueue(std::size_t threads, Prove prove);
   ~ProofQueue();  // waits for proofs that have begun
   ProofQueue(const ProofQueue&) = delete;
   ProofQueue& operator=(const ProofQueue&) = delete;
@@ -54,7 +52,6 @@ class ProofQueue {
   struct Wave {
     std::vector<Equality> candidates;
     std::vector<BothWays> proofs;
-    std::size_t first_slot = 0;
     std::size_t pieces_left = 0;
     std::exception_ptr failure;
   };
@@ -68,10 +65,8 @@ class ProofQueue {
   // Of a lock that is given back meanwhile.
   void run(Piece piece, std::unique_lock<std::mutex>& lock);
 
-  const std::size_t width_;
   const Prove prove_;
-  std::size_t begun_ = 0;  // waves
-  std::mutex mutex_;       // guards what follows
+  std::mutex mutex_;  // guards what follows
   std::condition_variable_any changed_;
   std::deque<std::unique_ptr<Wave>> waves_;
   std::deque<Piece> pieces_;

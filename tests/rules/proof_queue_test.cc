@@ -3,19 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <atomic>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/check.h"
 #include "rules/rule_parser.h"
 
 namespace egret::rules::generator {
 namespace {
-
-constexpr std::size_t kWidth = 3;
 
 Generalized made_of(std::string_view text, Verdict::Status status) {
   auto rules = parse_rules("test", std::string(text));
@@ -46,14 +42,10 @@ std::optional<Generalized> prove_by_number(const Equality& equality) {
 class ProofQueueTest : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(ProofQueueTest, ProvesEachCandidateAndItsOtherDirectionWhereThatIsOpen) {
-  std::array<std::atomic<int>, 2 * kWidth> in_slot{};
-  std::array<std::vector<TermId>, 2 * kWidth> seen;
-  ProofQueue queue(GetParam(), kWidth, [&](const Equality& equality, std::size_t slot) {
-    EXPECT_EQ(++in_slot.at(slot), 1);  // one call at a time
-    seen.at(slot).push_back(equality.left);
-    std::optional<Generalized> made = prove_by_number(equality);
-    --in_slot.at(slot);
-    return made;
+  std::atomic<int> proofs = 0;
+  ProofQueue queue(GetParam(), [&](const Equality& equality) {
+    ++proofs;
+    return prove_by_number(equality);
   });
   queue.begin({{0, 100}, {1, 100}, {2, 100}});
   queue.begin({{3, 100}});
@@ -71,15 +63,11 @@ TEST_P(ProofQueueTest, ProvesEachCandidateAndItsOtherDirectionWhereThatIsOpen) {
   EXPECT_FALSE(second[0].made);
   EXPECT_TRUE(is_proven(second[0].proven()));
   EXPECT_EQ(queue.finish().size(), 2);
-  // Whatever the number of threads.
-  EXPECT_EQ(seen[0], (std::vector<TermId>{0, 5, 100}));
-  EXPECT_EQ(seen[1], (std::vector<TermId>{1, 100, 4}));
-  EXPECT_EQ(seen[2], (std::vector<TermId>{2}));
-  EXPECT_EQ(seen[kWidth], (std::vector<TermId>{3, 100}));
+  EXPECT_EQ(proofs, 9);  // of six candidates, three of them in both directions
 }
 
 TEST_P(ProofQueueTest, PassesOnWhatFailed) {
-  ProofQueue queue(GetParam(), kWidth, [](const Equality& equality, std::size_t) {
+  ProofQueue queue(GetParam(), [](const Equality& equality) {
     EGRET_CHECK(equality.left != 1, "the proof of the second candidate");
     return prove_by_number(equality);
   });
