@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "driver/node_query.h"
+#include "extract/parents.h"
 #include "ir/work.h"
 
 namespace egret::driver {
@@ -16,17 +17,6 @@ namespace {
 using Index = egraph::EGraphView::Index;
 
 constexpr std::int64_t kInfinite = std::numeric_limits<std::int64_t>::max();
-
-// Nodes that have a class as a child.
-std::vector<std::vector<Index>> users_of(const egraph::EGraphView& view) {
-  std::vector<std::vector<Index>> users(view.class_count());
-  for (Index node = 0; node < view.node_count(); ++node) {
-    for (const Index child : view.children_of(node)) {
-      if (users[child].empty() || users[child].back() != node) users[child].push_back(node);
-    }
-  }
-  return users;
-}
 
 class Holding {
  public:
@@ -74,13 +64,13 @@ class Holding {
 
   // Lowers stored_ until what moves values holds no more than these do.
   void settle() {
-    const auto users = users_of(view_);
+    const extract::Parents parents(view_);
     std::vector<Index> queue;
     for (Index c = 0; c < view_.class_count(); ++c) queue.push_back(c);
     while (!queue.empty()) {
       const Index changed = queue.back();
       queue.pop_back();
-      for (const Index node : users[changed]) {
+      for (const Index node : parents.of(changed)) {
         if (!moves_[node]) continue;
         std::int64_t sum = 0;
         for (const Index child : view_.children_of(node)) sum += stored_[child];
@@ -111,10 +101,10 @@ std::vector<std::int64_t> held_bytes(const rules::TensorEGraph& tensors,
 
 // Knuth 1977, with a maximum for a sum.
 std::int64_t least_arena(const egraph::EGraphView& view, const std::vector<std::int64_t>& held) {
-  const auto users = users_of(view);
+  const extract::Parents parents(view);
   std::vector<std::int64_t> least(view.class_count(), kInfinite);
   std::vector<std::int64_t> largest = held;
-  std::vector<std::size_t> missing(view.node_count(), 0);
+  std::vector<std::size_t> missing(view.node_count());
   using Entry = std::pair<std::int64_t, Index>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   const auto offer = [&](Index node) {
@@ -123,17 +113,15 @@ std::int64_t least_arena(const egraph::EGraphView& view, const std::vector<std::
     least[c] = largest[node];
     queue.push({least[c], c});
   };
-  for (Index c = 0; c < view.class_count(); ++c) {
-    for (const Index node : users[c]) ++missing[node];
-  }
   for (Index node = 0; node < view.node_count(); ++node) {
+    missing[node] = view.children_of(node).size();
     if (missing[node] == 0) offer(node);
   }
   while (!queue.empty()) {
     const auto [bytes, c] = queue.top();
     queue.pop();
     if (bytes > least[c]) continue;
-    for (const Index node : users[c]) {
+    for (const Index node : parents.of(c)) {
       largest[node] = std::max(largest[node], bytes);
       if (--missing[node] == 0) offer(node);
     }

@@ -248,12 +248,12 @@ void PlanBuilder::add(std::unique_ptr<Step> step, std::span<const Operand> touch
   note.name = std::move(name);
   note.implementation = std::move(implementation);
   if (!touched.empty()) note.layout = to_string(touched.back().layout, touched.back().shape());
-  note.signature = note.name + " by " + note.implementation;
-  if (current_ != nullptr && note.name != "reorder") {
-    note.ids = current_->nodes;
-    note.signature += ", " + text_of(graph_, *current_);
+  const bool moves = current_ == nullptr || note.name == "reorder";
+  if (!moves) note.ids = current_->nodes;
+  if (options_.profile) {
+    note.signature = note.name + " by " + note.implementation +
+                     (moves ? "" : ", " + text_of(graph_, *current_)) + ", on" + text_of(touched);
   }
-  note.signature += ", on" + text_of(touched);
   notes_.push_back(std::move(note));
   steps_.push_back(std::move(step));
 }

@@ -64,6 +64,20 @@ TEST_F(PlanVerb, WritesThePlanAndItsFigures) {
   EXPECT_EQ(base::read_file(path("plan.json"), 1 << 20)->substr(0, 2), "{\n");
 }
 
+TEST_F(PlanVerb, KeepsToTheMemoryOfADevice) {
+  const auto needed = [](const ProgramRun& run) {
+    return static_cast<std::int64_t>(*base::Json::parse(run.out)->find("memory_bytes")->as_real());
+  };
+  const ProgramRun free = plan("--mesh x=4 --json");
+  const ProgramRun fits = plan("--mesh x=4 --json --limit-memory " + std::to_string(needed(free)));
+  EXPECT_EQ(fits.code, 0) << fits.err;
+  EXPECT_LE(needed(fits), needed(free));
+  // Less than a quarter of the weights.
+  const ProgramRun tight = plan("--mesh x=4 --json --limit-memory 64KiB");
+  EXPECT_EQ(tight.code, 5) << tight.err;
+  EXPECT_THAT(tight.err, HasSubstr("none was found that keeps to 64.0 KiB"));
+}
+
 TEST_F(PlanVerb, SaysWhatIsWrong) {
   EXPECT_THAT(plan("--mesh x").err, HasSubstr("'x' is no mesh axis; write NAME=SIZE"));
   EXPECT_THAT(plan("--machine dgx-h10").err, HasSubstr("did you mean \"dgx-h100\"?"));
