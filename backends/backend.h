@@ -43,10 +43,10 @@ struct PlanReport {
     std::string layout;              // of its output: "row-major", "nChw16c", ...
     std::vector<std::string> nodes;  // labels of the graph's nodes it computes; none for reorders
     std::vector<ir::NodeId> ids;     // the same, in the graph given to compile() where they exist
+    // Only with PlanOptions::profile:
     // What it computes, by which implementation, on which types in which layouts: kernels of equal
     // signatures do equal work. Empty where a backend does not tell.
     std::string signature{};
-    // Only with PlanOptions::profile:
     double seconds = 0;       // mean of a run
     double last_start_s = 0;  // in the last run, since its first kernel began,
     double last_s = 0;        // and how long it took there
