@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models by name: "zoo:NAME", "data:FILE" (bundled), "shared:FILE"."""
+import contextlib
 import pathlib
 
 from lib import egret
@@ -18,6 +19,15 @@ def locate(model, folder, batch=1):
     path = pathlib.Path(folder) / f"{name}.onnx"
     egret.call("zoo", name, "--batch", batch, "-o", path)
     return path
+
+
+@contextlib.contextmanager
+def located(model, folder):
+    """The model's file for a while: those of the zoo are large."""
+    path = locate(model, folder)
+    yield path
+    if path is not None and path.parent == pathlib.Path(folder):
+        path.unlink()
 
 
 def bind_flags(sizes):

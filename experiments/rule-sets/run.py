@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `egret optimize` makes of each model with one set of rules and with another, and which rules each model
 uses."""
-import contextlib
 import csv
 import pathlib
 import statistics
@@ -56,15 +55,6 @@ def measure(table, model, path, sets, sizes, size, folder):
         table.set({"model": name, "rules": rules}, same_graph="yes" if same else "no", measured_ms=f"{1e3 * median:.3f}")
 
 
-@contextlib.contextmanager
-def located(model, folder):
-    """The model's file for a while: those of the zoo are large."""
-    path = models.locate(model, folder)
-    yield path
-    if path is not None and path.parent == folder:
-        path.unlink()
-
-
 def say(table, name, column):
     print("  ", name, {row["rules"]: row[column] for row in table.rows if row["model"] == name}, flush=True)
 
@@ -95,7 +85,7 @@ def main():
             wanted = [rules for rules in sets if not table.has(model=name, rules=rules)]
             if not wanted:
                 continue
-            with located(model, folder) as path:
+            with models.located(model, folder) as path:
                 if path is None:
                     skipped.append(name)
                     continue
@@ -110,7 +100,7 @@ def main():
             name = model.split(":", 1)[1]
             if all(row["measured_ms"] for row in table.rows if row["model"] == name):
                 continue
-            with located(model, folder) as path:
+            with models.located(model, folder) as path:
                 measure(table, model, path, sets, config["bind"].get(model, {}), size, folder)
             say(table, name, "measured_ms")
     table.finish()
