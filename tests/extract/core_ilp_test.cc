@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "tests/extract/needs_solver.h"
 
 namespace egret::extract {
 namespace {
@@ -84,7 +85,7 @@ struct CoverProblem {
 };
 
 TEST(ExtractByIlp, ProvesTheLeastWhereCandidatesTurnOutUselessOnTheWay) {
-  if (milp_solvers().empty()) GTEST_SKIP() << "no solver of integer programs";
+  SKIP_WITHOUT_MILP_SOLVER();
   base::Random random(61);
   for (int trial = 0; trial < 20; ++trial) {
     SCOPED_TRACE("trial " + std::to_string(trial));

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "extract/milp.h"
 #include "tests/extract/all_choices.h"
+#include "tests/extract/needs_solver.h"
 #include "tests/extract/random_view.h"
 
 namespace egret::extract {
@@ -40,7 +40,7 @@ double least_within(const Problem& problem, const std::vector<SideRow>& rows) {
 }
 
 TEST(SideRows, AnswersAreTheLeastThatKeepToThem) {
-  if (milp_solvers().empty()) GTEST_SKIP() << "no solver of integer programs";
+  SKIP_WITHOUT_MILP_SOLVER();
   base::Random random(71);
   int solved = 0;
   int bound = 0;  // problems in which the rows matter
