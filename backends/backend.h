@@ -86,6 +86,8 @@ class Plan {
   std::vector<ir::Tensor> make_outputs() const;
 
   virtual PlanReport report() const = 0;
+  // Runs from here on as if compiled without PlanOptions::profile.
+  virtual void stop_profiling() {}
 
  protected:
   explicit Plan(const ir::Graph& graph);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/kernel_costs.h"
 
-#include <algorithm>
 #include <vector>
 
-#include "backends/measure.h"
+#include "base/check.h"
 #include "base/timer.h"
 
 namespace egret::driver {
@@ -33,13 +32,13 @@ std::string key_of(const backends::PlanReport::Kernel& kernel) {
 }  // namespace
 
 base::Result<bool> KernelCosts::known(const std::string& key) {
-  if (seconds_.contains(key)) return true;
+  if (kernels_.contains(key)) return true;
   EGRET_ASSIGN_OR_RETURN(const std::optional<cost::Entry> entry, database_.find(machine_, key));
-  if (entry) seconds_.emplace(key, entry->median_s);
+  if (entry) kernels_[key] = {.seconds = entry->median_s, .elsewhere = true};
   return entry.has_value();
 }
 
-base::Status KernelCosts::time_kernels(backends::Plan& plan) {
+base::Status KernelCosts::time_kernels(backends::Plan& plan, Timings& timings) const {
   const std::vector<ir::Tensor> inputs =
       backends::random_inputs(plan.input_types(), base::Random(1));
   std::vector<ir::Tensor> outputs = plan.make_outputs();
@@ -56,35 +55,51 @@ base::Status KernelCosts::time_kernels(backends::Plan& plan) {
       samples[key_of(kernel)].push_back(kernel.last_s);
   }
   for (auto& [key, of_kernel] : samples) {
-    if (seconds_.contains(key)) continue;
-    const backends::Timing timing = backends::summarize(std::move(of_kernel));
-    const cost::Entry entry{
-        .runs = timing.runs, .median_s = timing.median_s, .deviation_s = timing.mad_s};
-    EGRET_RETURN_IF_ERROR(database_.store(machine_, key, entry));
-    seconds_.emplace(key, entry.median_s);
+    if (!kernels_.contains(key)) timings[key].push_back(backends::summarize(std::move(of_kernel)));
   }
   return base::ok();
 }
 
-base::Result<KernelPrediction> KernelCosts::predict(backends::Plan& plan) {
-  std::vector<std::string> keys;
-  for (const backends::PlanReport::Kernel& kernel : plan.report().kernels) {
-    if (kernel.signature.empty())
-      return base::unsupported("the backend does not tell its kernels apart");
-    keys.push_back(key_of(kernel));
-  }
-  KernelPrediction prediction;
-  bool all_known = true;
-  for (const std::string& key : keys) {
-    EGRET_ASSIGN_OR_RETURN(const bool there, known(key));
-    if (there) {
-      prediction.known_s += seconds_.at(key);
-    } else {
-      all_known = false;
+base::Status KernelCosts::keep(const Timings& timings) {
+  for (const auto& [key, by_plan] : timings) {
+    std::vector<double> medians;
+    cost::Entry entry;
+    for (const backends::Timing& timing : by_plan) {
+      medians.push_back(timing.median_s);
+      entry.runs += timing.runs;
     }
+    entry.median_s = backends::summarize(std::move(medians)).median_s;
+    entry.deviation_s = by_plan.front().mad_s;
+    EGRET_RETURN_IF_ERROR(database_.store(machine_, key, entry));
+    kernels_[key] = {.seconds = entry.median_s, .elsewhere = by_plan.size() > 1};
   }
-  if (!all_known) EGRET_RETURN_IF_ERROR(time_kernels(plan));
-  for (const std::string& key : keys) prediction.seconds += seconds_.at(key);
+  return base::ok();
+}
+
+base::Status KernelCosts::learn(std::span<backends::Plan* const> plans) {
+  Timings timings;
+  for (backends::Plan* plan : plans) {
+    bool is_new = false;
+    for (const backends::PlanReport::Kernel& kernel : plan->report().kernels) {
+      if (kernel.signature.empty())
+        return base::unsupported("the backend does not tell its kernels apart");
+      const std::string key = key_of(kernel);
+      EGRET_ASSIGN_OR_RETURN(const bool there, known(key));
+      is_new = is_new || (!there && !timings.contains(key));
+    }
+    if (is_new) EGRET_RETURN_IF_ERROR(time_kernels(*plan, timings));
+  }
+  return keep(timings);
+}
+
+KernelPrediction KernelCosts::predict(const backends::Plan& plan) const {
+  KernelPrediction prediction;
+  for (const backends::PlanReport::Kernel& kernel : plan.report().kernels) {
+    const auto found = kernels_.find(key_of(kernel));
+    EGRET_CHECK(found != kernels_.end(), "a plan that nothing was learned from");
+    prediction.seconds += found->second.seconds;
+    if (found->second.elsewhere) prediction.known_s += found->second.seconds;
+  }
   return prediction;
 }
 

@@ -37,8 +37,11 @@ class Fitter {
     const std::vector<std::int64_t> held = held_bytes(tensors_, view_, *options_.backend);
     result_.bound_bytes = least_arena(view_, held);
     if (result_.bound_bytes > options_.limit_bytes) return std::move(result_);
-    for (const std::int64_t bytes : held)
-      base_.push_back(bytes > options_.limit_bytes ? kForbidden : 1);
+    base_ = options_.selection.factors;
+    base_.resize(held.size(), 1);
+    for (std::size_t node = 0; node < held.size(); ++node) {
+      if (held[node] > options_.limit_bytes) base_[node] = kForbidden;
+    }
     raised_ = base_;
     EGRET_RETURN_IF_ERROR(from_cheapest());
     deadline_ = base::Deadline::after(options_.seconds / 2);

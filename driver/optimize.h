@@ -44,6 +44,7 @@ struct OptimizeOptions {
   std::int64_t alternatives = 0;
   double alternative_spread = 1.1;
   double alternative_kept = 0;
+  std::vector<std::string> forbid;  // operators that the result must not have
   bool no_check = false;
   bool no_measure = false;
   bool allow_slower = false;
@@ -129,8 +130,8 @@ struct OptimizeResult {
 
 // All types of the graph are concrete (ir::bind_symbols).
 // Errors: usage for names that do not exist; mismatch when the optimized graph fails its check (it
-// is then not returned); unsupported when no graph was found that keeps to limit_arena; what
-// importing rules or the database report. A limit is no error.
+// is then not returned); unsupported when no graph was found that keeps to limit_arena and has
+// nothing that is forbidden; what importing rules or the database report. A limit is no error.
 base::Result<OptimizeResult> optimize(const ir::Graph& graph, const OptimizeOptions& options,
                                       base::ProgressSink* progress = nullptr);
 

@@ -70,6 +70,7 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
        {"alternative-kept", &O::alternative_kept,
         "Most of the places in which such a graph keeps the program's operators; how many is drawn",
         base::range(0, 1)},
+       {"forbid", &O::forbid, "Operators that the result must not have, as `egret ops` names them"},
        {"no-check", &O::no_check, "Do not compare outputs with the original (unsafe)"},
        {"no-measure", &O::no_measure,
         "Trust the cost model; do not time the result against the original"},

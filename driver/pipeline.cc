@@ -18,6 +18,7 @@
 #include "base/timer.h"
 #include "base/units.h"
 #include "cost/profiled.h"
+#include "driver/forbidden_operators.h"
 #include "driver/graph_search.h"
 #include "driver/kernel_costs.h"
 #include "driver/machine.h"
@@ -92,6 +93,9 @@ class Pipeline {
       return base::usage_error("no extractor is called '" + options_.extractor + "'");
     if (search_ != nullptr && options_.limit_arena > 0)
       return base::usage_error("--limit-arena: a search over whole graphs keeps to no such limit");
+    if (search_ != nullptr && !options_.forbid.empty())
+      return base::usage_error("--forbid: a search over whole graphs forbids nothing");
+    EGRET_ASSIGN_OR_RETURN(forbidden_, ForbiddenOperators::named(options_.forbid));
     backend_ = backends::find_backend(options_.backend);
     if (backend_ == nullptr)
       return base::usage_error("no backend is called '" + options_.backend + "'");
@@ -166,6 +170,7 @@ class Pipeline {
     EGRET_ASSIGN_OR_RETURN(report_.predicted_before_s, predict(original_, *model_, profiler_));
     const std::vector<egraph::ClassId> roots = tensors().roots();
     const egraph::EGraphView view = egraph::make_view(tensors().egraph(), roots);
+    factors_ = forbidden_.factors(tensors(), view);
     EGRET_RETURN_IF_ERROR(add_candidate("cheapest", view, 1));
     if (!options_.no_measure && !options_.allow_slower) {
       EGRET_RETURN_IF_ERROR(add_candidate("cautious", view, kCaution));
@@ -173,6 +178,7 @@ class Pipeline {
     }
     for (std::int64_t i = 1; i <= options_.alternatives; ++i)
       EGRET_RETURN_IF_ERROR(add_alternative(i, view));
+    if (candidates_.empty()) return nothing_without_forbidden();
     if (options_.limit_arena > 0)
       EGRET_RETURN_IF_ERROR(keep_to_arena(view, candidates_.front().solution.bound));
     report_extraction();
@@ -252,11 +258,14 @@ class Pipeline {
     selection.extractor = extractor_;
     selection.extraction.time_limit_s = options_.extract_time;
     selection.extraction.seed = static_cast<std::uint64_t>(options_.seed);
+    selection.factors = factors_;
     const auto selected = select(tensors(), view, *model_, profiler_, selection, sink_);
     // The program's own operators need not do: a rule may have hidden one of them.
     const bool may_be_missing = std::isinf(selection.price_of_new);
     if (may_be_missing && selected.status().code() == base::StatusCode::kBadInput)
       return base::ok();
+    if (!forbidden_.empty() && selected.status().code() == base::StatusCode::kBadInput)
+      return nothing_without_forbidden();
     EGRET_RETURN_IF_ERROR(selected.status());
     return add_candidate(std::move(name), view, *selected);
   }
@@ -274,9 +283,15 @@ class Pipeline {
     return add_candidate(std::move(candidate), extracted);
   }
 
-  // Unless it is there already under another name.
+  base::Status nothing_without_forbidden() const {
+    return base::unsupported("no equal graph was found that does without " + forbidden_.names());
+  }
+
+  // Unless it is there already under another name, or what depends on weights alone and is not
+  // folded is forbidden.
   base::Status add_candidate(Candidate candidate, const ir::Graph& graph) {
     EGRET_ASSIGN_OR_RETURN(candidate.graph, rules::fold_constants(graph));
+    if (forbidden_.any_in(candidate.graph)) return base::ok();
     candidate.identity = identity_of(candidate.graph);
     if (std::ranges::find(candidates_, candidate.identity, &Candidate::identity) !=
         candidates_.end())
@@ -290,11 +305,15 @@ class Pipeline {
   bool fits(const backends::Plan& plan) const {
     return options_.limit_arena == 0 || plan.report().arena_bytes <= options_.limit_arena;
   }
-  base::Status drop_what_does_not_fit() {
+  base::Status compile_candidates() {
     for (Candidate& candidate : candidates_) {
       if (candidate.plan == nullptr)
         EGRET_RETURN_IF_ERROR(compile(candidate.graph, candidate.plan));
     }
+    return base::ok();
+  }
+  base::Status drop_what_does_not_fit() {
+    EGRET_RETURN_IF_ERROR(compile_candidates());
     std::erase_if(candidates_, [&](const Candidate& candidate) { return !fits(*candidate.plan); });
     return base::ok();
   }
@@ -310,6 +329,7 @@ class Pipeline {
     fitting.seconds = options_.limit_time;
     fitting.selection.extractor = extractor_;
     fitting.selection.extraction.time_limit_s = options_.extract_time;
+    fitting.selection.factors = factors_;
     fitting.backend = backend_;
     fitting.plan = plan_options();
     EGRET_ASSIGN_OR_RETURN(MemoryFitResult found,
@@ -352,38 +372,36 @@ class Pipeline {
     return base::ok();
   }
 
+  bool predicts_by_kernels() const {
+    return options_.alternatives > 0 && database_ != nullptr && !options_.no_measure;
+  }
+
   // What is known of many graphs before they are raced.
-  base::Status predict_by_kernels() {
-    if (options_.alternatives == 0 || database_ == nullptr) return base::ok();
+  base::Status predict_by_kernels(backends::Plan& before) {
+    if (!predicts_by_kernels()) return base::ok();
+    std::vector<backends::Plan*> plans{&before};
+    for (const Candidate& candidate : candidates_) plans.push_back(candidate.plan.get());
     KernelCosts costs(*database_, machine_fingerprint(threads()));
-    const auto predict = [&](const ir::Graph& graph) -> base::Result<KernelPrediction> {
-      backends::PlanOptions profiled = plan_options();
-      profiled.profile = true;
-      EGRET_ASSIGN_OR_RETURN(const auto plan, backend_->compile(graph, profiled));
-      return costs.predict(*plan);
-    };
-    const auto before = predict(original_);
+    const base::Status learned = costs.learn(plans);
     // A backend that does not tell its kernels apart.
-    if (before.status().code() == base::StatusCode::kUnsupported) return base::ok();
-    EGRET_RETURN_IF_ERROR(before.status());
-    report_.kernels_before = *before;
-    for (Candidate& candidate : candidates_) {
-      EGRET_ASSIGN_OR_RETURN(candidate.kernels, predict(candidate.graph));
-    }
+    if (learned.code() == base::StatusCode::kUnsupported) return base::ok();
+    EGRET_RETURN_IF_ERROR(learned);
+    report_.kernels_before = costs.predict(before);
+    for (Candidate& candidate : candidates_) candidate.kernels = costs.predict(*candidate.plan);
     return base::ok();
   }
 
   base::Status measure(std::unique_ptr<backends::Plan> before) {
     const base::Progress progress(sink_, "measure");
-    EGRET_RETURN_IF_ERROR(predict_by_kernels());
+    EGRET_RETURN_IF_ERROR(compile_candidates());
+    EGRET_RETURN_IF_ERROR(predict_by_kernels(*before));
     std::vector<Racer> racers{
         {before.get(), identity_of(original_), operator_count(report_.operators_before)}};
     for (Candidate& candidate : candidates_) {
-      if (candidate.plan == nullptr)
-        EGRET_RETURN_IF_ERROR(compile(candidate.graph, candidate.plan));
       racers.push_back(
           {candidate.plan.get(), candidate.identity, operator_count(candidate.operators)});
     }
+    for (const Racer& racer : racers) racer.plan->stop_profiling();
     RaceOptions racing;
     racing.measure.min_seconds = options_.measure_time;
     racing.measure.max_seconds = std::max(10 * options_.measure_time, 5.0);
@@ -404,7 +422,7 @@ class Pipeline {
       if (!doubt.empty()) report_.extraction_notes.push_back(std::move(doubt));
     }
     std::size_t winner = options_.allow_slower ? 1 : result.winner;
-    if (winner == 0 && !fits(*before)) {
+    if (winner == 0 && (!fits(*before) || forbidden_.any_in(original_))) {
       const auto times = std::span(result.timings).subspan(1);
       const auto fastest = std::ranges::min_element(times, {}, &backends::Timing::median_s);
       winner = 1 + static_cast<std::size_t>(fastest - times.begin());
@@ -472,7 +490,9 @@ class Pipeline {
 
   int threads() const { return static_cast<int>(options_.threads); }
   backends::PlanOptions plan_options() const {
-    return {.threads = threads(), .limit_arena = options_.limit_arena};
+    return {.threads = threads(),
+            .profile = predicts_by_kernels(),
+            .limit_arena = options_.limit_arena};
   }
   rules::TensorEGraph& tensors() { return *saturated_.tensors; }
   void phase(std::string name, double seconds) {
@@ -499,6 +519,8 @@ class Pipeline {
 
   rules::RuleSet rules_;
   rules::RuleStatuses statuses_;
+  ForbiddenOperators forbidden_;
+  std::vector<double> factors_;  // on prices, by node of the view; empty: none
   const extract::ExtractorRow* extractor_ = nullptr;
   const GraphSearchRow* search_ = nullptr;  // instead of an extractor
   const backends::Backend* backend_ = nullptr;

@@ -65,6 +65,7 @@ class HostPlan : public Plan {
       report.kernels[s].seconds = totals_[s] / runs_;
     return report;
   }
+  void stop_profiling() override { profile_ = false; }
 
  protected:
   base::Status execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) override {

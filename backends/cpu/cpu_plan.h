@@ -21,6 +21,7 @@ class CpuPlan : public Plan {
                                                   PlanReport report);
 
   PlanReport report() const override;
+  void stop_profiling() override { profile_ = false; }
 
  protected:
   base::Status execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) override;

@@ -26,6 +26,7 @@ class CudaPlan : public Plan {
   ~CudaPlan() override;
 
   PlanReport report() const override;
+  void stop_profiling() override { profile_ = false; }
 
  protected:
   base::Status execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) override;

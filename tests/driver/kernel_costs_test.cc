@@ -15,15 +15,28 @@ class KernelCostsTest : public testing::Test {
     ASSERT_TRUE(database.ok());
     database_ = *std::move(database);
   }
-  KernelPrediction predict(std::string_view model, backends::PlanOptions options = {}) {
+  static std::unique_ptr<backends::Plan> plan_of(std::string_view model,
+                                                 backends::PlanOptions options = {}) {
     const auto graph = zoo::find_model(model)->build({});
     EXPECT_TRUE(graph.ok());
     options.profile = true;
-    const auto plan = backends::find_backend("cpu")->compile(*graph, options);
+    auto plan = backends::find_backend("cpu")->compile(*graph, options);
     EXPECT_TRUE(plan.ok());
-    const auto prediction = KernelCosts(*database_, "this machine").predict(**plan);
-    EXPECT_TRUE(prediction.ok()) << prediction.status().message();
-    return prediction.ok() ? *prediction : KernelPrediction{};
+    return *std::move(plan);
+  }
+  // All of them learned from together.
+  std::vector<KernelPrediction> predict(std::span<backends::Plan* const> plans) {
+    KernelCosts costs(*database_, "this machine");
+    const base::Status learned = costs.learn(plans);
+    EXPECT_TRUE(learned.ok()) << learned.message();
+    std::vector<KernelPrediction> predictions;
+    for (const backends::Plan* plan : plans) predictions.push_back(costs.predict(*plan));
+    return predictions;
+  }
+  KernelPrediction predict(std::string_view model, backends::PlanOptions options = {}) {
+    const auto plan = plan_of(model, options);
+    backends::Plan* const plans[] = {plan.get()};
+    return predict(plans).front();
   }
 
   std::unique_ptr<cost::Database> database_;
@@ -47,12 +60,38 @@ TEST_F(KernelCostsTest, KernelsThatTakeOtherOperatorsAlongAreOthers) {
   EXPECT_LT(alone.known_s, fused.seconds);
 }
 
+// One plan is not run, as it has nothing new: its twin told all.
+TEST_F(KernelCostsTest, PlansThatShareKernelsAgree) {
+  const auto one = plan_of("squeezenet1.1");
+  const auto twin = plan_of("squeezenet1.1");
+  const auto alone = plan_of("squeezenet1.1", {.fuse = false});
+  backends::Plan* const plans[] = {one.get(), twin.get(), alone.get()};
+  const std::vector<KernelPrediction> predicted = predict(plans);
+  EXPECT_EQ(predicted[0].seconds, predicted[1].seconds);
+  // Of the kernels that both kinds of plans hold there are two timings.
+  EXPECT_GT(predicted[0].known_s, 0);
+  EXPECT_LT(predicted[0].known_s, predicted[0].seconds);
+  EXPECT_GT(predicted[2].known_s, 0);
+}
+
+TEST_F(KernelCostsTest, APlanThatIsProfiledNoMoreTellsNoTimes) {
+  const auto plan = plan_of("squeezenet1.1");
+  const auto inputs = backends::random_inputs(plan->input_types(), base::Random(1));
+  ASSERT_TRUE(plan->run(inputs).ok());
+  const double last_s = plan->report().kernels.front().last_s;
+  EXPECT_GT(last_s, 0);
+  plan->stop_profiling();
+  for (int run = 0; run < 3; ++run) ASSERT_TRUE(plan->run(inputs).ok());
+  EXPECT_EQ(plan->report().kernels.front().last_s, last_s);
+}
+
 TEST_F(KernelCostsTest, ABackendThatDoesNotTellItsKernelsApartIsRefused) {
   const auto graph = zoo::find_model("squeezenet1.1")->build({});
   const auto plan = backends::find_backend("reference")->compile(*graph, {.profile = true});
   ASSERT_TRUE(plan.ok());
-  const auto prediction = KernelCosts(*database_, "this machine").predict(**plan);
-  EXPECT_EQ(prediction.status().code(), base::StatusCode::kUnsupported);
+  backends::Plan* const plans[] = {plan->get()};
+  const base::Status learned = KernelCosts(*database_, "this machine").learn(plans);
+  EXPECT_EQ(learned.code(), base::StatusCode::kUnsupported);
 }
 
 }  // namespace

@@ -140,6 +140,76 @@ TEST(Optimize, KeepsToALimitOfMemoryByAnotherGraph) {
   limit_memory("nasrnn", 0.6, options, expect);
 }
 
+bool computes(const ir::Graph& graph, std::string_view name) {
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    const ir::Node& node = graph.node(ir::NodeId(i));
+    if (node.kind == ir::NodeKind::kOperator && node.op->name() == name) return true;
+  }
+  return false;
+}
+
+TEST(Optimize, LeavesOutWhatIsForbidden) {
+  const auto graph = zoo::find_model("resnet18")->build({});
+  ASSERT_TRUE(graph.ok());
+  OptimizeOptions options = quick();
+  const auto free = optimize(*graph, options);
+  ASSERT_TRUE(free.ok()) << free.status().message();
+  ASSERT_TRUE(computes(free->graph, "fused_conv"));
+  options.forbid = {"fused_conv"};
+  const auto without = optimize(*graph, options);
+  ASSERT_TRUE(without.ok()) << without.status().message();
+  EXPECT_TRUE(without->report.check.passed);
+  EXPECT_FALSE(computes(without->graph, "fused_conv"));
+  EXPECT_GE(without->report.extraction_cost_s, free->report.extraction_cost_s);
+}
+
+TEST(Optimize, DoesNotGiveTheProgramBackThatHasWhatIsForbidden) {
+  const auto graph = zoo::find_model("squeezenet1.1")->build({});
+  ASSERT_TRUE(graph.ok());
+  ASSERT_TRUE(computes(*graph, "relu"));
+  OptimizeOptions options = quick();
+  options.forbid = {"relu"};
+  options.no_measure = false;
+  options.measure_time = 0.02;
+  const auto result = optimize(*graph, options);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_TRUE(result->report.check.passed);
+  EXPECT_FALSE(computes(result->graph, "relu"));
+  EXPECT_NE(result->report.chosen, "original");
+}
+
+TEST(Optimize, SaysWhenNothingDoesWithoutWhatIsForbidden) {
+  const auto graph = zoo::find_model("squeezenet1.1")->build({});
+  ASSERT_TRUE(graph.ok());
+  OptimizeOptions options = quick();
+  options.forbid = {"conv", "fused_conv"};
+  const base::Status nothing = optimize(*graph, options).status();
+  EXPECT_EQ(nothing.code(), base::StatusCode::kUnsupported);
+  EXPECT_NE(nothing.message().find("conv, fused_conv"), std::string::npos) << nothing.message();
+  options.forbid = {"oracle"};
+  EXPECT_EQ(optimize(*graph, options).status().code(), base::StatusCode::kUsage);
+  options.forbid = {"relu"};
+  options.extractor = "backtracking";
+  EXPECT_EQ(optimize(*graph, options).status().code(), base::StatusCode::kUsage);
+}
+
+// The search for a graph that fits forbids the same.
+TEST(Optimize, LeavesOutWhatIsForbiddenWithinALimitOfMemory) {
+  OptimizeOptions options = quick();
+  options.limit_time = 4;
+  options.forbid = {"fused_matmul"};
+  const auto graph = zoo::find_model("nasrnn")->build({});
+  ASSERT_TRUE(graph.ok());
+  options.threads = 1;
+  const auto free = optimize(*graph, options);
+  ASSERT_TRUE(free.ok()) << free.status().message();
+  options.limit_arena = free->report.arena_after * 3 / 5;
+  const auto limited = optimize(*graph, options);
+  ASSERT_TRUE(limited.ok()) << limited.status().message();
+  EXPECT_LE(limited->report.arena_after, options.limit_arena);
+  EXPECT_FALSE(computes(limited->graph, "fused_matmul"));
+}
+
 TEST(Optimize, UnknownNamesAreUsageErrors) {
   const auto graph = zoo::find_model("squeezenet1.1")->build({});
   OptimizeOptions options = quick();
