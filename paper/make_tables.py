@@ -4,9 +4,12 @@ import csv
 import dataclasses
 import json
 import pathlib
+import sys
 from collections.abc import Callable
 
 PAPER = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(PAPER.parent / "experiments"))
+from lib import correlation  # noqa: E402, what experiments are judged by
 RESULTS = PAPER.parent / "experiments" / "results"
 
 SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -98,6 +101,46 @@ def extraction(rows):
                ("seconds", "r", lambda f: f"{sum(float(row['seconds']) for row in f[0]):.1f}")]
     exact_all = families[-1]
     return columns, list(zip(families, known))
+
+
+def extractors(rows):
+    by_extractor = [[row for row in rows if row["extractor"] == name] for name in
+                    dict.fromkeys(row["extractor"] for row in rows)]
+
+    def count(holds):
+        return lambda some: sum(holds(float(row["cost"]), float(row["best_known"])) for row in some if row["best_known"])
+
+    columns = [("extractor", "l", lambda some: some[0]["extractor"]),
+               ("files", "r", len),
+               ("proven", "r", lambda some: sum(row["status"] == "optimal" for row in some)),
+               ("below known", "r", count(is_below)),
+               ("above known", "r", count(lambda cost, best: is_below(best, cost))),
+               ("longest s", "r", lambda some: f"{max(float(row['seconds']) for row in some):.1f}"),
+               ("seconds", "r", lambda some: f"{sum(float(row['seconds']) for row in some):.1f}")]
+    return columns, by_extractor
+
+
+def cost_model(rows):
+    def measured(row):
+        return (float(row["by_original"]) + float(row["again_by_original"])) / 2
+
+    def agreement(of, column):
+        def cell(sets):
+            some = sets[of]
+            truth = [float(r["by_original"]) if column == "again_by_original" else measured(r) for r in some]
+            return f"{correlation.spearman([float(r[column]) for r in some], truth):.3f}"
+        return cell
+
+    models = {}
+    for row in rows:
+        models.setdefault(row["model"], {}).setdefault(row["set"], []).append(row)
+    columns = [("model", "l", lambda sets: sets["between"][0]["model"]),
+               ("graphs", "r", lambda sets: len(sets["between"]))]
+    for of in ("between", "near"):
+        columns += [(f"{of}: kernels", "r", agreement(of, "kernels_s")),
+                    ("operators", "r", agreement(of, "predicted_s")),
+                    ("a second race", "r", agreement(of, "again_by_original"))]
+    return columns, list(models.values())
 
 
 def extraction_models(rows):
@@ -193,6 +236,8 @@ TABLES = [Table("generator", "generatorProvenance", generator, threads=2),
           Table("inference-cpu", "inferenceProvenance", inference_cpu, peer=("ONNX Runtime", "onnxruntime")),
           Table("egraph-engine", "engineProvenance", egraph_engine, peer=("egglog", "egglog")),
           Table("extraction", "extractionProvenance", extraction, threads=1),
+          Table("extraction", "extractorsProvenance", extractors, threads=1),
+          Table("cost-model", "costModelProvenance", cost_model),
           Table("graph-search", "graphSearchProvenance", graph_search, threads=1),
           Table("extraction-models", "extractionModelsProvenance", extraction_models, threads=1)]
 

@@ -14,6 +14,7 @@ class EgretError(RuntimeError):
     def __init__(self, command, code, stderr):
         super().__init__(f"{' '.join(map(str, command))}: exit code {code}\n{stderr.strip()}")
         self.code = code
+        self.stderr = stderr
 
 
 def run(*arguments, timeout=3600, accept=(0, 5)):
