@@ -34,7 +34,7 @@ OWNERS = {
     "coin/": ["extract/"],
     "highs/": ["extract/"],
     "mpi.h": ["backends/mpi/"],
-    "nccl.h": ["backends/nccl/"],
+    "nccl.h": ["tests/backends/"],
     "cuda.h": ["tests/backends/"],
     "nvrtc.h": ["tests/backends/"],
     "cublas": ["tests/backends/"],

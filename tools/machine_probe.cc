@@ -111,6 +111,11 @@ const std::vector<Probe>& probes() {
        {"libcublasLt.so.13", "libcublasLt.so.12"},
        {}},
       {"cuDNN", "convolutions on the GPU", "install cuDNN 9", {"libcudnn.so.9"}, {}},
+      {"NCCL",
+       "plans on several GPUs",
+       "pip install nvidia-nccl-cu13, and name its folder in EGRET_CUDA_LIBRARIES",
+       {"libnccl.so.2"},
+       {}},
       {"C++ compiler", "kernels generated for the CPU", "apt install g++", {}, {"c++", "g++"}},
   };
   return all;

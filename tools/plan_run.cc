@@ -33,23 +33,39 @@ ir::Tensor as_declared(const ir::Tensor& tensor, const ir::TensorType& type) {
 
 bool is_plan_file(const std::string& path) { return path.ends_with(".json"); }
 
+const base::OptionTable<PlanRunOptions>& PlanRunOptions::table() {
+  using P = PlanRunOptions;
+  static const base::OptionTable<P> rows{
+      "plan-run",
+      {{"limit-exchange", &P::limit_exchange,
+        "Of a plan: how long a rank waits for others before it ends the run", base::seconds()},
+       {"exchange", &P::exchange,
+        "Of a plan on GPUs: how ranks exchange values; auto is nccl where each rank has a GPU of "
+        "its own, else mpi",
+        base::one_of({"auto", "nccl", "mpi"})}}};
+  return rows;
+}
+
 base::Result<PlanRun> PlanRun::of(const std::string& path, const BackendOptions& backend,
-                                  double time_limit_s, Console& console) {
+                                  const PlanRunOptions& options, Console& console) {
   PlanRun run;
+  const backends::Backend* found = backends::find_backend(backend.backend);
+  if (found == nullptr) return base::usage_error("no backend is called '" + backend.backend + "'");
+  EGRET_RETURN_IF_ERROR(found->availability());
   if (backends::MpiWorld::is_distributed()) {
     const auto end = [&console](const std::string& message) {
       console.error(message);
       std::_Exit(base::exit_code(base::StatusCode::kRankFailed));
     };
-    EGRET_ASSIGN_OR_RETURN(run.world_, backends::MpiWorld::join(time_limit_s, end));
+    EGRET_ASSIGN_OR_RETURN(run.world_, backends::MpiWorld::join(options.limit_exchange, end));
   }
-  const base::Status status = run.load(path, backend, console);
+  const base::Status status = run.load(path, backend, options, console);
   if (!status.ok()) return run.failed(status, console);
   return run;
 }
 
 base::Status PlanRun::load(const std::string& path, const BackendOptions& backend,
-                           Console& console) {
+                           const PlanRunOptions& options, Console& console) {
   EGRET_ASSIGN_OR_RETURN(const std::string text, read_input(path, kMostPlanBytes));
   auto json = base::Json::parse(text);
   if (!json.ok()) return json.status().at(path);
@@ -75,7 +91,7 @@ base::Status PlanRun::load(const std::string& path, const BackendOptions& backen
                              std::to_string(world_->size()));
   }
   EGRET_ASSIGN_OR_RETURN(program_, rank_program(placed_, world_->rank()));
-  return compile(backend);
+  return compile(backend, options, console);
 }
 
 base::Status PlanRun::load_model(const std::string& path, const parallel::PlanOrigin& origin,
@@ -92,10 +108,34 @@ base::Status PlanRun::load_model(const std::string& path, const parallel::PlanOr
   return base::ok();
 }
 
+base::Result<bool> PlanRun::compile_for_devices(const backends::Backend& backend,
+                                                const PlanRunOptions& options, Console& console) {
+  if (backend.name() != "cuda" || options.exchange == "mpi") return false;
+  const backends::nccl::Library& nccl = backends::nccl::system_library();
+  EGRET_ASSIGN_OR_RETURN(auto device,
+                         backends::cuda::open_own_device(backends::cuda::system_libraries()));
+  const base::Status together = all_have_nccl(nccl, *device, placed_.mesh, exchange());
+  if (together.code() == base::StatusCode::kRankFailed || options.exchange == "nccl")
+    EGRET_RETURN_IF_ERROR(together);
+  if (!together.ok()) {
+    if (reports()) console.warning("ranks exchange values through MPI: " + together.message());
+    return false;
+  }
+  EGRET_ASSIGN_OR_RETURN(
+      AxisCommunicators communicators,
+      join_axes(nccl, placed_.mesh, world_->rank(), exchange(), options.limit_exchange));
+  EGRET_ASSIGN_OR_RETURN(device_run_,
+                         DeviceRun::make(placed_, program_, backend, std::move(device),
+                                         std::move(communicators), options.limit_exchange));
+  return true;
+}
+
 // Ranks share the machine: a thread each.
-base::Status PlanRun::compile(const BackendOptions& backend) {
+base::Status PlanRun::compile(const BackendOptions& backend, const PlanRunOptions& options,
+                              Console& console) {
   const backends::Backend* found = backends::find_backend(backend.backend);
-  if (found == nullptr) return base::usage_error("no backend is called '" + backend.backend + "'");
+  EGRET_ASSIGN_OR_RETURN(const bool on_devices, compile_for_devices(*found, options, console));
+  if (on_devices) return base::ok();
   for (const parallel::RankStage& stage : program_.stages) {
     plans_.emplace_back();
     if (stage.segment.outputs.empty()) continue;
@@ -129,7 +169,8 @@ parallel::Exchange PlanRun::exchange() const {
   };
 }
 
-base::Result<std::vector<ir::Tensor>> PlanRun::run_here(std::span<const ir::Tensor> held) const {
+base::Result<std::vector<ir::Tensor>> PlanRun::run_here(std::span<const ir::Tensor> held) {
+  if (device_run_ != nullptr) return device_run_->run(held);
   const auto run_stage = [this](std::size_t stage, std::span<const ir::Tensor> values) {
     return plans_[stage]->run(values);
   };

@@ -16,6 +16,7 @@
 #include "parallel/plan_file.h"
 #include "parallel/rank_program.h"
 #include "tools/backend_arguments.h"
+#include "tools/device_run.h"
 #include "tools/model_file.h"
 
 namespace egret::tools {
@@ -23,13 +24,20 @@ namespace egret::tools {
 // Whether the file is a plan: its name ends in .json.
 bool is_plan_file(const std::string& path);
 
+struct PlanRunOptions {
+  double limit_exchange = 60;
+  std::string exchange = "auto";
+
+  static const base::OptionTable<PlanRunOptions>& table();
+};
+
 class PlanRun {
  public:
   // Reads the plan and its model, which is looked for under its path and beside the plan, and joins
   // the other ranks. From here on a rank that fails ends all: see failed().
   // Errors: bad_input for another model; usage_error where ranks are more or fewer than the mesh's.
   static base::Result<PlanRun> of(const std::string& path, const BackendOptions& backend,
-                                  double time_limit_s, Console& console);
+                                  const PlanRunOptions& options, Console& console);
 
   const ir::Graph& model() const { return model_; }  // the sequential program
   const std::optional<ir::TrainingGraph>& training() const { return training_; }
@@ -46,20 +54,28 @@ class PlanRun {
   base::Result<std::vector<ir::Tensor>> end();
 
   // Ends the work with the other ranks: what follows is this rank's own. Waits for them.
-  void leave() { world_.reset(); }
+  void leave() {
+    device_run_.reset();
+    world_.reset();
+  }
   // What to do with a failure: under mpirun says which rank it was and ends all with code 8.
   base::Status failed(base::Status status, Console& console);
 
  private:
   PlanRun() = default;
-  base::Status load(const std::string& path, const BackendOptions& backend, Console& console);
+  base::Status load(const std::string& path, const BackendOptions& backend,
+                    const PlanRunOptions& options, Console& console);
   base::Status load_model(const std::string& path, const parallel::PlanOrigin& origin,
                           Console& console);
-  base::Status compile(const BackendOptions& backend);
+  base::Status compile(const BackendOptions& backend, const PlanRunOptions& options,
+                       Console& console);
+  // Whether values stay on the ranks' GPUs and go through NCCL; then it is ready to run.
+  base::Result<bool> compile_for_devices(const backends::Backend& backend,
+                                         const PlanRunOptions& options, Console& console);
   // As the program's input nodes want them.
   std::vector<ir::Tensor> in_order_of_nodes(std::span<const ir::Tensor> inputs) const;
   base::Result<std::vector<ir::Tensor>> interpret(std::span<const ir::Tensor> own) const;
-  base::Result<std::vector<ir::Tensor>> run_here(std::span<const ir::Tensor> held) const;
+  base::Result<std::vector<ir::Tensor>> run_here(std::span<const ir::Tensor> held);
   parallel::Exchange exchange() const;
 
   ir::Graph model_;
@@ -68,6 +84,8 @@ class PlanRun {
   std::unique_ptr<backends::MpiWorld> world_;  // null: all ranks are here
   parallel::RankProgram program_;
   std::vector<std::unique_ptr<backends::Plan>> plans_;  // by stage; null: no operators
+  // Instead of plans_, where values stay on the ranks' GPUs.
+  std::unique_ptr<DeviceRun> device_run_;
 
   // Of training, by input node and by output: as this rank holds them, or whole where all are here.
   std::vector<ir::Tensor> inputs_;

@@ -16,7 +16,6 @@ struct RunOptions {
   std::string output_folder;
   std::string trace;
   bool check = false;
-  double limit_exchange = 60;
 
   static const base::OptionTable<RunOptions>& table() {
     using R = RunOptions;
@@ -29,9 +28,7 @@ struct RunOptions {
           "chrome://tracing and Perfetto read; the run is then the second one",
           base::path()},
          {"check", &R::check,
-          "Compare the outputs with the f64 interpreter; exit 6 where they differ"},
-         {"limit-exchange", &R::limit_exchange,
-          "Of a plan: how long a rank waits for others before it ends the run", base::seconds()}}};
+          "Compare the outputs with the f64 interpreter; exit 6 where they differ"}}};
     return rows;
   }
 };
@@ -44,6 +41,7 @@ class Run final : public Command {
     arguments.options(options_);
     arguments.options(model_);
     arguments.options(backend_);
+    arguments.options(plan_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
@@ -66,8 +64,7 @@ class Run final : public Command {
   // All ranks run, one of them reports.
   base::Result<ExitCode> run_plan(Console& console) {
     if (!options_.trace.empty()) return base::usage_error("--trace is for models, not for plans");
-    EGRET_ASSIGN_OR_RETURN(PlanRun plan,
-                           PlanRun::of(path_, backend_, options_.limit_exchange, console));
+    EGRET_ASSIGN_OR_RETURN(PlanRun plan, PlanRun::of(path_, backend_, plan_, console));
     const auto inputs = model_inputs(plan.model(), backend_);
     if (!inputs.ok()) return plan.failed(inputs.status(), console);
     const auto outputs = plan.run(*inputs);
@@ -124,6 +121,7 @@ class Run final : public Command {
   RunOptions options_;
   ModelOptions model_;
   BackendOptions backend_;
+  PlanRunOptions plan_;
 };
 
 }  // namespace

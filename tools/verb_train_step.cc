@@ -21,7 +21,6 @@ constexpr double kRelativeError = 1e-5;
 struct TrainStepOptions {
   std::int64_t steps = 10;
   bool check = false;
-  double limit_exchange = 60;
 
   static const base::OptionTable<TrainStepOptions>& table() {
     using T = TrainStepOptions;
@@ -30,9 +29,7 @@ struct TrainStepOptions {
         {{"steps", &T::steps, "How many", base::range(1, 1e6)},
          {"check", &T::check,
           "Of a plan: compare losses and what the last step left with one process; exit 6 where "
-          "they differ by more than 1e-5; parameters and state count as one vector"},
-         {"limit-exchange", &T::limit_exchange,
-          "Of a plan: how long a rank waits for others before it ends the run", base::seconds()}}};
+          "they differ by more than 1e-5; parameters and state count as one vector"}}};
     return rows;
   }
 };
@@ -103,6 +100,7 @@ class TrainStep final : public Command {
     arguments.options(training_);
     arguments.options(model_);
     arguments.options(backend_);
+    arguments.options(plan_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
@@ -128,8 +126,7 @@ class TrainStep final : public Command {
 
   // All ranks run, one of them reports.
   base::Result<ExitCode> run_plan(Console& console) {
-    EGRET_ASSIGN_OR_RETURN(PlanRun plan,
-                           PlanRun::of(path_, backend_, options_.limit_exchange, console));
+    EGRET_ASSIGN_OR_RETURN(PlanRun plan, PlanRun::of(path_, backend_, plan_, console));
     auto curve = curve_of_plan(plan, console);
     if (!curve.ok()) return plan.failed(curve.status(), console);
     plan.leave();
@@ -218,6 +215,7 @@ class TrainStep final : public Command {
   TrainingArguments training_;
   ModelOptions model_;
   BackendOptions backend_;
+  PlanRunOptions plan_;
 };
 
 }  // namespace

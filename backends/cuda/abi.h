@@ -23,11 +23,35 @@ using GraphExec = struct GraphExecTag*;
 
 inline constexpr int kDriverOk = 0;
 inline constexpr int kDriverOutOfMemory = 2;
+inline constexpr int kDriverNotReady = 600;
 inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kEventWithoutTiming = 2;
 inline constexpr int kCaptureThreadLocal = 1;
+inline constexpr int kDeviceMemory = 2;
 inline constexpr int kAttributeMultiprocessors = 16;
 inline constexpr int kAttributeCapabilityMajor = 75;
 inline constexpr int kAttributeCapabilityMinor = 76;
+
+struct DeviceUuid {
+  char bytes[16];
+};
+
+// Rows of bytes from one place of the device's memory to another. What is not named here is 0.
+struct RowCopy {
+  std::size_t from_x = 0, from_y = 0;
+  int from_memory = kDeviceMemory;
+  const void* from_host = nullptr;
+  DevicePointer from = 0;
+  void* from_array = nullptr;
+  std::size_t from_pitch = 0;
+  std::size_t to_x = 0, to_y = 0;
+  int to_memory = kDeviceMemory;
+  void* to_host = nullptr;
+  DevicePointer to = 0;
+  void* to_array = nullptr;
+  std::size_t to_pitch = 0;
+  std::size_t row_bytes = 0, rows = 0;
+};
 
 struct DriverFunctions {
 #define EGRET_CUDA_FUNCTION(name, symbol, arguments) int(*name) arguments = nullptr;

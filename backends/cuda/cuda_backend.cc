@@ -4,8 +4,6 @@
 #include <mutex>
 #include <utility>
 
-#include "backends/cuda/cuda_plan.h"
-
 namespace egret::backends {
 namespace cuda {
 namespace {
@@ -29,24 +27,17 @@ class CudaBackend : public Backend {
 
   base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
                                               const PlanOptions& options) const override {
-    const auto takes_none = [](const ir::Graph&, ir::NodeId) { return false; };
-    EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(*this, graph, options, takes_none));
     EGRET_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, first_device());
-    EGRET_RETURN_IF_ERROR(device->enter());
-    LibraryHandles handles = open_libraries(libraries_(), device->stream());
-    auto library_steps = find_library_steps(prepared.graph, step_makers(libraries_(), handles));
-    codegen::RegionOptions regions{.target = codegen::Target::kCuda, .fuse = options.fuse};
-    for (const LibraryRegion& region : library_steps)
-      regions.apart.push_back({region.nodes, region.inputs});
-    return CudaPlan::make(graph, make_program(std::move(prepared), regions), std::move(handles),
-                          std::move(library_steps), options, std::move(device));
+    EGRET_ASSIGN_OR_RETURN(auto plan,
+                           compile_on(*this, std::move(device), graph, options, std::nullopt));
+    return std::unique_ptr<Plan>(std::move(plan));
   }
 
  private:
   base::Result<std::shared_ptr<Device>> first_device() const {
     const std::lock_guard lock(mutex_);
     if (device_ == nullptr) {
-      EGRET_ASSIGN_OR_RETURN(device_, Device::open(libraries_(), 0));
+      EGRET_ASSIGN_OR_RETURN(device_, open_own_device(libraries_()));
     }
     return device_;
   }
@@ -57,6 +48,24 @@ class CudaBackend : public Backend {
 };
 
 }  // namespace
+
+base::Result<std::unique_ptr<CudaPlan>> compile_on(const Backend& backend,
+                                                   std::shared_ptr<Device> device,
+                                                   const ir::Graph& graph,
+                                                   const PlanOptions& options,
+                                                   std::optional<BoundMemory> bound) {
+  const auto takes_none = [](const ir::Graph&, ir::NodeId) { return false; };
+  EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(backend, graph, options, takes_none));
+  EGRET_RETURN_IF_ERROR(device->enter());
+  const Libraries& libraries = device->libraries();
+  LibraryHandles handles = open_libraries(libraries, device->stream());
+  auto library_steps = find_library_steps(prepared.graph, step_makers(libraries, handles));
+  codegen::RegionOptions regions{.target = codegen::Target::kCuda, .fuse = options.fuse};
+  for (const LibraryRegion& region : library_steps)
+    regions.apart.push_back({region.nodes, region.inputs});
+  return CudaPlan::make(graph, make_program(std::move(prepared), regions), std::move(handles),
+                        std::move(library_steps), options, std::move(device), std::move(bound));
+}
 
 std::unique_ptr<Backend> make_backend(const Libraries& (*libraries)()) {
   return std::make_unique<CudaBackend>(libraries);

@@ -3,13 +3,22 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "backends/backend.h"
-#include "backends/cuda/libraries.h"
+#include "backends/cuda/cuda_plan.h"
 
 namespace egret::backends::cuda {
 
 // Loads the system's libraries when it is first used. `libraries` outlive it.
 std::unique_ptr<Backend> make_backend(const Libraries& (*libraries)());
+
+// A plan on this device; `backend` computes what is constant. Where `bound` is given, the graph's
+// inputs and outputs lie there, and the plan is run by CudaPlan::launch().
+base::Result<std::unique_ptr<CudaPlan>> compile_on(const Backend& backend,
+                                                   std::shared_ptr<Device> device,
+                                                   const ir::Graph& graph,
+                                                   const PlanOptions& options,
+                                                   std::optional<BoundMemory> bound);
 
 }  // namespace egret::backends::cuda

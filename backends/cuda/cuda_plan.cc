@@ -31,10 +31,11 @@ class Carver {
 
 CudaPlan::CudaPlan(const ir::Graph& original, codegen::Program program, LibraryHandles handles,
                    std::vector<LibraryRegion> library_steps, const PlanOptions& options,
-                   std::shared_ptr<Device> device)
+                   std::shared_ptr<Device> device, std::optional<BoundMemory> bound)
     : Plan(original),
       program_(std::move(program)),
       device_(std::move(device)),
+      bound_(std::move(bound)),
       report_(report_of(program_, original, "NVRTC")),
       profile_(options.profile),
       handles_(std::move(handles)),
@@ -54,17 +55,16 @@ CudaPlan::CudaPlan(const ir::Graph& original, codegen::Program program, LibraryH
 // What it owns is given back by calls that need the context.
 CudaPlan::~CudaPlan() { (void)device_->enter(); }
 
-base::Result<std::unique_ptr<Plan>> CudaPlan::make(const ir::Graph& original,
-                                                   codegen::Program program, LibraryHandles handles,
-                                                   std::vector<LibraryRegion> library_steps,
-                                                   const PlanOptions& options,
-                                                   std::shared_ptr<Device> device) {
+base::Result<std::unique_ptr<CudaPlan>> CudaPlan::make(
+    const ir::Graph& original, codegen::Program program, LibraryHandles handles,
+    std::vector<LibraryRegion> library_steps, const PlanOptions& options,
+    std::shared_ptr<Device> device, std::optional<BoundMemory> bound) {
   std::unique_ptr<CudaPlan> plan(new CudaPlan(original, std::move(program), std::move(handles),
-                                              std::move(library_steps), options,
-                                              std::move(device)));
+                                              std::move(library_steps), options, std::move(device),
+                                              std::move(bound)));
   EGRET_RETURN_IF_ERROR(plan->load_kernels());
   EGRET_RETURN_IF_ERROR(plan->allocate());
-  return std::unique_ptr<Plan>(std::move(plan));
+  return plan;
 }
 
 base::Status CudaPlan::load_kernels() {
@@ -93,8 +93,10 @@ base::Status CudaPlan::allocate() {
   Carver carver;
   const std::int64_t arena = carver.take(program_.arena_bytes);
   std::vector<std::int64_t> inputs, outputs, constants(graph.size(), -1);
-  for (const ir::TensorType& type : input_types()) inputs.push_back(carver.take(type.bytes()));
-  for (const ir::TensorType& type : output_types()) outputs.push_back(carver.take(type.bytes()));
+  if (!bound_) {
+    for (const ir::TensorType& type : input_types()) inputs.push_back(carver.take(type.bytes()));
+    for (const ir::TensorType& type : output_types()) outputs.push_back(carver.take(type.bytes()));
+  }
   for (std::size_t i = 0; i < graph.size(); ++i) {
     const ir::Node& node = graph.node(ir::NodeId(i));
     if (node.kind != ir::NodeKind::kConstant) continue;
@@ -111,6 +113,10 @@ base::Status CudaPlan::allocate() {
   arena_ = at(arena);
   failures_ = at(failures);
   workspace_ = at(workspace);
+  if (bound_) {
+    inputs_ = bound_->inputs;
+    outputs_ = bound_->outputs;
+  }
   for (const std::int64_t offset : inputs) inputs_.push_back(at(offset));
   for (const std::int64_t offset : outputs) outputs_.push_back(at(offset));
   constants_.resize(graph.size(), 0);
@@ -260,6 +266,15 @@ base::Status CudaPlan::launch_recorded() {
       device_->check(driver.graph_launch(recorded_.get(), device_->stream()), "launching"));
   driver.event_record(after_.get(), device_->stream());
   return base::ok();
+}
+
+base::Status CudaPlan::launch() {
+  if (!std::exchange(launched_, true)) return enqueue_all();
+  if (recorded_.get() == nullptr) {
+    EGRET_ASSIGN_OR_RETURN(recorded_, device_->record([&] { return enqueue_all(); }));
+  }
+  return device_->check(device_->driver().graph_launch(recorded_.get(), device_->stream()),
+                        "launching");
 }
 
 PlanReport CudaPlan::report() const {

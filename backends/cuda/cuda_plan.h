@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backends/backend.h"
@@ -13,20 +14,31 @@
 
 namespace egret::backends::cuda {
 
+// Memory of the device, the caller's, where a plan's inputs and outputs lie.
+struct BoundMemory {
+  std::vector<DevicePointer> inputs, outputs;
+};
+
 class CudaPlan : public Plan {
  public:
   // `products`, made with `lt`: the program's steps without a kernel. Errors: unsupported for a
   // step that neither a kernel nor a product computes; limit_hit when memory is short;
   // internal_error for kernels that do not compile.
-  static base::Result<std::unique_ptr<Plan>> make(const ir::Graph& original,
-                                                  codegen::Program program, LibraryHandles handles,
-                                                  std::vector<LibraryRegion> library_steps,
-                                                  const PlanOptions& options,
-                                                  std::shared_ptr<Device> device);
+  // Where `bound` is given, launch() is for such a plan and run() is not.
+  static base::Result<std::unique_ptr<CudaPlan>> make(
+      const ir::Graph& original, codegen::Program program, LibraryHandles handles,
+      std::vector<LibraryRegion> library_steps, const PlanOptions& options,
+      std::shared_ptr<Device> device, std::optional<BoundMemory> bound = std::nullopt);
   ~CudaPlan() override;
 
   PlanReport report() const override;
   void stop_profiling() override { profile_ = false; }
+
+  // Puts a run on the device's stream, and does not wait for it. The first one launches directly,
+  // because libraries may prepare things that cannot be recorded; the others what is recorded.
+  base::Status launch();
+  // When the stream has done it: what data made fail. Errors: bad_input.
+  base::Status failure() const;
 
  protected:
   base::Status execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) override;
@@ -34,7 +46,7 @@ class CudaPlan : public Plan {
  private:
   CudaPlan(const ir::Graph& original, codegen::Program program, LibraryHandles handles,
            std::vector<LibraryRegion> library_steps, const PlanOptions& options,
-           std::shared_ptr<Device> device);
+           std::shared_ptr<Device> device, std::optional<BoundMemory> bound);
 
   base::Status allocate();
   base::Status load_kernels();
@@ -44,10 +56,10 @@ class CudaPlan : public Plan {
   base::Status enqueue_all();  // the failure words cleared, all steps, outputs copied
   base::Status run_timed();
   base::Status launch_recorded();
-  base::Status failure() const;
 
   codegen::Program program_;
   std::shared_ptr<Device> device_;
+  std::optional<BoundMemory> bound_;
   PlanReport report_;
   bool profile_;
   LibraryHandles handles_;
@@ -59,6 +71,7 @@ class CudaPlan : public Plan {
   // Where parts of the memory begin: values by node, outputs, a failure word for each step.
   std::vector<DevicePointer> inputs_, outputs_, constants_;
   DevicePointer arena_ = 0, failures_ = 0, workspace_ = 0;
+  bool launched_ = false;
   Owned<GraphExec> recorded_;
   Owned<Event> before_, after_;         // a launch of the recorded graph
   std::vector<double> device_seconds_;  // of its launches

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/device.h"
 
+#include <cstdlib>
+
 namespace egret::backends::cuda {
 
 base::Result<std::shared_ptr<Device>> Device::open(const Libraries& libraries, int ordinal) {
@@ -14,17 +16,17 @@ base::Result<std::shared_ptr<Device>> Device::open(const Libraries& libraries, i
   driver.device_name(name, sizeof name - 1, id);
   driver.device_attribute(&major, kAttributeCapabilityMajor, id);
   driver.device_attribute(&minor, kAttributeCapabilityMinor, id);
+  DeviceUuid uuid{};
+  EGRET_RETURN_IF_ERROR(device->check(driver.device_uuid(&uuid, id), "asking which GPU it is"));
   device->facts_.name = name;
+  device->facts_.uuid.assign(uuid.bytes, sizeof uuid.bytes);
   device->facts_.capability = major * 10 + minor;
   driver.device_attribute(&device->facts_.multiprocessors, kAttributeMultiprocessors, id);
   driver.device_memory(&device->facts_.memory_bytes, id);
   EGRET_RETURN_IF_ERROR(
       device->check(driver.context_retain(&device->context_, id), "opening the GPU"));
   EGRET_RETURN_IF_ERROR(device->enter());
-  Stream stream = nullptr;
-  EGRET_RETURN_IF_ERROR(
-      device->check(driver.stream_create(&stream, kStreamNonBlocking), "making a stream"));
-  device->stream_ = {stream, driver.stream_destroy};
+  EGRET_ASSIGN_OR_RETURN(device->stream_, device->another_stream());
   return device;
 }
 
@@ -54,10 +56,24 @@ base::Result<Owned<Module>> Device::load(const std::string& image) const {
   return Owned<Module>(module, driver().module_unload);
 }
 
-base::Result<Owned<Event>> Device::event() const {
+base::Result<Owned<Event>> Device::event(unsigned flags) const {
   Event event = nullptr;
-  EGRET_RETURN_IF_ERROR(check(driver().event_create(&event, 0), "making an event"));
+  EGRET_RETURN_IF_ERROR(check(driver().event_create(&event, flags), "making an event"));
   return Owned<Event>(event, driver().event_destroy);
+}
+
+base::Result<Owned<Stream>> Device::another_stream() const {
+  Stream stream = nullptr;
+  EGRET_RETURN_IF_ERROR(
+      check(driver().stream_create(&stream, kStreamNonBlocking), "making a stream"));
+  return Owned<Stream>(stream, driver().stream_destroy);
+}
+
+base::Result<bool> Device::is_done(Event event) const {
+  const int status = driver().event_query(event);
+  if (status == kDriverNotReady) return false;
+  EGRET_RETURN_IF_ERROR(check(status, "a kernel"));
+  return true;
 }
 
 base::Status Device::copy_in(DevicePointer to, const void* from, std::size_t bytes) const {
@@ -83,6 +99,23 @@ base::Result<Owned<GraphExec>> Device::record(const std::function<base::Status()
   EGRET_RETURN_IF_ERROR(
       check(driver().graph_instantiate(&exec, graph, 0), "preparing recorded launches"));
   return Owned<GraphExec>(exec, driver().graph_exec_destroy);
+}
+
+int device_count(const Libraries& libraries) {
+  int count = 0;
+  if (usable(libraries).ok()) libraries.driver.device_count(&count);
+  return count;
+}
+
+base::Result<std::shared_ptr<Device>> open_own_device(const Libraries& libraries) {
+  EGRET_RETURN_IF_ERROR(usable(libraries));
+  const auto number = [](const char* name) {
+    const char* text = std::getenv(name);
+    return text == nullptr || *text == 0 ? -1 : std::atoi(text);
+  };
+  const int chosen = number("EGRET_CUDA_DEVICE"), local = number("OMPI_COMM_WORLD_LOCAL_RANK");
+  if (chosen >= 0) return Device::open(libraries, chosen);
+  return Device::open(libraries, local > 0 ? local % device_count(libraries) : 0);
 }
 
 }  // namespace egret::backends::cuda

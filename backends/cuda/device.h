@@ -41,6 +41,7 @@ class Owned {
 
 struct DeviceFacts {
   std::string name;
+  std::string uuid;    // 16 bytes, of this GPU alone
   int capability = 0;  // 90 is 9.0
   int multiprocessors = 0;
   std::size_t memory_bytes = 0;
@@ -62,10 +63,13 @@ class Device {
 
   base::Result<Owned<DevicePointer>> allocate(std::size_t bytes) const;
   base::Result<Owned<Module>> load(const std::string& image) const;
-  base::Result<Owned<Event>> event() const;
+  base::Result<Owned<Event>> event(unsigned flags = 0) const;
+  base::Result<Owned<Stream>> another_stream() const;
   base::Status copy_in(DevicePointer to, const void* from, std::size_t bytes) const;
   base::Status copy_out(void* to, DevicePointer from, std::size_t bytes) const;
   base::Status wait() const;
+  // Whether what was put on a stream before the event has been done.
+  base::Result<bool> is_done(Event event) const;
   // What `enqueue` puts on the stream, as a graph that is launched at once, again and again.
   base::Result<Owned<GraphExec>> record(const std::function<base::Status()>& enqueue) const;
 
@@ -77,6 +81,12 @@ class Device {
   Context context_ = nullptr;  // the primary one, which lives as long as the process
   Owned<Stream> stream_;
 };
+
+// The GPU of this process: $EGRET_CUDA_DEVICE, else of the processes that mpirun started on this
+// machine each takes the next one, and the first again when there are no more. Else the first.
+base::Result<std::shared_ptr<Device>> open_own_device(const Libraries& libraries);
+// How many the driver finds; 0 where it cannot be asked.
+int device_count(const Libraries& libraries);
 
 // The source compiled for the device: machine code where NVRTC knows the GPU, PTX for the newest
 // GPU that it knows otherwise. Results are kept in the kernel cache (codegen/kernel_cache.h).

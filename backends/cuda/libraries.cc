@@ -1,72 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/libraries.h"
 
-#include <dlfcn.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <sstream>
-#include <vector>
+#include "backends/cuda/shared_library.h"
 
 namespace egret::backends::cuda {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::vector<std::string> search_folders() {
-  std::vector<std::string> folders;
-  const char* given = std::getenv("EGRET_CUDA_LIBRARIES");
-  std::istringstream stream(given != nullptr ? given : "");
-  for (std::string folder; std::getline(stream, folder, ':');) {
-    if (!folder.empty()) folders.push_back(folder + "/");
-  }
-  folders.emplace_back();  // where the system's loader looks
-  folders.emplace_back("/usr/local/cuda/lib64/");
-  folders.emplace_back("/usr/local/nvidia/lib64/");  // the driver's, in containers
-  return folders;
-}
-
-// A handle that is never closed: libraries stay for the life of the process.
-void* open_library(const std::vector<std::string>& names) {
-  for (const std::string& folder : search_folders()) {
-    for (const std::string& name : names) {
-      if (!folder.empty() && !fs::exists(folder + name)) continue;
-      if (void* handle = ::dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
-    }
-  }
-  return nullptr;
-}
-
-class Symbols {
- public:
-  explicit Symbols(void* handle) : handle_(handle) {}
-  template <typename F>
-  void find(F& function, const char* name) {
-    function = reinterpret_cast<F>(::dlsym(handle_, name));
-    if (function == nullptr && missing_.empty()) missing_ = name;
-  }
-  base::Status status(const std::string& library) const {
-    if (missing_.empty()) return base::ok();
-    return base::unavailable(library + " is too old: it lacks " + missing_);
-  }
-
- private:
-  void* handle_;
-  std::string missing_;
-};
-
-constexpr const char* kNameItsFolder = "install it, or name its folder in EGRET_CUDA_LIBRARIES";
-
-// `find_all` is handed what finds each function of a table.
-template <typename FindAll>
+// `fill_all` hands each function of a table, and its symbol, to what it is given.
+template <typename FillAll>
 base::Status load_library(const std::string& what, const std::vector<std::string>& names,
-                          const std::string& remedy, const FindAll& find_all) {
-  void* handle = open_library(names);
-  if (handle == nullptr)
-    return base::unavailable(what + " (" + names[0] + ") is not found; " + remedy);
-  Symbols symbols(handle);
-  find_all([&](auto& function, const char* symbol) { symbols.find(function, symbol); });
-  return symbols.status(what);
+                          const std::string& remedy, const FillAll& fill_all) {
+  return open_shared_library(what, names, remedy, [&](const FindSymbol& find_symbol) {
+    SymbolTable table(find_symbol);
+    fill_all([&](auto& function, const char* symbol) { table.fill(function, symbol); });
+    return table.status(what);
+  });
 }
 
 base::Status load_driver(DriverFunctions& driver) {

@@ -9,6 +9,7 @@
 
 #include "backends/cuda/abi.h"
 #include "backends/cuda/libraries.h"
+#include "backends/nccl/library.h"
 
 #if __has_include(<cuda.h>)
 #include <cuda.h>
@@ -28,17 +29,26 @@
 #define EGRET_HAS_CUDNN_H
 #endif
 
+#if __has_include(<nccl.h>) && __has_include(<cuda_runtime.h>)
+#include <nccl.h>
+#define EGRET_HAS_NCCL_H
+#endif
+
 namespace egret::backends::cuda {
 namespace {
 
 template <typename T>
 constexpr bool is_number = std::is_integral_v<T> || std::is_enum_v<T>;
 
-// Passed in the same registers: numbers of one size, or pointers.
+// Passed in the same registers: numbers of one size, or pointers; or on the stack, what is larger
+// than two registers.
 template <typename Ours, typename Theirs>
 constexpr bool same_argument = (is_number<Ours> && is_number<Theirs> &&
                                 sizeof(Ours) == sizeof(Theirs)) ||
-                               (std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>);
+                               (std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>) ||
+                               (std::is_trivially_copyable_v<Ours> &&
+                                std::is_trivially_copyable_v<Theirs> &&
+                                sizeof(Ours) == sizeof(Theirs) && sizeof(Ours) > 16);
 
 template <typename Ours, typename Theirs>
 constexpr bool same_call = false;
@@ -54,7 +64,19 @@ TEST(CudaAbi, IsThatOfTheDriversHeader) {
 #include "backends/cuda/driver_functions.def"
 #undef EGRET_CUDA_FUNCTION
   static_assert(kDriverOk == CUDA_SUCCESS && kDriverOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY);
+  static_assert(kDriverNotReady == CUDA_ERROR_NOT_READY);
   static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING);
+  static_assert(kEventWithoutTiming == CU_EVENT_DISABLE_TIMING);
+  static_assert(kDeviceMemory == CU_MEMORYTYPE_DEVICE && sizeof(DeviceUuid) == sizeof(CUuuid));
+  static_assert(sizeof(RowCopy) == sizeof(CUDA_MEMCPY2D) &&
+                offsetof(RowCopy, from_memory) == offsetof(CUDA_MEMCPY2D, srcMemoryType) &&
+                offsetof(RowCopy, from) == offsetof(CUDA_MEMCPY2D, srcDevice) &&
+                offsetof(RowCopy, from_pitch) == offsetof(CUDA_MEMCPY2D, srcPitch) &&
+                offsetof(RowCopy, to_memory) == offsetof(CUDA_MEMCPY2D, dstMemoryType) &&
+                offsetof(RowCopy, to) == offsetof(CUDA_MEMCPY2D, dstDevice) &&
+                offsetof(RowCopy, to_pitch) == offsetof(CUDA_MEMCPY2D, dstPitch) &&
+                offsetof(RowCopy, row_bytes) == offsetof(CUDA_MEMCPY2D, WidthInBytes) &&
+                offsetof(RowCopy, rows) == offsetof(CUDA_MEMCPY2D, Height));
   static_assert(kCaptureThreadLocal == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
   static_assert(kAttributeMultiprocessors == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   static_assert(kAttributeCapabilityMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
@@ -115,6 +137,40 @@ TEST(CudaAbi, IsThatOfCudnnsHeader) {
 #else
   GTEST_SKIP() << "the build found no cudnn.h";
 #endif
+}
+
+TEST(CudaAbi, IsThatOfNcclsHeader) {
+#ifdef EGRET_HAS_NCCL_H
+#define EGRET_NCCL_FUNCTION(name, symbol, arguments) \
+  static_assert(same_call<decltype(nccl::Functions::name), decltype(&::symbol)>, #name);
+#include "backends/nccl/functions.def"
+#undef EGRET_NCCL_FUNCTION
+  static_assert(sizeof(nccl::UniqueId) == sizeof(ncclUniqueId));
+  static_assert(nccl::kOk == ncclSuccess && nccl::kRemoteError == ncclRemoteError &&
+                nccl::kInProgress == ncclInProgress);
+  static_assert(nccl::kInt8 == ncclInt8 && nccl::kUint8 == ncclUint8 && nccl::kInt32 == ncclInt32 &&
+                nccl::kUint32 == ncclUint32 && nccl::kInt64 == ncclInt64 &&
+                nccl::kUint64 == ncclUint64 && nccl::kFloat16 == ncclFloat16 &&
+                nccl::kFloat32 == ncclFloat32 && nccl::kFloat64 == ncclFloat64 &&
+                nccl::kBFloat16 == ncclBfloat16);
+  static_assert(nccl::kReduceSum == ncclSum && nccl::kReduceMax == ncclMax &&
+                nccl::kUndefined == NCCL_CONFIG_UNDEF_INT);
+  static_assert(offsetof(nccl::Config, magic) == offsetof(ncclConfig_t, magic) &&
+                offsetof(nccl::Config, version) == offsetof(ncclConfig_t, version) &&
+                offsetof(nccl::Config, blocking) == offsetof(ncclConfig_t, blocking));
+  static_assert(nccl::Config().version == NCCL_VERSION(2, 14, 0));
+  const ncclConfig_t theirs = NCCL_CONFIG_INITIALIZER;
+  EXPECT_EQ(nccl::Config().magic, theirs.magic);
+#else
+  GTEST_SKIP() << "the build found no nccl.h";
+#endif
+}
+
+TEST(CudaAbi, LoadsNcclWhereItIsInstalled) {
+  const nccl::Library& library = nccl::system_library();
+  if (!library.has_nccl.ok()) GTEST_SKIP() << library.has_nccl.message();
+  EXPECT_GE(library.version, nccl::kOldest);
+  EXPECT_EQ(std::string(library.functions.error_text(nccl::kOk)), "no error");
 }
 
 TEST(CudaAbi, LoadsWhatIsInstalled) {

@@ -119,8 +119,11 @@ void fill(DriverFunctions& d) {
   d.error_text = [](int, const char** text) { return *text = "an error of the fake", 0; };
   d.driver_version = [](int* version) { return *version = 12080, 0; };
   d.device_count = [](int* count) { return *count = state().shown.devices, 0; };
-  d.device_get = [](int* device, int) { return *device = 0, 0; };
+  d.device_get = [](int* device, int ordinal) { return *device = ordinal, 0; };
   d.device_name = [](char* name, int, int) { return std::strcpy(name, "Fake GPU"), 0; };
+  d.device_uuid = [](DeviceUuid* uuid, int device) {
+    return std::memset(uuid->bytes, 'a' + device, sizeof uuid->bytes), 0;
+  };
   d.device_attribute = [](int* value, int attribute, int) {
     *value = attribute == kAttributeCapabilityMajor ? 9 : attribute == kAttributeMultiprocessors;
     return 0;
@@ -138,6 +141,8 @@ void fill(DriverFunctions& d) {
   d.event_create = [](Event* event, unsigned) { return *event = reinterpret_cast<Event>(1), 0; };
   d.event_destroy = [](Event) { return 0; };
   d.event_record = [](Event, Stream) { return note("event_record"), 0; };
+  d.event_query = [](Event) { return state().shown.hangs ? kDriverNotReady : 0; };
+  d.stream_wait_event = [](Stream, Event, unsigned) { return note("stream_wait_event"), 0; };
   d.event_elapsed = [](float* milliseconds, Event, Event) { return *milliseconds = 1, 0; };
 
   d.allocate = [](DevicePointer* memory, std::size_t bytes) {
@@ -167,6 +172,17 @@ void fill(DriverFunctions& d) {
   d.copy_within = [](DevicePointer to, DevicePointer from, std::size_t bytes, Stream) {
     note("copy_within");
     return do_or_capture([=] { std::memcpy(bytes_at(to), bytes_at(from), bytes); });
+  };
+  d.copy_rows = [](const RowCopy* copy, Stream) {
+    note("copy_rows");
+    if (copy->from_memory != kDeviceMemory || copy->to_memory != kDeviceMemory ||
+        copy->from_pitch < copy->row_bytes || copy->to_pitch < copy->row_bytes)
+      return 1;
+    return do_or_capture([copy = *copy] {
+      for (std::size_t row = 0; row < copy.rows; ++row)
+        std::memmove(bytes_at(copy.to) + row * copy.to_pitch,
+                     bytes_at(copy.from) + row * copy.from_pitch, copy.row_bytes);
+    });
   };
   d.set_bytes = [](DevicePointer memory, unsigned char value, std::size_t bytes, Stream) {
     note("set_bytes");

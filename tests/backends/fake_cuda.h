@@ -2,9 +2,8 @@
 // CUDA's libraries without a GPU: tables of functions that do on the CPU what the real ones are
 // documented to do, as far as Egret asks. Device memory is the heap; the "machine code" of a kernel
 // is its source, which the host compiler builds around tests/codegen/cuda_on_cpu.h; what is
-// captured is kept and replayed; products and
-// convolutions follow the descriptors they are given. Every call is
-// recorded.
+// captured is kept and replayed; products and convolutions follow the descriptors they are given.
+// Every call is recorded. For one thread at a time.
 #pragma once
 
 #include <string>
@@ -20,6 +19,7 @@ struct FakeCuda {
   std::size_t memory_bytes = std::size_t{1} << 30;
   bool lt_has_algorithms = true;
   bool dnn_has_algorithms = true;
+  bool hangs = false;  // no event comes
 
   std::vector<std::string> calls;  // names as in the *_functions.def
   std::size_t allocated = 0;       // bytes not freed yet
