@@ -27,9 +27,8 @@ class CudaBackend : public Backend {
 
   base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
                                               const PlanOptions& options) const override {
-    EGRET_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, first_device());
     EGRET_ASSIGN_OR_RETURN(auto plan,
-                           compile_on(*this, std::move(device), graph, options, std::nullopt));
+                           compile_on(*this, first_device(), graph, options, std::nullopt));
     return std::unique_ptr<Plan>(std::move(plan));
   }
 
@@ -50,12 +49,13 @@ class CudaBackend : public Backend {
 }  // namespace
 
 base::Result<std::unique_ptr<CudaPlan>> compile_on(const Backend& backend,
-                                                   std::shared_ptr<Device> device,
+                                                   base::Result<std::shared_ptr<Device>> opened,
                                                    const ir::Graph& graph,
                                                    const PlanOptions& options,
                                                    std::optional<BoundMemory> bound) {
   const auto takes_none = [](const ir::Graph&, ir::NodeId) { return false; };
   EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(backend, graph, options, takes_none));
+  EGRET_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, std::move(opened));
   EGRET_RETURN_IF_ERROR(device->enter());
   const Libraries& libraries = device->libraries();
   LibraryHandles handles = open_libraries(libraries, device->stream());
