@@ -143,7 +143,7 @@ base::Result<OutputCheck::Sample> OutputCheck::evaluate(const ir::Graph& referen
   ir::InterpretOptions exact;
   exact.should_stop = options.should_stop;
   ir::InterpretOptions disturbed = exact;
-  disturbed.perturbation = kF32Roundoff;
+  disturbed.perturbation = options.roundoff;
   Sample sample;
   EGRET_ASSIGN_OR_RETURN(sample.expected, ir::interpret(reference, inputs, exact));
   // Small graphs have few outputs, whose moves may all be small by chance: disturb them more often.
@@ -183,7 +183,8 @@ base::Status OutputCheck::add_sample(const ir::Graph& reference, std::vector<ir:
     outputs_.push_back({output.name, reference.node(output.node).type});
   }
   EGRET_ASSIGN_OR_RETURN(Sample sample, evaluate(reference, std::move(inputs), options));
-  if (!is_conclusive(sample)) {
+  // The original's f32 execution says nothing of candidates that compute in less.
+  if (options.roundoff <= kF32Roundoff && !is_conclusive(sample)) {
     ir::InterpretOptions rounded;
     rounded.precision = ir::Precision::kF32;
     rounded.should_stop = options.should_stop;

@@ -30,6 +30,9 @@ struct CheckOptions {
   int samples = 1;     // sets of random inputs
   double safety = 16;  // factor on the estimated spread of rounding errors
   std::uint64_t seed = 1;
+  // Of what the candidate computes in: f32, or less where that was asked for. Half a unit in the
+  // last place.
+  double roundoff = 0x1p-24;
   std::function<bool()> should_stop{};
 };
 

@@ -13,6 +13,10 @@ const base::OptionTable<BackendOptions>& BackendOptions::table() {
   static const base::OptionTable<B> rows{
       "backend",
       {{"backend", &B::backend, "Backend that runs the model"},
+       {"precision", &B::precision,
+        "What products and convolutions of f32 may be computed in, with sums in f32; less than f32 "
+        "is for --backend cuda, and checks allow for it",
+        base::one_of({"f32", "tf32", "bf16", "f16"})},
        {"seed", &B::seed, "Seed of random inputs", base::range(0)},
        {"limit-arena", &B::limit_arena,
         "Bytes that activations and scratch space should keep to, even where that is slower; 0: "
@@ -21,6 +25,20 @@ const base::OptionTable<BackendOptions>& BackendOptions::table() {
        {"input", &B::input,
         "Tensor file (.pb) of an input, as FILE or NAME=FILE; may be repeated"}}};
   return rows;
+}
+
+backends::Precision precision_of(const BackendOptions& options) {
+  if (options.precision == "tf32") return backends::Precision::kTF32;
+  if (options.precision == "bf16") return backends::Precision::kBF16;
+  if (options.precision == "f16") return backends::Precision::kF16;
+  return backends::Precision::kF32;
+}
+
+base::Status check_precision(const backends::Backend& backend, const BackendOptions& options) {
+  if (precision_of(options) == backends::Precision::kF32 || backend.lowers_precision())
+    return base::ok();
+  return base::usage_error("--precision " + options.precision + ": the backend '" +
+                           std::string(backend.name()) + "' computes in f32 alone");
 }
 
 base::Result<std::unique_ptr<backends::Plan>> compile_plan(const ir::Graph& graph,
@@ -34,10 +52,12 @@ base::Result<std::unique_ptr<backends::Plan>> compile_plan(const ir::Graph& grap
     }
     return base::usage_error("no backend is called '" + options.backend + "'; there are " + known);
   }
+  EGRET_RETURN_IF_ERROR(check_precision(*backend, options));
   EGRET_RETURN_IF_ERROR(backend->availability());
   return backend->compile(graph, {.threads = static_cast<int>(console.options().threads),
                                   .profile = profile,
-                                  .limit_arena = options.limit_arena});
+                                  .limit_arena = options.limit_arena,
+                                  .precision = precision_of(options)});
 }
 
 base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,

@@ -16,12 +16,18 @@ namespace egret::tools {
 
 struct BackendOptions {
   std::string backend = "cpu";
+  std::string precision = "f32";
   std::int64_t seed = 1;
   std::int64_t limit_arena = 0;    // backends::PlanOptions::limit_arena
   std::vector<std::string> input;  // FILE.pb or NAME=FILE.pb
 
   static const base::OptionTable<BackendOptions>& table();
 };
+
+// By its name, of those that the option allows.
+backends::Precision precision_of(const BackendOptions& options);
+// Errors: usage_error where the backend computes in f32 alone and less is asked for.
+base::Status check_precision(const backends::Backend& backend, const BackendOptions& options);
 
 base::Result<std::unique_ptr<backends::Plan>> compile_plan(const ir::Graph& graph,
                                                            const BackendOptions& options,

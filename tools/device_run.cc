@@ -76,14 +76,15 @@ DeviceRun::~DeviceRun() {
 
 base::Result<std::unique_ptr<DeviceRun>> DeviceRun::make(
     parallel::PlacedGraph placed, parallel::RankProgram program, const backends::Backend& backend,
-    std::shared_ptr<Device> device, AxisCommunicators communicators, double time_limit_s) {
+    std::shared_ptr<Device> device, AxisCommunicators communicators, backends::Precision precision,
+    double time_limit_s) {
   std::unique_ptr<DeviceRun> run(new DeviceRun(std::move(placed), std::move(program),
                                                std::move(device), std::move(communicators),
                                                time_limit_s));
   EGRET_RETURN_IF_ERROR(run->device_->enter());
   EGRET_RETURN_IF_ERROR(run->allocate());
   EGRET_RETURN_IF_ERROR(run->copy_constants());
-  EGRET_RETURN_IF_ERROR(run->compile(backend));
+  EGRET_RETURN_IF_ERROR(run->compile(backend, precision));
   return run;
 }
 
@@ -135,16 +136,16 @@ base::Status DeviceRun::copy_constants() {
   return base::ok();
 }
 
-base::Status DeviceRun::compile(const backends::Backend& backend) {
+base::Status DeviceRun::compile(const backends::Backend& backend, backends::Precision precision) {
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
     const parallel::Segment& segment = program_.stages[stage].segment;
     if (segment.outputs.empty()) continue;
     backends::cuda::BoundMemory bound;
     for (const std::size_t node : segment.inputs) bound.inputs.push_back(values_[node]);
     for (const std::size_t node : segment.outputs) bound.outputs.push_back(values_[node]);
-    EGRET_ASSIGN_OR_RETURN(
-        stages_[stage].plan,
-        backends::cuda::compile_on(backend, device_, segment.graph, {.threads = 1}, bound));
+    EGRET_ASSIGN_OR_RETURN(stages_[stage].plan, backends::cuda::compile_on(
+                                                    backend, device_, segment.graph,
+                                                    {.threads = 1, .precision = precision}, bound));
   }
   return base::ok();
 }

@@ -22,7 +22,7 @@ class DeviceRun {
   static base::Result<std::unique_ptr<DeviceRun>> make(
       parallel::PlacedGraph placed, parallel::RankProgram program, const backends::Backend& backend,
       std::shared_ptr<backends::cuda::Device> device, AxisCommunicators communicators,
-      double time_limit_s);
+      backends::Precision precision, double time_limit_s);
   ~DeviceRun();
 
   // As parallel::run_rank: inputs and outputs as this rank holds them. Errors: bad_input where data
@@ -47,7 +47,7 @@ class DeviceRun {
 
   base::Status allocate();
   base::Status copy_constants();
-  base::Status compile(const backends::Backend& backend);
+  base::Status compile(const backends::Backend& backend, backends::Precision precision);
   base::Status enqueue(std::span<const ir::Tensor> inputs);
   base::Status enqueue_stage(std::size_t stage);
   base::Status enqueue_collective(DeviceCollective& collective);

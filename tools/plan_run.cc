@@ -51,6 +51,7 @@ base::Result<PlanRun> PlanRun::of(const std::string& path, const BackendOptions&
   PlanRun run;
   const backends::Backend* found = backends::find_backend(backend.backend);
   if (found == nullptr) return base::usage_error("no backend is called '" + backend.backend + "'");
+  EGRET_RETURN_IF_ERROR(check_precision(*found, backend));
   EGRET_RETURN_IF_ERROR(found->availability());
   if (backends::MpiWorld::is_distributed()) {
     const auto end = [&console](const std::string& message) {
@@ -109,6 +110,7 @@ base::Status PlanRun::load_model(const std::string& path, const parallel::PlanOr
 }
 
 base::Result<bool> PlanRun::compile_for_devices(const backends::Backend& backend,
+                                                const BackendOptions& arguments,
                                                 const PlanRunOptions& options, Console& console) {
   if (backend.name() != "cuda" || options.exchange == "mpi") return false;
   const backends::nccl::Library& nccl = backends::nccl::system_library();
@@ -124,9 +126,10 @@ base::Result<bool> PlanRun::compile_for_devices(const backends::Backend& backend
   EGRET_ASSIGN_OR_RETURN(
       AxisCommunicators communicators,
       join_axes(nccl, placed_.mesh, world_->rank(), exchange(), options.limit_exchange));
-  EGRET_ASSIGN_OR_RETURN(device_run_,
-                         DeviceRun::make(placed_, program_, backend, std::move(device),
-                                         std::move(communicators), options.limit_exchange));
+  EGRET_ASSIGN_OR_RETURN(
+      device_run_,
+      DeviceRun::make(placed_, program_, backend, std::move(device), std::move(communicators),
+                      precision_of(arguments), options.limit_exchange));
   return true;
 }
 
@@ -134,12 +137,15 @@ base::Result<bool> PlanRun::compile_for_devices(const backends::Backend& backend
 base::Status PlanRun::compile(const BackendOptions& backend, const PlanRunOptions& options,
                               Console& console) {
   const backends::Backend* found = backends::find_backend(backend.backend);
-  EGRET_ASSIGN_OR_RETURN(const bool on_devices, compile_for_devices(*found, options, console));
+  EGRET_ASSIGN_OR_RETURN(const bool on_devices,
+                         compile_for_devices(*found, backend, options, console));
   if (on_devices) return base::ok();
   for (const parallel::RankStage& stage : program_.stages) {
     plans_.emplace_back();
     if (stage.segment.outputs.empty()) continue;
-    EGRET_ASSIGN_OR_RETURN(plans_.back(), found->compile(stage.segment.graph, {.threads = 1}));
+    EGRET_ASSIGN_OR_RETURN(
+        plans_.back(),
+        found->compile(stage.segment.graph, {.threads = 1, .precision = precision_of(backend)}));
   }
   return base::ok();
 }

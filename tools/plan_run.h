@@ -71,6 +71,7 @@ class PlanRun {
                        Console& console);
   // Whether values stay on the ranks' GPUs and go through NCCL; then it is ready to run.
   base::Result<bool> compile_for_devices(const backends::Backend& backend,
+                                         const BackendOptions& arguments,
                                          const PlanRunOptions& options, Console& console);
   // As the program's input nodes want them.
   std::vector<ir::Tensor> in_order_of_nodes(std::span<const ir::Tensor> inputs) const;

@@ -39,6 +39,7 @@ class Compare final : public Command {
     driver::CheckOptions checking;
     checking.samples = static_cast<int>(options_.samples);
     checking.seed = static_cast<std::uint64_t>(backend_.seed);
+    checking.roundoff = roundoff(precision_of(backend_));
     const auto make = [&]() -> base::Result<driver::OutputCheck> {
       if (backend_.input.empty()) return driver::OutputCheck::of(a.graph, checking);
       EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> inputs, model_inputs(a.graph, backend_));

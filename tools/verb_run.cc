@@ -98,7 +98,9 @@ class Run final : public Command {
       console.result(json, text);
       return ExitCode::kOk;
     }
-    EGRET_ASSIGN_OR_RETURN(const auto expected, driver::OutputCheck::of(graph, inputs, {}));
+    EGRET_ASSIGN_OR_RETURN(
+        const auto expected,
+        driver::OutputCheck::of(graph, inputs, {.roundoff = roundoff(precision_of(backend_))}));
     EGRET_ASSIGN_OR_RETURN(const driver::CheckReport report, expected.check(run));
     json.set("max_error", report.max_error).set("bound", report.bound).set("passed", report.passed);
     json.set("vacuous_output", report.vacuous);

@@ -88,8 +88,11 @@ struct LtHeuristic {
 };
 
 inline constexpr int kTypeF32 = 0, kTypeF64 = 1, kTypeF16 = 2, kTypeBF16 = 14;
-inline constexpr int kComputeF32 = 68, kComputeF64 = 70, kComputeTF32 = 77;
-inline constexpr int kMatmulTransposeA = 3, kMatmulTransposeB = 4;   // attributes of LtMatmul
+inline constexpr int kComputeF32 = 68, kComputeF64 = 70, kComputeF16 = 74, kComputeBF16 = 75,
+                     kComputeTF32 = 77;  // the last three: inputs of f32 may be rounded to it
+inline constexpr int kMatmulTransposeA = 3, kMatmulTransposeB = 4, kMatmulEpilogue = 7,
+                     kMatmulBias = 8;                                // attributes of LtMatmul
+inline constexpr int kEpilogueRelu = 2, kEpilogueBias = 4;           // may be added
 inline constexpr int kLayoutBatchCount = 5, kLayoutBatchStride = 6;  // attributes of LtLayout
 inline constexpr int kPreferenceWorkspace = 1;                       // attribute of LtPreference
 inline constexpr int kTransposed = 1;
@@ -100,26 +103,50 @@ struct LtFunctions {
 #undef EGRET_CUDA_FUNCTION
 };
 
-// ---- libcudnn: convolutions
+// ---- libcudnn: convolutions, through its graph interface
 
 using DnnHandle = struct DnnHandleTag*;
-using DnnTensor = struct DnnTensorTag*;
-using DnnFilter = struct DnnFilterTag*;
-using DnnConvolution = struct DnnConvolutionTag*;
-
-struct DnnAlgorithm {
-  int algorithm;
-  int status;
-  float time;
-  std::size_t memory;
-  int determinism, math;
-  int reserved[3];
-};
+using DnnBackend = void*;  // a descriptor
 
 inline constexpr int kDnnF32 = 0, kDnnF64 = 1, kDnnF16 = 2, kDnnBF16 = 9;
-inline constexpr int kDnnRowMajor = 0;
 inline constexpr int kDnnCrossCorrelation = 1;
-inline constexpr int kDnnFmaMath = 3;
+inline constexpr int kDnnAdd = 0, kDnnRelu = 100;                      // pointwise modes
+inline constexpr int kDnnHeuristicsA = 3, kDnnHeuristicsFallback = 2;  // modes
+inline constexpr int kDnnNoteTensorCore = 0, kDnnNoteConvertsInputs = 1, kDnnNoteReducedSums = 2,
+                     kDnnNoteNondeterministic = 4;
+// Types of attributes.
+inline constexpr int kDnnHandle = 0, kDnnDataType = 1, kDnnBoolean = 2, kDnnInt64 = 3,
+                     kDnnFloat = 4, kDnnDouble = 5, kDnnVoidPointer = 6,
+                     kDnnConvolutionModeType = 7, kDnnHeuristicsModeType = 8, kDnnNoteType = 11,
+                     kDnnPointwiseModeType = 14, kDnnDescriptor = 15, kDnnChar = 24;
+// Kinds of descriptors.
+inline constexpr int kDnnPointwiseDescriptor = 0, kDnnConvolutionDescriptor = 1,
+                     kDnnEngineDescriptor = 2, kDnnConfigDescriptor = 3,
+                     kDnnHeuristicsDescriptor = 4, kDnnPlanDescriptor = 5,
+                     kDnnConvolutionForwardDescriptor = 10, kDnnPointwiseOperationDescriptor = 13,
+                     kDnnGraphDescriptor = 15, kDnnPackDescriptor = 16, kDnnTensorDescriptor = 17,
+                     kDnnDeviceDescriptor = 38;
+// Attributes.
+inline constexpr int kDnnPointwiseMode = 0, kDnnPointwiseComputeType = 1;
+inline constexpr int kDnnConvolutionComputeType = 100, kDnnConvolutionMode = 101,
+                     kDnnConvolutionDilations = 102, kDnnConvolutionStrides = 103,
+                     kDnnConvolutionPadsAfter = 104, kDnnConvolutionPadsBefore = 105,
+                     kDnnConvolutionAxes = 106;
+inline constexpr int kDnnHeuristicsMode = 200, kDnnHeuristicsGraph = 201,
+                     kDnnHeuristicsResults = 202, kDnnHeuristicsDevice = 204;
+inline constexpr int kDnnConfigEngine = 300;
+inline constexpr int kDnnPlanHandle = 400, kDnnPlanConfig = 401, kDnnPlanWorkspace = 402,
+                     kDnnPlanDevice = 407;
+inline constexpr int kDnnForwardAlpha = 700, kDnnForwardBeta = 701, kDnnForwardConvolution = 702,
+                     kDnnForwardFilter = 703, kDnnForwardImage = 704, kDnnForwardOutput = 705;
+inline constexpr int kDnnOperationPointwise = 750, kDnnOperationX = 751, kDnnOperationB = 752,
+                     kDnnOperationY = 753;
+inline constexpr int kDnnGraphHandle = 800, kDnnGraphOperations = 801;
+inline constexpr int kDnnTensorAlignment = 900, kDnnTensorType = 901, kDnnTensorSizes = 902,
+                     kDnnTensorStrides = 903, kDnnTensorId = 906, kDnnTensorIsVirtual = 907;
+inline constexpr int kDnnPackIds = 1000, kDnnPackPointers = 1001, kDnnPackWorkspace = 1003;
+inline constexpr int kDnnEngineNotes = 1303;
+inline constexpr int kDnnDeviceJson = 2702;
 
 struct DnnFunctions {
 #define EGRET_CUDA_FUNCTION(name, symbol, arguments) int(*name) arguments = nullptr;

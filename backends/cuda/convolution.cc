@@ -2,108 +2,131 @@
 #include "backends/cuda/convolution.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace egret::backends::cuda {
 namespace {
 
-int data_type(ir::DType type) {
-  switch (type) {
-    case ir::DType::kF64: return kDnnF64;
-    case ir::DType::kF16: return kDnnF16;
-    case ir::DType::kBF16: return kDnnBF16;
-    default: return kDnnF32;
-  }
-}
+constexpr std::int64_t kOutputId = 1000, kFirstVirtualId = 2000;
+constexpr std::size_t kMostPlans = 6;
 
-std::vector<int> row_major(const std::vector<int>& sizes) {
-  std::vector<int> strides(sizes.size(), 1);
+std::vector<std::int64_t> row_major(const std::vector<std::int64_t>& sizes) {
+  std::vector<std::int64_t> strides(sizes.size(), 1);
   for (std::size_t i = sizes.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * sizes[i + 1];
   return strides;
 }
 
+ir::DType compute_type_of(ir::DType type) {
+  return type == ir::DType::kF64 ? ir::DType::kF64 : ir::DType::kF32;
+}
+
+// Writes the operations one after the other: each but the last leaves a virtual tensor.
+class Describer {
+ public:
+  Describer(const Convolution& convolution, DnnOperations& operations)
+      : c_(convolution), operations_(operations), compute_(compute_type_of(convolution.type)) {}
+
+  std::vector<std::int64_t> write() {
+    left_ = 1 + c_.added.size() + (c_.relu ? 1 : 0);
+    DnnBackend value = next_output();
+    operations_.convolution(input(c_.image, c_.image_sizes), input(c_.filter, c_.filter_sizes),
+                            value, {c_.strides, c_.dilations, c_.pads, c_.pads_after}, c_.scale,
+                            compute_);
+    for (const Convolution::Added& added : c_.added) {
+      std::vector<std::int64_t> sizes = c_.output_sizes;
+      if (added.is_bias) {
+        std::ranges::fill(sizes, 1);
+        sizes[1] = c_.output_sizes[1];
+      }
+      DnnBackend sum = next_output();
+      operations_.add(value, input(added.input, sizes), sum, compute_);
+      value = sum;
+    }
+    if (c_.relu) operations_.relu(value, next_output(), compute_);
+    ids_.push_back(kOutputId);
+    return ids_;
+  }
+
+ private:
+  // An input that is read twice is described once.
+  DnnBackend input(int number, const std::vector<std::int64_t>& sizes) {
+    const auto place = static_cast<std::size_t>(number);
+    if (ids_.size() <= place) ids_.resize(place + 1, 0);
+    ids_[place] = number + 1;
+    DnnBackend& known = inputs_[{number, sizes}];
+    if (known == nullptr)
+      known = operations_.tensor({number + 1, sizes, row_major(sizes), c_.type, false});
+    return known;
+  }
+
+  DnnBackend next_output() {
+    const bool last = --left_ == 0;
+    return operations_.tensor(
+        {last ? kOutputId : kFirstVirtualId + static_cast<std::int64_t>(left_), c_.output_sizes,
+         row_major(c_.output_sizes), last ? c_.type : compute_, !last});
+  }
+
+  const Convolution& c_;
+  DnnOperations& operations_;
+  const ir::DType compute_;
+  std::size_t left_ = 0;
+  std::vector<std::int64_t> ids_;
+  std::map<std::pair<int, std::vector<std::int64_t>>, DnnBackend> inputs_;
+};
+
 class ConvolutionStep : public LibraryStep {
  public:
-  ConvolutionStep(const DnnFunctions& dnn, DnnHandle handle, const Convolution& convolution)
-      : dnn_(dnn),
-        handle_(handle),
-        image_(convolution.image),
-        filter_(convolution.filter),
-        wide_(convolution.type == ir::DType::kF64) {}
-  ~ConvolutionStep() override {
-    if (x_ != nullptr) dnn_.tensor_destroy(x_);
-    if (y_ != nullptr) dnn_.tensor_destroy(y_);
-    if (w_ != nullptr) dnn_.filter_destroy(w_);
-    if (convolution_ != nullptr) dnn_.convolution_destroy(convolution_);
-  }
-  ConvolutionStep(const ConvolutionStep&) = delete;
-  ConvolutionStep& operator=(const ConvolutionStep&) = delete;
+  ConvolutionStep(const DnnFunctions& dnn, DnnHandle handle)
+      : dnn_(dnn), handle_(handle), operations_(dnn) {}
 
   const char* library() const override { return "cuDNN"; }
+  int candidates() const override { return static_cast<int>(plans_.size()); }
+  void choose(int candidate) override { chosen_ = static_cast<std::size_t>(candidate); }
 
   // False where cuDNN refuses.
-  bool prepare(const Convolution& c) {
-    const int type = data_type(c.type);
-    const int rank = static_cast<int>(c.image_sizes.size());
-    const bool described =
-        dnn_.tensor_create(&x_) == 0 && dnn_.tensor_create(&y_) == 0 &&
-        dnn_.filter_create(&w_) == 0 && dnn_.convolution_create(&convolution_) == 0 &&
-        dnn_.tensor_set(x_, type, rank, c.image_sizes.data(), row_major(c.image_sizes).data()) ==
-            0 &&
-        dnn_.tensor_set(y_, type, rank, c.output_sizes.data(), row_major(c.output_sizes).data()) ==
-            0 &&
-        dnn_.filter_set(w_, type, kDnnRowMajor, rank, c.filter_sizes.data()) == 0 &&
-        dnn_.convolution_set(convolution_, rank - 2, c.pads.data(), c.strides.data(),
-                             c.dilations.data(), kDnnCrossCorrelation,
-                             wide_ ? kDnnF64 : kDnnF32) == 0 &&
-        dnn_.convolution_set_groups(convolution_, c.groups) == 0;
-    // f32 means f32, not TF32.
-    if (!described ||
-        (c.type == ir::DType::kF32 && dnn_.convolution_set_math(convolution_, kDnnFmaMath) != 0))
-      return false;
-    DnnAlgorithm algorithms[8];
-    int found = 0;
-    if (dnn_.algorithms(handle_, x_, w_, convolution_, y_, 8, &found, algorithms) != 0)
-      return false;
-    const auto* best = std::find_if(algorithms, algorithms + found, [](const DnnAlgorithm& each) {
-      return each.status == 0 && each.memory <= kWorkspace;
-    });
-    if (best == algorithms + found) return false;
-    chosen_ = *best;
-    return true;
+  bool prepare(const Convolution& convolution, Precision precision) {
+    ids_ = describe(convolution, operations_);
+    plans_ =
+        operations_.plans({.handle = handle_}, convolution.type, precision, kWorkspace, kMostPlans);
+    return !plans_.empty();
   }
 
   base::Status enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
-                       DevicePointer workspace, Stream) const override {
-    const float one = 1, zero = 0;
-    const double wide_one = 1, wide_zero = 0;
+                       DevicePointer workspace, Stream stream) const override {
+    if (dnn_.set_stream(handle_, stream) != 0)
+      return base::unavailable("cuDNN takes no other stream");
     const auto at = [](DevicePointer pointer) { return reinterpret_cast<void*>(pointer); };
-    const int status =
-        dnn_.convolve(handle_, wide_ ? static_cast<const void*>(&wide_one) : &one, x_,
-                      at(inputs[static_cast<std::size_t>(image_)]), w_,
-                      at(inputs[static_cast<std::size_t>(filter_)]), convolution_,
-                      chosen_.algorithm, at(workspace), chosen_.memory,
-                      wide_ ? static_cast<const void*>(&wide_zero) : &zero, y_, at(output));
-    if (status == 0) return base::ok();
-    return base::unavailable("cuDNN: a convolution failed with status " + std::to_string(status));
+    std::vector<std::int64_t> ids;
+    std::vector<void*> pointers;
+    for (std::size_t i = 0; i < ids_.size(); ++i) {
+      if (ids_[i] == 0) continue;
+      ids.push_back(ids_[i]);
+      pointers.push_back(at(i + 1 < ids_.size() ? inputs[i] : output));
+    }
+    return run_dnn_plan(dnn_, handle_, plans_[chosen_].plan, ids, pointers, at(workspace));
   }
 
  private:
   const DnnFunctions& dnn_;
   DnnHandle handle_;
-  int image_, filter_;
-  bool wide_;
-  DnnTensor x_ = nullptr, y_ = nullptr;
-  DnnFilter w_ = nullptr;
-  DnnConvolution convolution_ = nullptr;
-  DnnAlgorithm chosen_{};
+  DnnOperations operations_;
+  std::vector<std::int64_t> ids_;
+  std::vector<DnnOperations::Plan> plans_;
+  std::size_t chosen_ = 0;
 };
 
 }  // namespace
 
+std::vector<std::int64_t> describe(const Convolution& convolution, DnnOperations& operations) {
+  return Describer(convolution, operations).write();
+}
+
 std::unique_ptr<LibraryStep> make_convolution_step(const DnnFunctions& dnn, DnnHandle handle,
-                                                   const Convolution& convolution) {
-  auto step = std::make_unique<ConvolutionStep>(dnn, handle, convolution);
-  if (!step->prepare(convolution)) return nullptr;
+                                                   const Convolution& convolution,
+                                                   Precision precision) {
+  auto step = std::make_unique<ConvolutionStep>(dnn, handle);
+  if (!step->prepare(convolution, precision)) return nullptr;
   return step;
 }
 

@@ -23,6 +23,7 @@ class CudaBackend : public Backend {
     if (const auto device = first_device(); device.ok()) text += ", " + (*device)->facts().name;
     return text;
   }
+  bool lowers_precision() const override { return true; }
   base::Status availability() const override { return usable(libraries_()); }
 
   base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
@@ -59,7 +60,8 @@ base::Result<std::unique_ptr<CudaPlan>> compile_on(const Backend& backend,
   EGRET_RETURN_IF_ERROR(device->enter());
   const Libraries& libraries = device->libraries();
   LibraryHandles handles = open_libraries(libraries, device->stream());
-  auto library_steps = find_library_steps(prepared.graph, step_makers(libraries, handles));
+  auto library_steps =
+      find_library_steps(prepared.graph, step_makers(libraries, handles, options.precision));
   codegen::RegionOptions regions{.target = codegen::Target::kCuda, .fuse = options.fuse};
   for (const LibraryRegion& region : library_steps)
     regions.apart.push_back({region.nodes, region.inputs});

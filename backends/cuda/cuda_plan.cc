@@ -2,6 +2,7 @@
 #include "backends/cuda/cuda_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace egret::backends::cuda {
@@ -12,6 +13,7 @@ using codegen::Region;
 
 constexpr std::int64_t kAlignment = 256;
 constexpr std::size_t kMostTimes = 10000;
+constexpr int kTimedRuns = 3;  // of an algorithm
 
 // Parts of one block, one after the other.
 class Carver {
@@ -63,7 +65,9 @@ base::Result<std::unique_ptr<CudaPlan>> CudaPlan::make(
                                               std::move(library_steps), options, std::move(device),
                                               std::move(bound)));
   EGRET_RETURN_IF_ERROR(plan->load_kernels());
-  EGRET_RETURN_IF_ERROR(plan->allocate());
+  EGRET_RETURN_IF_ERROR(plan->allocate(options.streams));
+  EGRET_RETURN_IF_ERROR(plan->make_streams(options.streams));
+  if (options.search) EGRET_RETURN_IF_ERROR(plan->choose_algorithms());
   return plan;
 }
 
@@ -88,7 +92,7 @@ base::Status CudaPlan::load_kernels() {
   return base::ok();
 }
 
-base::Status CudaPlan::allocate() {
+base::Status CudaPlan::allocate(int streams) {
   const ir::Graph& graph = program_.graph;
   Carver carver;
   const std::int64_t arena = carver.take(program_.arena_bytes);
@@ -105,7 +109,8 @@ base::Status CudaPlan::allocate() {
   }
   const std::int64_t failures =
       carver.take(static_cast<std::int64_t>(program_.steps.size() * sizeof(int)));
-  const std::int64_t workspace = carver.take(library_steps_.empty() ? 0 : kWorkspace);
+  const std::int64_t workspace = carver.take(
+      library_steps_.empty() ? 0 : static_cast<std::int64_t>(kWorkspace) * std::max(streams, 1));
   EGRET_ASSIGN_OR_RETURN(memory_, device_->allocate(static_cast<std::size_t>(carver.bytes())));
   const auto at = [&](std::int64_t offset) {
     return memory_.get() + static_cast<DevicePointer>(offset);
@@ -144,12 +149,74 @@ DevicePointer CudaPlan::address(ir::NodeId id) const {
   return 0;  // a value without elements
 }
 
-base::Status CudaPlan::enqueue_step(std::size_t s) {
+// What a step reads and writes of memory that steps write.
+StepMemory CudaPlan::memory_of(std::size_t s) const {
+  const Region& step = program_.steps[s];
+  const auto range = [&](ir::NodeId id) {
+    const auto bytes = static_cast<DevicePointer>(program_.graph.node(id).type.bytes());
+    return MemoryRange{address(id), address(id) + bytes};
+  };
+  StepMemory memory{{}, range(step.root())};
+  for (const ir::NodeId input : step.inputs) {
+    const Place::Kind kind = program_.places[input.index()].kind;
+    if (kind == Place::Kind::kArena || kind == Place::Kind::kOutput)
+      memory.reads.push_back(range(input));
+  }
+  return memory;
+}
+
+base::Status CudaPlan::make_streams(int most) {
+  std::vector<StepMemory> memory;
+  for (std::size_t s = 0; s < program_.steps.size(); ++s) memory.push_back(memory_of(s));
+  schedule_ = schedule_streams(memory, most);
+  done_.resize(program_.steps.size());
+  if (schedule_.streams == 1) return base::ok();
+  EGRET_ASSIGN_OR_RETURN(begun_, device_->event(kEventWithoutTiming));
+  for (int i = 1; i < schedule_.streams; ++i) {
+    EGRET_ASSIGN_OR_RETURN(streams_.emplace_back(), device_->another_stream());
+  }
+  for (std::size_t s = 0; s < done_.size(); ++s) {
+    if (!schedule_.steps[s].is_awaited) continue;
+    EGRET_ASSIGN_OR_RETURN(done_[s], device_->event(kEventWithoutTiming));
+  }
+  return base::ok();
+}
+
+Stream CudaPlan::stream(int number) const {
+  return number == 0 ? device_->stream() : streams_[static_cast<std::size_t>(number - 1)].get();
+}
+
+base::Status CudaPlan::enqueue_steps() {
+  const DriverFunctions& driver = device_->driver();
+  const auto mark = [&](const Owned<Event>& event, int at) {
+    return device_->check(driver.event_record(event.get(), stream(at)), "recording an event");
+  };
+  const auto wait = [&](int at, const Owned<Event>& event) {
+    return device_->check(driver.stream_wait_event(stream(at), event.get(), 0),
+                          "ordering two streams");
+  };
+  if (schedule_.streams > 1) EGRET_RETURN_IF_ERROR(mark(begun_, 0));
+  for (int i = 1; i < schedule_.streams; ++i) EGRET_RETURN_IF_ERROR(wait(i, begun_));
+  for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+    const ScheduledStep& step = schedule_.steps[s];
+    for (const int awaited : step.waits)
+      EGRET_RETURN_IF_ERROR(wait(step.stream, done_[static_cast<std::size_t>(awaited)]));
+    EGRET_RETURN_IF_ERROR(enqueue_step(s, step.stream));
+    if (step.is_awaited) EGRET_RETURN_IF_ERROR(mark(done_[s], step.stream));
+  }
+  for (const int tail : schedule_.tails)
+    EGRET_RETURN_IF_ERROR(wait(0, done_[static_cast<std::size_t>(tail)]));
+  return base::ok();
+}
+
+base::Status CudaPlan::enqueue_step(std::size_t s, int on) {
   const Region& step = program_.steps[s];
   std::vector<DevicePointer> pointers;
   for (const ir::NodeId input : step.inputs) pointers.push_back(address(input));
-  if (const LibraryStep* library_step = library_step_of_[s]) {
-    return library_step->enqueue(pointers, address(step.root()), workspace_, device_->stream());
+  if (LibraryStep* library_step = library_step_of_[s]) {
+    return library_step->enqueue(pointers, address(step.root()),
+                                 workspace_ + static_cast<DevicePointer>(on) * kWorkspace,
+                                 stream(on));
   }
   pointers.push_back(address(step.root()));
   pointers.push_back(failures_ + s * sizeof(int));
@@ -158,9 +225,48 @@ base::Status CudaPlan::enqueue_step(std::size_t s) {
   const codegen::KernelSource& kernel = *step.kernel;
   return device_->check(
       device_->driver().launch(functions_[s], static_cast<unsigned>(kernel.blocks), 1, 1,
-                               static_cast<unsigned>(kernel.threads), 1, 1, 0, device_->stream(),
+                               static_cast<unsigned>(kernel.threads), 1, 1, 0, stream(on),
                                arguments.data(), nullptr),
       "launching a kernel");
+}
+
+// Of one of several runs, where values lie and whatever they are; infinite where the library
+// refuses.
+base::Result<double> CudaPlan::seconds_of(std::size_t step) {
+  EGRET_RETURN_IF_ERROR(device_->wait());
+  if (!enqueue_step(step).ok()) return HUGE_VAL;
+  const DriverFunctions& driver = device_->driver();
+  driver.event_record(before_.get(), device_->stream());
+  for (int i = 0; i < kTimedRuns; ++i) {
+    if (!enqueue_step(step).ok()) return HUGE_VAL;
+  }
+  driver.event_record(after_.get(), device_->stream());
+  EGRET_RETURN_IF_ERROR(device_->wait());
+  float milliseconds = 0;
+  EGRET_RETURN_IF_ERROR(
+      device_->check(driver.event_elapsed(&milliseconds, before_.get(), after_.get()), "timing"));
+  return milliseconds * 1e-3 / kTimedRuns;
+}
+
+base::Status CudaPlan::choose_algorithms() {
+  for (std::size_t s = 0; s < library_step_of_.size(); ++s) {
+    LibraryStep* step = library_step_of_[s];
+    if (step == nullptr || step->candidates() < 2) continue;
+    if (before_.get() == nullptr) {
+      EGRET_ASSIGN_OR_RETURN(before_, device_->event());
+      EGRET_ASSIGN_OR_RETURN(after_, device_->event());
+    }
+    int best = 0;
+    double least = HUGE_VAL;
+    for (int candidate = 0; candidate < step->candidates(); ++candidate) {
+      step->choose(candidate);
+      EGRET_ASSIGN_OR_RETURN(const double seconds, seconds_of(s));
+      if (seconds < least) best = candidate;
+      least = std::min(least, seconds);
+    }
+    step->choose(best);
+  }
+  return base::ok();
 }
 
 base::Status CudaPlan::clear_failures() {
@@ -172,7 +278,7 @@ base::Status CudaPlan::clear_failures() {
 
 base::Status CudaPlan::enqueue_all() {
   EGRET_RETURN_IF_ERROR(clear_failures());
-  for (std::size_t s = 0; s < program_.steps.size(); ++s) EGRET_RETURN_IF_ERROR(enqueue_step(s));
+  EGRET_RETURN_IF_ERROR(enqueue_steps());
   for (const codegen::Program::Copy& copy : program_.copies) {
     const auto bytes = static_cast<std::size_t>(output_types()[copy.output].bytes());
     EGRET_RETURN_IF_ERROR(

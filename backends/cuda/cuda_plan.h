@@ -11,6 +11,7 @@
 #include "backends/codegen/program.h"
 #include "backends/cuda/device.h"
 #include "backends/cuda/library_step.h"
+#include "backends/cuda/stream_schedule.h"
 
 namespace egret::backends::cuda {
 
@@ -48,10 +49,16 @@ class CudaPlan : public Plan {
            std::vector<LibraryRegion> library_steps, const PlanOptions& options,
            std::shared_ptr<Device> device, std::optional<BoundMemory> bound);
 
-  base::Status allocate();
+  base::Status allocate(int streams);
   base::Status load_kernels();
+  base::Status choose_algorithms();
+  base::Result<double> seconds_of(std::size_t step);
   DevicePointer address(ir::NodeId id) const;
-  base::Status enqueue_step(std::size_t step);
+  StepMemory memory_of(std::size_t step) const;
+  base::Status make_streams(int most);
+  Stream stream(int number) const;
+  base::Status enqueue_step(std::size_t step, int stream = 0);
+  base::Status enqueue_steps();  // on all streams, from the first and back to it
   base::Status clear_failures();
   base::Status enqueue_all();  // the failure words cleared, all steps, outputs copied
   base::Status run_timed();
@@ -64,14 +71,18 @@ class CudaPlan : public Plan {
   bool profile_;
   LibraryHandles handles_;
   std::vector<LibraryRegion> library_steps_;
-  std::vector<const LibraryStep*> library_step_of_;  // by step; nullptr: a kernel
-  std::vector<Function> functions_;                  // by step; nullptr: a library step
+  std::vector<LibraryStep*> library_step_of_;  // by step; nullptr: a kernel
+  std::vector<Function> functions_;            // by step; nullptr: a library step
   Owned<Module> module_;
   Owned<DevicePointer> memory_;
   // Where parts of the memory begin: values by node, outputs, a failure word for each step.
   std::vector<DevicePointer> inputs_, outputs_, constants_;
   DevicePointer arena_ = 0, failures_ = 0, workspace_ = 0;
   bool launched_ = false;
+  StreamSchedule schedule_;
+  std::vector<Owned<Stream>> streams_;  // but the first, which is the device's
+  std::vector<Owned<Event>> done_;      // by step; those that are awaited
+  Owned<Event> begun_;
   Owned<GraphExec> recorded_;
   Owned<Event> before_, after_;         // a launch of the recorded graph
   std::vector<double> device_seconds_;  // of its launches

@@ -4,6 +4,7 @@
 
 #include "backends/codegen/lowering.h"
 #include "backends/cuda/convolution.h"
+#include "backends/cuda/epilogue.h"
 
 namespace egret::backends::cuda {
 namespace {
@@ -55,8 +56,17 @@ class Match {
     return found_;
   }
 
+  // What is added to it: an element for each channel, or for each of the output's.
+  bool add(Convolution& found, const NestNode& read) const {
+    const bool is_bias = read.form == out_[1];
+    found.added.push_back({read.input, is_bias});
+    return is_bias || read.form == nest_.output;
+  }
+
  private:
-  static std::vector<int> sizes(const ir::Shape& shape) { return {shape.begin(), shape.end()}; }
+  static std::vector<std::int64_t> sizes(const ir::Shape& shape) {
+    return {shape.begin(), shape.end()};
+  }
 
   // The filter reads channel c of its group, the image channel g*C + c.
   bool channels(const Affine& image, const Affine& filter) {
@@ -91,14 +101,20 @@ class Match {
     if (image != output * stride + filter * dilation - Affine(pad) || stride < 1 || dilation < 1 ||
         pad < 0)
       return false;
-    // As many outputs as the same padding on both sides gives.
+    // The last output's window ends so far behind the image, or before its end.
     const std::int64_t reach = dilation * (found_.filter_sizes[axis] - 1) + 1;
+    const std::int64_t last = (found_.output_sizes[axis] - 1) * stride + reach - pad;
+    found_.strides.push_back(stride);
+    found_.dilations.push_back(dilation);
+    found_.pads.push_back(pad);
+    // The same on both sides where that gives as many outputs.
     const std::int64_t room = found_.image_sizes[axis] + 2 * pad - reach;
-    if (room < 0 || room / stride + 1 != found_.output_sizes[axis]) return false;
-    found_.strides.push_back(static_cast<int>(stride));
-    found_.dilations.push_back(static_cast<int>(dilation));
-    found_.pads.push_back(static_cast<int>(pad));
-    return true;
+    const bool even = room >= 0 && room / stride + 1 == found_.output_sizes[axis];
+    const std::int64_t after =
+        even ? pad : std::max<std::int64_t>(last - found_.image_sizes[axis], 0);
+    found_.pads_after.push_back(after);
+    const std::int64_t whole = found_.image_sizes[axis] + pad + after - reach;
+    return whole >= 0 && whole / stride + 1 == found_.output_sizes[axis];
   }
 
   // The guard says that the image is read inside its borders, and nothing else.
@@ -129,23 +145,25 @@ void add_flat_axis(Convolution& convolution) {
                      &convolution.strides, &convolution.dilations})
     list->push_back(1);
   convolution.pads.push_back(0);
+  convolution.pads_after.push_back(0);
 }
 
 }  // namespace
 
-std::optional<Convolution> find_convolution(const ir::Denotation& denotation,
-                                            std::span<const ir::TensorType> inputs) {
+std::optional<Convolution> find_convolution(const StepDefinition& definition) {
+  const auto& [denotation, inputs, constants] = definition;
   const ir::DType type = denotation.type.dtype;
   const auto fits = [&](const ir::TensorType& of) {
     return of.dtype == type && of.elements() > 0 && of.elements() <= kMostElements;
   };
-  if (!ir::is_float(type) || inputs.size() != 2 || !fits(denotation.type) ||
+  if (!ir::is_float(type) || inputs.size() < 2 || inputs.size() > 6 || !fits(denotation.type) ||
       !std::ranges::all_of(inputs, fits))
     return std::nullopt;
   const auto nest = codegen::lowered(denotation, inputs, ir::Precision::kF64);
   if (!nest.ok()) return std::nullopt;
-  const NestNode& sum = nest->node(nest->root);
-  if (sum.op != ir::ExprOp::kReduce || sum.reduction != ir::Reduction::kSum) return std::nullopt;
+  const auto epilogue = find_epilogue(*nest, constants);
+  if (!epilogue) return std::nullopt;
+  const NestNode& sum = nest->node(epilogue->sum);
   const NestNode& product = nest->node(sum.kids[0]);
   if (product.op != ir::ExprOp::kMul) return std::nullopt;
   const NestNode& a = nest->node(product.kids[0]);
@@ -157,6 +175,11 @@ std::optional<Convolution> find_convolution(const ir::Denotation& denotation,
   if (!found) found = match.of(b, a);
   if (!found) return std::nullopt;
   found->type = type;
+  found->scale = epilogue->scale;
+  found->relu = epilogue->relu;
+  for (auto read = epilogue->added.rbegin(); read != epilogue->added.rend(); ++read) {
+    if (!match.add(*found, **read)) return std::nullopt;
+  }
   if (found->strides.size() == 1) add_flat_axis(*found);
   return found;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backends/codegen/lowering.h"
+#include "backends/cuda/epilogue.h"
 #include "backends/cuda/gemm.h"
 #include "ir/contraction.h"
 #include "ir/lane_plan.h"
@@ -42,7 +43,21 @@ bool take_axes(const ir::LoopNest& nest, std::vector<int>& variables, std::vecto
   return variables.size() == 1 && batch.size() <= 1;
 }
 
-std::optional<Gemm> gemm_of(const ir::LoopNest& nest, const ir::Contraction& contraction) {
+// What is added: a column that all of n and the batch share, or a matrix that lies as the output
+// does. False where it is neither, or there is one already.
+bool add(Gemm& gemm, const ir::NestNode& read, const ir::LoopNest& nest, int m_symbol) {
+  if (read.form == nest.output) {
+    if (gemm.added >= 0) return false;
+    gemm.added = read.input;
+    return true;
+  }
+  if (gemm.bias >= 0 || read.form != ir::Affine::of_symbol(m_symbol)) return false;
+  gemm.bias = read.input;
+  return true;
+}
+
+std::optional<Gemm> gemm_of(const ir::LoopNest& nest, const ir::Contraction& contraction,
+                            const Epilogue& epilogue) {
   std::vector<int> columns = contraction.columns.variables;
   std::vector<int> rows = contraction.rows.variables;
   std::vector<int> batches = contraction.batch;
@@ -69,24 +84,33 @@ std::optional<Gemm> gemm_of(const ir::LoopNest& nest, const ir::Contraction& con
   gemm.b.batch_stride = batch.stride(of_b);
   gemm.leading = n.stride(nest.output);
   gemm.batch_stride = batch.stride(nest.output);
+  gemm.scale = epilogue.scale;
+  gemm.relu = epilogue.relu;
+  for (const ir::NestNode* read : epilogue.added) {
+    if (!add(gemm, *read, nest, m.symbol)) return std::nullopt;
+  }
   return gemm;
 }
 
 }  // namespace
 
-std::optional<Gemm> find_gemm(const ir::Denotation& denotation,
-                              std::span<const ir::TensorType> inputs) {
+std::optional<Gemm> find_gemm(const StepDefinition& definition) {
+  const auto& [denotation, inputs, constants] = definition;
   const ir::DType type = denotation.type.dtype;
-  if (!ir::is_float(type) || inputs.empty() || inputs.size() > 2 ||
+  if (!ir::is_float(type) || inputs.empty() || inputs.size() > 6 ||
       denotation.type.elements() == 0 ||
       !std::ranges::all_of(inputs, [&](const auto& input) { return input.dtype == type; }))
     return std::nullopt;
   auto nest = codegen::lowered(denotation, inputs, ir::Precision::kF64);
   if (!nest.ok()) return std::nullopt;
   ir::merge_variables(*nest);
-  const auto contraction = ir::find_contraction(*nest);
+  const auto epilogue = find_epilogue(*nest, constants);
+  if (!epilogue) return std::nullopt;
+  ir::LoopNest product = *nest;
+  product.root = epilogue->sum;
+  const auto contraction = ir::find_contraction(product);
   if (!contraction) return std::nullopt;
-  auto gemm = gemm_of(*nest, *contraction);
+  auto gemm = gemm_of(*nest, *contraction, *epilogue);
   if (!gemm || static_cast<double>(gemm->m) * static_cast<double>(gemm->n) *
                        static_cast<double>(gemm->k) * static_cast<double>(gemm->batch) <
                    kLeastProducts)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/gemm.h"
 
+#include <vector>
+
 namespace egret::backends::cuda {
 namespace {
 
@@ -12,6 +14,8 @@ int data_type(ir::DType type) {
     default: return kTypeF32;
   }
 }
+
+constexpr int kMostAlgorithms = 8;
 
 class GemmStep : public LibraryStep {
  public:
@@ -27,36 +31,54 @@ class GemmStep : public LibraryStep {
   GemmStep& operator=(const GemmStep&) = delete;
 
   const char* library() const override { return "cuBLASLt"; }
+  int candidates() const override { return static_cast<int>(algorithms_.size()); }
+  void choose(int candidate) override { chosen_ = static_cast<std::size_t>(candidate); }
 
   // False where cuBLASLt refuses.
-  bool prepare() {
-    return lt_.matmul_create(&matmul_, wide_ ? kComputeF64 : kComputeF32,
+  bool prepare(Precision precision) {
+    return lt_.matmul_create(&matmul_, compute_type(gemm_.type, precision),
                              wide_ ? kTypeF64 : kTypeF32) == 0 &&
-           transpose(kMatmulTransposeA, gemm_.a) && transpose(kMatmulTransposeB, gemm_.b) &&
+           set_epilogue() && transpose(kMatmulTransposeA, gemm_.a) &&
+           transpose(kMatmulTransposeB, gemm_.b) &&
            describe(a_, gemm_.a.rows, gemm_.a.columns, gemm_.a.leading, gemm_.a.batch_stride) &&
            describe(b_, gemm_.b.rows, gemm_.b.columns, gemm_.b.leading, gemm_.b.batch_stride) &&
-           describe(c_, gemm_.m, gemm_.n, gemm_.leading, gemm_.batch_stride) && choose();
+           describe(c_, gemm_.m, gemm_.n, gemm_.leading, gemm_.batch_stride) && propose();
   }
 
   base::Status enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
                        DevicePointer workspace, Stream stream) const override {
-    const float one = 1, zero = 0;
-    const double wide_one = 1, wide_zero = 0;
+    const double wide_alpha = gemm_.scale, wide_beta = gemm_.added >= 0 ? 1 : 0;
+    const auto alpha = static_cast<float>(wide_alpha), beta = static_cast<float>(wide_beta);
     const auto at = [&](const Gemm::Operand& operand) {
       const auto offset = static_cast<DevicePointer>(operand.offset) * byte_size(gemm_.type);
       return reinterpret_cast<const void*>(inputs[static_cast<std::size_t>(operand.input)] +
                                            offset);
     };
-    auto* c = reinterpret_cast<void*>(output);
+    const auto whole = [&](int input) { return inputs[static_cast<std::size_t>(input)]; };
+    if (gemm_.bias >= 0) {  // the description holds the pointer; it is this plan's alone
+      const DevicePointer bias = whole(gemm_.bias);
+      if (lt_.matmul_set(matmul_, kMatmulBias, &bias, sizeof bias) != 0)
+        return base::unavailable("cuBLASLt: a bias is refused");
+    }
+    auto* d = reinterpret_cast<void*>(output);
+    const auto* c = gemm_.added >= 0 ? reinterpret_cast<const void*>(whole(gemm_.added)) : d;
+    const LtHeuristic& chosen = algorithms_[chosen_];
     const int status = lt_.matmul(
-        handle_, matmul_, wide_ ? static_cast<const void*>(&wide_one) : &one, at(gemm_.a), a_,
-        at(gemm_.b), b_, wide_ ? static_cast<const void*>(&wide_zero) : &zero, c, c_, c, c_,
-        &chosen_.algorithm, reinterpret_cast<void*>(workspace), chosen_.workspace, stream);
+        handle_, matmul_, wide_ ? static_cast<const void*>(&wide_alpha) : &alpha, at(gemm_.a), a_,
+        at(gemm_.b), b_, wide_ ? static_cast<const void*>(&wide_beta) : &beta, c, c_, d, c_,
+        &chosen.algorithm, reinterpret_cast<void*>(workspace), chosen.workspace, stream);
     if (status == 0) return base::ok();
     return base::unavailable("cuBLASLt: a product failed with status " + std::to_string(status));
   }
 
  private:
+  bool set_epilogue() {
+    const std::int32_t epilogue =
+        (gemm_.bias >= 0 ? kEpilogueBias : 0) | (gemm_.relu ? kEpilogueRelu : 0);
+    return epilogue == 0 ||
+           lt_.matmul_set(matmul_, kMatmulEpilogue, &epilogue, sizeof epilogue) == 0;
+  }
+
   bool transpose(int attribute, const Gemm::Operand& operand) {
     const std::int32_t transposed = kTransposed;
     return !operand.transposed ||
@@ -73,17 +95,20 @@ class GemmStep : public LibraryStep {
              lt_.layout_set(layout, kLayoutBatchStride, &batch_stride, sizeof batch_stride) == 0));
   }
 
-  bool choose() {
+  bool propose() {
     LtPreference preference = nullptr;
     if (lt_.preference_create(&preference) != 0) return false;
     const std::size_t workspace = kWorkspace;
     int found = 0;
-    const bool chosen =
+    algorithms_.resize(kMostAlgorithms);
+    const bool asked =
         lt_.preference_set(preference, kPreferenceWorkspace, &workspace, sizeof workspace) == 0 &&
-        lt_.heuristic(handle_, matmul_, a_, b_, c_, c_, preference, 1, &chosen_, &found) == 0 &&
-        found > 0 && chosen_.state == 0;
+        lt_.heuristic(handle_, matmul_, a_, b_, c_, c_, preference, kMostAlgorithms,
+                      algorithms_.data(), &found) == 0;
     lt_.preference_destroy(preference);
-    return chosen;
+    algorithms_.resize(static_cast<std::size_t>(asked ? found : 0));
+    std::erase_if(algorithms_, [](const LtHeuristic& each) { return each.state != 0; });
+    return !algorithms_.empty();
   }
 
   const LtFunctions& lt_;
@@ -92,15 +117,28 @@ class GemmStep : public LibraryStep {
   bool wide_;
   LtMatmul matmul_ = nullptr;
   LtLayout a_ = nullptr, b_ = nullptr, c_ = nullptr;
-  LtHeuristic chosen_{};
+  std::vector<LtHeuristic> algorithms_;
+  std::size_t chosen_ = 0;
 };
 
 }  // namespace
 
+int compute_type(ir::DType type, Precision precision) {
+  if (type == ir::DType::kF64) return kComputeF64;
+  if (type != ir::DType::kF32) return kComputeF32;
+  switch (precision) {
+    case Precision::kF32: return kComputeF32;
+    case Precision::kTF32: return kComputeTF32;
+    case Precision::kBF16: return kComputeBF16;
+    case Precision::kF16: return kComputeF16;
+  }
+  return kComputeF32;
+}
+
 std::unique_ptr<LibraryStep> make_gemm_step(const LtFunctions& lt, LtHandle handle,
-                                            const Gemm& gemm) {
+                                            const Gemm& gemm, Precision precision) {
   auto step = std::make_unique<GemmStep>(lt, handle, gemm);
-  if (!step->prepare()) return nullptr;
+  if (!step->prepare(precision)) return nullptr;
   return step;
 }
 

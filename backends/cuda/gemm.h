@@ -13,7 +13,8 @@
 
 namespace egret::backends::cuda {
 
-// C = op(A) op(B) for each of `batch`, column-major: C is m by n, op(A) m by k, op(B) k by n.
+// C = relu(scale * op(A) op(B) + D + bias) for each of `batch`, column-major: C and D are m by n,
+// op(A) m by k, op(B) k by n, the bias is a column. Of D, bias and relu each may be missing.
 struct Gemm {
   struct Operand {
     int input = -1;  // of the definition
@@ -27,14 +28,19 @@ struct Gemm {
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   Operand a, b;
   std::int64_t leading = 0, batch_stride = 0;  // of C
-  ir::DType type = ir::DType::kF32;            // of all three
+  ir::DType type = ir::DType::kF32;            // of all
+  double scale = 1;
+  int bias = -1, added = -1;  // inputs; `added` is D, which lies as C does
+  bool relu = false;
 };
 
-std::optional<Gemm> find_gemm(const ir::Denotation& denotation,
-                              std::span<const ir::TensorType> inputs);
+std::optional<Gemm> find_gemm(const StepDefinition& definition);
+
+// What cuBLASLt may compute a product of f32 in; others are exact to f32 or f64.
+int compute_type(ir::DType type, Precision precision);
 
 // nullptr where cuBLASLt has no algorithm that keeps to kWorkspace.
 std::unique_ptr<LibraryStep> make_gemm_step(const LtFunctions& lt, LtHandle handle,
-                                            const Gemm& gemm);
+                                            const Gemm& gemm, Precision precision);
 
 }  // namespace egret::backends::cuda

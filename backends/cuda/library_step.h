@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "backends/backend.h"
 #include "backends/cuda/device.h"
 #include "ir/definition.h"
 #include "ir/graph.h"
@@ -22,6 +23,10 @@ class LibraryStep {
  public:
   virtual ~LibraryStep() = default;
   virtual const char* library() const = 0;
+  // Algorithms that the library proposes, the one that it expects to be the fastest first. That one
+  // is run unless another is chosen.
+  virtual int candidates() const = 0;
+  virtual void choose(int candidate) = 0;
   // `inputs` as the region numbers them; kWorkspace bytes are there at every run.
   virtual base::Status enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
                                DevicePointer workspace, Stream stream) const = 0;
@@ -33,13 +38,21 @@ struct LibraryRegion {
   std::unique_ptr<LibraryStep> step;
 };
 
-// What is made of a definition over inputs of these types; nullptr where it is nothing for the
-// library, or the library has no algorithm.
-using MakeStep = std::function<std::unique_ptr<LibraryStep>(
-    const ir::Denotation& denotation, std::span<const ir::TensorType> inputs)>;
+// A region's definition, and what its reads number: types, and data where it is known (else
+// nullptr).
+struct StepDefinition {
+  const ir::Denotation& denotation;
+  std::span<const ir::TensorType> inputs;
+  std::span<const ir::Tensor* const> constants = {};  // as many as inputs, or none
+};
+
+// What is made of a definition; nullptr where it is nothing for the library, or the library has no
+// algorithm.
+using MakeStep = std::function<std::unique_ptr<LibraryStep>(const StepDefinition& definition)>;
 
 // All steps of the graph, each with the operators on its way (transposes, reshapes) that it takes
-// in without becoming anything else. The first of `makers` that makes one wins.
+// in without becoming anything else, and those behind it that the library computes along (a bias,
+// a relu). The first of `makers` that makes one wins.
 std::vector<LibraryRegion> find_library_steps(const ir::Graph& graph,
                                               std::span<const MakeStep> makers);
 
@@ -50,6 +63,7 @@ struct LibraryHandles {
 };
 // Of those libraries that are there.
 LibraryHandles open_libraries(const Libraries& libraries, Stream stream);
-std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandles& handles);
+std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandles& handles,
+                                  Precision precision);
 
 }  // namespace egret::backends::cuda

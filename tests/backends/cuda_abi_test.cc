@@ -111,7 +111,14 @@ TEST(CudaAbi, IsThatOfCublasLtsHeader) {
   static_assert(kTypeF32 == CUDA_R_32F && kTypeF64 == CUDA_R_64F && kTypeF16 == CUDA_R_16F &&
                 kTypeBF16 == CUDA_R_16BF);
   static_assert(kComputeF32 == CUBLAS_COMPUTE_32F && kComputeF64 == CUBLAS_COMPUTE_64F &&
-                kComputeTF32 == CUBLAS_COMPUTE_32F_FAST_TF32);
+                kComputeTF32 == CUBLAS_COMPUTE_32F_FAST_TF32 &&
+                kComputeF16 == CUBLAS_COMPUTE_32F_FAST_16F &&
+                kComputeBF16 == CUBLAS_COMPUTE_32F_FAST_16BF);
+  static_assert(kMatmulEpilogue == CUBLASLT_MATMUL_DESC_EPILOGUE &&
+                kMatmulBias == CUBLASLT_MATMUL_DESC_BIAS_POINTER &&
+                kEpilogueRelu == CUBLASLT_EPILOGUE_RELU &&
+                kEpilogueBias == CUBLASLT_EPILOGUE_BIAS &&
+                (kEpilogueRelu | kEpilogueBias) == CUBLASLT_EPILOGUE_RELU_BIAS);
   static_assert(kMatmulTransposeA == CUBLASLT_MATMUL_DESC_TRANSA &&
                 kMatmulTransposeB == CUBLASLT_MATMUL_DESC_TRANSB && kTransposed == CUBLAS_OP_T);
   static_assert(kLayoutBatchCount == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT &&
@@ -128,12 +135,83 @@ TEST(CudaAbi, IsThatOfCudnnsHeader) {
   static_assert(same_call<decltype(DnnFunctions::name), decltype(&::symbol)>, #name);
 #include "backends/cuda/cudnn_functions.def"
 #undef EGRET_CUDA_FUNCTION
-  static_assert(sizeof(DnnAlgorithm) == sizeof(cudnnConvolutionFwdAlgoPerf_t));
-  static_assert(offsetof(DnnAlgorithm, memory) == offsetof(cudnnConvolutionFwdAlgoPerf_t, memory));
+  static_assert(sizeof(DnnBackend) == sizeof(cudnnBackendDescriptor_t));
   static_assert(kDnnF32 == CUDNN_DATA_FLOAT && kDnnF64 == CUDNN_DATA_DOUBLE &&
                 kDnnF16 == CUDNN_DATA_HALF && kDnnBF16 == CUDNN_DATA_BFLOAT16);
-  static_assert(kDnnRowMajor == CUDNN_TENSOR_NCHW && kDnnFmaMath == CUDNN_FMA_MATH &&
-                kDnnCrossCorrelation == CUDNN_CROSS_CORRELATION);
+  static_assert(kDnnCrossCorrelation == CUDNN_CROSS_CORRELATION && kDnnAdd == CUDNN_POINTWISE_ADD &&
+                kDnnRelu == CUDNN_POINTWISE_RELU_FWD);
+  static_assert(kDnnHeuristicsA == CUDNN_HEUR_MODE_A &&
+                kDnnHeuristicsFallback == CUDNN_HEUR_MODE_FALLBACK);
+  static_assert(kDnnNoteTensorCore == CUDNN_NUMERICAL_NOTE_TENSOR_CORE &&
+                kDnnNoteConvertsInputs == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS &&
+                kDnnNoteReducedSums == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION &&
+                kDnnNoteNondeterministic == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+  static_assert(kDnnHandle == CUDNN_TYPE_HANDLE && kDnnDataType == CUDNN_TYPE_DATA_TYPE &&
+                kDnnBoolean == CUDNN_TYPE_BOOLEAN && kDnnInt64 == CUDNN_TYPE_INT64 &&
+                kDnnFloat == CUDNN_TYPE_FLOAT && kDnnDouble == CUDNN_TYPE_DOUBLE &&
+                kDnnVoidPointer == CUDNN_TYPE_VOID_PTR &&
+                kDnnConvolutionModeType == CUDNN_TYPE_CONVOLUTION_MODE &&
+                kDnnHeuristicsModeType == CUDNN_TYPE_HEUR_MODE &&
+                kDnnNoteType == CUDNN_TYPE_NUMERICAL_NOTE &&
+                kDnnPointwiseModeType == CUDNN_TYPE_POINTWISE_MODE &&
+                kDnnDescriptor == CUDNN_TYPE_BACKEND_DESCRIPTOR && kDnnChar == CUDNN_TYPE_CHAR);
+  static_assert(kDnnPointwiseDescriptor == CUDNN_BACKEND_POINTWISE_DESCRIPTOR &&
+                kDnnConvolutionDescriptor == CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR &&
+                kDnnEngineDescriptor == CUDNN_BACKEND_ENGINE_DESCRIPTOR &&
+                kDnnConfigDescriptor == CUDNN_BACKEND_ENGINECFG_DESCRIPTOR &&
+                kDnnHeuristicsDescriptor == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR &&
+                kDnnPlanDescriptor == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR &&
+                kDnnConvolutionForwardDescriptor ==
+                    CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR &&
+                kDnnPointwiseOperationDescriptor == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR &&
+                kDnnGraphDescriptor == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR &&
+                kDnnPackDescriptor == CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR &&
+                kDnnTensorDescriptor == CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  static_assert(kDnnPointwiseMode == CUDNN_ATTR_POINTWISE_MODE &&
+                kDnnPointwiseComputeType == CUDNN_ATTR_POINTWISE_MATH_PREC &&
+                kDnnConvolutionComputeType == CUDNN_ATTR_CONVOLUTION_COMP_TYPE &&
+                kDnnConvolutionMode == CUDNN_ATTR_CONVOLUTION_CONV_MODE &&
+                kDnnConvolutionDilations == CUDNN_ATTR_CONVOLUTION_DILATIONS &&
+                kDnnConvolutionStrides == CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES &&
+                kDnnConvolutionPadsAfter == CUDNN_ATTR_CONVOLUTION_POST_PADDINGS &&
+                kDnnConvolutionPadsBefore == CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS &&
+                kDnnConvolutionAxes == CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS);
+  static_assert(kDnnHeuristicsMode == CUDNN_ATTR_ENGINEHEUR_MODE &&
+                kDnnHeuristicsGraph == CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH &&
+                kDnnHeuristicsResults == CUDNN_ATTR_ENGINEHEUR_RESULTS &&
+                kDnnConfigEngine == CUDNN_ATTR_ENGINECFG_ENGINE &&
+                kDnnPlanConfig == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG &&
+                kDnnPlanWorkspace == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE &&
+                kDnnEngineNotes == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
+  static_assert(kDnnForwardAlpha == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA &&
+                kDnnForwardBeta == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA &&
+                kDnnForwardConvolution == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC &&
+                kDnnForwardFilter == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W &&
+                kDnnForwardImage == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X &&
+                kDnnForwardOutput == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y &&
+                kDnnOperationPointwise == CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR &&
+                kDnnOperationX == CUDNN_ATTR_OPERATION_POINTWISE_XDESC &&
+                kDnnOperationB == CUDNN_ATTR_OPERATION_POINTWISE_BDESC &&
+                kDnnOperationY == CUDNN_ATTR_OPERATION_POINTWISE_YDESC &&
+                kDnnGraphOperations == CUDNN_ATTR_OPERATIONGRAPH_OPS);
+  static_assert(kDnnTensorAlignment == CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT &&
+                kDnnTensorType == CUDNN_ATTR_TENSOR_DATA_TYPE &&
+                kDnnTensorSizes == CUDNN_ATTR_TENSOR_DIMENSIONS &&
+                kDnnTensorStrides == CUDNN_ATTR_TENSOR_STRIDES &&
+                kDnnTensorId == CUDNN_ATTR_TENSOR_UNIQUE_ID &&
+                kDnnTensorIsVirtual == CUDNN_ATTR_TENSOR_IS_VIRTUAL &&
+                kDnnPackIds == CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS &&
+                kDnnPackPointers == CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS &&
+                kDnnPackWorkspace == CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
+  // Deprecated names, which the compiler warns of; later ones, which older headers lack.
+  static_assert(kDnnPlanHandle + 1 == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG &&
+                kDnnGraphHandle + 1 == CUDNN_ATTR_OPERATIONGRAPH_OPS);
+#if CUDNN_VERSION >= 90800
+  static_assert(kDnnHeuristicsDevice == CUDNN_ATTR_ENGINEHEUR_DEVICEPROP &&
+                kDnnPlanDevice == CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP &&
+                kDnnDeviceJson == CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION &&
+                kDnnDeviceDescriptor == CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+#endif
 #else
   GTEST_SKIP() << "the build found no cudnn.h";
 #endif

@@ -11,6 +11,7 @@
 
 #include "backends/codegen/host_compiler.h"
 #include "ir/dtype.h"
+#include "tests/backends/fake_cuda_state.h"
 
 namespace egret::backends {
 namespace cuda {
@@ -35,24 +36,14 @@ struct NvrtcProgramTag {
 struct LtMatmulTag {
   int scale_type;
   bool transpose_a = false, transpose_b = false;
+  std::int32_t epilogue = 0;
+  const void* bias = nullptr;
 };
 struct LtLayoutTag {
   int type;
   std::int64_t rows, columns, leading;
   std::int32_t batch = 1;
   std::int64_t batch_stride = 0;
-};
-
-struct DnnTensorTag {
-  int type = 0;
-  std::vector<int> sizes, strides;
-};
-struct DnnFilterTag {
-  std::vector<int> sizes;
-};
-struct DnnConvolutionTag {
-  std::vector<int> pads, strides, dilations;
-  int groups = 1, math = 0;
 };
 
 }  // namespace cuda
@@ -73,16 +64,7 @@ State& state() {
   return *made;
 }
 
-void note(const char* call) { state().shown.calls.emplace_back(call); }
-
-int do_or_capture(std::function<void()> work) {
-  if (state().capturing != nullptr) {
-    state().capturing->nodes.push_back(std::move(work));
-  } else {
-    work();
-  }
-  return 0;
-}
+void note(const char* call) { note_call(call); }
 
 std::byte* bytes_at(DevicePointer memory) { return reinterpret_cast<std::byte*>(memory); }
 
@@ -143,7 +125,12 @@ void fill(DriverFunctions& d) {
   d.event_record = [](Event, Stream) { return note("event_record"), 0; };
   d.event_query = [](Event) { return state().shown.hangs ? kDriverNotReady : 0; };
   d.stream_wait_event = [](Stream, Event, unsigned) { return note("stream_wait_event"), 0; };
-  d.event_elapsed = [](float* milliseconds, Event, Event) { return *milliseconds = 1, 0; };
+  d.event_elapsed = [](float* milliseconds, Event, Event) {
+    float& next = state().shown.milliseconds;
+    *milliseconds = next;
+    next *= state().shown.faster_each_time ? 0.5F : 1;
+    return 0;
+  };
 
   d.allocate = [](DevicePointer* memory, std::size_t bytes) {
     note("allocate");
@@ -286,27 +273,9 @@ void fill(NvrtcFunctions& n) {
 
 // ---- Products
 
-double load(int type, const void* data, std::int64_t i) {
-  switch (type) {
-    case kTypeF64: return static_cast<const double*>(data)[i];
-    case kTypeF16: return ir::half_to_float(static_cast<const std::uint16_t*>(data)[i]);
-    case kTypeBF16: return ir::bfloat16_to_float(static_cast<const std::uint16_t*>(data)[i]);
-    default: return static_cast<const float*>(data)[i];
-  }
-}
-
-void store(int type, void* data, std::int64_t i, double value) {
-  const auto narrow = static_cast<float>(value);
-  switch (type) {
-    case kTypeF64: static_cast<double*>(data)[i] = value; break;
-    case kTypeF16: static_cast<std::uint16_t*>(data)[i] = ir::float_to_half(narrow); break;
-    case kTypeBF16: static_cast<std::uint16_t*>(data)[i] = ir::float_to_bfloat16(narrow); break;
-    default: static_cast<float*>(data)[i] = narrow; break;
-  }
-}
-
-void multiply(const LtMatmulTag& of, const void* a, const LtLayoutTag& a_layout, const void* b,
-              const LtLayoutTag& b_layout, void* d, const LtLayoutTag& d_layout) {
+void multiply(const LtMatmulTag& of, double alpha, const void* a, const LtLayoutTag& a_layout,
+              const void* b, const LtLayoutTag& b_layout, double beta, const void* c, void* d,
+              const LtLayoutTag& d_layout) {
   const std::int64_t depth = of.transpose_a ? a_layout.rows : a_layout.columns;
   const auto at = [](const LtLayoutTag& layout, bool transposed, std::int64_t batch,
                      std::int64_t row, std::int64_t column) {
@@ -318,9 +287,14 @@ void multiply(const LtMatmulTag& of, const void* a, const LtLayoutTag& a_layout,
       for (std::int64_t row = 0; row < d_layout.rows; ++row) {
         double sum = 0;
         for (std::int64_t k = 0; k < depth; ++k)
-          sum += load(a_layout.type, a, at(a_layout, of.transpose_a, batch, row, k)) *
-                 load(b_layout.type, b, at(b_layout, of.transpose_b, batch, k, column));
-        store(d_layout.type, d, at(d_layout, false, batch, row, column), sum);
+          sum += load_element(a_layout.type, a, at(a_layout, of.transpose_a, batch, row, k)) *
+                 load_element(b_layout.type, b, at(b_layout, of.transpose_b, batch, k, column));
+        const std::int64_t place = at(d_layout, false, batch, row, column);
+        sum *= alpha;
+        if (beta != 0) sum += beta * load_element(d_layout.type, c, place);
+        if ((of.epilogue & kEpilogueBias) != 0) sum += load_element(d_layout.type, of.bias, row);
+        if ((of.epilogue & kEpilogueRelu) != 0) sum = std::max(sum, 0.0);
+        store_element(d_layout.type, d, place, sum);
       }
     }
   }
@@ -339,7 +313,8 @@ bool fits(const LtMatmulTag& of, const LtLayoutTag& a, const LtLayoutTag& b, con
 void fill(LtFunctions& lt) {
   lt.create = [](LtHandle* handle) { return *handle = reinterpret_cast<LtHandle>(1), 0; };
   lt.destroy = [](LtHandle) { return 0; };
-  lt.matmul_create = [](LtMatmul* matmul, int, int scale_type) {
+  lt.matmul_create = [](LtMatmul* matmul, int compute_type, int scale_type) {
+    state().shown.compute_types.insert(compute_type);
     *matmul = new LtMatmulTag{scale_type};
     return 0;
   };
@@ -348,9 +323,18 @@ void fill(LtFunctions& lt) {
     return 0;
   };
   lt.matmul_set = [](LtMatmul matmul, int attribute, const void* value, std::size_t bytes) {
-    if (bytes != sizeof(std::int32_t)) return 7;
-    const bool transposed = *static_cast<const std::int32_t*>(value) == kTransposed;
-    (attribute == kMatmulTransposeA ? matmul->transpose_a : matmul->transpose_b) = transposed;
+    if (bytes != (attribute == kMatmulBias ? sizeof(void*) : sizeof(std::int32_t))) return 7;
+    if (attribute == kMatmulBias) {
+      std::memcpy(&matmul->bias, value, bytes);
+      return 0;
+    }
+    const std::int32_t number = *static_cast<const std::int32_t*>(value);
+    if (attribute == kMatmulEpilogue) {
+      matmul->epilogue = number;
+    } else {
+      (attribute == kMatmulTransposeA ? matmul->transpose_a : matmul->transpose_b) =
+          number == kTransposed;
+    }
     return 0;
   };
   lt.layout_create = [](LtLayout* layout, int type, std::uint64_t rows, std::uint64_t columns,
@@ -381,118 +365,58 @@ void fill(LtFunctions& lt) {
                     LtPreference, int, LtHeuristic* results, int* found) {
     note("heuristic");
     if (!fits(*matmul, *a, *b, *d)) return 7;
-    *found = state().shown.lt_has_algorithms ? 1 : 0;
-    results[0] = {};
+    *found = state().shown.lt_has_algorithms ? 2 : 0;
+    results[0] = results[1] = {};
+    results[1].algorithm.data[0] = 1;
     return state().shown.lt_has_algorithms ? 0 : 15;
   };
-  lt.matmul = [](LtHandle, LtMatmul matmul, const void*, const void* a, LtLayout a_layout,
-                 const void* b, LtLayout b_layout, const void*, const void*, LtLayout, void* d,
-                 LtLayout d_layout, const LtAlgorithm*, void*, std::size_t, Stream) {
+  lt.matmul = [](LtHandle, LtMatmul matmul, const void* alpha, const void* a, LtLayout a_layout,
+                 const void* b, LtLayout b_layout, const void* beta, const void* c, LtLayout,
+                 void* d, LtLayout d_layout, const LtAlgorithm* algorithm, void*, std::size_t,
+                 Stream) {
     note("matmul");
-    return do_or_capture([=] { multiply(*matmul, a, *a_layout, b, *b_layout, d, *d_layout); });
-  };
-}
-
-// ---- Convolutions
-
-// Whether cuDNN would take these descriptors: the output has the sizes that the rest gives.
-bool fits(const DnnTensorTag& x, const DnnFilterTag& w, const DnnConvolutionTag& c,
-          const DnnTensorTag& y) {
-  const std::size_t rank = x.sizes.size();
-  bool good = rank >= 4 && w.sizes.size() == rank && y.sizes.size() == rank &&
-              c.pads.size() == rank - 2 && x.sizes[0] == y.sizes[0] && w.sizes[0] == y.sizes[1] &&
-              x.sizes[1] == w.sizes[1] * c.groups && w.sizes[0] % c.groups == 0;
-  for (std::size_t i = 0; good && i < c.pads.size(); ++i) {
-    const int reach = c.dilations[i] * (w.sizes[i + 2] - 1) + 1;
-    good = y.sizes[i + 2] == (x.sizes[i + 2] + 2 * c.pads[i] - reach) / c.strides[i] + 1;
-  }
-  return good && (x.type != kDnnF32 || c.math == kDnnFmaMath);
-}
-
-// The next index of a box in row-major order; false at its end.
-bool advance(std::vector<int>& index, const std::vector<int>& sizes, std::size_t from) {
-  for (std::size_t i = index.size(); i-- > from;) {
-    if (++index[i] < sizes[i]) return true;
-    index[i] = 0;
-  }
-  return false;
-}
-
-void convolve(const DnnTensorTag& x, const void* image, const DnnFilterTag& w, const void* filter,
-              const DnnConvolutionTag& c, const DnnTensorTag& y, void* out) {
-  const int type = x.type == kDnnF64 ? kTypeF64 : kTypeF32;
-  std::int64_t at = 0;
-  for (std::vector<int> o(y.sizes.size(), 0); at == 0 || advance(o, y.sizes, 0); ++at) {
-    double sum = 0;
-    std::vector<int> k(w.sizes.size(), 0);
-    k[0] = o[1];
-    do {
-      std::int64_t from = static_cast<std::int64_t>(o[0]) * x.strides[0];
-      const int channel = o[1] / (w.sizes[0] / c.groups) * w.sizes[1] + k[1];
-      from += static_cast<std::int64_t>(channel) * x.strides[1];
-      bool inside = true;
-      for (std::size_t i = 0; i < c.pads.size(); ++i) {
-        const int place = o[i + 2] * c.strides[i] + k[i + 2] * c.dilations[i] - c.pads[i];
-        inside = inside && place >= 0 && place < x.sizes[i + 2];
-        from += static_cast<std::int64_t>(place) * x.strides[i + 2];
-      }
-      std::int64_t weight = 0;
-      for (std::size_t i = 0; i < k.size(); ++i) weight = weight * w.sizes[i] + k[i];
-      if (inside) sum += load(type, image, from) * load(type, filter, weight);
-    } while (advance(k, w.sizes, 1));
-    store(type, out, at, sum);
-  }
-}
-
-void fill(DnnFunctions& dnn) {
-  dnn.create = [](DnnHandle* handle) { return *handle = reinterpret_cast<DnnHandle>(1), 0; };
-  dnn.destroy = [](DnnHandle) { return 0; };
-  dnn.set_stream = [](DnnHandle, Stream) { return 0; };
-  dnn.tensor_create = [](DnnTensor* tensor) { return *tensor = new DnnTensorTag, 0; };
-  dnn.tensor_destroy = [](DnnTensor tensor) { return delete tensor, 0; };
-  dnn.tensor_set = [](DnnTensor tensor, int type, int rank, const int* sizes, const int* strides) {
-    *tensor = {type, {sizes, sizes + rank}, {strides, strides + rank}};
-    return 0;
-  };
-  dnn.filter_create = [](DnnFilter* filter) { return *filter = new DnnFilterTag, 0; };
-  dnn.filter_destroy = [](DnnFilter filter) { return delete filter, 0; };
-  dnn.filter_set = [](DnnFilter filter, int, int format, int rank, const int* sizes) {
-    filter->sizes = {sizes, sizes + rank};
-    return format == kDnnRowMajor ? 0 : 9;
-  };
-  dnn.convolution_create = [](DnnConvolution* made) { return *made = new DnnConvolutionTag, 0; };
-  dnn.convolution_destroy = [](DnnConvolution convolution) { return delete convolution, 0; };
-  dnn.convolution_set = [](DnnConvolution convolution, int rank, const int* pads,
-                           const int* strides, const int* dilations, int mode, int) {
-    convolution->pads = {pads, pads + rank};
-    convolution->strides = {strides, strides + rank};
-    convolution->dilations = {dilations, dilations + rank};
-    return mode == kDnnCrossCorrelation ? 0 : 9;
-  };
-  dnn.convolution_set_groups = [](DnnConvolution convolution, int groups) {
-    return convolution->groups = groups, 0;
-  };
-  dnn.convolution_set_math = [](DnnConvolution convolution, int math) {
-    return convolution->math = math, 0;
-  };
-  dnn.algorithms = [](DnnHandle, DnnTensor x, DnnFilter w, DnnConvolution convolution, DnnTensor y,
-                      int, int* found, DnnAlgorithm* algorithms) {
-    if (!fits(*x, *w, *convolution, *y)) return 3;
-    algorithms[0] = {};
-    algorithms[0].memory = std::size_t{1} << 40;  // more than there is
-    algorithms[1] = {};
-    *found = state().shown.dnn_has_algorithms ? 2 : 1;
-    return 0;
-  };
-  dnn.convolve = [](DnnHandle, const void*, DnnTensor x, const void* image, DnnFilter w,
-                    const void* filter, DnnConvolution convolution, int, void*, std::size_t,
-                    const void*, DnnTensor y, void* out) {
-    note("convolve");
-    return do_or_capture([=] { convolve(*x, image, *w, filter, *convolution, *y, out); });
+    state().shown.algorithms.push_back(algorithm->data[0]);
+    const auto factor = [&](const void* at) {
+      return matmul->scale_type == kTypeF64 ? *static_cast<const double*>(at)
+                                            : *static_cast<const float*>(at);
+    };
+    return do_or_capture([=, alpha = factor(alpha), beta = factor(beta), of = *matmul] {
+      multiply(of, alpha, a, *a_layout, b, *b_layout, beta, c, d, *d_layout);
+    });
   };
 }
 
 }  // namespace
+
+void note_call(const char* call) { state().shown.calls.emplace_back(call); }
+
+int do_or_capture(std::function<void()> work) {
+  if (state().capturing != nullptr) {
+    state().capturing->nodes.push_back(std::move(work));
+  } else {
+    work();
+  }
+  return 0;
+}
+
+double load_element(int type, const void* data, std::int64_t i) {
+  switch (type) {
+    case kTypeF64: return static_cast<const double*>(data)[i];
+    case kTypeF16: return ir::half_to_float(static_cast<const std::uint16_t*>(data)[i]);
+    case kTypeBF16: return ir::bfloat16_to_float(static_cast<const std::uint16_t*>(data)[i]);
+    default: return static_cast<const float*>(data)[i];
+  }
+}
+
+void store_element(int type, void* data, std::int64_t i, double value) {
+  const auto narrow = static_cast<float>(value);
+  switch (type) {
+    case kTypeF64: static_cast<double*>(data)[i] = value; break;
+    case kTypeF16: static_cast<std::uint16_t*>(data)[i] = ir::float_to_half(narrow); break;
+    case kTypeBF16: static_cast<std::uint16_t*>(data)[i] = ir::float_to_bfloat16(narrow); break;
+    default: static_cast<float*>(data)[i] = narrow; break;
+  }
+}
 
 std::size_t FakeCuda::count(const std::string& call) const {
   return static_cast<std::size_t>(std::ranges::count(calls, call));
@@ -507,7 +431,7 @@ const cuda::Libraries& fake_libraries() {
     fill_execution(made.driver);
     fill(made.nvrtc);
     fill(made.lt);
-    fill(made.dnn);
+    fill_fake_cudnn(made.dnn);
     made.driver_version = 12080;
     made.nvrtc_version = 12080;
     return made;

@@ -6,6 +6,8 @@
 // Every call is recorded. For one thread at a time.
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,10 +21,16 @@ struct FakeCuda {
   std::size_t memory_bytes = std::size_t{1} << 30;
   bool lt_has_algorithms = true;
   bool dnn_has_algorithms = true;
-  bool hangs = false;  // no event comes
+  bool hangs = false;             // no event comes
+  float milliseconds = 1;         // between any two events,
+  bool faster_each_time = false;  // or half as many each time
 
-  std::vector<std::string> calls;  // names as in the *_functions.def
-  std::size_t allocated = 0;       // bytes not freed yet
+  std::vector<std::string> calls;         // names as in the *_functions.def
+  std::size_t allocated = 0;              // bytes not freed yet
+  int descriptors = 0;                    // of cuDNN, not destroyed yet
+  std::set<int> compute_types;            // of products
+  std::vector<std::uint64_t> algorithms;  // of products, each time they ran
+  std::vector<std::int64_t> engines;      // of convolutions; 0: tensor cores, 2: plain
 
   std::size_t count(const std::string& call) const;
 };

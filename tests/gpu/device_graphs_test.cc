@@ -3,7 +3,11 @@
 // them, recorded launches.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "ir/builder.h"
+#include "ir/interpreter.h"
 #include "tests/backends/attention_block.h"
 #include "tests/backends/graph_compare.h"
 
@@ -69,6 +73,61 @@ TEST_F(DeviceGraphs, Convolve) {
   convolved("grouped", 4, 4, 1);
   convolved("depthwise", 1, 16, 1);
   check(b, 2e-5);
+}
+
+TEST_F(DeviceGraphs, TakeBiasResidualAndReluIntoProductsAndConvolutions) {
+  GraphBuilder b;
+  const Value product =
+      b.add("matmul", {b.input("a", f32({128, 96})), b.input("v", f32({96, 64}))});
+  const Value scaled = b.add("div", {product, b.scalar(DType::kF32, 4)});
+  const Value added = b.add("add", {scaled, b.input("c", f32({128, 64}))});
+  b.output("y", b.add("relu", {b.add("add", {added, b.input("bias", f32({64}))})}));
+  const Value x = b.input("x", f32({2, 16, 14, 14}));
+  Value z = b.add(
+      "conv", {x, b.input("w", f32({16, 16, 3, 3}))},
+      {{"strides", Integers{1, 1}}, {"pads", Integers{1, 1, 1, 1}}, {"dilations", Integers{1, 1}}});
+  z = b.add("add", {z, b.input("channels", f32({1, 16, 1, 1}))});
+  b.output("z", b.add("relu", {b.add("add", {z, x})}));
+  check(b, 2e-5);
+}
+
+// Steps that need not wait for each other, many of them, and what joins them.
+TEST_F(DeviceGraphs, RunBranchesBesideEachOther) {
+  GraphBuilder b;
+  const Value x = b.input("x", f32({256, 256}));
+  Value sum = x;
+  for (int i = 0; i < 8; ++i) {
+    const Value w = b.input("w" + std::to_string(i), f32({256, 256}));
+    const Value branch = b.add("tanh", {b.add("matmul", {x, w})});
+    sum = b.add("add", {sum, b.add("softmax", {branch}, {{"axis", std::int64_t{1}}})});
+  }
+  b.output("y", sum);
+  check(b, 2e-5);
+}
+
+TEST_F(DeviceGraphs, ComputeInLessThanF32WithinItsErrors) {
+  GraphBuilder b;
+  b.output("y", b.add("matmul", {b.input("a", f32({256, 512})), b.input("b", f32({512, 128}))}));
+  const auto graph = std::move(b).finish();
+  ASSERT_TRUE(graph.ok());
+  base::Random random(3);
+  const std::vector<ir::Tensor> inputs{ir::Tensor::random(f32({256, 512}), random),
+                                       ir::Tensor::random(f32({512, 128}), random)};
+  const auto expected = ir::interpret(*graph, inputs);
+  ASSERT_TRUE(expected.ok());
+  for (const Precision precision :
+       {Precision::kF32, Precision::kTF32, Precision::kBF16, Precision::kF16}) {
+    const auto plan = backend_.compile(*graph, {.precision = precision});
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    const auto actual = (*plan)->run(inputs);
+    ASSERT_TRUE(actual.ok()) << actual.status().message();
+    double largest = 1, error = 0;
+    for (std::int64_t i = 0; i < (*expected)[0].elements(); ++i) {
+      largest = std::max(largest, std::abs((*expected)[0].f64_at(i)));
+      error = std::max(error, std::abs((*actual)[0].f64_at(i) - (*expected)[0].f64_at(i)));
+    }
+    EXPECT_LE(error, 32 * roundoff(precision) * largest) << static_cast<int>(precision);
+  }
 }
 
 }  // namespace

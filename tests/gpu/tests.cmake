@@ -1,6 +1,7 @@
 # What needs a GPU: skipped with the reason where there is none. scripts/gpu_check.sh takes the
 # program to a machine that has one.
 egret_program(gpu_tests SOURCES gpu/device_kernels_test.cc gpu/device_graphs_test.cc
+              gpu/device_collectives_test.cc
               codegen/kernel_batch.cc codegen/sample_kernels.cc backends/graph_compare.cc
               backends/attention_block.cc
               DEPS backends rules

@@ -51,7 +51,7 @@ class DeviceRuns : public ::testing::Test {
                            join_axes(backends::fake_nccl_library(), placed.mesh, rank,
                                      exchange_of(rank), time_limit_s));
     return DeviceRun::make(placed, std::move(program), *backend_, std::move(device),
-                           std::move(communicators), time_limit_s);
+                           std::move(communicators), backends::Precision::kF32, time_limit_s);
   }
 
   // What each rank holds of the outputs, by rank.

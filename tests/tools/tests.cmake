@@ -1,4 +1,5 @@
 egret_tests(tools DEPS tools base cost frontends ir rules)
 add_dependencies(tools_tests egret)
 target_sources(tools_tests PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/backends/fake_cuda.cc
+               ${CMAKE_CURRENT_SOURCE_DIR}/backends/fake_cudnn.cc
                ${CMAKE_CURRENT_SOURCE_DIR}/backends/fake_nccl.cc)

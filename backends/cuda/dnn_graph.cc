@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/dnn_graph.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace egret::backends::cuda {
+namespace {
+
+constexpr std::int64_t kAlignment = 256;  // of every value (cuda_plan.cc)
+constexpr std::int64_t kMostConfigurations = 16;
+constexpr std::int64_t kMostNotes = 32;
+
+bool is_listed(std::span<const int> notes, int note) {
+  return std::ranges::find(notes, note) != notes.end();
+}
+
+}  // namespace
+
+int dnn_type(ir::DType type) {
+  switch (type) {
+    case ir::DType::kF64: return kDnnF64;
+    case ir::DType::kF16: return kDnnF16;
+    case ir::DType::kBF16: return kDnnBF16;
+    default: return kDnnF32;
+  }
+}
+
+// ---- Descriptors
+
+DnnDescriptors::~DnnDescriptors() {
+  while (!all_.empty()) {  // what is made of others before those
+    dnn_.backend_destroy(all_.back());
+    all_.pop_back();
+  }
+}
+
+DnnBackend DnnDescriptors::make(int kind) {
+  DnnBackend made = nullptr;
+  if (ok()) status_ = dnn_.backend_create(kind, &made);
+  if (made != nullptr) all_.push_back(made);
+  return made;
+}
+
+void DnnDescriptors::set(DnnBackend descriptor, int attribute, int type, std::int64_t count,
+                         const void* values) {
+  if (ok()) status_ = dnn_.backend_set(descriptor, attribute, type, count, values);
+}
+
+void DnnDescriptors::set(DnnBackend descriptor, int attribute,
+                         std::span<const std::int64_t> values) {
+  set(descriptor, attribute, kDnnInt64, static_cast<std::int64_t>(values.size()), values.data());
+}
+
+void DnnDescriptors::finish(DnnBackend descriptor) {
+  if (ok()) status_ = dnn_.backend_finalize(descriptor);
+}
+
+std::int64_t DnnDescriptors::get(DnnBackend descriptor, int attribute, int type, std::int64_t room,
+                                 void* values) {
+  std::int64_t count = 0;
+  if (ok()) status_ = dnn_.backend_get(descriptor, attribute, type, room, &count, values);
+  return ok() ? count : 0;
+}
+
+// ---- Operations
+
+DnnBackend DnnOperations::tensor(const DnnTensorInfo& info) {
+  DnnBackend made = descriptors_.make(kDnnTensorDescriptor);
+  descriptors_.set(made, kDnnTensorType, kDnnDataType, dnn_type(info.type));
+  descriptors_.set(made, kDnnTensorSizes, info.sizes);
+  descriptors_.set(made, kDnnTensorStrides, info.strides);
+  descriptors_.set(made, kDnnTensorId, kDnnInt64, info.id);
+  descriptors_.set(made, kDnnTensorAlignment, kDnnInt64, kAlignment);
+  if (info.is_virtual) descriptors_.set(made, kDnnTensorIsVirtual, kDnnBoolean, true);
+  descriptors_.finish(made);
+  return made;
+}
+
+void DnnOperations::convolution(DnnBackend image, DnnBackend filter, DnnBackend output,
+                                const Window& window, double scale, ir::DType compute) {
+  DnnBackend how = descriptors_.make(kDnnConvolutionDescriptor);
+  descriptors_.set(how, kDnnConvolutionComputeType, kDnnDataType, dnn_type(compute));
+  descriptors_.set(how, kDnnConvolutionMode, kDnnConvolutionModeType, kDnnCrossCorrelation);
+  descriptors_.set(how, kDnnConvolutionAxes, kDnnInt64,
+                   static_cast<std::int64_t>(window.strides.size()));
+  descriptors_.set(how, kDnnConvolutionStrides, window.strides);
+  descriptors_.set(how, kDnnConvolutionDilations, window.dilations);
+  descriptors_.set(how, kDnnConvolutionPadsBefore, window.pads_before);
+  descriptors_.set(how, kDnnConvolutionPadsAfter, window.pads_after);
+  descriptors_.finish(how);
+  DnnBackend made = descriptors_.make(kDnnConvolutionForwardDescriptor);
+  descriptors_.set(made, kDnnForwardImage, kDnnDescriptor, image);
+  descriptors_.set(made, kDnnForwardFilter, kDnnDescriptor, filter);
+  descriptors_.set(made, kDnnForwardOutput, kDnnDescriptor, output);
+  descriptors_.set(made, kDnnForwardConvolution, kDnnDescriptor, how);
+  if (compute == ir::DType::kF64) {
+    descriptors_.set(made, kDnnForwardAlpha, kDnnDouble, scale);
+    descriptors_.set(made, kDnnForwardBeta, kDnnDouble, 0.0);
+  } else {
+    descriptors_.set(made, kDnnForwardAlpha, kDnnFloat, static_cast<float>(scale));
+    descriptors_.set(made, kDnnForwardBeta, kDnnFloat, 0.0F);
+  }
+  descriptors_.finish(made);
+  operations_.push_back(made);
+}
+
+void DnnOperations::add(DnnBackend a, DnnBackend b, DnnBackend output, ir::DType compute) {
+  DnnBackend how = descriptors_.make(kDnnPointwiseDescriptor);
+  descriptors_.set(how, kDnnPointwiseMode, kDnnPointwiseModeType, kDnnAdd);
+  descriptors_.set(how, kDnnPointwiseComputeType, kDnnDataType, dnn_type(compute));
+  descriptors_.finish(how);
+  DnnBackend made = descriptors_.make(kDnnPointwiseOperationDescriptor);
+  descriptors_.set(made, kDnnOperationPointwise, kDnnDescriptor, how);
+  descriptors_.set(made, kDnnOperationX, kDnnDescriptor, a);
+  descriptors_.set(made, kDnnOperationB, kDnnDescriptor, b);
+  descriptors_.set(made, kDnnOperationY, kDnnDescriptor, output);
+  descriptors_.finish(made);
+  operations_.push_back(made);
+}
+
+void DnnOperations::relu(DnnBackend x, DnnBackend output, ir::DType compute) {
+  DnnBackend how = descriptors_.make(kDnnPointwiseDescriptor);
+  descriptors_.set(how, kDnnPointwiseMode, kDnnPointwiseModeType, kDnnRelu);
+  descriptors_.set(how, kDnnPointwiseComputeType, kDnnDataType, dnn_type(compute));
+  descriptors_.finish(how);
+  DnnBackend made = descriptors_.make(kDnnPointwiseOperationDescriptor);
+  descriptors_.set(made, kDnnOperationPointwise, kDnnDescriptor, how);
+  descriptors_.set(made, kDnnOperationX, kDnnDescriptor, x);
+  descriptors_.set(made, kDnnOperationY, kDnnDescriptor, output);
+  descriptors_.finish(made);
+  operations_.push_back(made);
+}
+
+// ---- Plans
+
+std::vector<DnnOperations::Plan> DnnOperations::plans(const DnnTarget& target, ir::DType type,
+                                                      Precision precision, std::size_t workspace,
+                                                      std::size_t most) {
+  DnnBackend graph = descriptors_.make(kDnnGraphDescriptor);
+  descriptors_.set(graph, kDnnGraphOperations, kDnnDescriptor,
+                   static_cast<std::int64_t>(operations_.size()), operations_.data());
+  if (target.handle != nullptr) descriptors_.set(graph, kDnnGraphHandle, kDnnHandle, target.handle);
+  descriptors_.finish(graph);
+  std::vector<Plan> found;
+  for (const int mode : {kDnnHeuristicsA, kDnnHeuristicsFallback}) {
+    if (!descriptors_.ok() || found.size() >= most) break;
+    // What this mode does not know is no failure of the whole.
+    made_.push_back(std::make_unique<DnnDescriptors>(dnn_));
+    DnnDescriptors& own = *made_.back();
+    DnnBackend heuristics = own.make(kDnnHeuristicsDescriptor);
+    own.set(heuristics, kDnnHeuristicsGraph, kDnnDescriptor, graph);
+    own.set(heuristics, kDnnHeuristicsMode, kDnnHeuristicsModeType, mode);
+    if (target.device != nullptr)
+      own.set(heuristics, kDnnHeuristicsDevice, kDnnDescriptor, target.device);
+    own.finish(heuristics);
+    std::vector<DnnBackend> configs(static_cast<std::size_t>(
+        std::min(kMostConfigurations,
+                 own.get(heuristics, kDnnHeuristicsResults, kDnnDescriptor, 0, nullptr))));
+    for (DnnBackend& config : configs) config = own.make(kDnnConfigDescriptor);
+    if (configs.empty() || !own.ok()) continue;
+    const std::int64_t count = own.get(heuristics, kDnnHeuristicsResults, kDnnDescriptor,
+                                       static_cast<std::int64_t>(configs.size()), configs.data());
+    configs.resize(
+        static_cast<std::size_t>(std::min(count, static_cast<std::int64_t>(configs.size()))));
+    for (DnnBackend config : configs) {
+      DnnDescriptors of_engine(dnn_);
+      DnnBackend engine = of_engine.make(kDnnEngineDescriptor);
+      of_engine.get(config, kDnnConfigEngine, kDnnDescriptor, 1, &engine);
+      if (found.size() < most && keeps_digits(of_engine, engine, type, precision))
+        add_plan(config, target, workspace, found);
+    }
+  }
+  return found;
+}
+
+bool DnnOperations::keeps_digits(DnnDescriptors& descriptors, DnnBackend engine, ir::DType type,
+                                 Precision precision) const {
+  int values[kMostNotes] = {};
+  const std::int64_t count =
+      descriptors.get(engine, kDnnEngineNotes, kDnnNoteType, kMostNotes, values);
+  if (!descriptors.ok()) return false;
+  const std::span<const int> notes(values, static_cast<std::size_t>(std::min(count, kMostNotes)));
+  if (is_listed(notes, kDnnNoteNondeterministic) || is_listed(notes, kDnnNoteReducedSums))
+    return false;
+  if (type != ir::DType::kF32) return true;
+  if (is_listed(notes, kDnnNoteConvertsInputs)) return false;
+  return precision != Precision::kF32 || !is_listed(notes, kDnnNoteTensorCore);
+}
+
+void DnnOperations::add_plan(DnnBackend config, const DnnTarget& target, std::size_t workspace,
+                             std::vector<Plan>& found) {
+  auto own = std::make_unique<DnnDescriptors>(dnn_);
+  Plan made{own->make(kDnnPlanDescriptor)};
+  own->set(made.plan, kDnnPlanConfig, kDnnDescriptor, config);
+  if (target.handle != nullptr) own->set(made.plan, kDnnPlanHandle, kDnnHandle, target.handle);
+  if (target.device != nullptr) own->set(made.plan, kDnnPlanDevice, kDnnDescriptor, target.device);
+  own->finish(made.plan);
+  std::int64_t bytes = 0;
+  own->get(made.plan, kDnnPlanWorkspace, kDnnInt64, 1, &bytes);
+  if (!own->ok() || bytes > static_cast<std::int64_t>(workspace)) return;
+  made.workspace = static_cast<std::size_t>(bytes);
+  found.push_back(made);
+  made_.push_back(std::move(own));
+}
+
+base::Status run_dnn_plan(const DnnFunctions& dnn, DnnHandle handle, DnnBackend plan,
+                          std::span<const std::int64_t> ids, std::span<void* const> pointers,
+                          void* workspace) {
+  DnnDescriptors own(dnn);
+  DnnBackend pack = own.make(kDnnPackDescriptor);
+  own.set(pack, kDnnPackIds, ids);
+  own.set(pack, kDnnPackPointers, kDnnVoidPointer, static_cast<std::int64_t>(pointers.size()),
+          pointers.data());
+  own.set(pack, kDnnPackWorkspace, kDnnVoidPointer, workspace);
+  own.finish(pack);
+  const int status = own.ok() ? dnn.backend_execute(handle, plan, pack) : own.status();
+  if (status == 0) return base::ok();
+  return base::unavailable("cuDNN: a plan failed with status " + std::to_string(status));
+}
+
+}  // namespace egret::backends::cuda

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuDNN's graph interface (its "backend" functions): operations are described, its heuristics name
+// engines that can compute them together, and each engine becomes a plan that can be run.
+//
+// Neither descriptions nor heuristics need a GPU: a description of a device will do in place of a
+// handle. tests/backends/dnn_graph_test.cc asks the real library so, where it is installed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/cuda/abi.h"
+#include "base/status.h"
+#include "ir/dtype.h"
+
+namespace egret::backends::cuda {
+
+// Owns descriptors. After the first call that cuDNN refuses nothing more is asked of it.
+class DnnDescriptors {
+ public:
+  explicit DnnDescriptors(const DnnFunctions& dnn) : dnn_(dnn) {}
+  ~DnnDescriptors();
+  DnnDescriptors(const DnnDescriptors&) = delete;
+  DnnDescriptors& operator=(const DnnDescriptors&) = delete;
+
+  DnnBackend make(int kind);
+  void set(DnnBackend descriptor, int attribute, int type, std::int64_t count, const void* values);
+  template <typename T>
+  void set(DnnBackend descriptor, int attribute, int type, const T& value) {
+    set(descriptor, attribute, type, 1, &value);
+  }
+  void set(DnnBackend descriptor, int attribute, std::span<const std::int64_t> values);
+  void finish(DnnBackend descriptor);
+  // How many there are; with room for none only asks.
+  std::int64_t get(DnnBackend descriptor, int attribute, int type, std::int64_t room, void* values);
+  bool ok() const { return status_ == 0; }
+  int status() const { return status_; }
+
+ private:
+  const DnnFunctions& dnn_;
+  std::vector<DnnBackend> all_;
+  int status_ = 0;
+};
+
+// Where plans are to run: a library's handle, or a device that is only described.
+struct DnnTarget {
+  DnnHandle handle = nullptr;
+  DnnBackend device = nullptr;
+};
+
+struct DnnTensorInfo {
+  std::int64_t id = 0;
+  std::vector<std::int64_t> sizes, strides;
+  ir::DType type = ir::DType::kF32;
+  bool is_virtual = false;  // between two operations, never in memory
+};
+
+// Operations one after the other.
+class DnnOperations {
+ public:
+  explicit DnnOperations(const DnnFunctions& dnn) : dnn_(dnn), descriptors_(dnn) {}
+
+  DnnBackend tensor(const DnnTensorInfo& info);
+  struct Window {
+    std::vector<std::int64_t> strides, dilations, pads_before, pads_after;
+  };
+  void convolution(DnnBackend image, DnnBackend filter, DnnBackend output, const Window& window,
+                   double scale, ir::DType compute);
+  void add(DnnBackend a, DnnBackend b, DnnBackend output, ir::DType compute);
+  void relu(DnnBackend x, DnnBackend output, ir::DType compute);
+
+  // One that computes all operations, ready to run.
+  struct Plan {
+    DnnBackend plan = nullptr;
+    std::size_t workspace = 0;
+  };
+  // The fastest first, as far as the heuristics know; at most `most`. Engines that compute with
+  // fewer digits than `precision` allows, and those whose results differ from run to run, are left
+  // out. Empty where there are none.
+  std::vector<Plan> plans(const DnnTarget& target, ir::DType type, Precision precision,
+                          std::size_t workspace, std::size_t most);
+  int status() const { return descriptors_.status(); }
+
+ private:
+  bool keeps_digits(DnnDescriptors& descriptors, DnnBackend engine, ir::DType type,
+                    Precision precision) const;
+  void add_plan(DnnBackend config, const DnnTarget& target, std::size_t workspace,
+                std::vector<Plan>& found);
+
+  const DnnFunctions& dnn_;
+  DnnDescriptors descriptors_;
+  std::vector<DnnBackend> operations_;
+  std::vector<std::unique_ptr<DnnDescriptors>> made_;  // with each plan, what it was made of
+};
+
+// Runs a plan: `ids` and `pointers` of its tensors that are not virtual.
+base::Status run_dnn_plan(const DnnFunctions& dnn, DnnHandle handle, DnnBackend plan,
+                          std::span<const std::int64_t> ids, std::span<void* const> pointers,
+                          void* workspace);
+
+int dnn_type(ir::DType type);
+
+}  // namespace egret::backends::cuda

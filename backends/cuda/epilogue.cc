@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/epilogue.h"
+
+namespace egret::backends::cuda {
+namespace {
+
+using ir::ExprOp;
+using ir::LoopNest;
+using ir::NestNode;
+
+class Peeler {
+ public:
+  Peeler(const LoopNest& nest, std::span<const ir::Tensor* const> constants)
+      : nest_(nest), constants_(constants) {}
+
+  std::optional<Epilogue> run() {
+    int at = unrounded(nest_.root);
+    at = under_relu(at);
+    while (nest_.node(at).op == ExprOp::kAdd) {
+      at = under_addition(nest_.node(at));
+      if (at < 0) return std::nullopt;
+    }
+    while (nest_.node(at).op == ExprOp::kMul || nest_.node(at).op == ExprOp::kDiv) {
+      at = under_scale(nest_.node(at));
+      if (at < 0) return std::nullopt;
+    }
+    const NestNode& sum = nest_.node(at);
+    if (sum.op != ExprOp::kReduce || sum.reduction != ir::Reduction::kSum || !sum.is_real())
+      return std::nullopt;
+    found_.sum = at;
+    return found_;
+  }
+
+ private:
+  // What is rounded, or the node itself.
+  int unrounded(int id) const {
+    while (nest_.node(id).op == ExprOp::kCast && nest_.node(id).is_real() &&
+           nest_.node(nest_.node(id).kids[0]).is_real())
+      id = nest_.node(id).kids[0];
+    return id;
+  }
+
+  const NestNode& kid(const NestNode& node, std::size_t i) const {
+    return nest_.node(unrounded(node.kids[i]));
+  }
+
+  // A number that is written, or a tensor's only element.
+  std::optional<double> constant(const NestNode& node) const {
+    if (node.op == ExprOp::kConst && node.is_real()) return node.real;
+    const auto input = static_cast<std::size_t>(node.input);
+    if (node.op != ExprOp::kRead || input >= constants_.size() || constants_[input] == nullptr ||
+        constants_[input]->elements() != 1)
+      return std::nullopt;
+    return constants_[input]->f64_at(0);
+  }
+
+  int under_relu(int id) {
+    const NestNode& node = nest_.node(id);
+    if (node.op != ExprOp::kMax) return id;
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (constant(kid(node, i)) != 0.0) continue;
+      found_.relu = true;
+      return unrounded(node.kids[1 - i]);
+    }
+    return id;
+  }
+
+  int under_addition(const NestNode& node) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const NestNode& read = kid(node, i);
+      if (read.op != ExprOp::kRead || !read.checked.empty()) continue;
+      found_.added.push_back(&read);
+      return unrounded(node.kids[1 - i]);
+    }
+    return -1;
+  }
+
+  int under_scale(const NestNode& node) {
+    const bool divides = node.op == ExprOp::kDiv;
+    for (std::size_t i = divides ? 1 : 0; i < 2; ++i) {
+      const auto factor = constant(kid(node, i));
+      if (!factor || (divides && *factor == 0)) continue;
+      found_.scale = divides ? found_.scale / *factor : found_.scale * *factor;
+      return unrounded(node.kids[1 - i]);
+    }
+    return -1;
+  }
+
+  const LoopNest& nest_;
+  std::span<const ir::Tensor* const> constants_;
+  Epilogue found_;
+};
+
+}  // namespace
+
+std::optional<Epilogue> find_epilogue(const LoopNest& nest,
+                                      std::span<const ir::Tensor* const> constants) {
+  return Peeler(nest, constants).run();
+}
+
+}  // namespace egret::backends::cuda

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands around a sum of products in a definition, of the kinds that libraries compute along
+// with it: y = relu(scale * sum + added + added...). Found by what is written, not by names.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ir/loop_nest.h"
+#include "ir/tensor.h"
+
+namespace egret::backends::cuda {
+
+struct Epilogue {
+  int sum = -1;                              // the node of the nest that is the sum
+  double scale = 1;                          // of the sum, before all else
+  std::vector<const ir::NestNode*> added{};  // reads of inputs
+  bool relu = false;                         // last
+
+  bool is_empty() const { return scale == 1 && added.empty() && !relu; }
+};
+
+// nullopt where anything else stands around the sum, or the root is no sum at all. Rounding to
+// f16 and bf16 between the steps is passed over: what keeps more digits there is as good. The nodes
+// are those of `nest`; `constants`: by input, its data where they are known (else nullptr), or
+// none.
+std::optional<Epilogue> find_epilogue(const ir::LoopNest& nest,
+                                      std::span<const ir::Tensor* const> constants);
+
+}  // namespace egret::backends::cuda

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Egret asks of cuDNN's graph interface, asked of the real library where it is installed: it
+// takes a description of an H100 in place of one, so descriptions, heuristics and the making of
+// plans are checked without a GPU; only running them is not.
+#include "backends/cuda/dnn_graph.h"
+
+#include <gtest/gtest.h>
+
+#include "backends/cuda/convolution.h"
+#include "backends/cuda/libraries.h"
+
+namespace egret::backends::cuda {
+namespace {
+
+constexpr const char* kH100 = R"({"deviceName":"NVIDIA H100 80GB HBM3","cudaDeviceId":0,
+"deviceVer":900,"driverVer":13000,"cudartVersion":13000,"totalGlobalMem":85000000000,
+"multiProcessorCount":132,"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],
+"regsPerBlock":65536,"warpSize":32,"maxSharedMemoryPerBlock":49152,
+"maxSharedMemoryPerBlockOptin":232448,"reservedSharedMemoryPerBlock":1024,
+"maxRegistersPerSM":65536,"maxCtasPerSM":32,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,
+"pciDeviceId":0,"isTccDriver":0,"supportCoopLaunch":1,"smClockRateKHz":1980000,
+"memClockRateKHz":2619000,"l2CacheSize":52428800})";
+
+class RealCudnn : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Libraries& libraries = system_libraries();
+    if (!libraries.has_dnn.ok()) GTEST_SKIP() << libraries.has_dnn.message();
+    device_ = std::make_unique<DnnDescriptors>(libraries.dnn);
+    h100_ = device_->make(kDnnDeviceDescriptor);
+    const std::string text = kH100;
+    device_->set(h100_, kDnnDeviceJson, kDnnChar, static_cast<std::int64_t>(text.size()),
+                 text.data());
+    device_->finish(h100_);
+    if (!device_->ok()) GTEST_SKIP() << "this cuDNN takes no description of a device";
+  }
+
+  std::size_t plans_of(const Convolution& convolution, Precision precision) {
+    DnnOperations operations(system_libraries().dnn);
+    const auto ids = describe(convolution, operations);
+    EXPECT_EQ(ids.size(), 3u + convolution.added.size());
+    const auto plans =
+        operations.plans({.device = h100_}, convolution.type, precision, kWorkspace, 4);
+    EXPECT_EQ(operations.status(), 0);
+    return plans.size();
+  }
+
+  std::unique_ptr<DnnDescriptors> device_;
+  DnnBackend h100_ = nullptr;
+};
+
+Convolution three_by_three(ir::DType type) {
+  Convolution c;
+  c.image = 0;
+  c.filter = 1;
+  c.type = type;
+  c.image_sizes = {1, 64, 56, 56};
+  c.filter_sizes = {64, 64, 3, 3};
+  c.output_sizes = {1, 64, 56, 56};
+  c.pads = c.pads_after = c.strides = c.dilations = {1, 1};
+  return c;
+}
+
+TEST_F(RealCudnn, HasPlansForConvolutionsInAllPrecisions) {
+  for (const ir::DType type : {ir::DType::kF32, ir::DType::kF16, ir::DType::kBF16}) {
+    for (const Precision precision : {Precision::kF32, Precision::kTF32}) {
+      EXPECT_GT(plans_of(three_by_three(type), precision), 0u)
+          << to_string(type) << " " << static_cast<int>(precision);
+    }
+  }
+}
+
+TEST_F(RealCudnn, TakesGroupsStridesAndPaddingThatDiffersFromSideToSide) {
+  Convolution c = three_by_three(ir::DType::kF32);
+  c.groups = 64;
+  c.filter_sizes = {64, 1, 3, 3};
+  EXPECT_GT(plans_of(c, Precision::kF32), 0u);
+  Convolution uneven = three_by_three(ir::DType::kF32);
+  uneven.pads = {0, 0};
+  uneven.pads_after = {1, 1};
+  uneven.strides = {2, 2};
+  uneven.output_sizes = {1, 64, 28, 28};
+  EXPECT_GT(plans_of(uneven, Precision::kF32), 0u);
+}
+
+TEST_F(RealCudnn, FusesWhatStandsAroundAConvolution) {
+  for (const ir::DType type : {ir::DType::kF32, ir::DType::kF16}) {
+    for (const Precision precision : {Precision::kF32, Precision::kTF32}) {
+      for (const bool residual : {false, true}) {
+        Convolution c = three_by_three(type);
+        if (residual) c.added.push_back({3, false});
+        c.added.push_back({2, true});
+        c.relu = true;
+        EXPECT_GT(plans_of(c, precision), 0u)
+            << to_string(type) << (precision == Precision::kF32 ? "" : " tf32")
+            << (residual ? ", residual" : "");
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace egret::backends::cuda

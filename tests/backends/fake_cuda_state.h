@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of fake_cuda share.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "backends/cuda/abi.h"
+
+namespace egret::backends {
+
+void note_call(const char* call);
+// Now, or each time that what is being captured is launched. 0.
+int do_or_capture(std::function<void()> work);
+
+// Elements by cuBLASLt's numbers of types.
+double load_element(int type, const void* data, std::int64_t i);
+void store_element(int type, void* data, std::int64_t i, double value);
+
+void fill_fake_cudnn(cuda::DnnFunctions& dnn);
+
+}  // namespace egret::backends

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuDNN's graph interface: descriptors keep what they are given, and are refused where the real
+// ones would be. There are three engines: one on tensor cores, one that wants more workspace than
+// there is, and a plain one.
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "tests/backends/fake_cuda.h"
+#include "tests/backends/fake_cuda_state.h"
+
+namespace egret::backends {
+namespace {
+
+using namespace cuda;
+
+constexpr int kBadParameter = 2000, kNotSupported = 3000;
+enum Engine : std::int64_t { kTensorCores, kGreedy, kPlain, kEngines };
+// Of the fake alone: which engine a descriptor stands for.
+constexpr int kEngineNumber = -1, kEngineGraph = -2;
+
+struct Descriptor {
+  int kind = 0;
+  bool finished = false;
+  std::map<int, std::vector<char>> attributes{};
+
+  bool has(int attribute) const { return attributes.contains(attribute); }
+  template <typename T>
+  std::vector<T> all(int attribute) const {
+    const std::vector<char>& bytes = attributes.at(attribute);
+    std::vector<T> values(bytes.size() / sizeof(T));
+    std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+    return values;
+  }
+  template <typename T>
+  T one(int attribute) const {
+    return all<T>(attribute).at(0);
+  }
+  template <typename T>
+  void put(int attribute, const T& value) {
+    attributes[attribute].assign(reinterpret_cast<const char*>(&value),
+                                 reinterpret_cast<const char*>(&value) + sizeof value);
+  }
+  const Descriptor& at(int attribute) const {
+    return *static_cast<const Descriptor*>(one<DnnBackend>(attribute));
+  }
+};
+
+Descriptor& of(DnnBackend descriptor) { return *static_cast<Descriptor*>(descriptor); }
+
+std::size_t size_of(int type) {
+  switch (type) {
+    case kDnnBoolean:
+    case kDnnChar: return 1;
+    case kDnnHandle:
+    case kDnnInt64:
+    case kDnnDouble:
+    case kDnnVoidPointer:
+    case kDnnDescriptor: return 8;
+    default: return 4;
+  }
+}
+
+int set(DnnBackend descriptor, int attribute, int type, std::int64_t count, const void* values) {
+  if (of(descriptor).finished || count < 1) return kBadParameter;
+  if (type == kDnnDescriptor) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (!of(static_cast<const DnnBackend*>(values)[i]).finished) return kBadParameter;
+    }
+  }
+  const auto* bytes = static_cast<const char*>(values);
+  of(descriptor)
+      .attributes[attribute]
+      .assign(bytes, bytes + static_cast<std::size_t>(count) * size_of(type));
+  return 0;
+}
+
+// ---- Tensors
+
+struct Values {
+  std::vector<std::int64_t> sizes, strides;
+  std::vector<double> data;
+};
+
+bool next(std::vector<std::int64_t>& index, const std::vector<std::int64_t>& sizes,
+          std::size_t from = 0) {
+  for (std::size_t i = index.size(); i-- > from;) {
+    if (++index[i] < sizes[i]) return true;
+    index[i] = 0;
+  }
+  return false;
+}
+
+// Where an index lies; an axis of one element is broadcast.
+std::int64_t place(const Values& values, const std::vector<std::int64_t>& index) {
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < index.size(); ++i)
+    at += (values.sizes[i] == 1 ? 0 : index[i]) * values.strides[i];
+  return at;
+}
+
+int lt_type(int dnn_type) { return dnn_type == kDnnBF16 ? kTypeBF16 : dnn_type; }
+
+// Runs a graph's operations on what lies at `pointers`, by id.
+class Run {
+ public:
+  Run(const Descriptor& graph, std::map<std::int64_t, void*> pointers)
+      : graph_(graph), pointers_(std::move(pointers)) {}
+
+  void run() {
+    for (DnnBackend raw : graph_.all<DnnBackend>(kDnnGraphOperations)) {
+      const Descriptor& operation = of(raw);
+      operation.kind == kDnnConvolutionForwardDescriptor ? convolve(operation) : combine(operation);
+    }
+  }
+
+ private:
+  const Values& input(const Descriptor& tensor) {
+    const auto id = tensor.one<std::int64_t>(kDnnTensorId);
+    const auto known = values_.find(id);
+    if (known != values_.end()) return known->second;
+    Values& read = empty(tensor);
+    const int type = lt_type(tensor.one<int>(kDnnTensorType));
+    for (std::size_t i = 0; i < read.data.size(); ++i)
+      read.data[i] = load_element(type, pointers_.at(id), static_cast<std::int64_t>(i));
+    return read;
+  }
+
+  Values& empty(const Descriptor& tensor) {
+    Values& made = values_[tensor.one<std::int64_t>(kDnnTensorId)];
+    made = {
+        tensor.all<std::int64_t>(kDnnTensorSizes), tensor.all<std::int64_t>(kDnnTensorStrides), {}};
+    std::int64_t count = 1;
+    for (const std::int64_t size : made.sizes) count *= size;
+    made.data.resize(static_cast<std::size_t>(count));
+    return made;
+  }
+
+  // Rounds to the tensor's type, and stores what is not virtual.
+  void leave(const Descriptor& tensor, Values& values) {
+    const int type = lt_type(tensor.one<int>(kDnnTensorType));
+    const auto pointer = pointers_.find(tensor.one<std::int64_t>(kDnnTensorId));
+    double room = 0;
+    for (std::size_t i = 0; i < values.data.size(); ++i) {
+      store_element(type, &room, 0, values.data[i]);
+      values.data[i] = load_element(type, &room, 0);
+      if (pointer != pointers_.end())
+        store_element(type, pointer->second, static_cast<std::int64_t>(i), values.data[i]);
+    }
+  }
+
+  void convolve(const Descriptor& operation) {
+    const Values x = input(operation.at(kDnnForwardImage));
+    const Values w = input(operation.at(kDnnForwardFilter));
+    const Descriptor& how = operation.at(kDnnForwardConvolution);
+    const auto pads = how.all<std::int64_t>(kDnnConvolutionPadsBefore);
+    const auto strides = how.all<std::int64_t>(kDnnConvolutionStrides);
+    const auto dilations = how.all<std::int64_t>(kDnnConvolutionDilations);
+    const bool wide = how.one<int>(kDnnConvolutionComputeType) == kDnnF64;
+    const double alpha =
+        wide ? operation.one<double>(kDnnForwardAlpha) : operation.one<float>(kDnnForwardAlpha);
+    const Descriptor& output = operation.at(kDnnForwardOutput);
+    Values& y = empty(output);
+    const std::int64_t groups = x.sizes[1] / w.sizes[1];
+    std::vector<std::int64_t> o(y.sizes.size(), 0);
+    do {
+      double sum = 0;
+      std::vector<std::int64_t> k(w.sizes.size(), 0);
+      k[0] = o[1];
+      do {
+        std::vector<std::int64_t> at(o.size());
+        at[0] = o[0];
+        at[1] = o[1] / (w.sizes[0] / groups) * w.sizes[1] + k[1];
+        bool inside = true;
+        for (std::size_t i = 0; i < pads.size(); ++i) {
+          at[i + 2] = o[i + 2] * strides[i] + k[i + 2] * dilations[i] - pads[i];
+          inside = inside && at[i + 2] >= 0 && at[i + 2] < x.sizes[i + 2];
+        }
+        if (inside)
+          sum += x.data[static_cast<std::size_t>(place(x, at))] *
+                 w.data[static_cast<std::size_t>(place(w, k))];
+      } while (next(k, w.sizes, 1));
+      y.data[static_cast<std::size_t>(place(y, o))] = alpha * sum;
+    } while (next(o, y.sizes));
+    leave(output, y);
+  }
+
+  void combine(const Descriptor& operation) {
+    const Values x = input(operation.at(kDnnOperationX));
+    const bool adds = operation.at(kDnnOperationPointwise).one<int>(kDnnPointwiseMode) == kDnnAdd;
+    const Values b = adds ? input(operation.at(kDnnOperationB)) : x;
+    const Descriptor& output = operation.at(kDnnOperationY);
+    Values& y = empty(output);
+    std::vector<std::int64_t> o(y.sizes.size(), 0);
+    do {
+      const double value = x.data[static_cast<std::size_t>(place(x, o))];
+      y.data[static_cast<std::size_t>(place(y, o))] =
+          adds ? value + b.data[static_cast<std::size_t>(place(b, o))] : std::max(value, 0.0);
+    } while (next(o, y.sizes));
+    leave(output, y);
+  }
+
+  const Descriptor& graph_;
+  std::map<std::int64_t, void*> pointers_;
+  std::map<std::int64_t, Values> values_;
+};
+
+// Whether the output has the sizes that the rest gives.
+bool fits(const Descriptor& operation) {
+  const auto sizes = [&](int attribute) {
+    return operation.at(attribute).all<std::int64_t>(kDnnTensorSizes);
+  };
+  const auto x = sizes(kDnnForwardImage), w = sizes(kDnnForwardFilter),
+             y = sizes(kDnnForwardOutput);
+  const Descriptor& how = operation.at(kDnnForwardConvolution);
+  const auto axes = static_cast<std::size_t>(how.one<std::int64_t>(kDnnConvolutionAxes));
+  const auto before = how.all<std::int64_t>(kDnnConvolutionPadsBefore);
+  const auto after = how.all<std::int64_t>(kDnnConvolutionPadsAfter);
+  const auto strides = how.all<std::int64_t>(kDnnConvolutionStrides);
+  const auto dilations = how.all<std::int64_t>(kDnnConvolutionDilations);
+  bool good = axes >= 2 && x.size() == axes + 2 && w.size() == x.size() && y.size() == x.size() &&
+              before.size() == axes && after.size() == axes && x[0] == y[0] && w[0] == y[1] &&
+              x[1] % w[1] == 0 && w[0] % (x[1] / w[1]) == 0 &&
+              how.one<int>(kDnnConvolutionMode) == kDnnCrossCorrelation;
+  for (std::size_t i = 0; good && i < axes; ++i) {
+    const std::int64_t reach = dilations[i] * (w[i + 2] - 1) + 1;
+    good = y[i + 2] == (x[i + 2] + before[i] + after[i] - reach) / strides[i] + 1;
+  }
+  return good;
+}
+
+int finish(DnnBackend descriptor) {
+  Descriptor& made = of(descriptor);
+  if (made.finished) return kBadParameter;
+  if (made.kind == kDnnConvolutionForwardDescriptor && !fits(made)) return kBadParameter;
+  made.finished = true;
+  return 0;
+}
+
+// Heuristics name engines in configurations that the caller made; a configuration its engine.
+int get(DnnBackend descriptor, int attribute, int, std::int64_t room, std::int64_t* count,
+        void* values) {
+  const Descriptor& asked = of(descriptor);
+  if (!asked.finished) return kBadParameter;
+  auto* others = static_cast<DnnBackend*>(values);
+  switch (attribute) {
+    case kDnnHeuristicsResults:
+      *count = fake_cuda().dnn_has_algorithms ? std::int64_t{kEngines} : 0;
+      for (std::int64_t i = 0; i < std::min(room, *count); ++i) {
+        of(others[i]).put(kEngineNumber, i);
+        of(others[i]).attributes[kEngineGraph] = asked.attributes.at(kDnnHeuristicsGraph);
+        of(others[i]).finished = true;
+      }
+      return 0;
+    case kDnnConfigEngine:
+      of(others[0]).attributes = asked.attributes;
+      of(others[0]).finished = true;
+      *count = 1;
+      return 0;
+    case kDnnEngineNotes:
+      *count = asked.one<std::int64_t>(kEngineNumber) == kTensorCores ? 1 : 0;
+      if (*count == 1) *static_cast<int*>(values) = kDnnNoteTensorCore;
+      return 0;
+    case kDnnPlanWorkspace:
+      *static_cast<std::int64_t*>(values) =
+          asked.at(kDnnPlanConfig).one<std::int64_t>(kEngineNumber) == kGreedy
+              ? std::int64_t{1} << 40
+              : 0;
+      *count = 1;
+      return 0;
+    default: return kNotSupported;
+  }
+}
+
+int execute(DnnHandle, DnnBackend plan, DnnBackend pack) {
+  note_call("execute");
+  const auto ids = of(pack).all<std::int64_t>(kDnnPackIds);
+  const auto places = of(pack).all<void*>(kDnnPackPointers);
+  if (ids.size() != places.size()) return kBadParameter;
+  std::map<std::int64_t, void*> pointers;
+  for (std::size_t i = 0; i < ids.size(); ++i) pointers[ids[i]] = places[i];
+  const Descriptor& config = of(plan).at(kDnnPlanConfig);
+  fake_cuda().engines.push_back(config.one<std::int64_t>(kEngineNumber));
+  const Descriptor& graph = config.at(kEngineGraph);
+  return do_or_capture([&graph, pointers] { Run(graph, pointers).run(); });
+}
+
+}  // namespace
+
+void fill_fake_cudnn(DnnFunctions& dnn) {
+  dnn.create = [](DnnHandle* handle) { return *handle = reinterpret_cast<DnnHandle>(1), 0; };
+  dnn.destroy = [](DnnHandle) { return 0; };
+  dnn.set_stream = [](DnnHandle, Stream) { return 0; };
+  dnn.backend_create = [](int kind, DnnBackend* made) {
+    return *made = new Descriptor{.kind = kind}, ++fake_cuda().descriptors, 0;
+  };
+  dnn.backend_destroy = [](DnnBackend descriptor) {
+    return delete &of(descriptor), --fake_cuda().descriptors, 0;
+  };
+  dnn.backend_set = set;
+  dnn.backend_get = get;
+  dnn.backend_finalize = finish;
+  dnn.backend_execute = execute;
+}
+
+}  // namespace egret::backends
