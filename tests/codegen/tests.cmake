@@ -1,1 +1,6 @@
 egret_tests(codegen DEPS backends rules)
+# More random regions, of both targets, than each run of the tests needs.
+add_test(NAME codegen.thousand_random_regions
+         COMMAND codegen_tests --gtest_filter=*ComputeRandomRegionsAsOneKernel*)
+set_tests_properties(codegen.thousand_random_regions PROPERTIES LABELS slow TIMEOUT 3600
+                     ENVIRONMENT "EGRET_RANDOM_REGIONS=1000;${EGRET_TEST_ENVIRONMENT}")

@@ -17,6 +17,7 @@ enum class Outcome {
   kUnsupported,  // an operator that Egret does not claim; the message names it
   kRefused,      // the operators are claimed, a feature of them is not
   kFailed,
+  kNotRun,
 };
 
 // The programs that each case is run as; all must compute the expected outputs.
@@ -24,11 +25,14 @@ enum class Way {
   kPlain,
   kAfterExport,    // exported and imported again
   kAfterOptimize,  // through e-graph, starter rules, extraction and folding
-  kOnCpu,          // by the CPU backend; the others by the interpreter
+  kOnBackend,      // by a backend; the others by the interpreter
 };
 inline constexpr std::array kWays = {Way::kPlain, Way::kAfterExport, Way::kAfterOptimize,
-                                     Way::kOnCpu};
+                                     Way::kOnBackend};
 std::string_view to_string(Way way);
+
+// $EGRET_CONFORMANCE_BACKEND, else cpu. Where it is given, cases are run in that way alone.
+std::string backend_under_test();
 
 struct WayResult {
   Outcome outcome;

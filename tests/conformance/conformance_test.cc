@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every ONNX backend test of every claimed operator passes, plain, after export, after optimize and
-// on the CPU backend; the others are refused, naming the operator.
+// on a backend; the others are refused, naming the operator.
 //
 //   conformance_tests                       as a test
 //   conformance_tests --list-failed [TEXT]  one line a case that does not pass, those whose name
@@ -14,6 +14,7 @@
 #include <map>
 #include <string_view>
 
+#include "backends/backend.h"
 #include "tests/conformance/backend_case.h"
 
 namespace egret::conformance {
@@ -47,6 +48,7 @@ std::string summary(std::string_view suite, const std::vector<CaseResult>& resul
   std::string text;
   for (std::size_t way = 0; way < kWays.size(); ++way) {
     Counts counts = count(results, way);
+    if (counts[Outcome::kNotRun] > 0) continue;
     text += std::string(suite) + " " + std::string(to_string(kWays[way])) + ": " +
             std::to_string(counts[Outcome::kPassed]) + " passed, " +
             std::to_string(counts[Outcome::kFailed]) + " failed, " +
@@ -65,6 +67,9 @@ constexpr const char* kSuites[] = {"node", "simple", "pytorch-converted", "pytor
 class BackendTests : public testing::TestWithParam<const char*> {};
 
 TEST_P(BackendTests, PassWhereOperatorsAreClaimed) {
+  const backends::Backend* backend = backends::find_backend(backend_under_test());
+  ASSERT_NE(backend, nullptr) << backend_under_test();
+  if (!backend->availability().ok()) GTEST_SKIP() << backend->availability().message();
   const auto results = run_all(GetParam());
   if (results.empty())
     GTEST_SKIP() << "no ONNX backend test data (Debian package libonnx-testdata) in '"
@@ -77,7 +82,9 @@ TEST_P(BackendTests, PassWhereOperatorsAreClaimed) {
                     << result.ways[way].message;
     }
     if (std::string_view(GetParam()) == "node") {
-      EXPECT_GE(count(results, way)[Outcome::kPassed], kLeastNodeTests) << to_string(kWays[way]);
+      Counts counts = count(results, way);
+      if (counts[Outcome::kNotRun] > 0) continue;
+      EXPECT_GE(counts[Outcome::kPassed], kLeastNodeTests) << to_string(kWays[way]);
     }
   }
 }

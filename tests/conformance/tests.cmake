@@ -5,3 +5,7 @@ find_path(EGRET_ONNX_TESTDATA node/test_abs/model.onnx
 egret_tests(conformance DEPS backends driver frontends)
 target_compile_definitions(conformance_tests PRIVATE
                            EGRET_ONNX_TESTDATA="${EGRET_ONNX_TESTDATA}")
+# The same cases by kernels emitted for the host, each compiled.
+add_test(NAME conformance.codegen COMMAND conformance_tests)
+set_tests_properties(conformance.codegen PROPERTIES LABELS slow TIMEOUT 7200
+                     ENVIRONMENT "EGRET_CONFORMANCE_BACKEND=codegen;${EGRET_TEST_ENVIRONMENT}")
