@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Latency of models on a GPU: as built, after `egret optimize`, and in PyTorch, all in f32.
+"""Latency of models on a GPU: as built, after `egret optimize`, and in PyTorch, ONNX Runtime and JAX.
 
-Times are medians between two events on the device around a run whose inputs lie there. Without a GPU
-nothing is measured, and the experiment says why.
+Times are medians between two events on the device around a run whose inputs lie there (of ONNX Runtime and
+JAX: around a run that the host waits for). Without a GPU nothing is measured, and the experiment says why.
 """
 import pathlib
 import statistics
@@ -10,41 +10,73 @@ import subprocess
 import sys
 import tempfile
 
+import jax_peer
+import ort_peer
+import roofline
 import torch_peer
 from lib import egret, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
-COLUMNS = ["model", "batch", "kernels", "original_ms", "optimized_ms", "speedup", "torch_eager_ms",
-           "torch_compile_ms", "ratio", "check_error", "check_bound"]
+PEERS = ["torch_eager", "torch_compile", "ort", "jax"]
+COLUMNS = (["model", "batch", "precision", "kernels", "original_ms", "optimized_ms", "speedup"] +
+           [f"{peer}_ms" for peer in PEERS] + ["ratio", "roofline_share", "check_error", "check_bound"])
 UNAVAILABLE = 7
 
 
-def device_seconds(paths, seconds):
-    report = egret.call("bench", *paths, "--backend", "cuda", "--time", f"{seconds}s")
+def device_seconds(paths, precision, seconds):
+    report = egret.call("bench", *paths, "--backend", "cuda", "--precision", precision, "--time", f"{seconds}s")
     return [model["device_s"] for model in report["models"]], report["models"][-1]["kernel_count"]
 
 
-def measure(model, batch, size, peers, folder):
-    original, optimized = (pathlib.Path(folder) / name for name in ("original.onnx", "optimized.onnx"))
-    egret.run("zoo", model, "--batch", batch, "-o", original)
-    report = egret.call("optimize", original, "-o", optimized, "--backend", "cuda")
-    (before, after), kernels = device_seconds([original, optimized], size["seconds"])
-    eager, compiled = None, None
-    if model in peers:
-        eager, compiled = torch_peer.eager_and_compiled(peers[model], batch, size["seconds"])
+def peer_seconds(path, precision, seconds):
+    """By peer; None for one that is missing here or cannot run the model, which is said."""
+    measured = dict.fromkeys(PEERS)
+
+    def attempt(names, run):
+        try:
+            times = run()
+        except Exception as error:  # a peer's failure is a result, not the end of the experiment
+            print(f"  {names[0]}: {type(error).__name__}: {error}".splitlines()[0], flush=True)
+            return
+        measured.update(zip(names, times if isinstance(times, tuple) else (times,)))
+
+    attempt(["torch_eager", "torch_compile"], lambda: torch_peer.eager_and_compiled(path, precision, seconds))
+    attempt(["ort"], lambda: ort_peer.median_seconds(path, precision, seconds))
+    attempt(["jax"], lambda: jax_peer.median_seconds(path, precision, seconds))
+    return measured
+
+
+def row_of(model, batch, precision, measured, check, work, device):
+    """One row of the table from seconds, the check's report and what the model computes and reads at least."""
+    (before, after), kernels, peers = measured
     milliseconds = lambda s: f"{1e3 * s:.4f}" if s is not None else ""
-    best = min((s for s in (eager, compiled) if s is not None), default=None)
+    best = min((s for s in peers.values() if s is not None), default=None)
+    least = roofline.least_seconds(device, precision, *work)
     return {
-        "model": model, "batch": batch, "kernels": kernels,
+        "model": model, "batch": batch, "precision": precision, "kernels": kernels,
         "original_ms": milliseconds(before), "optimized_ms": milliseconds(after),
         "speedup": f"{before / after:.3f}",
-        "torch_eager_ms": milliseconds(eager), "torch_compile_ms": milliseconds(compiled),
+        **{f"{peer}_ms": milliseconds(seconds) for peer, seconds in peers.items()},
         "ratio": f"{best / after:.3f}" if best is not None else "",
-        "check_error": f"{report['check']['max_error']:.3g}", "check_bound": f"{report['check']['bound']:.3g}",
+        "roofline_share": f"{least / after:.3f}" if least is not None else "",
+        "check_error": f"{check['max_error']:.3g}", "check_bound": f"{check['bound']:.3g}",
     }
 
 
-def device():
+def measure(model, batch, precisions, seconds, folder, device):
+    original, optimized = (pathlib.Path(folder) / name for name in ("original.onnx", "optimized.onnx"))
+    egret.run("zoo", model, "--batch", batch, "-o", original)
+    egret.call("optimize", original, "-o", optimized, "--backend", "cuda")
+    facts = egret.call("inspect", original)
+    work = sum(operator["flops"] for operator in facts["operators"]), facts["weight_bytes"]
+    for precision in precisions:
+        check = egret.call("compare", original, optimized, "--backend", "cuda", "--precision", precision)
+        times, kernels = device_seconds([original, optimized], precision, seconds)
+        measured = times, kernels, peer_seconds(original, precision, seconds)
+        yield row_of(model, batch, precision, measured, check, work, device)
+
+
+def device_name():
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     try:
         return subprocess.run(query, capture_output=True, text=True, check=True).stdout.splitlines()[0]
@@ -65,6 +97,16 @@ def why_not(folder):
     return None
 
 
+def judged(rows):
+    """What expected.json is asked about."""
+    speedups = [float(row["speedup"]) for row in rows]
+    ratios = [float(row["ratio"]) for row in rows if row["ratio"]]
+    values = {"least_speedup": min(speedups), "geometric_mean_speedup": statistics.geometric_mean(speedups)}
+    if ratios:
+        values |= {"least_ratio": min(ratios), "geometric_mean_ratio": statistics.geometric_mean(ratios)}
+    return values
+
+
 def main():
     mode, config = settings.read(__doc__, HERE)
     size = config[mode]
@@ -73,23 +115,20 @@ def main():
         if reason is not None:
             print("nothing measured:", reason)
             return 0
-        table = results.Table("inference-gpu", mode, COLUMNS, ["model", "batch"],
-                              {"egret": egret.version(), "torch": torch_peer.version(),
-                               "device": device()})
+        device = device_name()
+        versions = {"egret": egret.version(), "torch": torch_peer.version(), "onnxruntime": ort_peer.version(),
+                    "jax": jax_peer.version(), "device": device}
+        table = results.Table("inference-gpu", mode, COLUMNS, ["model", "batch", "precision"], versions)
         for model in size["models"]:
             for batch in size["batches"]:
-                if table.has(model=model, batch=batch):
-                    continue
-                row = measure(model, batch, size, config["torchvision"], folder)
-                table.add(**row)
-                print(f"  {model} x{batch}: {row['original_ms']} -> {row['optimized_ms']} ms, "
-                      f"PyTorch {row['torch_compile_ms'] or '-'} ms", flush=True)
+                left = [p for p in size["precisions"] if not table.has(model=model, batch=batch, precision=p)]
+                for row in measure(model, batch, left, size["seconds"], folder, device) if left else ():
+                    table.add(**row)
+                    print(f"  {model} x{batch} {row['precision']}: {row['original_ms']} -> "
+                          f"{row['optimized_ms']} ms, best peer / Egret {row['ratio'] or '-'}", flush=True)
         table.finish()
         table.print()
-        speedups = [float(row["speedup"]) for row in table.rows]
-        values = {"least_speedup": min(speedups),
-                  "geometric_mean_speedup": statistics.geometric_mean(speedups)}
-        return results.judge(HERE / "expected.json", mode, values)
+        return results.judge(HERE / "expected.json", mode, judged(table.rows))
 
 
 if __name__ == "__main__":
