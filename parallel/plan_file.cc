@@ -296,7 +296,7 @@ Json to_json(const Plan& plan, const PlanOrigin& origin) {
   json.set("program", std::move(program)).set("outputs", std::move(outputs));
   json.set("placed_values", static_cast<std::int64_t>(plan.placed_values))
       .set("placed_nodes", static_cast<std::int64_t>(plan.placed_nodes));
-  return json.set("seconds", plan.seconds);
+  return json.set("seconds", plan.seconds).set("checking", plan.checking);
 }
 
 Result<PlanOrigin> read_origin(const Json& plan) {

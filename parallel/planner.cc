@@ -2,6 +2,7 @@
 #include "parallel/planner.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <set>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "base/stop.h"
 #include "base/timer.h"
 #include "extract/extractor.h"
+#include "parallel/algebra_first.h"
 #include "parallel/placed_egraph.h"
 #include "parallel/program_writer.h"
 #include "parallel/second_reading.h"
@@ -27,6 +29,7 @@ using base::Status;
 
 constexpr int kTightenings = 6;
 constexpr std::size_t kMostExplained = 24;
+constexpr std::string_view kBodies = "expand-composites";
 
 inline constexpr base::ProgressColumn kPlacedValues{"placed_values", "placed values",
                                                     base::ProgressColumn::Unit::kCount,
@@ -49,35 +52,60 @@ std::vector<std::int64_t> block_counts(const Mesh& mesh) {
   return {std::next(counts.begin()), counts.end()};
 }
 
-Result<std::unique_ptr<rules::TensorEGraph>> saturated(const ir::Graph& graph, const Mesh& mesh,
+Result<std::unique_ptr<rules::TensorEGraph>> saturated(const ir::Graph& graph,
+                                                       std::string_view rules,
+                                                       std::span<const std::int64_t> blocks,
                                                        const PlanOptions& options,
                                                        base::ProgressSink* sink) {
   EGRET_ASSIGN_OR_RETURN(auto tensors, rules::TensorEGraph::from_graph(graph));
-  EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(options.rules));
+  EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(rules));
   rules::SaturateOptions saturation;
   saturation.limits.nodes = static_cast<std::uint64_t>(options.limit_nodes);
   saturation.progress = sink;
   std::vector<rules::CompiledRule> compiled = rules::compile(set, *tensors);
-  for (rules::CompiledRule& rule : rules_for_table_rows(*tensors, block_counts(mesh)))
+  for (rules::CompiledRule& rule : rules_for_table_rows(*tensors, blocks))
     compiled.push_back(std::move(rule));
   rules::saturate(*tensors, compiled, saturation);
   return tensors;
 }
 
+extract::Options extraction(const PlanOptions& options) {
+  extract::Options extraction;
+  extraction.time_limit_s = options.limit_time;
+  extraction.should_stop = base::stop_requested;
+  return extraction;
+}
+
+// The program that is to be distributed.
+Result<ir::Graph> rewritten(ir::Graph graph, const Machine& machine, const PlanOptions& options,
+                            base::ProgressSink* sink) {
+  if (!options.sequential) return graph;
+  EGRET_ASSIGN_OR_RETURN(const auto tensors, saturated(graph, options.rules, {}, options, sink));
+  const auto model = cost::make_model("roofline", machine.rates);
+  return cheapest_on_one_device(*tensors, *model, *extract::find_extractor(options.extractor),
+                                extraction(options));
+}
+
 // The best plan among those of a placed e-graph.
 class PlanSearch {
  public:
+  // Where the task has few layers for those of `whole`, plans are of the latter.
   PlanSearch(const PlacedEGraph& placed, const Machine& machine, const PlanTask& task,
-             const PlanOptions& options)
+             const PlanOptions& options, const ir::Graph& whole, const FewerLayers* fewer)
       : placed_(placed),
         carried_(task.carried),
         outputs_(names_of(task.graph.outputs())),
         searches_(options.searches),
         explains_(options.explain),
+        whole_(whole),
         pricing_(placed, machine, task.carried, outputs_) {
+    if (fewer != nullptr) {
+      tied_.emplace(placed_, pricing_.view(), *fewer);
+      pricing_.count(tied_->counts());
+      search_.without = tied_->crossing();
+    }
     search_.extractor = extract::find_extractor(options.extractor);
-    search_.options.time_limit_s = options.limit_time;
-    search_.options.should_stop = base::stop_requested;
+    search_.options = extraction(options);
     search_.strategy = find_strategy(options.strategy);
     search_.copied_inputs = options.strategy == "any" && !options.sharded_inputs;
   }
@@ -88,16 +116,11 @@ class PlanSearch {
     plan.placed_nodes = pricing_.view().node_count();
     find_baselines(plan);
     const base::Stopwatch watch;
-    auto found = cheapest();
-    if (!found.ok() && !search_.without.empty()) {  // nothing is like the fewer layers
-      search_.without.clear();
-      plan.layers = 0;
-      found = cheapest();
-    }
+    const auto found = cheapest();
     if (!found.ok()) return found.status();
     const double seconds = watch.seconds();
     take(*found, plan);
-    plan.bound_s = search_.without.empty() ? found->bound : 0;
+    plan.bound_s = found->bound;
     if (explains_) explain(*found, plan);
     if (!searches_ || !carried_.empty()) return base::ok();
     plan.searches.push_back({"egret", found->dag_cost, 1, seconds, true});
@@ -106,16 +129,6 @@ class PlanSearch {
     std::ranges::copy(run_plan_searches(space, pricing_.view(), costs),
                       std::back_inserter(plan.searches));
     return base::ok();
-  }
-
-  // How the cheapest distributes its operators.
-  Result<TiedChoices> choices() const {
-    EGRET_ASSIGN_OR_RETURN(const extract::Solution found, cheapest());
-    return choices_of(placed_, pricing_, found);
-  }
-  // From here on operators are distributed like these.
-  void tie(const TiedChoices& choices) {
-    search_.without = nodes_not_tied(placed_, pricing_, choices);
   }
 
   // The cheapest within the plan's limit; where none is found, the one that takes least.
@@ -142,7 +155,7 @@ class PlanSearch {
   Result<extract::Solution> cheapest() const {
     // Other strategies' plans are no plans of this one.
     const bool known = known_ && search_.strategy->name == "any";
-    auto found = pricing_.cheapest(search_, known ? &*known_ : nullptr);
+    auto found = cheapest(search_, known ? &*known_ : nullptr);
     if (found.status().code() == base::StatusCode::kBadInput) {
       return base::bad_input("no plan is of the kind " + std::string(search_.strategy->name) +
                              ": something cannot be cut evenly");
@@ -150,9 +163,33 @@ class PlanSearch {
     return found;
   }
 
+  Result<extract::Solution> cheapest(const Pricing::Search& search,
+                                     const extract::Solution* known = nullptr) const {
+    auto found = pricing_.cheapest(search, known);
+    if (!tied_ || !found.ok() || tied_->placement_of(*found)) return found;
+    // Layers do not follow one another: the value between them gets one placement after the other.
+    double bound = std::numeric_limits<double>::infinity();
+    found = base::bad_input("no plan has equal layers");
+    const base::Stopwatch watch;
+    auto left = static_cast<double>(tied_->placements().size());
+    for (const Placement& placement : tied_->placements()) {
+      Pricing::Search fixed = search;
+      const double time = std::max(search.options.time_limit_s - watch.seconds(), 1.0);
+      fixed.options.time_limit_s = time / left--;
+      std::ranges::copy(tied_->nodes_against(placement), std::back_inserter(fixed.without));
+      auto other = pricing_.cheapest(fixed);
+      if (!other.ok()) continue;
+      bound = std::min(bound, other->bound);
+      if (!found.ok() || other->dag_cost < found->dag_cost) found = std::move(other);
+    }
+    if (found.ok()) found->bound = bound;
+    return found;
+  }
+
   PlacedGraph program_of(const extract::Solution& solution) const {
-    return write_program(placed_, pricing_.view(), solution, outputs_, carried_,
-                         pricing_.schedule());
+    WrittenProgram program =
+        write_program(placed_, pricing_.view(), solution, outputs_, carried_, pricing_.schedule());
+    return tied_ ? tied_->repeated(program, whole_) : std::move(program.graph);
   }
   void take(const extract::Solution& solution, Plan& plan) const {
     plan.program = program_of(solution);
@@ -174,8 +211,8 @@ class PlanSearch {
          std::span(leaves).first(std::min(leaves.size(), kMostExplained))) {
       RunnerUp row{.name = leaf.name, .placement = to_string(leaf.placement, placed_.mesh())};
       Pricing::Search search = search_;
-      search.without = {leaf.node};
-      if (const auto found = pricing_.cheapest(search); found.ok()) {
+      search.without.push_back(leaf.node);
+      if (const auto found = cheapest(search); found.ok()) {
         row.time_s = pricing_.seconds_of(*found);
         row.sending_s = pricing_.seconds_sending(*found) - sending;
         row.computing_s = row.time_s - pricing_.seconds_of(best) - row.sending_s;
@@ -194,7 +231,7 @@ class PlanSearch {
     for (const Strategy& strategy : strategies()) {
       if (strategy.name == "any" || (strategy.training && carried_.empty())) continue;
       search.strategy = &strategy;
-      auto found = pricing_.cheapest(search);
+      auto found = cheapest(search);
       if (!found.ok()) continue;
       plan.baselines.try_emplace(std::string(strategy.name), found->dag_cost);
       const bool better = !known_ || found->dag_cost < known_->dag_cost;
@@ -207,8 +244,10 @@ class PlanSearch {
   const std::vector<std::string> outputs_;
   const bool searches_;
   const bool explains_;
-  const Pricing pricing_;
+  const ir::Graph& whole_;
+  Pricing pricing_;
   Pricing::Search search_;
+  std::optional<TiedLayers> tied_;
   std::optional<extract::Solution> known_;  // the best baseline, where it may be the plan
 };
 
@@ -218,6 +257,7 @@ Status check_names(const PlanTask& task, const PlanOptions& options) {
   const Strategy* strategy = find_strategy(options.strategy);
   if (strategy == nullptr)
     return base::usage_error("there is no strategy '" + options.strategy + "'");
+  if (options.layers == 1) return base::usage_error("--layers 1: two are the fewest, 0 is all");
   if (strategy->training && task.carried.empty())
     return base::usage_error("the strategy " + options.strategy + " is for training steps");
   return base::ok();
@@ -268,10 +308,12 @@ const base::OptionTable<PlanOptions>& PlanOptions::table() {
         "Bytes of weights, inputs and activations on one device; 0: what the machine has",
         base::bytes()},
        {"layers", &P::layers,
-        "Of equal layers, plan so many (4, say) and distribute all others like them: quick for "
-        "deep "
-        "programs, without a proof that nothing is cheaper; 0: plan all",
+        "Of equal layers, plan so many (2 or more): the second stands for all that are left out; "
+        "0: plan all, which takes longer the deeper the program",
         base::range(0, 1'000'000)},
+       {"sequential", &P::sequential,
+        "First rewrite the program for one device, then distribute the result; otherwise all "
+        "programs that rules find are distributed, and the best of all is taken"},
        {"searches", &P::searches,
         "Look for the plan as others do, too: exhaustively, chain by chain, by a random walk and "
         "best first, each for a minute at most"},
@@ -308,41 +350,41 @@ Result<Plan> make_plan(const PlanTask& task, const Machine& machine, const PlanO
   const base::Progress progress(sink, "plan");
   EGRET_RETURN_IF_ERROR(check_names(task, options));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph folded, rules::fold_constants(task.graph));
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph program, rewritten(folded, machine, options, sink));
+  const std::string rules = options.sequential ? std::string(kBodies) : options.rules;
+  const std::vector<std::int64_t> blocks = block_counts(machine.mesh);
   Plan plan;
   plan.limit_bytes =
       options.limit_memory > 0 ? static_cast<double>(options.limit_memory) : machine.memory_bytes;
-  std::optional<TiedChoices> tied;
-  const auto search = [&](const PlanTask& part, auto run) -> Status {
-    EGRET_ASSIGN_OR_RETURN(const auto tensors, saturated(part.graph, machine.mesh, options, sink));
+  const auto search = [&](const PlanTask& part, auto run, const FewerLayers* fewer) -> Status {
+    EGRET_ASSIGN_OR_RETURN(const auto tensors, saturated(part.graph, rules, blocks, options, sink));
     EGRET_ASSIGN_OR_RETURN(const auto placed, PlacedEGraph::of(*tensors, machine.mesh,
                                                                request_for(part, machine.mesh)));
     progress.report({{kPlacedValues, static_cast<std::int64_t>(placed->egraph().class_count())}});
-    PlanSearch searching(*placed, machine, part, options);
-    if (tied) searching.tie(*tied);
+    PlanSearch searching(*placed, machine, part, options, program, fewer);
     return (searching.*run)(plan);
   };
   std::optional<FewerLayers> fewer;
-  if (options.layers > 0 && task.carried.empty()) fewer = with_fewer_layers(folded, options.layers);
+  if (options.layers > 0 && task.carried.empty())
+    fewer = with_fewer_layers(program, options.layers);
   if (fewer) {
-    EGRET_ASSIGN_OR_RETURN(const auto tensors,
-                           saturated(fewer->graph, machine.mesh, options, sink));
-    const PlanTask part{fewer->graph};
-    EGRET_ASSIGN_OR_RETURN(const auto placed, PlacedEGraph::of(*tensors, machine.mesh,
-                                                               request_for(part, machine.mesh)));
-    auto choices = PlanSearch(*placed, machine, part, options).choices();
-    if (!choices.ok()) return choices.status();
-    tied = *std::move(choices);
-    plan.layers = fewer->layers;
+    const Status status = search({fewer->graph}, &PlanSearch::run, &*fewer);
+    if (!status.ok() && status.code() != base::StatusCode::kBadInput) return status;
+    if (status.ok()) plan.layers = fewer->layers;
   }
-  EGRET_RETURN_IF_ERROR(search({folded, task.carried}, &PlanSearch::run));
+  if (plan.layers == 0)
+    EGRET_RETURN_IF_ERROR(search({program, task.carried}, &PlanSearch::run, nullptr));
   if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes) {
     std::vector<Carried> carried = task.carried;
-    const ir::Graph twice = with_second_readings(folded, carried);
-    EGRET_RETURN_IF_ERROR(search({twice, carried}, &PlanSearch::run_within));
+    const ir::Graph twice = with_second_readings(program, carried);
+    plan.layers = 0;
+    EGRET_RETURN_IF_ERROR(search({twice, carried}, &PlanSearch::run_within, nullptr));
   }
   plan.communication = communication_of(plan.program);
+  const base::Stopwatch checking;
   EGRET_RETURN_IF_ERROR(check_against(plan.program, folded,
                                       task.inputs.empty() ? random_inputs(folded) : task.inputs));
+  plan.checking = checking.seconds();
   plan.seconds = watch.seconds();
   return plan;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a program on a machine: saturate the program with rules, distribute it in all ways
+// The plan of a program on a machine: saturate the program with rules, distribute all programs that
+// they find in all ways
 // (parallel/placed_egraph.h), price every operator on parts and every collective
 // (parallel/pricing.h), and extract the cheapest program, in which shared values are paid once.
 //
@@ -38,7 +39,8 @@ struct PlanOptions {
   double limit_time = 60;             // of each extraction
   bool sharded_inputs = false;        // inputs may also arrive in blocks
   std::int64_t limit_memory = 0;      // bytes of one device; 0: the machine's, if it says
-  std::int64_t layers = 0;            // plan so many of equal layers, and all others like them
+  std::int64_t layers = 2;            // of equal ones, that are planned for all; 0: all are
+  bool sequential = false;            // rewrite for one device first, then distribute
   bool searches = false;              // look for the plan in other ways too
   bool explain = false;               // find the next best of each choice
 
@@ -73,9 +75,10 @@ struct RunnerUp {
 struct Plan {
   PlacedGraph program;
   double time_s = 0;
-  // No plan over this e-graph and of this strategy takes less; 0, not known, where layers are tied.
+  // No plan over this e-graph and of this strategy takes less; where layers are tied, none in which
+  // those that one stands for are equal (parallel/tied_layers.h).
   double bound_s = 0;
-  std::int64_t layers = 0;  // that are tied; 0: none
+  std::int64_t layers = 0;  // that are equal and planned as few; 0: all was planned
   double memory_bytes = 0;
   double limit_bytes = 0;  // what was asked for; 0: nothing. A plan above it found none below.
   std::vector<Communication> communication;
@@ -88,7 +91,8 @@ struct Plan {
   std::vector<RunnerUp> runners_up;  // of the largest, where that was asked for
   std::size_t placed_values = 0;     // classes of the placed e-graph
   std::size_t placed_nodes = 0;
-  double seconds = 0;  // spent planning
+  double seconds = 0;   // spent planning, and
+  double checking = 0;  // of them, comparing the plan with the program
 };
 
 // The plan, checked on all ranks against the sequential program (parallel/placed_graph.h).

@@ -34,6 +34,10 @@ Pricing::Pricing(const PlacedEGraph& placed, const Machine& machine,
   find_keeps(outputs);
 }
 
+void Pricing::count(std::span<const double> times) {
+  for (Index node = 0; node < view_.node_count(); ++node) costs_[node] *= times[node];
+}
+
 bool Pricing::is_leaf(Index node) const {
   if (placed_.meaning(view_.node_op[node]).kind != Kind::kPlace) return false;
   const PlacedEGraph::Placed& value = value_of(node);

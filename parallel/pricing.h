@@ -43,6 +43,9 @@ class Pricing {
 
   const egraph::EGraphView& view() const { return view_; }
 
+  // Each node of the view counts so often from here on.
+  void count(std::span<const double> times);
+
   struct Search {
     const extract::ExtractorRow* extractor = nullptr;
     extract::Options options{};

@@ -33,10 +33,10 @@ class ProgramWriter {
     program_.outputs.push_back({name, built_[value]});
   }
 
-  PlacedGraph finish() {
+  WrittenProgram finish() {
     put_in_order();
     for (const Carried& one : carried_) write_carried(one);
-    return std::move(program_);
+    return {std::move(program_), std::move(values_)};
   }
 
  private:
@@ -76,11 +76,14 @@ class ProgramWriter {
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return keys[i]; });
     std::vector<std::size_t> place(nodes.size());
     std::vector<PlacedNode> sorted;
+    std::vector<egraph::ClassId> values;
     for (const std::size_t i : order) {
       place[i] = sorted.size();
       sorted.push_back(std::move(nodes[i]));
+      values.push_back(values_[i]);
     }
     nodes = std::move(sorted);
+    values_ = std::move(values);
     for (PlacedNode& node : nodes) {
       for (std::size_t& input : node.inputs) input = place[input];
     }
@@ -152,6 +155,7 @@ class ProgramWriter {
     }
     program_.nodes.push_back(std::move(result));
     levels_.push_back(schedule_.of(placed.value).from);
+    values_.push_back(placed.value);
     return program_.nodes.size() - 1;
   }
 
@@ -161,15 +165,17 @@ class ProgramWriter {
   const std::span<const Carried> carried_;
   const Schedule& schedule_;
   PlacedGraph program_;
-  std::vector<int> levels_;         // by node of the program
-  std::vector<std::size_t> built_;  // by class
+  std::vector<int> levels_;              // by node of the program
+  std::vector<egraph::ClassId> values_;  // likewise
+  std::vector<std::size_t> built_;       // by class
 };
 
 }  // namespace
 
-PlacedGraph write_program(const PlacedEGraph& placed, const EGraphView& view,
-                          const extract::Solution& solution, std::span<const std::string> outputs,
-                          std::span<const Carried> carried, const Schedule& schedule) {
+WrittenProgram write_program(const PlacedEGraph& placed, const EGraphView& view,
+                             const extract::Solution& solution,
+                             std::span<const std::string> outputs, std::span<const Carried> carried,
+                             const Schedule& schedule) {
   ProgramWriter writer(placed, view, solution, carried, schedule);
   for (std::size_t i = 0; i < outputs.size(); ++i) writer.write_output(outputs[i], view.roots[i]);
   return writer.finish();

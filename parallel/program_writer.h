@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "egraph/view.h"
@@ -14,11 +15,17 @@
 
 namespace egret::parallel {
 
+struct WrittenProgram {
+  PlacedGraph graph;
+  std::vector<egraph::ClassId> values;  // of the sequential program, by node
+};
+
 // `outputs` are the names of the view's roots. Operators come in the order of the schedule;
 // collectives that make a rank hold more right before their first use, others right after what they
 // read.
-PlacedGraph write_program(const PlacedEGraph& placed, const egraph::EGraphView& view,
-                          const extract::Solution& solution, std::span<const std::string> outputs,
-                          std::span<const Carried> carried, const Schedule& schedule);
+WrittenProgram write_program(const PlacedEGraph& placed, const egraph::EGraphView& view,
+                             const extract::Solution& solution,
+                             std::span<const std::string> outputs, std::span<const Carried> carried,
+                             const Schedule& schedule);
 
 }  // namespace egret::parallel

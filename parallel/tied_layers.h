@@ -1,42 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that repeat a part many times, as a deep network its layers: planned with a few of them,
-// and the others as these.
+// Plans of programs with many equal layers, as plans with few of them (parallel/equal_layers.h).
 //
-// A value is a *seam* of two layers if all that comes after it reads nothing before it but
-// constants. Seams c1, c2, .., cn with equal programs between them are layers. Without n-k of them
-// the program ends as before and is planned in the usual way; then in the whole program each
-// operator may be distributed only as one in the same surroundings was, which leaves little to look
-// for. Surroundings are what can be seen within a few steps from the value, up and down.
+// The second layer stands for many: what it computes and sends counts as often, and it must leave
+// its value under the placement under which it finds it. Copies of it then follow one another, and
+// any first and last layers go with them. Nothing is said about plans whose inner layers differ.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <string>
+#include <span>
 #include <vector>
 
-#include "ir/graph.h"
+#include "extract/extractor.h"
+#include "parallel/equal_layers.h"
 #include "parallel/placed_egraph.h"
-#include "parallel/pricing.h"
+#include "parallel/program_writer.h"
 
 namespace egret::parallel {
 
-struct FewerLayers {
-  ir::Graph graph;
-  std::int64_t layers = 0;  // of the whole
+class TiedLayers {
+ public:
+  using Index = egraph::EGraphView::Index;
+
+  // Of the placed e-graph of `fewer.graph`, and a view of it. All outlive this.
+  TiedLayers(const PlacedEGraph& placed, const egraph::EGraphView& view, const FewerLayers& fewer);
+
+  // How often each node of the view counts.
+  std::vector<double> counts() const;
+  // Operators that read what is inside of another layer: rules may have found some.
+  std::vector<Index> crossing() const;
+  // Placements under which the value between layers can be computed, and what must not be chosen
+  // then.
+  const std::vector<Placement>& placements() const { return placements_; }
+  std::vector<Index> nodes_against(const Placement& placement) const;
+  // That of a choice; nullopt where layers do not follow one another so.
+  std::optional<Placement> placement_of(const extract::Solution& solution) const;
+
+  // The plan of the whole program.
+  PlacedGraph repeated(const WrittenProgram& program, const ir::Graph& whole) const;
+
+ private:
+  enum class Section : std::uint8_t { kBefore, kRepeated, kAfter };
+  Section section_of_value(egraph::ClassId value) const { return sections_[value.index()]; }
+  Section section(egraph::ClassId value, bool collective) const;
+  bool computes(Index node, egraph::ClassId value) const;
+
+  const PlacedEGraph& placed_;
+  const egraph::EGraphView& view_;
+  const FewerLayers& fewer_;
+  const egraph::ClassId first_, second_;  // seams
+  std::vector<Section> sections_;         // by class of the sequential e-graph
+  std::vector<bool> depends_;             // on what the first layer reads
+  std::vector<Placement> placements_;
 };
-
-// The program with so many of its layers; nullopt where it has not more. O(nodes) for each value
-// that may be a seam, of which few are tried.
-std::optional<FewerLayers> with_fewer_layers(const ir::Graph& graph, std::int64_t layers);
-
-// How operators are distributed, by their surroundings.
-using TiedChoices = std::map<std::string, std::vector<std::string>>;
-
-TiedChoices choices_of(const PlacedEGraph& placed, const Pricing& pricing,
-                       const extract::Solution& solution);
-// The operators on parts that are distributed otherwise, where their surroundings are known.
-std::vector<Pricing::Index> nodes_not_tied(const PlacedEGraph& placed, const Pricing& pricing,
-                                           const TiedChoices& choices);
 
 }  // namespace egret::parallel

@@ -30,7 +30,8 @@ Result<std::unique_ptr<TensorEGraph>> TensorEGraph::from_graph(const ir::Graph& 
 Status TensorEGraph::add_program(const ir::Graph& graph) {
   name_ = graph.name;
   metadata_ = graph.metadata;
-  std::vector<ClassId> class_of(graph.size());
+  std::vector<ClassId>& class_of = program_classes_;
+  class_of.resize(graph.size());
   for (const ir::NodeId id : ir::live_nodes(graph)) {
     const ir::Node& node = graph.node(id);
     OpId op;

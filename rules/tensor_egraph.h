@@ -60,6 +60,11 @@ class TensorEGraph {
   // The classes of the program's outputs, canonical, in their order (repeats kept).
   std::vector<egraph::ClassId> roots() const;
 
+  // The class of a live node of the program, canonical.
+  egraph::ClassId value(ir::NodeId node) const {
+    return egraph_->find(program_classes_[node.index()]);
+  }
+
   // The program that takes the selected node in each class that the outputs need. Inputs, outputs,
   // metadata and the names of values that the program had are kept; every class becomes one node.
   // Fails when the selection has no node for a needed class, or a cycle.
@@ -124,7 +129,8 @@ class TensorEGraph {
   std::size_t credited_ = 0;
   std::vector<Elimination> eliminations_;
   std::size_t eliminations_credited_ = 0;
-  std::size_t program_ids_ = 0;  // classes below were made for the program
+  std::size_t program_ids_ = 0;                   // classes below were made for the program
+  std::vector<egraph::ClassId> program_classes_;  // by the program's nodes
 };
 
 }  // namespace egret::rules

@@ -2,6 +2,7 @@
 #include "base/did_you_mean.h"
 #include "base/text_table.h"
 #include "ir/operator_docs.h"
+#include "parallel/stored_laws.h"
 #include "tools/verb.h"
 
 namespace egret::tools {
@@ -17,6 +18,17 @@ struct OpsOptions {
     return rows;
   }
 };
+
+// How the operator may be distributed, and what is proven of that.
+base::Result<std::string> placements_of(const ir::Operator& op) {
+  EGRET_ASSIGN_OR_RETURN(const parallel::StoredLaws stored,
+                         parallel::parse_laws(parallel::builtin_laws()));
+  base::TextTable table({{"placements"}, {"such as"}, {"known"}});
+  for (const parallel::StoredLaw& law : stored.laws) {
+    if (law.op == op.name()) table.row({law.law, law.application, std::string(name_of(law.scope))});
+  }
+  return table.empty() ? std::string() : "\n## Placements\n\n```\n" + table.render() + "```\n";
+}
 
 class Ops final : public Command {
  public:
@@ -52,7 +64,8 @@ class Ops final : public Command {
       return base::usage_error("no operator is called '" + name_ + "'" +
                                base::did_you_mean(name_, names));
     }
-    const std::string page = ir::operator_page(*op);
+    EGRET_ASSIGN_OR_RETURN(const std::string placements, placements_of(*op));
+    const std::string page = ir::operator_page(*op) + placements;
     console.result(base::versioned_json().set("name", op->name()).set("page", page), page);
     return ExitCode::kOk;
   }

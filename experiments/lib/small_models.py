@@ -107,6 +107,15 @@ def vocabulary(folder, rows=3, width=16, words=65536):
     m.save(folder, m.apply("MatMul", [p, m.weight("e", words, width)]), [rows, width])
 
 
+def cache(folder, length=4096, queries=1, heads=8, size=32):
+    """One token's attention over so many keys and values of earlier ones, which are inputs."""
+    m = Model("cache")
+    q = m.input("q", [1, heads, queries, size])
+    keys, values = (m.input(name, [1, heads, length, size]) for name in ("keys", "values"))
+    scores = m.apply("MatMul", [q, m.apply("Transpose", [keys], perm=[0, 1, 3, 2])])
+    m.save(folder, m.apply("MatMul", [m.apply("Softmax", [scores], axis=-1), values]), [1, heads, queries, size])
+
+
 def deep(folder, layers=6, batch=1024, width=256):
     """Many rows: worth cutting, and the weights worth gathering."""
     m = Model("deep")
@@ -223,5 +232,5 @@ def flags(name, devices):
             }.get(name, [])
 
 
-WRITE = {"mlp": mlp, "attention": attention, "transformer": transformer, "vocabulary": vocabulary, "deep": deep,
+WRITE = {"mlp": mlp, "attention": attention, "transformer": transformer, "vocabulary": vocabulary, "deep": deep, "cache": cache,
          "image": image, "embedding": embedding, "dlrm": dlrm, "experts": experts, "uno": uno}

@@ -8,7 +8,7 @@
 
 #include "ir/builder.h"
 #include "ir/graph_text.h"
-#include "tests/parallel/some_application.h"
+#include "parallel/some_application.h"
 
 namespace egret::backends::codegen {
 namespace {

@@ -12,7 +12,9 @@
 #include "ir/interpreter.h"
 #include "parallel/law_proof.h"
 #include "parallel/laws.h"
-#include "tests/parallel/some_application.h"
+#include "parallel/some_application.h"
+#include "parallel/stored_laws.h"
+#include "rules/rule_status.h"
 
 namespace egret::parallel {
 namespace {
@@ -205,27 +207,44 @@ TEST(AllLaws, WhatIsNotDerivedDoesNotHold) {
 
 // Of each law one example for each choice of ranks. What is not proven is not wrong: the exact
 // arithmetic above holds it.
-TEST(AllLaws, AreProvenForAllSizes) {
-  std::map<std::string, LawProof::Scope> results;
-  for_all_operators(12, [&](const Application& call, base::Random) {
-    for (const Law& law : laws_of(*call.op, call.attrs, call.types, 2)) {
-      if (law.output.is_copy()) continue;
-      std::string name = call.op->name() + " " + to_string(law) + " of ranks";
-      for (const ir::TensorType& type : call.types) name += " " + std::to_string(type.rank());
-      if (results.contains(name)) continue;
-      const LawProof proof = prove_law(*call.op, call.attrs, call.types, law, 2);
-      results[name] = proof.scope;
-    }
+TEST(AllLaws, AreStoredWithWhatTheyAreProvenFor) {
+  std::vector<StoredLaw> laws;
+  for_all_laws([&](const Application& call, const Law& law) {
+    const LawProof proof = prove_law(*call.op, call.attrs, call.types, law, 2);
+    laws.push_back(stored(call, law, proof.scope));
   });
   std::map<LawProof::Scope, int> counts;
-  for (const auto& [name, scope] : results) ++counts[scope];
-  const auto all = static_cast<double>(results.size());
-  std::cout << results.size() << " laws: " << counts[LawProof::Scope::kAllSizes]
+  for (const StoredLaw& law : laws) ++counts[law.scope];
+  const auto all = static_cast<double>(laws.size());
+  std::cout << laws.size() << " laws: " << counts[LawProof::Scope::kAllSizes]
             << " for all sizes and attributes, " << counts[LawProof::Scope::kSizes]
             << " for all sizes, " << counts[LawProof::Scope::kCut]
             << " for all sizes of what is cut, " << counts[LawProof::Scope::kNone] << " not\n";
-  EXPECT_GT(results.size(), 1500U);
+  EXPECT_GT(laws.size(), 1500U);
   EXPECT_LT(counts[LawProof::Scope::kNone], 0.12 * all);
+  // Where this fails: placement_laws parallel/data/placement.laws
+  const auto known = parse_laws(builtin_laws());
+  ASSERT_TRUE(known.ok()) << known.status().message();
+  EXPECT_EQ(known->definitions, rules::definitions_hash());
+  ASSERT_EQ(known->laws.size(), laws.size());
+  for (std::size_t i = 0; i < laws.size(); ++i)
+    EXPECT_EQ(known->laws[i], laws[i]) << laws[i].application << " : " << laws[i].law;
+}
+
+TEST(StoredLaws, AreReadAsTheyAreWritten) {
+  const auto known = parse_laws(builtin_laws());
+  ASSERT_TRUE(known.ok());
+  EXPECT_EQ(to_text(*known), builtin_laws());
+  const auto product = std::ranges::find(known->laws, "matmul", &StoredLaw::op);
+  ASSERT_NE(product, known->laws.end());
+  EXPECT_EQ(product->scope, LawProof::Scope::kAllSizes);
+  for (const auto& [line, message] : std::map<std::string, std::string>{
+           {"proven matmul(f32[2] ) : R -> R", "line 2: no status 'proven'"},
+           {"tested  matmul",
+            "line 2: no law of the form STATUS  OPERATOR(TYPES) : INPUTS -> "
+            "OUTPUT"}}) {
+    EXPECT_EQ(parse_laws("# laws\n" + line + "\n").status().message(), message);
+  }
 }
 
 LawProof proof_of(std::string_view name, const std::vector<std::string>& types, const Law& law,

@@ -20,7 +20,8 @@ struct Application {
 
 inline std::string to_string(const Application& call) {
   std::string text = call.op->name() + to_string(call.attrs) + "(";
-  for (const ir::TensorType& type : call.types) text += to_string(type) + " ";
+  for (const ir::TensorType& type : call.types)
+    text += (text.ends_with('(') ? "" : ", ") + to_string(type);
   return text + ")";
 }
 

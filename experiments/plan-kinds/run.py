@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When each kind of parallelism is the plan: sweeps over sizes and memory, and what the plan is at each step."""
+import dataclasses
+import pathlib
+import sys
+import tempfile
+from collections.abc import Callable
+
+from lib import egret, results, settings
+from lib import small_models as models
+
+HERE = pathlib.Path(__file__).resolve().parent
+COLUMNS = ["sweep", "varied", "value", "kinds", "time_s", "single_s", "data_s", "tensor_s", "sent_bytes",
+           "collectives", "memory_bytes", "limit_bytes"]
+
+
+class Plan:
+    """A plan's JSON: where inputs and weights are, and what is sent."""
+
+    def __init__(self, found):
+        self.placements = found["placements"]
+        self.sends = {one["collective"] for one in found["communication"]}
+        self.program = found["program"]
+
+    def at(self, name):
+        return self.placements.get(name, "")
+
+    def gathers(self, names):
+        """Whether a collective gathers one of these inputs."""
+        return any(node.get("collective") == "all_gather" and self.program[node["inputs"][0]].get("input") in names
+                   for node in self.program)
+
+
+def column_row(plan):
+    return ["column-row"] if plan.at("up.w") == "x:S(1)" and plan.at("down.w") == "x:S(0)" else \
+        ["data"] if plan.at("x") == "x:S(0)" else []
+
+
+def sequence(plan):
+    return ["sequence"] if plan.at("x") == "x:S(0)" and plan.at("q.w") == "x:R" else ["heads"]
+
+
+def context(plan):
+    return {"x:S(2)": ["context"], "x:S(1)": ["heads"]}.get(plan.at("keys"), [])
+
+
+def spatial(plan):
+    return ["spatial"] if "halo_exchange" in plan.sends else ["channels"] if plan.at("w1") != "x:R" else []
+
+
+def vocabulary(plan):
+    return ["vocabulary"] if plan.at("w") == "x:S(1)" and plan.at("e") == "x:S(0)" else []
+
+
+def table_rows(plan):
+    return ["table-rows"] if plan.at("table") == "x:S(0)" else []
+
+
+def expert(plan):
+    kinds = ["expert"] if plan.at("up") == "x:S(0)" and "all_to_all" in plan.sends else []
+    return kinds + (["data"] if plan.at("up") == "x:R" and plan.at("x") == "x:S(0)" else [])
+
+
+def zero(plan):
+    """Of most bytes of the parameters: what is in blocks."""
+    def in_blocks(names):
+        return sum(plan.at(name) != "x:R" for name in names) > len(names) / 2
+    weights = [f"layer{i}.w" for i in range(6)]
+    kinds = ["data"] if plan.at("x") == "x:S(0)" else []
+    if in_blocks(weights):
+        return kinds + ["zero-3"]
+    if in_blocks([f"{name}.velocity" for name in weights]):
+        return kinds + ["zero-2" if "reduce_scatter" in plan.sends else "zero-1"]
+    return kinds
+
+
+@dataclasses.dataclass
+class Sweep:
+    model: str
+    varied: str  # "memory", or a parameter of the model
+    values: list
+    kinds: Callable
+    flags: tuple = ()
+    sizes: dict = dataclasses.field(default_factory=dict)
+
+
+TRAIN = ("--train", "--loss", "mse", "--optimizer", "momentum")
+BLOCKS = ("--sharded-inputs",)
+SWEEPS = {
+    "column-row": Sweep("mlp", "batch", [8, 64, 512, 4096], column_row, BLOCKS),
+    "sequence": Sweep("attention", "sequence", [16, 64, 256, 1024], sequence, BLOCKS),
+    "context": Sweep("cache", "length", [64, 512, 4096, 16384], context, BLOCKS),
+    "spatial": Sweep("image", "size", [8, 16, 32, 64, 128], spatial, BLOCKS),
+    "vocabulary": Sweep("vocabulary", "words", [64, 512, 4096, 32768], vocabulary),
+    "table-rows": Sweep("embedding", "memory", ["0", "8MB", "6MB", "4500KB"], table_rows),
+    "expert": Sweep("experts", "memory", ["0", "5MB", "3MB", "2200KB"], expert, BLOCKS),
+    "zero": Sweep("deep", "memory", ["0", "6MB", "5400KB", "5130KB"], zero, TRAIN),
+}
+
+
+def solve(table, name, value, config):
+    sweep = SWEEPS[name]
+    if table.has(sweep=name, value=value):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder)
+        sizes = sweep.sizes if sweep.varied == "memory" else {**sweep.sizes, sweep.varied: value}
+        models.WRITE[sweep.model](path, **sizes)
+        limit = ["--limit-memory", value] if sweep.varied == "memory" else []
+        found = egret.call("plan", path / f"{sweep.model}.onnx", "--machine", config["machine"], "--mesh",
+                           config["mesh"], *sweep.flags, *limit)
+    sent = found["communication"]
+    table.add(sweep=name, varied=f"{sweep.model} {sweep.varied}", value=value, kinds=" ".join(sweep.kinds(Plan(found))),
+              **{key: found[key] for key in ("time_s", "memory_bytes", "limit_bytes")},
+              **{f"{kind}_s": found["baselines"].get(kind, "") for kind in ("single", "data", "tensor")},
+              sent_bytes=sum(one["bytes"] for one in sent),
+              collectives=" ".join(f"{one['count']}x{one['collective']}" for one in sent))
+
+
+def main():
+    mode, config = settings.read(__doc__, HERE)
+    table = results.Table("plan-kinds", mode, COLUMNS, ["sweep", "value"],
+                          {"egret": egret.version(), "machine": config["machine"], "mesh": config["mesh"]})
+    for name in config[mode]["sweeps"]:
+        for value in SWEEPS[name].values:
+            solve(table, name, value, config)
+    table.finish()
+    table.print()
+    seen = {name: [name in row["kinds"].split() for row in table.rows if row["sweep"] == name]
+            for name in config[mode]["sweeps"] if name != "zero"}
+    seen |= {kind: [kind in row["kinds"].split() for row in table.rows if row["sweep"] == "zero"]
+             for kind in ("zero-2", "zero-3") if "zero" in config[mode]["sweeps"]}
+    return results.judge(HERE / "expected.json", mode, {f"{kind}_appears": sum(rows) for kind, rows in seen.items()}
+                         | {f"{kind}_only_where_best": len(rows) - sum(rows) for kind, rows in seen.items()})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
