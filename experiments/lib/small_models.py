@@ -107,6 +107,19 @@ def vocabulary(folder, rows=3, width=16, words=65536):
     m.save(folder, m.apply("MatMul", [p, m.weight("e", words, width)]), [rows, width])
 
 
+def towers(folder, batch=8, width=256, hidden=512, layers=2):
+    """Unity's MLP at a quarter of its widths: two towers over one input, added, and a softmax."""
+    m = Model("towers")
+    x = m.input("x", [batch, width])
+    ends = []
+    for t in range(2):
+        y = x
+        for k in range(layers):
+            y = m.apply("Relu", [m.apply("MatMul", [y, m.weight(f"tower{t}.{k}", hidden if k else width, hidden)])])
+        ends.append(y)
+    m.save(folder, m.apply("Softmax", [m.apply("Add", ends)], axis=-1), [batch, hidden])
+
+
 def cache(folder, length=4096, queries=1, heads=8, size=32):
     """One token's attention over so many keys and values of earlier ones, which are inputs."""
     m = Model("cache")
@@ -232,5 +245,11 @@ def flags(name, devices):
             }.get(name, [])
 
 
-WRITE = {"mlp": mlp, "attention": attention, "transformer": transformer, "vocabulary": vocabulary, "deep": deep, "cache": cache,
+def training(name, devices):
+    """Of `egret plan --train`: a rate at which it learns, and a device's memory where tables are to be cut by rows."""
+    return {"experts": (["--lr", 1e-4], ""),
+            "embedding": ([], str(3 * 3 * 65536 * 15 * 4 // devices + 300_000))}.get(name, ([], ""))
+
+
+WRITE = {"mlp": mlp, "attention": attention, "transformer": transformer, "vocabulary": vocabulary, "deep": deep, "cache": cache, "towers": towers,
          "image": image, "embedding": embedding, "dlrm": dlrm, "experts": experts, "uno": uno}

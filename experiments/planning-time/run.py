@@ -12,10 +12,11 @@ FEW = 2  # layers that are planned where more are equal
 COLUMNS = ["mesh", "layers", "tied", "planned_layers", "placed_nodes", "planning_s", "checking_s", "time_s", "bound_s"]
 
 
-def solve(table, model, mesh, layers, tied, machine):
+def solve(table, model, mesh, layers, tied, config):
     if table.has(mesh=mesh, layers=layers, tied=int(tied)):
         return
-    found = egret.call("plan", model, "--machine", machine, "--mesh", mesh, "--layers", FEW if tied else 0)
+    found = egret.call("plan", model, "--machine", config["machine"], "--mesh", mesh, "--limit-time",
+                       config["limit_time"], "--layers", FEW if tied else 0)
     table.add(mesh=mesh, layers=layers, tied=int(tied), planned_layers=FEW if found["layers"] else layers,
               placed_nodes=found["placed_nodes"], planning_s=f"{found['seconds'] - found['checking']:.3f}",
               checking_s=f"{found['checking']:.3f}", time_s=found["time_s"], bound_s=found["bound_s"])
@@ -38,16 +39,16 @@ def main():
     mode, forms = settings.read(__doc__, HERE)
     config = forms[mode]
     table = results.Table("planning-time", mode, COLUMNS, ["mesh", "layers", "tied"],
-                          {"egret": egret.version(), "machine": forms["machine"]})
+                          {"egret": egret.version(), "machine": forms["machine"], "limit_time": forms["limit_time"]})
     with tempfile.TemporaryDirectory() as folder:
         for layers in config["layers"]:
             models.layers(pathlib.Path(folder), layers)
         for mesh, most in config["meshes"].items():
             for layers in config["layers"]:
                 model = pathlib.Path(folder) / f"layers{layers}.onnx"
-                solve(table, model, mesh, layers, True, forms["machine"])
+                solve(table, model, mesh, layers, True, forms)
                 if layers <= most:
-                    solve(table, model, mesh, layers, False, forms["machine"])
+                    solve(table, model, mesh, layers, False, forms)
     table.finish()
     table.print()
     return results.judge(HERE / "expected.json", mode, measured(table.rows))

@@ -22,9 +22,10 @@ def solve(table, folder, config, key):
     if table.has(**key):
         return
     model, plan = folder / f"{key['model']}.onnx", folder / "plan.json"
+    flags = small_models.training(key["model"], key["ranks"])[0]
     limit = ["--limit-memory", key["limit"]] if key["limit"] else []
     found = egret.call("plan", model, "--train", "--loss", "mse", "--optimizer", key["optimizer"], "--machine",
-                       config["machine"], "--mesh", f"x={key['ranks']}", "-o", plan, *limit)
+                       config["machine"], "--mesh", f"x={key['ranks']}", "-o", plan, *flags, *limit)
     first = train(plan, key["ranks"], config["steps"], "--check")
     again = train(plan, key["ranks"], config["steps"])
     sent = found["communication"]
@@ -46,7 +47,8 @@ def main():
         for model, optimizer in forms["training"]:
             small_models.WRITE[model](folder)
             for count in forms["ranks"]:
-                solve(table, folder, config, {"model": model, "optimizer": optimizer, "ranks": count, "limit": ""})
+                solve(table, folder, config, {"model": model, "optimizer": optimizer, "ranks": count,
+                                              "limit": small_models.training(model, count)[1]})
         for limit in forms["memory"]:
             model, optimizer = forms["training"][-1]
             solve(table, folder, config, {"model": model, "optimizer": optimizer, "ranks": 4, "limit": limit})
