@@ -14,6 +14,7 @@ namespace egret::tools {
 namespace {
 
 constexpr std::int64_t kMostMachineBytes = 1 << 20;
+constexpr double kNothing = 5e-10;  // seconds
 
 struct PlanArguments {
   std::string output;
@@ -61,6 +62,7 @@ base::Result<parallel::Machine> read_machine(const PlanArguments& arguments) {
 }
 
 std::string signed_seconds(double seconds) {
+  if (std::abs(seconds) < kNothing) return "0";
   return (seconds < 0 ? "-" : "+") + base::format_seconds(std::abs(seconds));
 }
 
