@@ -248,7 +248,7 @@ def flags(name, devices):
 def training(name, devices):
     """Of `egret plan --train`: a rate at which it learns, and a device's memory where tables are to be cut by rows."""
     return {"experts": (["--lr", 1e-4], ""),
-            "embedding": ([], str(3 * 3 * 65536 * 15 * 4 // devices + 300_000))}.get(name, ([], ""))
+            "embedding": ([], str(8_000_000 + 20_000_000 // devices))}.get(name, ([], ""))
 
 
 WRITE = {"mlp": mlp, "attention": attention, "transformer": transformer, "vocabulary": vocabulary, "deep": deep, "cache": cache, "towers": towers,
