@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives: how a distributed tensor gets another placement along one axis of the mesh.
 //
-//   from       to      what the devices of a group do
-//   P          R       all_reduce       add up (or compare) what they hold
-//   S(d)       R       all_gather       send each other their blocks
-//   P          S(d)    reduce_scatter   add up, each the block that it keeps
-//   S(d)       S(e)    all_to_all       send each other the parts of their blocks
-//   S(d)       S(d)-a+b  halo_exchange  send their neighbours the first and last rows of their
-//   blocks R          S(d)    slice            keep a block, maybe with a halo: nothing is sent
+//   from   to         name             what the devices of a group do
+//   P      R          all_reduce       add up (or compare) what they hold
+//   S(d)   R          all_gather       send each other their blocks
+//   P      S(d)       reduce_scatter   add up, each the block that it keeps
+//   S(d)   S(e)       all_to_all       send each other the parts of their blocks
+//   S(d)   S(d)-a+b   halo_exchange    send their neighbours their first and last rows
+//   R      S(d)       slice            keep a block, maybe with a halo: nothing is sent
 //
 // Their meaning is one for all, on the stack of what all devices hold: the whole that a group holds
 // (parallel/placement.h) stays what it is. They are operators of placed programs only and live

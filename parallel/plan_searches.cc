@@ -30,15 +30,13 @@ class Exhaustive {
   Exhaustive(const PlanSpace& space, const SearchLimits& limits) : space_(space), limits_(limits) {}
 
   FoundPlan run() {
-    const base::Stopwatch watch;
-    watch_ = &watch;
     best_ = space_.cost(space_.copies());
-    if (space_.values() > kMostValues) return {"exhaustive", best_, 0, watch.seconds(), false};
+    if (space_.values() > kMostValues) return {"exhaustive", best_, 0, watch_.seconds(), false};
     State start;
     for (const Index root : space_.roots()) start.wanted[space_.value_of(root)].push_back(root);
     find_order();
     descend(start, 0);
-    return {"exhaustive", best_, steps_, watch.seconds(), !gave_up_};
+    return {"exhaustive", best_, steps_, watch_.seconds(), !gave_up_};
   }
 
  private:
@@ -68,7 +66,7 @@ class Exhaustive {
 
   void descend(State& state, double so_far) {
     if (gave_up_) return;
-    if (++steps_ > limits_.steps || (steps_ % 4096 == 0 && watch_->seconds() > limits_.seconds)) {
+    if (++steps_ > limits_.steps || (steps_ % 4096 == 0 && watch_.seconds() > limits_.seconds)) {
       gave_up_ = true;
       return;
     }
@@ -94,7 +92,7 @@ class Exhaustive {
 
   const PlanSpace& space_;
   const SearchLimits& limits_;
-  const base::Stopwatch* watch_ = nullptr;
+  base::Stopwatch watch_;
   std::vector<int> place_;  // by value
   double best_ = 0;
   std::int64_t steps_ = 0;

@@ -165,7 +165,7 @@ class Exact {
   }
 
   // Some answer of a part: the best of the whole, if it is still there, or another.
-  base::Result<Solution> search(const Core& part, const CoreProblem& core) {
+  base::Result<Solution> some_answer(const Core& part, const CoreProblem& core) {
     const Problem problem = core.problem();
     EGRET_ASSIGN_OR_RETURN(Solution found, extract_local_search(problem, search_options()));
     std::vector<NodeIndex> best = core.choice(part.left_of(problem_, best_->choice));
@@ -182,7 +182,7 @@ class Exact {
     }
     const double scale = part.bring_to_scale(best_->dag_cost);
     const CoreProblem problem(part);
-    EGRET_ASSIGN_OR_RETURN(const Solution found, search(part, problem));
+    EGRET_ASSIGN_OR_RETURN(const Solution found, some_answer(part, problem));
     CoreAnswer known;
     known.chosen = problem.chosen(found);
     known.cost = found.dag_cost;
