@@ -85,21 +85,31 @@ std::size_t GuardProgram::add(const ExprNode& node, std::map<const ExprNode*, st
 }
 
 bool GuardProgram::holds(const SymbolValues& symbols) const {
-  std::vector<std::int64_t> values(steps_.size());
+  std::vector<std::int64_t> numbers;
+  for (const std::string& name : names_) {
+    const auto found = symbols.find(name);
+    if (found == symbols.end()) return false;
+    numbers.push_back(found->second);
+  }
+  std::vector<std::int64_t> work;
+  return hold_for(numbers, work);
+}
+
+bool GuardProgram::hold_for(std::span<const std::int64_t> numbers,
+                            std::vector<std::int64_t>& work) const {
+  work.resize(steps_.size());
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
     if (is_constant(step.op)) {
-      values[i] = step.integer;
+      work[i] = step.integer;
     } else if (step.op == ExprOp::kSymbol) {
-      const auto found = symbols.find(names_[step.a]);
-      if (found == symbols.end()) return false;
-      values[i] = found->second;
+      work[i] = numbers[step.a];
     } else {
-      const auto value = apply(step.op, values[step.a], values[step.b]);
+      const auto value = apply(step.op, work[step.a], work[step.b]);
       if (!value) return false;
-      values[i] = *value;
+      work[i] = *value;
     }
-    if (step.is_guard && values[i] == 0) return false;
+    if (step.is_guard && work[i] == 0) return false;
   }
   return true;
 }

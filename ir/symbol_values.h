@@ -30,6 +30,11 @@ class GuardProgram {
   // Whether evaluate() gives true for all guards.
   bool holds(const SymbolValues& symbols) const;
 
+  // The symbols they speak of, and whether all guards are true of numbers for these, in their
+  // order. `work` is room to compute in, for callers that ask many times.
+  const std::vector<std::string>& symbols() const { return names_; }
+  bool hold_for(std::span<const std::int64_t> numbers, std::vector<std::int64_t>& work) const;
+
  private:
   struct Step {
     ExprOp op;

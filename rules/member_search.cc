@@ -14,10 +14,6 @@ constexpr std::int64_t kStepsOfDraw = 20'000;   // for one
 
 using Integers = MemberSearch::Integers;
 
-bool holds(const ir::Guard& condition, const Integers& at) {
-  return ir::evaluate(condition, at) == std::optional(true);
-}
-
 }  // namespace
 
 // The symbol that decides the most conditions is next.
@@ -34,18 +30,22 @@ MemberSearch::MemberSearch(const Family& family) {
     });
     return result;
   };
+  std::map<std::string, std::size_t, std::less<>> place_of;
   while (!rest.empty()) {
-    std::optional<Step> best;
+    std::optional<std::pair<std::string, std::vector<ir::Guard>>> best;
     for (const auto& [symbol, value] : rest) {
       std::vector<ir::Guard> decided = decided_with(symbol);
-      if (!best || decided.size() > best->decided.size()) best = {symbol, std::move(decided)};
+      if (!best || decided.size() > best->second.size()) best = {symbol, std::move(decided)};
     }
-    known[best->symbol] = rest.at(best->symbol);
-    rest.erase(best->symbol);
+    const auto& [symbol, decided] = *best;
+    known[symbol] = rest.at(symbol);
+    rest.erase(symbol);
     std::erase_if(open, [&](const ir::Guard& condition) {
       return ir::evaluate(condition, known).has_value();
     });
-    steps_.push_back(*std::move(best));
+    place_of.emplace(symbol, steps_.size());
+    Step& step = steps_.emplace_back(Step{symbol, ir::GuardProgram(decided), {}});
+    for (const std::string& name : step.decided.symbols()) step.places.push_back(place_of.at(name));
   }
 }
 
@@ -57,26 +57,38 @@ class MemberSearch::Walk {
   // Values are tried from 0 on, or from a number of `random` on.
   Walk(std::span<const Step> order, std::int64_t bound, std::int64_t steps, base::Random* random,
        Visit visit)
-      : order_(order), values_(bound + 1), left_(steps), random_(random), visit_(visit) {}
+      : order_(order),
+        values_(bound + 1),
+        left_(steps),
+        random_(random),
+        visit_(visit),
+        at_(order.size()) {}
 
   // Whether it came to its end.
   bool run() { return assign(0); }
 
  private:
   bool assign(std::size_t next) {
-    if (next == order_.size()) return visit_(at_);
+    if (next == order_.size()) return visit_(member());
     const Step& step = order_[next];
     const auto values = static_cast<std::uint64_t>(values_);
     const auto first = static_cast<std::int64_t>(random_ == nullptr ? 0 : random_->below(values));
     for (std::int64_t i = 0; i < values_; ++i) {
       if (left_-- == 0) return false;
-      at_[step.symbol] = (first + i) % values_;
-      const bool possible = std::ranges::all_of(
-          step.decided, [&](const ir::Guard& condition) { return holds(condition, at_); });
-      if (possible && !assign(next + 1)) return false;
+      at_[next] = (first + i) % values_;
+      if (holds(step) && !assign(next + 1)) return false;
     }
-    at_.erase(step.symbol);
     return true;
+  }
+  bool holds(const Step& step) {
+    numbers_.clear();
+    for (const std::size_t place : step.places) numbers_.push_back(at_[place]);
+    return step.decided.hold_for(numbers_, work_);
+  }
+  Integers member() const {
+    Integers member;
+    for (std::size_t i = 0; i < order_.size(); ++i) member.emplace(order_[i].symbol, at_[i]);
+    return member;
   }
 
   std::span<const Step> order_;
@@ -84,7 +96,9 @@ class MemberSearch::Walk {
   std::int64_t left_;
   base::Random* random_;
   Visit visit_;
-  Integers at_;
+  std::vector<std::int64_t> at_;  // by step
+  std::vector<std::int64_t> numbers_;
+  std::vector<std::int64_t> work_;
 };
 
 std::optional<std::vector<Integers>> MemberSearch::up_to(std::int64_t bound,

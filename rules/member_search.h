@@ -13,6 +13,7 @@
 
 #include "base/function_ref.h"
 #include "base/random.h"
+#include "ir/symbol_values.h"
 #include "rules/generalization.h"
 
 namespace egret::rules {
@@ -32,7 +33,8 @@ class MemberSearch {
  private:
   struct Step {
     std::string symbol;
-    std::vector<ir::Guard> decided;  // conditions that have all their symbols from here on
+    ir::GuardProgram decided;         // conditions that have all their symbols from here on
+    std::vector<std::size_t> places;  // of their symbols, among the steps
   };
   class Walk;
 

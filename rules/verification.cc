@@ -44,7 +44,8 @@ class Verification {
         instances_(instantiator_, base::Random(options.seed)),
         session_({.keep_queries = options.keep_queries,
                   .second_opinion = options.second_opinion,
-                  .memory = options.memory}) {}
+                  .memory = options.memory,
+                  .easy = options.easy}) {}
 
   // Tensors first; then until enough instances are members of proven families.
   Verdict run() {

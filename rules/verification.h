@@ -50,6 +50,8 @@ struct VerifyOptions {
   // Outlives the call.
   std::span<const Rule> lemmas{};
   verifier::SolverMemory* memory = nullptr;  // of answers to earlier calls; outlives this one
+  // Of answers to calls of other threads too; the verdict is the same, but for the work counted.
+  verifier::EasyAnswers* easy = nullptr;
   bool keep_queries = false;
   bool second_opinion = false;  // of cvc5, on what Z3 was asked
 };

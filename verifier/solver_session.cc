@@ -67,9 +67,18 @@ SolverAnswer SolverSession::ask(const Query& query, unsigned limit, const std::s
     const Answer answer = first_->ask(query, limit);
     return SolverAnswer{answer, first_->work()};
   };
-  if (options_.memory == nullptr) return anew();
-  const auto [known, is_new] = options_.memory->try_emplace({base::content_hash(key), limit});
-  if (is_new) known->second = anew();
+  const SolverQuestion question{base::content_hash(key), limit};
+  const auto easy_or_anew = [&] {
+    EasyAnswers* const easy = query.sort() == Query::Sort::kInteger ? options_.easy : nullptr;
+    if (easy == nullptr) return anew();
+    if (const auto known = easy->find(question)) return *known;
+    const SolverAnswer answer = anew();
+    easy->record(question, answer);
+    return answer;
+  };
+  if (options_.memory == nullptr) return easy_or_anew();
+  const auto [known, is_new] = options_.memory->try_emplace(question);
+  if (is_new) known->second = easy_or_anew();
   return known->second;
 }
 

@@ -41,6 +41,7 @@ class SolverSession {
     // What Z3 said in earlier sessions, which is taken for what it would say now; outlives this
     // one. Statistics count what is found there as asked.
     SolverMemory* memory = nullptr;
+    EasyAnswers* easy = nullptr;  // what any session finds out; the same is true of it
   };
 
   SolverSession() : SolverSession(Options()) {}

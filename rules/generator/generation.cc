@@ -46,7 +46,10 @@ bool comes_first(const Candidate& a, const Candidate& b) {
 class Generator {
  public:
   Generator(const Space& space, const GenerationOptions& options)
-      : space_(space), options_(options) {}
+      : space_(space), options_(options), scrutiny_(options.scrutiny) {
+    scrutiny_.screening.easy = &answers_;
+    scrutiny_.verification.easy = &answers_;
+  }
 
   base::Result<Generation> run() {
     EGRET_ASSIGN_OR_RETURN(terms_, TermTable::create(space_));
@@ -108,8 +111,7 @@ class Generator {
       for (const ir::TensorType& type : start.types) key += ":" + to_string(type);
     }
     for (const OperatorChoice& choice : space_.choices) key += " " + choice.name;
-    for (const VerifyOptions* how :
-         {&options_.scrutiny.screening, &options_.scrutiny.verification}) {
+    for (const VerifyOptions* how : {&scrutiny_.screening, &scrutiny_.verification}) {
       for (const std::int64_t number :
            {static_cast<std::int64_t>(how->seed), std::int64_t{how->instances},
             std::int64_t{how->tensor_checks}, std::int64_t{how->longer_search},
@@ -117,7 +119,7 @@ class Generator {
             static_cast<std::int64_t>(how->small_effort)})
         key += " " + std::to_string(number);
     }
-    key += " " + std::to_string(options_.scrutiny.tests.checks);
+    key += " " + std::to_string(scrutiny_.tests.checks);
     return base::content_hash(key).to_hex();
   }
 
@@ -143,7 +145,7 @@ class Generator {
       if (stop()) return;
       std::optional<Rule> rule = two_output_rule(generated.rule);
       if (!rule) continue;
-      Verdict verdict = verify(*rule, options_.scrutiny.verification, known_);
+      Verdict verdict = verify(*rule, scrutiny_.verification, known_);
       if (verdict.status != Verdict::Status::kProven) continue;
       ++result_.two_outputs;
       found.push_back({*std::move(rule), std::move(verdict), generated.operators, "parts"});
@@ -399,7 +401,7 @@ class Generator {
       const std::lock_guard lock(log_mutex_);
       if (const DecisionLog::Decision* decided = log_.find(text_of(equality))) return decided->made;
     }
-    auto made = generalize_equality(*terms_, equality, options_.scrutiny, known_);
+    auto made = generalize_equality(*terms_, equality, scrutiny_, known_);
     if (made) {
       // Fails for operators that are not registered; those are never read from a file.
       auto rules = parse_rules("generated", to_string(made->rule));
@@ -560,6 +562,8 @@ class Generator {
   std::vector<Candidate> unproven_;   // as in the result
   std::vector<Rule> unproven_rules_;  // in the first world
   KnownOperators known_;
+  CandidateScrutiny scrutiny_;
+  verifier::EasyAnswers answers_;
   std::mutex log_mutex_;
   DecisionLog log_;
   base::Status status_;

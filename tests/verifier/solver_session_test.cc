@@ -110,6 +110,30 @@ TEST(SolverSession, TakesFromAMemoryWhatAnEarlierOneWasTold) {
   EXPECT_FALSE(third.contradictory(query, 2 * kLimit));
 }
 
+TEST(SolverSession, TakesFromOthersWhatWasEasy) {
+  EasyAnswers easy;
+  const auto says = [&](Query& query, Answer answer, unsigned limit) {
+    return SolverSession({.easy = &easy}, std::make_unique<Oracle>(answer), nullptr)
+        .contradictory(query, limit);
+  };
+  // The oracle's answers take one unit of work.
+  constexpr unsigned kPlenty = 8;
+  Query query(Query::Sort::kInteger);
+  ask_parity(query, "x", "y", 1);
+  EXPECT_TRUE(says(query, Answer::kUnsatisfiable, kPlenty - 1));
+  EXPECT_FALSE(says(query, Answer::kSatisfiable, kPlenty - 1)) << "it was not easy";
+  EXPECT_FALSE(says(query, Answer::kUnknown, kPlenty));
+  EXPECT_TRUE(says(query, Answer::kUnsatisfiable, kPlenty)) << "nothing was found out";
+  Query renamed(Query::Sort::kInteger);
+  ask_parity(renamed, "a", "b", 1);
+  EXPECT_TRUE(says(renamed, Answer::kSatisfiable, kPlenty));
+  EXPECT_FALSE(says(renamed, Answer::kSatisfiable, 2 * kPlenty)) << "another limit";
+  Query real(Query::Sort::kReal);
+  ask_parity(real, "x", "y", 1);
+  EXPECT_TRUE(says(real, Answer::kUnsatisfiable, kPlenty));
+  EXPECT_FALSE(says(real, Answer::kSatisfiable, kPlenty)) << "reals are asked anew";
+}
+
 TEST(SolverSession, KeepsTheQueryOnWhichSolversDisagree) {
   SolverSession session = session_of(Answer::kUnsatisfiable, Answer::kSatisfiable);
   Query query(Query::Sort::kInteger);
