@@ -509,6 +509,7 @@ class Pipeline {
     report_.manifest["egret.seed"] = std::to_string(options_.seed);
     report_.manifest["egret.limits"] = "nodes=" + std::to_string(options_.limit_nodes) +
                                        " iterations=" + std::to_string(options_.limit_iterations);
+    if (!forbidden_.empty()) report_.manifest["egret.forbidden"] = forbidden_.names();
     report_.manifest["egret.status"] = report_.status;
     if (profiled_ != nullptr) report_.manifest["egret.machine"] = machine_fingerprint(threads());
   }

@@ -160,6 +160,7 @@ TEST(Optimize, LeavesOutWhatIsForbidden) {
   ASSERT_TRUE(without.ok()) << without.status().message();
   EXPECT_TRUE(without->report.check.passed);
   EXPECT_FALSE(computes(without->graph, "fused_conv"));
+  EXPECT_EQ(without->report.manifest.at("egret.forbidden"), "fused_conv");
   EXPECT_GE(without->report.extraction_cost_s, free->report.extraction_cost_s);
 }
 
