@@ -106,27 +106,23 @@ void DnnOperations::convolution(DnnBackend image, DnnBackend filter, DnnBackend 
 }
 
 void DnnOperations::add(DnnBackend a, DnnBackend b, DnnBackend output, ir::DType compute) {
-  DnnBackend how = descriptors_.make(kDnnPointwiseDescriptor);
-  descriptors_.set(how, kDnnPointwiseMode, kDnnPointwiseModeType, kDnnAdd);
-  descriptors_.set(how, kDnnPointwiseComputeType, kDnnDataType, dnn_type(compute));
-  descriptors_.finish(how);
-  DnnBackend made = descriptors_.make(kDnnPointwiseOperationDescriptor);
-  descriptors_.set(made, kDnnOperationPointwise, kDnnDescriptor, how);
-  descriptors_.set(made, kDnnOperationX, kDnnDescriptor, a);
-  descriptors_.set(made, kDnnOperationB, kDnnDescriptor, b);
-  descriptors_.set(made, kDnnOperationY, kDnnDescriptor, output);
-  descriptors_.finish(made);
-  operations_.push_back(made);
+  pointwise(kDnnAdd, a, b, output, compute);
 }
 
 void DnnOperations::relu(DnnBackend x, DnnBackend output, ir::DType compute) {
+  pointwise(kDnnRelu, x, nullptr, output, compute);
+}
+
+void DnnOperations::pointwise(int mode, DnnBackend x, DnnBackend b, DnnBackend output,
+                              ir::DType compute) {
   DnnBackend how = descriptors_.make(kDnnPointwiseDescriptor);
-  descriptors_.set(how, kDnnPointwiseMode, kDnnPointwiseModeType, kDnnRelu);
+  descriptors_.set(how, kDnnPointwiseMode, kDnnPointwiseModeType, mode);
   descriptors_.set(how, kDnnPointwiseComputeType, kDnnDataType, dnn_type(compute));
   descriptors_.finish(how);
   DnnBackend made = descriptors_.make(kDnnPointwiseOperationDescriptor);
   descriptors_.set(made, kDnnOperationPointwise, kDnnDescriptor, how);
   descriptors_.set(made, kDnnOperationX, kDnnDescriptor, x);
+  if (b != nullptr) descriptors_.set(made, kDnnOperationB, kDnnDescriptor, b);
   descriptors_.set(made, kDnnOperationY, kDnnDescriptor, output);
   descriptors_.finish(made);
   operations_.push_back(made);

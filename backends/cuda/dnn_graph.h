@@ -85,6 +85,8 @@ class DnnOperations {
   int status() const { return descriptors_.status(); }
 
  private:
+  // Of one operand where `b` is nullptr.
+  void pointwise(int mode, DnnBackend x, DnnBackend b, DnnBackend output, ir::DType compute);
   bool keeps_digits(DnnDescriptors& descriptors, DnnBackend engine, ir::DType type,
                     Precision precision) const;
   void add_plan(DnnBackend config, const DnnTarget& target, std::size_t workspace,

@@ -110,21 +110,25 @@ base::Status Communicator::check() {
 base::Status Communicator::all_reduce(cuda::DevicePointer from, cuda::DevicePointer to,
                                       std::size_t count, ir::DType type, Reduction reduction,
                                       cuda::Stream stream) {
-  if (element_type(type) < 0) return not_added(type);
-  EGRET_RETURN_IF_ERROR(check());
-  return settled(functions_.all_reduce(at(from), at(to), count, element_type(type),
-                                       number_of(reduction), comm_, stream),
-                 "all_reduce");
+  return reduce(functions_.all_reduce, "all_reduce", from, to, count, type, reduction, stream);
 }
 
 base::Status Communicator::reduce_scatter(cuda::DevicePointer from, cuda::DevicePointer to,
                                           std::size_t count, ir::DType type, Reduction reduction,
                                           cuda::Stream stream) {
+  return reduce(functions_.reduce_scatter, "reduce_scatter", from, to, count, type, reduction,
+                stream);
+}
+
+base::Status Communicator::reduce(decltype(Functions::all_reduce) call, const char* what,
+                                  cuda::DevicePointer from, cuda::DevicePointer to,
+                                  std::size_t count, ir::DType type, Reduction reduction,
+                                  cuda::Stream stream) {
   if (element_type(type) < 0) return not_added(type);
   EGRET_RETURN_IF_ERROR(check());
-  return settled(functions_.reduce_scatter(at(from), at(to), count, element_type(type),
-                                           number_of(reduction), comm_, stream),
-                 "reduce_scatter");
+  const int answer =
+      call(at(from), at(to), count, element_type(type), number_of(reduction), comm_, stream);
+  return settled(answer, what);
 }
 
 base::Status Communicator::all_gather(cuda::DevicePointer from, cuda::DevicePointer to,

@@ -65,6 +65,10 @@ class Communicator {
  private:
   Communicator(const Library& library, Membership membership)
       : functions_(library.functions), membership_(std::move(membership)) {}
+  // What all_reduce and reduce_scatter have in common: all but NCCL's function.
+  base::Status reduce(decltype(Functions::all_reduce) call, const char* what,
+                      cuda::DevicePointer from, cuda::DevicePointer to, std::size_t count,
+                      ir::DType type, Reduction reduction, cuda::Stream stream);
   // Of a call's answer: waits until it is done.
   base::Status settled(int answer, const char* what);
   base::Status failed(const std::string& what);
