@@ -105,6 +105,12 @@ double Machine::seconds(const Collective& collective, double from, double to) co
          bytes_sent(collective, devices, from, to) / link.bytes_per_second;
 }
 
+double Machine::seconds_to_pass(int axis, double bytes) const {
+  const Link& link = links[static_cast<std::size_t>(axis)];
+  const auto steps = static_cast<double>(mesh.size(axis) - 1);
+  return rates.seconds_per_kernel + steps * (link.latency_s + bytes / link.bytes_per_second);
+}
+
 base::Result<Machine> parse_machine(std::string_view toml, std::string_view origin) {
   EGRET_ASSIGN_OR_RETURN(const auto entries, base::parse_toml(toml, origin));
   Machine machine;

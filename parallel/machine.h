@@ -48,6 +48,8 @@ struct Machine {
 
   // Between tensors of which each device holds so many bytes before and after.
   double seconds(const Collective& collective, double from, double to) const;
+  // A block of so many bytes passes all devices along the axis: a gather's time.
+  double seconds_to_pass(int axis, double bytes) const;
 };
 
 base::Result<Machine> parse_machine(std::string_view toml, std::string_view origin);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "parallel/ring_search.h"
+
 namespace egret::parallel {
 
 using base::Result;
@@ -147,34 +149,15 @@ Status PlacedEGraph::add_first_reading(const Key& key, ClassId id, NodeId leaf) 
 }
 
 Status PlacedEGraph::add_operator(const Key& key, ClassId id, NodeId node) {
-  const OpId op = tensors_.egraph().op(node);
-  Way way;
-  way.attrs = tensors_.language().attrs(op);
-  for (const ClassId child : tensors_.egraph().children(node)) {
-    way.parts.push_back(tensors_.type(child));
-    way.inputs.emplace_back(mesh_.axis_count());
+  for (const OperatorWay& way : ways_.of(node, key.second)) {
+    EGRET_RETURN_IF_ERROR(add_way(id, node, way));
+    if (request_.rings) EGRET_RETURN_IF_ERROR(add_rings(key, id, node, way));
   }
-  return add_ways(key, id, node, 0, way);
+  return base::ok();
 }
 
-Status PlacedEGraph::add_ways(const Key& key, ClassId id, NodeId node, int axis, const Way& way) {
+Status PlacedEGraph::add_way(ClassId id, NodeId node, const OperatorWay& way) {
   const OpId sequential = tensors_.egraph().op(node);
-  const ir::Operator& op = tensors_.language().op(sequential);
-  if (axis < mesh_.axis_count()) {
-    const std::int64_t devices = mesh_.size(axis);
-    const AxisPlacement wanted = key.second.along(axis);
-    if (devices == 1) return wanted.is_copy() ? add_ways(key, id, node, axis + 1, way) : base::ok();
-    for (const Law& law : laws(op, way.attrs, way.parts, devices)) {
-      if (law.output != wanted) continue;
-      Way next{law.attrs, way.parts, way.inputs};
-      for (std::size_t i = 0; i < law.inputs.size(); ++i) {
-        next.parts[i] = *part_type(way.parts[i], law.inputs[i], devices);
-        next.inputs[i] = way.inputs[i].with(axis, law.inputs[i]);
-      }
-      EGRET_RETURN_IF_ERROR(add_ways(key, id, node, axis + 1, next));
-    }
-    return base::ok();
-  }
   std::vector<ClassId> children;
   const auto values = tensors_.egraph().children(node);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -184,19 +167,31 @@ Status PlacedEGraph::add_ways(const Key& key, ClassId id, NodeId node, int axis,
   }
   const std::string text = std::to_string(sequential.index()) + " " + to_string(way.attrs);
   const OpId part =
-      operation(op.name(), children.size(), text,
+      operation(tensors_.language().op(sequential).name(), children.size(), text,
                 {.kind = Kind::kOperator, .sequential = sequential, .part_attrs = way.attrs});
   return egraph_->add_to(id, part, children).status();
 }
 
-const std::vector<Law>& PlacedEGraph::laws(const ir::Operator& op, const ir::Attrs& attrs,
-                                           std::span<const ir::TensorType> types,
-                                           std::int64_t devices) {
-  std::string key = op.name() + to_string(attrs) + std::to_string(devices);
-  for (const ir::TensorType& type : types) key += " " + ir::to_string(type);
-  const auto known = laws_.find(key);
-  if (known != laws_.end()) return known->second;
-  return laws_.emplace(key, laws_of(op, attrs, types, devices)).first->second;
+Status PlacedEGraph::add_rings(const Key& key, ClassId id, NodeId node, const OperatorWay& way) {
+  for (const FoundRing& found : find_rings(tensors_, mesh_, ways_, node, way, key.second)) {
+    std::vector<HeldValue> held;
+    for (const auto& [value, placement] : found.inputs)
+      held.push_back({tensors_.type(value), placement});
+    auto program = ring_program(found.ring, held, mesh_);
+    if (!program.ok()) continue;
+    std::vector<ClassId> children;
+    for (const auto& [value, placement] : found.inputs) {
+      EGRET_ASSIGN_OR_RETURN(const ClassId child, want(value, placement));
+      if (child.valid()) children.push_back(child);
+    }
+    if (children.size() != held.size()) continue;
+    const Meaning meaning{.kind = Kind::kRing,
+                          .ring = std::make_shared<Ring>(found.ring),
+                          .program = std::make_shared<RingProgram>(*std::move(program))};
+    const OpId op = operation("ring", children.size(), to_string(found.ring, mesh_), meaning);
+    EGRET_RETURN_IF_ERROR(egraph_->add_to(id, op, children).status());
+  }
+  return base::ok();
 }
 
 }  // namespace egret::parallel

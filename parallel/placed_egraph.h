@@ -18,6 +18,9 @@
 // Where it is read twice (parallel/second_reading.h), same(place[l](first)) is one way to have the
 // second.
 //
+// Where rings are asked for (parallel/ring.h), what could be computed by a law that wants an input
+// whole can be computed in a ring, too; a ring's children are what its devices hold.
+//
 // Two placements are never reached: cuts of one dimension in another order than the mesh's axes,
 // and sums beside maxima.
 #pragma once
@@ -37,7 +40,8 @@
 #include "egraph/egraph.h"
 #include "egraph/view.h"
 #include "parallel/collective.h"
-#include "parallel/laws.h"
+#include "parallel/operator_ways.h"
+#include "parallel/ring.h"
 #include "rules/tensor_egraph.h"
 
 namespace egret::parallel {
@@ -48,6 +52,7 @@ class PlacedEGraph {
     std::vector<std::optional<Placement>> outputs;  // nullopt: any without partial results
     std::set<std::string> carried{};                // inputs that come in one placement
     std::map<std::string, std::string> again{};     // of those, second readings of others
+    bool rings = false;
     std::size_t limit_nodes = 2'000'000;
   };
 
@@ -63,12 +68,14 @@ class PlacedEGraph {
   const std::vector<egraph::ClassId>& roots() const { return roots_; }
 
   // What an operator of this e-graph is.
-  enum class Kind : std::uint8_t { kValue, kPlace, kOperator, kCollective, kKeep, kSame };
+  enum class Kind : std::uint8_t { kValue, kPlace, kOperator, kCollective, kRing, kKeep, kSame };
   struct Meaning {
     Kind kind = Kind::kValue;
     egraph::OpId sequential{};  // kOperator: the operator on the whole, in tensors().language()
     ir::Attrs part_attrs{};     // kOperator
     Collective collective{};    // kCollective
+    std::shared_ptr<const Ring> ring{};            // kRing
+    std::shared_ptr<const RingProgram> program{};  // kRing
   };
   const Meaning& meaning(egraph::OpId op) const { return meanings_[op.index()]; }
 
@@ -87,6 +94,7 @@ class PlacedEGraph {
       : tensors_(tensors),
         mesh_(mesh),
         request_(request),
+        ways_(tensors, mesh_),
         egraph_(std::make_unique<egraph::EGraph>(ops_)) {}
 
   using Key = std::pair<egraph::ClassId, Placement>;
@@ -99,22 +107,16 @@ class PlacedEGraph {
   base::Status add_first_reading(const Key& key, egraph::ClassId id, egraph::NodeId leaf);
   base::Status fill(const Key& key, egraph::ClassId id);
   base::Status add_operator(const Key& key, egraph::ClassId id, egraph::NodeId node);
-  // Ways along mesh axes `axis` and later, in part() up to there.
-  struct Way {
-    ir::Attrs attrs;
-    std::vector<ir::TensorType> parts;
-    std::vector<Placement> inputs;
-  };
-  base::Status add_ways(const Key& key, egraph::ClassId id, egraph::NodeId node, int axis,
-                        const Way& way);
-  const std::vector<Law>& laws(const ir::Operator& op, const ir::Attrs& attrs,
-                               std::span<const ir::TensorType> types, std::int64_t devices);
+  base::Status add_way(egraph::ClassId id, egraph::NodeId node, const OperatorWay& way);
+  base::Status add_rings(const Key& key, egraph::ClassId id, egraph::NodeId node,
+                         const OperatorWay& way);
   egraph::OpId operation(std::string_view base, std::size_t arity, const std::string& payload,
                          const Meaning& meaning);
 
   const rules::TensorEGraph& tensors_;
   const Mesh mesh_;
   const Request request_;
+  OperatorWays ways_;
   egraph::OpTable ops_;
   std::unique_ptr<egraph::EGraph> egraph_;
   std::vector<Meaning> meanings_;  // by OpId
@@ -122,7 +124,6 @@ class PlacedEGraph {
   std::map<Key, egraph::ClassId> classes_;
   std::vector<std::pair<Key, egraph::ClassId>> pending_;
   std::unordered_map<std::uint32_t, Placed> placed_;  // by class
-  std::map<std::string, std::vector<Law>> laws_;
   std::vector<egraph::ClassId> roots_;
 };
 

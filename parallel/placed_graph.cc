@@ -51,6 +51,14 @@ base::Status check_collective(const PlacedGraph& graph, const PlacedNode& node) 
   return base::ok();
 }
 
+base::Status check_ring(const PlacedGraph& graph, const PlacedNode& node) {
+  EGRET_ASSIGN_OR_RETURN(const RingProgram program, ring_program(graph, node));
+  return program.whole == node.whole && program.placement == node.placement
+             ? base::ok()
+             : base::bad_input("a ring that makes " + ir::to_string(program.whole) + " under " +
+                               to_string(program.placement, graph.mesh));
+}
+
 double largest_element(const ir::Tensor& tensor) {
   double largest = 0;
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
@@ -75,6 +83,13 @@ double largest_difference(const ir::Tensor& expected, const ir::Tensor& found) {
 
 }  // namespace
 
+base::Result<RingProgram> ring_program(const PlacedGraph& graph, const PlacedNode& node) {
+  std::vector<HeldValue> held;
+  for (const std::size_t input : node.inputs)
+    held.push_back({graph.nodes[input].whole, graph.nodes[input].placement});
+  return ring_program(node.ring, held, graph.mesh);
+}
+
 base::Status check(const PlacedGraph& graph) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const PlacedNode& node = graph.nodes[i];
@@ -89,6 +104,7 @@ base::Status check(const PlacedGraph& graph) {
     const bool leaf = node.kind == Kind::kInput || node.kind == Kind::kConstant;
     if (leaf && node.placement.has_partial())
       return base::bad_input("an input or weight as a partial result").at(place);
+    if (node.kind == Kind::kRing) EGRET_RETURN_IF_ERROR(check_ring(graph, node).at(place));
     if (leaf != node.inputs.empty() && node.kind != Kind::kOperator)
       return base::bad_input("a wrong number of inputs").at(place);
     if (node.kind == Kind::kOperator) EGRET_RETURN_IF_ERROR(check_operator(graph, node).at(place));
@@ -112,6 +128,41 @@ base::Status check(const PlacedGraph& graph) {
   }
   return base::ok();
 }
+
+namespace {
+
+// `held` are the inputs' parts, by input and rank.
+base::Result<std::vector<ir::Tensor>> interpret_ring(
+    const PlacedGraph& graph, const PlacedNode& node,
+    std::span<const std::vector<ir::Tensor>* const> held) {
+  EGRET_ASSIGN_OR_RETURN(const RingProgram program, ring_program(graph, node));
+  const auto run = [&](bool finish, std::span<const ir::Tensor> inputs) {
+    return ir::interpret(finish ? program.finish : program.step, inputs);
+  };
+  std::vector<ir::Tensor> results;
+  for (std::int64_t rank = 0; rank < graph.mesh.ranks(); ++rank) {
+    std::vector<ir::Tensor> own;
+    for (const auto* input : held) own.push_back((*input)[static_cast<std::size_t>(rank)]);
+    const std::vector<std::int64_t> group = graph.mesh.group(rank, program.axis);
+    const std::int64_t here = graph.mesh.coordinate(rank, program.axis);
+    std::int64_t passed = 0;
+    const auto pass = [&](std::vector<ir::Tensor>& blocks) {
+      ++passed;
+      const std::int64_t from = (here + program.steps - passed) % program.steps;
+      const auto sender = static_cast<std::size_t>(group[static_cast<std::size_t>(from)]);
+      std::size_t next = 0;
+      for (std::size_t i = 0; i < held.size(); ++i) {
+        if (program.inputs[i].passes) blocks[next++] = (*held[i])[sender];
+      }
+      return base::ok();
+    };
+    EGRET_ASSIGN_OR_RETURN(ir::Tensor result, run_ring(program, here, own, pass, run));
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace
 
 base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
                                                 std::span<const ir::Tensor> inputs) {
@@ -150,6 +201,12 @@ base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
           held[i].push_back(std::move(result));
         }
         break;
+      case Kind::kRing: {
+        std::vector<const std::vector<ir::Tensor>*> own;
+        for (const std::size_t input : node.inputs) own.push_back(&held[input]);
+        EGRET_ASSIGN_OR_RETURN(held[i], interpret_ring(graph, node, own));
+        break;
+      }
       case Kind::kCollective: {
         EGRET_ASSIGN_OR_RETURN(held[i],
                                apply(node.collective, graph.mesh, held[node.inputs.front()]));
@@ -253,7 +310,13 @@ double peak_bytes(const PlacedGraph& graph) {
       continue;
     }
     live += own[i];
-    peak = std::max(peak, live);
+    double scratch = 0;
+    if (graph.nodes[i].kind == Kind::kRing) {
+      const auto program = ring_program(graph, graph.nodes[i]);
+      EGRET_CHECK(program.ok(), "a graph that was not checked");
+      scratch = program->scratch_bytes();
+    }
+    peak = std::max(peak, live + scratch);
     const std::set<std::size_t> read(graph.nodes[i].inputs.begin(), graph.nodes[i].inputs.end());
     for (const std::size_t input : read) {
       if (last_use[input] == i && !held.always[input]) live -= own[input];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program for all ranks of a mesh: operators on what each rank holds, and collectives. Every rank
 // runs the same nodes in the same order; ranks differ in which blocks of inputs and weights they
-// hold.
+// hold. A ring is an operator, or some of them, that computes while blocks pass round
+// (parallel/ring.h).
 //
 // Invariants (check()): a node's inputs come before it; `type` is what `placement` leaves of
 // `whole`; an operator's type is what infer_type() gives on its inputs' types, and its placements
@@ -18,17 +19,19 @@
 #include "base/status.h"
 #include "ir/graph.h"
 #include "parallel/collective.h"
+#include "parallel/ring.h"
 
 namespace egret::parallel {
 
 struct PlacedNode {
-  enum class Kind : std::uint8_t { kInput, kConstant, kOperator, kCollective };
+  enum class Kind : std::uint8_t { kInput, kConstant, kOperator, kCollective, kRing };
   Kind kind = Kind::kOperator;
   std::string name{};                // of the value in the model; may be empty but for inputs
   const ir::Operator* op = nullptr;  // operators only
   ir::Attrs attrs{};                 // of the operator on the whole,
   ir::Attrs part_attrs{};            // and on what a rank holds
   Collective collective{};           // collectives only
+  Ring ring{};                       // rings only
   std::vector<std::size_t> inputs{};
   ir::TensorType whole{};
   ir::TensorType type{};  // of what each rank holds
@@ -53,6 +56,9 @@ struct PlacedGraph {
 };
 
 base::Status check(const PlacedGraph& graph);
+
+// What the ranks run for a ring among the nodes. Errors: as ring_program().
+base::Result<RingProgram> ring_program(const PlacedGraph& graph, const PlacedNode& node);
 
 // Runs the program on all ranks in this process, in f64, and puts the outputs together: what the
 // sequential program should give. `inputs` are whole, by the order of the input nodes.

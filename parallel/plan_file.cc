@@ -32,6 +32,34 @@ bool is_written_out(const ir::Tensor& tensor) {
   return true;
 }
 
+Json attributes_json(const ir::Attrs& attrs) {
+  Json attributes = Json::object();
+  for (const auto& [name, value] : attrs.entries()) attributes.set(name, ir::to_string(value));
+  return attributes;
+}
+
+void write_ring(const Ring& ring, const Mesh& mesh, Json& json) {
+  Json nodes = Json::array();
+  for (const RingNode& node : ring.nodes) {
+    Json inputs = Json::array();
+    for (const int input : node.inputs) inputs.push(static_cast<std::int64_t>(input));
+    nodes.push(Json::object()
+                   .set("op", node.op->name())
+                   .set("attributes", attributes_json(node.attrs))
+                   .set("inputs", std::move(inputs))
+                   .set("placement", to_string(node.placement, mesh))
+                   .set("step", to_string(node.step)));
+  }
+  Json steps = Json::array();
+  Json passes = Json::array();
+  for (std::size_t i = 0; i < ring.inputs.size(); ++i) {
+    steps.push(to_string(ring.inputs[i].step));
+    if (ring.inputs[i].passes) passes.push(static_cast<std::int64_t>(i));
+  }
+  json.set("ring", std::move(nodes)).set("axis", mesh.axis(ring.axis).name);
+  json.set("steps", std::move(steps)).set("passes", std::move(passes));
+}
+
 Json node_json(const PlacedNode& node, const Mesh& mesh) {
   Json json = Json::object();
   switch (node.kind) {
@@ -44,13 +72,10 @@ Json node_json(const PlacedNode& node, const Mesh& mesh) {
         json.set("hash", node.data.content_hash().to_hex());
       }
       break;
-    case Kind::kOperator: {
-      Json attributes = Json::object();
-      for (const auto& [name, value] : node.attrs.entries())
-        attributes.set(name, ir::to_string(value));
-      json.set("op", node.op->name()).set("attributes", std::move(attributes));
+    case Kind::kOperator:
+      json.set("op", node.op->name()).set("attributes", attributes_json(node.attrs));
       break;
-    }
+    case Kind::kRing: write_ring(node.ring, mesh, json); break;
     case Kind::kCollective:
       json.set("collective", name_of(node.collective))
           .set("axis", mesh.axis(node.collective.axis).name)
@@ -143,6 +168,8 @@ class ProgramReader {
       EGRET_RETURN_IF_ERROR(read_constant(item, node));
     } else if (item.find("op") != nullptr) {
       EGRET_RETURN_IF_ERROR(read_operator(item, node));
+    } else if (item.find("ring") != nullptr) {
+      EGRET_RETURN_IF_ERROR(read_ring(item, node));
     } else {
       EGRET_RETURN_IF_ERROR(read_collective(item, node));
     }
@@ -180,11 +207,15 @@ class ProgramReader {
     return base::ok();
   }
 
-  Status read_operator(const Json& item, PlacedNode& node) const {
+  static Result<const ir::Operator*> operator_of(const Json& item, std::size_t inputs) {
     EGRET_ASSIGN_OR_RETURN(const std::string name, text_of(item, "op"));
-    node.op = ir::find_operator(name);
-    if (node.op == nullptr) return base::bad_input("there is no operator '" + name + "'");
-    EGRET_RETURN_IF_ERROR(ir::check_arity(*node.op, node.inputs.size()));
+    const ir::Operator* op = ir::find_operator(name);
+    if (op == nullptr) return base::bad_input("there is no operator '" + name + "'");
+    EGRET_RETURN_IF_ERROR(ir::check_arity(*op, inputs));
+    return op;
+  }
+
+  static Result<ir::Attrs> attrs_of(const Json& item, const ir::Operator& op) {
     ir::Attrs given;
     const Json* attributes = item.find("attributes");
     if (attributes != nullptr && attributes->is_object()) {
@@ -194,7 +225,60 @@ class ProgramReader {
         given.set(key, std::move(value));
       }
     }
-    EGRET_ASSIGN_OR_RETURN(node.attrs, ir::canonical_attrs(node.op->attrs(), given));
+    return ir::canonical_attrs(op.attrs(), given);
+  }
+
+  static Result<AxisPlacement> read_step(const std::string& text) {
+    EGRET_ASSIGN_OR_RETURN(const Mesh line, Mesh::of({{"time", 1}}));
+    EGRET_ASSIGN_OR_RETURN(const Placement placement, Placement::parse("time:" + text, line));
+    return placement.along(0);
+  }
+
+  Status read_ring(const Json& item, PlacedNode& node) const {
+    node.kind = Kind::kRing;
+    EGRET_ASSIGN_OR_RETURN(const std::string axis, text_of(item, "axis"));
+    node.ring.axis = graph_.mesh.find(axis);
+    if (node.ring.axis < 0) return base::bad_input("no mesh axis '" + axis + "'");
+    EGRET_ASSIGN_OR_RETURN(const auto* steps, list_of(item, "steps"));
+    for (const Json& one : *steps) {
+      EGRET_ASSIGN_OR_RETURN(const std::string text, one.as_string());
+      EGRET_ASSIGN_OR_RETURN(const AxisPlacement step, read_step(text));
+      node.ring.inputs.push_back({false, step});
+    }
+    EGRET_ASSIGN_OR_RETURN(const auto* passes, list_of(item, "passes"));
+    for (const Json& one : *passes) {
+      EGRET_ASSIGN_OR_RETURN(const std::int64_t input, one.as_integer());
+      if (input < 0 || input >= static_cast<std::int64_t>(node.ring.inputs.size()))
+        return base::bad_input("an input that does not exist passes round");
+      node.ring.inputs[static_cast<std::size_t>(input)].passes = true;
+    }
+    EGRET_ASSIGN_OR_RETURN(const auto* nodes, list_of(item, "ring"));
+    for (const Json& one : *nodes) EGRET_RETURN_IF_ERROR(read_ring_node(one, node.ring));
+    return base::ok();
+  }
+
+  Status read_ring_node(const Json& item, Ring& ring) const {
+    constexpr std::int64_t kMost = 1 << 20;
+    RingNode node;
+    EGRET_ASSIGN_OR_RETURN(const auto* inputs, list_of(item, "inputs"));
+    for (const Json& one : *inputs) {
+      EGRET_ASSIGN_OR_RETURN(const std::int64_t input, one.as_integer());
+      if (input < -kMost || input > kMost) return base::bad_input("an input that does not exist");
+      node.inputs.push_back(static_cast<int>(input));
+    }
+    EGRET_ASSIGN_OR_RETURN(node.op, operator_of(item, node.inputs.size()));
+    EGRET_ASSIGN_OR_RETURN(node.attrs, attrs_of(item, *node.op));
+    EGRET_ASSIGN_OR_RETURN(const std::string placement, text_of(item, "placement"));
+    EGRET_ASSIGN_OR_RETURN(node.placement, Placement::parse(placement, graph_.mesh));
+    EGRET_ASSIGN_OR_RETURN(const std::string step, text_of(item, "step"));
+    EGRET_ASSIGN_OR_RETURN(node.step, read_step(step));
+    ring.nodes.push_back(std::move(node));
+    return base::ok();
+  }
+
+  Status read_operator(const Json& item, PlacedNode& node) const {
+    EGRET_ASSIGN_OR_RETURN(node.op, operator_of(item, node.inputs.size()));
+    EGRET_ASSIGN_OR_RETURN(node.attrs, attrs_of(item, *node.op));
     std::vector<ir::TensorType> types;
     std::vector<Placement> placements;
     for (const std::size_t input : node.inputs) {

@@ -10,8 +10,14 @@
 //                {"constant": "w1", "hash": "7f3a..", "placement": "x:S(1)", "type": ..},
 //                {"op": "matmul", "attributes": {}, "inputs": [0, 1], "placement": .., "type": ..},
 //                {"collective": "all_reduce", "axis": "x", "from": "P(sum)", "to": "R",
-//                 "inputs": [2], "placement": .., "type": ..}],
+//                 "inputs": [2], "placement": .., "type": ..},
+//                {"ring": [{"op": "matmul", "attributes": {}, "inputs": [-1, -2],
+//                           "placement": "x:S(0)", "step": "P(sum)"}], "axis": "x",
+//                 "steps": ["S(1)", "S(0)"], "passes": [1], "inputs": [0, 1], ..}],
 //    "outputs": [{"name": "y", "node": 3}], "carried": [], "seconds": ..}
+//
+// A ring (parallel/ring.h) has the operators of a step, which read earlier ones or, -1 - k, the
+// ring's input k, how a step reads the inputs, and which of them pass round.
 //
 // Types and attributes are those of the whole; what a rank holds follows from the placements.
 // Weights are named by the hash of type and contents and stay in the model's file; small ones are

@@ -279,6 +279,13 @@ PlacedEGraph::Request request_for(const PlanTask& task, const Mesh& mesh) {
   return request;
 }
 
+// Of two plans with one limit of memory.
+bool is_better(const Plan& a, const Plan& b) {
+  const bool fits = a.memory_bytes <= a.limit_bytes;
+  if (fits != (b.memory_bytes <= b.limit_bytes)) return fits;
+  return fits ? a.time_s < b.time_s : a.memory_bytes < b.memory_bytes;
+}
+
 std::vector<ir::Tensor> random_inputs(const ir::Graph& graph) {
   const base::Random all(1);
   std::vector<ir::Tensor> inputs;
@@ -326,10 +333,8 @@ const base::OptionTable<PlanOptions>& PlanOptions::table() {
 
 std::vector<Communication> communication_of(const PlacedGraph& graph) {
   std::vector<Communication> all;
-  for (const PlacedNode& node : graph.nodes) {
-    if (node.kind != PlacedNode::Kind::kCollective || node.collective.from.is_copy()) continue;
-    const std::string_view name = name_of(node.collective);
-    const std::string& axis = graph.mesh.axis(node.collective.axis).name;
+  const auto add = [&](std::string_view name, int at, double bytes) {
+    const std::string& axis = graph.mesh.axis(at).name;
     auto found = std::ranges::find_if(
         all, [&](const Communication& one) { return one.collective == name && one.axis == axis; });
     if (found == all.end()) {
@@ -337,9 +342,20 @@ std::vector<Communication> communication_of(const PlacedGraph& graph) {
       found = std::prev(all.end());
     }
     ++found->count;
-    found->bytes += bytes_sent(node.collective, graph.mesh.size(node.collective.axis),
-                               static_cast<double>(graph.nodes[node.inputs.front()].type.bytes()),
-                               static_cast<double>(node.type.bytes()));
+    found->bytes += bytes;
+  };
+  for (const PlacedNode& node : graph.nodes) {
+    const auto after = static_cast<double>(node.type.bytes());
+    if (node.kind == PlacedNode::Kind::kRing) {
+      const auto program = ring_program(graph, node);
+      EGRET_CHECK(program.ok(), "a graph that was not checked");
+      add("ring", program->axis, program->bytes_sent());
+    }
+    if (node.kind != PlacedNode::Kind::kCollective || node.collective.from.is_copy()) continue;
+    const auto before = static_cast<double>(graph.nodes[node.inputs.front()].type.bytes());
+    const Collective& collective = node.collective;
+    add(name_of(collective), collective.axis,
+        bytes_sent(collective, graph.mesh.size(collective.axis), before, after));
   }
   return all;
 }
@@ -356,29 +372,36 @@ Result<Plan> make_plan(const PlanTask& task, const Machine& machine, const PlanO
   Plan plan;
   plan.limit_bytes =
       options.limit_memory > 0 ? static_cast<double>(options.limit_memory) : machine.memory_bytes;
-  const auto search = [&](const PlanTask& part, auto run, const FewerLayers* fewer) -> Status {
+  const auto search = [&](const PlanTask& part, auto run, bool rings, const FewerLayers* fewer,
+                          Plan& found) -> Status {
+    PlacedEGraph::Request request = request_for(part, machine.mesh);
+    request.rings = rings;
     EGRET_ASSIGN_OR_RETURN(const auto tensors, saturated(part.graph, rules, blocks, options, sink));
-    EGRET_ASSIGN_OR_RETURN(const auto placed, PlacedEGraph::of(*tensors, machine.mesh,
-                                                               request_for(part, machine.mesh)));
+    EGRET_ASSIGN_OR_RETURN(const auto placed, PlacedEGraph::of(*tensors, machine.mesh, request));
     progress.report({{kPlacedValues, static_cast<std::int64_t>(placed->egraph().class_count())}});
     PlanSearch searching(*placed, machine, part, options, program, fewer);
-    return (searching.*run)(plan);
+    return (searching.*run)(found);
   };
   std::optional<FewerLayers> fewer;
   if (options.layers > 0 && task.carried.empty())
     fewer = with_fewer_layers(program, options.layers);
   if (fewer) {
-    const Status status = search({fewer->graph}, &PlanSearch::run, &*fewer);
+    const Status status = search({fewer->graph}, &PlanSearch::run, false, &*fewer, plan);
     if (!status.ok() && status.code() != base::StatusCode::kBadInput) return status;
     if (status.ok()) plan.layers = fewer->layers;
   }
   if (plan.layers == 0)
-    EGRET_RETURN_IF_ERROR(search({program, task.carried}, &PlanSearch::run, nullptr));
+    EGRET_RETURN_IF_ERROR(search({program, task.carried}, &PlanSearch::run, false, nullptr, plan));
   if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes) {
     std::vector<Carried> carried = task.carried;
     const ir::Graph twice = with_second_readings(program, carried);
     plan.layers = 0;
-    EGRET_RETURN_IF_ERROR(search({twice, carried}, &PlanSearch::run_within, nullptr));
+    // A ring sends what a gather does, in more steps: it is never better where there is room.
+    Plan ringed = plan;
+    EGRET_RETURN_IF_ERROR(search({twice, carried}, &PlanSearch::run_within, false, nullptr, plan));
+    const Status status = search({twice, carried}, &PlanSearch::run_within, true, nullptr, ringed);
+    if (!status.ok() && status.code() != base::StatusCode::kLimit) return status;
+    if (is_better(ringed, plan)) plan = std::move(ringed);
   }
   plan.communication = communication_of(plan.program);
   const base::Stopwatch checking;

@@ -11,7 +11,8 @@
 //
 // Where the cheapest plan takes more memory than a device has, the integer program gets rows for
 // the memory (parallel/pricing.h), and parameters may be gathered a second time
-// (parallel/second_reading.h). The rows know levels, not the order of operators; where the program
+// (parallel/second_reading.h), and what would be gathered may pass round instead (parallel/ring.h).
+// The rows know levels, not the order of operators; where the program
 // still takes more, they are made tighter. The bound stays that without the limit.
 #pragma once
 

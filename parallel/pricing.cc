@@ -89,6 +89,7 @@ double Pricing::price(Index node) const {
     case Kind::kSame: return 0;
     case Kind::kPlace: return is_leaf(node) ? 0 : kForbidden;
     case Kind::kOperator: return price_of_operator(node, meaning);
+    case Kind::kRing: return price_of_ring(*meaning.program);
     case Kind::kCollective: {
       const PlacedEGraph::Placed& to = value_of(node);
       if (placed_.tensors().is_constant(to.value)) return 0;
@@ -98,6 +99,48 @@ double Pricing::price(Index node) const {
     }
   }
   return kForbidden;
+}
+
+double Pricing::price_of_graph(const ir::Graph& graph) const {
+  double seconds = 0;
+  for (const ir::Node& node : graph.nodes()) {
+    if (node.kind != ir::NodeKind::kOperator) continue;
+    std::vector<ir::TensorType> types;
+    const auto constant = std::make_unique<bool[]>(node.inputs.size());
+    for (const ir::NodeId input : node.inputs) types.push_back(graph.node(input).type);
+    const auto cost = model_->cost({.op = node.op,
+                                    .attrs = &node.attrs,
+                                    .inputs = types,
+                                    .constant = {constant.get(), node.inputs.size()},
+                                    .output = &node.type});
+    seconds += cost.ok() ? cost->seconds : kForbidden;
+  }
+  return seconds;
+}
+
+// Blocks that a step cuts out of what is held, or puts into the result, are read and written.
+double Pricing::price_of_ring(const RingProgram& ring) const {
+  const auto steps = static_cast<double>(ring.steps);
+  const auto copied = [&](double bytes) {
+    return machine_.rates.seconds_per_kernel + 2 * bytes / machine_.rates.bytes_per_second;
+  };
+  double seconds = steps * price_of_graph(ring.step);
+  seconds += ring.result.is_split() ? copied(static_cast<double>(ring.type.bytes()))
+                                    : price_of_graph(ring.finish);
+  for (std::size_t i = 0; i < ring.inputs.size(); ++i) {
+    const bool cut = !ring.inputs[i].passes && ring.inputs[i].step.is_split();
+    if (cut) seconds += steps * copied(static_cast<double>(ring.blocks[i].bytes()));
+  }
+  return seconds + seconds_to_pass(ring);
+}
+
+double Pricing::seconds_to_pass(const RingProgram& ring) const {
+  double seconds = 0;
+  for (std::size_t i = 0; i < ring.inputs.size(); ++i) {
+    if (ring.inputs[i].passes)
+      seconds += machine_.seconds_to_pass(ring.axis, static_cast<double>(ring.blocks[i].bytes()));
+  }
+  return seconds;
 }
 
 double Pricing::price_of_operator(Index node, const PlacedEGraph::Meaning& meaning) const {
@@ -187,8 +230,12 @@ void Pricing::add_held(Index c, double unit, std::span<extract::SideRow> by_leve
       const Index first = view_.children_of(node).front();
       from = schedule_.of(placed_.placed(view_.class_id[first]).value).to + 1;
     }
-    for (int level = from; level <= to; ++level)
-      by_level[static_cast<std::size_t>(level)].add(node, std::max(bytes, 0.0) / unit);
+    const PlacedEGraph::Meaning& meaning = placed_.meaning(view_.node_op[node]);
+    const double scratch = meaning.kind == Kind::kRing ? meaning.program->scratch_bytes() : 0;
+    for (int level = from; level <= to; ++level) {
+      by_level[static_cast<std::size_t>(level)].add(
+          node, (std::max(bytes, 0.0) + (level == from ? scratch : 0)) / unit);
+    }
   }
 }
 
@@ -320,9 +367,10 @@ double Pricing::seconds_of(const extract::Solution& solution) const {
 double Pricing::seconds_sending(const extract::Solution& solution) const {
   double seconds = 0;
   for (const extract::NodeIndex node : solution.choice) {
-    const bool sends =
-        node != extract::kNoNode && placed_.meaning(view_.node_op[node]).kind == Kind::kCollective;
-    seconds += sends ? costs_[node] : 0;
+    if (node == extract::kNoNode) continue;
+    const PlacedEGraph::Meaning& meaning = placed_.meaning(view_.node_op[node]);
+    if (meaning.kind == Kind::kCollective) seconds += costs_[node];
+    if (meaning.kind == Kind::kRing) seconds += seconds_to_pass(*meaning.program);
   }
   return seconds;
 }

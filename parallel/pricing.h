@@ -2,7 +2,8 @@
 // What every way to compute a placed value costs on a machine, and the cheapest of them.
 //
 // Time is the sum of the operators' roofline times on one device and of the collectives' alpha-beta
-// times. What depends on constants alone is computed before the first run and costs nothing.
+// times; of a ring, of all its steps and of what they pass on, one after the other. What depends on
+// constants alone is computed before the first run and costs nothing.
 //
 // A limit of memory is a row for each level of the schedule: weights, and what is carried, as they
 // are kept; inputs; and the values that wait then. The next of a carried value takes its place. At
@@ -87,6 +88,9 @@ class Pricing {
   bool is_leaf(Index node) const;
   LeafRole role_of(Index leaf) const;
   double price(Index node) const;
+  double price_of_ring(const RingProgram& ring) const;
+  double seconds_to_pass(const RingProgram& ring) const;
+  double price_of_graph(const ir::Graph& graph) const;
   double price_of_operator(Index node, const PlacedEGraph::Meaning& meaning) const;
   void find_keeps(std::span<const std::string> outputs);
   std::vector<extract::SideRow> rows_of_carried(std::span<const double> costs) const;

@@ -147,6 +147,9 @@ class ProgramWriter {
       if (meaning.kind == Kind::kCollective) {
         result.kind = PlacedNode::Kind::kCollective;
         result.collective = meaning.collective;
+      } else if (meaning.kind == Kind::kRing) {
+        result.kind = PlacedNode::Kind::kRing;
+        result.ring = *meaning.ring;
       } else {
         result.op = &tensors.language().op(meaning.sequential);
         result.attrs = tensors.language().attrs(meaning.sequential);

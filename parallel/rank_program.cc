@@ -195,6 +195,10 @@ class RankCollective {
   const Exchange& exchange_;
 };
 
+bool is_exchange(const PlacedNode& node) {
+  return node.kind == Kind::kCollective || node.kind == Kind::kRing;
+}
+
 // For each node, the stage after whose segment it is known: operators belong to the segment of
 // theirs, a collective is run at the end of the stage before its own.
 std::vector<std::size_t> stages_of(const PlacedGraph& graph) {
@@ -202,7 +206,7 @@ std::vector<std::size_t> stages_of(const PlacedGraph& graph) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     for (const std::size_t input : graph.nodes[i].inputs)
       stages[i] = std::max(stages[i], stages[input]);
-    if (graph.nodes[i].kind == Kind::kCollective) ++stages[i];
+    if (is_exchange(graph.nodes[i])) ++stages[i];
   }
   return stages;
 }
@@ -262,6 +266,59 @@ Result<Tensor> run_collective(const Collective& collective, const Mesh& mesh, st
   return RankCollective(collective, mesh, rank, exchange, line).run(local);
 }
 
+namespace {
+
+// The ring numbered `at` on what this rank holds of its inputs.
+Result<Tensor> run_ring(const RankProgram& program, std::size_t at, const Mesh& mesh,
+                        std::span<const Tensor> held, const RunSegment& run,
+                        const Exchange& exchange) {
+  const RingProgram& ring = program.rings[at].program;
+  const std::vector<std::int64_t> group = mesh.group(program.rank, ring.axis);
+  const std::int64_t here = mesh.coordinate(program.rank, ring.axis);
+  const auto next = static_cast<std::size_t>((here + 1) % ring.steps);
+  const auto previous = static_cast<std::size_t>((here + ring.steps - 1) % ring.steps);
+  const auto pass = [&](std::vector<Tensor>& blocks) -> Status {
+    for (Tensor& block : blocks) {
+      std::vector<Bytes> outgoing(group.size());
+      outgoing[next] = bytes_of(block);
+      EGRET_ASSIGN_OR_RETURN(std::vector<Bytes> incoming, exchange(group, outgoing));
+      EGRET_ASSIGN_OR_RETURN(std::vector<Tensor> arrived,
+                             tensors_of({std::move(incoming[previous])}, block.type()));
+      block = std::move(arrived.front());
+    }
+    return base::ok();
+  };
+  const auto run_graph = [&](bool finish, std::span<const Tensor> inputs) {
+    return run(program.stages.size() + 2 * at + (finish ? 1 : 0), inputs);
+  };
+  return run_ring(ring, here, held, pass, run_graph);
+}
+
+// A collective or a ring.
+Result<Tensor> run_exchange(const PlacedGraph& graph, const RankProgram& program, std::size_t i,
+                            std::span<const Tensor> held, const RunSegment& run,
+                            const Exchange& exchange) {
+  const PlacedNode& node = graph.nodes[i];
+  const bool is_ring = node.kind == Kind::kRing;
+  const auto named = [&](const Status& status) {
+    const int axis = is_ring ? node.ring.axis : node.collective.axis;
+    return status.at((is_ring ? "ring" : std::string(name_of(node.collective))) + " along '" +
+                     graph.mesh.axis(axis).name + "' (node " + std::to_string(i) + ")");
+  };
+  if (!is_ring) {
+    auto result = run_collective(node.collective, graph.mesh, program.rank,
+                                 held[node.inputs.front()], exchange);
+    return result.ok() ? std::move(result) : named(result.status());
+  }
+  std::vector<Tensor> own;
+  for (const std::size_t input : node.inputs) own.push_back(held[input]);
+  const auto at = std::ranges::find(program.rings, i, &RankRing::node) - program.rings.begin();
+  auto result = run_ring(program, static_cast<std::size_t>(at), graph.mesh, own, run, exchange);
+  return result.ok() ? std::move(result) : named(result.status());
+}
+
+}  // namespace
+
 Result<RankProgram> rank_program(const PlacedGraph& graph, std::int64_t rank) {
   const std::vector<std::size_t> stages = stages_of(graph);
   std::vector<bool> needed(graph.nodes.size(), false);
@@ -273,16 +330,31 @@ Result<RankProgram> rank_program(const PlacedGraph& graph, std::int64_t rank) {
     }
   }
   for (const auto& output : graph.outputs) needed[output.node] = true;
-  RankProgram program{rank, std::vector<RankStage>(last + 1)};
+  RankProgram program{rank, std::vector<RankStage>(last + 1), {}};
   for (std::size_t stage = 0; stage <= last; ++stage) {
     EGRET_ASSIGN_OR_RETURN(program.stages[stage].segment,
                            SegmentWriter(graph, rank, stages, needed).write(stage));
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      if (graph.nodes[i].kind == Kind::kCollective && stages[i] == stage + 1)
+      if (is_exchange(graph.nodes[i]) && stages[i] == stage + 1)
         program.stages[stage].collectives.push_back(i);
     }
   }
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (graph.nodes[i].kind != Kind::kRing) continue;
+    EGRET_ASSIGN_OR_RETURN(RingProgram ring, ring_program(graph, graph.nodes[i]));
+    program.rings.push_back({i, std::move(ring)});
+  }
   return program;
+}
+
+std::vector<const ir::Graph*> RankProgram::graphs() const {
+  std::vector<const ir::Graph*> all;
+  for (const RankStage& stage : stages) all.push_back(&stage.segment.graph);
+  for (const RankRing& ring : rings) {
+    all.push_back(&ring.program.step);
+    all.push_back(&ring.program.finish);
+  }
+  return all;
 }
 
 Result<std::vector<Tensor>> held_inputs(const PlacedGraph& graph, std::int64_t rank,
@@ -303,7 +375,8 @@ Result<std::vector<Tensor>> run_rank(const PlacedGraph& graph, const RankProgram
   std::vector<Tensor> held(graph.nodes.size());
   std::vector<bool> direct(graph.nodes.size(), false);  // read by no segment alone
   for (const PlacedNode& node : graph.nodes) {
-    if (node.kind == Kind::kCollective) direct[node.inputs.front()] = true;
+    if (!is_exchange(node)) continue;
+    for (const std::size_t input : node.inputs) direct[input] = true;
   }
   for (const auto& output : graph.outputs) direct[output.node] = true;
   std::size_t next = 0;
@@ -326,15 +399,7 @@ Result<std::vector<Tensor>> run_rank(const PlacedGraph& graph, const RankProgram
         held[now.segment.outputs[k]] = std::move(results[k]);
     }
     for (const std::size_t i : now.collectives) {
-      const PlacedNode& node = graph.nodes[i];
-      auto result = run_collective(node.collective, graph.mesh, program.rank,
-                                   held[node.inputs.front()], exchange);
-      if (!result.ok()) {
-        return result.status().at(std::string(name_of(node.collective)) + " along '" +
-                                  graph.mesh.axis(node.collective.axis).name + "' (node " +
-                                  std::to_string(i) + ")");
-      }
-      held[i] = *std::move(result);
+      EGRET_ASSIGN_OR_RETURN(held[i], run_exchange(graph, program, i, held, run, exchange));
     }
   }
   std::vector<Tensor> outputs;

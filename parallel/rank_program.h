@@ -3,8 +3,8 @@
 // Collectives rest on one primitive, an exchange of bytes among the ranks of a group, and add up in
 // the order of ranks: equal runs are equal bit by bit, on whatever MPI library.
 //
-// Each rank sends what a ring would: an all_reduce is an exchange of parts, each summed by one
-// rank, and an exchange of the sums.
+// Each rank sends what a ring would in collectives: an all_reduce is an exchange of parts, each
+// summed by one rank, and an exchange of the sums.
 #pragma once
 
 #include <cstddef>
@@ -38,12 +38,23 @@ struct Segment {
 // In order: the segment (if it has operators), then the collectives on what is known by then.
 struct RankStage {
   Segment segment;
-  std::vector<std::size_t> collectives;  // nodes
+  std::vector<std::size_t> collectives;  // nodes; rings are among them
+};
+
+// A ring among the collectives.
+struct RankRing {
+  std::size_t node = 0;
+  RingProgram program;
 };
 
 struct RankProgram {
   std::int64_t rank = 0;
   std::vector<RankStage> stages;
+  std::vector<RankRing> rings;
+
+  // What a backend compiles: the stages' segments, then of each ring the step and the finish.
+  // Those without outputs are never run.
+  std::vector<const ir::Graph*> graphs() const;
 };
 
 // The graph is checked (parallel/placed_graph.h).
@@ -55,10 +66,10 @@ base::Result<std::vector<ir::Tensor>> held_inputs(const PlacedGraph& graph, std:
                                                   std::span<const ir::Tensor> wholes);
 
 // Runs stage after stage. Inputs, by the order of the input nodes, and outputs are as this rank
-// holds them; `run` computes the outputs of a stage's segment.
+// holds them; `run` computes the outputs of one of program.graphs().
 // Errors: as they come from `run` and `exchange`, with the collective named.
 using RunSegment = std::function<base::Result<std::vector<ir::Tensor>>(
-    std::size_t stage, std::span<const ir::Tensor> inputs)>;
+    std::size_t graph, std::span<const ir::Tensor> inputs)>;
 base::Result<std::vector<ir::Tensor>> run_rank(const PlacedGraph& graph, const RankProgram& program,
                                                std::span<const ir::Tensor> inputs,
                                                const RunSegment& run, const Exchange& exchange);

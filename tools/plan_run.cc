@@ -113,6 +113,12 @@ base::Result<bool> PlanRun::compile_for_devices(const backends::Backend& backend
                                                 const BackendOptions& arguments,
                                                 const PlanRunOptions& options, Console& console) {
   if (backend.name() != "cuda" || options.exchange == "mpi") return false;
+  if (!program_.rings.empty()) {
+    if (options.exchange == "nccl")
+      return base::unsupported("a ring passes blocks through MPI only: --exchange mpi");
+    if (reports()) console.warning("ranks exchange values through MPI: the plan has a ring");
+    return false;
+  }
   const backends::nccl::Library& nccl = backends::nccl::system_library();
   EGRET_ASSIGN_OR_RETURN(auto device,
                          backends::cuda::open_own_device(backends::cuda::system_libraries()));
@@ -140,12 +146,11 @@ base::Status PlanRun::compile(const BackendOptions& backend, const PlanRunOption
   EGRET_ASSIGN_OR_RETURN(const bool on_devices,
                          compile_for_devices(*found, backend, options, console));
   if (on_devices) return base::ok();
-  for (const parallel::RankStage& stage : program_.stages) {
+  for (const ir::Graph* graph : program_.graphs()) {
     plans_.emplace_back();
-    if (stage.segment.outputs.empty()) continue;
+    if (graph->outputs().empty()) continue;
     EGRET_ASSIGN_OR_RETURN(
-        plans_.back(),
-        found->compile(stage.segment.graph, {.threads = 1, .precision = precision_of(backend)}));
+        plans_.back(), found->compile(*graph, {.threads = 1, .precision = precision_of(backend)}));
   }
   return base::ok();
 }
@@ -177,8 +182,8 @@ parallel::Exchange PlanRun::exchange() const {
 
 base::Result<std::vector<ir::Tensor>> PlanRun::run_here(std::span<const ir::Tensor> held) {
   if (device_run_ != nullptr) return device_run_->run(held);
-  const auto run_stage = [this](std::size_t stage, std::span<const ir::Tensor> values) {
-    return plans_[stage]->run(values);
+  const auto run_stage = [this](std::size_t graph, std::span<const ir::Tensor> values) {
+    return plans_[graph]->run(values);
   };
   return parallel::run_rank(placed_, program_, held, run_stage, exchange());
 }

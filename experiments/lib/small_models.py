@@ -129,6 +129,14 @@ def cache(folder, length=4096, queries=1, heads=8, size=32):
     m.save(folder, m.apply("MatMul", [m.apply("Softmax", [scores], axis=-1), values]), [1, heads, queries, size])
 
 
+def self_attention(folder, length=512, size=32):
+    """One head over a long sequence; queries, keys and values are inputs."""
+    m = Model("self_attention")
+    q, keys, values = (m.input(name, [1, 1, length, size]) for name in ("q", "keys", "values"))
+    scores = m.apply("MatMul", [q, m.apply("Transpose", [keys], perm=[0, 1, 3, 2])])
+    m.save(folder, m.apply("MatMul", [m.apply("Softmax", [scores], axis=-1), values]), [1, 1, length, size])
+
+
 def deep(folder, layers=6, batch=1024, width=256):
     """Many rows: worth cutting, and the weights worth gathering."""
     m = Model("deep")
@@ -228,12 +236,14 @@ def gathered(elements):
 # columns and rows; for the vocabulary of the largest logit and the sum of each row besides. Words that are
 # looked up in a table cut by rows are gathered from all blocks. Of the image a row from either side between
 # the convolutions, and the output is gathered. Of the experts two all-to-alls: which tokens are theirs, and
-# what they made of them. Uno scatters the sums of each layer but the first of a tower, and gathers the towers.
+# what they made of them. Of attention in a ring keys and values pass round, and the output is gathered. Uno scatters
+# the sums of each layer but the first of a tower, and gathers the towers.
 SENT = {"mlp": reduced(8 * 256), "attention": reduced(16 * 256), "transformer": reduced(2 * 16 * 256),
         "vocabulary": reduced(3 + 3 + 3 * 16),
         "image": lambda p: 4 * 8 * 64 * min(p - 1, 2) + gathered(8 * 64 * 64)(p),
         "embedding": lambda p: gathered(3 * 15 * p)(p) + reduced(3 + 3 + 3 * 15)(p),
         "experts": lambda p: gathered(8 * 8 * 8 * (32 + 128))(p) / p + gathered(8 * 32 * 128)(p),
+        "self_attention": gathered(3 * 512 * 32),
         "uno": lambda p: 43 * gathered(16 * 512)(p) + gathered(16)(p)}
 
 
@@ -241,6 +251,7 @@ def flags(name, devices):
     """Of `egret plan`: an image arrives in blocks, tables and experts do not fit into one device's memory."""
     return {"image": ["--sharded-inputs"],
             "embedding": ["--limit-memory", 3 * 65536 * 15 * 4 // devices + 1_500_000],
+            "self_attention": ["--sharded-inputs", "--limit-memory", 3_400_000 // devices**2 + 150_000],
             "experts": ["--sharded-inputs", "--limit-memory", (8 * 2 * 128 * 512 * 4) // devices + 1_000_000],
             }.get(name, [])
 
@@ -251,5 +262,5 @@ def training(name, devices):
             "embedding": ([], str(8_000_000 + 20_000_000 // devices))}.get(name, ([], ""))
 
 
-WRITE = {"mlp": mlp, "attention": attention, "transformer": transformer, "vocabulary": vocabulary, "deep": deep, "cache": cache, "towers": towers,
+WRITE = {"mlp": mlp, "attention": attention, "transformer": transformer, "vocabulary": vocabulary, "deep": deep, "cache": cache, "self_attention": self_attention, "towers": towers,
          "image": image, "embedding": embedding, "dlrm": dlrm, "experts": experts, "uno": uno}

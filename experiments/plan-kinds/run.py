@@ -45,6 +45,12 @@ def context(plan):
     return {"x:S(2)": ["context"], "x:S(1)": ["heads"]}.get(plan.at("keys"), [])
 
 
+def ring(plan):
+    """All of attention goes on while keys and values pass round; or keys alone do, for the scores."""
+    rings = [[step["op"] for step in node["ring"]] for node in plan.program if "ring" in node]
+    return ["ring"] if any("exp" in ops for ops in rings) else ["ring-of-keys"] if rings else sequence(plan)
+
+
 def spatial(plan):
     return ["spatial"] if "halo_exchange" in plan.sends else ["channels"] if plan.at("w1") != "x:R" else []
 
@@ -85,6 +91,10 @@ SWEEPS = {
     "column-row": Sweep("mlp", "batch", [8, 64, 512, 4096], column_row, BLOCKS),
     "sequence": Sweep("attention", "heads", [8, 4, 2, 1], sequence, BLOCKS, {"sequence": 256}),
     "context": Sweep("cache", "heads", [8, 4, 2, 1], context, BLOCKS),
+    "ring": Sweep("self_attention", "memory", ["0", "2600KB", "2400KB", "2000KB", "1200KB"], ring, BLOCKS,
+                  {"length": 1024, "size": 64}),
+    "ring-length": Sweep("self_attention", "length", [128, 256, 512, 1024, 2048], ring,
+                         BLOCKS + ("--limit-memory", "2MB")),
     "spatial": Sweep("image", "size", [8, 16, 32, 64, 128], spatial, BLOCKS),
     "vocabulary": Sweep("vocabulary", "words", [64, 512, 4096, 32768], vocabulary),
     "table-rows": Sweep("embedding", "memory", ["0", "8MB", "6MB", "4500KB"], table_rows),
@@ -122,7 +132,7 @@ def main():
             solve(table, name, value, config)
     table.finish()
     table.print()
-    wanted = {name: name for name in config[mode]["sweeps"]} | {"zero": "zero-2", "zero-memory": "zero-3"}
+    wanted = {name: name for name in config[mode]["sweeps"]} | {"ring-length": "ring", "zero": "zero-2", "zero-memory": "zero-3"}
     seen = {name: [wanted[name] in row["kinds"].split() for row in table.rows if row["sweep"] == name]
             for name in config[mode]["sweeps"]}
     return results.judge(HERE / "expected.json", mode, {f"{kind}_appears": sum(rows) for kind, rows in seen.items()}

@@ -1,61 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks as threads of this process.
 #include "parallel/rank_program.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <map>
-#include <mutex>
-#include <thread>
 
-#include "ir/interpreter.h"
+#include "tests/parallel/ranks.h"
 
 namespace egret::parallel {
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-// A letter box for each pair of ranks; letters of one pair arrive in the order in which they are
-// sent.
-class Post {
- public:
-  Exchange of(std::int64_t rank) {
-    return [this, rank](std::span<const std::int64_t> group,
-                        std::span<const Bytes> outgoing) -> base::Result<std::vector<Bytes>> {
-      std::unique_lock lock(mutex_);
-      for (std::size_t i = 0; i < group.size(); ++i) {
-        boxes_[{rank, group[i]}].push_back(outgoing[i]);
-        if (group[i] != rank) sent_ += static_cast<double>(outgoing[i].size());
-      }
-      changed_.notify_all();
-      std::vector<Bytes> incoming;
-      for (const std::int64_t from : group) {
-        std::vector<Bytes>& box = boxes_[{from, rank}];
-        changed_.wait(lock, [&] { return !box.empty(); });
-        incoming.push_back(box.front());
-        box.erase(box.begin());
-      }
-      return incoming;
-    };
-  }
-  double bytes_sent() const { return sent_; }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Bytes>> boxes_;
-  double sent_ = 0;
-};
-
-template <typename Body>
-void on_all_ranks(const Mesh& mesh, const Body& body) {
-  std::vector<std::thread> threads;
-  for (std::int64_t rank = 0; rank < mesh.ranks(); ++rank)
-    threads.emplace_back([&, rank] { body(rank); });
-  for (std::thread& thread : threads) thread.join();
-}
 
 // Every collective along every axis: each rank for itself, and on the stack of all ranks.
 TEST(RankProgram, CollectivesMeanWhatTheyMeanOnTheStack) {
