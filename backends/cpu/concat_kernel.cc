@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Concatenation. Where the parts lie one behind the other (no axis of size above 1 outside the
-// concatenated one), they are computed in place inside the result and nothing is copied.
+// concatenated one), they are computed in place inside the result and nothing is copied. Parts that
+// are the parts of an earlier concatenation take it along, so that a chain of them (DenseNet) grows
+// in one buffer.
 #include <algorithm>
 
 #include "backends/cpu/copy_step.h"
@@ -46,6 +48,45 @@ Layout part_layout(const Layout& whole, const ir::Shape& shape, const ir::Shape&
   return is_row_major(whole, shape) ? row_major(part) : channels_last(part);
 }
 
+struct Part {
+  ir::NodeId input;
+  Layout layout;  // that the whole gives it
+  std::int64_t offset;
+};
+
+// Computes the first so many parts inside the whole: those that fill a buffer together, most first,
+// or the first alone, reordered. 0 where it has to be copied.
+std::size_t place_run(PlanBuilder& builder, std::span<const Part> parts, const Operand& whole) {
+  std::vector<Operand> values;
+  for (const Part& part : parts) {
+    const Operand* home = builder.find_home(part.input, part.layout);
+    if (home == nullptr) break;
+    values.push_back(*home);
+  }
+  for (; !values.empty(); values.pop_back()) {
+    if (builder.place_inside(values, whole, parts[0].offset)) return values.size();
+  }
+  const Part& first = parts[0];
+  if (builder.is_constant(first.input) || builder.find_home(first.input, first.layout) != nullptr)
+    return 0;
+  const Operand reordered = builder.in_layout(first.input, first.layout);
+  return builder.place_inside(std::span(&reordered, 1), whole, first.offset) ? 1 : 0;
+}
+
+// Straight from wherever it lies, whatever the layout.
+void add_copy(PlanBuilder& builder, const Part& part, const Operand& whole) {
+  const Operand* same = builder.find_home(part.input, part.layout);
+  Operand source = same != nullptr ? *same : builder.home(part.input);
+  if (source.layout.block > 1 && whole.layout.block > 1 &&
+      source.layout.block != whole.layout.block)
+    source = builder.in_row_major(part.input);
+  Operand target = whole;
+  target.type = source.type;
+  target.offset += part.offset;
+  const Operand touched[] = {source, target};
+  builder.add(make_copy_step(source, target, builder.threads()), touched, "concat", "own:copy");
+}
+
 }  // namespace
 
 base::Status make_concat_kernel(PlanBuilder& builder, const Group& group) {
@@ -68,27 +109,20 @@ base::Status make_concat_kernel(PlanBuilder& builder, const Group& group) {
   }
 
   const Operand whole = builder.output(group.root(), layout);
+  std::vector<Part> parts;
   std::int64_t start = 0;
   for (const ir::NodeId input : node.inputs) {
-    const ir::Shape part = builder.node(input).type.shape();
-    if (builder.node(input).type.elements() == 0) continue;
-    Operand target = whole;
-    target.type = builder.node(input).type;
+    const ir::TensorType& type = builder.node(input).type;
+    if (type.elements() == 0) continue;
     const std::int64_t offset = start / blocks * layout.strides[axis] * element;
-    target.offset += offset;
-    start += part[axis];
-    const Layout wanted = part_layout(layout, shape, part);
-    if (contiguous && !builder.is_constant(input)) {
-      const Operand value = builder.in_layout(input, wanted);
-      if (builder.place_inside(value, whole, offset)) continue;
-    }
-    // Straight from wherever it lies, whatever the layout.
-    const Operand* same = builder.find_home(input, wanted);
-    Operand source = same != nullptr ? *same : builder.home(input);
-    if (source.layout.block > 1 && layout.block > 1 && source.layout.block != layout.block)
-      source = builder.in_row_major(input);
-    const Operand touched[] = {source, target};
-    builder.add(make_copy_step(source, target, builder.threads()), touched, "concat", "own:copy");
+    parts.push_back({input, part_layout(layout, shape, type.shape()), offset});
+    start += type.shape()[axis];
+  }
+  for (std::size_t i = 0; i < parts.size();) {
+    const std::size_t placed =
+        contiguous ? place_run(builder, std::span(parts).subspan(i), whole) : 0;
+    if (placed == 0) add_copy(builder, parts[i], whole);
+    i += std::max<std::size_t>(placed, 1);
   }
   return base::ok();
 }

@@ -217,16 +217,28 @@ void PlanBuilder::remember_packed(const Operand& source, const std::string& form
   packed_[{{source.buffer, source.offset}, form}] = packed;
 }
 
-bool PlanBuilder::place_inside(const Operand& operand, const Operand& outer, std::int64_t offset) {
-  Buffer& inner = buffers_[operand.buffer.index()];
-  const std::int64_t bytes = span_elements(operand.layout, operand.shape()) *
-                             static_cast<std::int64_t>(ir::byte_size(operand.type.dtype));
-  if (inner.kind != BufferKind::kArena || inner.outer.valid() || operand.offset != 0 ||
-      inner.bytes != bytes || outermost(outer.buffer) == operand.buffer)
-    return false;
+std::int64_t PlanBuilder::offset_in_outermost(const Operand& operand) const {
+  std::int64_t offset = operand.offset;
+  for (BufferId id = operand.buffer; buffers_[id.index()].outer.valid();
+       id = buffers_[id.index()].outer)
+    offset += buffers_[id.index()].offset;
+  return offset;
+}
+
+bool PlanBuilder::place_inside(std::span<const Operand> parts, const Operand& outer,
+                               std::int64_t offset) {
+  const BufferId id = outermost(parts.front().buffer);
+  std::int64_t end = 0;
+  for (const Operand& part : parts) {
+    if (outermost(part.buffer) != id || offset_in_outermost(part) != end) return false;
+    end += span_elements(part.layout, part.shape()) *
+           static_cast<std::int64_t>(ir::byte_size(part.type.dtype));
+  }
+  Buffer& inner = buffers_[id.index()];
+  Buffer& root = buffers_[outermost(outer.buffer).index()];
+  if (inner.kind != BufferKind::kArena || inner.bytes != end || &inner == &root) return false;
   inner.outer = outer.buffer;
   inner.offset = outer.offset + offset;
-  Buffer& root = buffers_[outermost(outer.buffer).index()];
   root.pending += inner.pending;
   if (inner.first >= 0)
     root.first = root.first < 0 ? inner.first : std::min(root.first, inner.first);

@@ -89,9 +89,9 @@ class PlanBuilder {
   // Constants that were packed already, by source and by what the form is called.
   const Operand* find_packed(const Operand& source, const std::string& form) const;
   void remember_packed(const Operand& source, const std::string& form, const Operand& packed);
-  // Makes the operand's whole buffer a part of `outer` at `offset` bytes. False where it may not:
-  // other things live in it, or it is no arena buffer of its own.
-  bool place_inside(const Operand& operand, const Operand& outer, std::int64_t offset);
+  // Makes the buffer that `parts` fill, one behind the other, a part of `outer` at `offset` bytes.
+  // False where it may not: other things live in it, or it is no arena buffer of its own.
+  bool place_inside(std::span<const Operand> parts, const Operand& outer, std::int64_t offset);
 
   // Steps. `touched` are all operands it reads or writes.
   void add(std::unique_ptr<Step> step, std::span<const Operand> touched, std::string name,
@@ -109,6 +109,7 @@ class PlanBuilder {
  private:
   BufferId new_buffer(Buffer buffer);
   BufferId outermost(BufferId id) const;
+  std::int64_t offset_in_outermost(const Operand& operand) const;
   void touch(const Operand& operand, int step);
   void place_outputs();
 

@@ -120,6 +120,26 @@ TEST(CpuPlan, ReturnsInputsAndConstantsAndSharedValues) {
   (void)expect_matches_reference(*graph, 1);
 }
 
+// Each concatenation is of what the one before was of, and one more (DenseNet).
+TEST(CpuPlan, GrowsAChainOfConcatenationsInOneBuffer) {
+  GraphBuilder b;
+  base::Random random(7);
+  std::vector<Value> parts{b.add("relu", {b.input("x", {DType::kF32, {1, 32, 6, 6}})})};
+  for (int i = 0; i < 3; ++i) {
+    const Value whole = i == 0 ? parts[0] : b.add("concat", parts, Attrs{{"axis", 1}});
+    const TensorType weights(DType::kF32, {16, b.type(whole).shape()[1], 3, 3});
+    parts.push_back(b.add("conv", {whole, b.constant(ir::Tensor::random(weights, random))},
+                          {{"strides", ir::Integers{1, 1}},
+                           {"dilations", ir::Integers{1, 1}},
+                           {"pads", ir::Integers{1, 1, 1, 1}}}));
+  }
+  b.output("y", b.add("relu", {b.add("concat", parts, Attrs{{"axis", 1}})}));
+  const auto graph = b.finish();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const PlanReport report = expect_matches_reference(*graph, 1);
+  for (const PlanReport::Kernel& kernel : report.kernels) EXPECT_NE(kernel.name, "concat");
+}
+
 TEST(CpuPlan, GivesTheSameBitsEachRun) {
   GraphBuilder b;
   const Value x = b.input("x", {DType::kF32, {64, 513}});
