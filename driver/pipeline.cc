@@ -306,10 +306,7 @@ class Pipeline {
     return options_.limit_arena == 0 || plan.report().arena_bytes <= options_.limit_arena;
   }
   base::Status compile_candidates() {
-    for (Candidate& candidate : candidates_) {
-      if (candidate.plan == nullptr)
-        EGRET_RETURN_IF_ERROR(compile(candidate.graph, candidate.plan));
-    }
+    for (Candidate& candidate : candidates_) EGRET_RETURN_IF_ERROR(compile(candidate));
     return base::ok();
   }
   base::Status drop_what_does_not_fit() {
@@ -362,9 +359,7 @@ class Pipeline {
     report_.arena_before = before->report().arena_bytes;
     EGRET_ASSIGN_OR_RETURN(report_.operators_before, frontends::count_onnx_operators(original_));
     if (options_.no_measure) {
-      if (candidates_.front().plan == nullptr)
-        EGRET_RETURN_IF_ERROR(compile(candidates_.front().graph, candidates_.front().plan));
-      take(candidates_.front());
+      EGRET_RETURN_IF_ERROR(take(candidates_.front()));
     } else {
       EGRET_RETURN_IF_ERROR(measure(std::move(before)));
     }
@@ -391,24 +386,33 @@ class Pipeline {
     return base::ok();
   }
 
-  base::Status measure(std::unique_ptr<backends::Plan> before) {
-    const base::Progress progress(sink_, "measure");
-    EGRET_RETURN_IF_ERROR(compile_candidates());
-    EGRET_RETURN_IF_ERROR(predict_by_kernels(*before));
-    std::vector<Racer> racers{
-        {before.get(), identity_of(original_), operator_count(report_.operators_before)}};
-    for (Candidate& candidate : candidates_) {
-      racers.push_back(
-          {candidate.plan.get(), candidate.identity, operator_count(candidate.operators)});
-    }
-    for (const Racer& racer : racers) racer.plan->stop_profiling();
+  // Plans of large models take seconds to make: where the race was run before, none is made for it.
+  base::Result<RaceResult> race_against(backends::Plan& before) {
     RaceOptions racing;
     racing.measure.min_seconds = options_.measure_time;
     racing.measure.max_seconds = std::max(10 * options_.measure_time, 5.0);
     racing.measure.seed = static_cast<std::uint64_t>(options_.seed);
     racing.database = database_.get();
     racing.machine = machine_fingerprint(threads());
-    EGRET_ASSIGN_OR_RETURN(const RaceResult result, race(racers, racing));
+    std::vector<Racer> racers{
+        {&before, identity_of(original_), operator_count(report_.operators_before)}};
+    for (const Candidate& candidate : candidates_)
+      racers.push_back({nullptr, candidate.identity, operator_count(candidate.operators)});
+    if (!predicts_by_kernels()) {
+      EGRET_ASSIGN_OR_RETURN(auto remembered, remembered_race(racers, racing));
+      if (remembered) return *std::move(remembered);
+    }
+    EGRET_RETURN_IF_ERROR(compile_candidates());
+    EGRET_RETURN_IF_ERROR(predict_by_kernels(before));
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      racers[i + 1].plan = candidates_[i].plan.get();
+    for (const Racer& racer : racers) racer.plan->stop_profiling();
+    return race(racers, racing);
+  }
+
+  base::Status measure(std::unique_ptr<backends::Plan> before) {
+    const base::Progress progress(sink_, "measure");
+    EGRET_ASSIGN_OR_RETURN(const RaceResult result, race_against(*before));
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       report_.candidates.push_back({candidates_[i].name, operator_count(candidates_[i].operators),
                                     candidates_[i].predicted_s, candidates_[i].kernels,
@@ -428,10 +432,7 @@ class Pipeline {
       winner = 1 + static_cast<std::size_t>(fastest - times.begin());
     }
     report_.measured_after = result.timings[winner];
-    if (winner > 0) {
-      take(candidates_[winner - 1]);
-      return base::ok();
-    }
+    if (winner > 0) return take(candidates_[winner - 1]);
     report_.status = "unchanged";
     report_.operators_after = report_.operators_before;
     report_.predicted_after_s = report_.predicted_before_s;
@@ -442,7 +443,8 @@ class Pipeline {
     return base::ok();
   }
 
-  void take(Candidate& candidate) {
+  base::Status take(Candidate& candidate) {
+    EGRET_RETURN_IF_ERROR(compile(candidate));
     report_.status = "improved";
     report_.chosen = candidate.name;
     report_.arena_after = candidate.plan->report().arena_bytes;
@@ -452,6 +454,7 @@ class Pipeline {
     report_.operators_estimated = candidate.estimated;
     chosen_ = std::move(candidate.graph);
     chosen_plan_ = std::move(candidate.plan);
+    return base::ok();
   }
 
   base::Status check() {
@@ -486,6 +489,10 @@ class Pipeline {
   base::Status compile(const ir::Graph& graph, std::unique_ptr<backends::Plan>& plan) {
     EGRET_ASSIGN_OR_RETURN(plan, backend_->compile(graph, plan_options()));
     return base::ok();
+  }
+  // Unless it is compiled already.
+  base::Status compile(Candidate& candidate) {
+    return candidate.plan != nullptr ? base::ok() : compile(candidate.graph, candidate.plan);
   }
 
   int threads() const { return static_cast<int>(options_.threads); }

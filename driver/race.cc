@@ -54,6 +54,16 @@ base::Status keep(std::span<const std::string> keys, std::span<const backends::T
   return base::ok();
 }
 
+std::size_t winner_among(std::span<const Racer> racers, std::span<const backends::Timing> timings) {
+  std::vector<double> medians;
+  std::vector<int> operators;
+  for (std::size_t i = 0; i < racers.size(); ++i) {
+    medians.push_back(timings[i].median_s);
+    operators.push_back(racers[i].operators);
+  }
+  return winner_of(medians, operators);
+}
+
 }  // namespace
 
 std::string identity_of(const ir::Graph& graph) {
@@ -71,31 +81,25 @@ std::size_t winner_of(std::span<const double> medians, std::span<const int> oper
   return winner.value_or(0);
 }
 
+base::Result<std::optional<RaceResult>> remembered_race(std::span<const Racer> racers,
+                                                        const RaceOptions& options) {
+  if (options.database == nullptr) return std::optional<RaceResult>{};
+  EGRET_ASSIGN_OR_RETURN(auto timings, recall(keys_of(racers), options));
+  if (!timings) return std::optional<RaceResult>{};
+  const std::size_t winner = winner_among(racers, *timings);
+  return std::optional(RaceResult{.timings = *std::move(timings), .winner = winner});
+}
+
 base::Result<RaceResult> race(std::span<const Racer> racers, const RaceOptions& options) {
-  std::vector<std::string> keys;
+  EGRET_ASSIGN_OR_RETURN(auto kept, remembered_race(racers, options));
+  if (kept) return *std::move(kept);
+  std::vector<backends::Plan*> plans;
+  for (const Racer& racer : racers) plans.push_back(racer.plan);
   RaceResult result;
-  bool known = false;
-  if (options.database != nullptr) {
-    keys = keys_of(racers);
-    EGRET_ASSIGN_OR_RETURN(auto kept, recall(keys, options));
-    known = kept.has_value();
-    if (known) result.timings = std::move(*kept);
-  }
-  if (!known) {
-    std::vector<backends::Plan*> plans;
-    for (const Racer& racer : racers) plans.push_back(racer.plan);
-    EGRET_ASSIGN_OR_RETURN(result.timings, backends::measure_interleaved(plans, options.measure));
-    if (options.database != nullptr) {
-      EGRET_RETURN_IF_ERROR(keep(keys, result.timings, options));
-    }
-  }
-  std::vector<double> medians;
-  std::vector<int> operators;
-  for (std::size_t i = 0; i < racers.size(); ++i) {
-    medians.push_back(result.timings[i].median_s);
-    operators.push_back(racers[i].operators);
-  }
-  result.winner = winner_of(medians, operators);
+  EGRET_ASSIGN_OR_RETURN(result.timings, backends::measure_interleaved(plans, options.measure));
+  if (options.database != nullptr)
+    EGRET_RETURN_IF_ERROR(keep(keys_of(racers), result.timings, options));
+  result.winner = winner_among(racers, result.timings);
   return result;
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +43,10 @@ struct RaceResult {
   std::vector<backends::Timing> timings;  // one a racer
   std::size_t winner = 0;
 };
+
+// What a race of the same graphs gave, where it is kept. Needs no plans.
+base::Result<std::optional<RaceResult>> remembered_race(std::span<const Racer> racers,
+                                                        const RaceOptions& options);
 
 // The first racer is the original. Errors: what the plans report.
 base::Result<RaceResult> race(std::span<const Racer> racers, const RaceOptions& options);

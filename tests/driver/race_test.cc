@@ -44,7 +44,15 @@ TEST(Race, ARaceThatWasRunIsRemembered) {
   ASSERT_TRUE(first.ok() && again.ok());
   EXPECT_EQ(first->timings[1].median_s, again->timings[1].median_s);
   EXPECT_EQ(first->winner, again->winner);
+  const Racer unplanned[] = {{nullptr, racers[0].identity, 3}, {nullptr, racers[1].identity, 3}};
+  const auto remembered = remembered_race(unplanned, options);
+  ASSERT_TRUE(remembered.ok() && remembered->has_value());
+  EXPECT_EQ((*remembered)->timings[0].median_s, first->timings[0].median_s);
+  EXPECT_EQ((*remembered)->winner, first->winner);
   options.machine = "another";
+  const auto unknown = remembered_race(racers, options);
+  ASSERT_TRUE(unknown.ok());
+  EXPECT_FALSE(unknown->has_value());
   ASSERT_TRUE(race(racers, options).ok());
   EXPECT_EQ((*database)->rows("another")->size(), (*database)->rows("this one")->size());
 }
