@@ -6,15 +6,34 @@
 #include <cstring>
 #include <new>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace egret::ir {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
 
+// Weights and activations are walked from end to end: with pages of 2 MiB, where the system gives
+// them on request, addresses are translated 512 times less often. No more than a wish.
+void ask_for_large_pages(std::byte* memory, std::size_t bytes) {
+#if defined(__linux__)
+  constexpr std::uintptr_t kLargePage = 2 << 20;
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  const std::uintptr_t first = (address + kLargePage - 1) / kLargePage * kLargePage;
+  const std::uintptr_t last = (address + bytes) / kLargePage * kLargePage;
+  if (last > first) (void)madvise(memory + (first - address), last - first, MADV_HUGEPAGE);
+#else
+  (void)memory, (void)bytes;
+#endif
+}
+
 std::shared_ptr<std::byte[]> allocate(std::size_t bytes) {
   const std::size_t padded =
       (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
   auto* memory = static_cast<std::byte*>(::operator new[](padded, std::align_val_t(kAlignment)));
+  ask_for_large_pages(memory, padded);
   return {memory, [](std::byte* p) { ::operator delete[](p, std::align_val_t(kAlignment)); }};
 }
 
