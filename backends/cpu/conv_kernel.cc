@@ -17,6 +17,7 @@
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/onednn.h"
 #include "backends/cpu/phases.h"
+#include "backends/cpu/row_product.h"
 
 namespace egret::backends::cpu {
 namespace {
@@ -364,6 +365,7 @@ base::Status make_conv_kernel(PlanBuilder& builder, const Group& group) {
   if (node.type.elements() == 0 || builder.node(node.inputs[0]).type.elements() == 0 ||
       builder.node(node.inputs[1]).type.elements() == 0)
     return base::unsupported("an empty tensor");
+  if (make_row_product(builder, group).ok()) return base::ok();
   EGRET_ASSIGN_OR_RETURN(std::vector<PostOperation> operations,
                          post_operations(builder.graph(), group));
   return ConvMaker(builder, group, std::move(operations)).make();

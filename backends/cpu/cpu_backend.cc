@@ -10,6 +10,7 @@
 #include "backends/cpu/onednn.h"
 #include "backends/cpu/plan_builder.h"
 #include "backends/cpu/pointwise_program.h"
+#include "backends/cpu/row_product.h"
 #include "backends/prepare.h"
 
 namespace egret::backends {
@@ -33,6 +34,9 @@ bool fits_matmul(const ir::Graph& graph, const ir::Node& node) {
 
 bool takes_composite(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
+  // Its pointwise operators run behind the product.
+  const bool product = node.op->name() == "fused_matmul" || node.op->name() == "fused_conv";
+  if (product && is_row_product(graph, id)) return false;
   if (node.op->name() == "fused_matmul" && node.type.is_concrete()) return fits_matmul(graph, node);
   return find_kernel(node.op->name()) != nullptr || is_pointwise(graph, id);
 }
@@ -84,8 +88,9 @@ bool prefers_channels_last(const ir::Graph& graph) {
 }
 
 // How plans are made, counted up when that changes the time of some operator: measured times of
-// before do not hold any more. 2: channel scales in weights, dilated convolutions by phases.
-constexpr int kPlans = 2;
+// before do not hold any more. 2: channel scales in weights, dilated convolutions by phases. 3:
+// products of one row, chains of concatenations in one buffer.
+constexpr int kPlans = 3;
 
 // What a plan may cost in time to take less memory.
 enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch, kAndRegions };

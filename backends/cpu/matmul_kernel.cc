@@ -10,6 +10,7 @@
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/onednn.h"
+#include "backends/cpu/row_product.h"
 
 namespace egret::backends::cpu {
 namespace {
@@ -264,6 +265,7 @@ base::Status make_matmul_kernel(PlanBuilder& builder, const Group& group) {
   if (node.type.rank() > 6) return base::unsupported("matmul with more than 4 batch axes");
   if (node.type.elements() == 0 || builder.node(node.inputs[0]).type.elements() == 0)
     return base::unsupported("an empty tensor");
+  if (make_row_product(builder, group).ok()) return base::ok();
   EGRET_ASSIGN_OR_RETURN(std::vector<PostOperation> operations,
                          post_operations(builder.graph(), group));
   return MatmulMaker(builder, group, std::move(operations)).make();

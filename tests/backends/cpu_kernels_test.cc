@@ -251,6 +251,39 @@ TEST_P(Kernels, Matmuls) {
   m.check({activation(m, y)}, GetParam());
 }
 
+// Fully connected layers of one row, as products and as convolutions by a window as large as the
+// image, with chains behind them.
+TEST_P(Kernels, ProductsOfOneRow) {
+  Maker m(GetParam() * 7 + 8);
+  const std::int64_t columns = m.pick({1, 7, 16, 40, 64, 100, 600, 1100});
+  const std::int64_t channels = m.pick({1, 5, 16, 33, 200}), side = m.pick({1, 1, 3});
+  const bool conv = m.random.chance(0.5);
+  const Integers ones{1, 1};
+  const Attrs attrs{{"strides", ones}, {"dilations", ones}, {"pads", Integers{0, 0, 0, 0}}};
+  const Shape across = conv ? Shape{1, columns, 1, 1} : Shape{1, columns};
+  const Shape operand = m.random.chance(0.3) ? Shape{} : across;
+  const auto value = [&] { return m.random.chance(0.5) ? m.input(operand) : m.weights(operand); };
+  Value y;
+  if (conv) {
+    std::vector<Value> inputs{m.input({1, channels, side, side}),
+                              m.constant({columns, channels, side, side})};
+    Attrs fused = attrs;
+    fused.set("activation", std::string("relu"));
+    const bool biased = m.random.chance(0.5);
+    if (biased) inputs.push_back(m.weights({columns}));
+    y = m.b.add(biased ? "fused_conv" : "conv", inputs, biased ? fused : attrs);
+  } else if (m.random.chance(0.3)) {
+    y = m.b.add("fused_matmul",
+                {m.input({1, channels}), m.constant({channels, columns}), m.weights({columns})},
+                {{"activation", std::string("relu")}});
+  } else {
+    y = m.b.add("matmul", {m.input({1, channels}), m.constant({channels, columns})});
+  }
+  if (m.random.chance(0.6)) y = m.b.add("add", {y, value()});
+  if (m.random.chance(0.3)) y = m.b.add("mul", {value(), y});
+  m.check({activation(m, y)}, GetParam());
+}
+
 TEST_P(Kernels, AttentionOverTransposedHeads) {
   Maker m(GetParam() * 7 + 5);
   const std::int64_t n = m.between(1, 2), s = m.between(1, 9), h = m.between(1, 3),

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of one row with constant weights: matmul of a single row, and convolution of an image
+// by one window that covers it (a fully connected layer, the gates of squeeze and excitation).
+//
+// Each weight is used once, so that reading them is all the work: they are packed in panels of 64
+// columns, one row behind the other, and streamed. A chain of pointwise operators behind the
+// product runs on each block of results.
+#pragma once
+
+#include "backends/cpu/plan_builder.h"
+#include "base/status.h"
+#include "ir/graph.h"
+
+namespace egret::backends::cpu {
+
+// Whether the shapes of a matmul or convolution (or its fused form) are those of one row.
+bool is_row_product(const ir::Graph& graph, ir::NodeId id);
+
+// For a conv or matmul. Errors: unsupported when it is no such product, the weights are computed at
+// run time or the chain's operands are neither rows nor single elements; nothing was added then but
+// reorders of inputs.
+base::Status make_row_product(PlanBuilder& builder, const Group& group);
+
+}  // namespace egret::backends::cpu
