@@ -29,6 +29,11 @@ using base::Status;
 
 constexpr int kTightenings = 6;
 constexpr std::size_t kMostExplained = 24;
+// Of the time for a plan of tied layers, for a first look at all placements between them.
+constexpr double kLookShare = 0.3;
+constexpr double kLeastSeconds = 0.05;
+constexpr double kTolerance = 1e-9;  // of the cost
+
 constexpr std::string_view kBodies = "expand-composites";
 
 inline constexpr base::ProgressColumn kPlacedValues{"placed_values", "placed values",
@@ -165,25 +170,53 @@ class PlanSearch {
 
   Result<extract::Solution> cheapest(const Pricing::Search& search,
                                      const extract::Solution* known = nullptr) const {
-    auto found = pricing_.cheapest(search, known);
-    if (!tied_ || !found.ok() || tied_->placement_of(*found)) return found;
-    // Layers do not follow one another: the value between them gets one placement after the other.
-    double bound = std::numeric_limits<double>::infinity();
-    found = base::bad_input("no plan has equal layers");
-    const base::Stopwatch watch;
-    auto left = static_cast<double>(tied_->placements().size());
+    return tied_ ? cheapest_tied(search) : pricing_.cheapest(search, known);
+  }
+
+  // Plans whose value between layers has one of its placements, and what is known of them.
+  struct Tied {
+    Pricing::Search search;
+    double bound = 0;  // none of them costs less
+    bool proven = false;
+  };
+
+  // With the placement of the value between layers fixed, what is before it and behind it are
+  // problems of their own. A short look at each placement finds plans, and bounds by which most
+  // placements are out; of the others the one with the least bound is looked at again, for twice
+  // as long each time.
+  Result<extract::Solution> cheapest_tied(const Pricing::Search& search) const {
+    const auto deadline = base::Deadline::after(search.options.time_limit_s);
+    std::vector<Tied> ways;
     for (const Placement& placement : tied_->placements()) {
-      Pricing::Search fixed = search;
-      const double time = std::max(search.options.time_limit_s - watch.seconds(), 1.0);
-      fixed.options.time_limit_s = time / left--;
-      std::ranges::copy(tied_->nodes_against(placement), std::back_inserter(fixed.without));
-      auto other = pricing_.cheapest(fixed);
-      if (!other.ok()) continue;
-      bound = std::min(bound, other->bound);
-      if (!found.ok() || other->dag_cost < found->dag_cost) found = std::move(other);
+      ways.push_back({search});
+      std::ranges::copy(tied_->nodes_against(placement),
+                        std::back_inserter(ways.back().search.without));
     }
-    if (found.ok()) found->bound = bound;
-    return found;
+    Result<extract::Solution> best = base::bad_input("no plan has equal layers");
+    const double look = kLookShare * deadline.remaining() / static_cast<double>(ways.size());
+    for (Tied& way : ways) look_at(way, look, best);
+    while (!ways.empty() && best.ok() && !deadline.expired()) {
+      Tied& least = *std::ranges::min_element(ways, {}, &Tied::bound);
+      if (least.proven || least.bound >= best->dag_cost * (1 - kTolerance)) break;
+      look_at(least, std::min(2 * least.search.options.time_limit_s, deadline.remaining()), best);
+    }
+    if (!best.ok()) return best;
+    best->bound = best->dag_cost;
+    for (const Tied& way : ways) best->bound = std::min(best->bound, way.bound);
+    return best;
+  }
+
+  void look_at(Tied& way, double seconds, Result<extract::Solution>& best) const {
+    way.search.options.time_limit_s = std::max(seconds, kLeastSeconds);
+    auto found = pricing_.cheapest(way.search);
+    if (!found.ok()) {
+      way.bound = std::numeric_limits<double>::infinity();
+      way.proven = true;
+      return;
+    }
+    way.bound = std::max(way.bound, found->bound);
+    way.proven = found->quality == extract::Quality::kOptimal;
+    if (!best.ok() || found->dag_cost < best->dag_cost) best = std::move(found);
   }
 
   PlacedGraph program_of(const extract::Solution& solution) const {

@@ -32,6 +32,8 @@ def measured(rows):
     for axes in {mesh.count("=") for mesh, _ in tied}:
         of = {layers: float(row["planning_s"]) for (mesh, layers), row in tied.items() if mesh.count("=") == axes}
         values[f"growth_{axes}"] = of[max(of)] / of[min(n for n in of if n > FEW)]
+        values[f"gap_{axes}"] = max(1 - float(row["bound_s"]) / float(row["time_s"])
+                                    for (mesh, _), row in tied.items() if mesh.count("=") == axes)
     return values
 
 
