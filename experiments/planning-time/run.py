@@ -31,7 +31,9 @@ def measured(rows):
     values["under_whole_bound"] = min(float(tied[key]["time_s"]) / float(whole[key]["bound_s"]) for key in whole)
     for axes in {mesh.count("=") for mesh, _ in tied}:
         of = {layers: float(row["planning_s"]) for (mesh, layers), row in tied.items() if mesh.count("=") == axes}
-        values[f"growth_{axes}"] = of[max(of)] / of[min(n for n in of if n > FEW)]
+        least = min(n for n in of if n > FEW)
+        values[f"growth_{axes}"] = of[max(of)] / of[least]
+        values[f"layer_s_{axes}"] = (of[max(of)] - of[least]) / (max(of) - least)
         values[f"gap_{axes}"] = max(1 - float(row["bound_s"]) / float(row["time_s"])
                                     for (mesh, _), row in tied.items() if mesh.count("=") == axes)
     return values

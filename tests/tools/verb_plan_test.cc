@@ -112,6 +112,37 @@ TEST_F(PlanVerb, IsRunByRanks) {
   }
 }
 
+// Attention whose keys and values pass round.
+TEST_F(PlanVerb, RingsAreRunByRanks) {
+  if (!has_mpi()) GTEST_SKIP() << "without MPI";
+  ir::GraphBuilder b;
+  const auto input = [&](const char* name) {
+    return b.input(name, {ir::DType::kF32, {1, 128, 4}});
+  };
+  const ir::Value q = input("q");
+  const ir::Value k = b.add("transpose", {input("k")}, {{"perm", ir::Integers{0, 2, 1}}});
+  const ir::Value weights =
+      b.add("softmax", {b.add("matmul", {q, k})}, {{"axis", std::int64_t{2}}});
+  b.output("y", b.add("matmul", {weights, input("v")}));
+  const auto model = frontends::export_onnx(b.finish().value(), {}, {});
+  ASSERT_TRUE(base::write_file(path("mlp.onnx"), model->bytes).ok());
+  for (const int ranks : {2, 4, 8}) {
+    const std::string words = "--sharded-inputs --mesh x=" + std::to_string(ranks) + " -o " +
+                              path("plan.json") + " --json";
+    const double free = *base::Json::parse(plan(words).out)->find("memory_bytes")->as_real();
+    const auto limit = std::to_string(static_cast<std::int64_t>(0.7 * free));
+    const ProgramRun planned = plan(words + " --limit-memory " + limit);
+    ASSERT_EQ(planned.code, 0) << planned.err;
+    EXPECT_THAT(planned.out, HasSubstr("\"ring\""));
+    const ProgramRun run = distributed(ranks, "--check --output-folder " + folder());
+    if (run.err.find("built without MPI") != std::string::npos) GTEST_SKIP() << run.err;
+    ASSERT_EQ(run.code, 0) << run.err;
+    const auto first = base::read_file(path("output_0.pb"), 1 << 20);
+    ASSERT_EQ(distributed(ranks, "--output-folder " + folder()).code, 0);
+    EXPECT_EQ(*first, *base::read_file(path("output_0.pb"), 1 << 20));
+  }
+}
+
 TEST_F(PlanVerb, FailsOnAllRanksWhereOneFails) {
   if (!has_mpi()) GTEST_SKIP() << "without MPI";
   ASSERT_EQ(plan("--mesh x=4 -o " + path("plan.json")).code, 0);
