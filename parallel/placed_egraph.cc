@@ -188,7 +188,11 @@ Status PlacedEGraph::add_rings(const Key& key, ClassId id, NodeId node, const Op
     const Meaning meaning{.kind = Kind::kRing,
                           .ring = std::make_shared<Ring>(found.ring),
                           .program = std::make_shared<RingProgram>(*std::move(program))};
-    const OpId op = operation("ring", children.size(), to_string(found.ring, mesh_), meaning);
+    // What it computes, and takes, depends on what it reads.
+    std::string text = to_string(found.ring, mesh_);
+    for (const HeldValue& one : held)
+      text += " " + ir::to_string(one.whole) + to_string(one.placement, mesh_);
+    const OpId op = operation("ring", children.size(), text, meaning);
     EGRET_RETURN_IF_ERROR(egraph_->add_to(id, op, children).status());
   }
   return base::ok();

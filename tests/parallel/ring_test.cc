@@ -7,6 +7,7 @@
 
 #include "ir/interpreter.h"
 #include "ir/symbolic_scope.h"
+#include "parallel/placed_egraph.h"
 #include "parallel/plan_file.h"
 #include "parallel/ring_factors.h"
 #include "tests/parallel/model.h"
@@ -126,6 +127,28 @@ TEST(Ring, RanksComputeWhatTheInterpreterDoes) {
       EXPECT_TRUE(std::ranges::equal(found.data(), again.data()));
     }
   }
+}
+
+// Rings of one form and different sizes are different operators, each with its own price.
+TEST(Ring, IsOfTheSizesOfWhatItComputes) {
+  Model m;
+  const Value x = m.input("x", {256, 64});
+  const Value h = m("matmul", {x, m.weight("up", {64, 1024})});
+  const ir::Graph graph = m.finish(m("matmul", {h, m.weight("down", {1024, 64})}));
+  const auto tensors = rules::TensorEGraph::from_graph(graph).value();
+  const PlacedEGraph::Request request{.outputs = {Placement(1)}, .rings = true};
+  const auto placed = PlacedEGraph::of(*tensors, Mesh::parse("x=4").value(), request).value();
+  int rings = 0;
+  for (const egraph::ClassId id : placed->egraph().classes()) {
+    for (const egraph::NodeId node : placed->egraph().nodes(id)) {
+      const auto& meaning = placed->meaning(placed->egraph().op(node));
+      if (meaning.kind != PlacedEGraph::Kind::kRing) continue;
+      ++rings;
+      EXPECT_EQ(meaning.program->whole, tensors->type(placed->placed(id).value));
+      EXPECT_EQ(meaning.program->type, placed->placed(id).type);
+    }
+  }
+  EXPECT_GT(rings, 4);
 }
 
 // Blocks of a mask that hide all keys of a step: no infinity spoils the sums.
