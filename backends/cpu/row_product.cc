@@ -37,28 +37,34 @@ std::vector<Panel> panels_of(std::int64_t rows, std::int64_t columns) {
 using Block __attribute__((vector_size(64), aligned(4), may_alias)) = float;
 
 // Even and odd rows are summed apart, in panels of all widths: equal columns give equal results.
-// Eight sums are then under way in the widest, so that additions wait for none before them. The
-// prefetch is for weights that lie in memory: it passes the ends of pages, where the processor's
-// own stops.
+// Eight sums are then under way in the widest, so that additions wait for none before them. Sums of
+// kRun rows are added up apart, so that the rounding error grows with the runs and not with the
+// rows. The prefetch is for weights that lie in memory: it passes the ends of pages, where the
+// processor's own stops.
 #define EGRET_PANEL(suffix, target)                                                             \
   template <int kVectors>                                                                       \
   target void panel_##suffix(const float* x, const float* w, std::int64_t rows, float* y) {     \
-    Block even[kVectors] = {}, odd[kVectors] = {};                                              \
-    std::int64_t row = 0;                                                                       \
-    for (; row + 2 <= rows; row += 2, w += 2 * kVectors * kLanes) {                             \
-      for (int i = 0; i < kVectors; ++i) {                                                      \
-        const float* const a = w + i * kLanes;                                                  \
-        const float* const b = a + kVectors * kLanes;                                           \
-        __builtin_prefetch(a + kAhead);                                                         \
-        __builtin_prefetch(b + kAhead);                                                         \
-        even[i] += x[row] * *reinterpret_cast<const Block*>(a);                                 \
-        odd[i] += x[row + 1] * *reinterpret_cast<const Block*>(b);                              \
+    Block total[kVectors] = {};                                                                 \
+    for (std::int64_t row = 0; row < rows;) {                                                   \
+      const std::int64_t end = rows - row < kRun ? rows : row + kRun;                           \
+      Block even[kVectors] = {}, odd[kVectors] = {};                                            \
+      for (; row + 2 <= end; row += 2, w += 2 * kVectors * kLanes) {                            \
+        for (int i = 0; i < kVectors; ++i) {                                                    \
+          const float* const a = w + i * kLanes;                                                \
+          const float* const b = a + kVectors * kLanes;                                         \
+          __builtin_prefetch(a + kAhead);                                                       \
+          __builtin_prefetch(b + kAhead);                                                       \
+          even[i] += x[row] * *reinterpret_cast<const Block*>(a);                               \
+          odd[i] += x[row + 1] * *reinterpret_cast<const Block*>(b);                            \
+        }                                                                                       \
       }                                                                                         \
+      for (; row < end; ++row, w += kVectors * kLanes) {                                        \
+        for (int i = 0; i < kVectors; ++i)                                                      \
+          even[i] += x[row] * *reinterpret_cast<const Block*>(w + i * kLanes);                  \
+      }                                                                                         \
+      for (int i = 0; i < kVectors; ++i) total[i] += even[i] + odd[i];                          \
     }                                                                                           \
-    for (int i = 0; i < kVectors; ++i) {                                                        \
-      if (row < rows) even[i] += x[row] * *reinterpret_cast<const Block*>(w + i * kLanes);      \
-      *reinterpret_cast<Block*>(y + i * kLanes) = even[i] + odd[i];                             \
-    }                                                                                           \
+    for (int i = 0; i < kVectors; ++i) *reinterpret_cast<Block*>(y + i * kLanes) = total[i];    \
   }                                                                                             \
   target void panel_of_##suffix(int vectors, const float* x, const float* w, std::int64_t rows, \
                                 float* y) {                                                     \
@@ -71,6 +77,7 @@ using Block __attribute__((vector_size(64), aligned(4), may_alias)) = float;
     }                                                                                           \
   }
 constexpr std::int64_t kAhead = 512;  // elements
+constexpr std::int64_t kRun = 128;
 EGRET_PANEL(generic, )
 #if defined(__x86_64__)
 EGRET_PANEL(v3, __attribute__((target("arch=x86-64-v3"))))

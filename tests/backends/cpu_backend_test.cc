@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "backends/backend.h"
 #include "backends/measure.h"
 #include "ir/builder.h"
@@ -138,6 +140,17 @@ TEST(CpuPlan, GrowsAChainOfConcatenationsInOneBuffer) {
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   const PlanReport report = expect_matches_reference(*graph, 1);
   for (const PlanReport::Kernel& kernel : report.kernels) EXPECT_NE(kernel.name, "concat");
+}
+
+// Sixteen thousand terms of one sign: added one by one, their sum is off by more.
+TEST(CpuPlan, SumsLongProductsOfOneRowExactly) {
+  GraphBuilder b;
+  base::Random random(11);
+  const Value x = b.add("sigmoid", {b.input("x", {DType::kF32, {1, 16384}})});
+  ir::Tensor weights = ir::Tensor::random({DType::kF32, {16384, 40}}, random);
+  for (float& w : weights.mutable_as<float>()) w = std::abs(w);
+  b.output("y", b.add("matmul", {x, b.constant(weights)}));
+  (void)expect_matches_reference(*b.finish(), 1, 1e-6);
 }
 
 TEST(CpuPlan, GivesTheSameBitsEachRun) {
