@@ -94,8 +94,8 @@ bool bind_term(const Rule& rule, const Term& term, const ir::Attrs& attrs, Envir
 
 bool same_value(const AttrValue& a, const AttrValue& b) {
   static const ExprFunction* const kEqual = find_function("==");
-  const AttrValue both[] = {a, b};
-  const auto result = kEqual->call({}, std::span<const AttrValue>(both));
+  const AttrValue* const both[] = {&a, &b};
+  const auto result = kEqual->call({}, ExprArguments(both));
   return result && std::get<std::int64_t>(*result) != 0;
 }
 

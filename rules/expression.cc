@@ -49,20 +49,38 @@ Value evaluate_comprehension(const Expr& expr, Environment& environment) {
   return AttrValue(std::move(list));
 }
 
+// The value of what is kept somewhere, and not computed.
+const AttrValue* kept_value(const Expr& expr, const Environment& environment) {
+  const auto slot = static_cast<std::size_t>(expr.slot);
+  if (expr.kind == Expr::Kind::kLiteral) return &expr.value;
+  if (expr.kind == Expr::Kind::kAttribute)
+    return environment.attributes[slot] ? &*environment.attributes[slot] : nullptr;
+  if (expr.kind == Expr::Kind::kSpread && environment.spreads[slot] != nullptr)
+    return environment.spreads[slot]->find(expr.name);
+  return nullptr;
+}
+
 Value evaluate_call(const Expr& expr, Environment& environment) {
   base::SmallVector<Environment::Tensor, 2> tensors;
-  base::SmallVector<AttrValue, 3> values;
+  base::SmallVector<AttrValue, 3> computed;
+  base::SmallVector<const AttrValue*, 3> values;
+  computed.reserve(expr.arguments.size());  // they stay in place
   for (const Expr& argument : expr.arguments) {
     if (argument.kind == Expr::Kind::kTensor) {
       tensors.push_back(environment.tensors[static_cast<std::size_t>(argument.slot)]);
       if (tensors.back().facts == nullptr) return std::nullopt;
       continue;
     }
+    if (const AttrValue* kept = kept_value(argument, environment)) {
+      values.push_back(kept);
+      continue;
+    }
     Value value = evaluate(argument, environment);
     if (!value) return std::nullopt;
-    values.push_back(*std::move(value));
+    values.push_back(&computed.emplace_back(*std::move(value)));
   }
-  return expr.function->call({tensors.data(), tensors.size()}, {values.data(), values.size()});
+  return expr.function->call({tensors.data(), tensors.size()},
+                             ExprArguments({values.data(), values.size()}));
 }
 
 }  // namespace

@@ -38,11 +38,22 @@ struct Environment {
   std::vector<std::int64_t> loops;  // variables of the comprehensions being evaluated
 };
 
+// Arguments of a function where they are: lists are not copied to be looked at.
+class ExprArguments {
+ public:
+  explicit ExprArguments(std::span<const ir::AttrValue* const> values) : values_(values) {}
+  const ir::AttrValue& operator[](std::size_t i) const { return *values_[i]; }
+  std::size_t size() const { return values_.size(); }
+
+ private:
+  std::span<const ir::AttrValue* const> values_;
+};
+
 // A function or operator that expressions may use: one row in functions(). The arguments that are
 // tensors come first.
 struct ExprFunction {
   using Call = std::optional<ir::AttrValue> (*)(std::span<const Environment::Tensor>,
-                                                std::span<const ir::AttrValue>);
+                                                const ExprArguments&);
   std::string_view name;
   int tensors;    // how many of the arguments are tensors
   int arguments;  // how many follow; -1: one or more

@@ -15,7 +15,7 @@ using ir::AttrValue;
 using ir::Integers;
 using Value = std::optional<AttrValue>;
 using Tensors = std::span<const Environment::Tensor>;
-using Values = std::span<const AttrValue>;
+using Values = const ExprArguments&;
 
 Value truth(bool value) { return AttrValue(std::int64_t{value}); }
 const std::int64_t* integer(const AttrValue& value) { return std::get_if<std::int64_t>(&value); }

@@ -48,6 +48,10 @@ InstanceConditions::InstanceConditions(const Rule& rule) {
     return let.attribute >= 0 && speaks_of_elements(let.value);
   };
   if (std::ranges::any_of(rule.lets, by_elements)) early_.clear();
+  for (const Equation& equation : equations_) {
+    collect_sizes(equation, *equation.left);
+    collect_sizes(equation, *equation.right);
+  }
 }
 
 // What the conjuncts of a condition fix.
@@ -85,6 +89,12 @@ void InstanceConditions::collect_equation(const Expr& left, const Expr& right) {
     ranks_[left.arguments[0].slot] = static_cast<int>(*rank);
 }
 
+void InstanceConditions::collect_sizes(const Equation& equation, const Expr& within) {
+  if (within.kind == Expr::Kind::kCall && within.function->name == "dim")
+    sizes_[within.arguments[0].slot].push_back({equation, &within.arguments[1]});
+  for (const Expr& part : within.arguments) collect_sizes(equation, part);
+}
+
 std::optional<std::int64_t> InstanceConditions::excess(const Equation& equation,
                                                        Environment& environment) {
   const auto left = integer(*equation.left, environment);
@@ -117,33 +127,27 @@ void InstanceConditions::fit(int tensor, ir::TensorType& type, Environment& envi
     const auto& other = environment.tensors[static_cast<std::size_t>(a == tensor ? b : a)];
     if (other.facts != nullptr) type = other.facts->type;
   }
-  for (const Equation& equation : equations_) {
-    fit_sizes(equation, *equation.left, tensor, type, environment);
-    fit_sizes(equation, *equation.right, tensor, type, environment);
-  }
+  const auto sizes = sizes_.find(tensor);
+  if (sizes == sizes_.end()) return;
+  for (const Size& size : sizes->second) fit_size(size, tensor, type, environment);
 }
 
-// Solves for each size of the tensor that stands within one side.
-void InstanceConditions::fit_sizes(const Equation& equation, const Expr& within, int tensor,
-                                   ir::TensorType& type, Environment& environment) const {
-  const bool is_size = within.kind == Expr::Kind::kCall && within.function->name == "dim";
-  if (!is_size || within.arguments[0].slot != tensor) {
-    for (const Expr& part : within.arguments) fit_sizes(equation, part, tensor, type, environment);
-    return;
-  }
-  const auto axis = integer(within.arguments[1], environment);
+// Solves the equation for the size.
+void InstanceConditions::fit_size(const Size& size, int tensor, ir::TensorType& type,
+                                  Environment& environment) {
+  const auto axis = integer(*size.axis, environment);
   if (!axis) return;
   const std::int64_t at = *axis < 0 ? *axis + type.rank() : *axis;
   if (at < 0 || at >= type.rank()) return;
   TensorFacts facts{type, true, std::nullopt};
   auto& known = environment.tensors[static_cast<std::size_t>(tensor)];
   known = {&facts, 0};
-  const auto size = root([&](std::int64_t number) {
+  const auto found = root([&](std::int64_t number) {
     facts.type.dims[static_cast<std::size_t>(at)] = number;
-    return excess(equation, environment);
+    return excess(size.equation, environment);
   });
   known = {};
-  if (size && *size >= 1) type.dims[static_cast<std::size_t>(at)] = *size;
+  if (found && *found >= 1) type.dims[static_cast<std::size_t>(at)] = *found;
 }
 
 bool InstanceConditions::fail(Environment& environment) const {

@@ -51,18 +51,25 @@ class InstanceConditions {
     const Expr* left;
     const Expr* right;
   };
+  // dim(?tensor, axis) within the equation.
+  struct Size {
+    Equation equation;
+    const Expr* axis;
+  };
 
   // Left less right, where both are known integers.
   static std::optional<std::int64_t> excess(const Equation& equation, Environment& environment);
 
   void collect(const Expr& condition);
   void collect_equation(const Expr& left, const Expr& right);
-  void fit_sizes(const Equation& equation, const Expr& within, int tensor, ir::TensorType& type,
-                 Environment& environment) const;
+  void collect_sizes(const Equation& equation, const Expr& within);
+  static void fit_size(const Size& size, int tensor, ir::TensorType& type,
+                       Environment& environment);
 
   std::vector<const Expr*> early_;
   std::vector<Definition> definitions_;
-  std::vector<Equation> equations_;  // all
+  std::vector<Equation> equations_;         // all
+  std::map<int, std::vector<Size>> sizes_;  // by tensor, in the order of the equations
   std::vector<std::pair<int, int>> same_types_;
   std::map<int, int> ranks_;
   std::map<int, Splat> splats_;

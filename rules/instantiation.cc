@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/small_vector.h"
 #include "rules/attribute_pattern.h"
 #include "rules/attribute_sampler.h"
 #include "rules/graph_sink.h"
@@ -22,6 +23,8 @@ constexpr int kTriesAgainstHope = 6;    // where no known signature fits what is
 constexpr int kTriesOfAttributes = 20;  // where operands are given
 constexpr int kTriesInTheDark = 3000;   // for an operator whose operands are a riddle
 constexpr std::int64_t kMaxElements = 4096;
+
+bool draw_the_same(Random a, Random b) { return a.next() == b.next(); }
 
 }  // namespace
 
@@ -55,6 +58,7 @@ class Instantiator::Attempt {
 
  private:
   using Handle = TermSink::Handle;
+  using Models = base::SmallVector<const TensorType*, 4>;  // whose shapes a new variable may copy
 
   void set_tensor(int slot, Handle handle) {
     environment_.tensors[static_cast<std::size_t>(slot)] = {&sink_.facts(handle), handle};
@@ -84,9 +88,9 @@ class Instantiator::Attempt {
   // Draws types for the variables that are new here, and attributes, until the operator takes them.
   std::optional<Handle> apply(const Term& term, std::span<const std::optional<Handle>> given) {
     if (chosen_ != nullptr) return apply_chosen(term, given);
-    const std::vector<TensorType> given_types = types_of(given);
+    std::vector<TensorType> types = types_of(given);
     const auto& known = owner_.known_.signatures.of(*term.op, given.size());
-    const auto fitting = fitting_signatures(known, given, given_types);
+    const auto fitting = fitting_signatures(known, given, types);
     const bool all_given = std::ranges::all_of(given, [](const auto& one) { return bool(one); });
     const int tries = known.empty()     ? kTriesInTheDark
                       : fitting.empty() ? kTriesAgainstHope
@@ -94,14 +98,17 @@ class Instantiator::Attempt {
                                         : kTriesPerOperator;
     const auto bound = environment_.attributes;
     const auto order = sampling_order(*term.op);
-    std::vector<TensorType> types = given_types;
+    ir::Attrs attrs;
     for (int attempt = 0; attempt < tries; ++attempt) {
+      const Random before = random_;
       environment_.attributes = bound;
-      if (!all_given) types = draw_types(term, given, given_types, fitting);
-      const ir::Attrs attrs = draw_attrs(term, order, types);
-      if (fails_already(term, attrs)) continue;
-      auto type = owner_.type_of(*term.op, attrs, types);
-      if (type) return build(term, given, types, attrs, *std::move(type));
+      if (!all_given) draw_types(term, given, types, fitting);
+      draw_attrs(term, order, types, attrs);
+      if (!fails_already(term, attrs)) {
+        auto type = owner_.type_of(*term.op, attrs, types);
+        if (type) return build(term, given, types, attrs, *std::move(type));
+      }
+      if (draw_the_same(random_, before)) break;  // nothing was drawn: nor would the next try
     }
     return std::nullopt;
   }
@@ -149,14 +156,13 @@ class Instantiator::Attempt {
     return types;
   }
 
-  std::vector<TensorType> draw_types(const Term& term, std::span<const std::optional<Handle>> given,
-                                     std::vector<TensorType> types,
-                                     std::span<const Signature* const> fitting) {
-    shown_.clear();
-    std::vector<TensorType> models;  // whose shapes a new variable may copy
+  // The types of those that are not given, anew.
+  void draw_types(const Term& term, std::span<const std::optional<Handle>> given,
+                  std::span<TensorType> types, std::span<const Signature* const> fitting) {
+    Models models;
     for (std::size_t i = 0; i < given.size(); ++i) {
       if (given[i]) {
-        models.push_back(types[i]);
+        models.push_back(&types[i]);
       } else {
         environment_.tensors[static_cast<std::size_t>(term.arguments[i].slot)] = {};
       }
@@ -164,22 +170,21 @@ class Instantiator::Attempt {
     const Signature* like =
         random_.chance(0.9) && !fitting.empty() ? fitting[random_.below(fitting.size())] : nullptr;
     const bool alike = like != nullptr && random_.chance(0.6);  // in sizes too
-    std::map<int, std::size_t> drawn;  // a variable that stands here twice has one type
     for (std::size_t i = 0; i < given.size(); ++i) {
       if (given[i]) continue;
       const int slot = term.arguments[i].slot;
-      const auto [found, is_new] = drawn.emplace(slot, i);
-      if (is_new) {
+      std::size_t first = 0;  // a variable that stands here twice has one type
+      while (given[first] || term.arguments[first].slot != slot) ++first;
+      if (first == i) {
         types[i] = draw_type(slot, like != nullptr ? &like->inputs[i] : nullptr, models);
         if (alike) make_alike(*like, i, given, types);
         owner_.conditions_.fit(slot, types[i], environment_);
         show(slot, types[i]);
       } else {
-        types[i] = types[found->second];
+        types[i] = types[first];
       }
-      models.push_back(types[i]);
+      models.push_back(&types[i]);
     }
-    return types;
   }
 
   // Those that agree with what is given.
@@ -209,7 +214,7 @@ class Instantiator::Attempt {
 
   // Sizes of operand i that are equal to those of operands that have theirs, in the signature.
   void make_alike(const Signature& like, std::size_t i,
-                  std::span<const std::optional<Handle>> given, std::vector<TensorType>& types) {
+                  std::span<const std::optional<Handle>> given, std::span<TensorType> types) {
     if (types[i].rank() != like.inputs[i].first) return;
     const auto has = [&](const Signature::Axis& at) {
       return (given[at.input] || at.input <= i) && at.axis < types[at.input].dims.size();
@@ -227,12 +232,12 @@ class Instantiator::Attempt {
 
   // Lets conditions be evaluated on a type just drawn.
   void show(int slot, const TensorType& type) {
-    shown_.push_back(std::make_unique<TensorFacts>(TensorFacts{type, true, std::nullopt}));
-    environment_.tensors[static_cast<std::size_t>(slot)] = {shown_.back().get(), 0};
+    TensorFacts& shown = shown_[slot];
+    shown = {type, true, std::nullopt};
+    environment_.tensors[static_cast<std::size_t>(slot)] = {&shown, 0};
   }
 
-  TensorType draw_type(int slot, const std::pair<int, ir::DType>* like,
-                       const std::vector<TensorType>& models) {
+  TensorType draw_type(int slot, const std::pair<int, ir::DType>* like, const Models& models) {
     static constexpr int kRanks[] = {0, 1, 1, 2, 2, 3, 3, 4, 4};
     int rank = kRanks[random_.below(std::size(kRanks))];
     ir::DType dtype = main_type_;
@@ -250,25 +255,24 @@ class Instantiator::Attempt {
   }
 
   // A tensor of this operator, or any variable so far, that a new one may resemble.
-  const TensorType* draw_model(const std::vector<TensorType>& models, double probability) {
+  const TensorType* draw_model(const Models& models, double probability) {
     if (!random_.chance(probability)) return nullptr;
-    const auto& from = models.empty() || random_.chance(0.5) ? variable_types_ : models;
-    return from.empty() ? nullptr : &from[random_.below(from.size())];
+    const Models& from = models.empty() || random_.chance(0.5) ? variable_types_ : models;
+    return from.empty() ? nullptr : from[random_.below(from.size())];
   }
 
-  std::int64_t draw_size(const std::vector<TensorType>& models) {
+  std::int64_t draw_size(const Models& models) {
     if (random_.chance(0.2)) return 1;
     if (const TensorType* model = draw_model(models, 0.35); model != nullptr && model->rank() > 0)
       return model->dims[random_.below(model->dims.size())].constant();
     return palette_[random_.below(palette_.size())];
   }
 
-  ir::Attrs draw_attrs(const Term& term, std::span<const ir::AttrSpec* const> order,
-                       std::span<const TensorType> types) {
-    ir::Attrs attrs;
+  // Those of the last try are overwritten: what is drawn later is not looked at.
+  void draw_attrs(const Term& term, std::span<const ir::AttrSpec* const> order,
+                  std::span<const TensorType> types, ir::Attrs& attrs) {
     for (const ir::AttrSpec* spec : order)
       attrs.set(spec->name, draw_attr(term, *spec, attrs, types));
-    return attrs;
   }
 
   AttrValue draw_attr(const Term& term, const ir::AttrSpec& spec, const ir::Attrs& so_far,
@@ -349,8 +353,8 @@ class Instantiator::Attempt {
         const std::optional<double> splat = draw_splat(argument.slot);
         const Handle made = sink_.input(types[i], rule_.tensors[slot], splat);
         variables_.emplace(argument.slot, made);
-        variable_types_.push_back(types[i]);
-        choice_.variables.emplace(argument.slot, types[i]);
+        variable_types_.push_back(
+            &choice_.variables.emplace(argument.slot, types[i]).first->second);
         splats_.push_back(splat);
         set_tensor(argument.slot, made);
       }
@@ -429,12 +433,12 @@ class Instantiator::Attempt {
   std::vector<std::int64_t> palette_;
   ir::DType main_type_;
   std::map<int, Handle> variables_;  // by slot
-  std::vector<TensorType> variable_types_;
+  Models variable_types_;
   std::vector<std::optional<double>> splats_;  // in order of the graph's inputs
   std::deque<ir::Attrs> kept_attrs_;
   std::vector<std::pair<const Term*, const ir::Attrs*>> matched_;
   std::map<int, const ir::Attrs*> spreads_;
-  std::vector<std::unique_ptr<const TensorFacts>> shown_;
+  std::map<int, TensorFacts> shown_;  // by slot
   std::vector<std::pair<std::string, NodeId>> outputs_;
   Choice choice_;
 };

@@ -13,7 +13,6 @@
 // Deterministic for a seed.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
