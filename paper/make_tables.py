@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 PAPER = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(PAPER.parent / "experiments"))
-from lib import correlation  # noqa: E402, what experiments are judged by
+from lib import races  # noqa: E402, what experiments are judged by
 RESULTS = PAPER.parent / "experiments" / "results"
 
 SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -121,25 +121,22 @@ def extractors(rows):
 
 
 def cost_model(rows):
-    def measured(row):
-        return (float(row["by_original"]) + float(row["again_by_original"])) / 2
-
     def agreement(of, column):
-        def cell(sets):
-            some = sets[of]
-            truth = [float(r["by_original"]) if column == "again_by_original" else measured(r) for r in some]
-            return f"{correlation.spearman([float(r[column]) for r in some], truth):.3f}"
-        return cell
+        return lambda sets: f"{races.agreement(sets[of], column):.3f}"
+
+    def in_order(of):
+        return lambda sets: f"{races.share_in_order(sets[of], 'kernels_s'):.1%}"
 
     models = {}
     for row in rows:
         models.setdefault(row["model"], {}).setdefault(row["set"], []).append(row)
-    columns = [("model", "l", lambda sets: sets["between"][0]["model"]),
-               ("graphs", "r", lambda sets: len(sets["between"]))]
-    for of in ("between", "near"):
+    columns = [("model", "l", lambda sets: sets["wide"][0]["model"]),
+               ("graphs", "r", lambda sets: len(sets["wide"]))]
+    for of in ("wide", "near"):
         columns += [(f"{of}: kernels", "r", agreement(of, "kernels_s")),
                     ("operators", "r", agreement(of, "predicted_s")),
-                    ("a second race", "r", agreement(of, "again_by_original"))]
+                    ("a second race", "r", agreement(of, "again_by_original")),
+                    ("pairs in order", "r", in_order(of))]
     return columns, list(models.values())
 
 
