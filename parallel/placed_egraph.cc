@@ -194,6 +194,7 @@ Status PlacedEGraph::add_rings(const Key& key, ClassId id, NodeId node, const Op
       text += " " + ir::to_string(one.whole) + to_string(one.placement, mesh_);
     const OpId op = operation("ring", children.size(), text, meaning);
     EGRET_RETURN_IF_ERROR(egraph_->add_to(id, op, children).status());
+    ++rings_;
   }
   return base::ok();
 }

@@ -62,6 +62,7 @@ class PlacedEGraph {
                                                         const Mesh& mesh, const Request& request);
 
   const egraph::EGraph& egraph() const { return *egraph_; }
+  std::size_t ring_count() const { return rings_; }  // those found, before they are merged
   const rules::TensorEGraph& tensors() const { return tensors_; }
   const Mesh& mesh() const { return mesh_; }
   // The classes of the outputs, in their order: placed values, or of keep[].
@@ -125,6 +126,7 @@ class PlacedEGraph {
   std::vector<std::pair<Key, egraph::ClassId>> pending_;
   std::unordered_map<std::uint32_t, Placed> placed_;  // by class
   std::vector<egraph::ClassId> roots_;
+  std::size_t rings_ = 0;
 };
 
 }  // namespace egret::parallel

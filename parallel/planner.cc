@@ -411,6 +411,7 @@ Result<Plan> make_plan(const PlanTask& task, const Machine& machine, const PlanO
     request.rings = rings;
     EGRET_ASSIGN_OR_RETURN(const auto tensors, saturated(part.graph, rules, blocks, options, sink));
     EGRET_ASSIGN_OR_RETURN(const auto placed, PlacedEGraph::of(*tensors, machine.mesh, request));
+    if (rings && placed->ring_count() == 0) return base::limit_hit("nothing passes round");
     progress.report({{kPlacedValues, static_cast<std::int64_t>(placed->egraph().class_count())}});
     PlanSearch searching(*placed, machine, part, options, program, fewer);
     return (searching.*run)(found);
@@ -429,12 +430,16 @@ Result<Plan> make_plan(const PlanTask& task, const Machine& machine, const PlanO
     std::vector<Carried> carried = task.carried;
     const ir::Graph twice = with_second_readings(program, carried);
     plan.layers = 0;
-    // A ring sends what a gather does, in more steps: it is never better where there is room.
     Plan ringed = plan;
     EGRET_RETURN_IF_ERROR(search({twice, carried}, &PlanSearch::run_within, false, nullptr, plan));
-    const Status status = search({twice, carried}, &PlanSearch::run_within, true, nullptr, ringed);
-    if (!status.ok() && status.code() != base::StatusCode::kLimit) return status;
-    if (is_better(ringed, plan)) plan = std::move(ringed);
+    // A ring sends what a gather does, in more steps: it is never better where there is room.
+    const bool fits = plan.memory_bytes <= plan.limit_bytes;
+    if (!fits || plan.time_s > plan.bound_s * (1 + kTolerance)) {
+      const Status status =
+          search({twice, carried}, &PlanSearch::run_within, true, nullptr, ringed);
+      if (!status.ok() && status.code() != base::StatusCode::kLimit) return status;
+      if (status.ok() && is_better(ringed, plan)) plan = std::move(ringed);
+    }
   }
   plan.communication = communication_of(plan.program);
   const base::Stopwatch checking;
