@@ -248,8 +248,8 @@ SENT = {"mlp": reduced(8 * 256), "attention": reduced(16 * 256), "transformer": 
 
 
 def flags(name, devices):
-    """Of `egret plan`: an image arrives in blocks, tables and experts do not fit into one device's memory."""
-    return {"image": ["--sharded-inputs"],
+    """Of `egret plan`: images and DLRM's batch arrive in blocks; tables and experts do not fit into one device."""
+    return {"image": ["--sharded-inputs"], "dlrm": ["--sharded-inputs"],
             "embedding": ["--limit-memory", 3 * 65536 * 15 * 4 // devices + 1_500_000],
             "self_attention": ["--sharded-inputs", "--limit-memory", 3_400_000 // devices**2 + 150_000],
             "experts": ["--sharded-inputs", "--limit-memory", (8 * 2 * 128 * 512 * 4) // devices + 1_000_000],
