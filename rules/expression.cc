@@ -88,12 +88,11 @@ Value evaluate_call(const Expr& expr, Environment& environment) {
 Value evaluate(const Expr& expr, Environment& environment) {
   const auto slot = static_cast<std::size_t>(expr.slot);
   switch (expr.kind) {
-    case Expr::Kind::kLiteral: return expr.value;
-    case Expr::Kind::kAttribute: return environment.attributes[slot];
+    case Expr::Kind::kLiteral:
+    case Expr::Kind::kAttribute:
     case Expr::Kind::kSpread: {
-      const ir::Attrs* attrs = environment.spreads[slot];
-      const AttrValue* value = attrs != nullptr ? attrs->find(expr.name) : nullptr;
-      return value != nullptr ? Value(*value) : std::nullopt;
+      const AttrValue* kept = kept_value(expr, environment);
+      return kept != nullptr ? Value(*kept) : std::nullopt;
     }
     case Expr::Kind::kLoop: return AttrValue(environment.loops[slot]);
     case Expr::Kind::kTensor: return std::nullopt;

@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 
+#include "backends/cpu/instruction_set.h"
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/onednn.h"
 #include "backends/cpu/vector_math.h"
@@ -88,12 +89,10 @@ using WindowFunction = void (*)(const float*, std::int64_t, std::int64_t, std::i
 
 WindowFunction best_window() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
-    return window_v4;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return window_v3;
-#endif
+  return best_of<WindowFunction>({window_generic, window_v3, window_v4});
+#else
   return window_generic;
+#endif
 }
 
 class PoolStep : public Step {

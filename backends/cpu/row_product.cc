@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "backends/cpu/instruction_set.h"
 #include "backends/cpu/pointwise_program.h"
 
 namespace egret::backends::cpu {
@@ -89,12 +90,10 @@ using PanelFunction = void (*)(int, const float*, const float*, std::int64_t, fl
 
 PanelFunction best_panel() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
-    return panel_of_v4;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return panel_of_v3;
-#endif
+  return best_of<PanelFunction>({panel_of_generic, panel_of_v3, panel_of_v4});
+#else
   return panel_of_generic;
+#endif
 }
 
 // An operand of the chain: a row, one element, or the product itself.
