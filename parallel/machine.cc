@@ -65,8 +65,13 @@ base::Status read_axis(const base::Json& table, std::vector<MeshAxis>& axes,
       status = real_into(link.latency_s, 0)(value);
     } else if (key == "bytes_per_second") {
       status = real_into(link.bytes_per_second, 1)(value);
+    } else if (key == "steps") {
+      EGRET_ASSIGN_OR_RETURN(const std::string steps, value.as_string());
+      link.direct = steps == "direct";
+      if (!link.direct && steps != "ring") status = base::bad_input("must be ring or direct");
     } else {
-      status = base::bad_input("unknown key; known are name, size, latency_s, bytes_per_second");
+      status =
+          base::bad_input("unknown key; known are name, size, latency_s, bytes_per_second, steps");
     }
     if (!status.ok()) return status.at(key);
   }
@@ -99,8 +104,8 @@ double Machine::seconds(const Collective& collective, double from, double to) co
   const bool twice = collective.from.is_partial() && collective.to.is_copy();
   const Halo& halo = collective.to.halo;
   const auto neighbours = static_cast<std::int64_t>(halo.before > 0) + (halo.after > 0);
-  const auto steps =
-      static_cast<double>(collective.to.has_halo() ? neighbours : (devices - 1) * (twice ? 2 : 1));
+  const std::int64_t once = link.direct ? 1 : collective.to.has_halo() ? neighbours : devices - 1;
+  const auto steps = static_cast<double>(twice ? 2 * once : once);
   return rates.seconds_per_kernel + steps * link.latency_s +
          bytes_sent(collective, devices, from, to) / link.bytes_per_second;
 }

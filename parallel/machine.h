@@ -12,11 +12,13 @@
 //   size = 8
 //   latency_s = 4e-6               # of one step of a collective
 //   bytes_per_second = 3.6e11      # of what one device sends
+//   steps = "ring"                 # or "direct"
 //
-// A collective of p devices in a ring takes the start of a kernel, its steps' latency (a halo
-// exchange has a step for each neighbour) and the time to send bytes_sent() (alpha-beta; Thakur,
-// Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", 2005).
-// Unknown keys are errors.
+// A collective of p devices takes the start of a kernel, its steps' latency and the time to send
+// bytes_sent() (alpha-beta; Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication
+// Operations in MPICH", 2005). In a ring it has p-1 steps, an all-reduce twice as many, a halo
+// exchange one for each neighbour. Where all send directly to all others at once, as over MPI
+// (backends/mpi), it has one, and an all-reduce two. Unknown keys are errors.
 #pragma once
 
 #include <string>
@@ -33,6 +35,7 @@ namespace egret::parallel {
 struct Link {
   double latency_s = 2e-6;
   double bytes_per_second = 1e10;
+  bool direct = false;  // all of a group send to all others at once; otherwise round a ring
 };
 
 struct Machine {

@@ -327,7 +327,8 @@ Json to_json(const Plan& plan, const PlanOrigin& origin) {
                            .set("collective", one.collective)
                            .set("axis", one.axis)
                            .set("bytes", one.bytes)
-                           .set("count", one.count));
+                           .set("count", one.count)
+                           .set("time_s", one.time_s));
   }
   json.set("communication", std::move(communication));
   Json baselines = Json::object();

@@ -364,9 +364,9 @@ const base::OptionTable<PlanOptions>& PlanOptions::table() {
   return rows;
 }
 
-std::vector<Communication> communication_of(const PlacedGraph& graph) {
+std::vector<Communication> communication_of(const PlacedGraph& graph, const Machine& machine) {
   std::vector<Communication> all;
-  const auto add = [&](std::string_view name, int at, double bytes) {
+  const auto add = [&](std::string_view name, int at, double bytes, double seconds) {
     const std::string& axis = graph.mesh.axis(at).name;
     auto found = std::ranges::find_if(
         all, [&](const Communication& one) { return one.collective == name && one.axis == axis; });
@@ -376,19 +376,21 @@ std::vector<Communication> communication_of(const PlacedGraph& graph) {
     }
     ++found->count;
     found->bytes += bytes;
+    found->time_s += seconds;
   };
   for (const PlacedNode& node : graph.nodes) {
     const auto after = static_cast<double>(node.type.bytes());
     if (node.kind == PlacedNode::Kind::kRing) {
       const auto program = ring_program(graph, node);
       EGRET_CHECK(program.ok(), "a graph that was not checked");
-      add("ring", program->axis, program->bytes_sent());
+      add("ring", program->axis, program->bytes_sent(), seconds_to_pass(*program, machine));
     }
     if (node.kind != PlacedNode::Kind::kCollective || node.collective.from.is_copy()) continue;
     const auto before = static_cast<double>(graph.nodes[node.inputs.front()].type.bytes());
     const Collective& collective = node.collective;
     add(name_of(collective), collective.axis,
-        bytes_sent(collective, graph.mesh.size(collective.axis), before, after));
+        bytes_sent(collective, graph.mesh.size(collective.axis), before, after),
+        machine.seconds(collective, before, after));
   }
   return all;
 }
@@ -441,7 +443,7 @@ Result<Plan> make_plan(const PlanTask& task, const Machine& machine, const PlanO
       if (status.ok() && is_better(ringed, plan)) plan = std::move(ringed);
     }
   }
-  plan.communication = communication_of(plan.program);
+  plan.communication = communication_of(plan.program, machine);
   const base::Stopwatch checking;
   EGRET_RETURN_IF_ERROR(check_against(plan.program, folded,
                                       task.inputs.empty() ? random_inputs(folded) : task.inputs));

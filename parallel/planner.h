@@ -61,6 +61,7 @@ struct Communication {
   std::string axis;
   double bytes = 0;
   std::int64_t count = 0;
+  double time_s = 0;  // that they take
 };
 
 // Why an input or weight is where it is: the best plan that does not have it there.
@@ -102,7 +103,7 @@ struct Plan {
 base::Result<Plan> make_plan(const PlanTask& task, const Machine& machine,
                              const PlanOptions& options, base::ProgressSink* progress = nullptr);
 
-// What each rank sends, by collective and axis.
-std::vector<Communication> communication_of(const PlacedGraph& graph);
+// What each rank sends, by collective and axis, and how long it takes over the machine's links.
+std::vector<Communication> communication_of(const PlacedGraph& graph, const Machine& machine);
 
 }  // namespace egret::parallel

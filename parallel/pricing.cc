@@ -22,6 +22,15 @@ constexpr std::array kPrices{0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2};
 
 }  // namespace
 
+double seconds_to_pass(const RingProgram& ring, const Machine& machine) {
+  double seconds = 0;
+  for (std::size_t i = 0; i < ring.inputs.size(); ++i) {
+    if (ring.inputs[i].passes)
+      seconds += machine.seconds_to_pass(ring.axis, static_cast<double>(ring.blocks[i].bytes()));
+  }
+  return seconds;
+}
+
 Pricing::Pricing(const PlacedEGraph& placed, const Machine& machine,
                  std::span<const Carried> carried, std::span<const std::string> outputs)
     : placed_(placed),
@@ -131,16 +140,7 @@ double Pricing::price_of_ring(const RingProgram& ring) const {
     const bool cut = !ring.inputs[i].passes && ring.inputs[i].step.is_split();
     if (cut) seconds += steps * copied(static_cast<double>(ring.blocks[i].bytes()));
   }
-  return seconds + seconds_to_pass(ring);
-}
-
-double Pricing::seconds_to_pass(const RingProgram& ring) const {
-  double seconds = 0;
-  for (std::size_t i = 0; i < ring.inputs.size(); ++i) {
-    if (ring.inputs[i].passes)
-      seconds += machine_.seconds_to_pass(ring.axis, static_cast<double>(ring.blocks[i].bytes()));
-  }
-  return seconds;
+  return seconds + seconds_to_pass(ring, machine_);
 }
 
 double Pricing::price_of_operator(Index node, const PlacedEGraph::Meaning& meaning) const {
@@ -370,7 +370,7 @@ double Pricing::seconds_sending(const extract::Solution& solution) const {
     if (node == extract::kNoNode) continue;
     const PlacedEGraph::Meaning& meaning = placed_.meaning(view_.node_op[node]);
     if (meaning.kind == Kind::kCollective) seconds += costs_[node];
-    if (meaning.kind == Kind::kRing) seconds += seconds_to_pass(*meaning.program);
+    if (meaning.kind == Kind::kRing) seconds += seconds_to_pass(*meaning.program, machine_);
   }
   return seconds;
 }

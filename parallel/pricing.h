@@ -34,6 +34,9 @@ struct Carried {
   std::string again{};  // the input where it is read a second time (parallel/second_reading.h)
 };
 
+// What the blocks of a ring take to pass.
+double seconds_to_pass(const RingProgram& ring, const Machine& machine);
+
 class Pricing {
  public:
   using Index = egraph::EGraphView::Index;
@@ -89,7 +92,6 @@ class Pricing {
   LeafRole role_of(Index leaf) const;
   double price(Index node) const;
   double price_of_ring(const RingProgram& ring) const;
-  double seconds_to_pass(const RingProgram& ring) const;
   double price_of_graph(const ir::Graph& graph) const;
   double price_of_operator(Index node, const PlacedEGraph::Meaning& meaning) const;
   void find_keeps(std::span<const std::string> outputs);

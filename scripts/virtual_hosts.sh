@@ -3,17 +3,21 @@
 # Several "hosts" on one machine: network namespaces on a bridge, each with a link of its own, and
 # mpirun across them. Ranks of different hosts reach each other by TCP over these links alone.
 #
-#   scripts/virtual_hosts.sh up 4 1gbit [1ms]     four hosts; bits a second, and the delay of a link
+#   scripts/virtual_hosts.sh up 4 100mbit [1ms]   four hosts; what a link carries in a second each way,
+#                                                 and how much later what a host sends arrives
 #   scripts/virtual_hosts.sh run 8 build/release/bin/egret run plan.json --check
 #   scripts/virtual_hosts.sh down
 #
-# Needs root, and a kernel with network namespaces, veth, bridges and tbf; a delay needs netem. What
-# is missing is named, with exit code 7.
+# Needs root, and a kernel with network namespaces, veth, bridges and tbf; a delay needs netem, or TAP
+# devices (then a process holds each frame: scripts/delay_frames.py). What is missing is named, with
+# exit code 7.
 set -euo pipefail
 
 prefix=egret
 bridge=$prefix-br
 network=10.87.0
+frame_bytes=9000
+eager_bytes=1048576  # of a message that is sent without asking first, which takes a link's delay twice
 
 missing() {
   echo "virtual_hosts: $*" >&2
@@ -27,22 +31,56 @@ down() {
     ip netns del "$host"
     rm -rf "/etc/netns/$host"
   done
-  for link in $(ip -o link show type veth | grep -oE "$bridge[0-9]+" || true); do
+  for link in $(ip -o link show | grep -oE "\b$bridge[0-9]+(-host)?\b" | sort -u); do
     ip link del "$link" 2>/dev/null || true
   done
   ip link del $bridge 2>/dev/null || true
 }
 
-shape() {  # HOST RATE DELAY
-  local -a in=(ip netns exec "$1" tc qdisc add dev eth0)
-  local parent=(root)
-  if [ -n "$3" ]; then
-    "${in[@]}" root handle 1: netem delay "$3" 2>/dev/null ||
-      missing "this kernel has no netem (CONFIG_NET_SCH_NETEM): links cannot be delayed; leave the delay out"
-    parent=(parent 1:)
+# The link of a host: its end in the host is called eth0, the other is a port of the bridge.
+add_link() {  # HOST PORT RATE DELAY
+  local end=$2-host
+  if [ -z "$4" ] || has_netem; then
+    ip link add "$2" type veth peer name "$end" 2>/dev/null || missing "this kernel has no veth"
+  else
+    [ -c /dev/net/tun ] ||
+      missing "this kernel has neither netem nor TAP devices: links cannot be delayed"
+    local delay
+    delay=$(seconds "$4")
+    "$(dirname "$(realpath "$0")")/delay_frames.py" "$delay" "$end" "$2"
   fi
-  "${in[@]}" "${parent[@]}" handle 2: tbf rate "$2" burst 128kb latency 100ms 2>/dev/null ||
-    missing "this kernel has no tbf (CONFIG_NET_SCH_TBF): links cannot be shaped"
+  ip link set "$end" netns "$1" name eth0 mtu $frame_bytes
+  ip link set "$2" master $bridge mtu $frame_bytes up
+  ip -n "$1" link set eth0 up
+  if [ -n "$4" ] && has_netem; then
+    tc -n "$1" qdisc add dev eth0 root handle 1: netem delay "$4" limit 100000
+    shape "$3" -n "$1" qdisc add dev eth0 parent 1: handle 2:
+  else
+    shape "$3" -n "$1" qdisc add dev eth0 root handle 2:
+  fi
+  shape "$3" qdisc add dev "$2" root handle 2:
+}
+
+# Little may pass at once, so that short messages take their time too; nothing is lost in a queue.
+shape() {  # RATE TC...
+  tc "${@:2}" tbf rate "$1" burst $((2 * frame_bytes)) limit 64mb 2>/dev/null ||
+    missing "this kernel has no tbf (CONFIG_NET_SCH_TBF), or '$1' is no rate: links cannot be shaped"
+}
+
+has_netem() {
+  [ -n "${netem:-}" ] || {
+    tc qdisc add dev $bridge root netem delay 1ms 2>/dev/null && netem=yes || netem=no
+    tc qdisc del dev $bridge root 2>/dev/null || true
+  }
+  [ $netem = yes ]
+}
+
+seconds() {  # such as 1ms, 200us, 0.5s
+  awk -v t="$1" 'BEGIN {
+    unit = t; sub(/^[0-9.]+/, "", unit)
+    if (unit != "s" && unit != "ms" && unit != "us") exit 1
+    print t * (unit == "s" ? 1 : unit == "ms" ? 1e-3 : 1e-6)
+  }' || missing "a delay is written 1ms, 200us or 0.5s, not '$1'"
 }
 
 up() {  # COUNT RATE [DELAY]
@@ -54,13 +92,9 @@ up() {  # COUNT RATE [DELAY]
   for ((i = 0; i < $1; ++i)); do
     local host=$prefix$i
     ip netns add "$host" 2>/dev/null || missing "this kernel or container has no network namespaces"
-    ip link add $bridge$i type veth peer name eth0 netns "$host" 2>/dev/null ||
-      missing "this kernel has no veth"
-    ip link set $bridge$i master $bridge up
-    ip -n "$host" addr add $network.$((i + 1))/24 dev eth0
     ip -n "$host" link set lo up
-    ip -n "$host" link set eth0 up
-    shape "$host" "$2" "${3:-}"
+    add_link "$host" $bridge$i "$2" "${3:-}"
+    ip -n "$host" addr add $network.$((i + 1))/24 dev eth0
     mkdir -p "/etc/netns/$host"
     echo "127.0.0.1 localhost" >"/etc/netns/$host/hosts"
   done
@@ -90,7 +124,7 @@ run() {  # RANKS COMMAND...
   on_host "${hosts[0]}" mpirun -n "$ranks" --map-by ppr:$slots:node --oversubscribe --bind-to none \
     --host "$(printf "%s:$slots\n" "${hosts[@]}" | paste -sd,)" \
     --mca plm_rsh_agent "$(realpath "$0") agent" --mca oob_tcp_if_include eth0 \
-    --mca btl self,tcp --mca btl_tcp_if_include eth0 "$@"
+    --mca btl self,tcp --mca btl_tcp_if_include eth0 --mca btl_tcp_eager_limit $eager_bytes "$@"
 }
 
 case "${1:-}" in

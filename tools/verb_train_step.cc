@@ -185,12 +185,14 @@ class TrainStep final : public Command {
   static void report(Console& console, const Curve& curve, const Curve* expected) {
     base::Json json = base::versioned_json();
     base::Json losses = base::Json::array();
+    base::Json steps = base::Json::array();
     base::TextTable table({{"step", base::Align::kRight},
                            {"loss", base::Align::kRight},
                            {"time", base::Align::kRight}});
     double total = 0;
     for (std::size_t i = 0; i < curve.losses.size(); ++i) {
       losses.push(curve.losses[i]);
+      steps.push(curve.seconds[i]);
       total += curve.seconds[i];
       table.row({std::to_string(i), base::format_real(curve.losses[i]),
                  base::format_seconds(curve.seconds[i])});
@@ -198,6 +200,7 @@ class TrainStep final : public Command {
     std::string hashes;
     for (const ir::Tensor& tensor : curve.left) hashes += tensor.content_hash().to_hex();
     json.set("losses", std::move(losses)).set("seconds", total);
+    json.set("step_seconds", std::move(steps));
     json.set("left", base::content_hash(hashes).to_hex());
     std::string text = table.render();
     if (expected != nullptr) {

@@ -75,6 +75,85 @@ class Watchdog {
   std::thread thread_;  // last: the others exist when it starts
 };
 
+namespace {
+
+constexpr int kTag = 0;
+
+// One message to each other rank of a group and one from each, which says itself how long it is:
+// all are on their way at once. Messages of two ranks stay in order, so those of the next exchange
+// are not taken for these.
+class Exchange {
+ public:
+  Exchange(MPI_Comm communicator, std::int64_t here, std::span<const std::int64_t> group,
+           std::span<const std::vector<std::byte>> outgoing)
+      : communicator_(communicator), outgoing_(outgoing), incoming_(group.size()) {
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (group[i] == here) {
+        incoming_[i] = outgoing[i];
+      } else {
+        awaited_.push_back(i);
+      }
+    }
+  }
+
+  base::Status send() {
+    for (const std::size_t i : awaited_) {
+      const auto& bytes = outgoing_[i];
+      requests_.push_back(MPI_REQUEST_NULL);
+      EGRET_RETURN_IF_ERROR(
+          status_of(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE,
+                              static_cast<int>(i), kTag, communicator_, &requests_.back()),
+                    "sending to a rank"));
+    }
+    return base::ok();
+  }
+
+  base::Result<bool> is_done() {
+    for (std::size_t k = 0; k < awaited_.size();) {
+      EGRET_ASSIGN_OR_RETURN(const bool begun, receive(awaited_[k]));
+      if (begun) {
+        awaited_.erase(awaited_.begin() + static_cast<std::ptrdiff_t>(k));
+      } else {
+        ++k;
+      }
+    }
+    int done = 0;
+    EGRET_RETURN_IF_ERROR(status_of(MPI_Testall(static_cast<int>(requests_.size()),
+                                                requests_.data(), &done, MPI_STATUSES_IGNORE),
+                                    "an exchange of ranks"));
+    return done != 0 && awaited_.empty();
+  }
+
+  std::vector<std::vector<std::byte>> incoming() { return std::move(incoming_); }
+
+ private:
+  // Begins to receive from the i-th rank if its message is here.
+  base::Result<bool> receive(std::size_t i) {
+    int is_here = 0;
+    int size = 0;
+    MPI_Status status;
+    const int from = static_cast<int>(i);
+    EGRET_RETURN_IF_ERROR(
+        status_of(MPI_Iprobe(from, kTag, communicator_, &is_here, &status), "waiting for a rank"));
+    if (is_here == 0) return false;
+    MPI_Get_count(&status, MPI_BYTE, &size);
+    incoming_[i].resize(static_cast<std::size_t>(size));
+    requests_.push_back(MPI_REQUEST_NULL);
+    EGRET_RETURN_IF_ERROR(status_of(MPI_Irecv(incoming_[i].data(), size, MPI_BYTE, from, kTag,
+                                              communicator_, &requests_.back()),
+                                    "receiving from a rank"));
+    return true;
+  }
+
+  MPI_Comm communicator_;
+  std::span<const std::vector<std::byte>> outgoing_;
+  std::vector<std::vector<std::byte>> incoming_;
+  std::vector<std::size_t> awaited_;  // ranks whose message is not here yet
+  std::vector<MPI_Request> requests_;
+};
+
+}  // namespace
+
 struct MpiWorld::Impl {
   double time_limit_s = 0;
   OnHang on_hang;
@@ -99,14 +178,13 @@ struct MpiWorld::Impl {
     return made;
   }
 
-  // Polls, so that neither a lost rank nor a signal is waited for in vain.
-  base::Status wait(MPI_Request& request, std::span<const std::int64_t> group) const {
+  // Asks again and again, so that neither a lost rank nor a signal is waited for in vain.
+  base::Status wait(const std::function<base::Result<bool>()>& is_done,
+                    std::span<const std::int64_t> group) const {
     const base::Stopwatch watch;
     for (std::int64_t polls = 0;; ++polls) {
-      int done = 0;
-      EGRET_RETURN_IF_ERROR(
-          status_of(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "an exchange of ranks"));
-      if (done != 0) return base::ok();
+      EGRET_ASSIGN_OR_RETURN(const bool done, is_done());
+      if (done) return base::ok();
       if (base::stop_requested()) return rank_failed("stopped while waiting for other ranks");
       if (watch.seconds() > time_limit_s) {
         return rank_failed("no answer within " + std::to_string(time_limit_s) +
@@ -145,48 +223,15 @@ MpiWorld::~MpiWorld() {
 base::Result<std::vector<std::vector<std::byte>>> MpiWorld::exchange(
     std::span<const std::int64_t> group, std::span<const std::vector<std::byte>> outgoing) {
   EGRET_CHECK(group.size() == outgoing.size(), "bytes for each rank of the group");
-  EGRET_ASSIGN_OR_RETURN(const MPI_Comm communicator, impl_->communicator(group));
-  const std::size_t count = group.size();
-  std::vector<std::int64_t> sent(count), received(count);
-  for (std::size_t i = 0; i < count; ++i) sent[i] = static_cast<std::int64_t>(outgoing[i].size());
-  MPI_Request request = MPI_REQUEST_NULL;
-  EGRET_RETURN_IF_ERROR(status_of(MPI_Ialltoall(sent.data(), 1, MPI_INT64_T, received.data(), 1,
-                                                MPI_INT64_T, communicator, &request),
-                                  "an exchange of sizes"));
-  EGRET_RETURN_IF_ERROR(impl_->wait(request, group));
-
-  std::vector<int> send_counts(count), send_at(count), receive_counts(count), receive_at(count);
-  std::int64_t send_total = 0;
-  std::int64_t receive_total = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (std::max(send_total + sent[i], receive_total + received[i]) >
-        std::numeric_limits<int>::max()) {
+  for (const auto& bytes : outgoing) {
+    if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
       return base::unsupported("an exchange of more than 2 GiB");
-    }
-    send_counts[i] = static_cast<int>(sent[i]);
-    receive_counts[i] = static_cast<int>(received[i]);
-    send_at[i] = static_cast<int>(send_total);
-    receive_at[i] = static_cast<int>(receive_total);
-    send_total += sent[i];
-    receive_total += received[i];
   }
-  std::vector<std::byte> send_bytes;
-  send_bytes.reserve(static_cast<std::size_t>(send_total));
-  for (const auto& bytes : outgoing)
-    send_bytes.insert(send_bytes.end(), bytes.begin(), bytes.end());
-  std::vector<std::byte> receive_bytes(static_cast<std::size_t>(receive_total));
-  EGRET_RETURN_IF_ERROR(
-      status_of(MPI_Ialltoallv(send_bytes.data(), send_counts.data(), send_at.data(), MPI_BYTE,
-                               receive_bytes.data(), receive_counts.data(), receive_at.data(),
-                               MPI_BYTE, communicator, &request),
-                "an exchange"));
-  EGRET_RETURN_IF_ERROR(impl_->wait(request, group));
-  std::vector<std::vector<std::byte>> incoming;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto begin = receive_bytes.begin() + receive_at[i];
-    incoming.emplace_back(begin, begin + receive_counts[i]);
-  }
-  return incoming;
+  EGRET_ASSIGN_OR_RETURN(const MPI_Comm communicator, impl_->communicator(group));
+  Exchange exchange(communicator, rank_, group, outgoing);
+  EGRET_RETURN_IF_ERROR(exchange.send());
+  EGRET_RETURN_IF_ERROR(impl_->wait([&] { return exchange.is_done(); }, group));
+  return exchange.incoming();
 }
 
 void MpiWorld::abort(int code) {

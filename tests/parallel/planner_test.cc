@@ -38,6 +38,35 @@ TEST(Planner, SplitsAnMlpByColumnsThenRows) {
   }
 }
 
+TEST(Machine, LinksAreUsedInARingOrByAllAtOnce) {
+  const auto machine = [](const std::string& steps) {
+    return parse_machine("[device]\nseconds_per_kernel = 0\n[[axis]]\nname = \"x\"\nsize = 4\n" +
+                             ("latency_s = 1e-6\nbytes_per_second = 1e9\n" + steps),
+                         "m.toml");
+  };
+  const Collective reduce{0, AxisPlacement::sum(), AxisPlacement::copy()};
+  const Collective gather{0, AxisPlacement::split(0), AxisPlacement::copy()};
+  for (const std::string steps : {"", "steps = \"ring\""}) {
+    EXPECT_DOUBLE_EQ(machine(steps)->seconds(reduce, 4000, 4000), 6e-6 + 6e-6);
+    EXPECT_DOUBLE_EQ(machine(steps)->seconds(gather, 1000, 4000), 3e-6 + 3e-6);
+  }
+  const auto direct = machine("steps = \"direct\"");
+  EXPECT_DOUBLE_EQ(direct->seconds(reduce, 4000, 4000), 2e-6 + 6e-6);
+  EXPECT_DOUBLE_EQ(direct->seconds(gather, 1000, 4000), 1e-6 + 3e-6);
+  EXPECT_EQ(machine("steps = \"tree\"").status().code(), base::StatusCode::kBadInput);
+
+  const auto plan = plan_of(mlp(8, 512, 2048), *direct);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  double bytes = 0;
+  double seconds = 0;
+  for (const Communication& one : plan->communication) {
+    bytes += one.bytes;
+    seconds += one.time_s;
+  }
+  EXPECT_EQ(bytes, 24576);  // reduced, or scattered and gathered
+  EXPECT_DOUBLE_EQ(seconds, 2e-6 + bytes / 1e9);
+}
+
 // The program of a plan after it was written and read.
 base::Result<PlacedGraph> read_again(const Plan& plan) {
   const auto find = [&](const std::string& hash) -> const ir::Tensor* {

@@ -165,6 +165,7 @@ TEST_F(PlanVerb, TrainsOnRanksAsOnOneProcess) {
     ASSERT_EQ(run.code, 0) << run.out << run.err;
     const auto first = base::Json::parse(run.out);
     EXPECT_EQ(first->find("losses")->items().size(), 20U);
+    EXPECT_EQ(first->find("step_seconds")->items().size(), 20U);
     EXPECT_LT(*first->find("losses")->items().back().as_real(),
               *first->find("losses")->items().front().as_real());
     // The same again, bit by bit.

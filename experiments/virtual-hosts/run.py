@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans run by several hosts: network namespaces with links of a known rate and delay (scripts/virtual_hosts.sh).
+
+Each plan is made for a machine whose links are those, run once and trained by a rank on each host, and compared with
+one process. What its steps take longer than between processes of one host, without links, is what communication took.
+"""
+import contextlib
+import fcntl
+import json
+import pathlib
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from lib import egret, ranks, results, settings, small_models
+
+HERE = pathlib.Path(__file__).resolve().parent
+SCRIPT = egret.ROOT / "scripts" / "virtual_hosts.sh"
+LOCK = pathlib.Path(tempfile.gettempdir()) / "egret-virtual-hosts.lock"
+MISSING = 7
+KEY = ["model", "plan", "hosts", "rate", "delay"]
+COLUMNS = [*KEY, "collectives", "sent_bytes", "predicted_s", "measured_s", "step_s", "one_host_s", "loss_error",
+           "left_error", "run_error"]
+
+
+class NoHosts(Exception):
+    pass
+
+
+def script(*words, **more):
+    done = subprocess.run([SCRIPT, *map(str, words)], capture_output=True, text=True, check=False, **more)
+    if done.returncode == MISSING:
+        raise NoHosts(done.stderr.strip())
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, words))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+@contextlib.contextmanager
+def hosts(count, rate, delay):
+    """Taken down whatever happens in between."""
+    try:
+        script("up", count, rate, *([delay] if delay else []))
+        yield
+    finally:
+        script("down")
+
+
+def document(text):
+    return json.loads(text[text.index("{"):])
+
+
+def train(run, plan, steps):
+    """`run` starts egret with these arguments; the first steps also make connections."""
+    done = document(run("train-step", plan, "--steps", steps, "--check", "--json", "--progress=never"))
+    return done, statistics.median(done["step_seconds"][2:])
+
+
+def seconds(delay):
+    unit = delay.lstrip("0123456789.")
+    return float(delay[:len(delay) - len(unit)]) * {"s": 1, "ms": 1e-3, "us": 1e-6}[unit] if delay else 0
+
+
+def machine(folder, device, count, rate, delay):
+    path = folder / "machine.toml"
+    rates = "\n".join(f"{name} = {value}" for name, value in device.items())
+    path.write_text(f'name = "hosts"\n[device]\n{rates}\n[[axis]]\nname = "x"\nsize = {count}\nsteps = "direct"\n'
+                    f"latency_s = {seconds(delay)}\nbytes_per_second = {float(rate.removesuffix('mbit')) * 1e6 / 8}\n")
+    return path
+
+
+def solve(table, folder, config, key):
+    """On hosts that are up."""
+    form = config["model"][key["model"]]
+    model, plan = folder / f"{key['model']}.onnx", folder / "plan.json"
+    target = ["--machine", machine(folder, config["device"], key["hosts"], key["rate"], key["delay"]),
+              "--sharded-inputs", *(["--strategy", key["plan"]] if key["plan"] != "best" else []), "-o", plan]
+
+    def across(*arguments):
+        return script("run", key["hosts"], egret.PROGRAM, *arguments, timeout=300)
+
+    egret.call("plan", model, *target)
+    once = document(across("run", plan, "--check", "--json", "--progress=never"))
+    found = egret.call("plan", model, "--train", "--loss", "mse", "--optimizer", form["optimizer"], *target)
+    trained, step = train(across, plan, config["steps"])
+    alone = train(lambda *words: ranks.run(key["hosts"], *words).stdout, plan, config["steps"])[1]
+    sent = found["communication"]
+    table.add(**key, collectives=" ".join(f"{one['count']}x{one['collective']}" for one in sent),
+              sent_bytes=sum(one["bytes"] for one in sent), predicted_s=sum(one["time_s"] for one in sent),
+              measured_s=step - alone, step_s=step, one_host_s=alone, loss_error=trained["loss_error"],
+              left_error=trained["left_error"], run_error=once["max_error"] / once["bound"])
+
+
+def solve_all(table, config, forms):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for model in {model for model, _ in forms["plans"]}:
+            small_models.WRITE[model](folder, **config["model"][model]["sizes"])
+        for count in forms["hosts"]:
+            for rate in forms["rates"]:
+                for delay in forms["delays"]:
+                    keys = [{"model": model, "plan": plan, "hosts": count, "rate": rate, "delay": delay}
+                            for model, plan in forms["plans"]]
+                    left = [key for key in keys if not table.has(**key)]
+                    if left:
+                        with hosts(count, rate, delay):
+                            for key in left:
+                                solve(table, folder, config, key)
+
+
+def left_behind():
+    """Namespaces, links and processes of hosts that are down."""
+    said = subprocess.run("ip netns list; ip -o link; ps -eo args", shell=True, capture_output=True, text=True,
+                          check=True).stdout
+    return sum("egret-br" in line or line.startswith("egret") and line[5:6].isdigit() for line in said.splitlines())
+
+
+def measure(rows):
+    predicted, measured = ([float(row[c]) for row in rows] for c in ("predicted_s", "measured_s"))
+    ratios = [b / a for a, b in zip(predicted, measured)]
+    pairs = [(i, k) for i in range(len(rows)) for k in range(i) if max(predicted[i], predicted[k]) >
+             1.2 * min(predicted[i], predicted[k])]
+    ordered = sum((predicted[i] < predicted[k]) == (measured[i] < measured[k]) for i, k in pairs)
+    return {"least_over_predicted": min(ratios), "median_over_predicted": statistics.median(ratios),
+            "most_over_predicted": max(ratios), "pairs_in_order": ordered / len(pairs) if pairs else 1,
+            **{name: max(float(row[name]) for row in rows) for name in ("loss_error", "left_error", "run_error")}}
+
+
+def main():
+    mode, config = settings.read(__doc__, HERE)
+    if shutil.which("mpirun") is None or shutil.which("ip") is None:
+        print("skipped: needs mpirun and iproute2")
+        return 0
+    # So that hosts are taken down then, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
+    table = results.Table("virtual-hosts", mode, COLUMNS, KEY,
+                          {"egret": egret.version(), "steps": config["steps"], "device": config["device"]})
+    with open(LOCK, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # there is one set of hosts on a machine
+        try:
+            solve_all(table, config, config[mode])
+        except NoHosts as reason:
+            print("skipped:", reason)
+            return 0
+        left = left_behind()
+    table.finish()
+    table.print()
+    measured = dict(measure(table.rows), left_behind=left)
+    print(", ".join(f"{name} {value:.3g}" for name, value in measured.items()))
+    return results.judge(HERE / "expected.json", mode, measured)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
