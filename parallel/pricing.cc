@@ -101,7 +101,6 @@ double Pricing::price(Index node) const {
     case Kind::kRing: return price_of_ring(*meaning.program);
     case Kind::kCollective: {
       const PlacedEGraph::Placed& to = value_of(node);
-      if (placed_.tensors().is_constant(to.value)) return 0;
       const auto& from = placed_.placed(view_.class_id[view_.children_of(node).front()]);
       return machine_.seconds(meaning.collective, static_cast<double>(from.type.bytes()),
                               static_cast<double>(to.type.bytes()));

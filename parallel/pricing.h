@@ -2,8 +2,9 @@
 // What every way to compute a placed value costs on a machine, and the cheapest of them.
 //
 // Time is the sum of the operators' roofline times on one device and of the collectives' alpha-beta
-// times; of a ring, of all its steps and of what they pass on, one after the other. What depends on
-// constants alone is computed before the first run and costs nothing.
+// times; of a ring, of all its steps and of what they pass on, one after the other. What a device
+// computes of constants alone is computed before the first run and costs nothing; what devices
+// exchange of it they exchange in every run.
 //
 // A limit of memory is a row for each level of the schedule: weights, and what is carried, as they
 // are kept; inputs; and the values that wait then. The next of a carried value takes its place. At

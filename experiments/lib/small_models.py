@@ -237,13 +237,14 @@ def gathered(elements):
 # looked up in a table cut by rows are gathered from all blocks. Of the image a row from either side between
 # the convolutions, and the output is gathered. Of the experts two all-to-alls: which tokens are theirs, and
 # what they made of them. Of attention in a ring keys and values pass round, and the output is gathered. Uno scatters
-# the sums of each layer but the first of a tower, and gathers the towers.
+# the sums of each layer but the first of a tower, and gathers the towers. DLRM's batch is cut and the output gathered.
 SENT = {"mlp": reduced(8 * 256), "attention": reduced(16 * 256), "transformer": reduced(2 * 16 * 256),
         "vocabulary": reduced(3 + 3 + 3 * 16),
         "image": lambda p: 4 * 8 * 64 * min(p - 1, 2) + gathered(8 * 64 * 64)(p),
         "embedding": lambda p: gathered(3 * 15 * p)(p) + reduced(3 + 3 + 3 * 15)(p),
         "experts": lambda p: gathered(8 * 8 * 8 * (32 + 128))(p) / p + gathered(8 * 32 * 128)(p),
         "self_attention": gathered(3 * 512 * 32),
+        "dlrm": gathered(256 * 2),
         "uno": lambda p: 43 * gathered(16 * 512)(p) + gathered(16)(p)}
 
 
@@ -252,7 +253,7 @@ def flags(name, devices):
     return {"image": ["--sharded-inputs"], "dlrm": ["--sharded-inputs"],
             "embedding": ["--limit-memory", 3 * 65536 * 15 * 4 // devices + 1_500_000],
             "self_attention": ["--sharded-inputs", "--limit-memory", 3_400_000 // devices**2 + 150_000],
-            "experts": ["--sharded-inputs", "--limit-memory", (8 * 2 * 128 * 512 * 4) // devices + 1_000_000],
+            "experts": ["--sharded-inputs", "--limit-memory", (8 * 2 * 128 * 512 * 4) // devices + 1_500_000],
             }.get(name, [])
 
 

@@ -25,6 +25,9 @@ class Plan:
     def at(self, name):
         return self.placements.get(name, "")
 
+    def placements_of(self, op):
+        return {node["placement"] for node in self.program if node.get("op") == op}
+
     def softmax(self):
         """Where attention's weights are computed."""
         return next((node["placement"] for node in self.program if node.get("op") in ("softmax", "exp")), "")
@@ -68,6 +71,26 @@ def expert(plan):
     return kinds + (["data"] if plan.at("up") == "x:R" and plan.at("x") == "x:S(0)" else [])
 
 
+def norms(plan):
+    """Weights by columns and rows, and the sequence cut between: a norm of blocks, between scattered and gathered."""
+    cut = "x:S(0)" in plan.placements_of("layer_norm") and {"reduce_scatter", "all_gather"} <= plan.sends
+    return ["norms"] if cut and plan.at("up.w") == "x:S(1)" and plan.at("down.w") == "x:S(0)" else column_row(plan)
+
+
+def tables(plan):
+    """Tables are cut, and what is looked up exchanged for rows of the batch, by which all layers are; or some."""
+    cut = all(plan.at(f"table{i}").startswith("x:S") for i in range(4)) and "all_to_all" in plan.sends
+    layers = plan.placements_of("relu")
+    return (["tables"] if layers == {"x:S(0)"} else ["tables-mixed"]) if cut else column_row(plan)
+
+
+def channels(plan):
+    """Of AlexNet: images are cut for convolutions; of the layers behind the weights, by channels."""
+    images = plan.placements_of("conv") - {"x:P(sum)"}  # those are filters' gradients
+    weights = {node["placement"] for node in plan.program if node.get("type") in ("f32[9216,4096]", "f32[4096,4096]")}
+    return ["+".join((["data"] if images == {"x:S(0)"} else []) + (["channels"] if "x:R" not in weights else []))]
+
+
 def zero(plan):
     """What of most layers is in blocks. With state in blocks gradients are scattered, so ZeRO-1 is ZeRO-2 here."""
     def in_blocks(ending):
@@ -99,9 +122,20 @@ SWEEPS = {
     "vocabulary": Sweep("vocabulary", "words", [64, 512, 4096, 32768], vocabulary),
     "table-rows": Sweep("embedding", "memory", ["0", "8MB", "6MB", "4500KB"], table_rows),
     "expert": Sweep("experts", "memory", ["0", "5MB", "3MB", "2200KB"], expert, BLOCKS),
+    "norms": Sweep("transformer", "sequence", [4, 16, 64, 256], norms, BLOCKS),
+    "tables": Sweep("dlrm", "batch", [64, 256, 1024], tables, ("--train", "--loss", "mse", *BLOCKS)),
+    "channels": Sweep("alexnet", "batch", [4, 32], channels, ("--train", "--loss", "mse", *BLOCKS)),
     "zero": Sweep("deep", "strategy", ["data", "zero-1", "zero-3", "any"], zero, TRAIN),
     "zero-memory": Sweep("deep", "memory", ["0", "7MB", "6MB", "5400KB", "5130KB"], zero, TRAIN),
 }
+
+
+def write(folder, sweep, varied):
+    if sweep.model in models.WRITE:
+        models.WRITE[sweep.model](folder, **sweep.sizes, **varied)
+    else:
+        sizes = [word for name, value in varied.items() for word in (f"--{name}", value)]
+        egret.run("zoo", sweep.model, *sizes, "-o", folder / f"{sweep.model}.onnx")
 
 
 def solve(table, name, value, config):
@@ -111,7 +145,7 @@ def solve(table, name, value, config):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder)
         flag = {"memory": "--limit-memory", "strategy": "--strategy"}.get(sweep.varied)
-        models.WRITE[sweep.model](path, **sweep.sizes, **({} if flag else {sweep.varied: value}))
+        write(path, sweep, {} if flag else {sweep.varied: value})
         limit = [flag, value] if flag else []
         found = egret.call("plan", path / f"{sweep.model}.onnx", "--machine", config["machine"], "--mesh",
                            config["mesh"], *sweep.flags, *limit)
@@ -132,7 +166,8 @@ def main():
             solve(table, name, value, config)
     table.finish()
     table.print()
-    wanted = {name: name for name in config[mode]["sweeps"]} | {"ring-length": "ring", "zero": "zero-2", "zero-memory": "zero-3"}
+    wanted = {name: name for name in config[mode]["sweeps"]}
+    wanted |= {"ring-length": "ring", "channels": "data+channels", "zero": "zero-2", "zero-memory": "zero-3"}
     seen = {name: [wanted[name] in row["kinds"].split() for row in table.rows if row["sweep"] == name]
             for name in config[mode]["sweeps"]}
     return results.judge(HERE / "expected.json", mode, {f"{kind}_appears": sum(rows) for kind, rows in seen.items()}

@@ -13,7 +13,7 @@ import time
 from lib import egret, ranks, results, settings, small_models
 
 HERE = pathlib.Path(__file__).resolve().parent
-COLUMNS = ["number", "signal", "rank", "after_s", "ended", "code", "named", "seconds", "left_over"]
+COLUMNS = ["number", "model", "signal", "rank", "after_s", "ended", "code", "named", "seconds", "left_over"]
 LONGEST_S = 60
 
 
@@ -97,16 +97,19 @@ def main():
     draw = random.Random(config["seed"])
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        small_models.WRITE["mlp"](folder)
-        plan = folder / "plan.json"
-        egret.run("plan", folder / "mlp.onnx", "--train", "--loss", "mse", "--mesh", f"x={config['ranks']}", "-o", plan)
+        plans = {model: folder / f"{model}.json" for model in config["models"]}
+        for model, plan in plans.items():
+            small_models.WRITE[model](folder)
+            egret.run("plan", folder / f"{model}.onnx", "--train", "--loss", "mse", "--mesh", f"x={config['ranks']}",
+                      "-o", plan)
         for number in range(config[mode]["deaths"]):
             sent = signal.SIGKILL if number % 2 == 0 else signal.SIGSTOP
+            model = config["models"][number // 2 % len(config["models"])]
             rank = draw.randrange(config["ranks"])
             after = draw.uniform(0, config["latest_s"])
             if not table.has(number=number):
-                table.add(number=number, signal=sent.name, rank=rank, after_s=f"{after:.3f}",
-                          **strike(plan, config, sent, rank, after))
+                table.add(number=number, model=model, signal=sent.name, rank=rank, after_s=f"{after:.3f}",
+                          **strike(plans[model], config, sent, rank, after))
     table.finish()
     table.print()
     measured = {

@@ -13,8 +13,9 @@ namespace egret::parallel {
 // Programs with random weights.
 class Model {
  public:
-  ir::Value input(const char* name, std::initializer_list<std::int64_t> shape) {
-    return builder_.input(name, {ir::DType::kF32, shape});
+  ir::Value input(const char* name, std::initializer_list<std::int64_t> shape,
+                  ir::DType dtype = ir::DType::kF32) {
+    return builder_.input(name, {dtype, shape});
   }
   ir::Value weight(const char* name, std::initializer_list<std::int64_t> shape) {
     return builder_.constant(ir::Tensor::random({ir::DType::kF32, shape}, random_), name);

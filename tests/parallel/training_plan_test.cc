@@ -2,6 +2,8 @@
 // Plans of training steps: where gradients are summed, and how parameters and state are kept.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "parallel/plan_file.h"
 #include "tests/parallel/model.h"
 
@@ -125,6 +127,27 @@ TEST(TrainingPlan, OfTwoAxesIsCheckedOnAllRanks) {
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   for (const auto& [name, seconds] : plan->baselines)
     EXPECT_LE(plan->time_s, seconds * 1.0000001) << name;
+}
+
+// The gradient of a table begins with zeros, which every device can make.
+TEST(TrainingPlan, NothingIsSentThatFollowsFromConstantsAlone) {
+  Model m;
+  const ir::Value i = m.input("i", {240}, ir::DType::kI64);
+  const ir::Value rows = m("gather", {m.weight("table", {1536, 64}), i});
+  const ir::TrainingGraph step = step_of(m.finish(m("matmul", {rows, m.weight("w", {64, 2})})));
+  PlanTask task = task_of(step);
+  task.inputs.front() = ir::Tensor::filled(task.inputs.front().type(), 5);  // a row of the table
+  PlanOptions options;
+  options.sharded_inputs = true;
+  const auto plan = make_plan(task, machine_of("x=3"), options);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  std::vector<bool> constant;
+  for (const PlacedNode& node : plan->program.nodes) {
+    constant.push_back(
+        node.kind != PlacedNode::Kind::kInput &&
+        std::ranges::all_of(node.inputs, [&](std::size_t input) { return constant[input]; }));
+    EXPECT_FALSE(constant.back() && node.kind == PlacedNode::Kind::kCollective) << node.name;
+  }
 }
 
 TEST(TrainingPlan, StrategiesOfTrainingAreForTraining) {
