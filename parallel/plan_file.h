@@ -3,7 +3,8 @@
 //
 //   {"schema_version": 1, "model": "mlp.onnx", "bind": [], "machine": "local", "mesh": "x=4",
 //    "time_s": .., "bound_s": .., "memory_bytes": ..,
-//    "communication": [{"collective": "all_reduce", "axis": "x", "bytes": .., "count": 1}],
+//    "communication": [{"collective": "all_reduce", "axis": "x", "bytes": .., "count": 1,
+//                       "time_s": ..}],
 //    "baselines": {"data": .., "single": .., "tensor": ..},
 //    "placements": {"x": "x:R", "w1": "x:S(1)", ..},
 //    "program": [{"input": "x", "placement": "x:R", "type": "f32[4,64]"},
@@ -21,7 +22,8 @@
 //
 // Types and attributes are those of the whole; what a rank holds follows from the placements.
 // Weights are named by the hash of type and contents and stay in the model's file; small ones are
-// written out ("values"). `bytes` of a communication is what one rank sends, all counts together.
+// written out ("values"). `bytes` of a communication is what one rank sends, and `time_s` what that
+// takes, all counts together.
 // A plan of a training step has "training", the options of the step, and "carried": nodes of inputs
 // and the outputs that are their next values, [{"node": 0, "output": 1}].
 #pragma once

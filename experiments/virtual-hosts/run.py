@@ -96,6 +96,35 @@ def solve(table, folder, config, key):
               left_error=trained["left_error"], run_error=once["max_error"] / once["bound"])
 
 
+# One byte there and back, so many times; and the other side.
+PING = """import socket, statistics, time
+with socket.create_connection(("10.87.0.2", 5000)) as to:
+    to.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    times = []
+    for _ in range(50):
+        start = time.monotonic()
+        to.sendall(b"x")
+        to.recv(1)
+        times.append(time.monotonic() - start)
+print(statistics.median(times))"""
+PONG = """import socket
+with socket.create_server(("", 5000)) as server:
+    print("ready", flush=True)
+    with server.accept()[0] as peer:
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while byte := peer.recv(1):
+            peer.sendall(byte)"""
+
+
+def round_trip(rate, delay):
+    """Seconds between two hosts of their own."""
+    def on(host, program):
+        return ["ip", "netns", "exec", host, sys.executable, "-c", program]
+    with hosts(2, rate, delay), subprocess.Popen(on("egret1", PONG), stdout=subprocess.PIPE, text=True) as pong:
+        pong.stdout.readline()
+        return float(subprocess.run(on("egret0", PING), capture_output=True, text=True, check=True, timeout=60).stdout)
+
+
 def solve_all(table, config, forms):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -124,7 +153,7 @@ def left_behind():
 def measure(rows):
     """Ratios where communication is worth measuring; how many pairs that differ by a fifth are in the right order."""
     times = [(float(row["predicted_s"]), float(row["measured_s"])) for row in rows]
-    times = [(predicted, measured) for predicted, measured in times if predicted > 1e-3]
+    times = [(predicted, measured) for predicted, measured in times if predicted > 5e-3]
     ratios = [measured / predicted for predicted, measured in times]
     pairs = [(a, b) for a in times for b in times if a[0] > 1.2 * b[0]]
     return {"compared": len(times), "least_over_predicted": min(ratios),
@@ -146,13 +175,18 @@ def main():
         fcntl.flock(lock, fcntl.LOCK_EX)  # there is one set of hosts on a machine
         try:
             solve_all(table, config, config[mode])
+            trips = {f"{rate} {delay}".strip(): round_trip(rate, delay)
+                     for rate in config[mode]["rates"] for delay in config[mode]["delays"]}
         except NoHosts as reason:
             print("skipped:", reason)
             return 0
         left = left_behind()
+    table.manifest["round_trips_s"] = trips
     table.finish()
     table.print()
-    measured = dict(measure(table.rows), left_behind=left)
+    over_delay = [trip / 2 / seconds(name.split()[1]) for name, trip in trips.items() if " " in name]
+    measured = dict(measure(table.rows), left_behind=left, round_trip_over_delay=min(over_delay),
+                    round_trip_without_delay=max((trip for name, trip in trips.items() if " " not in name), default=0))
     print(", ".join(f"{name} {value:.3g}" for name, value in measured.items()))
     return results.judge(HERE / "expected.json", mode, measured)
 
