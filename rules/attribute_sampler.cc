@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <variant>
 
 namespace egret::rules {
 
@@ -151,8 +152,18 @@ AttrValue dtype(Context& c) {
 }
 AttrValue epsilon(Context& c) { return 0x1p-10 * static_cast<double>(c.random.between(1, 8)); }
 
+// Of an operator without operands an integer is a size, often that of a square.
+AttrValue size_of_none(Context& c) {
+  for (const auto& [name, value] : c.so_far.entries()) {
+    if (std::holds_alternative<std::int64_t>(value) && c.random.chance(0.5)) return value;
+  }
+  return c.random.between(1, 4);
+}
+
 AttrValue by_kind(Context& c) {
   static constexpr double kReals[] = {0.0, 0.5, 1.0, -1.0, 2.0, 0.25};
+  if (c.inputs.empty() && c.spec.kind == ir::AttrKind::kInteger && !c.spec.default_value)
+    return size_of_none(c);
   switch (c.spec.kind) {
     case ir::AttrKind::kInteger: return c.random.between(0, 1);
     case ir::AttrKind::kReal: return one_of(kReals, c.random);

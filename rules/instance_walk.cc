@@ -60,6 +60,16 @@ void add_attributes(const Choice& choice, std::span<const Term* const> applicati
   }
 }
 
+// Sizes that no operand gives.
+void change_sizes_of(const Term& term, std::int64_t from, std::int64_t to, ir::Attrs& attrs) {
+  if (!term.arguments.empty()) return;
+  const ir::Attrs before = attrs;
+  for (const auto& [name, value] : before.entries()) {
+    const auto* integer = std::get_if<std::int64_t>(&value);
+    if (integer != nullptr && *integer == from) attrs.set(name, to);
+  }
+}
+
 void apply(const Change& change, Choice& choice) {
   if (change.term != nullptr) {
     ir::Attrs& attrs = choice.attrs.at(change.term);
@@ -76,6 +86,8 @@ void apply(const Change& change, Choice& choice) {
         if (dim.constant() == *change.every) dim = change.to;
       }
     }
+    for (auto& [term, attrs] : choice.attrs)
+      change_sizes_of(*term, *change.every, change.to, attrs);
   } else {
     choice.variables.at(change.tensor).dims[change.place] = change.to;
   }

@@ -20,9 +20,9 @@ class InstanceWalk {
         applications_(source_applications(instantiator.rule())),
         at_(std::move(start)) {}
 
-  // Changes one size, or all of one number, to 1, one more or as another; or one integer attribute
-  // to 0, 1, one more or one less. Nullopt, and no step, if that is no instance with sizes of at
-  // most 8.
+  // Changes one size, or all of one number (attributes too where an operator has no operands, so
+  // that they are sizes), to 1, one more or as another; or one integer attribute to 0, 1, one more
+  // or one less. Nullopt, and no step, if that is no instance with sizes of at most 8.
   std::optional<Instance> step(base::Random random);
 
  private:

@@ -11,6 +11,7 @@
 namespace egret::rules {
 namespace {
 
+constexpr int kLargestSize = 2;
 constexpr std::size_t kMostExamples = 6;  // of lists and texts, of one application
 // Efforts beside that of a type which is remembered, 1.
 constexpr std::size_t kInference = 10;
@@ -21,7 +22,7 @@ std::vector<ir::Dims> shapes_of(int axes) {
   std::vector<ir::Dims> shapes{{}};
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     if (std::ssize(shapes[i]) == axes) break;
-    for (const std::int64_t size : {1, 2}) {
+    for (std::int64_t size = 1; size <= kLargestSize; ++size) {
       ir::Dims longer = shapes[i];
       longer.emplace_back(size);
       shapes.push_back(std::move(longer));
@@ -109,9 +110,11 @@ bool SmallInstances::visit_all(int axes, Visit visit) {
   shapes_ = shapes_of(axes);
   for (Site& site : sites_) {
     site.numbers.clear();
-    for (int i = 0; i < axes; ++i) site.numbers.push_back(i);
+    // Without operands they are sizes.
+    const int end = site.term->arguments.empty() ? std::max(axes, kLargestSize + 1) : axes;
+    for (int i = 0; i < end; ++i) site.numbers.push_back(i);
     std::ranges::copy_if(site.beyond, std::back_inserter(site.numbers),
-                         [axes](std::int64_t number) { return number < 0 || number >= axes; });
+                         [end](std::int64_t number) { return number < 0 || number >= end; });
   }
   visit_.emplace(visit);
   return go_on_from(0);

@@ -33,7 +33,8 @@ class SmallInstances {
                  std::size_t effort);
 
   // Of tensors one of which has `axes` axes and none has more; single integer attributes are less
-  // than `axes`, at least 0, or as in the examples. Whether all were visited: neither did the
+  // than `axes`, at least 0, or as in the examples, those of operators without operands, which are
+  // sizes, also 1 and 2. Whether all were visited: neither did the
   // effort come to its end nor did `visit` end it.
   bool visit_all(int axes, Visit visit);
   std::size_t effort_left() const { return effort_; }

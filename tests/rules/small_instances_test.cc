@@ -63,6 +63,15 @@ std::set<std::string> tried_out(RuleWithInstance& some) {
   return found;
 }
 
+TEST(SmallInstances, TriesSizesThatNoOperandGives) {
+  RuleWithInstance some(
+      "neg(eye{columns=?c, dtype=?d, rows=?r}()) => neg(eye{columns=?c, dtype=?d, rows=?r}())");
+  const std::set<std::string> found = visited(some);
+  EXPECT_TRUE(std::ranges::any_of(found, [](const std::string& text) {
+    return text.find("?c = 2") != std::string::npos && text.find("?r = 1") != std::string::npos;
+  }));
+}
+
 TEST(SmallInstances, AreAllThereAre) {
   for (const char* text :
        {"concat{axis=?axis}(add(?m, ?v), ?w) => concat{axis=?axis}(add(?v, ?m), ?w)",

@@ -228,6 +228,14 @@ TEST(Verification, LooksForInstancesThatNeedSeveralNumbersToBeRight) {
   }
 }
 
+// Diagonal matrices, or not: wrong for one row and two columns.
+TEST(Verification, LooksAtAllSizesThatNoOperandGives) {
+  expect_refuted(
+      "matmul(mul(?v, eye{columns=?c, dtype=?d, rows=?r}()), mul(?w, eye{columns=?c, dtype=?d, "
+      "rows=?r}())) where rank(?v) == 2 and rank(?w) == 2 and ?c == dim(?v, 0) and "
+      "?c == dim(?w, 0) => mul(?w, mul(?v, eye{columns=?c, dtype=?d, rows=?r}()))");
+}
+
 // Of operands of four axes the result has the type of the left side where sizes that have nothing
 // to do with each other are 1 and 2: all are looked at, so that no seed matters.
 TEST(Verification, LooksAtAllSmallTensorsOfManyAxes) {
