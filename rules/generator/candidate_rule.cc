@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/thread_clock.h"
 #include "rules/generator/rule_draft.h"
-#include "rules/generator/variable_splitting.h"
+#include "rules/generator/rule_weakening.h"
 
 namespace egret::rules::generator {
 namespace {
@@ -71,7 +71,9 @@ class Search {
   bool attempt(Rule rule) {
     result_.verdict = prove_candidate(rule, scrutiny_, known_);
     result_.rule = std::move(rule);
-    return is_proven(result_.verdict) && settle();
+    if (!is_proven(result_.verdict)) return false;
+    result_.verdict = weaken(result_.rule, std::move(result_.verdict), scrutiny_, known_);
+    return is_proven(result_.verdict);
   }
 
   // With these conditions on top, of real tensors alone where the rule is wrong for others. For
@@ -119,46 +121,6 @@ class Search {
     conditions.insert(conditions.end(), draft.facts.begin(), draft.facts.end());
     conditions.insert(conditions.end(), further.begin(), further.end());
     return attempt(with(draft.rule, conditions));
-  }
-
-  // What was proven is made more general in steps that are screened; what they come to is verified
-  // and tested. Where that fails, each step is. False when not even what was proven passes tests.
-  bool settle() {
-    const Generalized found = result_;
-    const bool changed = generalize(result_, [&](const Rule& rule) {
-      return screen_candidate(rule, scrutiny_.screening, known_);
-    });
-    if (changed) result_.verdict = prove_candidate(result_.rule, scrutiny_, known_);
-    result_.verdict = tested(result_.rule, std::move(result_.verdict));
-    if (is_proven(result_.verdict) || !changed) return is_proven(result_.verdict);
-    result_ = found;
-    result_.verdict = tested(result_.rule, std::move(result_.verdict));
-    if (!is_proven(result_.verdict)) return false;
-    generalize(result_, [&](const Rule& rule) {
-      return tested(rule, prove_candidate(rule, scrutiny_, known_));
-    });
-    return true;
-  }
-
-  Verdict tested(const Rule& rule, Verdict verdict) const {
-    return is_proven(verdict) ? test_candidate(rule, std::move(verdict), scrutiny_.tests, known_)
-                              : verdict;
-  }
-
-  // Drops conditions, from the last to the first, as long as the judge finds it proven; then makes
-  // variables that stand twice two. Whether anything came of it.
-  bool generalize(Generalized& made, const Judge& judge) {
-    bool changed = false;
-    for (std::size_t i = made.rule.conditions.size(); i-- > 0;) {
-      Rule weaker = made.rule;
-      weaker.conditions.erase(weaker.conditions.begin() + static_cast<std::ptrdiff_t>(i));
-      Verdict of_weaker = judge(weaker);
-      if (!is_proven(of_weaker)) continue;
-      made.rule = std::move(weaker);
-      made.verdict = std::move(of_weaker);
-      changed = true;
-    }
-    return split_variables(made.rule, made.verdict, judge, known_) || changed;
   }
 
   TermTable& terms_;

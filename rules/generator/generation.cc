@@ -2,16 +2,18 @@
 #include "rules/generator/generation.h"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <ctime>
+#include <initializer_list>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "base/stop.h"
 #include "base/thread_pool.h"
 #include "base/timer.h"
 #include "rules/generator/application.h"
+#include "rules/generator/candidate.h"
 #include "rules/generator/candidate_derivation.h"
 #include "rules/generator/candidate_rule.h"
 #include "rules/generator/decision_log.h"
@@ -23,25 +25,6 @@
 
 namespace egret::rules::generator {
 namespace {
-
-struct Candidate {
-  Equality equality;
-  std::size_t operators;  // of the larger side
-  std::size_t total;      // of both sides
-  std::size_t written;    // in the rule: an instance of an operator may be several
-  int variables;
-  bool has_constant;  // a tensor that is no variable
-};
-
-// Small and general ones first: they derive the others. Of those about particular tensors, which
-// hold for particular attributes, the general ones would follow in the terms at hand alone.
-bool comes_first(const Candidate& a, const Candidate& b) {
-  if (a.has_constant != b.has_constant) return b.has_constant;
-  if (a.operators != b.operators) return a.operators < b.operators;
-  if (a.total != b.total) return a.total < b.total;
-  if (a.written != b.written) return a.written < b.written;
-  return a.variables > b.variables;
-}
 
 class Generator {
  public:
@@ -69,7 +52,7 @@ class Generator {
       if (options_.count_only) continue;
       const auto& all = enumeration.equalities();
       if (operators == 1) add_exchanges();
-      for (; taken < all.size(); ++taken) pending_.push_back(candidate(all[taken]));
+      for (; taken < all.size(); ++taken) pending_.push_back(candidate_of(*terms_, all[taken]));
       std::ranges::stable_sort(pending_, comes_first);
       // Terms that share parts are instances of larger ones that do not; those come first.
       std::vector<Candidate> now;
@@ -153,36 +136,6 @@ class Generator {
     result_.rules.insert(result_.rules.end(), found.begin(), found.end());
   }
 
-  Candidate candidate(const Equality& equality) const {
-    const std::size_t left = tree_size(equality.left);
-    const std::size_t right = tree_size(equality.right);
-    return {equality,
-            std::max(left, right),
-            left + right,
-            written_size(equality.left) + written_size(equality.right),
-            std::popcount(terms_->variables(equality.left)),
-            has_constant(equality.left) || has_constant(equality.right)};
-  }
-  bool has_constant(TermId term) const {
-    return std::ranges::any_of(terms_->applications(term),
-                               [&](TermId part) { return terms_->operands(part).empty(); });
-  }
-  // Applications as written out, shared ones each time.
-  std::size_t tree_size(TermId term) const {
-    return tree_sum(term, [](std::size_t) { return std::size_t{1}; });
-  }
-  // Operators of the same: an application may be several.
-  std::size_t written_size(TermId term) const {
-    return tree_sum(term, [&](std::size_t choice) { return space_.choices[choice].steps.size(); });
-  }
-  template <typename SizeOfChoice>
-  std::size_t tree_sum(TermId term, const SizeOfChoice& size_of) const {
-    if (terms_->is_start(term)) return 0;
-    std::size_t sum = size_of(terms_->choice(term));
-    for (const TermId operand : terms_->operands(term)) sum += tree_sum(operand, size_of);
-    return sum;
-  }
-
   // f(x, y) = f(y, x), which the table of terms has built in.
   void add_exchanges() {
     for (std::size_t choice = 0; choice < space_.choices.size(); ++choice) {
@@ -193,8 +146,8 @@ class Generator {
         if (!terms_->is_symmetric(choice, type, type)) continue;
         const TermId there[] = {alike[0], alike[1]};
         const TermId back[] = {alike[1], alike[0]};
-        pending_.push_back(candidate(
-            {*terms_->apply_as_given(choice, there), *terms_->apply_as_given(choice, back)}));
+        pending_.push_back(candidate_of(*terms_, {*terms_->apply_as_given(choice, there),
+                                                  *terms_->apply_as_given(choice, back)}));
       }
     }
   }
@@ -228,7 +181,7 @@ class Generator {
       const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(count);
       std::vector<Candidate> round(candidates.begin(), end);
       candidates.erase(candidates.begin(), end);
-      decide_round(std::move(round), operators, progress);
+      decide_round(std::move(round), candidates, operators, progress);
     }
   }
 
@@ -294,17 +247,55 @@ class Generator {
     Verdict::Status status = Verdict::Status::kUndecided;
   };
 
-  void decide_round(std::vector<Candidate> round, std::size_t operators,
-                    const base::Progress& progress) {
+  void decide_round(std::vector<Candidate> round, std::span<const Candidate> further,
+                    std::size_t operators, const base::Progress& progress) {
     Wave under_way;
+    likely_.clear();
     while ((!round.empty() || !under_way.jobs.empty()) && !stop()) {
       Wave next = next_wave(round, under_way);
       if (!next.jobs.empty()) proofs_.begin(equalities(next.jobs));
-      if (!under_way.jobs.empty()) take(under_way, proofs_.finish(), operators);
+      const auto ahead = [&] { return foresee({under_way.jobs, next.jobs}, {round, further}); };
+      if (!under_way.jobs.empty()) take(under_way, proofs_.finish(ahead), operators);
       under_way = std::move(next);
       if (progress.due()) report(progress);
     }
     if (!under_way.jobs.empty()) proofs_.finish();
+  }
+
+  // Of the candidates after a wave, the next few that would be chosen for another one if nothing
+  // came of those under way. What was found once is believed for the rest of the round.
+  std::vector<Equality> foresee(std::initializer_list<std::span<const Job>> under_way,
+                                std::initializer_list<std::span<const Candidate>> after) {
+    constexpr std::size_t kFew = 8;
+    constexpr std::size_t kLookedAt = 64;
+    RuleSet at_hand = with_unproven();
+    std::set<std::string> operators;
+    for (const std::span<const Job> jobs : under_way) {
+      for (const Job& job : jobs) {
+        append(at_hand.rules, in_world(job.candidate.equality));
+        operators.insert(job.operators);
+      }
+    }
+    std::vector<Equality> found;
+    std::size_t looked_at = 0;
+    for (const std::span<const Candidate> candidates : after) {
+      for (const Candidate& candidate : candidates) {
+        if (found.size() == kFew || looked_at++ == kLookedAt || stop()) return found;
+        const Equality& equality = candidate.equality;
+        const bool begun = proofs_.foreseen(equality) == ProofQueue::Foreseen::kBegun;
+        if (!begun && has_failed_often(shape_of(*terms_, equality))) continue;
+        if (!operators.insert(operators_of(*terms_, equality)).second) continue;
+        if (!begun) {
+          const ir::Graph sides = sides_in_world(*terms_, {&equality, 1}, 0);
+          const auto [likely, is_new] = likely_.try_emplace({equality.left, equality.right}, false);
+          if (is_new) likely->second = !derives(at_hand, sides, derivation());
+          if (!likely->second) continue;
+          found.push_back(equality);
+        }
+        append(at_hand.rules, in_world(equality));
+      }
+    }
+    return found;
   }
 
   void take(const Wave& wave, const std::vector<BothWays>& proofs, std::size_t operators) {
@@ -362,13 +353,12 @@ class Generator {
         set_aside(round[i]);
         continue;
       }
-      const std::string shape = shape_of(round[i].equality);
-      if (const auto like = failures_.find(shape);
-          like != failures_.end() && like->second.times >= kMostFailures) {
-        note_unproven(round[i], like->second.status, "", "as " + like->second.terms);
+      const std::string shape = shape_of(*terms_, round[i].equality);
+      if (const Failure* like = has_failed_often(shape); like != nullptr) {
+        note_unproven(round[i], like->status, "", "as " + like->terms);
         continue;
       }
-      const std::string operators = operators_of(round[i].equality);
+      const std::string operators = operators_of(*terms_, round[i].equality);
       if (wave.jobs.size() == kWave || is_like_one_of(wave, operators) ||
           is_like_one_of(under_way, operators)) {
         later.push_back(round[i]);
@@ -386,6 +376,12 @@ class Generator {
     later.insert(later.end(), round.begin() + static_cast<std::ptrdiff_t>(count), round.end());
     round = std::move(later);
     return wave;
+  }
+
+  // The failures of the shape, or null.
+  const Failure* has_failed_often(const std::string& shape) const {
+    const auto like = failures_.find(shape);
+    return like != failures_.end() && like->second.times >= kMostFailures ? &like->second : nullptr;
   }
 
   static void append(std::vector<Rule>& rules, std::vector<Rule> more) {
@@ -420,29 +416,9 @@ class Generator {
     }
   }
   std::string text_of(const Equality& equality) const {
-    return terms_->text(equality.left) + " = " + terms_->text(equality.right);
+    return generator::text_of(*terms_, equality);
   }
-  // Without the names of tensors; with attributes, and without them.
-  std::string shape_of(const Equality& equality) const {
-    return outline(equality, [](std::size_t choice) { return std::to_string(choice); });
-  }
-  std::string operators_of(const Equality& equality) const {
-    return outline(equality, [&](std::size_t choice) {
-      std::string names;
-      for (const Step& step : space_.choices[choice].steps) names += step.op->name() + " ";
-      return names;
-    });
-  }
-  template <typename NameOfChoice>
-  std::string outline(const Equality& equality, const NameOfChoice& name) const {
-    const auto side = [&](auto&& self, TermId term) -> std::string {
-      if (terms_->is_start(term)) return "_";
-      std::string text = name(terms_->choice(term)) + "(";
-      for (const TermId operand : terms_->operands(term)) text += self(self, operand);
-      return text + ")";
-    };
-    return side(side, equality.left) + side(side, equality.right);
-  }
+
   void take(const Job& job, const BothWays& proofs, std::size_t operators) {
     const auto& [made, back] = proofs;
     const std::optional<Generalized>& first = proofs.proven();
@@ -502,9 +478,7 @@ class Generator {
     return all;
   }
   static std::vector<Equality> equalities(std::span<const Candidate> candidates) {
-    std::vector<Equality> all;
-    for (const Candidate& candidate : candidates) all.push_back(candidate.equality);
-    return all;
+    return generator::equalities(candidates);
   }
   const DerivationOptions& derivation() const { return options_.derivation; }
 
@@ -570,6 +544,7 @@ class Generator {
   RuleSet set_;
   std::map<std::string, int> names_;
   std::map<std::string, Failure> failures_;
+  std::map<std::pair<TermId, TermId>, bool> likely_;  // candidates of a round that were foreseen
   Generation result_;
   ProofQueue proofs_{base::shared_pool().threads(),
                      [this](const Equality& equality) { return generalized(equality); }};
