@@ -17,6 +17,8 @@
 namespace egret::tools {
 namespace {
 
+constexpr int kAsked[] = {SIGINT, SIGTERM};
+
 volatile std::sig_atomic_t worker = 0;
 
 extern "C" void pass_on(int signal) { ::kill(static_cast<pid_t>(worker), signal); }
@@ -29,11 +31,30 @@ void say(const std::string& what) {
             << std::flush;
 }
 
-[[noreturn]] void wait_for_worker() {
+// What asks a process to end waits meanwhile.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t asked;
+    sigemptyset(&asked);
+    for (const int signal : kAsked) sigaddset(&asked, signal);
+    ::sigprocmask(SIG_BLOCK, &asked, &before_);
+  }
+  ~SignalsHeld() { give_back(); }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+  void give_back() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+[[noreturn]] void wait_for_worker(SignalsHeld& held) {
   struct sigaction action {};
   action.sa_handler = pass_on;
   sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
+  for (const int signal : kAsked) ::sigaction(signal, &action, nullptr);
+  held.give_back();
   while (true) {
     int status = 0;
     const pid_t found = ::waitpid(static_cast<pid_t>(worker), &status, WUNTRACED);
@@ -55,11 +76,12 @@ void say(const std::string& what) {
 
 void watch_rank() {
   if (!backends::MpiWorld::is_distributed()) return;
+  SignalsHeld held;  // until the watcher can pass them on
   const pid_t watcher = ::getpid();
   const pid_t made = ::fork();
   if (made > 0) {
     worker = made;
-    wait_for_worker();
+    wait_for_worker(held);
   }
   if (made < 0) return;  // it works unwatched
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
