@@ -256,6 +256,17 @@ base::Status check_against(const PlacedGraph& placed, const ir::Graph& sequentia
   return base::ok();
 }
 
+std::vector<bool> follow_from_constants(const PlacedGraph& graph) {
+  std::vector<bool> constant(graph.nodes.size(), false);
+  for (std::size_t i = 0; i < constant.size(); ++i) {
+    const PlacedNode& node = graph.nodes[i];
+    constant[i] =
+        node.kind != Kind::kInput &&
+        std::ranges::all_of(node.inputs, [&](std::size_t input) { return constant[input]; });
+  }
+  return constant;
+}
+
 namespace {
 
 // Nodes that a rank holds all the time: inputs, and weights or what is computed from them alone, as
@@ -267,14 +278,10 @@ struct Held {
 
 Held held_of(const PlacedGraph& graph) {
   const std::size_t count = graph.nodes.size();
-  std::vector<bool> constant(count, false);
+  const std::vector<bool> constant = follow_from_constants(graph);
   std::vector<bool> read(count, false);  // by what is computed in each run, or from outside
   for (std::size_t i = 0; i < count; ++i) {
-    const PlacedNode& node = graph.nodes[i];
-    constant[i] =
-        node.kind != Kind::kInput &&
-        std::ranges::all_of(node.inputs, [&](std::size_t input) { return constant[input]; });
-    for (const std::size_t input : node.inputs) read[input] = read[input] || !constant[i];
+    for (const std::size_t input : graph.nodes[i].inputs) read[input] = read[input] || !constant[i];
   }
   for (const auto& output : graph.outputs) read[output.node] = true;
   Held held{std::vector<bool>(count), std::vector<bool>(count)};

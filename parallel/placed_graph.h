@@ -57,6 +57,9 @@ struct PlacedGraph {
 
 base::Status check(const PlacedGraph& graph);
 
+// By node: whether it is a constant or computed from constants alone.
+std::vector<bool> follow_from_constants(const PlacedGraph& graph);
+
 // What the ranks run for a ring among the nodes. Errors: as ring_program().
 base::Result<RingProgram> ring_program(const PlacedGraph& graph, const PlacedNode& node);
 

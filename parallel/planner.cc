@@ -378,7 +378,10 @@ std::vector<Communication> communication_of(const PlacedGraph& graph, const Mach
     found->bytes += bytes;
     found->time_s += seconds;
   };
-  for (const PlacedNode& node : graph.nodes) {
+  const std::vector<bool> constant = follow_from_constants(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (constant[i]) continue;
+    const PlacedNode& node = graph.nodes[i];
     const auto after = static_cast<double>(node.type.bytes());
     if (node.kind == PlacedNode::Kind::kRing) {
       const auto program = ring_program(graph, node);

@@ -103,7 +103,8 @@ struct Plan {
 base::Result<Plan> make_plan(const PlanTask& task, const Machine& machine,
                              const PlanOptions& options, base::ProgressSink* progress = nullptr);
 
-// What each rank sends, by collective and axis, and how long it takes over the machine's links.
+// What each rank sends in a run, by collective and axis, and how long it takes over the machine's
+// links.
 std::vector<Communication> communication_of(const PlacedGraph& graph, const Machine& machine);
 
 }  // namespace egret::parallel

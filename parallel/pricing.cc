@@ -17,6 +17,7 @@ using Kind = PlacedEGraph::Kind;
 
 constexpr double kForbidden = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostRows = 24;
+constexpr double kRuns = 1000;  // that share what is exchanged once
 // Seconds, from below any that matters to above all.
 constexpr std::array kPrices{0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2};
 
@@ -102,8 +103,10 @@ double Pricing::price(Index node) const {
     case Kind::kCollective: {
       const PlacedEGraph::Placed& to = value_of(node);
       const auto& from = placed_.placed(view_.class_id[view_.children_of(node).front()]);
-      return machine_.seconds(meaning.collective, static_cast<double>(from.type.bytes()),
-                              static_cast<double>(to.type.bytes()));
+      const double once =
+          machine_.seconds(meaning.collective, static_cast<double>(from.type.bytes()),
+                           static_cast<double>(to.type.bytes()));
+      return placed_.tensors().is_constant(to.value) ? once / kRuns : once;
     }
   }
   return kForbidden;
@@ -143,6 +146,7 @@ double Pricing::price_of_ring(const RingProgram& ring) const {
 }
 
 double Pricing::price_of_operator(Index node, const PlacedEGraph::Meaning& meaning) const {
+  if (placed_.tensors().is_constant(value_of(node).value)) return 0;
   const auto children = view_.children_of(node);
   std::vector<ir::TensorType> types;
   const auto constant = std::make_unique<bool[]>(children.size());

@@ -199,33 +199,63 @@ bool is_exchange(const PlacedNode& node) {
   return node.kind == Kind::kCollective || node.kind == Kind::kRing;
 }
 
-// For each node, the stage after whose segment it is known: operators belong to the segment of
-// theirs, a collective is run at the end of the stage before its own.
-std::vector<std::size_t> stages_of(const PlacedGraph& graph) {
-  std::vector<std::size_t> stages(graph.nodes.size(), 0);
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    for (const std::size_t input : graph.nodes[i].inputs)
-      stages[i] = std::max(stages[i], stages[input]);
-    if (is_exchange(graph.nodes[i])) ++stages[i];
+// What is run of a graph where some nodes are known.
+struct Work {
+  Work(const PlacedGraph& graph, const HeldBlocks& known)
+      : runs(graph.nodes.size(), false),
+        leaves_stage(graph.nodes.size(), false),
+        direct(graph.nodes.size(), false),
+        stages(graph.nodes.size(), 0) {
+    for (const auto& output : graph.outputs)
+      runs[output.node] = leaves_stage[output.node] = direct[output.node] = true;
+    for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+      if (known.contains(i)) runs[i] = false;
+      if (!runs[i]) continue;
+      for (const std::size_t input : graph.nodes[i].inputs) {
+        runs[input] = true;
+        if (is_exchange(graph.nodes[i])) direct[input] = true;
+      }
+    }
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (!runs[i]) continue;
+      for (const std::size_t input : graph.nodes[i].inputs)
+        stages[i] = std::max(stages[i], stages[input]);
+      if (is_exchange(graph.nodes[i])) ++stages[i];
+      last = std::max(last, stages[i]);
+    }
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (!runs[i]) continue;
+      for (const std::size_t input : graph.nodes[i].inputs) {
+        if (stages[input] != stages[i]) leaves_stage[input] = true;
+      }
+    }
   }
-  return stages;
-}
+
+  // By node.
+  std::vector<bool> runs;          // and is not known
+  std::vector<bool> leaves_stage;  // read by a later stage, or from outside
+  std::vector<bool> direct;        // read by others than segments
+  // The stage after whose segment it is known: operators belong to the segment of theirs, a
+  // collective is run at the end of the stage before its own.
+  std::vector<std::size_t> stages;
+  std::size_t last = 0;
+};
 
 class SegmentWriter {
  public:
-  SegmentWriter(const PlacedGraph& graph, std::int64_t rank, const std::vector<std::size_t>& stages,
-                const std::vector<bool>& needed_later)
-      : graph_(graph), rank_(rank), stages_(stages), needed_(needed_later) {}
+  SegmentWriter(const PlacedGraph& graph, std::int64_t rank, const Work& work,
+                const HeldBlocks& known)
+      : graph_(graph), rank_(rank), work_(work), known_(known) {}
 
   Result<Segment> write(std::size_t stage) {
     values_.assign(graph_.nodes.size(), {});
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const PlacedNode& node = graph_.nodes[i];
-      if (node.kind != Kind::kOperator || stages_[i] != stage) continue;
+      if (node.kind != Kind::kOperator || !work_.runs[i] || work_.stages[i] != stage) continue;
       std::vector<ir::Value> inputs;
       for (const std::size_t input : node.inputs) inputs.push_back(value(input));
       values_[i] = builder_.add(*node.op, inputs, node.part_attrs);
-      if (!needed_[i]) continue;
+      if (!work_.leaves_stage[i]) continue;
       segment_.outputs.push_back(i);
       builder_.output("v" + std::to_string(i), values_[i]);
     }
@@ -239,7 +269,9 @@ class SegmentWriter {
   ir::Value value(std::size_t node) {
     if (values_[node].valid()) return values_[node];
     const PlacedNode& from = graph_.nodes[node];
-    if (from.kind == Kind::kConstant) {
+    if (const auto block = known_.find(node); block != known_.end()) {
+      values_[node] = builder_.constant(block->second, from.name);
+    } else if (from.kind == Kind::kConstant) {
       values_[node] =
           builder_.constant(block_of(from.data, from.placement, graph_.mesh, rank_), from.name);
     } else {
@@ -251,8 +283,8 @@ class SegmentWriter {
 
   const PlacedGraph& graph_;
   const std::int64_t rank_;
-  const std::vector<std::size_t>& stages_;
-  const std::vector<bool>& needed_;
+  const Work& work_;
+  const HeldBlocks& known_;
   ir::GraphBuilder builder_;
   std::vector<ir::Value> values_;
   Segment segment_;
@@ -319,29 +351,25 @@ Result<Tensor> run_exchange(const PlacedGraph& graph, const RankProgram& program
 
 }  // namespace
 
-Result<RankProgram> rank_program(const PlacedGraph& graph, std::int64_t rank) {
-  const std::vector<std::size_t> stages = stages_of(graph);
-  std::vector<bool> needed(graph.nodes.size(), false);
-  std::size_t last = 0;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    last = std::max(last, stages[i]);
-    for (const std::size_t input : graph.nodes[i].inputs) {
-      if (stages[input] != stages[i]) needed[input] = true;
-    }
-  }
-  for (const auto& output : graph.outputs) needed[output.node] = true;
-  RankProgram program{rank, std::vector<RankStage>(last + 1), {}};
-  for (std::size_t stage = 0; stage <= last; ++stage) {
+Result<RankProgram> rank_program(const PlacedGraph& graph, std::int64_t rank,
+                                 const HeldBlocks& known) {
+  const Work work(graph, known);
+  RankProgram program{rank, std::vector<RankStage>(work.last + 1), {}, {}};
+  for (std::size_t stage = 0; stage <= work.last; ++stage) {
     EGRET_ASSIGN_OR_RETURN(program.stages[stage].segment,
-                           SegmentWriter(graph, rank, stages, needed).write(stage));
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      if (is_exchange(graph.nodes[i]) && stages[i] == stage + 1)
-        program.stages[stage].collectives.push_back(i);
-    }
+                           SegmentWriter(graph, rank, work, known).write(stage));
   }
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (graph.nodes[i].kind != Kind::kRing) continue;
-    EGRET_ASSIGN_OR_RETURN(RingProgram ring, ring_program(graph, graph.nodes[i]));
+    const PlacedNode& node = graph.nodes[i];
+    if (const auto block = known.find(i); block != known.end()) {
+      if (work.direct[i]) program.blocks.insert(*block);
+    } else if (node.kind == Kind::kConstant && work.direct[i]) {
+      program.blocks[i] = block_of(node.data, node.placement, graph.mesh, rank);
+    }
+    if (!work.runs[i] || !is_exchange(node)) continue;
+    program.stages[work.stages[i] - 1].collectives.push_back(i);
+    if (node.kind != Kind::kRing) continue;
+    EGRET_ASSIGN_OR_RETURN(RingProgram ring, ring_program(graph, node));
     program.rings.push_back({i, std::move(ring)});
   }
   return program;
@@ -373,17 +401,10 @@ Result<std::vector<Tensor>> run_rank(const PlacedGraph& graph, const RankProgram
                                      std::span<const Tensor> inputs, const RunSegment& run,
                                      const Exchange& exchange) {
   std::vector<Tensor> held(graph.nodes.size());
-  std::vector<bool> direct(graph.nodes.size(), false);  // read by no segment alone
-  for (const PlacedNode& node : graph.nodes) {
-    if (!is_exchange(node)) continue;
-    for (const std::size_t input : node.inputs) direct[input] = true;
-  }
-  for (const auto& output : graph.outputs) direct[output.node] = true;
+  for (const auto& [node, block] : program.blocks) held[node] = block;
   std::size_t next = 0;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const PlacedNode& node = graph.nodes[i];
-    if (node.kind == Kind::kConstant && direct[i])
-      held[i] = block_of(node.data, node.placement, graph.mesh, program.rank);
     if (node.kind != Kind::kInput) continue;
     EGRET_CHECK(next < inputs.size() && inputs[next].type() == node.type,
                 "inputs as they are held");

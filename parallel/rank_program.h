@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -47,18 +48,24 @@ struct RankRing {
   RingProgram program;
 };
 
+// By node, what a rank holds of it before a run begins.
+using HeldBlocks = std::map<std::size_t, ir::Tensor>;
+
 struct RankProgram {
   std::int64_t rank = 0;
   std::vector<RankStage> stages;
   std::vector<RankRing> rings;
+  HeldBlocks blocks;  // of constants: those that collectives, rings and outputs read
 
   // What a backend compiles: the stages' segments, then of each ring the step and the finish.
   // Those without outputs are never run.
   std::vector<const ir::Graph*> graphs() const;
 };
 
-// The graph is checked (parallel/placed_graph.h).
-base::Result<RankProgram> rank_program(const PlacedGraph& graph, std::int64_t rank);
+// The graph is checked (parallel/placed_graph.h). What is known is a constant to the program, and
+// what only such nodes read is not in it (parallel/constant_part.h).
+base::Result<RankProgram> rank_program(const PlacedGraph& graph, std::int64_t rank,
+                                       const HeldBlocks& known = {});
 
 // What a rank holds of the inputs, by the order of the input nodes, in which the wholes are given.
 // Errors: bad_input that names the input whose type is another.

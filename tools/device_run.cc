@@ -41,15 +41,10 @@ DeviceRun::DeviceRun(parallel::PlacedGraph placed, parallel::RankProgram program
       done_by_(placed_.nodes.size(), 0),
       values_(placed_.nodes.size(), 0),
       stages_(program_.stages.size()) {
-  for (std::size_t i = 0; i < placed_.nodes.size(); ++i) {
-    const parallel::PlacedNode& node = placed_.nodes[i];
-    held_[i] = node.kind == Kind::kInput || node.kind == Kind::kCollective;
-  }
+  for (std::size_t i = 0; i < placed_.nodes.size(); ++i)
+    held_[i] = placed_.nodes[i].kind == Kind::kInput;
   // Of constants only what is read by others than segments, which have their own.
-  for (const parallel::PlacedNode& node : placed_.nodes) {
-    if (node.kind == Kind::kCollective) held_[node.inputs.front()] = true;
-  }
-  for (const auto& output : placed_.outputs) held_[output.node] = true;
+  for (const auto& [node, block] : program_.blocks) held_[node] = true;
   for (std::size_t stage = 0; stage < program_.stages.size(); ++stage) {
     for (const std::size_t node : program_.stages[stage].segment.outputs) {
       held_[node] = true;
@@ -57,6 +52,7 @@ DeviceRun::DeviceRun(parallel::PlacedGraph placed, parallel::RankProgram program
     }
     for (const std::size_t node : program_.stages[stage].collectives) {
       const parallel::Collective& collective = placed_.nodes[node].collective;
+      held_[node] = true;
       done_by_[node] = stages_[stage].collectives.size();
       stage_of_[node] = static_cast<int>(stage);
       DeviceCollective& made = stages_[stage].collectives.emplace_back();
@@ -121,19 +117,25 @@ base::Status DeviceRun::allocate() {
 
 // Constants that collectives read, and the borders of halos, which nothing overwrites.
 base::Status DeviceRun::copy_constants() {
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    const parallel::PlacedNode& node = placed_.nodes[i];
-    const bool is_constant = node.kind == Kind::kConstant;
-    const bool has_border = node.kind == Kind::kCollective && node.collective.to.has_halo();
-    if (!held_[i] || node.type.bytes() == 0 || (!is_constant && !has_border)) continue;
-    const ir::Tensor tensor =
-        is_constant ? parallel::block_of(node.data, node.placement, placed_.mesh, program_.rank)
-                    : ir::Tensor::filled(node.type, node.collective.to.halo.value_beyond());
-    EGRET_RETURN_IF_ERROR(device_->copy_in(values_[i], tensor.data().data(),
-                                           static_cast<std::size_t>(tensor.bytes())));
-    EGRET_RETURN_IF_ERROR(device_->wait());  // the tensor lives until here
+  for (const auto& [node, block] : program_.blocks)
+    EGRET_RETURN_IF_ERROR(copy_constant(node, block));
+  for (const Stage& stage : stages_) {
+    for (const DeviceCollective& collective : stage.collectives) {
+      const parallel::PlacedNode& node = placed_.nodes[collective.node];
+      const parallel::AxisPlacement& to = node.collective.to;
+      if (!to.has_halo()) continue;
+      EGRET_RETURN_IF_ERROR(
+          copy_constant(collective.node, ir::Tensor::filled(node.type, to.halo.value_beyond())));
+    }
   }
   return base::ok();
+}
+
+base::Status DeviceRun::copy_constant(std::size_t node, const ir::Tensor& block) {
+  if (block.bytes() == 0) return base::ok();
+  EGRET_RETURN_IF_ERROR(device_->copy_in(values_[node], block.data().data(),
+                                         static_cast<std::size_t>(block.bytes())));
+  return device_->wait();  // the tensor lives until here
 }
 
 base::Status DeviceRun::compile(const backends::Backend& backend, backends::Precision precision) {
@@ -162,7 +164,7 @@ base::Status DeviceRun::mark(const Event& event, Stream stream) const {
 Event DeviceRun::ready(std::size_t node) const {
   const parallel::PlacedNode& of = placed_.nodes[node];
   if (of.kind == Kind::kInput) return inputs_there_.get();
-  if (of.kind == Kind::kConstant) return nullptr;
+  if (stage_of_[node] < 0) return nullptr;
   const Stage& stage = stages_[static_cast<std::size_t>(stage_of_[node])];
   return of.kind == Kind::kCollective ? stage.collectives[done_by_[node]].done.get()
                                       : stage.done.get();

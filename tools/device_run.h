@@ -47,6 +47,7 @@ class DeviceRun {
 
   base::Status allocate();
   base::Status copy_constants();
+  base::Status copy_constant(std::size_t node, const ir::Tensor& block);
   base::Status compile(const backends::Backend& backend, backends::Precision precision);
   base::Status enqueue(std::span<const ir::Tensor> inputs);
   base::Status enqueue_stage(std::size_t stage);

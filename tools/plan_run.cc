@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "parallel/constant_part.h"
 #include "parallel/plan_file.h"
 #include "rules/constant_folding.h"
 #include "tools/training_arguments.h"
@@ -27,6 +28,11 @@ ir::Tensor as_declared(const ir::Tensor& tensor, const ir::TensorType& type) {
   ir::Tensor result(type);
   for (std::int64_t i = 0; i < tensor.elements(); ++i) result.set_f64(i, tensor.f64_at(i));
   return result;
+}
+
+// Ranks share the machine: a thread each.
+backends::PlanOptions plan_options(const BackendOptions& arguments) {
+  return {.threads = 1, .precision = precision_of(arguments)};
 }
 
 }  // namespace
@@ -91,7 +97,7 @@ base::Status PlanRun::load(const std::string& path, const BackendOptions& backen
                              " ranks (" + to_string(placed_.mesh) + "), mpirun started " +
                              std::to_string(world_->size()));
   }
-  EGRET_ASSIGN_OR_RETURN(program_, rank_program(placed_, world_->rank()));
+  EGRET_RETURN_IF_ERROR(write_program(backend));
   return compile(backend, options, console);
 }
 
@@ -139,7 +145,21 @@ base::Result<bool> PlanRun::compile_for_devices(const backends::Backend& backend
   return true;
 }
 
-// Ranks share the machine: a thread each.
+base::Status PlanRun::write_program(const BackendOptions& backend) {
+  const backends::Backend* found = backends::find_backend(backend.backend);
+  const auto run_once =
+      [&](const ir::Graph& graph,
+          std::span<const ir::Tensor> inputs) -> base::Result<std::vector<ir::Tensor>> {
+    EGRET_ASSIGN_OR_RETURN(const auto plan, found->compile(graph, plan_options(backend)));
+    return plan->run(inputs);
+  };
+  EGRET_ASSIGN_OR_RETURN(
+      const parallel::HeldBlocks known,
+      parallel::exchange_constants(placed_, world_->rank(), run_once, exchange()));
+  EGRET_ASSIGN_OR_RETURN(program_, rank_program(placed_, world_->rank(), known));
+  return base::ok();
+}
+
 base::Status PlanRun::compile(const BackendOptions& backend, const PlanRunOptions& options,
                               Console& console) {
   const backends::Backend* found = backends::find_backend(backend.backend);
@@ -149,8 +169,7 @@ base::Status PlanRun::compile(const BackendOptions& backend, const PlanRunOption
   for (const ir::Graph* graph : program_.graphs()) {
     plans_.emplace_back();
     if (graph->outputs().empty()) continue;
-    EGRET_ASSIGN_OR_RETURN(
-        plans_.back(), found->compile(*graph, {.threads = 1, .precision = precision_of(backend)}));
+    EGRET_ASSIGN_OR_RETURN(plans_.back(), found->compile(*graph, plan_options(backend)));
   }
   return base::ok();
 }

@@ -67,6 +67,8 @@ class PlanRun {
                     const PlanRunOptions& options, Console& console);
   base::Status load_model(const std::string& path, const parallel::PlanOrigin& origin,
                           Console& console);
+  // With what ranks exchange of constants, which they do here.
+  base::Status write_program(const BackendOptions& backend);
   base::Status compile(const BackendOptions& backend, const PlanRunOptions& options,
                        Console& console);
   // Whether values stay on the ranks' GPUs and go through NCCL; then it is ready to run.
