@@ -355,8 +355,9 @@ const base::OptionTable<PlanOptions>& PlanOptions::table() {
         "First rewrite the program for one device, then distribute the result; otherwise all "
         "programs that rules find are distributed, and the best of all is taken"},
        {"searches", &P::searches,
-        "Look for the plan as others do, too: exhaustively, chain by chain, by a random walk and "
-        "best first, each for a minute at most"},
+        "Plan all layers, and look for the plan as others do, too: exhaustively, chain by chain, "
+        "by "
+        "a random walk and best first, each for a minute at most"},
        {"explain", &P::explain,
         "Say of the largest inputs and weights what the best plan takes that has them elsewhere"},
        {"sharded-inputs", &P::sharded_inputs,
@@ -422,7 +423,7 @@ Result<Plan> make_plan(const PlanTask& task, const Machine& machine, const PlanO
     return (searching.*run)(found);
   };
   std::optional<FewerLayers> fewer;
-  if (options.layers > 0 && task.carried.empty())
+  if (options.layers > 0 && !options.searches && task.carried.empty())
     fewer = with_fewer_layers(program, options.layers);
   if (fewer) {
     const Status status = search({fewer->graph}, &PlanSearch::run, false, &*fewer, plan);

@@ -42,7 +42,7 @@ struct PlanOptions {
   std::int64_t limit_memory = 0;      // bytes of one device; 0: the machine's, if it says
   std::int64_t layers = 2;            // of equal ones, that are planned for all; 0: all are
   bool sequential = false;            // rewrite for one device first, then distribute
-  bool searches = false;              // look for the plan in other ways too
+  bool searches = false;              // plan all layers, and look in other ways too
   bool explain = false;               // find the next best of each choice
 
   static const base::OptionTable<PlanOptions>& table();

@@ -49,5 +49,26 @@ TEST(PlanSearches, NoneIsBetterThanTheIntegerProgram) {
   EXPECT_NEAR(found["exhaustive"].time_s, found["egret"].time_s, 1e-12);
 }
 
+// Others do not know that layers are tied, so that all are planned for them.
+TEST(PlanSearches, LookAtAllOfEqualLayers) {
+  Model m;
+  ir::Value y = m.input("x", {64, 256});
+  for (const char* name : {"a", "b", "c", "d", "e", "f"})
+    y = m("relu", {m("add", {y, m("matmul", {y, m.weight(name, {256, 256})})})});
+  const ir::Graph graph = m.finish(y);
+  PlanOptions options;
+  options.layers = 2;
+  const auto tied = plan_of(graph, machine_of("x=4"), options);
+  ASSERT_TRUE(tied.ok()) << tied.status().message();
+  EXPECT_GT(tied->layers, 2);
+  options.searches = true;
+  const auto plan = plan_of(graph, machine_of("x=4"), options);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(plan->layers, 0);
+  ASSERT_EQ(plan->searches.size(), 5U);
+  for (const FoundPlan& one : plan->searches)
+    EXPECT_GE(one.time_s, plan->time_s - 1e-12) << one.search;
+}
+
 }  // namespace
 }  // namespace egret::parallel
