@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cache_state.h"
 #include "base/timer.h"
 
 namespace egret::backends {
@@ -23,7 +24,7 @@ std::vector<std::vector<ir::Tensor>> make_input_sets(const Plan& plan,
   std::int64_t bytes = 0;
   for (const ir::TensorType& type : plan.input_types()) bytes += type.bytes();
   const std::int64_t sets =
-      bytes == 0
+      bytes == 0 || options.sweep
           ? 1
           : std::clamp<std::int64_t>((options.rotate_bytes + bytes - 1) / bytes, 1, kMaxInputSets);
   std::vector<std::vector<ir::Tensor>> inputs;
@@ -86,6 +87,11 @@ base::Result<std::vector<Timing>> measure_interleaved(std::span<Plan* const> pla
     for (std::size_t i = 0; i < plans.size(); ++i) {
       // Every other round starts from the other end: nobody always runs after the same neighbour.
       const std::size_t p = round % 2 == 0 ? i : plans.size() - 1 - i;
+      if (options.sweep) {
+        sweep_caches();
+        touch(outputs[p]);
+        touch(set);
+      }
       const base::Stopwatch watch;
       EGRET_RETURN_IF_ERROR(plans[p]->run_into(set, outputs[p]));
       if (round >= warm_up) samples[p].push_back(watch.seconds());

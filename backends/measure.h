@@ -26,7 +26,10 @@ struct MeasureOptions {
   double max_seconds = 1e30;  // ends the measurement even before min_runs, but not before one run
   std::uint64_t seed = 1;
   std::int64_t rotate_bytes = 64 << 20;  // input sets hold this much in all; at most 8 sets
-  std::function<bool()> should_stop{};   // polled between runs, like max_seconds
+  // Not the inputs are rotated, but caches are swept before each run and the inputs touched after
+  // that (backends/cache_state.h): so a kernel finds them in the middle of a graph.
+  bool sweep = false;
+  std::function<bool()> should_stop{};  // polled between runs, like max_seconds
 };
 
 struct Timing {

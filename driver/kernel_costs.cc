@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "backends/cache_state.h"
 #include "base/check.h"
 #include "base/timer.h"
 
@@ -12,18 +13,6 @@ namespace {
 constexpr int kWarmUpRuns = 2;
 constexpr int kLeastRuns = 10;
 constexpr double kSeconds = 0.3;
-
-// A race's graphs run in turns, and each finds the caches full of others' weights; so it is here.
-class CacheSweeper {
- public:
-  void sweep() {
-    for (std::size_t i = 0; i < data_.size(); i += kLine) ++data_[i];
-  }
-
- private:
-  static constexpr std::size_t kLine = 64;
-  std::vector<unsigned char> data_ = std::vector<unsigned char>(std::size_t{64} << 20);
-};
 
 std::string key_of(const backends::PlanReport::Kernel& kernel) {
   return "kernel " + kernel.signature;
@@ -43,10 +32,10 @@ base::Status KernelCosts::time_kernels(backends::Plan& plan, Timings& timings) c
       backends::random_inputs(plan.input_types(), base::Random(1));
   std::vector<ir::Tensor> outputs = plan.make_outputs();
   std::unordered_map<std::string, std::vector<double>> samples;
-  CacheSweeper caches;
   double seconds = 0;
   for (int run = -kWarmUpRuns; run < kLeastRuns || seconds < kSeconds; ++run) {
-    caches.sweep();
+    // A race's graphs run in turns, and each finds the caches full of others' weights.
+    backends::sweep_caches();
     const base::Stopwatch watch;
     EGRET_RETURN_IF_ERROR(plan.run_into(inputs, outputs));
     if (run < 0) continue;

@@ -4,23 +4,27 @@
 # scripts/packages.txt and, into .venv, the Python packages of experiments/requirements.txt.
 # Does nothing where nothing is missing. Works as root or through sudo.
 #
-#   scripts/setup.sh [--no-python] [--cuda] [--check]
+#   scripts/setup.sh [--no-python] [--cuda] [--peers] [--check]
 #
 # --no-python leaves .venv out; --cuda adds scripts/requirements-cuda.txt to it (90 MB: the compiler
-# for GPU kernels and headers, which only tests use); --check only says what is missing (exit code 1).
+# for GPU kernels and headers, which only tests use); --peers adds scripts/packages-peers.txt (250 MB:
+# engines that experiments compare with and that come from Debian); --check only says what is missing
+# (exit code 1).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 python=yes
 cuda=no
+lists=(scripts/packages.txt)
 check=no
 for argument in "$@"; do
   case $argument in
     --no-python) python=no ;;
     --cuda) cuda=yes ;;
+    --peers) lists+=(scripts/packages-peers.txt) ;;
     --check) check=yes ;;
     *)
-      echo "setup.sh: unknown argument $argument; known are --no-python, --cuda and --check" >&2
+      echo "setup.sh: unknown argument $argument; known are --no-python, --cuda, --peers and --check" >&2
       exit 2
       ;;
   esac
@@ -32,7 +36,7 @@ while read -r name version _; do
   case $name in '' | '#'*) continue ;; esac
   packages+=("$name")
   expected[$name]=$version
-done <scripts/packages.txt
+done < <(cat "${lists[@]}")
 
 installed_version() {
   dpkg-query -W -f '${db:Status-Abbrev}${Version}\n' "$1" 2>/dev/null | sed -n 's/^ii *//p' | head -1

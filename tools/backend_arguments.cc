@@ -22,6 +22,10 @@ const base::OptionTable<BackendOptions>& BackendOptions::table() {
         "Bytes that activations and scratch space should keep to, even where that is slower; 0: "
         "none",
         base::range(0)},
+       {"without", &B::without,
+        "Leave out a part of the backend, to see what it gives: kernels that compute several "
+        "operators, layouts other than row-major, or what is computed of constants beforehand",
+        base::one_of({"fusion", "blocked", "folding"})},
        {"input", &B::input,
         "Tensor file (.pb) of an input, as FILE or NAME=FILE; may be repeated"}}};
   return rows;
@@ -54,10 +58,16 @@ base::Result<std::unique_ptr<backends::Plan>> compile_plan(const ir::Graph& grap
   }
   EGRET_RETURN_IF_ERROR(check_precision(*backend, options));
   EGRET_RETURN_IF_ERROR(backend->availability());
+  const auto has = [&](std::string_view part) {
+    return std::ranges::find(options.without, part) == options.without.end();
+  };
   return backend->compile(graph, {.threads = static_cast<int>(console.options().threads),
                                   .profile = profile,
                                   .limit_arena = options.limit_arena,
-                                  .precision = precision_of(options)});
+                                  .precision = precision_of(options),
+                                  .fuse = has("fusion"),
+                                  .blocked = has("blocked"),
+                                  .fold = has("folding")});
 }
 
 base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,

@@ -18,8 +18,9 @@ struct BackendOptions {
   std::string backend = "cpu";
   std::string precision = "f32";
   std::int64_t seed = 1;
-  std::int64_t limit_arena = 0;    // backends::PlanOptions::limit_arena
-  std::vector<std::string> input;  // FILE.pb or NAME=FILE.pb
+  std::int64_t limit_arena = 0;      // backends::PlanOptions::limit_arena
+  std::vector<std::string> without;  // ablations of backends::PlanOptions
+  std::vector<std::string> input;    // FILE.pb or NAME=FILE.pb
 
   static const base::OptionTable<BackendOptions>& table();
 };

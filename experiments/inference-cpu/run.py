@@ -17,9 +17,11 @@ from lib import egret, models, peers, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
 COLUMNS = ["model", "batch", "threads", "operators_before", "operators_after", "original_ms", "optimized_ms",
-           "speedup", "onnxruntime_ms", "openvino_ms", "ratio", "peak_mib", "onnxruntime_peak_mib", "optimize_s",
+           "speedup", "onnxruntime_ms", "openvino_ms", "torch_ms", "ratio", "peak_mib", "onnxruntime_peak_mib", "optimize_s",
            "rules_used", "check_error", "check_bound"]
 MEBIBYTE = 1 << 20
+LEAST_RUNS = 3  # a round, of models that take longer than a round's time
+LARGEST_DIFFERENCE = 1e-3  # relative to the largest output
 
 
 class Setting:
@@ -50,11 +52,16 @@ def sessions(setting, path):
     for name in peers.installed():
         try:
             session = peers.ENGINES[name](path, setting.threads)
+            session.bind(peers.random_inputs(session.inputs, setting.sizes))
         except RuntimeError as error:  # what the engines raise for models that they do not take
             print(f"  {setting.name}: {name} does not take it: {str(error).strip().splitlines()[-1]}")
             continue
-        session.bind(peers.random_inputs(session.inputs, setting.sizes))
         opened[name] = session
+    if "torch" in opened and "onnxruntime" in opened:  # the operators are this project's table, not PyTorch's own
+        difference = peers.disagreement(opened["torch"], opened["onnxruntime"])
+        if not difference < LARGEST_DIFFERENCE:
+            print(f"  {setting.name}: left out in torch, which gives something else: {difference:.2g}")
+            del opened["torch"]
     return opened
 
 
@@ -76,9 +83,10 @@ def measure(setting, size, folder):
     opened = sessions(setting, original)
     rounds = []  # of medians, by engine and file
     for _ in range(size["rounds"]):
-        bench = egret.call("bench", original, optimized, "--time", f"{size['seconds']}s", *setting.flags())
+        bench = egret.call("bench", original, optimized, "--time", f"{size['seconds']}s", "--runs", LEAST_RUNS,
+                           *setting.flags())
         medians = dict(zip(["original", "optimized"], [model["median_s"] for model in bench["models"]]))
-        medians |= zip(opened, peers.medians(list(opened.values()), size["seconds"]))
+        medians |= zip(opened, peers.medians(list(opened.values()), size["seconds"], LEAST_RUNS))
         rounds.append(medians)
     # All sizes of the optimized file are fixed.
     alone = egret.call("bench", optimized, "--time", "0s", "--runs", 2, "--threads", setting.threads)
@@ -96,6 +104,7 @@ def measure(setting, size, folder):
         "speedup": f"{statistics.median(r['original'] / r['optimized'] for r in rounds):.3f}",
         "onnxruntime_ms": milliseconds("onnxruntime"),
         "openvino_ms": milliseconds("openvino"),
+        "torch_ms": milliseconds("torch"),
         "ratio": f"{ratio:.3f}" if ratio else "",
         "peak_mib": f"{alone['peak_bytes'] / MEBIBYTE:.0f}",
         "onnxruntime_peak_mib": f"{peer_peak / MEBIBYTE:.0f}" if peer_peak else "",

@@ -12,7 +12,7 @@ import numpy
 import onnxruntime
 
 import jax_peer
-from onnx_graph import Graph
+from lib.onnx_graph import Graph
 
 MODELS = ["squeezenet1.1", "resnet18", "mobilenet-v2", "bert-taso", "bert-base", "gpt2", "inception-v3", "llama-block", "nasrnn",
           "nasnet-a"]

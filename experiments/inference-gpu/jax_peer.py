@@ -113,7 +113,7 @@ def operators():
 def outputs(path, inputs):
     """What JAX makes of the inputs, where it runs by default; for the check of this file."""
     import jax.numpy as np
-    from onnx_graph import Graph
+    from lib.onnx_graph import Graph
     graph = Graph(path, operators(), np.asarray)
     return graph(graph.weights, *(np.asarray(value) for value in inputs))
 
@@ -127,7 +127,7 @@ def median_seconds(path, precision, seconds):
     if jax.default_backend() != "gpu" or precision not in PRECISIONS:
         return None
     import numpy
-    from onnx_graph import Graph
+    from lib.onnx_graph import Graph
     with jax.default_matmul_precision(PRECISIONS[precision]):
         graph = Graph(path, operators(), jax.numpy.asarray)
         random = numpy.random.default_rng(1)

@@ -2,7 +2,12 @@
 """Other engines, run on the same models: f32, so many threads, all their optimizations on."""
 import importlib
 import statistics
+import sys
 import time
+import warnings
+
+# Debian's packages, after those of the environment: its PyTorch is built for CPUs alone.
+DEBIAN_PACKAGES = "/usr/lib/python3/dist-packages"
 
 
 class OnnxRuntime:
@@ -24,7 +29,7 @@ class OnnxRuntime:
         self.given = given
 
     def run(self):
-        self.session.run(None, self.given)
+        return self.session.run(None, self.given)
 
 
 class OpenVino:
@@ -48,13 +53,59 @@ class OpenVino:
             self.request.set_tensor(name, self.tensor(value))
 
     def run(self):
-        self.request.infer(share_outputs=True)
+        return list(self.request.infer(share_outputs=True).values())
 
 
-ENGINES = {engine.package: engine for engine in (OnnxRuntime, OpenVino)}
+class Torch:
+    """PyTorch, which reads no ONNX: the nodes are traced through a table of its own operators, frozen, and
+    optimized for inference, which is its fastest form before version 2."""
+
+    package = "torch"
+
+    def __init__(self, path, threads):
+        import torch
+        from lib.onnx_graph import Graph
+        from lib.torch_operators import operators
+        torch.set_num_threads(threads)
+        self.torch = torch
+        self.graph = Graph(path, operators("cpu"), lambda array: torch.from_numpy(array.copy()))
+        self.inputs = [(name, shape, kind.kind == "f") for name, shape, kind in self.graph.input_shapes()]
+
+    def bind(self, given):
+        self.given = [self.torch.from_numpy(given[name]) for name, _, _ in self.inputs]
+        graph = self.graph
+
+        class Network(self.torch.nn.Module):
+            def forward(self, *inputs):
+                return tuple(graph(graph.weights, *inputs))
+
+        with self.torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that sizes become constants, which is what is wanted
+            traced = self.torch.jit.trace(Network().eval(), tuple(self.given), check_trace=False)
+            frozen = self.torch.jit.freeze(traced)
+            try:
+                self.network = self.torch.jit.optimize_for_inference(frozen)
+                self._specialize()
+            except RuntimeError:  # of an assertion of its own
+                self.network = frozen
+                self._specialize()
+
+    def _specialize(self):
+        """The executor compiles what it has seen in its first runs."""
+        for _ in range(3):
+            self.run()
+
+    def run(self):
+        with self.torch.no_grad():
+            return [output.numpy() for output in self.network(*self.given)]
+
+
+ENGINES = {engine.package: engine for engine in (OnnxRuntime, OpenVino, Torch)}
 
 
 def version(package):
+    if DEBIAN_PACKAGES not in sys.path:
+        sys.path.append(DEBIAN_PACKAGES)
     try:
         return importlib.import_module(package).__version__.split("-")[0]
     except ImportError:
@@ -79,12 +130,21 @@ def random_inputs(inputs, sizes, seed=1):
     return given
 
 
+def disagreement(session, other):
+    """The largest difference of what two sessions make of the same inputs, relative to the largest output."""
+    import numpy
+    largest = 0.0
+    for a, b in zip(session.run(), other.run()):
+        scale = max(1e-30, float(numpy.abs(b).max(initial=0)))
+        largest = max(largest, float(numpy.abs(a - b).max(initial=0)) / scale)
+    return largest
+
+
 def medians(sessions, seconds, least_runs=5):
-    """Median seconds of each session; they take turns. Inputs are bound."""
+    """Median seconds of each session; they take turns, after one run each. Inputs are bound."""
     samples = [[] for _ in sessions]
-    for _ in range(2):
-        for session in sessions:
-            session.run()
+    for session in sessions:
+        session.run()
     end = time.monotonic() + seconds
     while len(samples[0]) < least_runs or time.monotonic() < end:
         for session, times in zip(sessions, samples):

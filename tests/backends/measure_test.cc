@@ -67,6 +67,13 @@ TEST(MeasureInterleaved, TakesTurnsOverTheSameInputs) {
   EXPECT_FALSE(measure_interleaved(different, {}).ok());
 }
 
+TEST(Measure, SweepsCachesBeforeEachRun) {
+  const auto plan = relu_plan(0);  // nothing to touch
+  const auto t = measure(*plan, {.min_runs = 3, .min_seconds = 0, .sweep = true});
+  ASSERT_TRUE(t.ok());
+  EXPECT_EQ(t->runs, 3);
+}
+
 TEST(TimeOperator, TimesKernelsAndKnowsViews) {
   const Backend& cpu = *find_backend("cpu");
   const ir::TensorType type(ir::DType::kF32, {64, 1024});

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/file.h"
 #include "tests/tools/folder_test.h"
 
@@ -58,6 +60,28 @@ TEST_F(ProfiledRun, WritesATraceOfAllKernels) {
   }
   EXPECT_GT(flops, 6e8);  // the model has 350 million multiply-adds
   EXPECT_LT(flops, 9e8);
+}
+
+TEST_F(ProfiledRun, LeavesOutPartsOfTheBackend) {
+  const std::string bench = "bench " + path("m.onnx") + " --kernels --json --time 0 --runs 1";
+  const auto kernels = [&](const std::string& flags) {
+    const ProgramRun run = run_program(bench + flags);
+    EXPECT_EQ(run.code, 0) << run.err;
+    const auto json = base::Json::parse(run.out);
+    return json.ok() ? *json->find("kernels") : base::Json::array();
+  };
+  const auto blocked = [](const base::Json& list) {
+    return std::ranges::count_if(list.items(), [](const base::Json& kernel) {
+      return kernel.find("layout")->scalar_text() != "row-major";
+    });
+  };
+  const base::Json all = kernels("");
+  EXPECT_GT(blocked(all), 0);
+  EXPECT_EQ(blocked(kernels(" --without blocked")), 0);
+  EXPECT_GT(kernels(" --without fusion").items().size(), all.items().size());
+  const ProgramRun unknown = run_program(bench + " --without speed");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_NE(unknown.err.find("--without"), std::string::npos) << unknown.err;
 }
 
 TEST_F(ProfiledRun, ListsRatesOfKernels) {

@@ -17,10 +17,12 @@ def attributes_of(node):
 
 class Graph:
     """`operators[name](inputs, attributes)` gives one value or a list of them; what a constant says as sizes,
-    axes or indices stays a numpy array."""
+    axes or indices stays a numpy array. Among the attributes are "outputs", their number, and "opset"."""
 
     def __init__(self, path, operators, constant):
-        self.graph = onnx.load(str(path)).graph
+        model = onnx.load(str(path))
+        self.graph = model.graph
+        self.opset = max(entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx"))
         self.operators = operators
         missing = sorted({node.op_type for node in self.graph.node} - set(operators) - {"Constant"})
         if missing:
@@ -42,10 +44,10 @@ class Graph:
             self.weights[name] = constant(array)
 
     def input_shapes(self):
-        """Of each input: its name, sizes and element type as numpy calls it."""
+        """Of each input: its name, sizes (names where they are symbolic) and element type as numpy calls it."""
         for value in self.inputs:
             kind = value.type.tensor_type
-            sizes = [dimension.dim_value for dimension in kind.shape.dim]
+            sizes = [dimension.dim_param or dimension.dim_value for dimension in kind.shape.dim]
             yield value.name, sizes, onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)
 
     def __call__(self, weights, *inputs):
@@ -53,7 +55,8 @@ class Graph:
         values.update(zip((value.name for value in self.inputs), inputs))
         for node, attributes in self.nodes:
             given = [values[name] if name else None for name in node.input]
-            made = self.operators[node.op_type](given, {**attributes, "outputs": len(node.output)})
+            context = {"outputs": len(node.output), "opset": self.opset}
+            made = self.operators[node.op_type](given, attributes | context)
             for name, value in zip(node.output, made if isinstance(made, (list, tuple)) else [made]):
                 values[name] = value
         return [values[output.name] for output in self.graph.output]
