@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/backend.h"
+#include "backends/cpu/attention_kernel.h"
 #include "backends/cpu/fusion.h"
 #include "backends/cpu/group_order.h"
 #include "backends/cpu/kernel_table.h"
@@ -42,6 +43,8 @@ bool takes_composite(const ir::Graph& graph, ir::NodeId id) {
 }
 
 base::Status try_group(PlanBuilder& builder, const Group& group) {
+  if (is_attention(builder.graph(), group))
+    return guarded([&] { return make_attention_kernel(builder, group); });
   const KernelRow* row = find_kernel(builder.node(group.anchor()).op->name());
   const bool region =
       row == nullptr || (row->epilogue == Epilogue::kNone && group.nodes.size() > 1);
@@ -64,7 +67,9 @@ void build_group(PlanBuilder& builder, const Group& group) {
     return builder.end(group);
   }
   const bool anchored = find_kernel(builder.node(group.anchor()).op->name()) != nullptr;
-  std::vector<Group> parts = anchored ? split_epilogue(group) : single_nodes(group);
+  std::vector<Group> parts = is_attention(builder.graph(), group) ? split_attention(group)
+                             : anchored                           ? split_epilogue(group)
+                                                                  : single_nodes(group);
   builder.recount(group, parts);
   for (const Group& part : parts) build_group(builder, part);
 }
@@ -89,8 +94,8 @@ bool prefers_channels_last(const ir::Graph& graph) {
 
 // How plans are made, counted up when that changes the time of some operator: measured times of
 // before do not hold any more. 2: channel scales in weights, dilated convolutions by phases. 3:
-// products of one row, chains of concatenations in one buffer.
-constexpr int kPlans = 3;
+// products of one row, chains of concatenations in one buffer. 4: attention.
+constexpr int kPlans = 4;
 
 // What a plan may cost in time to take less memory.
 enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch, kAndRegions };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/attention_kernel.h"
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/pointwise_program.h"
@@ -48,12 +49,22 @@ class Grouping {
       pointwise_[i] = is_pointwise(graph, ir::NodeId(i));
   }
 
+  void take_attention() {
+    const auto only_reader = [&](ir::NodeId id) { return readers_.only(id); };
+    for (std::size_t i = 0; i < graph_.size(); ++i) {
+      Group group = attention_group(graph_, ir::NodeId(i), only_reader);
+      if (group.nodes.empty()) continue;
+      for (const ir::NodeId id : group.nodes) taken_[id.index()] = true;
+      groups_.push_back(std::move(group));
+    }
+  }
+
   // The later of two kernels that end in the same addition takes it, so that the other's result,
   // which exists by then, is accumulated into.
   void take_epilogues() {
     for (std::size_t i = graph_.size(); i-- > 0;) {
       const ir::NodeId anchor(i);
-      if (!takes_epilogue(graph_, anchor)) continue;
+      if (taken_[i] || !takes_epilogue(graph_, anchor)) continue;
       Group group{{anchor}};
       taken_[i] = true;
       for (ir::NodeId next = readers_.only(anchor); next.valid() && group.nodes.size() < kMaxChain;
@@ -127,7 +138,10 @@ class Grouping {
 
 std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion) {
   Grouping grouping(graph);
-  if (fusion != Fusion::kNone) grouping.take_epilogues();
+  if (fusion != Fusion::kNone) {
+    grouping.take_attention();
+    grouping.take_epilogues();
+  }
   if (fusion == Fusion::kAll) grouping.take_regions();
   grouping.take_single_nodes();
   return std::move(grouping).in_order();

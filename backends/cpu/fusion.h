@@ -13,6 +13,7 @@ namespace egret::backends::cpu {
 enum class Fusion : std::uint8_t { kNone, kEpilogues, kAll };
 
 // Partitions the operators of `graph` into groups, in an order in which they can be built:
+//   - attention (attention_kernel.h);
 //   - a kernel that takes an epilogue (kernels.def) with the chain of pointwise operators behind
 //     it, each the only reader of the one before;
 //   - regions of pointwise operators of one shape with a single value seen outside;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // softmax and log_softmax over one axis of a row-major tensor.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "backends/cpu/exponentials.h"
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/vector_math.h"
 
@@ -33,20 +35,31 @@ EGRET_VECTOR_INLINE float lane_sum(const float* lanes) {
   return sum;
 }
 
-// May work in place.
-EGRET_VECTOR_CLONES void softmax_row(const float* x, float* y, std::int64_t n) {
+}  // namespace
+
+EGRET_VECTOR_CLONES float exponentials(const float* x, float* y, std::int64_t n) {
   const float top = row_max(x, n);
   float lanes[kLanes] = {};
   std::int64_t i = 0;
+  if (!std::isfinite(top)) {  // NaNs, infinities: what arithmetic makes of them
+    for (; i < n; ++i) lanes[0] += y[i] = vector::exp(x[i] - top);
+  }
   for (; i + kLanes <= n; i += kLanes) {
     for (std::int64_t k = 0; k < kLanes; ++k) {
-      const float e = vector::exp(x[i + k] - top);
+      const float e = vector::exp_below_zero(x[i + k] - top);
       y[i + k] = e;
       lanes[k] += e;
     }
   }
-  for (; i < n; ++i) lanes[0] += y[i] = vector::exp(x[i] - top);
-  const float scale = 1.0F / lane_sum(lanes);
+  for (; i < n; ++i) lanes[0] += y[i] = vector::exp_below_zero(x[i] - top);
+  return lane_sum(lanes);
+}
+
+namespace {
+
+// May work in place.
+EGRET_VECTOR_CLONES void softmax_row(const float* x, float* y, std::int64_t n) {
+  const float scale = 1.0F / exponentials(x, y, n);
 #pragma GCC ivdep
   for (std::int64_t k = 0; k < n; ++k) y[k] *= scale;
 }

@@ -46,6 +46,28 @@ EGRET_VECTOR_INLINE float exp(float x) {
   return p * a * b;
 }
 
+// e^x of x <= 0 that is no NaN, as exp() but 0 below -88: one factor, and one limit that compares
+// bits (the further below 0, the larger they are).
+EGRET_VECTOR_INLINE float exp_below_zero(float x) {
+  constexpr float kRound = 0x1.8p23F;
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  constexpr auto kLimit = std::bit_cast<std::uint32_t>(-88.0F);  // 2^-127 becomes 0
+  const float c = std::bit_cast<float>(bits < kLimit ? bits : kLimit);
+  const float shifted = c * 0x1.715476p+0F + kRound;
+  const float n = shifted - kRound;
+  const float r = (c - n * 0x1.62e4p-1F) - n * 0x1.7f7d1cp-20F;
+  float p = 1.0F / 5040;
+  p = p * r + 1.0F / 720;
+  p = p * r + 1.0F / 120;
+  p = p * r + 1.0F / 24;
+  p = p * r + 1.0F / 6;
+  p = p * r + 0.5F;
+  p = p * r + 1.0F;
+  p = p * r + 1.0F;
+  const auto whole = std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(kRound);
+  return p * std::bit_cast<float>((whole + 127) << 23);
+}
+
 // x = 2^e m, m in [sqrt(1/2), sqrt(2)); log m = 2 atanh((m-1)/(m+1)) by its series. 2 ulp.
 EGRET_VECTOR_INLINE float log(float x) {
   const bool tiny = x < 0x1p-126F;

@@ -38,6 +38,13 @@ TEST(VectorMath, IsAsExactAsItSays) {
   EXPECT_LE(error([](float x) { return vector::exp(x); }, [](double x) { return std::exp(x); },
                   -kMost, kMost),
             1.2);
+  EXPECT_LE(error([](float x) { return vector::exp_below_zero(x); },
+                  [](double x) { return std::exp(x); }, -87.3F, 0),
+            1.2);
+  for (const float far : {-88.1F, -1e9F, -kMost, -std::numeric_limits<float>::infinity()})
+    EXPECT_EQ(vector::exp_below_zero(far), 0.0F);
+  EXPECT_EQ(vector::exp_below_zero(0.0F), 1.0F);
+  EXPECT_EQ(vector::exp_below_zero(-0.0F), 1.0F);
   EXPECT_LE(
       error([](float x) { return vector::log(x); }, [](double x) { return std::log(x); }, 0, kMost),
       2);
