@@ -2,11 +2,14 @@
 #include "backends/cpu/attention_kernel.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <string>
 
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/exponentials.h"
 #include "backends/cpu/onednn.h"
+#include "backends/cpu/parallel_loop.h"
 
 namespace egret::backends::cpu {
 namespace {
@@ -103,11 +106,9 @@ class Call {
   void set(std::size_t argument, const void* data) {
     memories_[argument].set_data_handle(const_cast<void*>(data));
   }
-  void run() {
-    dnnl::error::wrap_c_api(
-        dnnl_primitive_execute(primitive_.get(), onednn_stream().get(),
-                               static_cast<int>(packed_.size()), packed_.data()),
-        "a primitive failed");
+  int run() {  // a dnnl_status_t
+    return dnnl_primitive_execute(primitive_.get(), onednn_stream().get(),
+                                  static_cast<int>(packed_.size()), packed_.data());
   }
 
  private:
@@ -167,29 +168,33 @@ class AttentionStep : public Step {
     // Where threads outnumber batch elements, several share one; each packs for itself.
     const std::int64_t blocks = (shape.rows + shape.block - 1) / shape.block;
     const std::int64_t parts = std::min(blocks, (threads + elements - 1) / elements);
-#pragma omp parallel for num_threads(static_cast <int>(threads)) schedule(static)
-    for (std::int64_t worker = 0; worker < threads; ++worker) {
+    std::atomic<int> failed = dnnl_success;
+    parallel_for(static_cast<int>(threads), threads, [&](std::int64_t worker) {
       const std::int64_t pieces = elements * parts;
       for (std::int64_t p = pieces * worker / threads; p < pieces * (worker + 1) / threads; ++p) {
-        run_piece(addresses, worker, p / parts, blocks * (p % parts) / parts,
-                  blocks * (p % parts + 1) / parts);
+        const int status = run_piece(addresses, worker, p / parts, blocks * (p % parts) / parts,
+                                     blocks * (p % parts + 1) / parts);
+        if (status != dnnl_success) failed = status;
       }
-    }
+    });
+    if (failed != dnnl_success)
+      return base::unavailable("oneDNN failed in attention, with code " + std::to_string(failed));
     return base::ok();
   }
 
  private:
-  // Blocks [first, last) of one batch element.
-  void run_piece(const Addresses& addresses, std::int64_t worker, std::int64_t element,
-                 std::int64_t first, std::int64_t last) {
+  // Blocks [first, last) of one batch element; a dnnl_status_t, as nothing is thrown out of a team.
+  int run_piece(const Addresses& addresses, std::int64_t worker, std::int64_t element,
+                std::int64_t first, std::int64_t last) {
     Worker& calls = workers[static_cast<std::size_t>(worker)];
     std::byte* const at = addresses.at<std::byte>(memory) + worker * scratch.end;
     const auto place = [&](std::int64_t offset) { return reinterpret_cast<float*>(at + offset); };
-    pack(calls.pack[0], addresses, k, element, at + scratch.keys);
-    pack(calls.pack[1], addresses, v, element, at + scratch.values);
+    int status = pack(calls.pack[0], addresses, k, element, at + scratch.keys);
+    if (status == dnnl_success)
+      status = pack(calls.pack[1], addresses, v, element, at + scratch.values);
     const float* const rows = addresses.at(q.operand) + q.offset(element, shape.batch);
     float* const results = addresses.at(y.operand) + y.offset(element, shape.batch);
-    for (std::int64_t block = first; block < last; ++block) {
+    for (std::int64_t block = first; block < last && status == dnnl_success; ++block) {
       const std::int64_t row = block * shape.block;
       const std::int64_t count = std::min(shape.block, shape.rows - row);
       const std::size_t form = count == shape.block ? 0 : 1;
@@ -203,7 +208,7 @@ class AttentionStep : public Step {
         score.set(4 + i, addresses.at(m.operand) + m.offset(element, shape.batch) +
                              (addends[i].by_row ? row * m.row_stride : 0));
       }
-      score.run();
+      status = score.run();
       for (std::int64_t r = 0; r < count; ++r) {
         float* const scores = place(scratch.scores) + r * shape.columns;
         place(scratch.sums)[r] = exponentials(scores, scores, shape.columns);
@@ -213,16 +218,17 @@ class AttentionStep : public Step {
       product.set(1, at + scratch.values);
       product.set(2, at + scratch.result);
       product.set(3, at + scratch.library);
-      product.run();
+      if (status == dnnl_success) status = product.run();
       put_rows(place(scratch.result), place(scratch.sums), count, results + row * y.row_stride);
     }
+    return status;
   }
 
-  void pack(Call& call, const Addresses& addresses, const Matrices& m, std::int64_t element,
-            std::byte* to) const {
+  int pack(Call& call, const Addresses& addresses, const Matrices& m, std::int64_t element,
+           std::byte* to) const {
     call.set(0, addresses.at(m.operand) + m.offset(element, shape.batch));
     call.set(1, to);
-    call.run();
+    return call.run();
   }
 
   // Rows of q one behind the other: where they lie, or copied.

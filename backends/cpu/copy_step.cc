@@ -5,6 +5,8 @@
 #include <cstring>
 #include <vector>
 
+#include "backends/cpu/parallel_loop.h"
+
 namespace egret::backends::cpu {
 namespace {
 
@@ -91,8 +93,7 @@ void run_nest(const Nest& nest, const T* from, T* to, int threads) {
   const std::int64_t cuts = planes == 1 ? std::clamp<std::int64_t>(outer.size / kTile, 1, 64) : 1;
   const std::int64_t bytes =
       planes * outer.size * inner.size * static_cast<std::int64_t>(sizeof(T));
-#pragma omp parallel for schedule(static) if (bytes >= kParallelBytes) num_threads(threads)
-  for (std::int64_t piece = 0; piece < planes * cuts; ++piece) {
+  parallel_for(bytes >= kParallelBytes ? threads : 1, planes * cuts, [&](std::int64_t piece) {
     std::int64_t rest = piece / cuts;
     std::int64_t f = nest.from_offset, t = nest.to_offset;
     for (std::size_t i = loops; i-- > 0;) {
@@ -105,7 +106,7 @@ void run_nest(const Nest& nest, const T* from, T* to, int threads) {
     const std::int64_t end = outer.size * (piece % cuts + 1) / cuts;
     copy_plane(from + f + begin * outer.from, to + t + begin * outer.to,
                {end - begin, outer.from, outer.to}, inner);
-  }
+  });
 }
 
 // The loops that copy channels [first, first + count), split in blocks when `block` > 1.

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernel_table.h"
+#include "backends/cpu/parallel_loop.h"
 
 namespace egret::backends::cpu {
 namespace {
@@ -28,13 +29,12 @@ class GatherStep : public Step {
     const auto* const narrow_indices = addresses.at<std::int32_t>(indices_);
     const std::int64_t rows = outer_ * count_;
     const auto bytes = static_cast<std::size_t>(row_bytes_);
-#pragma omp parallel for num_threads(threads_) if (rows * row_bytes_ > (128 << 10))
-    for (std::int64_t row = 0; row < rows; ++row) {
+    parallel_for(rows * row_bytes_ > (128 << 10) ? threads_ : 1, rows, [&](std::int64_t row) {
       const std::int64_t at = row % count_;
       std::int64_t index = (wide ? wide_indices[at] : narrow_indices[at]) % size_;
       if (index < 0) index += size_;
       std::memcpy(to + row * row_bytes_, from + (row / count_ * size_ + index) * row_bytes_, bytes);
-    }
+    });
     return base::ok();
   }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backends/cpu/kernel_table.h"
+#include "backends/cpu/parallel_loop.h"
 #include "backends/cpu/vector_math.h"
 
 namespace egret::backends::cpu {
@@ -73,9 +74,9 @@ class NormStep : public Step {
     const float* const scale = addresses.at(scale_);
     const float* const bias = bias_.buffer.valid() ? addresses.at(bias_) : nullptr;
     const std::int64_t rows = source_.type.elements() / row_;
-#pragma omp parallel for num_threads(threads_) schedule(static) if (rows * row_ > 16384)
-    for (std::int64_t i = 0; i < rows; ++i)
+    parallel_for(rows * row_ > 16384 ? threads_ : 1, rows, [&](std::int64_t i) {
       norm_row(x + i * row_, y + i * row_, row_, scale, bias, epsilon_, centered_);
+    });
     return base::ok();
   }
 

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "backends/cpu/kernel_table.h"
+#include "backends/cpu/parallel_loop.h"
 #include "backends/cpu/pointwise_program.h"
 
 namespace egret::backends::cpu {
@@ -70,9 +71,10 @@ class PointwiseStep : public Step {
     const std::int64_t blocks = outer_ * row_blocks_ * pieces_per_row_;
     const bool parallel = outer_ * rows_ * inner_ >= kParallelElements && threads_ > 1;
     const int parts = parallel ? threads_ : 1;
-#pragma omp parallel for num_threads(parts) schedule(static) if (parallel)
-    for (int part = 0; part < parts; ++part)
-      run_part(addresses, part, blocks * part / parts, blocks * (part + 1) / parts);
+    parallel_for(parts, parts, [&](std::int64_t part) {
+      run_part(addresses, static_cast<int>(part), blocks * part / parts,
+               blocks * (part + 1) / parts);
+    });
     if (is_padded(output_.layout, output_.shape()))
       zero_channel_padding(addresses.at(output_), output_.layout, output_.shape());
     return base::ok();

@@ -8,6 +8,7 @@
 #include "backends/cpu/instruction_set.h"
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/onednn.h"
+#include "backends/cpu/parallel_loop.h"
 #include "backends/cpu/vector_math.h"
 
 namespace egret::backends::cpu {
@@ -112,8 +113,7 @@ class PoolStep : public Step {
     float* const to = addresses.at(target_);
     const std::int64_t rows = batch_ * groups_ * w_.out[0] * w_.out[1];
     const bool parallel = rows * w_.out[2] * lanes_ > 16384;
-#pragma omp parallel for num_threads(threads_) schedule(static) if (parallel)
-    for (std::int64_t row = 0; row < rows; ++row) run_row(from, to, row);
+    parallel_for(parallel ? threads_ : 1, rows, [&](std::int64_t row) { run_row(from, to, row); });
     return base::ok();
   }
 

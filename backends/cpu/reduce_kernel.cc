@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "backends/cpu/kernel_table.h"
+#include "backends/cpu/parallel_loop.h"
 #include "backends/cpu/vector_math.h"
 
 namespace egret::backends::cpu {
@@ -76,8 +77,7 @@ class ReduceStep : public Step {
     const float* const from = addresses.at(source_);
     float* const to = addresses.at(target_);
     const bool parallel = outputs_ * terms_ * inner_.size > 32768;
-#pragma omp parallel for num_threads(threads_) schedule(static) if (parallel)
-    for (std::int64_t piece = 0; piece < outputs_ * chunks_; ++piece) {
+    parallel_for(parallel ? threads_ : 1, outputs_ * chunks_, [&](std::int64_t piece) {
       std::int64_t rest = piece / chunks_;
       const float* x = from;
       float* y = to;
@@ -93,7 +93,7 @@ class ReduceStep : public Step {
       } else {
         *y = static_cast<float>(reduce_runs(x) * scale_);
       }
-    }
+    });
     return base::ok();
   }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "backends/cpu/instruction_set.h"
+#include "backends/cpu/parallel_loop.h"
 #include "backends/cpu/pointwise_program.h"
 
 namespace egret::backends::cpu {
@@ -130,8 +131,8 @@ class RowProductStep : public Step {
   }
 
   base::Status run(const Addresses& addresses) override {
-#pragma omp parallel for num_threads(parts_) schedule(static) if (parts_ > 1)
-    for (int part = 0; part < parts_; ++part) run_part(addresses, static_cast<std::size_t>(part));
+    parallel_for(parts_, parts_,
+                 [&](std::int64_t part) { run_part(addresses, static_cast<std::size_t>(part)); });
     return base::ok();
   }
 

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/exponentials.h"
 #include "backends/cpu/kernel_table.h"
+#include "backends/cpu/parallel_loop.h"
 #include "backends/cpu/vector_math.h"
 
 namespace egret::backends::cpu {
@@ -118,8 +119,7 @@ class SoftmaxStep : public Step {
     float* const y = addresses.at(target_);
     const std::int64_t chunks = (inner_ + kColumns - 1) / kColumns;
     const bool parallel = outer_ * n_ * inner_ > 8192;
-#pragma omp parallel for num_threads(threads_) schedule(static) if (parallel)
-    for (std::int64_t piece = 0; piece < outer_ * chunks; ++piece) {
+    parallel_for(parallel ? threads_ : 1, outer_ * chunks, [&](std::int64_t piece) {
       const std::int64_t first = piece % chunks * kColumns;
       const std::int64_t at = piece / chunks * n_ * inner_ + first;
       if (inner_ > 1) {
@@ -129,7 +129,7 @@ class SoftmaxStep : public Step {
       } else {
         softmax_row(x + at, y + at, n_);
       }
-    }
+    });
     return base::ok();
   }
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops over pieces of work on several threads.
+#pragma once
+
+#include <cstdint>
+
+namespace egret::backends::cpu {
+
+// body(0) .. body(count - 1), in runs of equal length on so many threads. `body` does not throw.
+// A team of one thread takes longer to form than a small kernel takes: none is formed for it.
+template <typename Body>
+void parallel_for(int threads, std::int64_t count, const Body& body) {
+  if (threads <= 1 || count <= 1) {
+    for (std::int64_t i = 0; i < count; ++i) body(i);
+    return;
+  }
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) body(i);
+}
+
+}  // namespace egret::backends::cpu
