@@ -94,7 +94,8 @@ bool prefers_channels_last(const ir::Graph& graph) {
 
 // How plans are made, counted up when that changes the time of some operator: measured times of
 // before do not hold any more. 2: channel scales in weights, dilated convolutions by phases. 3:
-// products of one row, chains of concatenations in one buffer. 4: attention.
+// products of one row, chains of concatenations in one buffer. 4: attention, products of up to
+// eight rows.
 constexpr int kPlans = 4;
 
 // What a plan may cost in time to take less memory.

@@ -15,6 +15,7 @@ namespace {
 constexpr std::int64_t kLanes = 16;
 constexpr std::int64_t kPanel = 64;  // columns
 constexpr std::int64_t kParallelBytes = 256 << 10;
+constexpr std::int64_t kMostRows = 8;
 
 // Columns [first, first + 16 vectors) as rows of so many vectors, from `at` in the packed weights.
 struct Panel {
@@ -38,45 +39,90 @@ std::vector<Panel> panels_of(std::int64_t rows, std::int64_t columns) {
 // Written with vectors and compiled for each instruction set by itself, as in pool_kernel.cc.
 using Block __attribute__((vector_size(64), aligned(4), may_alias)) = float;
 
+// Rows of a matrix, so many elements apart. Those of x are not written.
+struct Rows {
+  float* data;
+  std::int64_t stride;
+};
+
 // Even and odd rows are summed apart, in panels of all widths: equal columns give equal results.
 // Eight sums are then under way in the widest, so that additions wait for none before them. Sums of
 // kRun rows are added up apart, so that the rounding error grows with the runs and not with the
 // rows. The prefetch is for weights that lie in memory: it passes the ends of pages, where the
 // processor's own stops.
-#define EGRET_PANEL(suffix, target)                                                             \
-  template <int kVectors>                                                                       \
-  target void panel_##suffix(const float* x, const float* w, std::int64_t rows, float* y) {     \
-    Block total[kVectors] = {};                                                                 \
-    for (std::int64_t row = 0; row < rows;) {                                                   \
-      const std::int64_t end = rows - row < kRun ? rows : row + kRun;                           \
-      Block even[kVectors] = {}, odd[kVectors] = {};                                            \
-      for (; row + 2 <= end; row += 2, w += 2 * kVectors * kLanes) {                            \
-        for (int i = 0; i < kVectors; ++i) {                                                    \
-          const float* const a = w + i * kLanes;                                                \
-          const float* const b = a + kVectors * kLanes;                                         \
-          __builtin_prefetch(a + kAhead);                                                       \
-          __builtin_prefetch(b + kAhead);                                                       \
-          even[i] += x[row] * *reinterpret_cast<const Block*>(a);                               \
-          odd[i] += x[row + 1] * *reinterpret_cast<const Block*>(b);                            \
-        }                                                                                       \
-      }                                                                                         \
-      for (; row < end; ++row, w += kVectors * kLanes) {                                        \
-        for (int i = 0; i < kVectors; ++i)                                                      \
-          even[i] += x[row] * *reinterpret_cast<const Block*>(w + i * kLanes);                  \
-      }                                                                                         \
-      for (int i = 0; i < kVectors; ++i) total[i] += even[i] + odd[i];                          \
-    }                                                                                           \
-    for (int i = 0; i < kVectors; ++i) *reinterpret_cast<Block*>(y + i * kLanes) = total[i];    \
-  }                                                                                             \
-  target void panel_of_##suffix(int vectors, const float* x, const float* w, std::int64_t rows, \
-                                float* y) {                                                     \
-    if (vectors == 4) {                                                                         \
-      panel_##suffix<4>(x, w, rows, y);                                                         \
-    } else if (vectors == 2) {                                                                  \
-      panel_##suffix<2>(x, w, rows, y);                                                         \
-    } else {                                                                                    \
-      panel_##suffix<1>(x, w, rows, y);                                                         \
-    }                                                                                           \
+#define EGRET_PANEL(suffix, target)                                                               \
+  template <int kVectors>                                                                         \
+  target void panel_##suffix(const float* x, const float* w, std::int64_t rows, float* y) {       \
+    Block total[kVectors] = {};                                                                   \
+    for (std::int64_t row = 0; row < rows;) {                                                     \
+      const std::int64_t end = rows - row < kRun ? rows : row + kRun;                             \
+      Block even[kVectors] = {}, odd[kVectors] = {};                                              \
+      for (; row + 2 <= end; row += 2, w += 2 * kVectors * kLanes) {                              \
+        for (int i = 0; i < kVectors; ++i) {                                                      \
+          const float* const a = w + i * kLanes;                                                  \
+          const float* const b = a + kVectors * kLanes;                                           \
+          __builtin_prefetch(a + kAhead);                                                         \
+          __builtin_prefetch(b + kAhead);                                                         \
+          even[i] += x[row] * *reinterpret_cast<const Block*>(a);                                 \
+          odd[i] += x[row + 1] * *reinterpret_cast<const Block*>(b);                              \
+        }                                                                                         \
+      }                                                                                           \
+      for (; row < end; ++row, w += kVectors * kLanes) {                                          \
+        for (int i = 0; i < kVectors; ++i)                                                        \
+          even[i] += x[row] * *reinterpret_cast<const Block*>(w + i * kLanes);                    \
+      }                                                                                           \
+      for (int i = 0; i < kVectors; ++i) total[i] += even[i] + odd[i];                            \
+    }                                                                                             \
+    for (int i = 0; i < kVectors; ++i) *reinterpret_cast<Block*>(y + i * kLanes) = total[i];      \
+  }                                                                                               \
+  /* The same of several rows, which share each weight that is read; `next` is brought on. */     \
+  template <int kRows, int kVectors>                                                              \
+  target const float* panel_##suffix(const Rows& x, const float* w, std::int64_t rows,            \
+                                     const Rows& y, const float* next, std::int64_t step) {       \
+    Block total[kRows][kVectors] = {};                                                            \
+    for (std::int64_t row = 0; row < rows;) {                                                     \
+      const std::int64_t end = rows - row < kRun ? rows : row + kRun;                             \
+      Block sum[kRows][kVectors] = {};                                                            \
+      for (; row < end; ++row, w += kVectors * kLanes, next += step) {                            \
+        for (std::int64_t e = 0; e < step; e += kLanes) __builtin_prefetch(next + e, 0, 2);       \
+        for (int i = 0; i < kVectors; ++i) {                                                      \
+          const Block weights = *reinterpret_cast<const Block*>(w + i * kLanes);                  \
+          for (int r = 0; r < kRows; ++r) sum[r][i] += x.data[r * x.stride + row] * weights;      \
+        }                                                                                         \
+      }                                                                                           \
+      for (int r = 0; r < kRows; ++r) {                                                           \
+        for (int i = 0; i < kVectors; ++i) total[r][i] += sum[r][i];                              \
+      }                                                                                           \
+    }                                                                                             \
+    for (int r = 0; r < kRows; ++r) {                                                             \
+      for (int i = 0; i < kVectors; ++i)                                                          \
+        *reinterpret_cast<Block*>(y.data + r * y.stride + i * kLanes) = total[r][i];              \
+    }                                                                                             \
+    return next;                                                                                  \
+  }                                                                                               \
+  /* While one panel is worked on, four rows at a time, the next one comes from memory: each time \
+     as much of it as these rows are of all. */                                                   \
+  template <int kVectors>                                                                         \
+  target void panel_rows_##suffix(Rows x, const float* w, std::int64_t rows, Rows y,              \
+                                  std::int64_t count) {                                           \
+    if (count == 1) return panel_##suffix<kVectors>(x.data, w, rows, y.data);                     \
+    const float* next = w + rows * kVectors * kLanes;                                             \
+    const std::int64_t step = kVectors * kLanes / count;                                          \
+    for (; count >= 4; count -= 4, x.data += 4 * x.stride, y.data += 4 * y.stride)                \
+      next = panel_##suffix<4, kVectors>(x, w, rows, y, next, 4 * step);                          \
+    for (; count >= 2; count -= 2, x.data += 2 * x.stride, y.data += 2 * y.stride)                \
+      next = panel_##suffix<2, kVectors>(x, w, rows, y, next, 2 * step);                          \
+    if (count > 0) panel_##suffix<kVectors>(x.data, w, rows, y.data);                             \
+  }                                                                                               \
+  target void panel_of_##suffix(int vectors, const Rows& x, const float* w, std::int64_t rows,    \
+                                const Rows& y, std::int64_t count) {                              \
+    if (vectors == 4) {                                                                           \
+      panel_rows_##suffix<4>(x, w, rows, y, count);                                               \
+    } else if (vectors == 2) {                                                                    \
+      panel_rows_##suffix<2>(x, w, rows, y, count);                                               \
+    } else {                                                                                      \
+      panel_rows_##suffix<1>(x, w, rows, y, count);                                               \
+    }                                                                                             \
   }
 constexpr std::int64_t kAhead = 512;  // elements
 constexpr std::int64_t kRun = 128;
@@ -87,7 +133,8 @@ EGRET_PANEL(v4, __attribute__((target("arch=x86-64-v4"))))
 #endif
 #undef EGRET_PANEL
 
-using PanelFunction = void (*)(int, const float*, const float*, std::int64_t, float*);
+using PanelFunction = void (*)(int, const Rows&, const float*, std::int64_t, const Rows&,
+                               std::int64_t);
 
 PanelFunction best_panel() {
 #if defined(__x86_64__)
@@ -97,9 +144,9 @@ PanelFunction best_panel() {
 #endif
 }
 
-// An operand of the chain: a row, one element, or the product itself.
+// An operand of the chain: all rows, one row for all, one element, or the product itself.
 struct ChainInput {
-  enum class Kind : std::uint8_t { kProduct, kRow, kElement };
+  enum class Kind : std::uint8_t { kProduct, kRows, kRow, kElement };
   Kind kind = Kind::kProduct;
   Operand operand{};
 };
@@ -110,6 +157,7 @@ struct Chain {
 };
 
 struct RowShape {
+  std::int64_t count = 1;                          // rows of the product
   std::int64_t rows = 0, columns = 0;              // of the weights
   std::int64_t row_stride = 0, column_stride = 0;  // in elements, as they come
 };
@@ -118,7 +166,8 @@ class RowProductStep : public Step {
  public:
   RowProductStep(const RowShape& shape, const Operand& row, const Operand& weights, Chain chain,
                  const Operand& target, int threads)
-      : rows_(shape.rows),
+      : count_(shape.count),
+        rows_(shape.rows),
         columns_(shape.columns),
         panels_(panels_of(shape.rows, shape.columns)),
         row_(row),
@@ -149,23 +198,27 @@ class RowProductStep : public Step {
   void run_block_of_panels(const Addresses& addresses, std::size_t begin, std::size_t end) const {
     const std::int64_t first = panels_[begin].first;
     const std::int64_t last = end < panels_.size() ? panels_[end].first : columns_;
-    const float* const x = addresses.at(row_);
     const float* const w = addresses.at(weights_);
     float* const y = addresses.at(target_) + first;
-    alignas(64) float product[kBlockElements];
+    alignas(64) float product[kMostRows * kBlockElements];
     for (std::size_t p = begin; p < end; ++p) {
       const Panel& panel = panels_[p];
-      panel_(panel.vectors, x, w + panel.at, rows_, product + (panel.first - first));
+      panel_(panel.vectors, {addresses.at(row_), rows_}, w + panel.at, rows_,
+             {product + (panel.first - first), kBlockElements}, count_);
     }
-    if (chain_.inputs.empty()) {
-      std::copy_n(product, last - first, y);
-    } else {
-      run_chain(addresses, product, y, first, last - first);
+    for (std::int64_t r = 0; r < count_; ++r) {
+      float* const row = product + r * kBlockElements;
+      if (chain_.inputs.empty()) {
+        std::copy_n(row, last - first, y + r * columns_);
+      } else {
+        run_chain(addresses, row, y + r * columns_, r * columns_ + first, first, last - first);
+      }
     }
   }
 
-  void run_chain(const Addresses& addresses, float* product, float* target, std::int64_t first,
-                 std::int64_t count) const {
+  // Of `count` elements, which are at `at` of the whole result and at `column` of a row.
+  void run_chain(const Addresses& addresses, float* product, float* target, std::int64_t at,
+                 std::int64_t column, std::int64_t count) const {
     const PointwiseProgram& program = chain_.program;
     alignas(64) float own[kMaxRegisters * kBlockElements];
     std::array<float*, kMaxRegisters> registers;
@@ -175,7 +228,8 @@ class RowProductStep : public Step {
       const ChainInput& input = chain_.inputs[i];
       switch (input.kind) {
         case ChainInput::Kind::kProduct: registers[i] = product; break;
-        case ChainInput::Kind::kRow: registers[i] = addresses.at(input.operand) + first; break;
+        case ChainInput::Kind::kRows: registers[i] = addresses.at(input.operand) + at; break;
+        case ChainInput::Kind::kRow: registers[i] = addresses.at(input.operand) + column; break;
         case ChainInput::Kind::kElement:
           std::fill_n(registers[i], count, *addresses.at(input.operand));
       }
@@ -186,7 +240,7 @@ class RowProductStep : public Step {
     run_block(program.code, registers.data(), static_cast<int>(count));
   }
 
-  std::int64_t rows_, columns_;
+  std::int64_t count_, rows_, columns_;
   std::vector<Panel> panels_;
   PanelFunction panel_ = best_panel();
   Operand row_, weights_;
@@ -208,7 +262,7 @@ std::int64_t elements(const ir::Shape& shape, std::size_t first, std::size_t las
 std::optional<RowShape> conv_shape(const ir::Graph& graph, const ir::Node& node) {
   const ir::Shape source = graph.node(node.inputs[0]).type.shape();
   const ir::Shape weights = graph.node(node.inputs[1]).type.shape();
-  if (node.attrs.integer("group") != 1 || source[0] != 1) return std::nullopt;
+  if (node.attrs.integer("group") != 1 || source[0] > kMostRows) return std::nullopt;
   const bool padded =
       std::ranges::any_of(node.attrs.integers("pads"), [](std::int64_t pad) { return pad != 0; });
   if (padded || !std::equal(source.begin() + 1, source.end(), weights.begin() + 1))
@@ -218,16 +272,16 @@ std::optional<RowShape> conv_shape(const ir::Graph& graph, const ir::Node& node)
     if (dilations[i] != 1 && weights[i + 2] != 1) return std::nullopt;
   }
   const std::int64_t rows = elements(weights, 1, weights.size());
-  return RowShape{rows, weights[0], 1, rows};
+  return RowShape{source[0], rows, weights[0], 1, rows};
 }
 
 std::optional<RowShape> matmul_shape(const ir::Graph& graph, const ir::Node& node) {
   const ir::Shape a = graph.node(node.inputs[0]).type.shape();
   const ir::Shape b = graph.node(node.inputs[1]).type.shape();
-  if (a.size() < 2 || b.size() < 2 || elements(a, 0, a.size() - 1) != 1 ||
-      elements(b, 0, b.size() - 2) != 1)
-    return std::nullopt;
-  return RowShape{b[b.size() - 2], b[b.size() - 1], b[b.size() - 1], 1};
+  if (a.size() < 2 || b.size() < 2) return std::nullopt;
+  const std::int64_t count = elements(a, 0, a.size() - 1);
+  if (count > kMostRows || elements(b, 0, b.size() - 2) != 1) return std::nullopt;
+  return RowShape{count, b[b.size() - 2], b[b.size() - 1], b[b.size() - 1], 1};
 }
 
 std::optional<RowShape> row_shape(const ir::Graph& graph, ir::NodeId id) {
@@ -264,17 +318,33 @@ Operand packed_weights(PlanBuilder& builder, ir::NodeId id, const RowShape& shap
   return operand;
 }
 
-// An operand of so many elements along the product's row, or of one.
-base::Result<ChainInput> chain_input(PlanBuilder& builder, ir::NodeId id, std::int64_t columns) {
-  const ir::TensorType& type = builder.node(id).type;
-  if (type.dtype != ir::DType::kF32 || (type.elements() != columns && type.elements() != 1))
-    return base::unsupported("an operand that is neither a row nor an element");
+// The operand, seen from the rows of a product of this shape, where all but the last `columns`
+// elements are rows: all of them, one row for all, or an element.
+base::Result<ChainInput> chain_input(PlanBuilder& builder, ir::NodeId id, const ir::Shape& product,
+                                     std::int64_t columns) {
   using Kind = ChainInput::Kind;
-  return ChainInput{type.elements() == columns ? Kind::kRow : Kind::kElement,
-                    builder.in_row_major(id)};
+  const ir::TensorType& type = builder.node(id).type;
+  if (type.dtype != ir::DType::kF32) return base::unsupported("an operand of other than f32");
+  if (type.elements() == 1) return ChainInput{Kind::kElement, builder.in_row_major(id)};
+  const ir::Shape sizes = type.shape();
+  // Axes from the last on: as the product's until a row is full, then as they are or all 1.
+  std::int64_t of_row = 1, of_rows = 1;
+  for (std::size_t i = 1; i <= product.size(); ++i) {
+    const std::int64_t wanted = product[product.size() - i];
+    const std::int64_t size = i <= sizes.size() ? sizes[sizes.size() - i] : 1;
+    const bool in_row = of_row < columns;
+    if (in_row && size != wanted) return base::unsupported("an operand that is no row");
+    (in_row ? of_row : of_rows) *= size;
+  }
+  const Kind kind = of_rows == 1 ? Kind::kRow : Kind::kRows;
+  if (of_row != columns || of_row * of_rows != type.elements() ||
+      (of_rows != 1 && of_row * of_rows != ir::TensorType(type.dtype, product).elements()))
+    return base::unsupported("an operand that is neither rows nor an element");
+  return ChainInput{kind, builder.in_row_major(id)};
 }
 
 base::Result<Chain> chain_of(PlanBuilder& builder, const Group& group, std::int64_t columns) {
+  const ir::Shape product = builder.node(group.anchor()).type.shape();
   Chain chain;
   if (group.nodes.size() == 1) return chain;
   EGRET_ASSIGN_OR_RETURN(chain.program,
@@ -285,7 +355,7 @@ base::Result<Chain> chain_of(PlanBuilder& builder, const Group& group, std::int6
     if (id == group.anchor()) {
       chain.inputs.push_back({});
     } else {
-      EGRET_ASSIGN_OR_RETURN(ChainInput input, chain_input(builder, id, columns));
+      EGRET_ASSIGN_OR_RETURN(ChainInput input, chain_input(builder, id, product, columns));
       chain.inputs.push_back(std::move(input));
     }
   }
@@ -299,7 +369,8 @@ Operand target_of(PlanBuilder& builder, const Group& group, const Chain& chain) 
   for (std::size_t i = 0; i < chain.inputs.size(); ++i) {
     const ir::NodeId id = chain.program.inputs[i];
     const Operand& row = chain.inputs[i].operand;
-    if (chain.inputs[i].kind != ChainInput::Kind::kRow || row.type != type ||
+    if (chain.inputs[i].kind == ChainInput::Kind::kProduct ||
+        chain.inputs[i].kind == ChainInput::Kind::kElement || row.type != type ||
         id == builder.node(group.anchor()).inputs[0] || !builder.may_overwrite(id, row))
       continue;
     builder.set_home(root, row);
@@ -319,7 +390,7 @@ base::Status make_row_product(PlanBuilder& builder, const Group& group) {
   const auto shape = row_shape(builder.graph(), group.anchor());
   const bool fused = node.attrs.find("activation") != nullptr;
   if (!shape || fused || !builder.is_constant(node.inputs[1]))
-    return base::unsupported("not one row with constant weights");
+    return base::unsupported("not a few rows with constant weights");
   EGRET_ASSIGN_OR_RETURN(Chain chain, chain_of(builder, group, shape->columns));
   const Operand row = builder.in_row_major(node.inputs[0]);
   std::vector<Operand> touched{row};

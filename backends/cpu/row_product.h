@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of one row with constant weights: matmul of a single row, and convolution of an image
-// by one window that covers it (a fully connected layer, the gates of squeeze and excitation).
+// Products of a few rows with constant weights: matmul of up to 8 rows, and convolution of so many
+// images by one window that covers them (a fully connected layer, the gates of squeeze and
+// excitation).
 //
-// Each weight is used once, so that reading them is all the work: they are packed in panels of 64
-// columns, one row behind the other, and streamed. A chain of pointwise operators behind the
-// product runs on each block of results.
+// Each weight is used once a row, so that reading them is most of the work: they are packed in
+// panels of 64 columns, one row behind the other, and streamed. A chain of pointwise operators
+// behind the product runs on each block of results.
 #pragma once
 
 #include "backends/cpu/plan_builder.h"
@@ -13,7 +14,7 @@
 
 namespace egret::backends::cpu {
 
-// Whether the shapes of a matmul or convolution (or its fused form) are those of one row.
+// Whether the shapes of a matmul or convolution (or its fused form) are those of a few rows.
 bool is_row_product(const ir::Graph& graph, ir::NodeId id);
 
 // For a conv or matmul. Errors: unsupported when it is no such product, the weights are computed at

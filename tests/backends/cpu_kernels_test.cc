@@ -251,21 +251,27 @@ TEST_P(Kernels, Matmuls) {
   m.check({activation(m, y)}, GetParam());
 }
 
-// Fully connected layers of one row, as products and as convolutions by a window as large as the
+// Fully connected layers of a few rows, as products and as convolutions by a window as large as the
 // image, with chains behind them.
-TEST_P(Kernels, ProductsOfOneRow) {
+TEST_P(Kernels, ProductsOfFewRows) {
   Maker m(GetParam() * 7 + 8);
-  const std::int64_t columns = m.pick({1, 7, 16, 40, 64, 100, 600, 1100});
+  const std::int64_t rows = m.random.chance(0.4) ? 1 : m.between(2, 9);
+  const std::int64_t columns = m.pick({1, 7, 8, 16, 40, 64, 100, 600, 1100});
   const std::int64_t channels = m.pick({1, 5, 16, 33, 200}), side = m.pick({1, 1, 3});
   const bool conv = m.random.chance(0.5);
   const Integers ones{1, 1};
   const Attrs attrs{{"strides", ones}, {"dilations", ones}, {"pads", Integers{0, 0, 0, 0}}};
-  const Shape across = conv ? Shape{1, columns, 1, 1} : Shape{1, columns};
-  const Shape operand = m.random.chance(0.3) ? Shape{} : across;
-  const auto value = [&] { return m.random.chance(0.5) ? m.input(operand) : m.weights(operand); };
+  // All rows, one for all, an element a row (which the product does not take), an element.
+  const auto value = [&] {
+    const std::int64_t r = m.random.chance(0.6) ? rows : 1;
+    const std::int64_t c = m.random.chance(0.8) ? columns : 1;
+    const Shape across = conv ? Shape{r, c, 1, 1} : Shape{r, c};
+    const Shape operand = m.random.chance(0.2) ? Shape{} : across;
+    return m.random.chance(0.5) ? m.input(operand) : m.weights(operand);
+  };
   Value y;
   if (conv) {
-    std::vector<Value> inputs{m.input({1, channels, side, side}),
+    std::vector<Value> inputs{m.input({rows, channels, side, side}),
                               m.constant({columns, channels, side, side})};
     Attrs fused = attrs;
     fused.set("activation", std::string("relu"));
@@ -274,10 +280,10 @@ TEST_P(Kernels, ProductsOfOneRow) {
     y = m.b.add(biased ? "fused_conv" : "conv", inputs, biased ? fused : attrs);
   } else if (m.random.chance(0.3)) {
     y = m.b.add("fused_matmul",
-                {m.input({1, channels}), m.constant({channels, columns}), m.weights({columns})},
+                {m.input({rows, channels}), m.constant({channels, columns}), m.weights({columns})},
                 {{"activation", std::string("relu")}});
   } else {
-    y = m.b.add("matmul", {m.input({1, channels}), m.constant({channels, columns})});
+    y = m.b.add("matmul", {m.input({rows, channels}), m.constant({channels, columns})});
   }
   if (m.random.chance(0.6)) y = m.b.add("add", {y, value()});
   if (m.random.chance(0.3)) y = m.b.add("mul", {value(), y});
