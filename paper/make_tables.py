@@ -55,12 +55,34 @@ def side_by_side(rows, same, different):
 
 
 def inference_cpu(rows):
+    """One thread, batch 1, and the ratios of the other settings that were measured."""
+    settings = sorted({(int(r["threads"]), int(r["batch"])) for r in rows})
+    by_setting = {(r["model"], int(r["threads"]), int(r["batch"])): r for r in rows}
+    first = [r for r in rows if (int(r["threads"]), int(r["batch"])) == settings[0]]
+
+    def milliseconds(column):
+        return lambda r: f"{float(r[column]):.2f}" if r.get(column) else "--"
+
+    def ratio(setting):
+        def cell(r):
+            row = by_setting.get((r["model"], *setting))
+            return f"{float(row['ratio']):.2f}" if row and row["ratio"] else "--"
+        return cell
+
     columns = [("model", "l", lambda r: r["model"].removesuffix(".onnx")),
                ("operators", "r", lambda r: f"{r['operators_before']} to {r['operators_after']}"),
-               ("original", "r", lambda r: f"{float(r['original_ms']):.2f}"),
-               ("optimized", "r", lambda r: f"{float(r['optimized_ms']):.2f}"),
-               ("ratio", "r", lambda r: f"{float(r['speedup']):.2f}"),
-               ("ORT", "r", lambda r: f"{float(r['onnxruntime_ms']):.2f}" if r["onnxruntime_ms"] else "--")]
+               ("original", "r", milliseconds("original_ms")), ("optimized", "r", milliseconds("optimized_ms")),
+               ("ORT", "r", milliseconds("onnxruntime_ms")), ("OpenVINO", "r", milliseconds("openvino_ms")),
+               ("PyTorch", "r", milliseconds("torch_ms"))]
+    for threads, batch in settings:
+        columns.append((f"{threads} thr., batch {batch}", "r", ratio((threads, batch))))
+    return columns, first
+
+
+def inference_parts(rows):
+    names = ["plain", "layout", "fusion", "both", "starter", "generated", "default"]
+    columns = [("model", "l", lambda r: r["model"].removesuffix(".onnx"))]
+    columns += [(name, "r", lambda r, name=name: f"{float(r[name + '_ms']):.2f}") for name in names]
     return columns, rows
 
 
@@ -231,6 +253,7 @@ class Table:
 TABLES = [Table("generator", "generatorProvenance", generator, threads=2),
           Table("verifier", "verifierProvenance", verifier, threads=1),
           Table("inference-cpu", "inferenceProvenance", inference_cpu, peer=("ONNX Runtime", "onnxruntime")),
+          Table("inference-parts", "partsProvenance", inference_parts),
           Table("egraph-engine", "engineProvenance", egraph_engine, peer=("egglog", "egglog")),
           Table("extraction", "extractionProvenance", extraction, threads=1),
           Table("extraction", "extractorsProvenance", extractors, threads=1),
