@@ -132,6 +132,13 @@ class Backend {
   // holds. The plan keeps what it needs of the graph.
   virtual base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
                                                       const PlanOptions& options) const = 0;
+  // The same of a graph that nobody needs afterwards: constants of which the plan keeps another
+  // form may be freed one by one as these forms are made, where no other graph holds them. Else
+  // both are in memory when compile() ends.
+  virtual base::Result<std::unique_ptr<Plan>> compile_consuming(ir::Graph graph,
+                                                                const PlanOptions& options) const {
+    return compile(graph, options);
+  }
   // Whether plans may compute with less than f32 (PlanOptions::precision).
   virtual bool lowers_precision() const { return false; }
   // Whether every plan computes this operator by a kernel that neither takes the operators along

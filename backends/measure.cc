@@ -23,10 +23,15 @@ std::vector<std::vector<ir::Tensor>> make_input_sets(const Plan& plan,
                                                      const MeasureOptions& options) {
   std::int64_t bytes = 0;
   for (const ir::TensorType& type : plan.input_types()) bytes += type.bytes();
+  // Where runs are counted alone, no more sets than runs.
+  const std::int64_t most =
+      options.min_seconds > 0
+          ? kMaxInputSets
+          : std::clamp(std::max(0, options.warm_up_runs) + options.min_runs, 1, kMaxInputSets);
   const std::int64_t sets =
       bytes == 0 || options.sweep
           ? 1
-          : std::clamp<std::int64_t>((options.rotate_bytes + bytes - 1) / bytes, 1, kMaxInputSets);
+          : std::clamp<std::int64_t>((options.rotate_bytes + bytes - 1) / bytes, 1, most);
   std::vector<std::vector<ir::Tensor>> inputs;
   for (std::int64_t i = 0; i < sets; ++i) {
     inputs.push_back(random_inputs(

@@ -154,7 +154,34 @@ base::Result<PreparedGraph> fold_constants(const Backend& backend, const Prepare
   return to;
 }
 
+bool is_vector(const ir::TensorType& type) {
+  const ir::Shape shape = type.shape();
+  return std::ranges::count_if(shape, [](std::int64_t size) { return size != 1; }) <= 1;
+}
+
 }  // namespace
+
+std::vector<ir::Tensor> constants_of(const ir::Graph& graph) {
+  std::vector<ir::Tensor> constants;
+  constants.reserve(graph.size());
+  for (const ir::Node& node : graph.nodes()) constants.push_back(node.data);
+  return constants;
+}
+
+std::vector<ir::Tensor> take_constants(ir::Graph& graph) {
+  std::vector<ir::Tensor> constants = constants_of(graph);
+  ir::Graph rest;
+  rest.name = std::move(graph.name);
+  rest.metadata = std::move(graph.metadata);
+  for (const ir::Node& node : graph.nodes()) {
+    ir::Node kept = node;
+    if (kept.kind == ir::NodeKind::kConstant && !is_vector(kept.type)) kept.data = {};
+    rest.append(std::move(kept));
+  }
+  for (const auto& output : graph.outputs()) rest.add_output(output.name, output.node);
+  graph = std::move(rest);
+  return constants;
+}
 
 base::Result<PreparedGraph> prepare(const Backend& backend, const ir::Graph& graph,
                                     const PlanOptions& options, const TakesComposite& takes) {

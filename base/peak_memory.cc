@@ -8,11 +8,12 @@
 
 namespace egret::base {
 
-std::int64_t peak_memory_bytes() {
-  constexpr std::string_view kField = "\nVmHWM:";
+namespace {
+
+std::int64_t status_bytes(std::string_view name) {
   const Result<std::string> status = read_file("/proc/self/status", 1 << 20);
   if (!status.ok()) return 0;
-  const std::size_t field = status->find(kField);
+  const std::size_t field = status->find(name);
   if (field == std::string::npos) return 0;
   const std::size_t begin = status->find_first_of("0123456789", field);
   const std::size_t end = status->find_first_not_of("0123456789", begin);
@@ -20,5 +21,11 @@ std::int64_t peak_memory_bytes() {
       parse_integer(std::string_view(*status).substr(begin, end - begin));
   return kibibytes.ok() ? *kibibytes * 1024 : 0;
 }
+
+}  // namespace
+
+std::int64_t peak_memory_bytes() { return status_bytes("\nVmHWM:"); }
+
+std::int64_t resident_memory_bytes() { return status_bytes("\nVmRSS:"); }
 
 }  // namespace egret::base

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
-#include <limits>
 #include <new>
 #include <set>
 #include <utility>
 
-#include "base/file.h"
 #include "frontends/constant_folder.h"
 #include "frontends/onnx.h"
 #include "frontends/onnx.pb.h"
+#include "frontends/onnx_file.h"
 #include "frontends/onnx_node.h"
 #include "frontends/onnx_program.h"
 #include "frontends/onnx_tensor.h"
-#include "frontends/onnx_wire.h"
 #include "ir/builder.h"
 
 namespace egret::frontends {
@@ -20,7 +18,6 @@ namespace {
 
 using ir::Value;
 
-constexpr std::int64_t kMaxModelBytes = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;  // of one dimension
 constexpr int kMaxRank = 64;
 
@@ -211,6 +208,17 @@ class ModelImport {
     onnx::TensorProto& own = *model_.mutable_graph()->mutable_initializer(released_++);
     EGRET_CHECK(&own == &tensor, "the main graph's initializers come first, in order");
     std::string().swap(*own.mutable_raw_data());
+    forget(*own.mutable_float_data());
+    forget(*own.mutable_double_data());
+    forget(*own.mutable_int32_data());
+    forget(*own.mutable_int64_data());
+    forget(*own.mutable_uint64_data());
+  }
+
+  // clear() would keep the memory.
+  template <typename Element>
+  static void forget(google::protobuf::RepeatedField<Element>& field) {
+    google::protobuf::RepeatedField<Element>().Swap(&field);
   }
 
   base::Status outputs() {
@@ -241,19 +249,6 @@ class ModelImport {
   int released_ = 0;
 };
 
-base::Status parse(std::span<const std::byte> bytes, onnx::ModelProto& model) {
-  if (static_cast<std::int64_t>(bytes.size()) > kMaxModelBytes)
-    return base::bad_input("is larger than 2 GiB, which no ONNX file can be");
-  EGRET_RETURN_IF_ERROR(check_model_wire(bytes));
-  if (model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return base::ok();
-  return base::bad_input("is no ONNX model: its wire format is broken");
-}
-
-base::Status parse_file(const std::string& path, onnx::ModelProto& model) {
-  EGRET_ASSIGN_OR_RETURN(const std::string bytes, base::read_file(path, kMaxModelBytes));
-  return parse(std::as_bytes(std::span(bytes)), model).at(path);
-}
-
 base::Result<ImportedModel> import_parsed(onnx::ModelProto& model, const std::string& folder,
                                           const ImportOptions& options) {
   try {
@@ -269,7 +264,7 @@ base::Result<ImportedModel> import_onnx_bytes(std::span<const std::byte> bytes,
                                               const std::string& folder,
                                               const ImportOptions& options, std::string_view name) {
   onnx::ModelProto model;
-  if (const auto status = parse(bytes, model); !status.ok()) return status.at(name);
+  if (const auto status = parse_onnx(bytes, model); !status.ok()) return status.at(name);
   auto result = import_parsed(model, folder, options);
   if (!result.ok()) return result.status().at(name);
   return result;
@@ -277,7 +272,7 @@ base::Result<ImportedModel> import_onnx_bytes(std::span<const std::byte> bytes,
 
 base::Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options) {
   onnx::ModelProto model;
-  EGRET_RETURN_IF_ERROR(parse_file(path, model));
+  EGRET_RETURN_IF_ERROR(parse_onnx_file(path, model));
   const std::string folder = std::filesystem::path(path).parent_path().string();
   auto result = import_parsed(model, folder.empty() ? "." : folder, options);
   if (!result.ok()) return result.status().at(path);
@@ -286,7 +281,7 @@ base::Result<ImportedModel> import_onnx(const std::string& path, const ImportOpt
 
 base::Result<std::vector<std::string>> read_input_names(const std::string& path) {
   onnx::ModelProto model;
-  EGRET_RETURN_IF_ERROR(parse_file(path, model));
+  EGRET_RETURN_IF_ERROR(parse_onnx_file(path, model));
   std::set<std::string_view> constants;
   for (const auto& tensor : model.graph().initializer()) constants.insert(tensor.name());
   std::vector<std::string> names;

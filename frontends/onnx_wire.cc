@@ -78,19 +78,18 @@ constexpr std::uint64_t kFieldMemory = 40;
 
 class WireWalk {
  public:
-  explicit WireWalk(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  WireWalk(std::size_t size, WireReader read) : size_(size), read_(read) {}
 
   base::Status run() {
-    open_.push_back({bytes_.size(), Message::kModel});
+    open_.push_back({size_, Message::kModel});
     while (!open_.empty()) {
       if (at_ == open_.back().end) {
         open_.pop_back();
         continue;
       }
       EGRET_RETURN_IF_ERROR(field());
-      if (memory_ > kFreeMemory + kMemoryPerByte * bytes_.size()) {
-        return base::bad_input("holds too many tiny fields for its size (" +
-                               std::to_string(bytes_.size()) +
+      if (memory_ > kFreeMemory + kMemoryPerByte * size_) {
+        return base::bad_input("holds too many tiny fields for its size (" + std::to_string(size_) +
                                " bytes); no real model looks like that");
       }
     }
@@ -105,7 +104,14 @@ class WireWalk {
 
   base::Status broken(const std::string& what) const {
     return base::bad_input("is no ONNX model: " + what + " at byte " + std::to_string(at_) +
-                           " of " + std::to_string(bytes_.size()));
+                           " of " + std::to_string(size_));
+  }
+
+  // Behind the bytes that were read last, or in skipped ones.
+  base::Status read_on() {
+    EGRET_ASSIGN_OR_RETURN(window_, read_(static_cast<std::int64_t>(at_)));
+    window_at_ = at_;
+    return window_.empty() ? broken("the file was cut off while it was read") : base::ok();
   }
 
   base::Status varint(std::uint64_t& value) {
@@ -113,7 +119,9 @@ class WireWalk {
     const std::size_t end = open_.back().end;
     for (int shift = 0; shift < 70; shift += 7) {
       if (at_ == end) return broken("a number is cut off");
-      const auto byte = static_cast<std::uint64_t>(bytes_[at_++]);
+      // Positions only grow.
+      if (at_ - window_at_ >= window_.size()) EGRET_RETURN_IF_ERROR(read_on());
+      const auto byte = static_cast<std::uint64_t>(window_[at_++ - window_at_]);
       value |= (byte & 0x7f) << (shift < 64 ? shift : 63);
       if ((byte & 0x80) == 0) return base::ok();
     }
@@ -156,7 +164,10 @@ class WireWalk {
     return base::ok();
   }
 
-  std::span<const std::byte> bytes_;
+  std::size_t size_;
+  WireReader read_;
+  std::span<const std::byte> window_{};  // what lies from window_at_ on
+  std::size_t window_at_ = 0;
   std::size_t at_ = 0;
   std::uint64_t memory_ = 0;
   std::vector<Open> open_;
@@ -164,6 +175,15 @@ class WireWalk {
 
 }  // namespace
 
-base::Status check_model_wire(std::span<const std::byte> bytes) { return WireWalk(bytes).run(); }
+base::Status check_model_wire(std::span<const std::byte> bytes) {
+  const auto rest = [&](std::int64_t offset) -> base::Result<std::span<const std::byte>> {
+    return bytes.subspan(static_cast<std::size_t>(offset));
+  };
+  return check_model_wire(static_cast<std::int64_t>(bytes.size()), rest);
+}
+
+base::Status check_model_wire(std::int64_t size, WireReader read) {
+  return WireWalk(static_cast<std::size_t>(size), read).run();
+}
 
 }  // namespace egret::frontends

@@ -2,6 +2,7 @@
 #include "tools/backend_arguments.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/random.h"
 #include "frontends/onnx.h"
@@ -45,7 +46,7 @@ base::Status check_precision(const backends::Backend& backend, const BackendOpti
                            std::string(backend.name()) + "' computes in f32 alone");
 }
 
-base::Result<std::unique_ptr<backends::Plan>> compile_plan(const ir::Graph& graph,
+base::Result<std::unique_ptr<backends::Plan>> compile_plan(ir::Graph graph,
                                                            const BackendOptions& options,
                                                            Console& console, bool profile) {
   const backends::Backend* backend = backends::find_backend(options.backend);
@@ -61,13 +62,14 @@ base::Result<std::unique_ptr<backends::Plan>> compile_plan(const ir::Graph& grap
   const auto has = [&](std::string_view part) {
     return std::ranges::find(options.without, part) == options.without.end();
   };
-  return backend->compile(graph, {.threads = static_cast<int>(console.options().threads),
-                                  .profile = profile,
-                                  .limit_arena = options.limit_arena,
-                                  .precision = precision_of(options),
-                                  .fuse = has("fusion"),
-                                  .blocked = has("blocked"),
-                                  .fold = has("folding")});
+  return backend->compile_consuming(std::move(graph),
+                                    {.threads = static_cast<int>(console.options().threads),
+                                     .profile = profile,
+                                     .limit_arena = options.limit_arena,
+                                     .precision = precision_of(options),
+                                     .fuse = has("fusion"),
+                                     .blocked = has("blocked"),
+                                     .fold = has("folding")});
 }
 
 base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,

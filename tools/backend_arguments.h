@@ -30,7 +30,9 @@ backends::Precision precision_of(const BackendOptions& options);
 // Errors: usage_error where the backend computes in f32 alone and less is asked for.
 base::Status check_precision(const backends::Backend& backend, const BackendOptions& options);
 
-base::Result<std::unique_ptr<backends::Plan>> compile_plan(const ir::Graph& graph,
+// Of a graph that is moved in, weights are freed as the plan gets them in another form (see
+// Backend::compile_consuming()).
+base::Result<std::unique_ptr<backends::Plan>> compile_plan(ir::Graph graph,
                                                            const BackendOptions& options,
                                                            Console& console, bool profile = false);
 

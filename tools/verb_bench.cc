@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+
 #include "backends/kernel_work.h"
 #include "backends/measure.h"
 #include "base/peak_memory.h"
@@ -51,6 +54,7 @@ class Bench final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    const std::int64_t resident_before = base::resident_memory_bytes();
     EGRET_ASSIGN_OR_RETURN(const std::vector<Racer> racers, compile(console));
     std::vector<backends::Plan*> plans;
     for (const Racer& racer : racers) plans.push_back(racer.plan.get());
@@ -66,7 +70,7 @@ class Bench final : public Command {
       const backends::Backend& backend = *backends::find_backend(backend_.backend);
       EGRET_ASSIGN_OR_RETURN(rates, driver::measured_rates(backend, threads(console)));
     }
-    report(racers, timings, rates, console);
+    report(racers, timings, rates, resident_before, console);
     return ExitCode::kOk;
   }
 
@@ -86,11 +90,12 @@ class Bench final : public Command {
     const BindNames names = paths_.size() == 1 ? BindNames::kMustExist : BindNames::kMayBeUnknown;
     std::vector<Racer> racers;
     for (const std::string& path : paths_) {
-      EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
+      EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
                              read_concrete_model(path, model_, console, names));
       Racer& racer = racers.emplace_back();
-      EGRET_ASSIGN_OR_RETURN(racer.plan,
-                             compile_plan(model.graph, backend_, console, options_.kernels));
+      ir::Graph handed_over = options_.kernels ? model.graph : std::move(model.graph);
+      EGRET_ASSIGN_OR_RETURN(
+          racer.plan, compile_plan(std::move(handed_over), backend_, console, options_.kernels));
       report_fallbacks(*racer.plan, console);
       if (!options_.kernels) continue;
       EGRET_ASSIGN_OR_RETURN(racer.works,
@@ -101,11 +106,13 @@ class Bench final : public Command {
 
   // The first model's figures stand at the top; all of them, that one too, under "models".
   void report(const std::vector<Racer>& racers, const std::vector<backends::Timing>& timings,
-              const cost::Rates& rates, Console& console) const {
+              const cost::Rates& rates, std::int64_t resident_before, Console& console) const {
     const int threads = this->threads(console);
     base::Json json = base::versioned_json();
     set_figures(json, timings[0], *racers[0].plan);
-    json.set("threads", threads).set("peak_bytes", base::peak_memory_bytes());
+    const std::int64_t peak = base::peak_memory_bytes();
+    json.set("threads", threads).set("peak_bytes", peak);
+    json.set("model_bytes", std::max<std::int64_t>(peak - resident_before, 0));
     base::Json models = base::Json::array();
     base::TextTable table({{"model"},
                            {"median", base::Align::kRight},
@@ -153,7 +160,9 @@ Verb bench_verb() {
       "measures what this machine can do at best (a large product of matrices, a sum of long "
       "arrays) and gives each kernel's share: the least time that its arithmetic and its bytes "
       "would take over the time it took. Arithmetic is counted by the operators' definitions, so "
-      "that an algorithm with less of it, such as Winograd's, may pass 100 %.",
+      "that an algorithm with less of it, such as Winograd's, may pass 100 %.\n\nWith --json, "
+      "peak_bytes is the memory of the whole program at its fullest, and model_bytes what the "
+      "models added to it: less what the program had before it read them.",
       make_command<Bench>};
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
+#include <utility>
 
 #include "backends/kernel_work.h"
+#include "backends/prepare.h"
 #include "driver/output_check.h"
 #include "tools/backend_arguments.h"
 #include "tools/kernel_report.h"
@@ -46,10 +48,13 @@ class Run final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     if (is_plan_file(path_)) return run_plan(console);
-    EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
+    EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
-    EGRET_ASSIGN_OR_RETURN(const auto plan,
-                           compile_plan(model.graph, backend_, console, !options_.trace.empty()));
+    ir::Graph handed_over = model.graph;
+    // Then names and types are all that is asked for later.
+    if (!options_.check && options_.trace.empty()) (void)backends::take_constants(model.graph);
+    EGRET_ASSIGN_OR_RETURN(const auto plan, compile_plan(std::move(handed_over), backend_, console,
+                                                         !options_.trace.empty()));
     EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> inputs,
                            model_inputs(model.graph, backend_));
     EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> outputs, plan->run(inputs));

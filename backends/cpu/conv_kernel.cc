@@ -214,7 +214,7 @@ class ConvMaker {
     const std::size_t before = operations_.size();
     std::vector<double> shift;
     for (std::int64_t c = 0; bias_.valid() && c < g_.filters(); ++c)
-      shift.push_back(builder_.node(bias_).data.f64_at(c));
+      shift.push_back(builder_.constant(bias_).f64_at(c));
     ChannelAffine affine =
         take_channel_affine(builder_.graph(), g_.target, builder_.is_constant(node_.inputs[1]),
                             std::move(shift), operations_);
@@ -227,7 +227,7 @@ class ConvMaker {
   }
   Operand plain_weights() {
     if (!affine_ || !affine_->scales()) return builder_.in_row_major(node_.inputs[1]);
-    return builder_.weights(affine_->scaled(builder_.node(node_.inputs[1]).data));
+    return builder_.weights(affine_->scaled(builder_.constant(node_.inputs[1])));
   }
 
   base::Status describe_primitive(const Candidate& candidate) {

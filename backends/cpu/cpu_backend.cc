@@ -101,11 +101,13 @@ constexpr int kPlans = 4;
 // What a plan may cost in time to take less memory.
 enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch, kAndRegions };
 
+// `constants` are the prepared graph's; what is not handed over stays with its other owners.
 base::Result<std::unique_ptr<Plan>> make_plan(const ir::Graph& original,
                                               const PreparedGraph& prepared,
+                                              std::vector<ir::Tensor> constants,
                                               const PlanOptions& options, int threads,
                                               Thrift thrift) {
-  PlanBuilder builder(prepared.graph, options, threads);
+  PlanBuilder builder(prepared.graph, std::move(constants), options, threads);
   // A region has all that it reads in memory at once.
   const Fusion fusion = !options.fuse                   ? Fusion::kNone
                         : thrift == Thrift::kAndRegions ? Fusion::kEpilogues
@@ -147,14 +149,28 @@ class CpuBackend : public Backend {
     const ThreadScope scope(threads);
     EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared,
                            prepare(*this, graph, options, takes_composite));
-    EGRET_ASSIGN_OR_RETURN(auto plan, make_plan(graph, prepared, options, threads, Thrift::kNone));
+    EGRET_ASSIGN_OR_RETURN(auto plan, make_plan(graph, prepared, constants_of(prepared.graph),
+                                                options, threads, Thrift::kNone));
     for (const Thrift thrift : {Thrift::kOrder, Thrift::kOrderAndScratch, Thrift::kAndRegions}) {
       const std::int64_t bytes = plan->report().arena_bytes;
       if (options.limit_arena == 0 || bytes <= options.limit_arena) break;
-      EGRET_ASSIGN_OR_RETURN(auto other, make_plan(graph, prepared, options, threads, thrift));
+      EGRET_ASSIGN_OR_RETURN(auto other, make_plan(graph, prepared, constants_of(prepared.graph),
+                                                   options, threads, thrift));
       if (other->report().arena_bytes < bytes) plan = std::move(other);
     }
     return plan;
+  }
+
+  base::Result<std::unique_ptr<Plan>> compile_consuming(ir::Graph graph,
+                                                        const PlanOptions& options) const override {
+    // Under a limit, several plans may be made of the graph.
+    if (options.limit_arena != 0) return compile(graph, options);
+    const int threads = options.threads > 0 ? options.threads : available_threads();
+    const ThreadScope scope(threads);
+    EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(*this, graph, options, takes_composite));
+    (void)take_constants(graph);
+    std::vector<ir::Tensor> constants = take_constants(prepared.graph);
+    return make_plan(graph, prepared, std::move(constants), options, threads, Thrift::kNone);
   }
 };
 

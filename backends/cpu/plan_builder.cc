@@ -62,8 +62,10 @@ std::string text_of(std::span<const Operand> operands) {
 
 }  // namespace
 
-PlanBuilder::PlanBuilder(const ir::Graph& graph, const PlanOptions& options, int threads)
+PlanBuilder::PlanBuilder(const ir::Graph& graph, std::vector<ir::Tensor> constants,
+                         const PlanOptions& options, int threads)
     : graph_(graph),
+      constants_(std::move(constants)),
       options_(options),
       threads_(threads),
       homes_(graph.size()),
@@ -84,8 +86,10 @@ void PlanBuilder::count_reads(std::span<const Group> groups) {
   for (std::size_t i = 0; i < graph_.size(); ++i) {
     const ir::NodeId id(i);
     if (node(id).kind == ir::NodeKind::kConstant && reads_left_[i] > 0)
-      set_home(id, weights(node(id).data));
+      set_home(id, weights(std::move(constants_[i])));
   }
+  constants_.clear();
+  settled_ = buffers_.size();
 }
 
 void PlanBuilder::begin(const Group& group) { current_ = &group; }
@@ -97,7 +101,30 @@ void PlanBuilder::end(const Group& group) {
     for (const Operand& operand : homes_[input.index()])
       --buffers_[outermost(operand.buffer).index()].pending;
   }
+  release_unread(group);
   current_ = nullptr;
+}
+
+// Constants are read through homes and as packed forms. Those that the group read may have been
+// read for the last time; those made for it (scaled, in another layout) perhaps only to be packed.
+void PlanBuilder::release_unread(const Group& built) {
+  bool released = false;
+  const auto release = [&](Buffer& buffer) {
+    if (buffer.kind != BufferKind::kWeights || buffer.pending > 0 || buffer.first >= 0) return;
+    buffer.data = {};
+    released = true;
+  };
+  for (const ir::NodeId input : outside_inputs(graph_, built)) {
+    for (const Operand& operand : homes_[input.index()])
+      release(buffers_[outermost(operand.buffer).index()]);
+  }
+  for (std::size_t i = settled_; i < buffers_.size(); ++i) release(buffers_[i]);
+  settled_ = buffers_.size();
+  if (!released) return;
+  std::erase_if(packed_, [&](const auto& entry) {
+    const Buffer& packed = buffers_[outermost(entry.second.buffer).index()];
+    return packed.kind == BufferKind::kWeights && packed.pending == 0 && packed.first < 0;
+  });
 }
 
 void PlanBuilder::abandon(const Group& group) {
@@ -197,6 +224,11 @@ Operand PlanBuilder::weights(ir::Tensor data) {
   const BufferId buffer =
       new_buffer({.kind = BufferKind::kWeights, .bytes = data.bytes(), .data = std::move(data)});
   return {buffer, 0, type, row_major(type.shape())};
+}
+
+const ir::Tensor& PlanBuilder::constant(ir::NodeId id) const {
+  EGRET_CHECK(is_constant(id) && reads_left_[id.index()] > 0, "a constant to be read");
+  return buffers_[home(id).buffer.index()].data;
 }
 
 std::byte* PlanBuilder::weights_data(const Operand& operand) {

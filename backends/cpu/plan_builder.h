@@ -8,6 +8,8 @@
 //      group that is not built yet still reads a value in it (may_overwrite()).
 //   3. A buffer may be placed inside another (place_inside()); lifetimes and pending reads are kept
 //      at the outermost.
+//   4. Constants that no group still to be built reads, and no step, hold no memory: what was only
+//      needed to pack another form of it is gone (release_unread()).
 #pragma once
 
 #include <map>
@@ -48,7 +50,10 @@ struct Buffer {
 
 class PlanBuilder {
  public:
-  PlanBuilder(const ir::Graph& graph, const PlanOptions& options, int threads);
+  // `constants` are the graph's, by node; the graph itself need hold those alone whose numbers
+  // kernels are made of (see take_constants()).
+  PlanBuilder(const ir::Graph& graph, std::vector<ir::Tensor> constants, const PlanOptions& options,
+              int threads);
 
   const ir::Graph& graph() const { return graph_; }
   const ir::Node& node(ir::NodeId id) const { return graph_.node(id); }
@@ -85,6 +90,8 @@ class PlanBuilder {
   Operand temporary(const ir::TensorType& type, const Layout& layout);
   Operand bytes(std::int64_t size);  // raw scratch space
   Operand weights(ir::Tensor data);
+  // The value of a constant that a group still to be built, or being built, reads.
+  const ir::Tensor& constant(ir::NodeId id) const;
   std::byte* weights_data(const Operand& operand);
   // Constants that were packed already, by source and by what the form is called.
   const Operand* find_packed(const Operand& source, const std::string& form) const;
@@ -111,12 +118,15 @@ class PlanBuilder {
   BufferId outermost(BufferId id) const;
   std::int64_t offset_in_outermost(const Operand& operand) const;
   void touch(const Operand& operand, int step);
+  void release_unread(const Group& built);
   void place_outputs();
 
   const ir::Graph& graph_;
+  std::vector<ir::Tensor> constants_;  // by node, until count_reads() makes them buffers
   PlanOptions options_;
   int threads_;
   std::vector<Buffer> buffers_;
+  std::size_t settled_ = 0;                  // buffers there were when the last group was done
   std::vector<std::vector<Operand>> homes_;  // by node
   std::vector<int> reads_left_;              // by node
   std::vector<std::unique_ptr<Step>> steps_;

@@ -106,7 +106,7 @@ def measure(setting, size, folder):
         "openvino_ms": milliseconds("openvino"),
         "torch_ms": milliseconds("torch"),
         "ratio": f"{ratio:.3f}" if ratio else "",
-        "peak_mib": f"{alone['peak_bytes'] / MEBIBYTE:.0f}",
+        "peak_mib": f"{alone['model_bytes'] / MEBIBYTE:.0f}",
         "onnxruntime_peak_mib": f"{peer_peak / MEBIBYTE:.0f}" if peer_peak else "",
         "optimize_s": f"{report['seconds']:.1f}",
         "rules_used": sum(rule["count"] for rule in report["rules_used"]),

@@ -123,6 +123,57 @@ TEST(CpuPlan, ReturnsInputsAndConstantsAndSharedValues) {
 }
 
 // Each concatenation is of what the one before was of, and one more (DenseNet).
+// Constants that are read by several groups, given out, read as they are and packed, scaled before
+// they are packed, seen through a view, and folded. (expect_matches_reference() compares.)
+TEST(CpuPlan, ComputesTheSameOfAGraphThatItConsumes) {
+  GraphBuilder b;
+  base::Random random(5);
+  const auto constant = [&](ir::Dims dims) {
+    return b.constant(ir::Tensor::random({DType::kF32, std::move(dims)}, random));
+  };
+  const Value x = b.input("x", {DType::kF32, {24, 32}});
+  const Value row = b.input("row", {DType::kF32, {1, 32}});
+  const Value square = constant({32, 32});
+  const Value product = b.add("matmul", {x, square});  // packed twice,
+  const Value again = b.add("matmul", {b.add("relu", {product}), square});
+  const Value one_row = b.add("matmul", {row, square});                     // packed in panels,
+  b.output("sum", b.add("add", {b.add("matmul", {row, square}), square}));  // and as it is
+  b.output("again", again);
+  b.output("one_row", one_row);
+  b.output("square", square);
+  const Value flat = constant({16, 1});
+  const Value viewed = b.add("reshape", {flat}, {{"shape", ir::Integers{4, 4}}});
+  b.output("viewed", b.add("matmul", {b.input("v", {DType::kF32, {3, 4}}), viewed}));
+  const Value image = b.input("image", {DType::kF32, {1, 16, 9, 9}});
+  const Value filters = constant({32, 16, 3, 3});
+  const Attrs same{{"strides", ir::Integers{1, 1}},
+                   {"pads", ir::Integers{1, 1, 1, 1}},
+                   {"dilations", ir::Integers{1, 1}}};
+  const Value convolution = b.add("conv", {image, filters}, same);
+  const Value scaled = b.add("mul", {convolution, constant({1, 32, 1, 1})});
+  b.output("scaled", b.add("relu", {scaled}));
+  b.output("unscaled", b.add("conv", {image, filters}, same));
+  const auto graph = b.finish();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  expect_matches_reference(*graph, 6);
+}
+
+// Weights that something else holds too are left as they are.
+TEST(CpuPlan, LeavesWhatItsGraphSharesWithAnother) {
+  GraphBuilder b;
+  base::Random random(8);
+  const ir::Tensor weights = ir::Tensor::random({DType::kF32, {64, 64}}, random);
+  const base::ContentHash before = weights.content_hash();
+  const Value x = b.input("x", {DType::kF32, {1, 64}});
+  b.output("y", b.add("matmul", {x, b.constant(weights)}));
+  const auto graph = b.finish();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const auto plan = find_backend("cpu")->compile_consuming(*graph, {.threads = 1});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(weights.content_hash(), before);
+  expect_matches_reference(*graph, 9);
+}
+
 TEST(CpuPlan, GrowsAChainOfConcatenationsInOneBuffer) {
   GraphBuilder b;
   base::Random random(7);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "backends/measure.h"
@@ -25,6 +26,23 @@ void expect_close(const ir::Tensor& actual, const ir::Tensor& expected, double t
     const bool close = std::isfinite(e) ? std::abs(a - e) <= tolerance * scale
                                         : (std::isnan(e) ? std::isnan(a) : a == e);
     ASSERT_TRUE(close) << place << ": element " << i << " is " << a << ", expected " << e;
+  }
+}
+
+// A plan of a graph that was handed over computes the same bits from the same weights.
+void expect_same_when_consumed(const ir::Graph& graph, const PlanOptions& options,
+                               std::span<const ir::Tensor> inputs, const Plan& plan,
+                               const std::vector<ir::Tensor>& expected, const Backend& backend,
+                               const std::string& place) {
+  const auto consumed = backend.compile_consuming(graph, options);
+  ASSERT_TRUE(consumed.ok()) << place << ": " << consumed.status().message();
+  EXPECT_EQ((*consumed)->report().weights_bytes, plan.report().weights_bytes) << place;
+  EXPECT_EQ((*consumed)->report().kernels.size(), plan.report().kernels.size()) << place;
+  const auto actual = (*consumed)->run(inputs);
+  ASSERT_TRUE(actual.ok()) << place << ": " << actual.status().message();
+  for (std::size_t k = 0; k < expected.size(); ++k) {
+    EXPECT_TRUE(std::ranges::equal((*actual)[k].data(), expected[k].data()))
+        << place << ", output " << k;
   }
 }
 
@@ -62,6 +80,8 @@ PlanReport expect_matches_reference(const ir::Graph& graph, std::uint64_t seed, 
       if (!actual.ok()) return report;
       for (std::size_t k = 0; k < expected.size(); ++k)
         expect_close((*actual)[k], expected[k], tolerance, place + ", output " + std::to_string(k));
+      if (run == 0)
+        expect_same_when_consumed(graph, options, inputs, **plan, *actual, backend, place);
       if (::testing::Test::HasFatalFailure()) return report;
     }
   }

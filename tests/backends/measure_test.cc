@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "backends/node_timer.h"
 #include "ir/builder.h"
 
@@ -53,6 +56,31 @@ TEST(Measure, EndsWhenAskedTo) {
   const auto none = measure(*plan, {.should_stop = [] { return true; }});
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.status().code(), base::StatusCode::kLimit);
+}
+
+// Remembers where its input lay.
+class Witness : public Plan {
+ public:
+  explicit Witness(const ir::Graph& graph) : Plan(graph) {}
+  PlanReport report() const override { return {}; }
+  std::set<const std::byte*> seen;
+
+ protected:
+  base::Status execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor>) override {
+    seen.insert(inputs[0].data().data());
+    return base::ok();
+  }
+};
+
+TEST(Measure, MakesNoMoreInputsThanRunsWhereTheseAreCounted) {
+  ir::GraphBuilder b;
+  b.output("y", b.add("relu", {b.input("x", {ir::DType::kF32, {10}})}));
+  const auto graph = b.finish();
+  for (const int runs : {1, 3, 100}) {
+    Witness plan(*graph);
+    ASSERT_TRUE(measure(plan, {.warm_up_runs = 1, .min_runs = runs, .min_seconds = 0}).ok());
+    EXPECT_EQ(plan.seen.size(), static_cast<std::size_t>(std::min(runs + 1, 8)));
+  }
 }
 
 TEST(MeasureInterleaved, TakesTurnsOverTheSameInputs) {

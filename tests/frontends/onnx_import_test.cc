@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/file.h"
 #include "ir/interpreter.h"
 #include "tests/frontends/onnx_model.h"
 
@@ -206,6 +214,67 @@ TEST(OnnxImport, TheErrorNamesFileAndNode) {
   const auto model = m.import();
   EXPECT_EQ(model.status().code(), StatusCode::kBadInput);
   EXPECT_THAT(model.status().message(), HasSubstr("model: node 0 (MatMul 'product'): "));
+}
+
+// A model larger than every buffer between the file and the parser, weights in raw and typed
+// fields.
+class OnnxFile : public testing::Test {
+ protected:
+  OnnxFile() {
+    std::string pattern = testing::TempDir() + "egret_onnx_XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+    model_.input("x", {1});
+    auto* raw = model_.initializer("raw", kFloatCode, {kElements});
+    auto* typed = model_.initializer("typed", kFloatCode, {kElements});
+    std::vector<float> values(kElements);
+    for (int i = 0; i < kElements; ++i) values[static_cast<std::size_t>(i)] = 0.5F * float(i);
+    raw->set_raw_data(values.data(), values.size() * sizeof(float));
+    for (const float value : values) typed->add_float_data(-value);
+    model_.node("Sub", {"raw", "typed"}, {"difference"});
+    model_.node("Mul", {"difference", "x"}, {"y"});
+    model_.output("y");
+  }
+  ~OnnxFile() override { std::filesystem::remove_all(folder_); }
+
+  std::string path() const { return folder_ + "/m.onnx"; }
+
+  static constexpr int kElements = 300'000;
+  OnnxModel model_;
+
+ private:
+  std::string folder_;
+};
+
+TEST_F(OnnxFile, IsReadInPiecesAsItsBytesAreRead) {
+  ASSERT_TRUE(base::write_file(path(), model_.bytes()).ok());
+  const auto model = import_onnx(path());
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const std::vector<double> y = run(model->graph, {vector({2})});
+  ASSERT_EQ(y.size(), std::size_t{kElements});
+  for (int i = 0; i < kElements; ++i) ASSERT_EQ(y[static_cast<std::size_t>(i)], 2 * i);
+}
+
+TEST_F(OnnxFile, ComesThroughAPipeToo) {
+  ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(path(), std::ios::binary) << model_.bytes(); });
+  const auto model = import_onnx(path());
+  writer.join();
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_EQ(model->graph.inputs().size(), 1U);
+}
+
+TEST_F(OnnxFile, IsRefusedWhereItBreaks) {
+  const std::string whole = model_.bytes();
+  ASSERT_TRUE(base::write_file(path(), whole.substr(0, whole.size() - 7)).ok());
+  const auto cut = import_onnx(path());
+  EXPECT_EQ(cut.status().code(), StatusCode::kBadInput);
+  // As the same bytes in memory are, whatever of them was read at a time.
+  const std::string part = whole.substr(0, whole.size() - 7);
+  const auto in_memory = import_onnx_bytes(std::as_bytes(std::span(part)), "", {}, path());
+  EXPECT_EQ(cut.status().message(), in_memory.status().message());
+  EXPECT_THAT(cut.status().message(), HasSubstr(path() + ": is no ONNX model: "));
+  EXPECT_THAT(cut.status().message(), HasSubstr(" of " + std::to_string(part.size())));
+  EXPECT_EQ(import_onnx(path() + "x").status().code(), StatusCode::kUnavailable);
 }
 
 }  // namespace

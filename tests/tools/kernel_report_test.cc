@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/file.h"
 #include "tests/tools/folder_test.h"
@@ -96,6 +97,25 @@ TEST_F(ProfiledRun, ListsRatesOfKernels) {
     best = std::max(best, number(kernel, "roofline_share"));
   }
   EXPECT_GT(best, 0);
+}
+
+// The least that a model takes is its weights. A plan has most of them in a form of its own: that
+// they are not held twice, by file, graph and plan, is what this asks for.
+TEST_F(ProfiledRun, SaysWhatMemoryAModelAdds) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "what a sanitizer adds is not the model's";
+#endif
+  ASSERT_EQ(run_program("zoo resnet18 -o " + path("r.onnx")).code, 0);
+  const auto bytes = static_cast<double>(std::filesystem::file_size(path("r.onnx")));
+  const ProgramRun run =
+      run_program("bench " + path("r.onnx") + " --threads 1 --json --time 0 --runs 1");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const auto json = base::Json::parse(run.out);
+  ASSERT_TRUE(json.ok()) << json.status().message();
+  const double plan = number(*json, "weights_bytes") + number(*json, "arena_bytes");
+  EXPECT_GT(number(*json, "model_bytes"), plan);
+  EXPECT_LT(number(*json, "model_bytes"), plan + 1.5 * bytes);
+  EXPECT_GT(number(*json, "peak_bytes"), number(*json, "model_bytes"));
 }
 
 TEST_F(ProfiledRun, NamesATraceFileThatCannotBeWritten) {
