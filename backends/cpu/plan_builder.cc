@@ -239,6 +239,15 @@ std::byte* PlanBuilder::weights_data(const Operand& operand) {
   return const_cast<std::byte*>(buffer.data.data().data());
 }
 
+ir::Tensor PlanBuilder::take_weights(ir::NodeId id) {
+  Buffer& buffer = buffers_[home(id).buffer.index()];
+  const bool read_elsewhere = reads_left_[id.index()] != 1 || buffer.pending != 1;
+  if (buffer.kind != BufferKind::kWeights || buffer.first >= 0 || read_elsewhere ||
+      homes_[id.index()].size() != 1)
+    return {};
+  return std::exchange(buffer.data, {});
+}
+
 const Operand* PlanBuilder::find_packed(const Operand& source, const std::string& form) const {
   const auto found = packed_.find({{source.buffer, source.offset}, form});
   return found != packed_.end() ? &found->second : nullptr;

@@ -93,6 +93,9 @@ class PlanBuilder {
   // The value of a constant that a group still to be built, or being built, reads.
   const ir::Tensor& constant(ir::NodeId id) const;
   std::byte* weights_data(const Operand& operand);
+  // A constant's tensor, to be made into something else, where no other group or step needs it;
+  // else empty. The group being built must not fail afterwards.
+  ir::Tensor take_weights(ir::NodeId id);
   // Constants that were packed already, by source and by what the form is called.
   const Operand* find_packed(const Operand& source, const std::string& form) const;
   void remember_packed(const Operand& source, const std::string& form, const Operand& packed);

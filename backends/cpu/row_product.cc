@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "backends/cpu/block_transpose.h"
 #include "backends/cpu/instruction_set.h"
 #include "backends/cpu/parallel_loop.h"
 #include "backends/cpu/pointwise_program.h"
@@ -295,16 +296,25 @@ std::optional<RowShape> row_shape(const ir::Graph& graph, ir::NodeId id) {
   return conv ? conv_shape(graph, node) : matmul_shape(graph, node);
 }
 
-Operand packed_weights(PlanBuilder& builder, ir::NodeId id, const RowShape& shape) {
-  const Operand source = builder.in_row_major(id);
-  const std::string form = "panels of rows " + std::to_string(shape.row_stride);
-  if (const Operand* packed = builder.find_packed(source, form)) return *packed;
+// Whether the packed form is a permutation of the weights that can be made where they lie.
+bool packs_in_place(const RowShape& shape) { return shape.columns % kPanel == 0; }
+
+void pack_in_place(std::span<float> weights, const RowShape& shape) {
+  if (shape.column_stride == 1)
+    return transpose_blocks(weights, shape.rows, shape.columns / kPanel, kPanel);
+  // A column lies together, and the columns of a panel do.
+  for (std::int64_t first = 0; first < shape.columns; first += kPanel) {
+    transpose_blocks(weights.subspan(static_cast<std::size_t>(first * shape.rows),
+                                     static_cast<std::size_t>(kPanel * shape.rows)),
+                     kPanel, shape.rows, 1);
+  }
+}
+
+ir::Tensor packed_copy(const float* from, const RowShape& shape) {
   const std::vector<Panel> panels = panels_of(shape.rows, shape.columns);
   const std::int64_t size = panels.back().at + shape.rows * panels.back().vectors * kLanes;
   ir::Tensor packed(ir::DType::kF32, ir::Shape{size});
   float* to = packed.mutable_as<float>().data();
-  const auto* const from =
-      reinterpret_cast<const float*>(builder.weights_data(source) + source.offset);
   for (const Panel& panel : panels) {
     const std::int64_t width = panel.vectors * kLanes;
     const std::int64_t used = std::min(width, shape.columns - panel.first);
@@ -312,6 +322,22 @@ Operand packed_weights(PlanBuilder& builder, ir::NodeId id, const RowShape& shap
       const float* const line = from + row * shape.row_stride + panel.first * shape.column_stride;
       for (std::int64_t i = 0; i < used; ++i) to[i] = line[i * shape.column_stride];
     }
+  }
+  return packed;
+}
+
+// The weights themselves are gone afterwards where nothing else needs them, as those of a large
+// layer would be most of what the process takes.
+Operand packed_weights(PlanBuilder& builder, ir::NodeId id, const RowShape& shape) {
+  const Operand source = builder.in_row_major(id);
+  const std::string form = "panels of rows " + std::to_string(shape.row_stride);
+  if (const Operand* packed = builder.find_packed(source, form)) return *packed;
+  ir::Tensor packed = packs_in_place(shape) ? builder.take_weights(id) : ir::Tensor();
+  if (packed.bytes() > 0) {
+    pack_in_place(packed.mutable_as<float>(), shape);
+  } else {
+    packed = packed_copy(
+        reinterpret_cast<const float*>(builder.weights_data(source) + source.offset), shape);
   }
   const Operand operand = builder.weights(std::move(packed));
   builder.remember_packed(source, form, operand);

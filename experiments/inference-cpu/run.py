@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Latency of each model before and after `egret optimize`, in Egret and in other engines.
 
-The two files take turns run by run within Egret, the engines' sessions likewise, Egret and the
-others round by round. A time is the median of the rounds' medians, a ratio the median of the rounds'
-ratios.
+A round times the two files in turns, run by run, then the optimized file and each engine by itself, one
+after the other. A time is the median of the rounds' medians, a ratio the median of the rounds' ratios.
 """
 import os
 import pathlib
@@ -17,10 +16,10 @@ from lib import egret, models, peers, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
 COLUMNS = ["model", "batch", "threads", "operators_before", "operators_after", "original_ms", "optimized_ms",
-           "speedup", "onnxruntime_ms", "openvino_ms", "torch_ms", "ratio", "peak_mib", "onnxruntime_peak_mib", "optimize_s",
+           "speedup", "alone_ms", "onnxruntime_ms", "openvino_ms", "torch_ms", "ratio", "peak_mib", "onnxruntime_peak_mib", "optimize_s",
            "rules_used", "check_error", "check_bound"]
 MEBIBYTE = 1 << 20
-LEAST_RUNS = 3  # a round, of models that take longer than a round's time
+LEAST_RUNS = 1  # a round, of models that take longer than a round's time
 LARGEST_DIFFERENCE = 1e-3  # relative to the largest output
 
 
@@ -74,6 +73,12 @@ def onnxruntime_peak(setting, path):
                               env=dict(os.environ, PYTHONPATH=str(HERE.parent))).stdout)
 
 
+def bench(files, setting, seconds):
+    """Median seconds of each file."""
+    report = egret.call("bench", *files, "--time", f"{seconds}s", "--runs", LEAST_RUNS, *setting.flags())
+    return [model["median_s"] for model in report["models"]]
+
+
 def measure(setting, size, folder):
     original = models.locate(setting.model, folder, setting.batch)
     if original is None:
@@ -83,16 +88,15 @@ def measure(setting, size, folder):
     opened = sessions(setting, original)
     rounds = []  # of medians, by engine and file
     for _ in range(size["rounds"]):
-        bench = egret.call("bench", original, optimized, "--time", f"{size['seconds']}s", "--runs", LEAST_RUNS,
-                           *setting.flags())
-        medians = dict(zip(["original", "optimized"], [model["median_s"] for model in bench["models"]]))
+        medians = dict(zip(["original", "optimized"], bench([original, optimized], setting, size["seconds"])))
+        [medians["alone"]] = bench([optimized], setting, size["seconds"])
         medians |= zip(opened, peers.medians(list(opened.values()), size["seconds"], LEAST_RUNS))
         rounds.append(medians)
     # All sizes of the optimized file are fixed.
     alone = egret.call("bench", optimized, "--time", "0s", "--runs", 2, "--threads", setting.threads)
     peer_peak = onnxruntime_peak(setting, original)
     seconds = {name: statistics.median(r[name] for r in rounds) for name in rounds[0]}
-    ratio = statistics.median(min(r[name] for name in opened) / r["optimized"] for r in rounds) if opened else None
+    ratio = statistics.median(min(r[name] for name in opened) / r["alone"] for r in rounds) if opened else None
     if original.parent == pathlib.Path(folder):
         original.unlink()  # zoo models are large
     milliseconds = lambda name: f"{1e3 * seconds[name]:.3f}" if name in seconds else ""
@@ -102,6 +106,7 @@ def measure(setting, size, folder):
         "original_ms": milliseconds("original"),
         "optimized_ms": milliseconds("optimized"),
         "speedup": f"{statistics.median(r['original'] / r['optimized'] for r in rounds):.3f}",
+        "alone_ms": milliseconds("alone"),
         "onnxruntime_ms": milliseconds("onnxruntime"),
         "openvino_ms": milliseconds("openvino"),
         "torch_ms": milliseconds("torch"),

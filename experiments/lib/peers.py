@@ -8,6 +8,10 @@ import warnings
 
 # Debian's packages, after those of the environment: its PyTorch is built for CPUs alone.
 DEBIAN_PACKAGES = "/usr/lib/python3/dist-packages"
+PAUSE = 0.1  # seconds in which threads that wait for the next run give up and sleep
+
+
+# An engine's session computes when it is run; outputs() are those of the last run.
 
 
 class OnnxRuntime:
@@ -26,10 +30,19 @@ class OnnxRuntime:
         self.inputs = [(i.name, i.shape, "float" in i.type) for i in self.session.get_inputs()]
 
     def bind(self, given):
-        self.given = given
+        """Without copies in or out, which is its fastest way."""
+        import onnxruntime
+        self.binding = self.session.io_binding()
+        for name, value in given.items():
+            self.binding.bind_ortvalue_input(name, onnxruntime.OrtValue.ortvalue_from_numpy(value))
+        for output in self.session.get_outputs():
+            self.binding.bind_output(output.name, "cpu")
 
     def run(self):
-        return self.session.run(None, self.given)
+        self.session.run_with_iobinding(self.binding)
+
+    def outputs(self):
+        return self.binding.copy_outputs_to_cpu()
 
 
 class OpenVino:
@@ -53,7 +66,10 @@ class OpenVino:
             self.request.set_tensor(name, self.tensor(value))
 
     def run(self):
-        return list(self.request.infer(share_outputs=True).values())
+        self.request.infer(share_outputs=True)
+
+    def outputs(self):
+        return [tensor.data for tensor in self.request.output_tensors]
 
 
 class Torch:
@@ -97,7 +113,10 @@ class Torch:
 
     def run(self):
         with self.torch.no_grad():
-            return [output.numpy() for output in self.network(*self.given)]
+            self.results = self.network(*self.given)
+
+    def outputs(self):
+        return [output.numpy() for output in self.results]
 
 
 ENGINES = {engine.package: engine for engine in (OnnxRuntime, OpenVino, Torch)}
@@ -134,21 +153,29 @@ def disagreement(session, other):
     """The largest difference of what two sessions make of the same inputs, relative to the largest output."""
     import numpy
     largest = 0.0
-    for a, b in zip(session.run(), other.run()):
+    session.run(), other.run()
+    for a, b in zip(session.outputs(), other.outputs()):
         scale = max(1e-30, float(numpy.abs(b).max(initial=0)))
         largest = max(largest, float(numpy.abs(a - b).max(initial=0)) / scale)
     return largest
 
 
 def medians(sessions, seconds, least_runs=5):
-    """Median seconds of each session; they take turns, after one run each. Inputs are bound."""
-    samples = [[] for _ in sessions]
-    for session in sessions:
-        session.run()
+    """Median seconds of each session, one after the other, after a pause and one run each. Inputs are bound.
+
+    Not run by run: threads of an engine that wait for its next run in a loop take the processors from the engine
+    whose turn it is.
+    """
+    return [_median(session, seconds, least_runs) for session in sessions]
+
+
+def _median(session, seconds, least_runs):
+    time.sleep(PAUSE)
+    session.run()
+    times = []
     end = time.monotonic() + seconds
-    while len(samples[0]) < least_runs or time.monotonic() < end:
-        for session, times in zip(sessions, samples):
-            start = time.perf_counter()
-            session.run()
-            times.append(time.perf_counter() - start)
-    return [statistics.median(times) for times in samples]
+    while len(times) < least_runs or time.monotonic() < end:
+        start = time.perf_counter()
+        session.run()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)

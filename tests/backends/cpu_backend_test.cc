@@ -162,7 +162,7 @@ TEST(CpuPlan, ComputesTheSameOfAGraphThatItConsumes) {
 TEST(CpuPlan, LeavesWhatItsGraphSharesWithAnother) {
   GraphBuilder b;
   base::Random random(8);
-  const ir::Tensor weights = ir::Tensor::random({DType::kF32, {64, 64}}, random);
+  const ir::Tensor weights = ir::Tensor::random({DType::kF32, {64, 128}}, random);
   const base::ContentHash before = weights.content_hash();
   const Value x = b.input("x", {DType::kF32, {1, 64}});
   b.output("y", b.add("matmul", {x, b.constant(weights)}));

@@ -256,7 +256,7 @@ TEST_P(Kernels, Matmuls) {
 TEST_P(Kernels, ProductsOfFewRows) {
   Maker m(GetParam() * 7 + 8);
   const std::int64_t rows = m.random.chance(0.4) ? 1 : m.between(2, 9);
-  const std::int64_t columns = m.pick({1, 7, 8, 16, 40, 64, 100, 600, 1100});
+  const std::int64_t columns = m.pick({1, 7, 8, 16, 40, 64, 100, 192, 600, 1100});
   const std::int64_t channels = m.pick({1, 5, 16, 33, 200}), side = m.pick({1, 1, 3});
   const bool conv = m.random.chance(0.5);
   const Integers ones{1, 1};
