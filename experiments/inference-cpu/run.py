@@ -16,8 +16,8 @@ from lib import egret, models, peers, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
 COLUMNS = ["model", "batch", "threads", "operators_before", "operators_after", "original_ms", "optimized_ms",
-           "speedup", "alone_ms", "onnxruntime_ms", "openvino_ms", "torch_ms", "ratio", "peak_mib", "onnxruntime_peak_mib", "optimize_s",
-           "rules_used", "check_error", "check_bound"]
+           "speedup", "alone_ms", "onnxruntime_ms", "openvino_ms", "torch_ms", "ratio", "peak_mib",
+           "onnxruntime_peak_mib", "optimize_s", "rules_used", "check_error", "check_bound", "egret"]
 MEBIBYTE = 1 << 20
 LEAST_RUNS = 1  # a round, of models that take longer than a round's time
 LARGEST_DIFFERENCE = 1e-3  # relative to the largest output
@@ -136,7 +136,8 @@ def main():
     size = config[mode]
     versions = {name: peers.version(name) for name in peers.ENGINES}
     table = results.Table("inference-cpu", mode, COLUMNS, ["model", "batch", "threads"],
-                          {"egret": egret.version()} | versions)
+                          versions)
+    version = egret.version()
     end = time.monotonic() + float(os.environ.get("EGRET_EXPERIMENT_SECONDS", "inf"))
     planned = [Setting(model, batch, threads, config)
                for batch, threads in size["settings"] for model in size["models"]]
@@ -149,7 +150,7 @@ def main():
             if row is None:
                 absent += 1
                 continue
-            table.add(**row)
+            table.add(**row, egret=version)
             print(f"  {setting.name}, batch {setting.batch}, {setting.threads} threads: {row['original_ms']} -> "
                   f"{row['optimized_ms']} ms, the fastest other engine takes {row['ratio'] or '-'} of it", flush=True)
     if missing:
