@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/calibration.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <initializer_list>
 #include <optional>
@@ -35,13 +36,20 @@ base::Result<Probe> probe(std::string_view op, std::size_t inputs, std::size_t w
   return Probe{std::move(graph), work};
 }
 
+// Of several measurements the quickest counts: a neighbour on the machine slows some tens of
+// milliseconds down, never speeds them up.
 base::Result<double> best_seconds(const backends::Backend& backend, const ir::Graph& graph,
                                   int threads) {
+  constexpr int kMeasurements = 3;
   EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(graph, {.threads = threads}));
-  EGRET_ASSIGN_OR_RETURN(
-      const backends::Timing timing,
-      backends::measure(*plan, {.min_runs = 10, .min_seconds = 0.2, .max_seconds = 2}));
-  return timing.p10_s;
+  double best = 0;
+  for (int k = 0; k < kMeasurements; ++k) {
+    EGRET_ASSIGN_OR_RETURN(
+        const backends::Timing timing,
+        backends::measure(*plan, {.min_runs = 5, .min_seconds = 0.08, .max_seconds = 1}));
+    best = k == 0 ? timing.p10_s : std::min(best, timing.p10_s);
+  }
+  return best;
 }
 
 // The rate at the largest of these sizes, ascending, at which a run takes less than kLongest.

@@ -144,10 +144,7 @@ class Bench final : public Command {
       models.push(std::move(figures));
     }
     json.set("models", std::move(models));
-    if (options_.kernels) {
-      json.set("rates", rates_json(rates));
-      kernels += "\nThis machine reaches " + rates_text(rates) + ".\n";
-    }
+    if (options_.kernels) json.set("rates", rates_json(rates));
     const std::string count = std::to_string(threads);
     console.result(
         json, table.render() + (threads == 1 ? "1 thread" : count + " threads") + "\n" + kernels);
