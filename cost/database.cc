@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -12,14 +13,17 @@
 namespace egret::cost {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;  // 1 had no rates
 constexpr int kBusyMilliseconds = 5000;
 
 constexpr const char* kSchema =
     "CREATE TABLE IF NOT EXISTS profile ("
     "  machine TEXT NOT NULL, key TEXT NOT NULL, runs INTEGER NOT NULL,"
     "  median_s REAL NOT NULL, deviation_s REAL NOT NULL,"
-    "  PRIMARY KEY (machine, key)) WITHOUT ROWID";
+    "  PRIMARY KEY (machine, key)) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS rates ("
+    "  machine TEXT NOT NULL PRIMARY KEY, flops_per_second REAL NOT NULL,"
+    "  bytes_per_second REAL NOT NULL, seconds_per_kernel REAL NOT NULL) WITHOUT ROWID";
 
 struct CloseDatabase {
   void operator()(sqlite3* db) const { sqlite3_close(db); }
@@ -54,26 +58,41 @@ Entry entry_at(sqlite3_stmt* statement, int first_column) {
           .deviation_s = sqlite3_column_double(statement, first_column + 2)};
 }
 
+Rates rates_at(sqlite3_stmt* statement, int first_column) {
+  return {.flops_per_second = sqlite3_column_double(statement, first_column),
+          .bytes_per_second = sqlite3_column_double(statement, first_column + 1),
+          .seconds_per_kernel = sqlite3_column_double(statement, first_column + 2)};
+}
+
 base::Result<Statement> prepare(sqlite3* db, const char* sql) {
   sqlite3_stmt* raw = nullptr;
   if (sqlite3_prepare_v2(db, sql, -1, &raw, nullptr) != SQLITE_OK) return error(db, sql);
   return Statement(raw);
 }
 
-// Fresh files get our version; files of another version are left alone.
-base::Status check_version(sqlite3* db, const std::string& path) {
+base::Result<int> version_of(sqlite3* db, const std::string& path) {
   EGRET_ASSIGN_OR_RETURN(const Statement query, prepare(db, "PRAGMA user_version"));
   if (sqlite3_step(query.get()) != SQLITE_ROW) {
     return base::bad_input("'" + path + "' is not a cost database (" + sqlite3_errmsg(db) +
                            "); move it away or name another with --cost-db");
   }
-  const int version = sqlite3_column_int(query.get(), 0);
-  if (version == 0)
-    return execute(db, ("PRAGMA user_version = " + std::to_string(kVersion)).c_str());
+  return sqlite3_column_int(query.get(), 0);
+}
+
+// Files of later versions are left alone. Fresh ones (version 0) and earlier ones get the tables
+// that they lack, which is all that versions differ by so far, and then our version.
+base::Status bring_to_version(sqlite3* db, const std::string& path) {
+  EGRET_ASSIGN_OR_RETURN(const int version, version_of(db, path));
+  if (version > kVersion) {
+    return base::bad_input("'" + path + "' is a cost database of version " +
+                           std::to_string(version) + ", this program writes version " +
+                           std::to_string(kVersion) +
+                           "; move it away or name another with --cost-db");
+  }
   if (version == kVersion) return base::ok();
-  return base::bad_input("'" + path + "' is a cost database of version " + std::to_string(version) +
-                         ", this program writes version " + std::to_string(kVersion) +
-                         "; move it away or name another with --cost-db");
+  EGRET_RETURN_IF_ERROR(execute(db, "PRAGMA journal_mode = WAL"));
+  EGRET_RETURN_IF_ERROR(execute(db, kSchema));
+  return execute(db, ("PRAGMA user_version = " + std::to_string(kVersion)).c_str());
 }
 
 }  // namespace
@@ -100,10 +119,8 @@ base::Result<std::unique_ptr<Database>> Database::open(const std::string& path) 
   impl->db.reset(raw);
   if (opened != SQLITE_OK) return error(raw, "cannot open '" + path + "'");
   sqlite3_busy_timeout(raw, kBusyMilliseconds);
-  EGRET_RETURN_IF_ERROR(check_version(raw, path));
-  EGRET_RETURN_IF_ERROR(execute(raw, "PRAGMA journal_mode = WAL"));
+  EGRET_RETURN_IF_ERROR(bring_to_version(raw, path));
   EGRET_RETURN_IF_ERROR(execute(raw, "PRAGMA synchronous = NORMAL"));
-  EGRET_RETURN_IF_ERROR(execute(raw, kSchema));
   EGRET_ASSIGN_OR_RETURN(
       impl->find,
       prepare(raw,
@@ -153,8 +170,54 @@ base::Result<std::vector<Database::Row>> Database::rows(std::string_view machine
   return result;
 }
 
+base::Result<std::optional<Rates>> Database::find_rates(std::string_view machine) const {
+  EGRET_ASSIGN_OR_RETURN(const std::vector<RatesRow> all, rates());
+  const auto found = std::ranges::find(all, machine, &RatesRow::machine);
+  return found != all.end() ? std::optional(found->rates) : std::nullopt;
+}
+
+base::Status Database::store_rates(std::string_view machine, const Rates& rates) {
+  EGRET_ASSIGN_OR_RETURN(
+      const Statement insert,
+      prepare(impl_->db.get(), "INSERT OR REPLACE INTO rates VALUES (?1, ?2, ?3, ?4)"));
+  bind(insert.get(), 1, machine);
+  sqlite3_bind_double(insert.get(), 2, rates.flops_per_second);
+  sqlite3_bind_double(insert.get(), 3, rates.bytes_per_second);
+  sqlite3_bind_double(insert.get(), 4, rates.seconds_per_kernel);
+  return sqlite3_step(insert.get()) == SQLITE_DONE ? base::ok()
+                                                   : error(impl_->db.get(), "writing rates");
+}
+
+base::Result<std::vector<Database::RatesRow>> Database::rates() const {
+  EGRET_ASSIGN_OR_RETURN(
+      const Statement query,
+      prepare(impl_->db.get(),
+              "SELECT machine, flops_per_second, bytes_per_second, seconds_per_kernel FROM rates "
+              "ORDER BY machine"));
+  std::vector<RatesRow> result;
+  int step = 0;
+  while ((step = sqlite3_step(query.get())) == SQLITE_ROW)
+    result.push_back({text_at(query.get(), 0), rates_at(query.get(), 1)});
+  if (step != SQLITE_DONE) return error(impl_->db.get(), "listing rates");
+  return result;
+}
+
+base::Result<std::vector<Database::MachineRow>> Database::machines() const {
+  EGRET_ASSIGN_OR_RETURN(
+      const Statement query,
+      prepare(impl_->db.get(),
+              "SELECT machine, COUNT(*) FROM profile GROUP BY machine ORDER BY machine"));
+  std::vector<MachineRow> result;
+  int step = 0;
+  while ((step = sqlite3_step(query.get())) == SQLITE_ROW)
+    result.push_back({text_at(query.get(), 0), sqlite3_column_int64(query.get(), 1)});
+  if (step != SQLITE_DONE) return error(impl_->db.get(), "listing machines");
+  return result;
+}
+
 base::Result<std::int64_t> Database::merge_from(const Database& other) {
   EGRET_ASSIGN_OR_RETURN(const std::vector<Row> theirs, other.rows());
+  EGRET_ASSIGN_OR_RETURN(const std::vector<RatesRow> their_rates, other.rates());
   std::int64_t added = 0;
   EGRET_RETURN_IF_ERROR(execute(impl_->db.get(), "BEGIN IMMEDIATE"));
   for (const Row& row : theirs) {
@@ -162,6 +225,10 @@ base::Result<std::int64_t> Database::merge_from(const Database& other) {
     if (mine) continue;
     EGRET_RETURN_IF_ERROR(store(row.machine, row.key, row.entry));
     ++added;
+  }
+  for (const RatesRow& row : their_rates) {
+    EGRET_ASSIGN_OR_RETURN(const std::optional<Rates> mine, find_rates(row.machine));
+    if (!mine) EGRET_RETURN_IF_ERROR(store_rates(row.machine, row.rates));
   }
   EGRET_RETURN_IF_ERROR(execute(impl_->db.get(), "COMMIT"));
   return added;
@@ -173,6 +240,12 @@ base::Result<std::string> Database::content_hash(std::string_view machine) const
   for (const Row& row : all) {
     text += row.key + '\n' + std::to_string(row.entry.runs) + ' ' +
             std::to_string(row.entry.median_s * 1e9) + '\n';
+  }
+  EGRET_ASSIGN_OR_RETURN(const std::optional<Rates> rates, find_rates(machine));
+  if (rates) {
+    text += "rates " + std::to_string(rates->flops_per_second) + ' ' +
+            std::to_string(rates->bytes_per_second) + ' ' +
+            std::to_string(rates->seconds_per_kernel * 1e9) + '\n';
   }
   return base::content_hash(text).to_hex();
 }

@@ -4,7 +4,7 @@
 //
 // An entry belongs to a machine, named by a fingerprint of everything that changes times:
 // processor, instruction set, threads, library versions. Entries of other machines are kept but
-// never mixed in.
+// never mixed in. Beside its entries a machine has the rates that it was measured to reach.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "cost/model.h"
 
 namespace egret::cost {
 
@@ -27,7 +28,8 @@ struct Entry {
 
 class Database {
  public:
-  // Opens or creates. `path` ":memory:" keeps it in memory. Errors: unavailable (cannot open),
+  // Opens or creates. A file of an earlier version is brought to this one and keeps its entries.
+  // `path` ":memory:" keeps it in memory. Errors: unavailable (cannot open),
   // bad_input (not a profile database, or one of another version; the remedy is in the message).
   static base::Result<std::unique_ptr<Database>> open(const std::string& path);
   ~Database();
@@ -45,9 +47,27 @@ class Database {
   };
   // All entries in the order of (machine, key); of one machine when that is not empty.
   base::Result<std::vector<Row>> rows(std::string_view machine = "") const;
-  // Adds what `other` has and this has not; returns how many.
+
+  // The rates of a machine, where they were measured.
+  base::Result<std::optional<Rates>> find_rates(std::string_view machine) const;
+  // Replaces what was there.
+  base::Status store_rates(std::string_view machine, const Rates& rates);
+  struct RatesRow {
+    std::string machine;
+    Rates rates;
+  };
+  base::Result<std::vector<RatesRow>> rates() const;  // in the order of machines
+
+  struct MachineRow {
+    std::string machine;
+    std::int64_t entries = 0;
+  };
+  // Those that have entries, in their order.
+  base::Result<std::vector<MachineRow>> machines() const;
+
+  // Adds what `other` has and this has not, rates included; returns how many entries.
   base::Result<std::int64_t> merge_from(const Database& other);
-  // Hash of all entries of a machine: equal contents, equal text.
+  // Hash of all entries and the rates of a machine: equal contents, equal text.
   base::Result<std::string> content_hash(std::string_view machine) const;
 
  private:

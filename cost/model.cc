@@ -83,6 +83,12 @@ std::string key_of(const Query& query) {
   return key + ")";
 }
 
+Rates fastest_of(const Rates& a, const Rates& b) {
+  return {.flops_per_second = std::max(a.flops_per_second, b.flops_per_second),
+          .bytes_per_second = std::max(a.bytes_per_second, b.bytes_per_second),
+          .seconds_per_kernel = std::min(a.seconds_per_kernel, b.seconds_per_kernel)};
+}
+
 double roofline_seconds(const ir::Work& work, const Rates& rates) {
   return std::max(work.flops / rates.flops_per_second,
                   (work.bytes_read + work.bytes_written) / rates.bytes_per_second);

@@ -29,10 +29,19 @@ struct Query {
   bool all_constant() const;
 };
 
+// What a cost rests on.
+enum class CostKind : std::uint8_t {
+  kMeasured,      // this operator, on the machine asked for
+  kInterpolated,  // its like in other shapes, there (cost/interpolation.h)
+  kEstimated,     // rates alone
+};
+
 struct Cost {
   double seconds = 0;
   double bytes_moved = 0;
-  bool measured = false;  // from a profile of this machine, not estimated
+  CostKind kind = CostKind::kEstimated;
+
+  bool measured() const { return kind == CostKind::kMeasured; }
 };
 
 class Model {
@@ -42,6 +51,9 @@ class Model {
   virtual std::string_view name() const = 0;
   // Types are concrete. Costs are finite and not negative.
   virtual base::Result<Cost> cost(const Query& query) = 0;
+  // What the operator is expected to take: for predictions, where cost() may say less so that it is
+  // tried.
+  virtual base::Result<Cost> expected(const Query& query) { return cost(query); }
 };
 
 // A view is a shape operator that changes no byte: reshape and identity.
@@ -57,6 +69,9 @@ struct Rates {
   double bytes_per_second = 1e10;
   double seconds_per_kernel = 2e-6;  // the least that starting a kernel costs
 };
+
+// The faster of both, rate by rate.
+Rates fastest_of(const Rates& a, const Rates& b);
 
 // The least time that this work can take at these rates: the larger of arithmetic and traffic time
 // (Williams, Waterman, Patterson 2009).

@@ -3,11 +3,12 @@
 
 namespace egret::cost {
 
-ProfiledModel::ProfiledModel(Database& database, std::string machine, const Rates& rates,
-                             double optimism)
+ProfiledModel::ProfiledModel(Database& database, std::string machine, const Rates& fastest,
+                             std::optional<Rates> usual, double optimism)
     : database_(database),
       machine_(std::move(machine)),
-      estimate_(make_model("roofline", rates)),
+      estimate_(make_model("roofline", fastest)),
+      usual_(usual.value_or(fastest)),
       optimism_(optimism) {}
 
 base::Result<std::optional<Entry>> ProfiledModel::known(const std::string& key) {
@@ -18,12 +19,22 @@ base::Result<std::optional<Entry>> ProfiledModel::known(const std::string& key) 
 }
 
 base::Result<Cost> ProfiledModel::cost(const Query& query) {
-  if (is_view(*query.op) || query.all_constant()) return Cost{.measured = true};
+  if (is_view(*query.op) || query.all_constant()) return Cost{.kind = CostKind::kMeasured};
   EGRET_ASSIGN_OR_RETURN(const std::optional<Entry> entry, known(key_of(query)));
   EGRET_ASSIGN_OR_RETURN(Cost cost, estimate_->cost(query));
   cost.seconds = entry ? entry->median_s : cost.seconds * optimism_;
-  cost.measured = entry.has_value();
+  cost.kind = entry ? CostKind::kMeasured : CostKind::kEstimated;
   return cost;
+}
+
+base::Result<Cost> ProfiledModel::expected(const Query& query) {
+  EGRET_ASSIGN_OR_RETURN(const Cost cost, this->cost(query));
+  if (cost.measured()) return cost;
+  if (interpolated_ == nullptr) {
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Database::Row> rows, database_.rows(machine_));
+    interpolated_ = std::make_unique<InterpolatedModel>(rows, usual_);
+  }
+  return interpolated_->cost(query);
 }
 
 base::Result<bool> ProfiledModel::profile(const Query& query, const Measure& measure) {
@@ -33,8 +44,26 @@ base::Result<bool> ProfiledModel::profile(const Query& query, const Measure& mea
   EGRET_ASSIGN_OR_RETURN(const Entry fresh, measure(query));
   EGRET_RETURN_IF_ERROR(database_.store(machine_, key, fresh));
   cache_[key] = fresh;
+  interpolated_.reset();
   ++measured_;
   return true;
+}
+
+base::Result<bool> ProfiledModel::measure_again(const Query& query, const Measure& measure) {
+  const std::string key = key_of(query);
+  EGRET_ASSIGN_OR_RETURN(const std::optional<Entry> entry, known(key));
+  EGRET_ASSIGN_OR_RETURN(const Entry fresh, measure(query));
+  if (entry && entry->median_s + entry->deviation_s <= fresh.median_s + fresh.deviation_s)
+    return false;
+  EGRET_RETURN_IF_ERROR(database_.store(machine_, key, fresh));
+  cache_[key] = fresh;
+  interpolated_.reset();
+  return true;
+}
+
+bool is_noisy(const Entry& entry) {
+  constexpr double kMuch = 0.1;
+  return entry.deviation_s > kMuch * entry.median_s && entry.median_s > 0;
 }
 
 }  // namespace egret::cost

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rates that a backend reaches on this machine at its best: what a roofline is drawn with.
+// The rates that a backend reaches on this machine at its best, which a roofline is drawn with:
+// measured, kept in the database of costs, and asked for in one place.
 #pragma once
+
+#include <string>
 
 #include "backends/backend.h"
 #include "base/status.h"
+#include "cost/database.h"
 #include "cost/model.h"
 
 namespace egret::driver {
@@ -11,7 +15,28 @@ namespace egret::driver {
 // Measured, in about a second, with so many threads (0: as many as the process may use): arithmetic
 // by a product of two matrices of 1024 x 1024 f32 of which one is a weight, memory traffic by the
 // sum of two arrays of 32 MiB, which the caches do not hold, the start of a kernel by one operator
-// on 16 elements. Errors: those of the backend.
+// on 16 elements. A backend for which that would take many seconds (the interpreter) is measured on
+// smaller ones. Errors: those of the backend.
 base::Result<cost::Rates> measured_rates(const backends::Backend& backend, int threads);
+
+struct KnownRates {
+  cost::Rates rates;
+  bool measured = false;  // otherwise assumed, see assumed_rates()
+  // Rates that estimates stay below measurements with (see cost/profiled.h): the faster of what is
+  // known and what is assumed.
+  cost::Rates fastest;
+};
+
+// The rates of a machine (machine_fingerprint()) in the database, or those assumed of this
+// processor. Errors: the database's.
+base::Result<KnownRates> known_rates(const cost::Database& database, const std::string& machine,
+                                     int threads);
+// As above, of the database at `path` (empty: the default path), which is not made where there is
+// none.
+base::Result<KnownRates> known_rates_at(const std::string& path, const std::string& machine,
+                                        int threads);
+// As known_rates(), but measured and kept where there are none. Errors: the backend's, too.
+base::Result<KnownRates> rates_once_measured(cost::Database& database,
+                                             const backends::Backend& backend, int threads);
 
 }  // namespace egret::driver

@@ -38,9 +38,12 @@ Processor processor() {
 
 }  // namespace
 
-std::string machine_fingerprint(int threads) {
+std::string machine_fingerprint(int threads, std::string_view backend) {
   const Processor cpu = processor();
-  return "cpu " + cpu.model + " / " + cpu.isa + " / " +
+  std::string before;
+  if (backend != "cpu")
+    before = std::string(backend) + " " + backends::find_backend(backend)->version() + " on ";
+  return before + "cpu " + cpu.model + " / " + cpu.isa + " / " +
          std::to_string(threads > 0 ? threads : backends::available_threads()) + " threads / " +
          backends::find_backend("cpu")->version() + " / timing " +
          std::to_string(backends::kTimingMethod);

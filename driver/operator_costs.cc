@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "backends/node_timer.h"
@@ -12,6 +13,7 @@
 #include "base/timer.h"
 #include "base/units.h"
 #include "cost/profiled.h"
+#include "driver/cost_choice.h"
 #include "driver/machine.h"
 #include "driver/node_query.h"
 #include "driver/saturated_graph.h"
@@ -29,15 +31,19 @@ struct Item {
 
 class Profiling {
  public:
-  Profiling(const ProfileOptions& options, base::ProgressSink* sink)
-      : options_(options), sink_(sink) {}
+  Profiling(const ProfileOptions& options, base::ProgressSink* sink,
+            cost::ProfiledModel::Measure measure)
+      : options_(options), sink_(sink), measure_(std::move(measure)) {}
 
   base::Result<ProfileReport> run(const ir::Graph& graph) {
     EGRET_RETURN_IF_ERROR(open());
     EGRET_RETURN_IF_ERROR(saturate(graph));
     const std::vector<egraph::ClassId> roots = tensors().roots();
     const egraph::EGraphView view = egraph::make_view(tensors().egraph(), roots);
-    EGRET_RETURN_IF_ERROR(measure(view, unknown(view)));
+    const base::Stopwatch watch;
+    EGRET_RETURN_IF_ERROR(measure(view, unknown(view), watch));
+    EGRET_RETURN_IF_ERROR(measure_noisy(view, watch));
+    report_.seconds = watch.seconds();
     return std::move(report_);
   }
 
@@ -48,13 +54,16 @@ class Profiling {
       return base::usage_error("no backend is called '" + options_.backend + "'");
     EGRET_RETURN_IF_ERROR(backend_->availability());
     EGRET_ASSIGN_OR_RETURN(database_, cost::open_database(options_.cost_db));
-    report_.machine = machine_fingerprint(threads());
-    EGRET_ASSIGN_OR_RETURN(const auto own, database_->rows(report_.machine));
-    if (own.empty()) {
-      EGRET_ASSIGN_OR_RETURN(const auto all, database_->rows());
-      report_.of_other_machines = static_cast<std::int64_t>(all.size());
+    report_.machine = machine_fingerprint(threads(), options_.backend);
+    EGRET_ASSIGN_OR_RETURN(report_.of_other_machines,
+                           entries_of_others_alone(*database_, report_.machine));
+    EGRET_ASSIGN_OR_RETURN(report_.rates, rates_once_measured(*database_, *backend_, threads()));
+    model_.emplace(*database_, report_.machine, report_.rates.fastest, report_.rates.rates);
+    if (!measure_) {
+      measure_ = [this](const cost::Query& query) {
+        return measured_cost(*backend_, query, threads());
+      };
     }
-    model_.emplace(*database_, report_.machine, assumed_rates(threads()));
     return base::ok();
   }
 
@@ -85,7 +94,8 @@ class Profiling {
         const auto cost = model_->cost(query.query());
         if (!cost.ok()) continue;  // nor would it be chosen
         ++report_.operators;
-        if (cost->measured) {
+        operators_.push_back(node);
+        if (cost->measured()) {
           ++report_.known;
         } else {
           items.push_back({node, cost->seconds});
@@ -97,17 +107,17 @@ class Profiling {
     return items;
   }
 
-  base::Status measure(const egraph::EGraphView& view, const std::vector<Item>& items) {
+  bool is_over(const base::Stopwatch& watch) const {
+    return watch.seconds() >= options_.profile_time || base::stop_requested();
+  }
+
+  base::Status measure(const egraph::EGraphView& view, const std::vector<Item>& items,
+                       const base::Stopwatch& watch) {
     const base::Progress progress(sink_, "profile");
-    const base::Stopwatch watch;
-    const auto measure = [this](const cost::Query& query) {
-      return measured_cost(*backend_, query, threads());
-    };
     std::size_t next = 0;
-    for (; next < items.size() && watch.seconds() < options_.profile_time; ++next) {
-      if (base::stop_requested()) break;
+    for (; next < items.size() && !is_over(watch); ++next) {
       const NodeQuery query(tensors(), view, items[next].node);
-      const auto added = model_->profile(query.query(), measure);
+      const auto added = model_->profile(query.query(), measure_);
       if (added.ok()) {
         ++report_.measured;
       } else if (added.status().code() == base::StatusCode::kUnavailable) {
@@ -123,7 +133,45 @@ class Profiling {
       }
     }
     report_.left = static_cast<std::int64_t>(items.size() - next);
-    report_.seconds = watch.seconds();
+    return base::ok();
+  }
+
+  // Those of the e-graph's operators whose entries are noisy, the largest deviations first.
+  base::Result<std::vector<extract::NodeIndex>> noisy(const egraph::EGraphView& view) {
+    std::vector<std::pair<double, extract::NodeIndex>> found;
+    for (const extract::NodeIndex node : operators_) {
+      const NodeQuery query(tensors(), view, node);
+      EGRET_ASSIGN_OR_RETURN(const std::optional<cost::Entry> entry, model_->entry(query.query()));
+      if (entry && cost::is_noisy(*entry)) found.emplace_back(-entry->deviation_s, node);
+    }
+    std::ranges::stable_sort(found);
+    std::vector<extract::NodeIndex> nodes;
+    for (const auto& [deviation, node] : found) nodes.push_back(node);
+    return nodes;
+  }
+
+  // A few times each: what stays noisy then is so on this machine.
+  base::Status measure_noisy(const egraph::EGraphView& view, const base::Stopwatch& watch) {
+    constexpr int kRounds = 3;
+    const base::Progress progress(sink_, "profile again");
+    for (int round = 0; round < kRounds && report_.left == 0; ++round) {
+      EGRET_ASSIGN_OR_RETURN(const std::vector<extract::NodeIndex> nodes, noisy(view));
+      for (std::size_t i = 0; i < nodes.size() && !is_over(watch); ++i) {
+        const NodeQuery query(tensors(), view, nodes[i]);
+        const auto kept = model_->measure_again(query.query(), measure_);
+        if (kept.status().code() == base::StatusCode::kUnavailable) return kept.status();
+        if (!kept.ok()) continue;  // it has an entry, so nothing is lost
+        ++report_.measured_again;
+        report_.improved += *kept ? 1 : 0;
+        if (progress.due()) {
+          progress.report({{base::kItems, i + 1}},
+                          static_cast<double>(i + 1) / static_cast<double>(nodes.size()),
+                          query.query().op->name());
+        }
+      }
+    }
+    EGRET_ASSIGN_OR_RETURN(const std::vector<extract::NodeIndex> rest, noisy(view));
+    report_.noisy = static_cast<std::int64_t>(rest.size());
     return base::ok();
   }
 
@@ -132,10 +180,12 @@ class Profiling {
 
   const ProfileOptions& options_;
   base::ProgressSink* sink_;
+  cost::ProfiledModel::Measure measure_;
   const backends::Backend* backend_ = nullptr;
   std::unique_ptr<cost::Database> database_;
   std::optional<cost::ProfiledModel> model_;
   SaturatedGraph saturated_;
+  std::vector<extract::NodeIndex> operators_;  // one node of each
   ProfileReport report_;
 };
 
@@ -177,8 +227,9 @@ std::string doubt_about_costs(double predicted_s, double measured_s) {
 }
 
 base::Result<ProfileReport> profile(const ir::Graph& graph, const ProfileOptions& options,
-                                    base::ProgressSink* progress) {
-  return Profiling(options, progress).run(graph);
+                                    base::ProgressSink* progress,
+                                    const cost::ProfiledModel::Measure& measure) {
+  return Profiling(options, progress, measure).run(graph);
 }
 
 }  // namespace egret::driver

@@ -5,7 +5,9 @@
 // The graph is saturated as `optimize` does it. Of the operators in the e-graph those that the
 // database does not know yet are measured one by one, each kept at once: work that is cut short
 // goes on where it was. The graph's own come first, then those that rules made, the cheapest by
-// estimate first, because a choice rests on cheap ones.
+// estimate first, because a choice rests on cheap ones. Then those whose measurements vary much are
+// measured again while there is time, and the better measurement is kept. Before all that, rates
+// are measured, where the database has none (driver/calibration.h).
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,8 @@
 #include "base/status.h"
 #include "cost/database.h"
 #include "cost/model.h"
+#include "cost/profiled.h"
+#include "driver/calibration.h"
 #include "ir/graph.h"
 
 namespace egret::driver {
@@ -50,6 +54,10 @@ struct ProfileReport {
   std::int64_t operators = 0;  // different ones in the e-graph, by cost::key_of()
   std::int64_t known = 0;      // to the database before
   std::int64_t measured = 0;
+  std::int64_t measured_again = 0;  // because they were noisy (cost::is_noisy())
+  std::int64_t improved = 0;        // of these, those of which the later measurement is kept
+  std::int64_t noisy = 0;           // those that stay so
+  KnownRates rates;
   std::int64_t left = 0;              // the time was over, or a stop was requested
   std::vector<std::string> failures;  // operators that cannot be measured, each with the reason
   double seconds = 0;                 // spent measuring
@@ -58,7 +66,9 @@ struct ProfileReport {
 };
 
 // All types of the graph are concrete. Errors: as of optimize(). A limit is no error.
+// `measure` takes the place of measured_cost().
 base::Result<ProfileReport> profile(const ir::Graph& graph, const ProfileOptions& options,
-                                    base::ProgressSink* progress = nullptr);
+                                    base::ProgressSink* progress = nullptr,
+                                    const cost::ProfiledModel::Measure& measure = {});
 
 }  // namespace egret::driver

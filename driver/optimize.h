@@ -15,6 +15,7 @@
 #include "base/progress.h"
 #include "base/status.h"
 #include "cost/database.h"
+#include "driver/calibration.h"
 #include "driver/kernel_costs.h"
 #include "driver/output_check.h"
 #include "ir/graph.h"
@@ -25,7 +26,8 @@ struct OptimizeOptions {
   std::string rules = "default";
   std::string extractor = "auto";
   std::string cost = "profiled";
-  std::string cost_db;  // empty: cost::default_database_path()
+  std::string cost_db;       // empty: cost::default_database_path()
+  std::string cost_machine;  // of interpolated costs, see machine_called(); empty: this one
   std::string backend = "cpu";
   std::int64_t threads = 0;  // of backend and search, 0: all; a common option, so not in the table
   std::int64_t seed = 1;
@@ -111,6 +113,12 @@ struct OptimizeReport {
   std::string cost_model;
   std::int64_t operators_measured = 0;   // for the cost model, in this run
   std::int64_t operators_estimated = 0;  // chosen on an estimate alone
+  // Operators of the result whose share of predicted_after_s was not measured: read off measured
+  // ones of other shapes, or off rates alone.
+  std::int64_t predicted_interpolated = 0;
+  std::int64_t predicted_estimated = 0;
+  KnownRates rates;           // of estimates
+  std::string costs_warning;  // the database is of other machines
 
   CheckReport check;
   bool checked = false;

@@ -16,7 +16,7 @@ std::vector<std::string> extractor_names() {
 }
 
 std::vector<std::string> cost_names() {
-  std::vector<std::string> names = {"profiled"};
+  std::vector<std::string> names = {"profiled", "interpolated"};
   for (const cost::ModelRow& row : cost::estimating_models()) names.emplace_back(row.name);
   return names;
 }
@@ -34,8 +34,14 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
         "How the best graph is chosen: by an extractor from an e-graph, or (backtracking*) by a "
         "search over whole graphs",
         base::one_of(extractor_names())},
-       {"cost", &O::cost, "What the extractor minimizes", base::one_of(cost_names())},
+       {"cost", &O::cost,
+        "What the extractor minimizes: measured times (profiled), those of the database and what "
+        "lies between them (interpolated; nothing is measured), or estimates",
+        base::one_of(cost_names())},
        {"cost-db", &O::cost_db, cost::kDatabaseHelp, base::path()},
+       {"cost-machine", &O::cost_machine,
+        "Machine in the database that interpolated costs are of: its name, or a part that no other "
+        "has (default: this one)"},
        {"backend", &O::backend, "Backend that is measured and checked"},
        {"seed", &O::seed, "Seed of random inputs", base::range(0)},
        {"limit-nodes", &O::limit_nodes, "Stop saturation at this many e-nodes",

@@ -17,7 +17,7 @@
 #include "base/random.h"
 #include "base/timer.h"
 #include "base/units.h"
-#include "cost/profiled.h"
+#include "driver/cost_choice.h"
 #include "driver/forbidden_operators.h"
 #include "driver/graph_search.h"
 #include "driver/kernel_costs.h"
@@ -46,7 +46,7 @@ struct Candidate {
   ir::Graph graph{};
   std::string identity{};  // of the graph; see identity_of()
   std::unique_ptr<backends::Plan> plan{};
-  double predicted_s = 0;
+  Prediction prediction{};
   KernelPrediction kernels{};  // where alternatives were asked for
   std::map<std::string, int> operators{};
   std::vector<OptimizeReport::RuleCount> rules_used{};
@@ -104,7 +104,7 @@ class Pipeline {
     report_.rules_available = rules_.size();
     report_.rule_set_hash = rules_.hash().to_hex();
     report_.extractor = options_.extractor;
-    report_.cost_model = model_->name();
+    report_.cost_model = costs_.model->name();
     phase("prepare", watch.seconds());
     return base::ok();
   }
@@ -121,18 +121,10 @@ class Pipeline {
   }
 
   base::Status make_cost_model() {
-    const cost::Rates rates = assumed_rates(threads());
-    if (options_.cost != "profiled") {
-      model_ = cost::make_model(options_.cost, rates);
-      if (model_ == nullptr)
-        return base::usage_error("no cost model is called '" + options_.cost + "'");
-      return base::ok();
-    }
-    EGRET_ASSIGN_OR_RETURN(database_, cost::open_database(options_.cost_db));
-    auto profiled =
-        std::make_unique<cost::ProfiledModel>(*database_, machine_fingerprint(threads()), rates);
-    profiled_ = profiled.get();
-    model_ = std::move(profiled);
+    machine_ = machine_fingerprint(threads(), options_.backend);
+    EGRET_ASSIGN_OR_RETURN(costs_, choose_costs(options_, machine_));
+    report_.rates = costs_.rates;
+    report_.costs_warning = costs_.warning;
     return base::ok();
   }
 
@@ -167,7 +159,8 @@ class Pipeline {
   base::Status choose() {
     const base::Stopwatch watch;
     start_profiler();
-    EGRET_ASSIGN_OR_RETURN(report_.predicted_before_s, predict(original_, *model_, profiler_));
+    EGRET_ASSIGN_OR_RETURN(before_, predict(original_, *costs_.model, profiler_));
+    report_.predicted_before_s = before_.seconds;
     const std::vector<egraph::ClassId> roots = tensors().roots();
     const egraph::EGraphView view = egraph::make_view(tensors().egraph(), roots);
     factors_ = forbidden_.factors(tensors(), view);
@@ -189,7 +182,7 @@ class Pipeline {
   }
 
   void start_profiler() {
-    profiler_.model = profiled_;
+    profiler_.model = costs_.profiled;
     profiler_.measure = [this](const cost::Query& query) {
       return measured_cost(*backend_, query, threads());
     };
@@ -200,7 +193,8 @@ class Pipeline {
   base::Status search() {
     const base::Stopwatch watch;
     start_profiler();
-    EGRET_ASSIGN_OR_RETURN(report_.predicted_before_s, predict(original_, *model_, profiler_));
+    EGRET_ASSIGN_OR_RETURN(before_, predict(original_, *costs_.model, profiler_));
+    report_.predicted_before_s = before_.seconds;
     GraphSearchOptions searching;
     searching.alpha = options_.search_alpha;
     searching.budget = options_.search_budget;
@@ -208,7 +202,7 @@ class Pipeline {
     searching.bytes = static_cast<std::uint64_t>(options_.limit_memory);
     searching.progress = sink_;
     const PriceOf price = [this](const cost::Query& query) {
-      return price_of(query, *model_, profiler_);
+      return price_of(query, *costs_.model, profiler_);
     };
     EGRET_ASSIGN_OR_RETURN(const GraphSearchResult found,
                            search_->search(original_, rules_, price, searching));
@@ -259,7 +253,7 @@ class Pipeline {
     selection.extraction.time_limit_s = options_.extract_time;
     selection.extraction.seed = static_cast<std::uint64_t>(options_.seed);
     selection.factors = factors_;
-    const auto selected = select(tensors(), view, *model_, profiler_, selection, sink_);
+    const auto selected = select(tensors(), view, *costs_.model, profiler_, selection, sink_);
     // The program's own operators need not do: a rule may have hidden one of them.
     const bool may_be_missing = std::isinf(selection.price_of_new);
     if (may_be_missing && selected.status().code() == base::StatusCode::kBadInput)
@@ -296,7 +290,8 @@ class Pipeline {
     if (std::ranges::find(candidates_, candidate.identity, &Candidate::identity) !=
         candidates_.end())
       return base::ok();
-    EGRET_ASSIGN_OR_RETURN(candidate.predicted_s, predict(candidate.graph, *model_, profiler_));
+    EGRET_ASSIGN_OR_RETURN(candidate.prediction,
+                           predict(candidate.graph, *costs_.model, profiler_));
     EGRET_ASSIGN_OR_RETURN(candidate.operators, frontends::count_onnx_operators(candidate.graph));
     candidates_.push_back(std::move(candidate));
     return base::ok();
@@ -330,7 +325,7 @@ class Pipeline {
     fitting.backend = backend_;
     fitting.plan = plan_options();
     EGRET_ASSIGN_OR_RETURN(MemoryFitResult found,
-                           fit_memory(tensors(), view, *model_, profiler_, fitting, sink_));
+                           fit_memory(tensors(), view, *costs_.model, profiler_, fitting, sink_));
     if (found.fit) {
       extract::Solution& solution = found.fit->selected.solution;
       solution.bound = std::min(bound, solution.dag_cost);
@@ -338,7 +333,8 @@ class Pipeline {
       EGRET_RETURN_IF_ERROR(add_candidate("fitting", view, found.fit->selected));
       EGRET_RETURN_IF_ERROR(drop_what_does_not_fit());
     }
-    std::ranges::stable_sort(candidates_, {}, &Candidate::predicted_s);
+    std::ranges::stable_sort(
+        candidates_, {}, [](const Candidate& candidate) { return candidate.prediction.seconds; });
     if (!candidates_.empty()) return base::ok();
     const std::string limit = base::format_bytes(static_cast<double>(options_.limit_arena));
     if (found.bound_bytes > options_.limit_arena)
@@ -368,7 +364,7 @@ class Pipeline {
   }
 
   bool predicts_by_kernels() const {
-    return options_.alternatives > 0 && database_ != nullptr && !options_.no_measure;
+    return options_.alternatives > 0 && costs_.database != nullptr && !options_.no_measure;
   }
 
   // What is known of many graphs before they are raced.
@@ -376,7 +372,7 @@ class Pipeline {
     if (!predicts_by_kernels()) return base::ok();
     std::vector<backends::Plan*> plans{&before};
     for (const Candidate& candidate : candidates_) plans.push_back(candidate.plan.get());
-    KernelCosts costs(*database_, machine_fingerprint(threads()));
+    KernelCosts costs(*costs_.database, machine_);
     const base::Status learned = costs.learn(plans);
     // A backend that does not tell its kernels apart.
     if (learned.code() == base::StatusCode::kUnsupported) return base::ok();
@@ -393,8 +389,8 @@ class Pipeline {
     racing.measure.min_runs = 5;  // of graphs that take long; those vary little
     racing.measure.max_seconds = std::max(10 * options_.measure_time, 5.0);
     racing.measure.seed = static_cast<std::uint64_t>(options_.seed);
-    racing.database = database_.get();
-    racing.machine = machine_fingerprint(threads());
+    racing.database = costs_.database.get();
+    racing.machine = machine_;
     std::vector<Racer> racers{
         {&before, identity_of(original_), operator_count(report_.operators_before)}};
     for (const Candidate& candidate : candidates_)
@@ -416,12 +412,12 @@ class Pipeline {
     EGRET_ASSIGN_OR_RETURN(const RaceResult result, race_against(*before));
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       report_.candidates.push_back({candidates_[i].name, operator_count(candidates_[i].operators),
-                                    candidates_[i].predicted_s, candidates_[i].kernels,
+                                    candidates_[i].prediction.seconds, candidates_[i].kernels,
                                     result.timings[i + 1]});
     }
     report_.measured = true;
     report_.measured_before = result.timings[0];
-    if (profiled_ != nullptr) {
+    if (costs_.profiled != nullptr) {
       std::string doubt =
           doubt_about_costs(report_.predicted_before_s, report_.measured_before.median_s);
       if (!doubt.empty()) report_.extraction_notes.push_back(std::move(doubt));
@@ -436,12 +432,18 @@ class Pipeline {
     if (winner > 0) return take(candidates_[winner - 1]);
     report_.status = "unchanged";
     report_.operators_after = report_.operators_before;
-    report_.predicted_after_s = report_.predicted_before_s;
+    report_prediction(before_);
     report_.chosen = "original";
     report_.arena_after = report_.arena_before;
     chosen_ = ir::without_dead_nodes(original_);
     chosen_plan_ = std::move(before);
     return base::ok();
+  }
+
+  void report_prediction(const Prediction& of_result) {
+    report_.predicted_after_s = of_result.seconds;
+    report_.predicted_interpolated = of_result.interpolated;
+    report_.predicted_estimated = of_result.estimated;
   }
 
   base::Status take(Candidate& candidate) {
@@ -451,7 +453,7 @@ class Pipeline {
     report_.arena_after = candidate.plan->report().arena_bytes;
     report_.rules_used = std::move(candidate.rules_used);
     report_.operators_after = std::move(candidate.operators);
-    report_.predicted_after_s = candidate.predicted_s;
+    report_prediction(candidate.prediction);
     report_.operators_estimated = candidate.estimated;
     chosen_ = std::move(candidate.graph);
     chosen_plan_ = std::move(candidate.plan);
@@ -519,7 +521,8 @@ class Pipeline {
                                        " iterations=" + std::to_string(options_.limit_iterations);
     if (!forbidden_.empty()) report_.manifest["egret.forbidden"] = forbidden_.names();
     report_.manifest["egret.status"] = report_.status;
-    if (profiled_ != nullptr) report_.manifest["egret.machine"] = machine_fingerprint(threads());
+    if (!costs_.machine.empty()) report_.manifest["egret.machine"] = costs_.machine;
+    if (report_.rates.measured) report_.manifest["egret.rates"] = "measured";
   }
 
   const ir::Graph& original_;
@@ -533,11 +536,11 @@ class Pipeline {
   const extract::ExtractorRow* extractor_ = nullptr;
   const GraphSearchRow* search_ = nullptr;  // instead of an extractor
   const backends::Backend* backend_ = nullptr;
-  std::unique_ptr<cost::Database> database_;
-  std::unique_ptr<cost::Model> model_;
-  cost::ProfiledModel* profiled_ = nullptr;  // model_, when it is profiled
+  std::string machine_;  // machine_fingerprint()
+  CostChoice costs_;
   Profiler profiler_;
   SaturatedGraph saturated_;
+  Prediction before_;                  // of the original
   std::vector<Candidate> candidates_;  // the cheapest first
   ir::Graph chosen_;
   std::unique_ptr<backends::Plan> chosen_plan_;

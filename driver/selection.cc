@@ -76,16 +76,16 @@ base::Result<std::vector<double>> price_nodes(const rules::TensorEGraph& tensors
 
 base::Result<double> price_of(const cost::Query& query, cost::Model& model, Profiler& profiler) {
   EGRET_ASSIGN_OR_RETURN(cost::Cost cost, model.cost(query));
-  if (!cost.measured && profiler.may_measure()) {
+  if (!cost.measured() && profiler.may_measure()) {
     EGRET_RETURN_IF_ERROR(profiler.profile(query).status());
     EGRET_ASSIGN_OR_RETURN(cost, model.cost(query));
   }
   return cost.seconds;
 }
 
-base::Result<double> predict(const ir::Graph& graph, cost::Model& model, Profiler& profiler) {
+base::Result<Prediction> predict(const ir::Graph& graph, cost::Model& model, Profiler& profiler) {
   std::vector<char> constant(graph.size(), 0);
-  double total = 0;
+  Prediction total;
   for (std::size_t i = 0; i < graph.size(); ++i) {
     const ir::Node& node = graph.node(ir::NodeId(i));
     if (node.kind != ir::NodeKind::kOperator) {
@@ -105,8 +105,11 @@ base::Result<double> predict(const ir::Graph& graph, cost::Model& model, Profile
                             .output = &node.type};
     constant[i] = node.inputs.empty() || query.all_constant() ? 1 : 0;
     if (constant[i] != 0) continue;
-    EGRET_ASSIGN_OR_RETURN(const double seconds, price_of(query, model, profiler));
-    total += seconds;
+    EGRET_RETURN_IF_ERROR(price_of(query, model, profiler).status());
+    EGRET_ASSIGN_OR_RETURN(const cost::Cost cost, model.expected(query));
+    total.seconds += cost.seconds;
+    total.interpolated += cost.kind == cost::CostKind::kInterpolated ? 1 : 0;
+    total.estimated += cost.kind == cost::CostKind::kEstimated ? 1 : 0;
   }
   return total;
 }
@@ -147,7 +150,7 @@ base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
       const NodeQuery query(tensors, view, node);
       if (query.free()) continue;
       EGRET_ASSIGN_OR_RETURN(const cost::Cost cost, model.cost(query.query()));
-      if (cost.measured) continue;
+      if (cost.measured()) continue;
       ++result.estimated;
       if (!profiler.may_measure() || result.rounds >= options.max_rounds) continue;
       EGRET_RETURN_IF_ERROR(profiler.profile(query.query()).status());

@@ -40,9 +40,14 @@ struct Profiler {
 
 // The predicted time of an operator, measured where there is time.
 base::Result<double> price_of(const cost::Query& query, cost::Model& model, Profiler& profiler);
-// The predicted time of a graph: the sum over its operators that do not depend on weights
-// alone.
-base::Result<double> predict(const ir::Graph& graph, cost::Model& model, Profiler& profiler);
+// The predicted time of a graph: the sum over its operators that do not depend on weights alone,
+// each as the model expects it (cost::Model::expected()).
+struct Prediction {
+  double seconds = 0;
+  std::int64_t interpolated = 0;  // operators that were not measured
+  std::int64_t estimated = 0;     // nor any like them
+};
+base::Result<Prediction> predict(const ir::Graph& graph, cost::Model& model, Profiler& profiler);
 
 // A factor on the price of what is wanted only where nothing else does.
 inline constexpr double kTooDear = 1000;

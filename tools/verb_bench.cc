@@ -8,10 +8,12 @@
 #include "base/stop.h"
 #include "base/text_table.h"
 #include "base/units.h"
+#include "cost/database.h"
 #include "driver/calibration.h"
 #include "tools/backend_arguments.h"
 #include "tools/kernel_report.h"
 #include "tools/model_file.h"
+#include "tools/rates_report.h"
 #include "tools/verb.h"
 
 namespace egret::tools {
@@ -21,6 +23,7 @@ struct BenchOptions {
   double time = 2;
   std::int64_t runs = 10;
   bool kernels = false;
+  std::string cost_db;
 
   static const base::OptionTable<BenchOptions>& table() {
     using B = BenchOptions;
@@ -29,7 +32,8 @@ struct BenchOptions {
         {{"time", &B::time, "Measure at least this long", base::seconds()},
          {"runs", &B::runs, "Measure at least this many runs", base::range(1, 1e6)},
          {"kernels", &B::kernels,
-          "Also list each kernel with its time and its share of what this machine can do"}}};
+          "Also list each kernel with its time and its share of what this machine can do"},
+         {"cost-db", &B::cost_db, cost::kDatabaseHelp, base::path()}}};
     return rows;
   }
 };
@@ -68,7 +72,10 @@ class Bench final : public Command {
     cost::Rates rates;
     if (options_.kernels) {
       const backends::Backend& backend = *backends::find_backend(backend_.backend);
-      EGRET_ASSIGN_OR_RETURN(rates, driver::measured_rates(backend, threads(console)));
+      EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(options_.cost_db));
+      EGRET_ASSIGN_OR_RETURN(const driver::KnownRates known,
+                             driver::rates_once_measured(*database, backend, threads(console)));
+      rates = known.rates;
     }
     report(racers, timings, rates, resident_before, console);
     return ExitCode::kOk;
@@ -137,6 +144,7 @@ class Bench final : public Command {
       models.push(std::move(figures));
     }
     json.set("models", std::move(models));
+    if (options_.kernels) json.set("rates", rates_json(rates));
     const std::string count = std::to_string(threads);
     console.result(
         json, table.render() + (threads == 1 ? "1 thread" : count + " threads") + "\n" + kernels);
@@ -158,7 +166,8 @@ Verb bench_verb() {
       "run in turns, so that a slow second of the machine hits them alike: this is the way to "
       "compare them. Their speed is given as a multiple of the first model's.\n\n--kernels "
       "measures what this machine can do at best (a large product of matrices, a sum of long "
-      "arrays) and gives each kernel's share: the least time that its arithmetic and its bytes "
+      "arrays), once, keeps that in the database of costs, and gives each kernel's share: the "
+      "least time that its arithmetic and its bytes "
       "would take over the time it took. Arithmetic is counted by the operators' definitions, so "
       "that an algorithm with less of it, such as Winograd's, may pass 100 %.\n\nWith --json, "
       "peak_bytes is the memory of the whole program at its fullest, and model_bytes what the "

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cost/database.h"
 #include "driver/machine.h"
+#include "tools/rates_report.h"
 #include "tools/verb.h"
 
 namespace egret::tools {
@@ -78,6 +79,46 @@ base::Result<cost::Database::Row> row_from(const base::Json& json) {
   return row;
 }
 
+// A share of the time, where there is any.
+std::string deviation_text(const cost::Entry& entry) {
+  if (entry.median_s <= 0) return base::format_seconds(entry.deviation_s);
+  return base::format_percent(entry.deviation_s / entry.median_s);
+}
+
+base::Json to_json(const cost::Database::RatesRow& row) {
+  return rates_json(row.rates).set("machine", row.machine);
+}
+
+base::Result<cost::Database::RatesRow> rates_from(const base::Json& json) {
+  cost::Database::RatesRow row;
+  const base::Json* machine = json.find("machine");
+  if (machine == nullptr) return base::bad_input("rates of no machine");
+  EGRET_ASSIGN_OR_RETURN(row.machine, machine->as_string());
+  const auto read = [&](std::string_view name, double& value) -> base::Status {
+    const base::Json* found = json.find(name);
+    if (found == nullptr) return base::bad_input("rates without '" + std::string(name) + "'");
+    EGRET_ASSIGN_OR_RETURN(value, found->as_real());
+    return value > 0 ? base::ok()
+                     : base::bad_input("'" + std::string(name) + "' is not above zero");
+  };
+  EGRET_RETURN_IF_ERROR(read("flops_per_second", row.rates.flops_per_second));
+  EGRET_RETURN_IF_ERROR(read("bytes_per_second", row.rates.bytes_per_second));
+  EGRET_RETURN_IF_ERROR(read("seconds_per_kernel", row.rates.seconds_per_kernel));
+  return row;
+}
+
+// The rates in what was exported; earlier exports have none.
+base::Status import_rates(const base::Json& json, cost::Database& into) {
+  const base::Json* rates = json.find("rates");
+  if (rates == nullptr) return base::ok();
+  if (!rates->is_array()) return base::bad_input("'rates' is no list");
+  for (const base::Json& item : rates->items()) {
+    EGRET_ASSIGN_OR_RETURN(const cost::Database::RatesRow row, rates_from(item));
+    EGRET_RETURN_IF_ERROR(into.store_rates(row.machine, row.rates));
+  }
+  return base::ok();
+}
+
 class List final : public Command {
  public:
   void declare(Arguments& arguments) override {
@@ -94,12 +135,14 @@ class List final : public Command {
     EGRET_ASSIGN_OR_RETURN(const auto rows, database->rows(machine));
     base::Json json = base::versioned_json();
     base::Json entries = base::Json::array();
-    base::TextTable table(
-        {{"time", base::Align::kRight}, {"+-", base::Align::kRight}, {"operator"}});
+    base::TextTable table({{"time", base::Align::kRight},
+                           {"deviation", base::Align::kRight},
+                           {"runs", base::Align::kRight},
+                           {"operator"}});
     for (const auto& row : rows) {
       entries.push(to_json(row));
-      table.row({base::format_seconds(row.entry.median_s),
-                 base::format_seconds(row.entry.deviation_s), row.key});
+      table.row({base::format_seconds(row.entry.median_s), deviation_text(row.entry),
+                 base::format_count(row.entry.runs), row.key});
     }
     json.set("entries", std::move(entries));
     console.result(json, rows.empty() ? "nothing is measured yet for " +
@@ -157,6 +200,10 @@ class Export final : public Command {
     base::Json entries = base::Json::array();
     for (const auto& row : rows) entries.push(to_json(row));
     json.set("entries", std::move(entries));
+    EGRET_ASSIGN_OR_RETURN(const auto known_rates, database->rates());
+    base::Json rates = base::Json::array();
+    for (const auto& row : known_rates) rates.push(to_json(row));
+    json.set("rates", std::move(rates));
     EGRET_RETURN_IF_ERROR(write_output(console, path_, json.dump(1) + "\n"));
     console.note(std::to_string(rows.size()) + " entries written");
     return ExitCode::kOk;
@@ -187,6 +234,8 @@ class Import final : public Command {
       if (!row.ok()) return row.status().at(path_ + ": entry " + std::to_string(i));
       EGRET_RETURN_IF_ERROR(read->store(row->machine, row->key, row->entry));
     }
+    if (const base::Status status = import_rates(*json, *read); !status.ok())
+      return status.at(path_);
     EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(costs_.cost_db));
     EGRET_ASSIGN_OR_RETURN(const std::int64_t added, database->merge_from(*read));
     console.result(base::versioned_json().set("added", added),
@@ -202,9 +251,11 @@ class Import final : public Command {
 }  // namespace
 
 Verb costs_list_verb() {
-  return {"costs list", "List measured costs",
-          "Prints the operators measured on this machine with their median time and its deviation.",
-          make_command<List>};
+  return {
+      "costs list", "List measured costs",
+      "Prints the operators measured on this machine with their median time, its median absolute "
+      "deviation as a share of it, and the number of runs behind both.",
+      make_command<List>};
 }
 Verb costs_merge_verb() {
   return {
@@ -213,8 +264,8 @@ Verb costs_merge_verb() {
       make_command<Merge>};
 }
 Verb costs_export_verb() {
-  return {"costs export", "Write the measured costs as JSON", "All entries of all machines.",
-          make_command<Export>};
+  return {"costs export", "Write the measured costs as JSON",
+          "All entries and rates of all machines.", make_command<Export>};
 }
 Verb costs_import_verb() {
   return {"costs import", "Read measured costs from JSON",

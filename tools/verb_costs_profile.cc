@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `egret costs profile MODEL`: fills the database of measured costs beforehand.
 #include "base/units.h"
+#include "driver/cost_choice.h"
 #include "driver/operator_costs.h"
 #include "tools/model_file.h"
+#include "tools/rates_report.h"
 #include "tools/verb.h"
 
 namespace egret::tools {
@@ -16,6 +18,10 @@ base::Json to_json(const driver::ProfileReport& r) {
       .set("known", r.known)
       .set("measured", r.measured)
       .set("left", r.left)
+      .set("measured_again", r.measured_again)
+      .set("improved", r.improved)
+      .set("noisy", r.noisy)
+      .set("rates", rates_json(r.rates.rates))
       .set("failures", base::Json::array(r.failures))
       .set("seconds", r.seconds);
 }
@@ -29,6 +35,13 @@ std::string to_text(const driver::ProfileReport& r) {
   if (r.left > 0)
     text += ", " + base::format_count(r.left) + " left (the same command goes on with them)";
   text += "\n";
+  if (r.measured_again > 0) {
+    text += base::format_count(r.measured_again) + " noisy measurements repeated, " +
+            base::format_count(r.improved) + " of them better\n";
+  }
+  if (r.noisy > 0)
+    text += base::format_count(r.noisy) + " operators deviate by more than 10 % of their time\n";
+  text += rates_text(r.rates.rates) + "\n";
   for (const std::string& failure : r.failures) text += "not measured: " + failure + "\n";
   return text;
 }
@@ -48,8 +61,7 @@ class Profile final : public Command {
     EGRET_ASSIGN_OR_RETURN(const driver::ProfileReport report,
                            driver::profile(model.graph, options_, console.progress()));
     if (report.of_other_machines > 0) {
-      console.note("the database has " + base::format_count(report.of_other_machines) +
-                   " entries of other machines or thread counts and had none of " + report.machine);
+      console.warning(driver::warning_of_other_machines(report.of_other_machines, report.machine));
     }
     console.result(to_json(report), to_text(report));
     return report.left > 0 ? ExitCode::kLimit : ExitCode::kOk;
@@ -67,7 +79,10 @@ Verb costs_profile_verb() {
   return {"costs profile", "Measure the operators of a model's equal forms",
           "Saturates the model's e-graph as `egret optimize` does and measures every operator in "
           "it that the database does not know yet, so that later runs need not. Each is kept at "
-          "once: work that is cut short, by --profile-time or a signal, goes on where it was.",
+          "once: work that is cut short, by --profile-time or a signal, goes on where it was. "
+          "Measurements that vary by more than 10 % are repeated while there is time, and the "
+          "better one is kept. Before all that the machine's rates are measured, unless the "
+          "database has them (`egret costs calibrate`).",
           make_command<Profile>};
 }
 

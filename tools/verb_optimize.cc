@@ -86,6 +86,9 @@ base::Json to_json(const driver::OptimizeReport& r) {
                              .set("cost_model", r.cost_model)
                              .set("operators_measured", r.operators_measured)
                              .set("operators_estimated", r.operators_estimated)
+                             .set("predicted_interpolated", r.predicted_interpolated)
+                             .set("predicted_estimated", r.predicted_estimated)
+                             .set("rates_measured", r.rates.measured)
                              .set("notes", base::Json::array(r.extraction_notes)));
   if (r.checked) {
     json.set("check", base::Json::object()
@@ -151,6 +154,18 @@ std::string rules_known_text(const driver::OptimizeReport& r) {
   return text + (r.rules_not_proven.size() > kNamed ? ", and more" : "");
 }
 
+// What the prediction rests on beside measurements.
+std::string not_measured_text(const driver::OptimizeReport& r) {
+  std::string text;
+  if (r.predicted_interpolated > 0)
+    text += ", " + base::format_count(r.predicted_interpolated) + " operators interpolated";
+  if (r.predicted_estimated > 0) {
+    text += ", " + base::format_count(r.predicted_estimated) + " operators estimated at " +
+            (r.rates.measured ? "measured" : "assumed") + " rates";
+  }
+  return text;
+}
+
 std::string summary_text(const driver::OptimizeReport& r) {
   base::TextTable table({{""}, {""}});
   if (r.measured) {
@@ -161,7 +176,7 @@ std::string summary_text(const driver::OptimizeReport& r) {
   }
   table.row({"predicted", base::format_seconds(r.predicted_before_s) + " -> " +
                               base::format_seconds(r.predicted_after_s) + "  by " + r.cost_model +
-                              " cost"});
+                              " cost" + not_measured_text(r)});
   if (r.graphs_seen > 0) {
     table.row({"search", base::format_count(static_cast<std::int64_t>(r.graphs_seen)) +
                              " graphs, " +
@@ -205,6 +220,7 @@ class Optimize final : public Command {
                            read_concrete_model(path_, model_, console));
     EGRET_ASSIGN_OR_RETURN(const driver::OptimizeResult result,
                            driver::optimize(model.graph, options_, console.progress()));
+    if (!result.report.costs_warning.empty()) console.warning(result.report.costs_warning);
     frontends::ExportOptions exporting;
     exporting.manifest = result.report.manifest;
     exporting.manifest["egret.version"] = build_info().version;
@@ -241,7 +257,8 @@ Verb optimize_verb() {
           "outputs, and writes it "
           "as ONNX. What is measured slower than the original is not written: the original is.\n\n"
           "Operators that the choice depends on are measured once per machine and kept in the cost "
-          "database.",
+          "database. Where the time for that is over, predictions interpolate between what was "
+          "measured, and say so (docs/costs.md).",
           make_command<Optimize>};
 }
 

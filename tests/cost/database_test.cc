@@ -6,10 +6,14 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/file.h"
 #include "cost/profiled.h"
 
 namespace egret::cost {
 namespace {
+
+constexpr Rates kRates{
+    .flops_per_second = 3e10, .bytes_per_second = 2e9, .seconds_per_kernel = 5e-6};
 
 class DatabaseTest : public testing::Test {
  protected:
@@ -65,6 +69,100 @@ TEST_F(DatabaseTest, MergingAddsWhatIsMissingOnly) {
   EXPECT_EQ((*mine)->rows()->size(), 2U);
 }
 
+// Makes a closed database one of another version, which is a number in the header of the file
+// (SQLite's file format, section 1.3), and takes its table of rates away, by another name of the
+// same length.
+void change_version(const std::string& path, char version) {
+  auto bytes = base::read_file(path, 1 << 20);
+  ASSERT_TRUE(bytes.ok()) << bytes.status().message();
+  constexpr std::size_t kUserVersion = 63;  // its lowest byte
+  ASSERT_EQ((*bytes)[kUserVersion], 2);
+  (*bytes)[kUserVersion] = version;
+  const std::string_view name = "rates";
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = bytes->find(name, at)) != std::string::npos; ++found)
+    bytes->replace(at, name.size(), "ratez");
+  ASSERT_GE(found, 3U);
+  ASSERT_TRUE(base::write_file(path, *bytes).ok());
+}
+
+TEST_F(DatabaseTest, AFileOfTheEarlierVersionKeepsItsEntriesAndTakesRates) {
+  {
+    auto db = Database::open(path());
+    ASSERT_TRUE((*db)->store("m", "a", {.runs = 3, .median_s = 0.5}).ok());
+  }
+  change_version(path(), 1);
+  for (int opening = 0; opening < 2; ++opening) {
+    auto db = Database::open(path());
+    ASSERT_TRUE(db.ok()) << db.status().message();
+    const auto found = (*db)->find("m", "a");
+    ASSERT_TRUE(found.ok() && found->has_value());
+    EXPECT_DOUBLE_EQ((*found)->median_s, 0.5);
+    ASSERT_TRUE((*db)->store_rates("m", kRates).ok());
+  }
+}
+
+TEST_F(DatabaseTest, RefusesAFileOfALaterVersion) {
+  ASSERT_TRUE(Database::open(path()).ok());
+  change_version(path(), 99);
+  const auto opened = Database::open(path());
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.status().message().find("version 99"), std::string::npos);
+}
+
+TEST_F(DatabaseTest, KeepsRatesPerMachine) {
+  {
+    auto db = Database::open(path());
+    EXPECT_FALSE((*db)->find_rates("m")->has_value());
+    ASSERT_TRUE((*db)->store_rates("m", kRates).ok());
+  }
+  auto db = Database::open(path());
+  const auto found = (*db)->find_rates("m");
+  ASSERT_TRUE(found.ok() && found->has_value());
+  EXPECT_DOUBLE_EQ((*found)->flops_per_second, 3e10);
+  EXPECT_DOUBLE_EQ((*found)->bytes_per_second, 2e9);
+  EXPECT_DOUBLE_EQ((*found)->seconds_per_kernel, 5e-6);
+  EXPECT_FALSE((*db)->find_rates("n")->has_value());
+}
+
+TEST_F(DatabaseTest, MergingAddsRatesThatAreMissing) {
+  auto mine = Database::open(":memory:");
+  auto theirs = Database::open(":memory:");
+  const Rates other{.flops_per_second = 1, .bytes_per_second = 1, .seconds_per_kernel = 1};
+  ASSERT_TRUE((*mine)->store_rates("m", kRates).ok());
+  ASSERT_TRUE((*theirs)->store_rates("m", other).ok());
+  ASSERT_TRUE((*theirs)->store_rates("n", other).ok());
+  ASSERT_TRUE((*mine)->merge_from(**theirs).ok());
+  EXPECT_DOUBLE_EQ((*(*mine)->find_rates("m"))->flops_per_second, 3e10);
+  EXPECT_DOUBLE_EQ((*(*mine)->find_rates("n"))->flops_per_second, 1);
+}
+
+TEST_F(DatabaseTest, RatesAreInTheContentHash) {
+  auto db = Database::open(":memory:");
+  ASSERT_TRUE((*db)->store("m", "a", {.runs = 1, .median_s = 1}).ok());
+  const std::string before = *(*db)->content_hash("m");
+  ASSERT_TRUE((*db)->store_rates("m", kRates).ok());
+  const std::string with_rates = *(*db)->content_hash("m");
+  EXPECT_NE(before, with_rates);
+  Rates faster = kRates;
+  faster.bytes_per_second *= 2;
+  ASSERT_TRUE((*db)->store_rates("m", faster).ok());
+  EXPECT_NE(*(*db)->content_hash("m"), with_rates);
+}
+
+TEST_F(DatabaseTest, CountsEntriesByMachine) {
+  auto db = Database::open(":memory:");
+  for (const std::string_view key : {"a", "b"})
+    ASSERT_TRUE((*db)->store("n", key, {.runs = 1, .median_s = 1}).ok());
+  ASSERT_TRUE((*db)->store("m", "a", {.runs = 1, .median_s = 1}).ok());
+  const auto machines = (*db)->machines();
+  ASSERT_TRUE(machines.ok());
+  ASSERT_EQ(machines->size(), 2U);
+  EXPECT_EQ((*machines)[0].machine, "m");
+  EXPECT_EQ((*machines)[0].entries, 1);
+  EXPECT_EQ((*machines)[1].entries, 2);
+}
+
 TEST_F(DatabaseTest, ProfiledModelMeasuresOnce) {
   auto db = Database::open(":memory:");
   ProfiledModel model(**db, "m", Rates{});
@@ -76,7 +174,7 @@ TEST_F(DatabaseTest, ProfiledModelMeasuresOnce) {
                     .inputs = {&type, 1},
                     .constant = constant,
                     .output = &type};
-  EXPECT_FALSE(model.cost(query)->measured);
+  EXPECT_FALSE(model.cost(query)->measured());
   int calls = 0;
   const auto measure = [&](const Query&) -> base::Result<Entry> {
     ++calls;
@@ -85,7 +183,7 @@ TEST_F(DatabaseTest, ProfiledModelMeasuresOnce) {
   EXPECT_TRUE(*model.profile(query, measure));
   EXPECT_FALSE(*model.profile(query, measure));
   EXPECT_EQ(calls, 1);
-  EXPECT_TRUE(model.cost(query)->measured);
+  EXPECT_TRUE(model.cost(query)->measured());
   EXPECT_DOUBLE_EQ(model.cost(query)->seconds, 0.25);
 }
 

@@ -23,5 +23,11 @@ TEST(MachineFingerprint, NamesTheThreadsTheKernelLibraryAndTheTimingMethod) {
   EXPECT_NE(machine_fingerprint(3), machine_fingerprint(4));
 }
 
+TEST(MachineFingerprint, KeepsBackendsApart) {
+  EXPECT_EQ(machine_fingerprint(3, "cpu"), machine_fingerprint(3));
+  EXPECT_EQ(machine_fingerprint(3, "reference"),
+            "reference interpreter on " + machine_fingerprint(3));
+}
+
 }  // namespace
 }  // namespace egret::driver

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "cost/database.h"
 #include "tests/tools/folder_test.h"
 
@@ -46,6 +47,99 @@ TEST_F(CostsMerge, RefusesFoldersAndOtherFiles) {
   const ProgramRun run = merge(path("notes.txt"));
   EXPECT_EQ(run.code, 3);
   EXPECT_NE(run.err.find("notes.txt"), std::string::npos) << run.err;
+}
+
+constexpr std::string_view kMachine = "cpu there";
+
+class Costs : public FolderTest {
+ protected:
+  // Products whose times are twice those of a roofline, and the rates of that.
+  void SetUp() override {
+    auto database = cost::Database::open(path("costs.sqlite"));
+    ASSERT_TRUE(database.ok()) << database.status().message();
+    for (const int size : {64, 80, 96, 128, 160}) {
+      const std::string side = std::to_string(size);
+      ASSERT_TRUE(
+          (*database)
+              ->store(kMachine,
+                      "matmul(f32[" + side + "," + side + "], f32[" + side + "," + side + "])",
+                      {.runs = 7, .median_s = 4e-9 * size * size * size, .deviation_s = 1e-6})
+              .ok());
+    }
+    const cost::Rates rates{
+        .flops_per_second = 1e9, .bytes_per_second = 1e12, .seconds_per_kernel = 1e-12};
+    ASSERT_TRUE((*database)->store_rates(kMachine, rates).ok());
+  }
+  std::string database() const { return " --cost-db " + path("costs.sqlite"); }
+  static double number(const base::Json& json, std::string_view name) {
+    const base::Json* found = json.find(name);
+    return found != nullptr ? found->as_real().value_or(-1) : -1;
+  }
+};
+
+TEST_F(Costs, AreListedWithRunsAndDeviation) {
+  const ProgramRun run = run_program("costs list --all-machines" + database());
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("deviation"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("runs"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("7  matmul"), std::string::npos) << run.out;
+}
+
+TEST_F(Costs, CheckComparesInterpolationWithTheRoofline) {
+  const ProgramRun run = run_program("costs check --json --cost-machine there" + database());
+  EXPECT_EQ(run.code, 0) << run.err;
+  const auto json = base::Json::parse(run.out);
+  ASSERT_TRUE(json.ok()) << run.out;
+  const base::Json& all = *json->find("all");
+  EXPECT_EQ(number(all, "entries"), 5);
+  EXPECT_EQ(number(all, "predicted"), 5);
+  EXPECT_NEAR(number(all, "median_error"), 0, 0.01);
+  EXPECT_NEAR(number(all, "roofline_median_error"), 1, 0.05);
+}
+
+TEST_F(Costs, CheckAsksForAMachineThatIsThere) {
+  const ProgramRun run = run_program("costs check --cost-machine elsewhere" + database());
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("cpu there"), std::string::npos) << run.err;
+}
+
+TEST_F(Costs, ExportAndImportCarryRates) {
+  ASSERT_EQ(run_program("costs export " + path("costs.json") + database()).code, 0);
+  const ProgramRun run =
+      run_program("costs import " + path("costs.json") + " --cost-db " + path("other.sqlite"));
+  EXPECT_EQ(run.out, "5 entries added\n") << run.err;
+  const auto other = cost::Database::open(path("other.sqlite"));
+  const auto mine = cost::Database::open(path("costs.sqlite"));
+  ASSERT_TRUE(other.ok() && mine.ok());
+  EXPECT_EQ(*(*other)->content_hash(kMachine), *(*mine)->content_hash(kMachine));
+  const auto rates = (*other)->find_rates(kMachine);
+  ASSERT_TRUE(rates.ok() && rates->has_value());
+  EXPECT_DOUBLE_EQ((*rates)->flops_per_second, 1e9);
+}
+
+TEST_F(Costs, ImportRefusesRatesThatAreNone) {
+  ASSERT_TRUE(base::write_file(path("bad.json"),
+                               R"({"entries": [], "rates": [{"machine": "m",
+                                   "flops_per_second": 0, "bytes_per_second": 1,
+                                   "seconds_per_kernel": 1}]})")
+                  .ok());
+  const ProgramRun run =
+      run_program("costs import " + path("bad.json") + " --cost-db " + path("other.sqlite"));
+  EXPECT_EQ(run.code, 3);
+  EXPECT_NE(run.err.find("flops_per_second"), std::string::npos) << run.err;
+}
+
+TEST_F(Costs, CalibrateKeepsTheRatesOfThisMachine) {
+  const ProgramRun run = run_program("costs calibrate --json --threads 1" + database());
+  EXPECT_EQ(run.code, 0) << run.err;
+  const auto json = base::Json::parse(run.out);
+  ASSERT_TRUE(json.ok()) << run.out;
+  EXPECT_GT(number(*json->find("rates"), "flops_per_second"), 1e8);
+  const auto database = cost::Database::open(path("costs.sqlite"));
+  ASSERT_TRUE(database.ok());
+  const auto rates = (*database)->find_rates(*json->find("machine")->as_string());
+  ASSERT_TRUE(rates.ok() && rates->has_value());
+  EXPECT_EQ((*rates)->bytes_per_second, number(*json->find("rates"), "bytes_per_second"));
 }
 
 }  // namespace

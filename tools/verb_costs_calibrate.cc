@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// `egret costs calibrate`: the rates that estimates rest on, measured.
+#include "backends/backend.h"
+#include "cost/database.h"
+#include "driver/calibration.h"
+#include "driver/machine.h"
+#include "tools/rates_report.h"
+#include "tools/verb.h"
+
+namespace egret::tools {
+namespace {
+
+struct CalibrateOptions {
+  std::string cost_db;
+  std::string backend = "cpu";
+
+  static const base::OptionTable<CalibrateOptions>& table() {
+    using C = CalibrateOptions;
+    static const base::OptionTable<C> rows{
+        "costs calibrate",
+        {{"cost-db", &C::cost_db, cost::kDatabaseHelp, base::path()},
+         {"backend", &C::backend, "Backend whose rates are measured"}}};
+    return rows;
+  }
+};
+
+class Calibrate final : public Command {
+ public:
+  void declare(Arguments& arguments) override { arguments.options(options_); }
+
+  base::Result<ExitCode> run(Console& console) override {
+    const backends::Backend* backend = backends::find_backend(options_.backend);
+    if (backend == nullptr)
+      return base::usage_error("no backend is called '" + options_.backend + "'");
+    EGRET_RETURN_IF_ERROR(backend->availability());
+    const auto threads = static_cast<int>(console.options().threads);
+    const std::string machine = driver::machine_fingerprint(threads, options_.backend);
+    EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(options_.cost_db));
+    EGRET_ASSIGN_OR_RETURN(const cost::Rates rates, driver::measured_rates(*backend, threads));
+    EGRET_RETURN_IF_ERROR(database->store_rates(machine, rates));
+    const cost::Rates assumed = driver::assumed_rates(threads);
+    console.result(base::versioned_json()
+                       .set("machine", machine)
+                       .set("rates", rates_json(rates))
+                       .set("assumed", rates_json(assumed)),
+                   machine + "\n  " + rates_text(rates) +
+                       "\n  assumed where nothing is measured: " + rates_text(assumed) + "\n");
+    return ExitCode::kOk;
+  }
+
+ private:
+  CalibrateOptions options_;
+};
+
+}  // namespace
+
+Verb costs_calibrate_verb() {
+  return {"costs calibrate", "Measure the rates that estimates of costs rest on",
+          "Measures, in about a second, what this machine can do at best with the threads asked "
+          "for: arithmetic by a large product of matrices, memory traffic by a sum of long arrays, "
+          "and the start of a kernel. The database of costs keeps the rates, in place of earlier "
+          "ones; estimating cost models, interpolation and `egret bench --kernels` use them.",
+          make_command<Calibrate>};
+}
+
+}  // namespace egret::tools
