@@ -33,12 +33,20 @@ bool fits_matmul(const ir::Graph& graph, const ir::Node& node) {
   return true;
 }
 
+// Whether the bias of a fused_conv is one number a filter; one for all of them is left to the body.
+bool fits_conv(const ir::Graph& graph, const ir::Node& node) {
+  const ir::Shape weights = graph.node(node.inputs[1]).type.shape();
+  return node.inputs.size() < 3 || graph.node(node.inputs[2]).type.elements() == weights[0];
+}
+
 bool takes_composite(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   // Its pointwise operators run behind the product.
   const bool product = node.op->name() == "fused_matmul" || node.op->name() == "fused_conv";
   if (product && is_row_product(graph, id)) return false;
   if (node.op->name() == "fused_matmul" && node.type.is_concrete()) return fits_matmul(graph, node);
+  if (node.op->name() == "fused_conv" && node.type.is_concrete() && !fits_conv(graph, node))
+    return false;
   return find_kernel(node.op->name()) != nullptr || is_pointwise(graph, id);
 }
 

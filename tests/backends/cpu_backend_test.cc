@@ -174,6 +174,22 @@ TEST(CpuPlan, LeavesWhatItsGraphSharesWithAnother) {
   expect_matches_reference(*graph, 9);
 }
 
+TEST(CpuPlan, AddsOneBiasToAllFilters) {
+  GraphBuilder b;
+  base::Random random(9);
+  const Value x = b.input("x", {DType::kF32, {2, 4, 6}});
+  const Value w = b.constant(ir::Tensor::random({DType::kF32, {5, 4, 3}}, random));
+  const Value bias = b.constant(ir::Tensor::random({DType::kF32, {1}}, random));
+  b.output("y", b.add("fused_conv", {x, w, bias},
+                      {{"strides", ir::Integers{1}},
+                       {"dilations", ir::Integers{1}},
+                       {"pads", ir::Integers{1, 1}},
+                       {"activation", "relu"}}));
+  const auto graph = b.finish();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  EXPECT_TRUE(expect_matches_reference(*graph, 1).fallbacks.empty());
+}
+
 TEST(CpuPlan, GrowsAChainOfConcatenationsInOneBuffer) {
   GraphBuilder b;
   base::Random random(7);
