@@ -5,9 +5,10 @@
 //   EGRET_ASSIGN_OR_RETURN(auto plan, find_backend("cpu")->compile(graph, {}));
 //   EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> outputs, plan->run(inputs));
 //
-// The graph's types are concrete (see ir::bind_symbols). What a backend has no kernel for is run by
-// the reference interpreter and reported as a fallback with the reason. To add a backend: a folder
-// that defines `std::unique_ptr<Backend> make_NAME_backend()` and one row in backends.def.
+// The graph's types are concrete (see ir::bind_symbols). What a backend neither has nor emits a
+// kernel for is run by the reference interpreter and reported as a fallback with the reason. To add
+// a backend: a folder that defines `std::unique_ptr<Backend> make_NAME_backend()` and one row in
+// backends.def.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,14 @@ constexpr double roundoff(Precision precision) {
   return precision == Precision::kF32 ? 0x1p-24 : precision == Precision::kBF16 ? 0x1p-8 : 0x1p-11;
 }
 
+// Kernels emitted from operators' definitions and compiled by this machine's C++ compiler, for what
+// a backend has no kernel of its own for; the interpreter computes the rest.
+enum class Emission : std::uint8_t {
+  kNone,
+  kWhereWorth,  // unless the interpreter is through with all of it sooner than it takes to compile
+  kAll,
+};
+
 struct PlanOptions {
   int threads = 0;       // 0: as many as the process may use
   bool profile = false;  // time each kernel of each run (PlanReport::Kernel::seconds)
@@ -47,9 +56,10 @@ struct PlanOptions {
   // Of a device's libraries: run the algorithms that they propose, and take the fastest.
   bool search = true;
   // Ablations; all on by default.
-  bool fuse = true;     // epilogues and pointwise regions
-  bool blocked = true;  // layouts other than row-major, Winograd
-  bool fold = true;     // constant subgraphs are computed by compile()
+  bool fuse = true;                           // epilogues and pointwise regions
+  bool blocked = true;                        // layouts other than row-major, Winograd
+  bool fold = true;                           // constant subgraphs are computed by compile()
+  Emission emission = Emission::kWhereWorth;  // of a backend that has other kernels too
 };
 
 // What a plan will do, in order of execution.
@@ -75,6 +85,8 @@ struct PlanReport {
   };
   std::vector<Kernel> kernels;
   std::vector<Fallback> fallbacks;
+  // What this machine lacks for a plan with fewer of them, with the remedy; empty: nothing.
+  std::string missing;
   // Where a device computes: median seconds of the runs so far, there alone, from the first kernel
   // to the last; without what comes and goes. 0: it has none, or none has run.
   double device_s = 0;

@@ -25,8 +25,9 @@ const base::OptionTable<BackendOptions>& BackendOptions::table() {
         base::range(0)},
        {"without", &B::without,
         "Leave out a part of the backend, to see what it gives: kernels that compute several "
-        "operators, layouts other than row-major, or what is computed of constants beforehand",
-        base::one_of({"fusion", "blocked", "folding"})},
+        "operators, layouts other than row-major, what is computed of constants beforehand, or "
+        "kernels emitted for what has none (the interpreter computes it then)",
+        base::one_of({"fusion", "blocked", "folding", "emitted"})},
        {"input", &B::input,
         "Tensor file (.pb) of an input, as FILE or NAME=FILE; may be repeated"}}};
   return rows;
@@ -62,14 +63,16 @@ base::Result<std::unique_ptr<backends::Plan>> compile_plan(ir::Graph graph,
   const auto has = [&](std::string_view part) {
     return std::ranges::find(options.without, part) == options.without.end();
   };
-  return backend->compile_consuming(std::move(graph),
-                                    {.threads = static_cast<int>(console.options().threads),
-                                     .profile = profile,
-                                     .limit_arena = options.limit_arena,
-                                     .precision = precision_of(options),
-                                     .fuse = has("fusion"),
-                                     .blocked = has("blocked"),
-                                     .fold = has("folding")});
+  return backend->compile_consuming(
+      std::move(graph),
+      {.threads = static_cast<int>(console.options().threads),
+       .profile = profile,
+       .limit_arena = options.limit_arena,
+       .precision = precision_of(options),
+       .fuse = has("fusion"),
+       .blocked = has("blocked"),
+       .fold = has("folding"),
+       .emission = has("emitted") ? backends::Emission::kWhereWorth : backends::Emission::kNone});
 }
 
 base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,
@@ -107,7 +110,12 @@ base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,
 }
 
 void report_fallbacks(const backends::Plan& plan, Console& console) {
-  for (const auto& fallback : plan.report().fallbacks) {
+  const backends::PlanReport report = plan.report();
+  if (!report.missing.empty()) {
+    console.note(std::to_string(report.fallbacks.size()) +
+                 " kernels fall back to the interpreter: " + report.missing);
+  }
+  for (const auto& fallback : report.fallbacks) {
     console.detail("falls back to the interpreter: " + fallback.node + " (" + fallback.op +
                    "): " + fallback.reason);
   }

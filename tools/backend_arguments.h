@@ -40,7 +40,8 @@ base::Result<std::unique_ptr<backends::Plan>> compile_plan(ir::Graph graph,
 base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,
                                                    const BackendOptions& options);
 
-// "conv_1 (conv): no kernel for f16", one line a fallback, to the console's details.
+// "conv_1 (conv): no kernel for f16", one line a fallback, to the console's details; a note where
+// the machine lacks something that would spare them.
 void report_fallbacks(const backends::Plan& plan, Console& console);
 
 }  // namespace egret::tools

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The backend of emitted kernels on the host: regions compiled by the C++ compiler of this machine;
 // where there is none, and for what no kernel can be emitted, the interpreter.
-#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -9,18 +8,13 @@
 
 #include "backends/backend.h"
 #include "backends/codegen/host_compiler.h"
+#include "backends/codegen/host_region.h"
 #include "backends/codegen/program.h"
 #include "base/timer.h"
-#include "ir/interpreter.h"
 
 namespace egret::backends {
 namespace codegen {
 namespace {
-
-using Kernel = void (*)(const void* const* in, void* out, int* failure, long long low,
-                        long long high);
-
-constexpr double kWorkWorthThreads = 3e4;  // operations
 
 class HostPlan : public Plan {
  public:
@@ -33,7 +27,9 @@ class HostPlan : public Plan {
     for (const ir::Node& node : program_.graph.nodes()) {
       if (node.kind == ir::NodeKind::kConstant) report_.weights_bytes += node.type.bytes();
     }
-    kernels_.resize(program_.steps.size(), nullptr);
+    for (const Region& step : program_.steps) {
+      regions_.emplace_back(program_.graph, step, node_label(program_.graph, step.root()));
+    }
     totals_.resize(program_.steps.size(), 0);
   }
 
@@ -45,17 +41,15 @@ class HostPlan : public Plan {
       return base::limit_hit("no memory for the " + std::to_string(program_.arena_bytes) +
                              " bytes of activations that this graph needs");
     }
-    auto library = compile_for_host(source_of(program_, Target::kHost));
-    if (!library.ok() && library.status().code() == base::StatusCode::kInternal)
-      return library.status();
+    const auto compiled = compile_for_host(source_of(program_, Target::kHost));
+    if (!compiled.ok() && compiled.status().code() == base::StatusCode::kInternal)
+      return compiled.status();
+    if (!compiled.ok()) report_.missing = compiled.status().message();
     for (std::size_t s = 0; s < program_.steps.size(); ++s) {
       const Region& step = program_.steps[s];
-      if (library.ok() && step.kernel.ok())
-        kernels_[s] = reinterpret_cast<Kernel>((*library)->find(step.kernel->name));
-      if (kernels_[s] == nullptr)
-        fall_back(s, step.kernel.ok() ? library.status() : step.kernel.status());
+      if (!compiled.ok() || !regions_[s].load(*compiled))
+        fall_back(s, step.kernel.ok() ? compiled.status() : step.kernel.status());
     }
-    if (library.ok()) library_ = *std::move(library);
     return base::ok();
   }
 
@@ -73,8 +67,7 @@ class HostPlan : public Plan {
     for (std::size_t s = 0; s < program_.steps.size(); ++s) {
       PlanReport::Kernel& timing = report_.kernels[s];
       timing.last_start_s = profile_ ? watch.seconds() : 0;
-      EGRET_RETURN_IF_ERROR(kernels_[s] != nullptr ? run_kernel(s, inputs, outputs)
-                                                   : interpret_step(s, inputs, outputs));
+      EGRET_RETURN_IF_ERROR(run_step(s, inputs, outputs));
       if (!profile_) continue;
       timing.last_s = watch.seconds() - timing.last_start_s;
       totals_[s] += timing.last_s;
@@ -114,63 +107,17 @@ class HostPlan : public Plan {
     return nullptr;  // a value without elements
   }
 
-  base::Status run_kernel(std::size_t s, std::span<const ir::Tensor> inputs,
-                          std::span<ir::Tensor> outputs) {
+  base::Status run_step(std::size_t s, std::span<const ir::Tensor> inputs,
+                        std::span<ir::Tensor> outputs) {
     const Region& step = program_.steps[s];
-    const KernelSource& kernel = *step.kernel;
     std::vector<const void*> in;
     for (const ir::NodeId input : step.inputs) in.push_back(address(input, inputs, outputs));
-    void* out = address(step.root(), inputs, outputs);
-    const std::int64_t parts =
-        kernel.work.operations < kWorkWorthThreads
-            ? 1
-            : std::clamp<std::int64_t>(kernel.steps, 1, static_cast<std::int64_t>(threads_) * 4);
-    int failure = 0;
-#pragma omp parallel for schedule(dynamic) num_threads(threads_) if (parts > 1)
-    for (std::int64_t part = 0; part < parts; ++part) {
-      int own = 0;
-      kernels_[s](in.data(), out, &own, kernel.steps * part / parts,
-                  kernel.steps * (part + 1) / parts);
-      if (own != 0) {
-#pragma omp atomic write
-        failure = own;
-      }
-    }
-    return failure_status(failure, node_label(program_.graph, step.root()));
-  }
-
-  // The nodes of the step one by one, since it may hold several when no compiler was found.
-  base::Status interpret_step(std::size_t s, std::span<const ir::Tensor> inputs,
-                              std::span<ir::Tensor> outputs) {
-    const Region& step = program_.steps[s];
-    std::vector<std::pair<ir::NodeId, ir::Tensor>> values;
-    for (const ir::NodeId id : step.inputs) {
-      ir::Tensor value(program_.graph.node(id).type);
-      if (value.bytes() > 0)
-        std::memcpy(value.mutable_data().data(), address(id, inputs, outputs),
-                    static_cast<std::size_t>(value.bytes()));
-      values.emplace_back(id, std::move(value));
-    }
-    for (const ir::NodeId id : step.nodes) {
-      const ir::Node& node = program_.graph.node(id);
-      std::vector<ir::Tensor> operands;
-      for (const ir::NodeId input : node.inputs)
-        operands.push_back(
-            std::ranges::find(values, input, [](auto& v) { return v.first; })->second);
-      EGRET_ASSIGN_OR_RETURN(ir::Tensor value, ir::evaluate(*node.op, node.attrs, operands,
-                                                            {.precision = ir::Precision::kF32}));
-      values.emplace_back(id, std::move(value));
-    }
-    const ir::Tensor& result = values.back().second;
-    std::memcpy(address(step.root(), inputs, outputs), result.data().data(),
-                static_cast<std::size_t>(result.bytes()));
-    return base::ok();
+    return regions_[s].run(in, address(step.root(), inputs, outputs), threads_);
   }
 
   Program program_;
   ir::Tensor arena_;
-  std::unique_ptr<HostLibrary> library_;
-  std::vector<Kernel> kernels_;  // by step; nullptr: the interpreter
+  std::vector<HostRegion> regions_;  // by step
   PlanReport report_;
   int threads_;
   bool profile_;

@@ -121,6 +121,13 @@ const std::string& processor() {
   return found;
 }
 
+// The object's path in the cache.
+std::string library_of(const std::string& source, const std::string& flags) {
+  const std::string key =
+      source + '\0' + kFlags + flags + '\0' + compiler().version + '\0' + processor();
+  return kernel_cache_folder() + "/" + base::content_hash(key).to_hex() + ".so";
+}
+
 base::Status build(const std::string& source, const std::string& flags, const std::string& folder,
                    const std::string& library) {
   EGRET_ASSIGN_OR_RETURN(const Workplace place, Workplace::make(folder));
@@ -151,17 +158,22 @@ base::Result<std::string> host_compiler_version() {
       "no C++ compiler runs here; install g++, or name one in EGRET_HOST_COMPILER");
 }
 
-base::Result<std::unique_ptr<HostLibrary>> compile_for_host(const std::string& source,
-                                                            const std::string& flags) {
-  EGRET_ASSIGN_OR_RETURN(const std::string version, host_compiler_version());
-  const std::string key = source + '\0' + kFlags + flags + '\0' + version + '\0' + processor();
-  const std::string folder = kernel_cache_folder();
-  const std::string library = folder + "/" + base::content_hash(key).to_hex() + ".so";
-  if (!fs::exists(library)) EGRET_RETURN_IF_ERROR(build(source, flags, folder, library));
+bool is_compiled_for_host(const std::string& source) {
+  std::error_code error;  // who never compiled need not look for a compiler
+  return !fs::is_empty(kernel_cache_folder(), error) && !error && host_compiler_version().ok() &&
+         fs::exists(library_of(source, ""), error);
+}
+
+base::Result<std::shared_ptr<const HostLibrary>> compile_for_host(const std::string& source,
+                                                                  const std::string& flags) {
+  EGRET_RETURN_IF_ERROR(host_compiler_version().status());
+  const std::string library = library_of(source, flags);
+  if (!fs::exists(library))
+    EGRET_RETURN_IF_ERROR(build(source, flags, kernel_cache_folder(), library));
   void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)
     return base::internal_error(std::string("a compiled kernel does not load: ") + ::dlerror());
-  return std::unique_ptr<HostLibrary>(new HostLibrary(handle));
+  return std::shared_ptr<const HostLibrary>(new HostLibrary(handle));
 }
 
 }  // namespace egret::backends::codegen

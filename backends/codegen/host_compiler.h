@@ -23,8 +23,8 @@ class HostLibrary {
   void* find(const std::string& function) const;
 
  private:
-  friend base::Result<std::unique_ptr<HostLibrary>> compile_for_host(const std::string&,
-                                                                     const std::string&);
+  friend base::Result<std::shared_ptr<const HostLibrary>> compile_for_host(const std::string&,
+                                                                           const std::string&);
   explicit HostLibrary(void* handle) : handle_(handle) {}
   void* handle_;
 };
@@ -33,8 +33,10 @@ class HostLibrary {
 // meaning. `flags`: more of the compiler's, separated by spaces.
 // Errors: unavailable when there is no compiler, internal_error with the compiler's words when it
 // refuses the source. About 0.3 s and more for what is not in the cache.
-base::Result<std::unique_ptr<HostLibrary>> compile_for_host(const std::string& source,
-                                                            const std::string& flags = {});
+base::Result<std::shared_ptr<const HostLibrary>> compile_for_host(const std::string& source,
+                                                                  const std::string& flags = {});
+// Whether compile_for_host() of this source, without flags, would find it in the cache.
+bool is_compiled_for_host(const std::string& source);
 
 // "g++ (Debian 12.2.0-14) 12.2.0", or unavailable with the remedy.
 base::Result<std::string> host_compiler_version();

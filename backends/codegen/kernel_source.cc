@@ -3,10 +3,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <string_view>
 
 #include "backends/codegen/lowering.h"
+#include "backends/codegen/prelude.h"
 #include "backends/codegen/writer.h"
 #include "base/hash.h"
+#include "ir/contraction.h"
 #include "ir/lane_plan.h"
 
 namespace egret::backends::codegen {
@@ -83,6 +87,7 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
   const auto precision =
       computes_in_double(inputs, kernel.output) ? ir::Precision::kF32 : ir::Precision::kF64;
   EGRET_ASSIGN_OR_RETURN(ir::LoopNest nest, lowered(denotation, inputs, precision));
+  kernel.is_product = ir::is_float(kernel.output) && ir::find_contraction(nest).has_value();
   ir::merge_variables(nest);
 
   kernel.is_view = is_view(nest, denotation, inputs);
@@ -99,6 +104,14 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
   kernel.work.bytes = static_cast<double>(denotation.type.bytes());
   for (const ir::TensorType& type : inputs) kernel.work.bytes += static_cast<double>(type.bytes());
   return kernel;
+}
+
+std::string source_of(std::span<const KernelSource* const> kernels, Target target) {
+  std::map<std::string_view, std::string_view> texts;
+  for (const KernelSource* kernel : kernels) texts.emplace(kernel->name, kernel->text);
+  std::string source = prelude(target);
+  for (const auto& [name, text] : texts) source += text;
+  return source;
 }
 
 }  // namespace egret::backends::codegen

@@ -44,6 +44,9 @@ struct KernelSource {
   KernelWork work;
   // The output is the only input, element by element: a reshape. It may lie where the input does.
   bool is_view = false;
+  // A sum of products of reals, which packing makes several times faster than loops are, be it by
+  // the interpreter (ir/contraction.h): f64 on one thread, 64x64 3.3, 512x512 50 times.
+  bool is_product = false;
 
   // CUDA:  extern "C" __global__ void NAME(const T* in0, .., T* out, int* failure)
   // host:  extern "C" void NAME(const void* const* in, void* out, int* failure, i64 low, i64 high)
@@ -54,5 +57,9 @@ struct KernelSource {
 // Time: linear in the size of the definition.
 base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
                                        std::span<const ir::TensorType> inputs, Target target);
+
+// One file: the prelude and each kernel once, in the order of their names, so that plans of the
+// same kernels share what is compiled of it.
+std::string source_of(std::span<const KernelSource* const> kernels, Target target);
 
 }  // namespace egret::backends::codegen

@@ -2,10 +2,8 @@
 #include "backends/codegen/program.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
-#include "backends/codegen/prelude.h"
 #include "backends/memory_planner.h"
 
 namespace egret::backends::codegen {
@@ -102,12 +100,11 @@ Program make_program(PreparedGraph prepared, const RegionOptions& options) {
 }
 
 std::string source_of(const Program& program, Target target) {
-  std::string text = prelude(target);
-  std::set<std::string> names;
+  std::vector<const KernelSource*> kernels;
   for (const Region& step : program.steps) {
-    if (step.kernel.ok() && names.insert(step.kernel->name).second) text += step.kernel->text;
+    if (step.kernel.ok()) kernels.push_back(&*step.kernel);
   }
-  return text;
+  return source_of(kernels, target);
 }
 
 PlanReport report_of(const Program& program, const ir::Graph& original,

@@ -65,23 +65,7 @@ class Grower {
 
  private:
   Region made(std::vector<ir::NodeId> nodes) const {
-    Region region;
-    region.nodes = std::move(nodes);
-    const ir::Node& root = graph_.node(region.root());
-    region.empty = root.type.elements() == 0;
-    auto composition = compose(graph_, region.nodes);
-    if (!composition.ok()) {
-      region.kernel = composition.status();
-      region.inputs = root.inputs;
-      return region;
-    }
-    region.inputs = std::move(composition->inputs);
-    if (region.empty) return region;
-    std::vector<ir::TensorType> types;
-    for (const ir::NodeId id : region.inputs) types.push_back(graph_.node(id).type);
-    region.kernel = emit_kernel(composition->denotation, types, options_.target);
-    if (!region.kernel.ok()) region.inputs = root.inputs;
-    return region;
+    return region_of(graph_, std::move(nodes), options_.target);
   }
 
   Region grown(ir::NodeId root) {
@@ -128,6 +112,26 @@ class Grower {
 };
 
 }  // namespace
+
+Region region_of(const ir::Graph& graph, std::vector<ir::NodeId> nodes, Target target) {
+  Region region;
+  region.nodes = std::move(nodes);
+  const ir::Node& root = graph.node(region.root());
+  region.empty = root.type.elements() == 0;
+  auto composition = compose(graph, region.nodes);
+  if (!composition.ok()) {
+    region.kernel = composition.status();
+    region.inputs = root.inputs;
+    return region;
+  }
+  region.inputs = std::move(composition->inputs);
+  if (region.empty) return region;
+  std::vector<ir::TensorType> types;
+  for (const ir::NodeId id : region.inputs) types.push_back(graph.node(id).type);
+  region.kernel = emit_kernel(composition->denotation, types, target);
+  if (!region.kernel.ok()) region.inputs = root.inputs;
+  return region;
+}
 
 std::vector<Region> find_regions(const ir::Graph& graph, const RegionOptions& options) {
   return Grower(graph, options).run();

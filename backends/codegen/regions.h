@@ -29,6 +29,10 @@ struct RegionOptions {
   std::vector<Apart> apart = {};
 };
 
+// These nodes, ascending, as one region. Errors, as the region's kernel: those of compose() and of
+// emit_kernel(); the inputs are then those of the last node.
+Region region_of(const ir::Graph& graph, std::vector<ir::NodeId> nodes, Target target);
+
 // Partitions the primitive operators of `graph`, in an order in which they can be computed; what is
 // apart becomes regions without a kernel. A region grows from its root towards its inputs: a value
 // joins when nothing outside reads it and one kernel is expected to take no longer than two. The

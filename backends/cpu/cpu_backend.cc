@@ -5,6 +5,7 @@
 
 #include "backends/backend.h"
 #include "backends/cpu/attention_kernel.h"
+#include "backends/cpu/emitted_kernel.h"
 #include "backends/cpu/fusion.h"
 #include "backends/cpu/group_order.h"
 #include "backends/cpu/kernel_table.h"
@@ -33,13 +34,29 @@ bool fits_matmul(const ir::Graph& graph, const ir::Node& node) {
   return true;
 }
 
-bool takes_composite(const ir::Graph& graph, ir::NodeId id) {
+// Whether the bias of a fused_conv is one number a filter; one for all of them is left to the body.
+bool fits_conv(const ir::Graph& graph, const ir::Node& node) {
+  const ir::Shape weights = graph.node(node.inputs[1]).type.shape();
+  return node.inputs.size() < 3 || graph.node(node.inputs[2]).type.elements() == weights[0];
+}
+
+bool takes_composite(const ir::Graph& graph, ir::NodeId id, Emission emission) {
   const ir::Node& node = graph.node(id);
+  // Its primitives can be emitted; the interpreter takes it as it is.
+  if (emission != Emission::kNone && !has_kernel(graph, id)) return false;
   // Its pointwise operators run behind the product.
   const bool product = node.op->name() == "fused_matmul" || node.op->name() == "fused_conv";
   if (product && is_row_product(graph, id)) return false;
   if (node.op->name() == "fused_matmul" && node.type.is_concrete()) return fits_matmul(graph, node);
+  if (node.op->name() == "fused_conv" && node.type.is_concrete() && !fits_conv(graph, node))
+    return false;
   return find_kernel(node.op->name()) != nullptr || is_pointwise(graph, id);
+}
+
+TakesComposite taken_with(Emission emission) {
+  return [emission](const ir::Graph& graph, ir::NodeId id) {
+    return takes_composite(graph, id, emission);
+  };
 }
 
 base::Status try_group(PlanBuilder& builder, const Group& group) {
@@ -54,16 +71,19 @@ base::Status try_group(PlanBuilder& builder, const Group& group) {
       [&] { return region ? make_pointwise_kernel(builder, group) : row->make(builder, group); });
 }
 
-// Never fails: what no kernel takes, the interpreter computes.
+// Never fails: what no kernel takes, one that is emitted computes, or the interpreter.
 void build_group(PlanBuilder& builder, const Group& group) {
-  base::Status made;
   builder.begin(group);
-  made = try_group(builder, group);
+  if (group.emitted) {
+    make_emitted_kernel(builder, group, "no kernel for " + builder.node(group.root()).op->name());
+    return builder.end(group);
+  }
+  const base::Status made = try_group(builder, group);
   if (made.ok()) return builder.end(group);
   builder.abandon(group);
   if (group.nodes.size() == 1) {
     builder.begin(group);
-    make_reference_kernel(builder, group.root(), made.message());
+    make_emitted_kernel(builder, group, made.message());
     return builder.end(group);
   }
   const bool anchored = find_kernel(builder.node(group.anchor()).op->name()) != nullptr;
@@ -95,8 +115,8 @@ bool prefers_channels_last(const ir::Graph& graph) {
 // How plans are made, counted up when that changes the time of some operator: measured times of
 // before do not hold any more. 2: channel scales in weights, dilated convolutions by phases. 3:
 // products of one row, chains of concatenations in one buffer. 4: attention, products of up to
-// eight rows.
-constexpr int kPlans = 4;
+// eight rows. 5: emitted kernels where the interpreter was.
+constexpr int kPlans = 5;
 
 // What a plan may cost in time to take less memory.
 enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch, kAndRegions };
@@ -112,7 +132,7 @@ base::Result<std::unique_ptr<Plan>> make_plan(const ir::Graph& original,
   const Fusion fusion = !options.fuse                   ? Fusion::kNone
                         : thrift == Thrift::kAndRegions ? Fusion::kEpilogues
                                                         : Fusion::kAll;
-  std::vector<Group> groups = find_groups(prepared.graph, fusion);
+  std::vector<Group> groups = find_groups(prepared.graph, fusion, options.emission);
   if (thrift != Thrift::kNone) groups = in_frugal_order(prepared.graph, std::move(groups));
   std::unique_ptr<Plan> plan;
   EGRET_RETURN_IF_ERROR(guarded([&] {
@@ -120,6 +140,7 @@ base::Result<std::unique_ptr<Plan>> make_plan(const ir::Graph& original,
     builder.least_scratch = thrift >= Thrift::kOrderAndScratch;
     builder.count_reads(groups);
     for (const Group& group : groups) build_group(builder, group);
+    compile_emitted(builder);
     auto finished = builder.finish(original, prepared.origin, prepared.folded_nodes);
     if (!finished.ok()) return finished.status();
     plan = *std::move(finished);
@@ -132,7 +153,7 @@ class CpuBackend : public Backend {
  public:
   std::string_view name() const override { return "cpu"; }
   std::string_view doc() const override {
-    return "oneDNN kernels with fused epilogues, own kernels for the rest";
+    return "oneDNN kernels with fused epilogues, own and emitted kernels for the rest";
   }
   std::string version() const override {
     return onednn_version() + ", plans " + std::to_string(kPlans);
@@ -148,7 +169,7 @@ class CpuBackend : public Backend {
     const int threads = options.threads > 0 ? options.threads : available_threads();
     const ThreadScope scope(threads);
     EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared,
-                           prepare(*this, graph, options, takes_composite));
+                           prepare(*this, graph, options, taken_with(options.emission)));
     EGRET_ASSIGN_OR_RETURN(auto plan, make_plan(graph, prepared, constants_of(prepared.graph),
                                                 options, threads, Thrift::kNone));
     for (const Thrift thrift : {Thrift::kOrder, Thrift::kOrderAndScratch, Thrift::kAndRegions}) {
@@ -167,7 +188,8 @@ class CpuBackend : public Backend {
     if (options.limit_arena != 0) return compile(graph, options);
     const int threads = options.threads > 0 ? options.threads : available_threads();
     const ThreadScope scope(threads);
-    EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(*this, graph, options, takes_composite));
+    EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared,
+                           prepare(*this, graph, options, taken_with(options.emission)));
     (void)take_constants(graph);
     std::vector<ir::Tensor> constants = take_constants(prepared.graph);
     return make_plan(graph, prepared, std::move(constants), options, threads, Thrift::kNone);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "backends/codegen/regions.h"
 #include "backends/cpu/attention_kernel.h"
+#include "backends/cpu/emitted_kernel.h"
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/pointwise_program.h"
@@ -38,7 +40,7 @@ bool takes_epilogue(const ir::Graph& graph, ir::NodeId id) {
   const ir::Node& node = graph.node(id);
   if (node.kind != ir::NodeKind::kOperator) return false;
   const KernelRow* row = find_kernel(node.op->name());
-  return row != nullptr && row->epilogue == Epilogue::kPointwise;
+  return row != nullptr && row->epilogue == Epilogue::kPointwise && has_kernel(graph, id);
 }
 
 class Grouping {
@@ -83,6 +85,29 @@ class Grouping {
   void take_regions() {
     for (std::size_t i = graph_.size(); i-- > 0;) {
       if (!taken_[i] && pointwise_[i]) take_region(ir::NodeId(i));
+    }
+  }
+
+  // What has no kernel, in the regions that the emitter expects to gain by.
+  void take_emitted(bool fuse, Emission emission) {
+    codegen::RegionOptions options{.target = codegen::Target::kHost, .fuse = fuse};
+    const auto stays = [&](ir::NodeId id) {
+      return emission != Emission::kAll && interprets_faster(graph_, id);
+    };
+    std::vector<bool> apart(graph_.size(), false);
+    bool any = false;
+    for (std::size_t i = 0; i < graph_.size(); ++i) {
+      const ir::Node& node = graph_.node(ir::NodeId(i));
+      if (node.kind != ir::NodeKind::kOperator) continue;
+      apart[i] = taken_[i] || has_kernel(graph_, ir::NodeId(i)) || stays(ir::NodeId(i));
+      any = any || !apart[i];
+      if (apart[i]) options.apart.push_back({{ir::NodeId(i)}, node.inputs});
+    }
+    if (!any) return;
+    for (codegen::Region& region : codegen::find_regions(graph_, options)) {
+      if (apart[region.root().index()]) continue;
+      for (const ir::NodeId id : region.nodes) taken_[id.index()] = true;
+      groups_.push_back({.nodes = std::move(region.nodes), .emitted = true});
     }
   }
 
@@ -136,13 +161,14 @@ class Grouping {
 
 }  // namespace
 
-std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion) {
+std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion, Emission emission) {
   Grouping grouping(graph);
   if (fusion != Fusion::kNone) {
     grouping.take_attention();
     grouping.take_epilogues();
   }
   if (fusion == Fusion::kAll) grouping.take_regions();
+  if (emission != Emission::kNone) grouping.take_emitted(fusion == Fusion::kAll, emission);
   grouping.take_single_nodes();
   return std::move(grouping).in_order();
 }

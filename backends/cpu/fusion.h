@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "backends/backend.h"
 #include "backends/cpu/plan_builder.h"
 #include "ir/graph.h"
 
@@ -17,8 +18,9 @@ enum class Fusion : std::uint8_t { kNone, kEpilogues, kAll };
 //   - a kernel that takes an epilogue (kernels.def) with the chain of pointwise operators behind
 //     it, each the only reader of the one before;
 //   - regions of pointwise operators of one shape with a single value seen outside;
+//   - regions of operators without a kernel, as backends/codegen/regions.h joins them;
 //   - single nodes for the rest, and for what `fusion` leaves out of these.
-std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion);
+std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion, Emission emission);
 
 // Breaks a group whose kernel could not take the whole: the anchor alone, then the chain.
 std::vector<Group> split_epilogue(const Group& group);

@@ -311,7 +311,13 @@ void PlanBuilder::add(std::unique_ptr<Step> step, std::span<const Operand> touch
   steps_.push_back(std::move(step));
 }
 
-void PlanBuilder::add_fallback(ir::NodeId id, std::string reason) {
+void PlanBuilder::fall_back(std::size_t step, ir::NodeId id, std::string reason) {
+  PlanReport::Kernel& note = notes_[step];
+  const std::size_t named = note.name.size() + 4 + note.implementation.size();  // "NAME by IMPL"
+  note.name = "reference";
+  note.implementation = "interpreter";
+  if (!note.signature.empty())
+    note.signature = "reference by interpreter" + note.signature.substr(named);
   fallbacks_.push_back({node_label(graph_, id), node(id).op->name(), std::move(reason)});
 }
 
@@ -352,6 +358,7 @@ base::Result<std::unique_ptr<Plan>> PlanBuilder::finish(const ir::Graph& origina
   PlanReport report;
   report.folded_nodes = folded_nodes;
   report.fallbacks = std::move(fallbacks_);
+  report.missing = std::move(missing);
   for (PlanReport::Kernel& note : notes_) {
     std::vector<ir::NodeId> known;
     for (const ir::NodeId id : note.ids) {

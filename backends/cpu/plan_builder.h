@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/codegen/host_region.h"
 #include "backends/cpu/layout.h"
 #include "backends/cpu/step.h"
 #include "base/status.h"
@@ -33,6 +34,7 @@ struct Group {
   std::vector<ir::NodeId> nodes;
   ir::NodeId anchor() const { return nodes.front(); }
   ir::NodeId root() const { return nodes.back(); }
+  bool emitted = false;  // none of the nodes has a kernel: one is emitted from their definitions
 };
 
 enum class BufferKind : std::uint8_t { kArena, kWeights, kInput, kOutput };
@@ -106,10 +108,23 @@ class PlanBuilder {
   // Steps. `touched` are all operands it reads or writes.
   void add(std::unique_ptr<Step> step, std::span<const Operand> touched, std::string name,
            std::string implementation);
-  void add_fallback(ir::NodeId id, std::string reason);
+  // The step computes `id` by the interpreter after all.
+  void fall_back(std::size_t step, ir::NodeId id, std::string reason);
   // Runs a step whose operands are all weights, now.
   base::Status run_now(Step& step);
   std::int64_t steps_added() const { return static_cast<std::int64_t>(steps_.size()); }
+
+  // Steps of regions that emitted kernels may compute, in order. They are compiled together when
+  // all groups are built (emitted_kernel.h).
+  struct EmittedStep {
+    std::size_t step;
+    ir::NodeId root;
+    codegen::HostRegion* region;  // of that step
+    base::Result<codegen::KernelSource> kernel;
+    std::string reason;  // why no other kernel takes it
+  };
+  std::vector<EmittedStep> emitted_steps;
+  std::string missing;  // for PlanReport
 
   // The finished plan. `origin` maps nodes of the graph to those the caller knows.
   base::Result<std::unique_ptr<Plan>> finish(const ir::Graph& original,

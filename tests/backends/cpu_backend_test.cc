@@ -89,7 +89,10 @@ TEST(CpuPlan, ReportsWhatTheInterpreterComputes) {
   const Value x = b.input("x", {DType::kI64, {4, 3}});
   b.output("y", b.add("add", {x, x}));
   const auto graph = b.finish();
-  const PlanReport report = expect_matches_reference(*graph, 1);
+  expect_matches_reference(*graph, 1);
+  const auto plan = find_backend("cpu")->compile(*graph, {.emission = Emission::kNone});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const PlanReport report = (*plan)->report();
   ASSERT_EQ(report.fallbacks.size(), 1U);
   EXPECT_EQ(report.fallbacks[0].op, "add");
 }
@@ -172,6 +175,22 @@ TEST(CpuPlan, LeavesWhatItsGraphSharesWithAnother) {
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_EQ(weights.content_hash(), before);
   expect_matches_reference(*graph, 9);
+}
+
+TEST(CpuPlan, AddsOneBiasToAllFilters) {
+  GraphBuilder b;
+  base::Random random(9);
+  const Value x = b.input("x", {DType::kF32, {2, 4, 6}});
+  const Value w = b.constant(ir::Tensor::random({DType::kF32, {5, 4, 3}}, random));
+  const Value bias = b.constant(ir::Tensor::random({DType::kF32, {1}}, random));
+  b.output("y", b.add("fused_conv", {x, w, bias},
+                      {{"strides", ir::Integers{1}},
+                       {"dilations", ir::Integers{1}},
+                       {"pads", ir::Integers{1, 1}},
+                       {"activation", "relu"}}));
+  const auto graph = b.finish();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  EXPECT_TRUE(expect_matches_reference(*graph, 1).fallbacks.empty());
 }
 
 TEST(CpuPlan, GrowsAChainOfConcatenationsInOneBuffer) {

@@ -18,7 +18,7 @@ namespace cuda {
 
 // What the driver's handles point to here.
 struct ModuleTag {
-  std::unique_ptr<codegen::HostLibrary> library;
+  std::shared_ptr<const codegen::HostLibrary> library;
 };
 struct FunctionTag {
   int (*launch)(unsigned blocks, unsigned threads, void** arguments);

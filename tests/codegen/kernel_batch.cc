@@ -36,6 +36,8 @@ std::string caller(std::size_t number, const KernelSource& kernel, Target target
   return text + "(" + element_type(kernel.output) + "*)out, failure);\n  });\n}\n";
 }
 
+}  // namespace
+
 std::string difference(const ir::Tensor& actual, const ir::Tensor& expected, double tolerance) {
   double scale = 1;
   for (std::int64_t i = 0; i < expected.elements(); ++i) {
@@ -56,8 +58,6 @@ std::string difference(const ir::Tensor& actual, const ir::Tensor& expected, dou
   }
   return {};
 }
-
-}  // namespace
 
 void KernelBatch::add(const ir::Graph& graph, std::vector<ir::Tensor> inputs, std::string label) {
   auto parts = ir::expand_composites(graph);

@@ -14,6 +14,10 @@
 
 namespace egret::backends::codegen {
 
+// Where `actual` differs by more than `tolerance`, relative to the larger of 1 and the largest
+// value expected (integers: at all); empty where nowhere.
+std::string difference(const ir::Tensor& actual, const ir::Tensor& expected, double tolerance);
+
 class KernelBatch {
  public:
   explicit KernelBatch(Target target) : target_(target) {}

@@ -8,7 +8,6 @@
 
 #include "ir/builder.h"
 #include "ir/graph_text.h"
-#include "parallel/some_application.h"
 
 namespace egret::backends::codegen {
 namespace {
@@ -92,21 +91,16 @@ ir::Graph random_region(base::Random& random) {
 
 }  // namespace
 
-void add_every_operator(KernelBatch& batch, int times) {
+void for_every_operator(int times, const Visit& visit) {
   std::set<const ir::Operator*> seen;
   const auto add = [&](const parallel::Application& call, base::Random& random) {
-    GraphBuilder b;
-    std::vector<Value> values;
+    const auto type = ir::infer_type(*call.op, call.attrs, call.types);
+    ASSERT_TRUE(type.ok()) << to_string(call) << ": " << type.status().message();
+    if (type->elements() == 0) return;
     std::vector<ir::Tensor> inputs;
-    for (const ir::TensorType& type : call.types) {
-      values.push_back(b.input("x" + std::to_string(values.size()), type));
-      inputs.push_back(ir::Tensor::random(type, random));
-    }
-    b.output("y", b.add(call.op->name(), values, call.attrs));
-    const auto graph = std::move(b).finish();
-    ASSERT_TRUE(graph.ok()) << to_string(call) << ": " << graph.status().message();
-    if (graph->node(graph->outputs()[0].node).type.elements() == 0) return;
-    batch.add(*graph, std::move(inputs), to_string(call));
+    for (const ir::TensorType& input : call.types)
+      inputs.push_back(ir::Tensor::random(input, random));
+    visit(call, inputs);
     seen.insert(call.op);
   };
   parallel::for_all_operators(times, add);
@@ -115,6 +109,20 @@ void add_every_operator(KernelBatch& batch, int times) {
     if (const auto call = shown_application(*op); call && !seen.contains(op)) add(*call, random);
     EXPECT_TRUE(seen.contains(op)) << op->name();
   }
+}
+
+void add_every_operator(KernelBatch& batch, int times) {
+  for_every_operator(
+      times, [&](const parallel::Application& call, const std::vector<ir::Tensor>& inputs) {
+        GraphBuilder b;
+        std::vector<Value> values;
+        for (const ir::TensorType& type : call.types)
+          values.push_back(b.input("x" + std::to_string(values.size()), type));
+        b.output("y", b.add(call.op->name(), values, call.attrs));
+        const auto graph = std::move(b).finish();
+        ASSERT_TRUE(graph.ok()) << to_string(call) << ": " << graph.status().message();
+        batch.add(*graph, inputs, to_string(call));
+      });
 }
 
 void add_random_regions(KernelBatch& batch, std::uint64_t count, std::uint64_t first) {

@@ -81,7 +81,10 @@ base::Result<std::vector<Tensor>> run_backend(const ir::Graph& graph,
                                               std::span<const Tensor> inputs) {
   const backends::Backend* backend = backends::find_backend(backend_under_test());
   if (backend == nullptr) return base::usage_error("no such backend: " + backend_under_test());
-  EGRET_ASSIGN_OR_RETURN(const auto plan, backend->compile(graph, {.threads = 1}));
+  backends::PlanOptions options{.threads = 1};
+  if (std::getenv("EGRET_CONFORMANCE_EMIT_ALL") != nullptr)
+    options.emission = backends::Emission::kAll;
+  EGRET_ASSIGN_OR_RETURN(const auto plan, backend->compile(graph, options));
   return plan->run(inputs);
 }
 

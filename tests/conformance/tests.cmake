@@ -9,3 +9,8 @@ target_compile_definitions(conformance_tests PRIVATE
 add_test(NAME conformance.codegen COMMAND conformance_tests)
 set_tests_properties(conformance.codegen PROPERTIES LABELS slow TIMEOUT 7200
                      ENVIRONMENT "EGRET_CONFORMANCE_BACKEND=codegen;${EGRET_TEST_ENVIRONMENT}")
+# And on the default backend, by emitted kernels for all that it has none of its own for, which are
+# otherwise not worth a compiler's time in models as small as these.
+add_test(NAME conformance.emitted COMMAND conformance_tests)
+set_tests_properties(conformance.emitted PROPERTIES LABELS slow TIMEOUT 7200
+                     ENVIRONMENT "EGRET_CONFORMANCE_EMIT_ALL=1;${EGRET_TEST_ENVIRONMENT}")

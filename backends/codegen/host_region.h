@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A region of a graph as the host computes it: by the compiled function of its kernel or, where
+// there is none, node by node by the interpreter.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/codegen/host_compiler.h"
+#include "backends/codegen/regions.h"
+#include "base/status.h"
+#include "ir/graph.h"
+#include "ir/tensor.h"
+
+namespace egret::backends::codegen {
+
+// Not safe for concurrent runs.
+class HostRegion {
+ public:
+  // Keeps what it needs of both. Errors of runs are said to be `label`'s.
+  HostRegion(const ir::Graph& graph, const Region& region, std::string label);
+
+  // From here on the function of the region's kernel computes it. False, and the interpreter stays,
+  // where the library has no such function.
+  bool load(std::shared_ptr<const HostLibrary> library);
+  bool is_loaded() const { return function_ != nullptr; }
+
+  // `inputs` are the values of Region::inputs, row-major as `output` is, which overlaps with none.
+  // Errors: bad_input for what the data causes.
+  base::Status run(std::span<const void* const> inputs, void* output, int threads);
+
+ private:
+  using Function = void (*)(const void* const* in, void* out, int* failure, long long low,
+                            long long high);
+  struct Part {
+    const ir::Operator* op;
+    ir::Attrs attrs;
+    std::vector<std::size_t> operands;  // indices of types_, then of parts
+  };
+
+  base::Status call(std::span<const void* const> inputs, void* output, int threads) const;
+  base::Status interpret(std::span<const void* const> inputs, void* output);
+
+  std::string label_;
+  std::vector<ir::TensorType> types_;  // of the inputs, then of operands whose type alone matters
+  std::vector<Part> parts_;
+  std::string kernel_;  // name of its function; empty: there is none
+  std::int64_t steps_ = 0;
+  double operations_ = 0;
+  std::shared_ptr<const HostLibrary> library_;
+  Function function_ = nullptr;
+  std::vector<ir::Tensor> values_;  // the interpreter's, of types_; empty before its first run
+};
+
+}  // namespace egret::backends::codegen
