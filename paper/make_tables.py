@@ -246,6 +246,8 @@ class Table:
         rows, manifest, mode = found
         if self.threads is not None:
             manifest = dict(manifest, threads=self.threads)
+        if "egret" not in manifest:  # each row says it
+            manifest = dict(manifest, egret=", ".join(sorted({row["egret"] for row in rows})))
         said = provenance(manifest, mode) + (f" {self.peer[0]} {manifest[self.peer[1]]}." if self.peer else "")
         return tabular(*self.cells(rows)), escaped(said)
 
