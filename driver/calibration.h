@@ -12,6 +12,7 @@ namespace egret::driver {
 // by a product of two matrices of 1024 x 1024 f32 of which one is a weight, memory traffic by the
 // sum of two arrays of 32 MiB, which the caches do not hold, the start of a kernel by one operator
 // on 16 elements. Errors: those of the backend.
-base::Result<cost::Rates> measured_rates(const backends::Backend& backend, int threads);
+base::Result<cost::Rates> measured_rates(const backends::Backend& backend, int threads,
+                                         backends::Precision precision = backends::Precision::kF32);
 
 }  // namespace egret::driver

@@ -4,16 +4,19 @@
 
 #include <string>
 
+#include "backends/precision.h"
 #include "cost/model.h"
 
 namespace egret::driver {
 
 // Everything that changes the times of the CPU backend, and how they were taken: "cpu AMD EPYC 9354
-// / avx512 / 2 threads / oneDNN 2.6.3 / timing 2". Equal on equal machines.
-std::string machine_fingerprint(int threads);
+// / avx512 / 2 threads / oneDNN 2.6.3 / timing 2", with " / bf16" behind it where plans compute in
+// bf16. Equal on equal machines.
+std::string machine_fingerprint(int threads,
+                                backends::Precision precision = backends::Precision::kF32);
 
 // Peak rates assumed of such a processor where nothing was measured: deliberately a little above
 // what it reaches, so that estimates stay below measurements (see cost/profiled.h).
-cost::Rates assumed_rates(int threads);
+cost::Rates assumed_rates(int threads, backends::Precision precision = backends::Precision::kF32);
 
 }  // namespace egret::driver

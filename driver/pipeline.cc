@@ -99,6 +99,7 @@ class Pipeline {
     backend_ = backends::find_backend(options_.backend);
     if (backend_ == nullptr)
       return base::usage_error("no backend is called '" + options_.backend + "'");
+    EGRET_RETURN_IF_ERROR(backend_->takes_precision(precision()));
     EGRET_RETURN_IF_ERROR(backend_->availability());
     EGRET_RETURN_IF_ERROR(make_cost_model());
     report_.rules_available = rules_.size();
@@ -121,7 +122,7 @@ class Pipeline {
   }
 
   base::Status make_cost_model() {
-    const cost::Rates rates = assumed_rates(threads());
+    const cost::Rates rates = assumed_rates(threads(), precision());
     if (options_.cost != "profiled") {
       model_ = cost::make_model(options_.cost, rates);
       if (model_ == nullptr)
@@ -129,8 +130,7 @@ class Pipeline {
       return base::ok();
     }
     EGRET_ASSIGN_OR_RETURN(database_, cost::open_database(options_.cost_db));
-    auto profiled =
-        std::make_unique<cost::ProfiledModel>(*database_, machine_fingerprint(threads()), rates);
+    auto profiled = std::make_unique<cost::ProfiledModel>(*database_, machine(), rates);
     profiled_ = profiled.get();
     model_ = std::move(profiled);
     return base::ok();
@@ -191,7 +191,7 @@ class Pipeline {
   void start_profiler() {
     profiler_.model = profiled_;
     profiler_.measure = [this](const cost::Query& query) {
-      return measured_cost(*backend_, query, threads());
+      return measured_cost(*backend_, query, threads(), precision());
     };
     profiler_.budget_s = options_.profile_time;
   }
@@ -376,7 +376,7 @@ class Pipeline {
     if (!predicts_by_kernels()) return base::ok();
     std::vector<backends::Plan*> plans{&before};
     for (const Candidate& candidate : candidates_) plans.push_back(candidate.plan.get());
-    KernelCosts costs(*database_, machine_fingerprint(threads()));
+    KernelCosts costs(*database_, machine());
     const base::Status learned = costs.learn(plans);
     // A backend that does not tell its kernels apart.
     if (learned.code() == base::StatusCode::kUnsupported) return base::ok();
@@ -394,7 +394,7 @@ class Pipeline {
     racing.measure.max_seconds = std::max(10 * options_.measure_time, 5.0);
     racing.measure.seed = static_cast<std::uint64_t>(options_.seed);
     racing.database = database_.get();
-    racing.machine = machine_fingerprint(threads());
+    racing.machine = machine();
     std::vector<Racer> racers{
         {&before, identity_of(original_), operator_count(report_.operators_before)}};
     for (const Candidate& candidate : candidates_)
@@ -465,6 +465,7 @@ class Pipeline {
     CheckOptions checking;
     checking.samples = static_cast<int>(options_.check_samples);
     checking.seed = static_cast<std::uint64_t>(options_.seed);
+    checking.roundoff = roundoff(precision());
     EGRET_ASSIGN_OR_RETURN(const OutputCheck expected, OutputCheck::of(original_, checking));
     EGRET_ASSIGN_OR_RETURN(report_.check, expected.check([&](std::span<const ir::Tensor> inputs) {
       return chosen_plan_->run(inputs);
@@ -497,10 +498,13 @@ class Pipeline {
   }
 
   int threads() const { return static_cast<int>(options_.threads); }
+  backends::Precision precision() const { return backends::precision_named(options_.precision); }
+  std::string machine() const { return machine_fingerprint(threads(), precision()); }
   backends::PlanOptions plan_options() const {
     return {.threads = threads(),
             .profile = predicts_by_kernels(),
-            .limit_arena = options_.limit_arena};
+            .limit_arena = options_.limit_arena,
+            .precision = precision()};
   }
   rules::TensorEGraph& tensors() { return *saturated_.tensors; }
   void phase(std::string name, double seconds) {
@@ -518,8 +522,10 @@ class Pipeline {
     report_.manifest["egret.limits"] = "nodes=" + std::to_string(options_.limit_nodes) +
                                        " iterations=" + std::to_string(options_.limit_iterations);
     if (!forbidden_.empty()) report_.manifest["egret.forbidden"] = forbidden_.names();
+    if (precision() != backends::Precision::kF32)
+      report_.manifest["egret.precision"] = options_.precision;
     report_.manifest["egret.status"] = report_.status;
-    if (profiled_ != nullptr) report_.manifest["egret.machine"] = machine_fingerprint(threads());
+    if (profiled_ != nullptr) report_.manifest["egret.machine"] = machine();
   }
 
   const ir::Graph& original_;

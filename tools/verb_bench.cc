@@ -68,7 +68,8 @@ class Bench final : public Command {
     cost::Rates rates;
     if (options_.kernels) {
       const backends::Backend& backend = *backends::find_backend(backend_.backend);
-      EGRET_ASSIGN_OR_RETURN(rates, driver::measured_rates(backend, threads(console)));
+      EGRET_ASSIGN_OR_RETURN(
+          rates, driver::measured_rates(backend, threads(console), precision_of(backend_)));
     }
     report(racers, timings, rates, resident_before, console);
     return ExitCode::kOk;

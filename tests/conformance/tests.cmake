@@ -9,3 +9,7 @@ target_compile_definitions(conformance_tests PRIVATE
 add_test(NAME conformance.codegen COMMAND conformance_tests)
 set_tests_properties(conformance.codegen PROPERTIES LABELS slow TIMEOUT 7200
                      ENVIRONMENT "EGRET_CONFORMANCE_BACKEND=codegen;${EGRET_TEST_ENVIRONMENT}")
+# And by kernels of the CPU backend that compute in bf16, within what that explains.
+add_test(NAME conformance.bf16 COMMAND conformance_tests)
+set_tests_properties(conformance.bf16 PROPERTIES LABELS slow TIMEOUT 7200
+                     ENVIRONMENT "EGRET_CONFORMANCE_BACKEND=cpu;EGRET_CONFORMANCE_PRECISION=bf16;${EGRET_TEST_ENVIRONMENT}")

@@ -23,5 +23,11 @@ TEST(MachineFingerprint, NamesTheThreadsTheKernelLibraryAndTheTimingMethod) {
   EXPECT_NE(machine_fingerprint(3), machine_fingerprint(4));
 }
 
+TEST(MachineFingerprint, KeepsTimesInBf16Apart) {
+  const std::string in_f32 = machine_fingerprint(3);
+  EXPECT_EQ(machine_fingerprint(3, backends::Precision::kF32), in_f32);
+  EXPECT_EQ(machine_fingerprint(3, backends::Precision::kBF16), in_f32 + " / bf16");
+}
+
 }  // namespace
 }  // namespace egret::driver
