@@ -36,7 +36,8 @@ TEST_F(PrecisionOption, IsAUsageErrorWhereTheBackendNeverDoesIt) {
 // oneDNN is kept from the instructions, as a processor without them would.
 TEST_F(PrecisionOption, IsUnavailableWhereTheProcessorCannot) {
   const std::string without = "ONEDNN_MAX_CPU_ISA=AVX512_CORE";
-  for (const std::string verb : {"run", "bench --time 0s", "optimize -o " + folder_ + "/o.onnx"}) {
+  const std::string verbs[] = {"run", "bench --time 0s", "optimize -o " + folder_ + "/o.onnx"};
+  for (const std::string& verb : verbs) {
     const ProgramRun run = run_program(verb + " " + model_ + " --precision bf16", without);
     EXPECT_EQ(run.code, 7) << verb << ": " << run.err;
     EXPECT_NE(run.err.find("avx512_bf16"), std::string::npos) << run.err;
