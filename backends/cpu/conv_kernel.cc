@@ -189,7 +189,7 @@ class ConvMaker {
 
   base::Status make() {
     const bool bf16 = builder_.options().precision == Precision::kBF16 &&
-                      takes_bf16(builder_.graph(), group_.anchor());
+                      takes_bf16(builder_.graph(), group_.anchor(), builder_.may_take_winograd());
     if (!bf16 && make_by_phases()) return base::ok();
     std::string reason = "no implementation";
     std::vector<Candidate> list =

@@ -120,7 +120,7 @@ base::Result<std::unique_ptr<Plan>> make_plan(const ir::Graph& original,
     builder.prefers_channels_last = prefers_channels_last(prepared.graph);
     builder.least_scratch = thrift >= Thrift::kOrderAndScratch;
     if (options.precision == Precision::kBF16)
-      builder.values_in_bf16 = values_in_bf16(prepared.graph, groups);
+      builder.values_in_bf16 = values_in_bf16(prepared.graph, groups, builder.may_take_winograd());
     builder.count_reads(groups);
     for (const Group& group : groups) build_group(builder, group);
     auto finished = builder.finish(original, prepared.origin, prepared.folded_nodes);

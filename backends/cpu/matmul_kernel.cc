@@ -295,7 +295,7 @@ base::Status make_matmul_kernel(PlanBuilder& builder, const Group& group) {
   EGRET_ASSIGN_OR_RETURN(std::vector<PostOperation> operations,
                          post_operations(builder.graph(), group));
   if (builder.options().precision == Precision::kBF16 &&
-      takes_bf16(builder.graph(), group.anchor()) &&
+      takes_bf16(builder.graph(), group.anchor(), builder.may_take_winograd()) &&
       MatmulMaker(builder, group, operations, true).make().ok())
     return base::ok();
   return MatmulMaker(builder, group, std::move(operations), false).make();

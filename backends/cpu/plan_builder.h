@@ -63,6 +63,7 @@ class PlanBuilder {
   bool prefers_channels_last = false;
   // No kernels that trade scratch space for time; set once as well.
   bool least_scratch = false;
+  bool may_take_winograd() const { return options_.blocked && !least_scratch; }
   // Values that are written in bf16, by node (rounding.h); set once, empty: none.
   std::vector<bool> values_in_bf16{};
 

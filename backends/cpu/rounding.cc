@@ -102,7 +102,7 @@ bool product_takes_bf16(const ir::Graph& graph, const ir::Node& node) {
   return rows >= kLeast && a.back() >= kLeast && node.type.shape().back() >= kLeast;
 }
 
-// Winograd's tiles of 4x4 in f32 take 0.6-0.95 of the time of the direct kernels in bf16 where
+// Winograd's tiles of 4x4 in f32 take 0.5-1.0 of the time of the direct kernels in bf16 where
 // there are many channels and pixels, those of 2x2 1.0-2.4 (oneDNN 2.6.3, AVX-512 with bf16, one
 // thread).
 bool winograd_is_faster(const ir::Graph& graph, const ir::Node& node) {
@@ -119,9 +119,10 @@ bool winograd_is_faster(const ir::Graph& graph, const ir::Node& node) {
   return pixels >= 400 && (weights[0] * weights[1] >= 96 * 96 || pixels >= 10'000);
 }
 
-bool convolution_takes_bf16(const ir::Graph& graph, const ir::Node& node) {
+bool convolution_takes_bf16(const ir::Graph& graph, const ir::Node& node, bool winograd) {
   const ir::Shape weights = graph.node(node.inputs[1]).type.shape();
-  return is_constant(graph, node.inputs[1]) && weights[1] > 1 && !winograd_is_faster(graph, node);
+  return is_constant(graph, node.inputs[1]) && weights[1] > 1 &&
+         !(winograd && winograd_is_faster(graph, node));
 }
 
 }  // namespace
@@ -136,7 +137,7 @@ base::Status bf16_availability() {
       "/proc/cpuinfo lists avx512_bf16");
 }
 
-bool takes_bf16(const ir::Graph& graph, ir::NodeId id) {
+bool takes_bf16(const ir::Graph& graph, ir::NodeId id, bool winograd) {
   const ir::Node& node = graph.node(id);
   if (node.kind != ir::NodeKind::kOperator) return false;
   const KernelRow* row = find_kernel(node.op->name());
@@ -144,15 +145,16 @@ bool takes_bf16(const ir::Graph& graph, ir::NodeId id) {
   if (!is_f32(graph, id) || !is_f32(graph, node.inputs[0]) || !is_f32(graph, node.inputs[1]))
     return false;
   if (is_constant(graph, node.inputs[1]) && is_row_product(graph, id)) return false;
-  return node.attrs.find("pads") != nullptr ? convolution_takes_bf16(graph, node)
+  return node.attrs.find("pads") != nullptr ? convolution_takes_bf16(graph, node, winograd)
                                             : product_takes_bf16(graph, node);
 }
 
-std::vector<bool> values_in_bf16(const ir::Graph& graph, std::span<const Group> groups) {
+std::vector<bool> values_in_bf16(const ir::Graph& graph, std::span<const Group> groups,
+                                 bool winograd) {
   std::vector<bool> made(graph.size(), false), otherwise(graph.size(), false);
   std::vector<bool> read(graph.size(), false);
   for (const Group& group : groups) {
-    const bool lowered = !is_attention(graph, group) && takes_bf16(graph, group.anchor());
+    const bool lowered = !is_attention(graph, group) && takes_bf16(graph, group.anchor(), winograd);
     if (lowered) made[group.root().index()] = true;
     for (const ir::NodeId id : group.nodes) {
       const std::vector<ir::NodeId>& inputs = graph.node(id).inputs;

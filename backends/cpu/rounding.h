@@ -20,12 +20,14 @@ base::Status bf16_availability();
 // Whether the kernel of this convolution or product takes its inputs in bf16, should that be asked
 // for. Not those with little arithmetic an input (convolutions of one channel a group, small
 // products of two computed matrices), nor those that Winograd's kernels compute faster in f32.
-// Products of a few rows have bf16 weights alone (row_product.h).
-bool takes_bf16(const ir::Graph& graph, ir::NodeId id);
+// Products of a few rows have bf16 weights alone (row_product.h). `winograd`: whether plans may
+// have its kernels.
+bool takes_bf16(const ir::Graph& graph, ir::NodeId id, bool winograd);
 
 // By node: whether its value is computed by such a kernel and only read by such kernels, as their
 // first input.
-std::vector<bool> values_in_bf16(const ir::Graph& graph, std::span<const Group> groups);
+std::vector<bool> values_in_bf16(const ir::Graph& graph, std::span<const Group> groups,
+                                 bool winograd);
 
 // Adds the step that copies `source` to `target`, one of them or both bf16, the other f32;
 // narrowing rounds to nearest even. Errors: unsupported between layouts that oneDNN has no kernel
