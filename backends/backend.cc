@@ -42,6 +42,12 @@ const Backend* find_backend(std::string_view name) {
   return nullptr;
 }
 
+base::Status Backend::takes_precision(Precision precision) const {
+  if (precision == Precision::kF32) return base::ok();
+  return base::usage_error("--precision " + std::string(to_string(precision)) + ": the backend '" +
+                           std::string(name()) + "' computes in f32 alone");
+}
+
 int available_threads() {
   cpu_set_t set;
   CPU_ZERO(&set);

@@ -18,24 +18,12 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/precision.h"
 #include "base/status.h"
 #include "ir/graph.h"
 #include "ir/tensor.h"
 
 namespace egret::backends {
-
-// What products and convolutions of f32 may be computed in, where a device has faster units for it.
-// Their inputs are rounded, their sums are f32.
-enum class Precision : std::uint8_t {
-  kF32,
-  kTF32,  // 10 bits of a mantissa in place of 23
-  kBF16,  // 7
-  kF16,   // 10, and a smaller range
-};
-// Half a unit in the last place.
-constexpr double roundoff(Precision precision) {
-  return precision == Precision::kF32 ? 0x1p-24 : precision == Precision::kBF16 ? 0x1p-8 : 0x1p-11;
-}
 
 // Kernels emitted from operators' definitions and compiled by this machine's C++ compiler, for what
 // a backend has no kernel of its own for; the interpreter computes the rest.
@@ -51,7 +39,7 @@ struct PlanOptions {
   // Where the fastest plan's arena takes more bytes, slower ones are tried: kernels in another
   // order and those with less scratch space. The smallest where none keeps to it. 0: no limit.
   std::int64_t limit_arena = 0;
-  Precision precision = Precision::kF32;  // others where the backend says so (lowers_precision())
+  Precision precision = Precision::kF32;  // others where the backend takes them
   int streams = 4;  // of a device, on which kernels that do not need each other run
   // Of a device's libraries: run the algorithms that they propose, and take the fastest.
   bool search = true;
@@ -151,8 +139,9 @@ class Backend {
                                                                 const PlanOptions& options) const {
     return compile(graph, options);
   }
-  // Whether plans may compute with less than f32 (PlanOptions::precision).
-  virtual bool lowers_precision() const { return false; }
+  // Whether plans may compute in this precision (PlanOptions::precision). Errors: usage_error where
+  // the backend never does; unavailable where this machine cannot, with what to do.
+  virtual base::Status takes_precision(Precision precision) const;
   // Whether every plan computes this operator by a kernel that neither takes the operators along
   // that make its first two inputs, nor writes its value, or that of a pointwise operator of the
   // same type behind it, where one of them lies.

@@ -63,7 +63,8 @@ base::Result<bool> is_absorbed(const Backend& backend, const ir::Operator& op,
   // A reader of its own, as in a graph: an output would have to be copied out.
   builder.output("y", builder.add("relu", {result}));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, builder.finish());
-  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(graph, {.threads = options.threads}));
+  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(graph, {.threads = options.threads,
+                                                                  .precision = options.precision}));
   const PlanReport report = plan->report();
   return std::ranges::none_of(report.kernels, [&](const PlanReport::Kernel& kernel) {
     return std::ranges::any_of(kernel.ids, [&](const ir::NodeId id) {
@@ -106,8 +107,9 @@ base::Result<Timing> quiet_timing(Plan& plan, const MeasureOptions& options) {
 // The kernels that compute the operators, without reorders; with the spread of the whole plan.
 base::Result<KernelSeconds> time_kernels(const Backend& backend, const ir::Graph& graph,
                                          const TimerOptions& options) {
-  EGRET_ASSIGN_OR_RETURN(const auto plan,
-                         backend.compile(graph, {.threads = options.threads, .profile = true}));
+  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(graph, {.threads = options.threads,
+                                                                  .profile = true,
+                                                                  .precision = options.precision}));
   KernelSeconds result_timing;
   EGRET_ASSIGN_OR_RETURN(result_timing.timing, quiet_timing(*plan, options.measure));
   const PlanReport report = plan->report();
@@ -168,7 +170,8 @@ base::Result<OperatorTiming> time_operator(const Backend& backend, const ir::Ope
     return timing;
   EGRET_ASSIGN_OR_RETURN(const ir::Graph pair,
                          one_operator(op, attrs, types, constant_mask, true, seed));
-  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(pair, {.threads = options.threads}));
+  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(pair, {.threads = options.threads,
+                                                                 .precision = options.precision}));
   if (plan->report().kernels.size() != 1) return timing;
   EGRET_ASSIGN_OR_RETURN(const ir::Graph relu, one_operator(ir::get_operator("relu"), {},
                                                             types.first(1), {}, false, seed));

@@ -24,6 +24,7 @@ inline constexpr int kTimingMethod = 3;  // weights from memory, inputs in the c
 struct TimerOptions {
   MeasureOptions measure{.min_runs = 5, .min_seconds = 0.02, .max_seconds = 1.0};
   int threads = 0;
+  Precision precision = Precision::kF32;
   std::int64_t max_bytes = std::int64_t{1} << 32;  // of inputs and output together
 };
 

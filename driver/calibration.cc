@@ -39,9 +39,9 @@ base::Result<Probe> probe(std::string_view op, std::size_t inputs, std::size_t w
 // Of several measurements the quickest counts: a neighbour on the machine slows some tens of
 // milliseconds down, never speeds them up.
 base::Result<double> best_seconds(const backends::Backend& backend, const ir::Graph& graph,
-                                  int threads) {
+                                  const backends::PlanOptions& options) {
   constexpr int kMeasurements = 3;
-  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(graph, {.threads = threads}));
+  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(graph, options));
   double best = 0;
   for (int k = 0; k < kMeasurements; ++k) {
     EGRET_ASSIGN_OR_RETURN(
@@ -54,7 +54,8 @@ base::Result<double> best_seconds(const backends::Backend& backend, const ir::Gr
 
 // The rate at the largest of these sizes, ascending, at which a run takes less than kLongest.
 template <typename MakeProbe, typename Amount>
-base::Result<double> best_rate(const backends::Backend& backend, int threads,
+base::Result<double> best_rate(const backends::Backend& backend,
+                               const backends::PlanOptions& options,
                                std::initializer_list<std::int64_t> sizes, MakeProbe make,
                                Amount amount) {
   constexpr double kLongest = 0.3;
@@ -62,7 +63,7 @@ base::Result<double> best_rate(const backends::Backend& backend, int threads,
   for (const std::int64_t size : sizes) {
     EGRET_ASSIGN_OR_RETURN(const Probe probe, make(size));
     if (rate > 0 && amount(probe.work) / rate > kLongest) break;
-    EGRET_ASSIGN_OR_RETURN(const double seconds, best_seconds(backend, probe.graph, threads));
+    EGRET_ASSIGN_OR_RETURN(const double seconds, best_seconds(backend, probe.graph, options));
     rate = amount(probe.work) / seconds;
   }
   return rate;
@@ -72,25 +73,27 @@ ir::TensorType f32(const ir::Shape& shape) { return {ir::DType::kF32, shape}; }
 
 }  // namespace
 
-base::Result<cost::Rates> measured_rates(const backends::Backend& backend, int threads) {
+base::Result<cost::Rates> measured_rates(const backends::Backend& backend, int threads,
+                                         backends::Precision precision) {
+  const backends::PlanOptions options{.threads = threads, .precision = precision};
   const auto product = [](std::int64_t side) { return probe("matmul", 2, 1, f32({side, side})); };
   const auto sum = [](std::int64_t length) { return probe("add", 2, 0, f32({length})); };
   EGRET_ASSIGN_OR_RETURN(const double flops,
-                         best_rate(backend, threads, {64, 1024}, product,
+                         best_rate(backend, options, {64, 1024}, product,
                                    [](const ir::Work& work) { return work.flops; }));
   EGRET_ASSIGN_OR_RETURN(
       const double bytes,
-      best_rate(backend, threads, {1 << 16, 8 << 20}, sum,
+      best_rate(backend, options, {1 << 16, 8 << 20}, sum,
                 [](const ir::Work& work) { return work.bytes_read + work.bytes_written; }));
   EGRET_ASSIGN_OR_RETURN(const Probe small, probe("relu", 1, 0, f32({16})));
-  EGRET_ASSIGN_OR_RETURN(const double small_s, best_seconds(backend, small.graph, threads));
+  EGRET_ASSIGN_OR_RETURN(const double small_s, best_seconds(backend, small.graph, options));
   return cost::Rates{
       .flops_per_second = flops, .bytes_per_second = bytes, .seconds_per_kernel = small_s};
 }
 
 base::Result<KnownRates> known_rates(const cost::Database& database, const std::string& machine,
-                                     int threads) {
-  const cost::Rates assumed = assumed_rates(threads);
+                                     int threads, backends::Precision precision) {
+  const cost::Rates assumed = assumed_rates(threads, precision);
   EGRET_ASSIGN_OR_RETURN(const std::optional<cost::Rates> stored, database.find_rates(machine));
   if (!stored) return KnownRates{.rates = assumed, .measured = false, .fastest = assumed};
   return KnownRates{
@@ -98,25 +101,27 @@ base::Result<KnownRates> known_rates(const cost::Database& database, const std::
 }
 
 base::Result<KnownRates> known_rates_at(const std::string& path, const std::string& machine,
-                                        int threads) {
+                                        int threads, backends::Precision precision) {
   const std::string file = path.empty() ? cost::default_database_path() : path;
   std::error_code ignored;  // what cannot be examined holds no rates for us
   if (!std::filesystem::is_regular_file(file, ignored)) {
-    const cost::Rates assumed = assumed_rates(threads);
+    const cost::Rates assumed = assumed_rates(threads, precision);
     return KnownRates{.rates = assumed, .measured = false, .fastest = assumed};
   }
   EGRET_ASSIGN_OR_RETURN(const auto database, cost::Database::open(file));
-  return known_rates(*database, machine, threads);
+  return known_rates(*database, machine, threads, precision);
 }
 
 base::Result<KnownRates> rates_once_measured(cost::Database& database,
-                                             const backends::Backend& backend, int threads) {
-  const std::string machine = machine_fingerprint(threads, backend.name());
-  EGRET_ASSIGN_OR_RETURN(const KnownRates known, known_rates(database, machine, threads));
+                                             const backends::Backend& backend, int threads,
+                                             backends::Precision precision) {
+  const std::string machine = machine_fingerprint(threads, backend.name(), precision);
+  EGRET_ASSIGN_OR_RETURN(const KnownRates known,
+                         known_rates(database, machine, threads, precision));
   if (known.measured) return known;
-  EGRET_ASSIGN_OR_RETURN(const cost::Rates rates, measured_rates(backend, threads));
+  EGRET_ASSIGN_OR_RETURN(const cost::Rates rates, measured_rates(backend, threads, precision));
   EGRET_RETURN_IF_ERROR(database.store_rates(machine, rates));
-  return known_rates(database, machine, threads);
+  return known_rates(database, machine, threads, precision);
 }
 
 }  // namespace egret::driver

@@ -17,7 +17,8 @@ namespace egret::driver {
 // sum of two arrays of 32 MiB, which the caches do not hold, the start of a kernel by one operator
 // on 16 elements. A backend for which that would take many seconds (the interpreter) is measured on
 // smaller ones. Errors: those of the backend.
-base::Result<cost::Rates> measured_rates(const backends::Backend& backend, int threads);
+base::Result<cost::Rates> measured_rates(const backends::Backend& backend, int threads,
+                                         backends::Precision precision = backends::Precision::kF32);
 
 struct KnownRates {
   cost::Rates rates;
@@ -30,13 +31,16 @@ struct KnownRates {
 // The rates of a machine (machine_fingerprint()) in the database, or those assumed of this
 // processor. Errors: the database's.
 base::Result<KnownRates> known_rates(const cost::Database& database, const std::string& machine,
-                                     int threads);
+                                     int threads,
+                                     backends::Precision precision = backends::Precision::kF32);
 // As above, of the database at `path` (empty: the default path), which is not made where there is
 // none.
 base::Result<KnownRates> known_rates_at(const std::string& path, const std::string& machine,
-                                        int threads);
+                                        int threads,
+                                        backends::Precision precision = backends::Precision::kF32);
 // As known_rates(), but measured and kept where there are none. Errors: the backend's, too.
-base::Result<KnownRates> rates_once_measured(cost::Database& database,
-                                             const backends::Backend& backend, int threads);
+base::Result<KnownRates> rates_once_measured(
+    cost::Database& database, const backends::Backend& backend, int threads,
+    backends::Precision precision = backends::Precision::kF32);
 
 }  // namespace egret::driver

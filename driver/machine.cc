@@ -38,7 +38,8 @@ Processor processor() {
 
 }  // namespace
 
-std::string machine_fingerprint(int threads, std::string_view backend) {
+std::string machine_fingerprint(int threads, std::string_view backend,
+                                backends::Precision precision) {
   const Processor cpu = processor();
   std::string before;
   if (backend != "cpu")
@@ -46,14 +47,19 @@ std::string machine_fingerprint(int threads, std::string_view backend) {
   return before + "cpu " + cpu.model + " / " + cpu.isa + " / " +
          std::to_string(threads > 0 ? threads : backends::available_threads()) + " threads / " +
          backends::find_backend("cpu")->version() + " / timing " +
-         std::to_string(backends::kTimingMethod);
+         std::to_string(backends::kTimingMethod) +
+         (precision == backends::Precision::kF32
+              ? ""
+              : " / " + std::string(backends::to_string(precision)));
 }
 
-cost::Rates assumed_rates(int threads) {
+cost::Rates assumed_rates(int threads, backends::Precision precision) {
   const double cores = threads > 0 ? threads : backends::available_threads();
   const bool wide = processor().isa.starts_with("avx512");
   // 2 multiply-adds of 8 or 16 lanes a cycle at 3.5 GHz; a core's share of memory traffic.
-  return {.flops_per_second = cores * (wide ? 2.2e11 : 1.1e11),
+  // Twice as many where they take two lanes' room for the inputs of one.
+  const double lowered = precision == backends::Precision::kF32 ? 1 : 2;
+  return {.flops_per_second = cores * lowered * (wide ? 2.2e11 : 1.1e11),
           .bytes_per_second = cores * 2.5e10,
           .seconds_per_kernel = 1e-6};
 }

@@ -34,7 +34,11 @@ class Fitter {
   }
 
   base::Result<MemoryFitResult> run() {
-    const std::vector<std::int64_t> held = held_bytes(tensors_, view_, *options_.backend);
+    // What plans in less than f32 hold may be smaller than its type says: nothing is known then.
+    const bool as_typed = options_.plan.precision == backends::Precision::kF32;
+    const std::vector<std::int64_t> held = as_typed
+                                               ? held_bytes(tensors_, view_, *options_.backend)
+                                               : std::vector<std::int64_t>(view_.node_count(), 0);
     result_.bound_bytes = least_arena(view_, held);
     if (result_.bound_bytes > options_.limit_bytes) return std::move(result_);
     base_ = options_.selection.factors;

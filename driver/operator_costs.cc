@@ -52,16 +52,18 @@ class Profiling {
     backend_ = backends::find_backend(options_.backend);
     if (backend_ == nullptr)
       return base::usage_error("no backend is called '" + options_.backend + "'");
+    EGRET_RETURN_IF_ERROR(backend_->takes_precision(precision()));
     EGRET_RETURN_IF_ERROR(backend_->availability());
     EGRET_ASSIGN_OR_RETURN(database_, cost::open_database(options_.cost_db));
-    report_.machine = machine_fingerprint(threads(), options_.backend);
+    report_.machine = machine_fingerprint(threads(), options_.backend, precision());
     EGRET_ASSIGN_OR_RETURN(report_.of_other_machines,
                            entries_of_others_alone(*database_, report_.machine));
-    EGRET_ASSIGN_OR_RETURN(report_.rates, rates_once_measured(*database_, *backend_, threads()));
+    EGRET_ASSIGN_OR_RETURN(report_.rates,
+                           rates_once_measured(*database_, *backend_, threads(), precision()));
     model_.emplace(*database_, report_.machine, report_.rates.fastest, report_.rates.rates);
     if (!measure_) {
       measure_ = [this](const cost::Query& query) {
-        return measured_cost(*backend_, query, threads());
+        return measured_cost(*backend_, query, threads(), precision());
       };
     }
     return base::ok();
@@ -177,6 +179,7 @@ class Profiling {
 
   const rules::TensorEGraph& tensors() const { return *saturated_.tensors; }
   int threads() const { return static_cast<int>(options_.threads); }
+  backends::Precision precision() const { return backends::precision_named(options_.precision); }
 
   const ProfileOptions& options_;
   base::ProgressSink* sink_;
@@ -198,6 +201,10 @@ const base::OptionTable<ProfileOptions>& ProfileOptions::table() {
       {{"rules", &P::rules, "Rule sets, as of `egret optimize`"},
        {"cost-db", &P::cost_db, cost::kDatabaseHelp, base::path()},
        {"backend", &P::backend, "Backend whose kernels are measured"},
+       {"precision", &P::precision,
+        "What products and convolutions of f32 are computed in, as by `egret optimize`; times in "
+        "each are kept apart",
+        base::one_of(backends::precision_names())},
        {"limit-nodes", &P::limit_nodes, "Stop saturation at this many e-nodes",
         base::range(1, 1e9)},
        {"limit-time", &P::limit_time, "Stop saturation after this time", base::seconds()},
@@ -206,11 +213,12 @@ const base::OptionTable<ProfileOptions>& ProfileOptions::table() {
 }
 
 base::Result<cost::Entry> measured_cost(const backends::Backend& backend, const cost::Query& query,
-                                        int threads) {
+                                        int threads, backends::Precision precision) {
   const std::vector<bool> constant(query.constant.begin(), query.constant.end());
-  EGRET_ASSIGN_OR_RETURN(const backends::OperatorTiming timing,
-                         backends::time_operator(backend, *query.op, *query.attrs, query.inputs,
-                                                 constant, {.threads = threads}));
+  EGRET_ASSIGN_OR_RETURN(
+      const backends::OperatorTiming timing,
+      backends::time_operator(backend, *query.op, *query.attrs, query.inputs, constant,
+                              {.threads = threads, .precision = precision}));
   return cost::Entry{.runs = std::max(1, timing.alone.runs),
                      .median_s = timing.view ? 0 : timing.fused_s,
                      .deviation_s = timing.alone.mad_s};

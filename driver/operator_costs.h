@@ -26,10 +26,12 @@
 
 namespace egret::driver {
 
-// One operator's entry in the database: what it adds to a plan on so many threads (0: all). Nothing
+// One operator's entry in the database: what it adds to a plan on so many threads (0: all) in this
+// precision. Nothing
 // for a view; for what other kernels absorb, the time that it adds to them.
 base::Result<cost::Entry> measured_cost(const backends::Backend& backend, const cost::Query& query,
-                                        int threads);
+                                        int threads,
+                                        backends::Precision precision = backends::Precision::kF32);
 
 // What there is to say of measured costs that add up to `predicted_s` for a graph that takes
 // `measured_s`: empty unless one is several times the other, and more than a millisecond. That
@@ -40,7 +42,8 @@ struct ProfileOptions {
   std::string rules = "default";
   std::string cost_db;  // empty: cost::default_database_path()
   std::string backend = "cpu";
-  std::int64_t threads = 0;  // 0: all; a common option, so not in the table
+  std::string precision = "f32";  // backends/precision.h
+  std::int64_t threads = 0;       // 0: all; a common option, so not in the table
   std::int64_t limit_nodes = 20'000;
   double limit_time = 20;     // of saturation
   double profile_time = 600;  // of measuring

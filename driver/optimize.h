@@ -29,6 +29,7 @@ struct OptimizeOptions {
   std::string cost_db;       // empty: cost::default_database_path()
   std::string cost_machine;  // of interpolated costs, see machine_called(); empty: this one
   std::string backend = "cpu";
+  std::string precision = "f32";  // of plans that are measured and checked (backends/precision.h)
   std::int64_t threads = 0;  // of backend and search, 0: all; a common option, so not in the table
   std::int64_t seed = 1;
   std::int64_t limit_nodes = 20'000;

@@ -43,6 +43,10 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
         "Machine in the database that interpolated costs are of: its name, or a part that no other "
         "has (default: this one)"},
        {"backend", &O::backend, "Backend that is measured and checked"},
+       {"precision", &O::precision,
+        "What its products and convolutions of f32 are computed in, with sums in f32, as by `egret "
+        "run`: costs and times are those of this precision, and the check allows for it",
+        base::one_of(backends::precision_names())},
        {"seed", &O::seed, "Seed of random inputs", base::range(0)},
        {"limit-nodes", &O::limit_nodes, "Stop saturation at this many e-nodes",
         base::range(1, 1e9)},

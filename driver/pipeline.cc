@@ -99,6 +99,7 @@ class Pipeline {
     backend_ = backends::find_backend(options_.backend);
     if (backend_ == nullptr)
       return base::usage_error("no backend is called '" + options_.backend + "'");
+    EGRET_RETURN_IF_ERROR(backend_->takes_precision(precision()));
     EGRET_RETURN_IF_ERROR(backend_->availability());
     EGRET_RETURN_IF_ERROR(make_cost_model());
     report_.rules_available = rules_.size();
@@ -121,7 +122,7 @@ class Pipeline {
   }
 
   base::Status make_cost_model() {
-    machine_ = machine_fingerprint(threads(), options_.backend);
+    machine_ = machine_fingerprint(threads(), options_.backend, precision());
     EGRET_ASSIGN_OR_RETURN(costs_, choose_costs(options_, machine_));
     report_.rates = costs_.rates;
     report_.costs_warning = costs_.warning;
@@ -184,7 +185,7 @@ class Pipeline {
   void start_profiler() {
     profiler_.model = costs_.profiled;
     profiler_.measure = [this](const cost::Query& query) {
-      return measured_cost(*backend_, query, threads());
+      return measured_cost(*backend_, query, threads(), precision());
     };
     profiler_.budget_s = options_.profile_time;
   }
@@ -467,6 +468,7 @@ class Pipeline {
     CheckOptions checking;
     checking.samples = static_cast<int>(options_.check_samples);
     checking.seed = static_cast<std::uint64_t>(options_.seed);
+    checking.roundoff = roundoff(precision());
     EGRET_ASSIGN_OR_RETURN(const OutputCheck expected, OutputCheck::of(original_, checking));
     EGRET_ASSIGN_OR_RETURN(report_.check, expected.check([&](std::span<const ir::Tensor> inputs) {
       return chosen_plan_->run(inputs);
@@ -499,10 +501,12 @@ class Pipeline {
   }
 
   int threads() const { return static_cast<int>(options_.threads); }
+  backends::Precision precision() const { return backends::precision_named(options_.precision); }
   backends::PlanOptions plan_options() const {
     return {.threads = threads(),
             .profile = predicts_by_kernels(),
-            .limit_arena = options_.limit_arena};
+            .limit_arena = options_.limit_arena,
+            .precision = precision()};
   }
   rules::TensorEGraph& tensors() { return *saturated_.tensors; }
   void phase(std::string name, double seconds) {
@@ -520,6 +524,8 @@ class Pipeline {
     report_.manifest["egret.limits"] = "nodes=" + std::to_string(options_.limit_nodes) +
                                        " iterations=" + std::to_string(options_.limit_iterations);
     if (!forbidden_.empty()) report_.manifest["egret.forbidden"] = forbidden_.names();
+    if (precision() != backends::Precision::kF32)
+      report_.manifest["egret.precision"] = options_.precision;
     report_.manifest["egret.status"] = report_.status;
     if (!costs_.machine.empty()) report_.manifest["egret.machine"] = costs_.machine;
     if (report_.rates.measured) report_.manifest["egret.rates"] = "measured";

@@ -15,9 +15,9 @@ const base::OptionTable<BackendOptions>& BackendOptions::table() {
       "backend",
       {{"backend", &B::backend, "Backend that runs the model"},
        {"precision", &B::precision,
-        "What products and convolutions of f32 may be computed in, with sums in f32; less than f32 "
-        "is for --backend cuda, and checks allow for it",
-        base::one_of({"f32", "tf32", "bf16", "f16"})},
+        "What products and convolutions of f32 may be computed in, with sums in f32: less than f32 "
+        "by --backend cuda, bf16 also by --backend cpu; checks allow for it",
+        base::one_of(backends::precision_names())},
        {"seed", &B::seed, "Seed of random inputs", base::range(0)},
        {"limit-arena", &B::limit_arena,
         "Bytes that activations and scratch space should keep to, even where that is slower; 0: "
@@ -34,17 +34,7 @@ const base::OptionTable<BackendOptions>& BackendOptions::table() {
 }
 
 backends::Precision precision_of(const BackendOptions& options) {
-  if (options.precision == "tf32") return backends::Precision::kTF32;
-  if (options.precision == "bf16") return backends::Precision::kBF16;
-  if (options.precision == "f16") return backends::Precision::kF16;
-  return backends::Precision::kF32;
-}
-
-base::Status check_precision(const backends::Backend& backend, const BackendOptions& options) {
-  if (precision_of(options) == backends::Precision::kF32 || backend.lowers_precision())
-    return base::ok();
-  return base::usage_error("--precision " + options.precision + ": the backend '" +
-                           std::string(backend.name()) + "' computes in f32 alone");
+  return backends::precision_named(options.precision);
 }
 
 base::Result<std::unique_ptr<backends::Plan>> compile_plan(ir::Graph graph,
@@ -58,7 +48,7 @@ base::Result<std::unique_ptr<backends::Plan>> compile_plan(ir::Graph graph,
     }
     return base::usage_error("no backend is called '" + options.backend + "'; there are " + known);
   }
-  EGRET_RETURN_IF_ERROR(check_precision(*backend, options));
+  EGRET_RETURN_IF_ERROR(backend->takes_precision(precision_of(options)));
   EGRET_RETURN_IF_ERROR(backend->availability());
   const auto has = [&](std::string_view part) {
     return std::ranges::find(options.without, part) == options.without.end();

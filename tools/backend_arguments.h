@@ -27,8 +27,6 @@ struct BackendOptions {
 
 // By its name, of those that the option allows.
 backends::Precision precision_of(const BackendOptions& options);
-// Errors: usage_error where the backend computes in f32 alone and less is asked for.
-base::Status check_precision(const backends::Backend& backend, const BackendOptions& options);
 
 // Of a graph that is moved in, weights are freed as the plan gets them in another form (see
 // Backend::compile_consuming()).

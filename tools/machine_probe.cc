@@ -146,8 +146,8 @@ Machine this_machine() {
   machine.threads = std::max(1U, std::thread::hardware_concurrency());
   machine.memory_bytes =
       static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  constexpr std::array<std::string_view, 7> kSets = {"sse4_2",  "avx",         "avx2",    "fma",
-                                                     "avx512f", "avx512_vnni", "amx_bf16"};
+  constexpr std::array<std::string_view, 8> kSets = {
+      "sse4_2", "avx", "avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16"};
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
     const std::size_t colon = line.find(": ");

@@ -57,7 +57,7 @@ base::Result<PlanRun> PlanRun::of(const std::string& path, const BackendOptions&
   PlanRun run;
   const backends::Backend* found = backends::find_backend(backend.backend);
   if (found == nullptr) return base::usage_error("no backend is called '" + backend.backend + "'");
-  EGRET_RETURN_IF_ERROR(check_precision(*found, backend));
+  EGRET_RETURN_IF_ERROR(found->takes_precision(precision_of(backend)));
   EGRET_RETURN_IF_ERROR(found->availability());
   if (backends::MpiWorld::is_distributed()) {
     const auto end = [&console](const std::string& message) {

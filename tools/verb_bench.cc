@@ -74,7 +74,8 @@ class Bench final : public Command {
       const backends::Backend& backend = *backends::find_backend(backend_.backend);
       EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(options_.cost_db));
       EGRET_ASSIGN_OR_RETURN(const driver::KnownRates known,
-                             driver::rates_once_measured(*database, backend, threads(console)));
+                             driver::rates_once_measured(*database, backend, threads(console),
+                                                         precision_of(backend_)));
       rates = known.rates;
     }
     report(racers, timings, rates, resident_before, console);

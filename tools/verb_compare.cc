@@ -103,7 +103,7 @@ Verb compare_verb() {
           "their outputs by "
           "position. How far apart they may be is estimated from A by disturbing every value by "
           "the rounding error "
-          "of f32. Exit code 6 when they differ by more.",
+          "of f32, or of --precision. Exit code 6 when they differ by more.",
           make_command<Compare>};
 }
 

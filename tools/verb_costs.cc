@@ -26,13 +26,17 @@ struct CostsOptions {
 };
 
 struct ListOptions {
+  std::string precision = "f32";
   bool all_machines = false;
 
   static const base::OptionTable<ListOptions>& table() {
     using L = ListOptions;
     static const base::OptionTable<L> rows{
         "costs list",
-        {{"all-machines", &L::all_machines, "Also what was measured on other machines"}}};
+        {{"precision", &L::precision,
+          "What was measured with products and convolutions of f32 computed in it",
+          base::one_of(backends::precision_names())},
+         {"all-machines", &L::all_machines, "Also what was measured on other machines"}}};
     return rows;
   }
 };
@@ -130,7 +134,8 @@ class List final : public Command {
     const std::string machine =
         options_.all_machines
             ? ""
-            : driver::machine_fingerprint(static_cast<int>(console.options().threads));
+            : driver::machine_fingerprint(static_cast<int>(console.options().threads),
+                                          backends::precision_named(options_.precision));
     EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(costs_.cost_db));
     EGRET_ASSIGN_OR_RETURN(const auto rows, database->rows(machine));
     base::Json json = base::versioned_json();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "backends/backend.h"
 #include "base/terminal.h"
 #include "base/text_table.h"
 #include "base/units.h"
@@ -30,6 +31,19 @@ std::string built_text(const Component& component) {
 std::string here_text(const ProbeAnswer& answer) {
   if (answer.present) return answer.detail;
   return answer.detail.empty() ? "missing" : answer.detail;
+}
+
+// What the processor need not have: asked of the backend that would use it.
+Finding bf16_finding() {
+  const base::Status status =
+      backends::find_backend("cpu")->takes_precision(backends::Precision::kBF16);
+  return {.name = "bf16",
+          .purpose = "products and convolutions in bf16 (--backend cpu --precision bf16)",
+          .remedy = status.message(),
+          .built = "at run time",
+          .here = status.ok() ? "instructions of the processor" : "missing",
+          .required = false,
+          .ready = status.ok()};
 }
 
 std::vector<Finding> examine() {
@@ -62,6 +76,7 @@ std::vector<Finding> examine() {
                         std::string(probe.remedy), "at run time", here_text(answer), false,
                         answer.present});
   }
+  findings.push_back(bf16_finding());
   return findings;
 }
 

@@ -17,7 +17,7 @@ Layout choose_layout(const PlanBuilder& builder, const ir::Node& node, std::size
   if (shape.size() < 3 || node.type.dtype != ir::DType::kF32) return row_major(shape);
   std::int64_t block = 1;
   for (const ir::NodeId input : node.inputs)
-    block = std::max(block, builder.home(input).layout.block);
+    block = std::max(block, builder.place(input).layout.block);
   const bool whole_blocks = block > 1 && shape[1] % block == 0 &&
                             (axis != 1 || std::ranges::all_of(node.inputs, [&](ir::NodeId input) {
                                return builder.node(input).type.shape()[1] % block == 0;
@@ -26,7 +26,7 @@ Layout choose_layout(const PlanBuilder& builder, const ir::Node& node, std::size
                             channel_blocked(shape, std::max<std::int64_t>(block, 8))};
   std::int64_t bytes[3] = {0, 0, 0};
   for (const ir::NodeId input : node.inputs) {
-    const Operand& home = builder.home(input);
+    const Operand& home = builder.place(input);
     const ir::Shape part = home.shape();
     const Layout forms[] = {row_major(part), channels_last(part),
                             channel_blocked(part, std::max<std::int64_t>(block, 8))};

@@ -6,8 +6,9 @@
 // thread: 0.31-0.83 of the direct kernels' time from 16 channels on; the library itself never
 // chooses it; a dilated window is first taken apart, see phases.h), then the direct kernels in the
 // layout that the input already has, in the layout the graph prefers, in any layout, and last
-// through GEMM. Blocked and channels-last kernels differ by less than 3 % where both exist, so that
-// not reordering decides.
+// through GEMM. In bf16, where that is asked for (rounding.h), the direct kernels come first; what
+// they do not take is computed in f32. Blocked and channels-last kernels differ by less than 3 %
+// where both exist, so that not reordering decides.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/onednn.h"
 #include "backends/cpu/phases.h"
+#include "backends/cpu/rounding.h"
 #include "backends/cpu/row_product.h"
 
 namespace egret::backends::cpu {
@@ -34,6 +36,7 @@ struct Candidate {
   Form source = Form::kAny;
   Form target = Form::kAny;
   bool gemm = false;  // whether an implementation by GEMM is good enough
+  bool bf16 = false;  // of inputs
 };
 
 std::int64_t preferred_block() {
@@ -113,14 +116,15 @@ Geometry geometry(const PlanBuilder& builder, ir::NodeId id) {
   return g;
 }
 
-memory::desc formed(const ir::Shape& shape, Form form) {
+memory::desc formed(const ir::Shape& shape, Form form, Element element) {
   switch (form) {
-    case Form::kPlain: return descriptor(shape, row_major(shape));
-    case Form::kBlocked: return descriptor(shape, channel_blocked(shape, preferred_block()));
-    case Form::kChannelsLast: return descriptor(shape, channels_last(shape));
+    case Form::kPlain: return descriptor(shape, row_major(shape), element);
+    case Form::kBlocked:
+      return descriptor(shape, channel_blocked(shape, preferred_block()), element);
+    case Form::kChannelsLast: return descriptor(shape, channels_last(shape), element);
     case Form::kAny: break;
   }
-  return any_layout(shape);
+  return any_layout(shape, element);
 }
 
 Form form_of(const Operand& operand) {
@@ -135,7 +139,7 @@ std::vector<Candidate> candidates(const PlanBuilder& builder, const Geometry& g,
                                   bool constant_weights) {
   std::vector<Candidate> list;
   const std::int64_t block = preferred_block();
-  const Form home = form_of(builder.home(source));
+  const Form home = form_of(builder.place(source));
   if (!builder.options().blocked) {
     list.push_back({.source = Form::kPlain, .target = Form::kPlain, .gemm = true});
   } else {
@@ -163,6 +167,13 @@ std::vector<Candidate> candidates(const PlanBuilder& builder, const Geometry& g,
   return list;
 }
 
+// The same in bf16, by direct kernels.
+std::vector<Candidate> lowered(std::vector<Candidate> list) {
+  std::erase_if(list, [](const Candidate& candidate) { return candidate.algorithm == kWinograd; });
+  for (Candidate& candidate : list) candidate.bf16 = true;
+  return list;
+}
+
 // One convolution being made: tries a candidate, then adds its steps.
 class ConvMaker {
  public:
@@ -177,10 +188,17 @@ class ConvMaker {
   }
 
   base::Status make() {
-    if (make_by_phases()) return base::ok();
+    const bool bf16 = builder_.options().precision == Precision::kBF16 &&
+                      takes_bf16(builder_.graph(), group_.anchor(), builder_.may_take_winograd());
+    if (!bf16 && make_by_phases()) return base::ok();
     std::string reason = "no implementation";
-    for (const Candidate& candidate :
-         candidates(builder_, g_, node_.inputs[0], builder_.is_constant(node_.inputs[1]))) {
+    std::vector<Candidate> list =
+        candidates(builder_, g_, node_.inputs[0], builder_.is_constant(node_.inputs[1]));
+    if (bf16) {
+      const std::vector<Candidate> in_f32 = std::exchange(list, lowered(list));
+      list.insert(list.end(), in_f32.begin(), in_f32.end());
+    }
+    for (const Candidate& candidate : list) {
       const base::Status tried = guarded([&] { return describe_primitive(candidate); });
       if (tried.ok()) return add_steps();
       reason = tried.message();
@@ -231,9 +249,13 @@ class ConvMaker {
   }
 
   base::Status describe_primitive(const Candidate& candidate) {
-    const memory::desc source = formed(g_.source, candidate.source);
-    const memory::desc target = formed(g_.target, candidate.target);
-    const memory::desc weights = any_layout(g_.grouped_weights());
+    bf16_ = candidate.bf16;
+    bf16_target_ = bf16_ && writes_bf16();
+    const Element element = bf16_ ? Element::bf16 : Element::f32;
+    const memory::desc source = formed(g_.source, candidate.source, element);
+    const memory::desc target =
+        formed(g_.target, candidate.target, bf16_target_ ? Element::bf16 : Element::f32);
+    const memory::desc weights = any_layout(g_.grouped_weights(), element);
     const memory::desc bias({g_.filters()}, memory::data_type::f32, memory::format_tag::x);
     const auto kind = dnnl::prop_kind::forward_inference;
     const Primitive::desc desc =
@@ -267,7 +289,9 @@ class ConvMaker {
     if (implementation.find("brg") != std::string::npos && !operations_.empty() &&
         g_.has_empty_windows())
       return base::unsupported(implementation + " with windows of padding alone");
-    if (!candidate.gemm && implementation.find("gemm") != std::string::npos)
+    if (bf16_ && implementation.find("bf16") == std::string::npos)
+      return base::unsupported(implementation + " is not for bf16");
+    if ((bf16_ || !candidate.gemm) && implementation.find("gemm") != std::string::npos)
       return base::unsupported("only " + implementation);
     // Tiles of 4x4 lose where there are few channels (1.24 times the direct kernel's time with 32
     // of 147x147, AVX-512, one thread) or few pixels (1.3 with 512 channels of 14x16).
@@ -282,8 +306,19 @@ class ConvMaker {
     return base::ok();
   }
 
+  // What nobody reads in f32; a sum that is accumulated is f32.
+  bool writes_bf16() const {
+    const std::vector<bool>& values = builder_.values_in_bf16;
+    return !values.empty() && values[group_.root().index()] &&
+           std::ranges::none_of(operations_, [&](const PostOperation& operation) {
+             return operation.operand.valid() &&
+                    builder_.node(operation.operand).type.shape() == g_.target;
+           });
+  }
+
   base::Status add_steps() {
-    const Operand source = builder_.in_layout(node_.inputs[0], source_layout_);
+    const Operand source = bf16_ ? builder_.in_bf16(node_.inputs[0], source_layout_)
+                                 : builder_.in_layout(node_.inputs[0], source_layout_);
     EGRET_ASSIGN_OR_RETURN(BoundEpilogue epilogue,
                            bind_epilogue(builder_, group_, operations_, target_, accumulate_));
     EGRET_ASSIGN_OR_RETURN(auto arguments, weight_arguments());
@@ -293,7 +328,8 @@ class ConvMaker {
       target = *epilogue.accumulated;
       builder_.set_home(group_.root(), target);
     } else {
-      target = builder_.output(group_.root(), target_.layout);
+      target = bf16_target_ ? builder_.bf16_output(group_.root(), target_.layout)
+                            : builder_.output(group_.root(), target_.layout);
     }
     add_execution(std::move(arguments), source, target);
     return base::ok();
@@ -352,6 +388,7 @@ class ConvMaker {
   EpilogueTarget target_;
   int accumulate_ = -1;
   Layout source_layout_;
+  bool bf16_ = false, bf16_target_ = false;
   Primitive::primitive_desc primitive_;
 };
 

@@ -12,6 +12,7 @@
 #include "backends/cpu/onednn.h"
 #include "backends/cpu/plan_builder.h"
 #include "backends/cpu/pointwise_program.h"
+#include "backends/cpu/rounding.h"
 #include "backends/cpu/row_product.h"
 #include "backends/prepare.h"
 
@@ -138,6 +139,8 @@ base::Result<std::unique_ptr<Plan>> make_plan(const ir::Graph& original,
   EGRET_RETURN_IF_ERROR(guarded([&] {
     builder.prefers_channels_last = prefers_channels_last(prepared.graph);
     builder.least_scratch = thrift >= Thrift::kOrderAndScratch;
+    if (options.precision == Precision::kBF16)
+      builder.values_in_bf16 = values_in_bf16(prepared.graph, groups, builder.may_take_winograd());
     builder.count_reads(groups);
     for (const Group& group : groups) build_group(builder, group);
     compile_emitted(builder);
@@ -159,6 +162,12 @@ class CpuBackend : public Backend {
     return onednn_version() + ", plans " + std::to_string(kPlans);
   }
   base::Status availability() const override { return base::ok(); }
+  base::Status takes_precision(Precision precision) const override {
+    if (precision == Precision::kF32) return base::ok();
+    if (precision == Precision::kBF16) return bf16_availability();
+    return base::usage_error("--precision " + std::string(to_string(precision)) +
+                             ": the backend 'cpu' computes in f32, or in bf16");
+  }
   bool computes_apart(const ir::Operator& op) const override {
     const KernelRow* row = find_kernel(op.name());
     return row != nullptr && row->epilogue == Epilogue::kPointwise;
@@ -166,6 +175,7 @@ class CpuBackend : public Backend {
 
   base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
                                               const PlanOptions& options) const override {
+    EGRET_RETURN_IF_ERROR(takes_precision(options.precision));
     const int threads = options.threads > 0 ? options.threads : available_threads();
     const ThreadScope scope(threads);
     EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared,
@@ -184,6 +194,7 @@ class CpuBackend : public Backend {
 
   base::Result<std::unique_ptr<Plan>> compile_consuming(ir::Graph graph,
                                                         const PlanOptions& options) const override {
+    EGRET_RETURN_IF_ERROR(takes_precision(options.precision));
     // Under a limit, several plans may be made of the graph.
     if (options.limit_arena != 0) return compile(graph, options);
     const int threads = options.threads > 0 ? options.threads : available_threads();

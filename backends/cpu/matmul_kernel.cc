@@ -4,12 +4,14 @@
 // Batch axes are joined where one descriptor can say so: with one matrix b all rows of a are one
 // matrix; with equal batches both have one batch axis. Transposed and sliced inputs are read where
 // they lie when one of their last two axes is contiguous. A constant b is packed once, in the form
-// the implementation likes best.
+// the implementation likes best. In bf16, where that is asked for (rounding.h), a and a computed b
+// are rounded and laid out row-major.
 #include <algorithm>
 
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/onednn.h"
+#include "backends/cpu/rounding.h"
 #include "backends/cpu/row_product.h"
 
 namespace egret::backends::cpu {
@@ -89,11 +91,13 @@ void clean_strides(Operand& operand) {
 
 class MatmulMaker {
  public:
-  MatmulMaker(PlanBuilder& builder, const Group& group, std::vector<PostOperation> operations)
+  MatmulMaker(PlanBuilder& builder, const Group& group, std::vector<PostOperation> operations,
+              bool bf16)
       : builder_(builder),
         group_(group),
         node_(builder.node(group.anchor())),
-        operations_(std::move(operations)) {
+        operations_(std::move(operations)),
+        bf16_(bf16) {
     if (node_.inputs.size() > 2)
       operations_.insert(operations_.begin(), {PostOperation::Kind::kBinary,
                                                dnnl::algorithm::binary_add, 0, 0, node_.inputs[2]});
@@ -131,7 +135,7 @@ class MatmulMaker {
     if (one_matrix) {
       drop_batch(b_);
       if (!join_axes(a_, 0, rank - 1)) {
-        a_ = builder_.in_row_major(node_.inputs[0]);
+        a_ = laid_out(node_.inputs[0]);
         a_strided_ = false;
         EGRET_CHECK(join_axes(a_, 0, rank - 1), "row-major axes join");
       }
@@ -159,8 +163,8 @@ class MatmulMaker {
 
   void use_row_major() {
     const std::size_t rank = target_.node_shape.size();
-    a_ = builder_.in_row_major(node_.inputs[0]);
-    b_ = builder_.in_row_major(node_.inputs[1]);
+    a_ = laid_out(node_.inputs[0]);
+    b_ = laid_out(node_.inputs[1]);
     a_strided_ = b_strided_ = false;
     if (target_.shape.size() == 2 && rank != 2) {
       drop_batch(b_);
@@ -173,7 +177,15 @@ class MatmulMaker {
     }
   }
 
+  // Constants stay f32 until they are packed.
+  Operand laid_out(ir::NodeId id) {
+    const bool rounds = bf16_ && !builder_.is_constant(id);
+    return rounds ? builder_.in_bf16(id, row_major(builder_.node(id).type.shape()))
+                  : builder_.in_row_major(id);
+  }
   Operand readable(ir::NodeId id, bool& strided) {
+    strided = false;
+    if (bf16_ && !builder_.is_constant(id)) return laid_out(id);
     const Operand& home = builder_.home(id);
     strided = is_matrix(home) && !is_row_major(home.layout, home.shape());
     return strided ? home : builder_.in_row_major(id);
@@ -206,21 +218,33 @@ class MatmulMaker {
                            describe_epilogue(builder_.graph(), operations_, target_, accumulate_));
     attr.set_post_ops(ops);
     const bool constant = builder_.weights_data(b_) != nullptr;
-    const memory::desc b = constant && b_.type.rank() == 2 ? any_layout(b_.shape())
-                                                           : descriptor(b_.shape(), b_.layout);
-    const Primitive::desc desc(descriptor(a_.shape(), a_.layout), b,
-                               descriptor(target_.shape, target_.layout));
+    const Element element = bf16_ ? Element::bf16 : Element::f32;
+    const memory::desc b = constant && b_.type.rank() == 2
+                               ? any_layout(b_.shape(), element)
+                               : descriptor(b_.shape(), b_.layout, element);
+    bf16_target_ = bf16_ && writes_bf16();
+    const Primitive::desc desc(
+        descriptor(a_.shape(), a_.layout, element), b,
+        descriptor(target_.shape, target_.layout, bf16_target_ ? Element::bf16 : Element::f32));
     const Primitive::primitive_desc pd(desc, attr, onednn_engine());
-    EGRET_RETURN_IF_ERROR(reject_reference(pd.impl_info_str()));
+    const std::string implementation = pd.impl_info_str();
+    EGRET_RETURN_IF_ERROR(reject_reference(implementation));
+    if (bf16_ && implementation.find("bf16") == std::string::npos)
+      return base::unsupported(implementation + " is not for bf16");
     primitive_ = pd;
     return base::ok();
   }
 
+  // What nobody reads in f32; a sum that is accumulated is f32.
+  bool writes_bf16() const {
+    const std::vector<bool>& values = builder_.values_in_bf16;
+    return !values.empty() && values[group_.root().index()] && accumulate_ < 0;
+  }
+
   base::Status add_steps() {
     const Primitive::primitive_desc& pd = primitive_;
-    EGRET_ASSIGN_OR_RETURN(
-        const Operand b,
-        weights_operand(builder_, descriptor(b_.shape(), b_.layout), b_, pd.weights_desc()));
+    EGRET_ASSIGN_OR_RETURN(const Operand b,
+                           weights_operand(builder_, descriptor_of(b_), b_, pd.weights_desc()));
     EGRET_ASSIGN_OR_RETURN(BoundEpilogue epilogue,
                            bind_epilogue(builder_, group_, operations_, target_, accumulate_));
     std::vector<PrimitiveStep::Argument> arguments = std::move(epilogue.arguments);
@@ -237,7 +261,8 @@ class MatmulMaker {
       target.layout = row_major(shape);
       builder_.set_home(group_.root(), target);
     } else {
-      target = builder_.output(group_.root(), row_major(shape));
+      target = bf16_target_ ? builder_.bf16_output(group_.root(), row_major(shape))
+                            : builder_.output(group_.root(), row_major(shape));
     }
     arguments.push_back({DNNL_ARG_DST, pd.dst_desc(), target});
     auto step = std::make_unique<PrimitiveStep>(Primitive(pd), std::move(arguments));
@@ -252,6 +277,7 @@ class MatmulMaker {
   std::vector<PostOperation> operations_;
   Operand a_, b_;
   bool a_strided_ = false, b_strided_ = false;
+  bool bf16_ = false, bf16_target_ = false;
   EpilogueTarget target_;
   int accumulate_ = -1;
   Primitive::primitive_desc primitive_;
@@ -268,7 +294,11 @@ base::Status make_matmul_kernel(PlanBuilder& builder, const Group& group) {
   if (make_row_product(builder, group).ok()) return base::ok();
   EGRET_ASSIGN_OR_RETURN(std::vector<PostOperation> operations,
                          post_operations(builder.graph(), group));
-  return MatmulMaker(builder, group, std::move(operations)).make();
+  if (builder.options().precision == Precision::kBF16 &&
+      takes_bf16(builder.graph(), group.anchor(), builder.may_take_winograd()) &&
+      MatmulMaker(builder, group, operations, true).make().ok())
+    return base::ok();
+  return MatmulMaker(builder, group, std::move(operations), false).make();
 }
 
 }  // namespace egret::backends::cpu

@@ -42,28 +42,31 @@ base::Status guarded(const std::function<base::Status()>& body) {
   }
 }
 
-memory::desc descriptor(const ir::Shape& shape, const Layout& layout) {
-  if (shape.empty()) return {{1}, memory::data_type::f32, memory::dims{1}};
+memory::desc descriptor(const ir::Shape& shape, const Layout& layout, Element element) {
+  if (shape.empty()) return {{1}, element, memory::dims{1}};
   const memory::dims dims(shape.begin(), shape.end());
   if (layout.block > 1) {
     EGRET_CHECK(shape.size() >= 3 && shape.size() <= 5, "blocked layouts have 1 to 3 spatial axes");
     using tag = memory::format_tag;
     const tag tags[2][3] = {{tag::nCw8c, tag::nChw8c, tag::nCdhw8c},
                             {tag::nCw16c, tag::nChw16c, tag::nCdhw16c}};
-    memory::desc md(dims, memory::data_type::f32,
-                    tags[layout.block == 16 ? 1 : 0][shape.size() - 3]);
+    memory::desc md(dims, element, tags[layout.block == 16 ? 1 : 0][shape.size() - 3]);
     // A view into a larger tensor (a part of a concatenation) has other outer strides.
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       md.data.format_desc.blocking.strides[axis] = layout.strides[axis];
     }
     return md;
   }
-  return {dims, memory::data_type::f32, memory::dims(layout.strides.begin(), layout.strides.end())};
+  return {dims, element, memory::dims(layout.strides.begin(), layout.strides.end())};
 }
 
-memory::desc any_layout(const ir::Shape& shape) {
-  return {memory::dims(shape.begin(), shape.end()), memory::data_type::f32,
-          memory::format_tag::any};
+memory::desc any_layout(const ir::Shape& shape, Element element) {
+  return {memory::dims(shape.begin(), shape.end()), element, memory::format_tag::any};
+}
+
+memory::desc descriptor_of(const Operand& operand) {
+  return descriptor(operand.shape(), operand.layout,
+                    operand.type.dtype == ir::DType::kBF16 ? Element::bf16 : Element::f32);
 }
 
 base::Result<Layout> layout_of(const memory::desc& md) {

@@ -41,9 +41,13 @@ class ThreadScope {
 // `body`, with what oneDNN and the allocator throw turned into a Status.
 base::Status guarded(const std::function<base::Status()>& body);
 
-// f32 of this shape in this layout. Rank 0 becomes [1]. Needs at most 12 axes.
-dnnl::memory::desc descriptor(const ir::Shape& shape, const Layout& layout);
-dnnl::memory::desc any_layout(const ir::Shape& shape);
+// f32 (or bf16) of this shape in this layout. Rank 0 becomes [1]. Needs at most 12 axes.
+using Element = dnnl::memory::data_type;
+dnnl::memory::desc descriptor(const ir::Shape& shape, const Layout& layout,
+                              Element element = Element::f32);
+dnnl::memory::desc any_layout(const ir::Shape& shape, Element element = Element::f32);
+// Of an operand of f32 or bf16.
+dnnl::memory::desc descriptor_of(const Operand& operand);
 // The layout a descriptor means; unsupported for those with other blocks than the channels'.
 base::Result<Layout> layout_of(const dnnl::memory::desc& descriptor);
 

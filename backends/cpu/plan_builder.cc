@@ -7,6 +7,7 @@
 #include "backends/cpu/cpu_plan.h"
 #include "backends/cpu/onednn.h"
 #include "backends/cpu/reorder.h"
+#include "backends/cpu/rounding.h"
 
 namespace egret::backends::cpu {
 namespace {
@@ -69,6 +70,7 @@ PlanBuilder::PlanBuilder(const ir::Graph& graph, std::vector<ir::Tensor> constan
       options_(options),
       threads_(threads),
       homes_(graph.size()),
+      rounded_(graph.size()),
       reads_left_(graph.size(), 0) {}
 
 void PlanBuilder::count_reads(std::span<const Group> groups) {
@@ -98,8 +100,9 @@ void PlanBuilder::end(const Group& group) {
   EGRET_CHECK(has_home(group.root()), "a kernel left no value");
   for (const ir::NodeId input : outside_inputs(graph_, group)) {
     --reads_left_[input.index()];
-    for (const Operand& operand : homes_[input.index()])
+    for_each_place(input, [&](const Operand& operand) {
       --buffers_[outermost(operand.buffer).index()].pending;
+    });
   }
   release_unread(group);
   current_ = nullptr;
@@ -115,8 +118,9 @@ void PlanBuilder::release_unread(const Group& built) {
     released = true;
   };
   for (const ir::NodeId input : outside_inputs(graph_, built)) {
-    for (const Operand& operand : homes_[input.index()])
+    for_each_place(input, [&](const Operand& operand) {
       release(buffers_[outermost(operand.buffer).index()]);
+    });
   }
   for (std::size_t i = settled_; i < buffers_.size(); ++i) release(buffers_[i]);
   settled_ = buffers_.size();
@@ -135,8 +139,9 @@ void PlanBuilder::abandon(const Group& group) {
 void PlanBuilder::recount(const Group& group, std::span<const Group> parts) {
   const auto change = [&](ir::NodeId id, int by) {
     reads_left_[id.index()] += by;
-    for (const Operand& operand : homes_[id.index()])
+    for_each_place(id, [&](const Operand& operand) {
       buffers_[outermost(operand.buffer).index()].pending += by;
+    });
   };
   for (const Group& part : parts) {
     for (const ir::NodeId input : outside_inputs(graph_, part)) change(input, 1);
@@ -178,6 +183,45 @@ Operand PlanBuilder::in_layout(ir::NodeId id, const Layout& layout) {
   return target;
 }
 
+const Operand& PlanBuilder::home(ir::NodeId id) {
+  std::vector<Operand>& homes = homes_[id.index()];
+  if (homes.empty()) {
+    const Operand source = rounded_[id.index()].front();
+    const Operand target = temporary(node(id).type, source.layout);
+    const base::Status widened = add_rounding(*this, source, target);
+    EGRET_CHECK(widened.ok(), "the layout is dense");
+    set_home(id, target);
+  }
+  return homes.front();
+}
+
+Operand PlanBuilder::in_bf16(ir::NodeId id, const Layout& layout) {
+  const ir::TensorType type(ir::DType::kBF16, node(id).type.shape());
+  for (const Operand& operand : rounded_[id.index()]) {
+    if (same_layout(operand.layout, layout, operand.shape()))
+      return {operand.buffer, operand.offset, type, layout};
+  }
+  Operand target;
+  if (weights_data(place(id)) != nullptr) {
+    const Operand source = in_layout(id, layout);
+    target =
+        weights(ir::Tensor(ir::DType::kBF16, ir::Shape{span_elements(layout, source.shape())}));
+    target.type = type;
+    target.layout = layout;
+    const base::Status rounded = round_now(*this, source, target);
+    EGRET_CHECK(rounded.ok(), "rounding does not fail");
+  } else {
+    target = temporary(type, layout);
+    const Operand* there = find_home(id, layout);
+    if (!add_rounding(*this, there != nullptr ? *there : place(id), target).ok()) {
+      const base::Status rounded = add_rounding(*this, in_layout(id, layout), target);
+      EGRET_CHECK(rounded.ok(), "the layout is dense");
+    }
+  }
+  add_place(rounded_[id.index()], id, target);
+  return target;
+}
+
 Operand PlanBuilder::in_row_major(ir::NodeId id) {
   return in_layout(id, row_major(node(id).type.shape()));
 }
@@ -209,8 +253,19 @@ Operand PlanBuilder::output(ir::NodeId id, const Layout& layout) {
   return operand;
 }
 
+Operand PlanBuilder::bf16_output(ir::NodeId id, const Layout& layout) {
+  const Operand operand =
+      temporary(ir::TensorType(ir::DType::kBF16, node(id).type.shape()), layout);
+  add_place(rounded_[id.index()], id, operand);
+  return operand;
+}
+
 void PlanBuilder::set_home(ir::NodeId id, const Operand& operand) {
-  homes_[id.index()].push_back(operand);
+  add_place(homes_[id.index()], id, operand);
+}
+
+void PlanBuilder::add_place(std::vector<Operand>& places, ir::NodeId id, const Operand& operand) {
+  places.push_back(operand);
   buffers_[outermost(operand.buffer).index()].pending += reads_left_[id.index()];
 }
 
@@ -228,7 +283,7 @@ Operand PlanBuilder::weights(ir::Tensor data) {
 
 const ir::Tensor& PlanBuilder::constant(ir::NodeId id) const {
   EGRET_CHECK(is_constant(id) && reads_left_[id.index()] > 0, "a constant to be read");
-  return buffers_[home(id).buffer.index()].data;
+  return buffers_[homes_[id.index()].front().buffer.index()].data;
 }
 
 std::byte* PlanBuilder::weights_data(const Operand& operand) {

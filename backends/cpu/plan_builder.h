@@ -65,6 +65,9 @@ class PlanBuilder {
   bool prefers_channels_last = false;
   // No kernels that trade scratch space for time; set once as well.
   bool least_scratch = false;
+  bool may_take_winograd() const { return options_.blocked && !least_scratch; }
+  // Values that are written in bf16, by node (rounding.h); set once, empty: none.
+  std::vector<bool> values_in_bf16{};
 
   // Groups are built in order, between begin() and end(); reads are counted from `groups`.
   void count_reads(std::span<const Group> groups);
@@ -77,17 +80,28 @@ class PlanBuilder {
 
   // Where values lie.
   bool is_constant(ir::NodeId id) const;
-  const Operand& home(ir::NodeId id) const { return homes_[id.index()].front(); }
-  bool has_home(ir::NodeId id) const { return !homes_[id.index()].empty(); }
+  // A value that was only written in bf16 is widened.
+  const Operand& home(ir::NodeId id);
+  bool has_home(ir::NodeId id) const {
+    return !homes_[id.index()].empty() || !rounded_[id.index()].empty();
+  }
+  // As home(), but perhaps in bf16.
+  const Operand& place(ir::NodeId id) const {
+    return homes_[id.index()].empty() ? rounded_[id.index()].front() : homes_[id.index()].front();
+  }
   // The value in this layout; adds a step that copies it when it is not there yet.
   Operand in_layout(ir::NodeId id, const Layout& layout);
   Operand in_row_major(ir::NodeId id);
   const Operand* find_home(ir::NodeId id, const Layout& layout) const;
+  // The value of f32 rounded to bf16, in this dense layout; adds a step that rounds it when no
+  // other kernel has asked for it yet.
+  Operand in_bf16(ir::NodeId id, const Layout& layout);
   // Whether the group being built is the last reader of everything in the operand's buffer.
   bool may_overwrite(ir::NodeId id, const Operand& operand) const;
 
   // Memory.
-  Operand output(ir::NodeId id, const Layout& layout);   // of the value of `id`
+  Operand output(ir::NodeId id, const Layout& layout);  // of the value of `id`
+  Operand bf16_output(ir::NodeId id, const Layout& layout);
   void set_home(ir::NodeId id, const Operand& operand);  // the value is already there
   Operand temporary(const ir::TensorType& type, const Layout& layout);
   Operand bytes(std::int64_t size);  // raw scratch space
@@ -138,15 +152,23 @@ class PlanBuilder {
   void touch(const Operand& operand, int step);
   void release_unread(const Group& built);
   void place_outputs();
+  // Of all operands that hold the node's value, in f32 and bf16.
+  template <typename Body>
+  void for_each_place(ir::NodeId id, const Body& body) {
+    for (const Operand& operand : homes_[id.index()]) body(operand);
+    for (const Operand& operand : rounded_[id.index()]) body(operand);
+  }
+  void add_place(std::vector<Operand>& places, ir::NodeId id, const Operand& operand);
 
   const ir::Graph& graph_;
   std::vector<ir::Tensor> constants_;  // by node, until count_reads() makes them buffers
   PlanOptions options_;
   int threads_;
   std::vector<Buffer> buffers_;
-  std::size_t settled_ = 0;                  // buffers there were when the last group was done
-  std::vector<std::vector<Operand>> homes_;  // by node
-  std::vector<int> reads_left_;              // by node
+  std::size_t settled_ = 0;                    // buffers there were when the last group was done
+  std::vector<std::vector<Operand>> homes_;    // by node
+  std::vector<std::vector<Operand>> rounded_;  // the same in bf16
+  std::vector<int> reads_left_;                // by node
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<PlanReport::Kernel> notes_;  // one a step; node labels of the graph being built
   std::vector<PlanReport::Fallback> fallbacks_;

@@ -192,7 +192,7 @@ Layout choose_layout(const PlanBuilder& builder, const PointwiseProgram& program
   const Layout* dense = nullptr;
   for (const ir::NodeId id : program.inputs) {
     if (builder.is_constant(id)) continue;
-    const Operand& home = builder.home(id);
+    const Operand& home = builder.place(id);
     if (home.shape() != shape || !is_dense(home.layout, shape)) continue;
     if (home.layout.block > 1) return home.layout;
     if (dense == nullptr) dense = &home.layout;

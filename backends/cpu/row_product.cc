@@ -6,144 +6,15 @@
 #include <optional>
 
 #include "backends/cpu/block_transpose.h"
-#include "backends/cpu/instruction_set.h"
 #include "backends/cpu/parallel_loop.h"
 #include "backends/cpu/pointwise_program.h"
+#include "backends/cpu/row_panels.h"
 
 namespace egret::backends::cpu {
 namespace {
 
-constexpr std::int64_t kLanes = 16;
-constexpr std::int64_t kPanel = 64;  // columns
 constexpr std::int64_t kParallelBytes = 256 << 10;
 constexpr std::int64_t kMostRows = 8;
-
-// Columns [first, first + 16 vectors) as rows of so many vectors, from `at` in the packed weights.
-struct Panel {
-  std::int64_t first, at;
-  int vectors;
-};
-
-std::vector<Panel> panels_of(std::int64_t rows, std::int64_t columns) {
-  std::vector<Panel> panels;
-  std::int64_t at = 0;
-  for (std::int64_t first = 0; first < columns;) {
-    const std::int64_t left = (columns - first + kLanes - 1) / kLanes;
-    const int vectors = left >= 4 ? 4 : left >= 2 ? 2 : 1;
-    panels.push_back({first, at, vectors});
-    at += rows * vectors * kLanes;
-    first += vectors * kLanes;
-  }
-  return panels;
-}
-
-// Written with vectors and compiled for each instruction set by itself, as in pool_kernel.cc.
-using Block __attribute__((vector_size(64), aligned(4), may_alias)) = float;
-
-// Rows of a matrix, so many elements apart. Those of x are not written.
-struct Rows {
-  float* data;
-  std::int64_t stride;
-};
-
-// Even and odd rows are summed apart, in panels of all widths: equal columns give equal results.
-// Eight sums are then under way in the widest, so that additions wait for none before them. Sums of
-// kRun rows are added up apart, so that the rounding error grows with the runs and not with the
-// rows. The prefetch is for weights that lie in memory: it passes the ends of pages, where the
-// processor's own stops.
-#define EGRET_PANEL(suffix, target)                                                               \
-  template <int kVectors>                                                                         \
-  target void panel_##suffix(const float* x, const float* w, std::int64_t rows, float* y) {       \
-    Block total[kVectors] = {};                                                                   \
-    for (std::int64_t row = 0; row < rows;) {                                                     \
-      const std::int64_t end = rows - row < kRun ? rows : row + kRun;                             \
-      Block even[kVectors] = {}, odd[kVectors] = {};                                              \
-      for (; row + 2 <= end; row += 2, w += 2 * kVectors * kLanes) {                              \
-        for (int i = 0; i < kVectors; ++i) {                                                      \
-          const float* const a = w + i * kLanes;                                                  \
-          const float* const b = a + kVectors * kLanes;                                           \
-          __builtin_prefetch(a + kAhead);                                                         \
-          __builtin_prefetch(b + kAhead);                                                         \
-          even[i] += x[row] * *reinterpret_cast<const Block*>(a);                                 \
-          odd[i] += x[row + 1] * *reinterpret_cast<const Block*>(b);                              \
-        }                                                                                         \
-      }                                                                                           \
-      for (; row < end; ++row, w += kVectors * kLanes) {                                          \
-        for (int i = 0; i < kVectors; ++i)                                                        \
-          even[i] += x[row] * *reinterpret_cast<const Block*>(w + i * kLanes);                    \
-      }                                                                                           \
-      for (int i = 0; i < kVectors; ++i) total[i] += even[i] + odd[i];                            \
-    }                                                                                             \
-    for (int i = 0; i < kVectors; ++i) *reinterpret_cast<Block*>(y + i * kLanes) = total[i];      \
-  }                                                                                               \
-  /* The same of several rows, which share each weight that is read; `next` is brought on. */     \
-  template <int kRows, int kVectors>                                                              \
-  target const float* panel_##suffix(const Rows& x, const float* w, std::int64_t rows,            \
-                                     const Rows& y, const float* next, std::int64_t step) {       \
-    Block total[kRows][kVectors] = {};                                                            \
-    for (std::int64_t row = 0; row < rows;) {                                                     \
-      const std::int64_t end = rows - row < kRun ? rows : row + kRun;                             \
-      Block sum[kRows][kVectors] = {};                                                            \
-      for (; row < end; ++row, w += kVectors * kLanes, next += step) {                            \
-        for (std::int64_t e = 0; e < step; e += kLanes) __builtin_prefetch(next + e, 0, 2);       \
-        for (int i = 0; i < kVectors; ++i) {                                                      \
-          const Block weights = *reinterpret_cast<const Block*>(w + i * kLanes);                  \
-          for (int r = 0; r < kRows; ++r) sum[r][i] += x.data[r * x.stride + row] * weights;      \
-        }                                                                                         \
-      }                                                                                           \
-      for (int r = 0; r < kRows; ++r) {                                                           \
-        for (int i = 0; i < kVectors; ++i) total[r][i] += sum[r][i];                              \
-      }                                                                                           \
-    }                                                                                             \
-    for (int r = 0; r < kRows; ++r) {                                                             \
-      for (int i = 0; i < kVectors; ++i)                                                          \
-        *reinterpret_cast<Block*>(y.data + r * y.stride + i * kLanes) = total[r][i];              \
-    }                                                                                             \
-    return next;                                                                                  \
-  }                                                                                               \
-  /* While one panel is worked on, four rows at a time, the next one comes from memory: each time \
-     as much of it as these rows are of all. */                                                   \
-  template <int kVectors>                                                                         \
-  target void panel_rows_##suffix(Rows x, const float* w, std::int64_t rows, Rows y,              \
-                                  std::int64_t count) {                                           \
-    if (count == 1) return panel_##suffix<kVectors>(x.data, w, rows, y.data);                     \
-    const float* next = w + rows * kVectors * kLanes;                                             \
-    const std::int64_t step = kVectors * kLanes / count;                                          \
-    for (; count >= 4; count -= 4, x.data += 4 * x.stride, y.data += 4 * y.stride)                \
-      next = panel_##suffix<4, kVectors>(x, w, rows, y, next, 4 * step);                          \
-    for (; count >= 2; count -= 2, x.data += 2 * x.stride, y.data += 2 * y.stride)                \
-      next = panel_##suffix<2, kVectors>(x, w, rows, y, next, 2 * step);                          \
-    if (count > 0) panel_##suffix<kVectors>(x.data, w, rows, y.data);                             \
-  }                                                                                               \
-  target void panel_of_##suffix(int vectors, const Rows& x, const float* w, std::int64_t rows,    \
-                                const Rows& y, std::int64_t count) {                              \
-    if (vectors == 4) {                                                                           \
-      panel_rows_##suffix<4>(x, w, rows, y, count);                                               \
-    } else if (vectors == 2) {                                                                    \
-      panel_rows_##suffix<2>(x, w, rows, y, count);                                               \
-    } else {                                                                                      \
-      panel_rows_##suffix<1>(x, w, rows, y, count);                                               \
-    }                                                                                             \
-  }
-constexpr std::int64_t kAhead = 512;  // elements
-constexpr std::int64_t kRun = 128;
-EGRET_PANEL(generic, )
-#if defined(__x86_64__)
-EGRET_PANEL(v3, __attribute__((target("arch=x86-64-v3"))))
-EGRET_PANEL(v4, __attribute__((target("arch=x86-64-v4"))))
-#endif
-#undef EGRET_PANEL
-
-using PanelFunction = void (*)(int, const Rows&, const float*, std::int64_t, const Rows&,
-                               std::int64_t);
-
-PanelFunction best_panel() {
-#if defined(__x86_64__)
-  return best_of<PanelFunction>({panel_of_generic, panel_of_v3, panel_of_v4});
-#else
-  return panel_of_generic;
-#endif
-}
 
 // An operand of the chain: all rows, one row for all, one element, or the product itself.
 struct ChainInput {
@@ -161,6 +32,9 @@ struct RowShape {
   std::int64_t count = 1;                          // rows of the product
   std::int64_t rows = 0, columns = 0;              // of the weights
   std::int64_t row_stride = 0, column_stride = 0;  // in elements, as they come
+  bool bf16 = false;                               // how they are packed
+
+  std::int64_t packed_rows() const { return bf16 ? (rows + 1) / 2 : rows; }
 };
 
 class RowProductStep : public Step {
@@ -170,12 +44,13 @@ class RowProductStep : public Step {
       : count_(shape.count),
         rows_(shape.rows),
         columns_(shape.columns),
-        panels_(panels_of(shape.rows, shape.columns)),
+        panels_(panels_of(shape.packed_rows(), shape.columns)),
+        panel_(shape.bf16 ? best_bf16_panel() : best_panel()),
         row_(row),
         weights_(weights),
         chain_(std::move(chain)),
         target_(target) {
-    parts_ = rows_ * columns_ * 4 >= kParallelBytes
+    parts_ = shape.packed_rows() * columns_ * 4 >= kParallelBytes
                  ? std::min<int>(threads, static_cast<int>(panels_.size()))
                  : 1;
   }
@@ -243,7 +118,7 @@ class RowProductStep : public Step {
 
   std::int64_t count_, rows_, columns_;
   std::vector<Panel> panels_;
-  PanelFunction panel_ = best_panel();
+  PanelFunction panel_;
   Operand row_, weights_;
   Chain chain_;
   Operand target_;
@@ -297,7 +172,7 @@ std::optional<RowShape> row_shape(const ir::Graph& graph, ir::NodeId id) {
 }
 
 // Whether the packed form is a permutation of the weights that can be made where they lie.
-bool packs_in_place(const RowShape& shape) { return shape.columns % kPanel == 0; }
+bool packs_in_place(const RowShape& shape) { return !shape.bf16 && shape.columns % kPanel == 0; }
 
 void pack_in_place(std::span<float> weights, const RowShape& shape) {
   if (shape.column_stride == 1)
@@ -310,18 +185,38 @@ void pack_in_place(std::span<float> weights, const RowShape& shape) {
   }
 }
 
-ir::Tensor packed_copy(const float* from, const RowShape& shape) {
-  const std::vector<Panel> panels = panels_of(shape.rows, shape.columns);
-  const std::int64_t size = panels.back().at + shape.rows * panels.back().vectors * kLanes;
-  ir::Tensor packed(ir::DType::kF32, ir::Shape{size});
-  float* to = packed.mutable_as<float>().data();
+// One row of a panel after the other; `write` takes the place in the packed weights, a row, and a
+// column.
+template <typename Write>
+void for_each_weight(const RowShape& shape, const std::vector<Panel>& panels, const Write& write) {
   for (const Panel& panel : panels) {
     const std::int64_t width = panel.vectors * kLanes;
     const std::int64_t used = std::min(width, shape.columns - panel.first);
-    for (std::int64_t row = 0; row < shape.rows; ++row, to += width) {
-      const float* const line = from + row * shape.row_stride + panel.first * shape.column_stride;
-      for (std::int64_t i = 0; i < used; ++i) to[i] = line[i * shape.column_stride];
+    for (std::int64_t row = 0; row < shape.rows; ++row) {
+      for (std::int64_t i = 0; i < used; ++i)
+        write(panel.at + (shape.bf16 ? row / 2 : row) * width + i, row, panel.first + i);
     }
+  }
+}
+
+ir::Tensor packed_copy(const float* from, const RowShape& shape) {
+  const std::vector<Panel> panels = panels_of(shape.packed_rows(), shape.columns);
+  const std::int64_t size = panels.back().at + shape.packed_rows() * panels.back().vectors * kLanes;
+  const auto weight = [&](std::int64_t row, std::int64_t column) {
+    return from[row * shape.row_stride + column * shape.column_stride];
+  };
+  ir::Tensor packed(shape.bf16 ? ir::DType::kU32 : ir::DType::kF32, ir::Shape{size});
+  if (shape.bf16) {
+    const auto words = packed.mutable_as<std::uint32_t>();
+    for_each_weight(shape, panels, [&](std::int64_t at, std::int64_t row, std::int64_t column) {
+      const std::uint32_t rounded = ir::float_to_bfloat16(weight(row, column));
+      words[static_cast<std::size_t>(at)] |= rounded << (row % 2 * 16);
+    });
+  } else {
+    const auto numbers = packed.mutable_as<float>();
+    for_each_weight(shape, panels, [&](std::int64_t at, std::int64_t row, std::int64_t column) {
+      numbers[static_cast<std::size_t>(at)] = weight(row, column);
+    });
   }
   return packed;
 }
@@ -330,7 +225,8 @@ ir::Tensor packed_copy(const float* from, const RowShape& shape) {
 // layer would be most of what the process takes.
 Operand packed_weights(PlanBuilder& builder, ir::NodeId id, const RowShape& shape) {
   const Operand source = builder.in_row_major(id);
-  const std::string form = "panels of rows " + std::to_string(shape.row_stride);
+  const std::string form =
+      (shape.bf16 ? "bf16 panels of rows " : "panels of rows ") + std::to_string(shape.row_stride);
   if (const Operand* packed = builder.find_packed(source, form)) return *packed;
   ir::Tensor packed = packs_in_place(shape) ? builder.take_weights(id) : ir::Tensor();
   if (packed.bytes() > 0) {
@@ -413,10 +309,11 @@ bool is_row_product(const ir::Graph& graph, ir::NodeId id) {
 
 base::Status make_row_product(PlanBuilder& builder, const Group& group) {
   const ir::Node& node = builder.node(group.anchor());
-  const auto shape = row_shape(builder.graph(), group.anchor());
+  auto shape = row_shape(builder.graph(), group.anchor());
   const bool fused = node.attrs.find("activation") != nullptr;
   if (!shape || fused || !builder.is_constant(node.inputs[1]))
     return base::unsupported("not a few rows with constant weights");
+  shape->bf16 = builder.options().precision == Precision::kBF16;
   EGRET_ASSIGN_OR_RETURN(Chain chain, chain_of(builder, group, shape->columns));
   const Operand row = builder.in_row_major(node.inputs[0]);
   std::vector<Operand> touched{row};
@@ -428,7 +325,7 @@ base::Status make_row_product(PlanBuilder& builder, const Group& group) {
   touched.insert(touched.end(), {weights, target});
   auto step = std::make_unique<RowProductStep>(*shape, row, weights, std::move(chain), target,
                                                builder.threads());
-  builder.add(std::move(step), touched, node.op->name(), "own:row");
+  builder.add(std::move(step), touched, node.op->name(), shape->bf16 ? "own:row_bf16" : "own:row");
   return base::ok();
 }
 

@@ -23,7 +23,7 @@ class CudaBackend : public Backend {
     if (const auto device = first_device(); device.ok()) text += ", " + (*device)->facts().name;
     return text;
   }
-  bool lowers_precision() const override { return true; }
+  base::Status takes_precision(Precision /*precision*/) const override { return base::ok(); }
   base::Status availability() const override { return usable(libraries_()); }
 
   base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,

@@ -47,15 +47,15 @@ class OnnxRuntime:
 
 class OpenVino:
     """A request to OpenVINO's CPU plugin, tuned for latency. Its own choice where the processor has bf16
-    would be to compute in it."""
+    would be to compute in it; precision: f32, bf16."""
 
     package = "openvino"
 
-    def __init__(self, path, threads):
+    def __init__(self, path, threads, precision="f32"):
         import openvino
         core = openvino.Core()
         self.request = core.compile_model(core.read_model(str(path)), "CPU", {
-            "INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": threads,
+            "INFERENCE_PRECISION_HINT": precision, "INFERENCE_NUM_THREADS": threads,
             "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": 1}).create_infer_request()
         self.inputs = [(i.any_name, [d.get_length() if d.is_static else str(i.partial_shape) for d in i.partial_shape],
                         i.element_type.is_real()) for i in self.request.model_inputs]

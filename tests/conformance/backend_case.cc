@@ -81,11 +81,30 @@ base::Result<std::vector<Tensor>> run_backend(const ir::Graph& graph,
                                               std::span<const Tensor> inputs) {
   const backends::Backend* backend = backends::find_backend(backend_under_test());
   if (backend == nullptr) return base::usage_error("no such backend: " + backend_under_test());
-  backends::PlanOptions options{.threads = 1};
+  backends::PlanOptions options{.threads = 1, .precision = precision_under_test()};
   if (std::getenv("EGRET_CONFORMANCE_EMIT_ALL") != nullptr)
     options.emission = backends::Emission::kAll;
   EGRET_ASSIGN_OR_RETURN(const auto plan, backend->compile(graph, options));
   return plan->run(inputs);
+}
+
+// The cases' own outputs are f32's: rounded inputs move a sum by some of their half units, relative
+// to the largest output (a sum may cancel).
+Status expect_near(const Tensor& actual, const Tensor& expected, double roundoff) {
+  constexpr double kUnits = 8;
+  if (!(actual.type() == expected.type()) || !is_float(expected.dtype()))
+    return expect_close(actual, expected);
+  double largest = 0;
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    if (std::isfinite(expected.f64_at(i)))
+      largest = std::max(largest, std::abs(expected.f64_at(i)));
+  }
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    const double a = actual.f64_at(i), e = expected.f64_at(i);
+    if (is_close(actual, expected, i) || std::abs(a - e) <= kUnits * roundoff * largest) continue;
+    return expect_close(actual, expected);
+  }
+  return base::ok();
 }
 
 Status check_outputs(const ir::Graph& graph, std::span<const Tensor> inputs,
@@ -97,7 +116,10 @@ Status check_outputs(const ir::Graph& graph, std::span<const Tensor> inputs,
                           " outputs, the data " + std::to_string(expected.size()));
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Status close = expect_close(outputs[i], as_declared(expected[i], outputs[i].type()));
+    const Tensor wanted = as_declared(expected[i], outputs[i].type());
+    const bool lowered = run == run_backend && precision_under_test() != backends::Precision::kF32;
+    const Status close = lowered ? expect_near(outputs[i], wanted, roundoff(precision_under_test()))
+                                 : expect_close(outputs[i], wanted);
     if (!close.ok()) return close.at("output " + graph.outputs()[i].name);
   }
   return base::ok();
@@ -247,6 +269,11 @@ std::string_view to_string(Way way) {
     case Way::kOnBackend: return "on a backend";
   }
   return "";
+}
+
+backends::Precision precision_under_test() {
+  const char* given = std::getenv("EGRET_CONFORMANCE_PRECISION");
+  return backends::precision_named(given != nullptr ? given : "");
 }
 
 std::string backend_under_test() {

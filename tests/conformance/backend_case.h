@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/precision.h"
 #include "base/status.h"
 #include "ir/tensor.h"
 
@@ -33,6 +34,8 @@ std::string_view to_string(Way way);
 
 // $EGRET_CONFORMANCE_BACKEND, else cpu. Where it is given, cases are run in that way alone.
 std::string backend_under_test();
+// $EGRET_CONFORMANCE_PRECISION, else f32: of that backend. Less than f32 loosens the bound.
+backends::Precision precision_under_test();
 
 struct WayResult {
   Outcome outcome;

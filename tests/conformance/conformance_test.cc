@@ -70,6 +70,8 @@ TEST_P(BackendTests, PassWhereOperatorsAreClaimed) {
   const backends::Backend* backend = backends::find_backend(backend_under_test());
   ASSERT_NE(backend, nullptr) << backend_under_test();
   if (!backend->availability().ok()) GTEST_SKIP() << backend->availability().message();
+  const base::Status precision = backend->takes_precision(precision_under_test());
+  if (!precision.ok()) GTEST_SKIP() << precision.message();
   const auto results = run_all(GetParam());
   if (results.empty())
     GTEST_SKIP() << "no ONNX backend test data (Debian package libonnx-testdata) in '"

@@ -14,3 +14,7 @@ set_tests_properties(conformance.codegen PROPERTIES LABELS slow TIMEOUT 7200
 add_test(NAME conformance.emitted COMMAND conformance_tests)
 set_tests_properties(conformance.emitted PROPERTIES LABELS slow TIMEOUT 7200
                      ENVIRONMENT "EGRET_CONFORMANCE_EMIT_ALL=1;${EGRET_TEST_ENVIRONMENT}")
+# And by kernels of the CPU backend that compute in bf16, within what that explains.
+add_test(NAME conformance.bf16 COMMAND conformance_tests)
+set_tests_properties(conformance.bf16 PROPERTIES LABELS slow TIMEOUT 7200
+                     ENVIRONMENT "EGRET_CONFORMANCE_BACKEND=cpu;EGRET_CONFORMANCE_PRECISION=bf16;${EGRET_TEST_ENVIRONMENT}")

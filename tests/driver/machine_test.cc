@@ -29,5 +29,11 @@ TEST(MachineFingerprint, KeepsBackendsApart) {
             "reference interpreter on " + machine_fingerprint(3));
 }
 
+TEST(MachineFingerprint, KeepsTimesInBf16Apart) {
+  const std::string in_f32 = machine_fingerprint(3);
+  EXPECT_EQ(machine_fingerprint(3, "cpu", backends::Precision::kF32), in_f32);
+  EXPECT_EQ(machine_fingerprint(3, "cpu", backends::Precision::kBF16), in_f32 + " / bf16");
+}
+
 }  // namespace
 }  // namespace egret::driver

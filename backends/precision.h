@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What products and convolutions of f32 may be computed in, where a device has faster units for it.
+// Their inputs are rounded, their sums are f32.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace egret::backends {
+
+enum class Precision : std::uint8_t {
+  kF32,
+  kTF32,  // 10 bits of a mantissa in place of 23
+  kBF16,  // 7
+  kF16,   // 10, and a smaller range
+};
+
+// Half a unit in the last place.
+constexpr double roundoff(Precision precision) {
+  return precision == Precision::kF32 ? 0x1p-24 : precision == Precision::kBF16 ? 0x1p-8 : 0x1p-11;
+}
+
+// "f32", "tf32", "bf16", "f16": as options and fingerprints say it.
+std::string_view to_string(Precision precision);
+// All of them.
+std::vector<std::string> precision_names();
+// By one of these names; f32 for any other, which option tables do not let through.
+Precision precision_named(std::string_view name);
+
+}  // namespace egret::backends
