@@ -134,7 +134,7 @@ class List final : public Command {
     const std::string machine =
         options_.all_machines
             ? ""
-            : driver::machine_fingerprint(static_cast<int>(console.options().threads),
+            : driver::machine_fingerprint(static_cast<int>(console.options().threads), "cpu",
                                           backends::precision_named(options_.precision));
     EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(costs_.cost_db));
     EGRET_ASSIGN_OR_RETURN(const auto rows, database->rows(machine));

@@ -13,13 +13,16 @@ namespace {
 struct CalibrateOptions {
   std::string cost_db;
   std::string backend = "cpu";
+  std::string precision = "f32";
 
   static const base::OptionTable<CalibrateOptions>& table() {
     using C = CalibrateOptions;
     static const base::OptionTable<C> rows{
         "costs calibrate",
         {{"cost-db", &C::cost_db, cost::kDatabaseHelp, base::path()},
-         {"backend", &C::backend, "Backend whose rates are measured"}}};
+         {"backend", &C::backend, "Backend whose rates are measured"},
+         {"precision", &C::precision, "What products are computed in",
+          base::one_of(backends::precision_names())}}};
     return rows;
   }
 };
@@ -32,13 +35,16 @@ class Calibrate final : public Command {
     const backends::Backend* backend = backends::find_backend(options_.backend);
     if (backend == nullptr)
       return base::usage_error("no backend is called '" + options_.backend + "'");
+    const backends::Precision precision = backends::precision_named(options_.precision);
+    EGRET_RETURN_IF_ERROR(backend->takes_precision(precision));
     EGRET_RETURN_IF_ERROR(backend->availability());
     const auto threads = static_cast<int>(console.options().threads);
-    const std::string machine = driver::machine_fingerprint(threads, options_.backend);
+    const std::string machine = driver::machine_fingerprint(threads, options_.backend, precision);
     EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(options_.cost_db));
-    EGRET_ASSIGN_OR_RETURN(const cost::Rates rates, driver::measured_rates(*backend, threads));
+    EGRET_ASSIGN_OR_RETURN(const cost::Rates rates,
+                           driver::measured_rates(*backend, threads, precision));
     EGRET_RETURN_IF_ERROR(database->store_rates(machine, rates));
-    const cost::Rates assumed = driver::assumed_rates(threads);
+    const cost::Rates assumed = driver::assumed_rates(threads, precision);
     console.result(base::versioned_json()
                        .set("machine", machine)
                        .set("rates", rates_json(rates))
