@@ -60,9 +60,10 @@ std::unique_ptr<Model> make(const Rates& rates) {
 }
 
 constexpr std::array<ModelRow, 3> kModels = {{
-    {"nodes", "number of operators", &make<NodeCount>},
-    {"flops", "arithmetic operations at the machine's peak rate", &make<Flops>},
-    {"roofline", "the larger of arithmetic and memory time, plus a start cost", &make<Roofline>},
+    {"nodes", "number of operators", &make<NodeCount>, false},
+    {"flops", "arithmetic operations at the machine's peak rate", &make<Flops>, true},
+    {"roofline", "the larger of arithmetic and memory time, plus a start cost", &make<Roofline>,
+     true},
 }};
 
 }  // namespace

@@ -83,6 +83,7 @@ struct ModelRow {
   std::string_view name;
   std::string_view help;
   std::unique_ptr<Model> (*make)(const Rates&);
+  bool uses_rates;  // else it says the same whatever the rates are
 };
 std::span<const ModelRow> estimating_models();
 std::unique_ptr<Model> make_model(std::string_view name, const Rates& rates);  // nullptr: none such

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/cost_choice.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -56,8 +57,13 @@ base::Result<CostChoice> interpolated_costs(const OptimizeOptions& options,
 base::Result<CostChoice> estimated_costs(const OptimizeOptions& options,
                                          const std::string& machine) {
   CostChoice choice;
-  EGRET_ASSIGN_OR_RETURN(choice.rates, known_rates_at(options.cost_db, machine, threads_of(options),
-                                                      precision_of(options)));
+  const auto row =
+      std::ranges::find(cost::estimating_models(), options.cost, &cost::ModelRow::name);
+  if (row != cost::estimating_models().end() && row->uses_rates) {
+    EGRET_ASSIGN_OR_RETURN(
+        choice.rates,
+        known_rates_at(options.cost_db, machine, threads_of(options), precision_of(options)));
+  }
   choice.model = cost::make_model(options.cost, choice.rates.rates);
   if (choice.model == nullptr)
     return base::usage_error("no cost model is called '" + options.cost + "'");

@@ -105,6 +105,7 @@ TEST_P(SharedModels, ComputeTheirRecordedOutputs) {
     SCOPED_TRACE("after optimize, on the CPU backend");
     driver::OptimizeOptions options;
     options.cost = "roofline";
+    options.cost_db = testing::TempDir() + "no_costs.sqlite";
     options.no_check = options.no_measure = true;
     const auto optimized = driver::optimize(model->graph, options);
     ASSERT_TRUE(optimized.ok()) << optimized.status().message();

@@ -211,6 +211,7 @@ TEST(FlowSplit, CutsWhereTheFewestRulesReachAcross) {
 OptimizeOptions quick(std::string extractor) {
   OptimizeOptions options;
   options.cost = "roofline";
+  options.cost_db = testing::TempDir() + "no_costs.sqlite";
   options.no_measure = true;
   options.extractor = std::move(extractor);
   return options;
