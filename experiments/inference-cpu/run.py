@@ -73,9 +73,9 @@ def onnxruntime_peak(setting, path):
                               env=dict(os.environ, PYTHONPATH=str(HERE.parent))).stdout)
 
 
-def bench(files, setting, seconds):
+def bench(files, seconds, flags):
     """Median seconds of each file."""
-    report = egret.call("bench", *files, "--time", f"{seconds}s", "--runs", LEAST_RUNS, *setting.flags())
+    report = egret.call("bench", *files, "--time", f"{seconds}s", "--runs", LEAST_RUNS, *flags)
     return [model["median_s"] for model in report["models"]]
 
 
@@ -86,14 +86,14 @@ def measure(setting, size, folder):
     optimized = pathlib.Path(folder) / "optimized.onnx"
     report = egret.call("optimize", original, "-o", optimized, *setting.flags())
     opened = sessions(setting, original)
+    fixed = ["--threads", setting.threads]  # all sizes of the optimized file are fixed
     rounds = []  # of medians, by engine and file
     for _ in range(size["rounds"]):
-        medians = dict(zip(["original", "optimized"], bench([original, optimized], setting, size["seconds"])))
-        [medians["alone"]] = bench([optimized], setting, size["seconds"])
+        medians = dict(zip(["original", "optimized"], bench([original, optimized], size["seconds"], setting.flags())))
+        [medians["alone"]] = bench([optimized], size["seconds"], fixed)
         medians |= zip(opened, peers.medians(list(opened.values()), size["seconds"], LEAST_RUNS))
         rounds.append(medians)
-    # All sizes of the optimized file are fixed.
-    alone = egret.call("bench", optimized, "--time", "0s", "--runs", 2, "--threads", setting.threads)
+    alone = egret.call("bench", optimized, "--time", "0s", "--runs", 2, *fixed)
     peer_peak = onnxruntime_peak(setting, original)
     seconds = {name: statistics.median(r[name] for r in rounds) for name in rounds[0]}
     ratio = statistics.median(min(r[name] for name in opened) / r["alone"] for r in rounds) if opened else None
