@@ -59,9 +59,8 @@ def row_of(name, path, sizes, config):
             report = bench(path, precision, config["seconds"], flags)
             medians[precision] = report["median_s"]
             peaks[precision] = min(report["model_bytes"], peaks.get(precision, report["model_bytes"]))
-        for precision, seconds in zip(opened, peers.medians(list(opened.values()), config["seconds"], LEAST_RUNS)
-                                      if opened else []):
-            medians[f"openvino_{precision}"] = seconds
+        for precision, session in opened.items():
+            medians[f"openvino_{precision}"] = peers.median(session, config["seconds"], LEAST_RUNS)
         rounds.append(medians)
     check = egret.call("compare", path, path, "--precision", "bf16", *flags, accept=(0, MISMATCH))
     columns = {f"{key}_ms": f"{1e3 * statistics.median(r[key] for r in rounds):.3f}" for key in rounds[0]}

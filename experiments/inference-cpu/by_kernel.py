@@ -105,7 +105,7 @@ def main():
                 session = peers.ENGINES[name](path, arguments.threads)
                 given = peers.random_inputs(session.inputs, sizes)
                 session.bind(given)
-                print(f"{name}: median {1e3 * peers.medians([session], 1)[0]:.4f} ms")
+                print(f"{name}: median {1e3 * peers.median(session, 1):.4f} ms")
                 del session
                 print_profile(name, PROFILES[name](path, arguments.threads, given), arguments.top)
             except RuntimeError as error:  # what the engines raise for models that they do not take

@@ -13,6 +13,7 @@ import tempfile
 import time
 
 from lib import egret, models, peers, results, settings
+from lib.peer_process import PeerProcess
 
 HERE = pathlib.Path(__file__).resolve().parent
 COLUMNS = ["model", "batch", "threads", "operators_before", "operators_after", "original_ms", "optimized_ms",
@@ -46,21 +47,18 @@ class Setting:
 
 
 def sessions(setting, path):
-    """The engines that are installed and take the model, by name, with inputs."""
+    """The engines that are installed and take the model, by name, each in a process of its own."""
     opened = {}
     for name in peers.installed():
         try:
-            session = peers.ENGINES[name](path, setting.threads)
-            session.bind(peers.random_inputs(session.inputs, setting.sizes))
-        except RuntimeError as error:  # what the engines raise for models that they do not take
-            print(f"  {setting.name}: {name} does not take it: {str(error).strip().splitlines()[-1]}")
-            continue
-        opened[name] = session
+            opened[name] = PeerProcess(name, path, setting.threads, setting.sizes)
+        except RuntimeError as error:
+            print(f"  {setting.name}: {name} does not take it: {error}")
     if "torch" in opened and "onnxruntime" in opened:  # the operators are this project's table, not PyTorch's own
-        difference = peers.disagreement(opened["torch"], opened["onnxruntime"])
+        difference = peers.disagreement(opened["torch"].outputs(), opened["onnxruntime"].outputs())
         if not difference < LARGEST_DIFFERENCE:
             print(f"  {setting.name}: left out in torch, which gives something else: {difference:.2g}")
-            del opened["torch"]
+            opened.pop("torch").close()
     return opened
 
 
@@ -91,8 +89,10 @@ def measure(setting, size, folder):
     for _ in range(size["rounds"]):
         medians = dict(zip(["original", "optimized"], bench([original, optimized], size["seconds"], setting.flags())))
         [medians["alone"]] = bench([optimized], size["seconds"], fixed)
-        medians |= zip(opened, peers.medians(list(opened.values()), size["seconds"], LEAST_RUNS))
+        medians |= {name: session.median(size["seconds"], LEAST_RUNS) for name, session in opened.items()}
         rounds.append(medians)
+    for session in opened.values():
+        session.close()
     alone = egret.call("bench", optimized, "--time", "0s", "--runs", 2, *fixed)
     peer_peak = onnxruntime_peak(setting, original)
     seconds = {name: statistics.median(r[name] for r in rounds) for name in rounds[0]}

@@ -90,6 +90,7 @@ class Torch:
     def bind(self, given):
         self.given = [self.torch.from_numpy(given[name]) for name, _, _ in self.inputs]
         graph = self.graph
+        self.graph = None  # its weights are the network's from here on
 
         class Network(self.torch.nn.Module):
             def forward(self, *inputs):
@@ -149,27 +150,22 @@ def random_inputs(inputs, sizes, seed=1):
     return given
 
 
-def disagreement(session, other):
-    """The largest difference of what two sessions make of the same inputs, relative to the largest output."""
+def disagreement(outputs, others):
+    """The largest difference of what two engines make of the same inputs, relative to the largest output."""
     import numpy
     largest = 0.0
-    session.run(), other.run()
-    for a, b in zip(session.outputs(), other.outputs()):
+    for a, b in zip(outputs, others):
         scale = max(1e-30, float(numpy.abs(b).max(initial=0)))
         largest = max(largest, float(numpy.abs(a - b).max(initial=0)) / scale)
     return largest
 
 
-def medians(sessions, seconds, least_runs=5):
-    """Median seconds of each session, one after the other, after a pause and one run each. Inputs are bound.
+def median(session, seconds, least_runs=5):
+    """Median seconds of a run, after a pause and one run. Inputs are bound.
 
-    Not run by run: threads of an engine that wait for its next run in a loop take the processors from the engine
-    whose turn it is.
+    Engines are timed one after the other and do not take turns run by run: threads of one that wait for its next run
+    in a loop take the processors from the engine whose turn it is.
     """
-    return [_median(session, seconds, least_runs) for session in sessions]
-
-
-def _median(session, seconds, least_runs):
     time.sleep(PAUSE)
     session.run()
     times = []

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session of another engine in a process of its own: neither its memory nor its threads meet those of others,
+and an engine that runs out of memory is left out instead of ending the experiment.
+
+    python -m lib.peer_process ENGINE MODEL THREADS [NAME=SIZE...]
+
+prints "ready" when the session is there, then answers lines of its input until that ends: "median SECONDS RUNS" with
+seconds, "outputs FILE" with nothing, when they are written.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from lib import peers
+
+EXPERIMENTS = pathlib.Path(__file__).resolve().parents[1]
+
+
+class PeerProcess:
+    """Raises RuntimeError where the engine does not take the model, or its process ends."""
+
+    def __init__(self, engine, path, threads, sizes):
+        self.errors = tempfile.TemporaryFile(mode="w+")
+        command = [sys.executable, "-m", "lib.peer_process", engine, str(path), str(threads),
+                   *[f"{name}={size}" for name, size in sizes.items()]]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
+                                        text=True, env=dict(os.environ, PYTHONPATH=str(EXPERIMENTS)))
+        self._answer()
+
+    def _answer(self):
+        line = self.process.stdout.readline()
+        if line:
+            return line.strip()
+        code = self.process.wait()
+        self.errors.seek(0)
+        said = self.errors.read().strip().splitlines()
+        raise RuntimeError(f"ended by signal {-code}" if code < 0 else said[-1] if said else f"exit code {code}")
+
+    def _ask(self, *words):
+        self.process.stdin.write(" ".join(map(str, words)) + "\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def median(self, seconds, least_runs):
+        return float(self._ask("median", seconds, least_runs))
+
+    def outputs(self):
+        import numpy
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "outputs.npz"
+            self._ask("outputs", path)
+            with numpy.load(path) as arrays:
+                return [arrays[f"arr_{i}"] for i in range(len(arrays.files))]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+        self.errors.close()
+
+
+def main():
+    engine, path, threads, *sizes = sys.argv[1:]
+    peers.version(engine)  # finds Debian's packages
+    session = peers.ENGINES[engine](path, int(threads))
+    bound = {name: int(size) for name, size in (text.rsplit("=", 1) for text in sizes)}
+    session.bind(peers.random_inputs(session.inputs, bound))
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what engines print of their own
+    print("ready", file=answers, flush=True)
+    for line in sys.stdin:
+        what, *words = line.split()
+        if what == "median":
+            print(peers.median(session, float(words[0]), int(words[1])), file=answers, flush=True)
+        else:
+            import numpy
+            session.run()
+            numpy.savez(words[0], *session.outputs())
+            print("written", file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
