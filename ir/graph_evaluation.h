@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The walk over a graph that all interpreters share: nodes in order, each value dropped after its
-// last use, composites through their body. T is a tensor of some domain and has a type().
+// last use, composites through their body. T is a tensor of some domain and has a type(). Constants
+// are made when they are first read: in other domains they are several times as large, and memory of
+// those that were dropped serves the next ones.
 #pragma once
 
 #include <span>
@@ -32,14 +34,21 @@ base::Result<std::vector<T>> evaluate_nodes(const Graph& graph, std::span<const 
   }
   for (const auto& out : graph.outputs()) ++uses[out.node.index()];
 
+  std::vector<bool> made(graph.size(), false);
+  const auto value_of = [&](NodeId id) -> const T& {
+    if (graph.node(id).kind == NodeKind::kConstant && !made[id.index()]) {
+      values[id.index()] = constant(graph.node(id));
+      made[id.index()] = true;
+    }
+    return values[id.index()];
+  };
   for (const NodeId id : live) {
     const Node& node = graph.node(id);
-    if (node.kind == NodeKind::kConstant) values[id.index()] = constant(node);
     if (node.kind != NodeKind::kOperator) continue;
     std::vector<TensorType> types;
     std::vector<T> arguments;
     for (const NodeId input : node.inputs) {
-      const T& argument = values[input.index()];
+      const T& argument = value_of(input);
       types.emplace_back(graph.node(input).type.dtype, argument.type().shape());
       arguments.push_back(argument);
     }
@@ -53,7 +62,7 @@ base::Result<std::vector<T>> evaluate_nodes(const Graph& graph, std::span<const 
     }
   }
   std::vector<T> results;
-  for (const auto& out : graph.outputs()) results.push_back(values[out.node.index()]);
+  for (const auto& out : graph.outputs()) results.push_back(value_of(out.node));
   return results;
 }
 
