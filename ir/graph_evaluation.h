@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The walk over a graph that all interpreters share: nodes in order, each value dropped after its
 // last use, composites through their body. T is a tensor of some domain and has a type(). Constants
-// are made when they are first read: in other domains they are several times as large, and memory of
-// those that were dropped serves the next ones.
+// are made when they are first read: in other domains they are several times as large, and memory
+// of those that were dropped serves the next ones.
 #pragma once
 
 #include <span>
