@@ -89,8 +89,15 @@ def measure(setting, size, folder):
     for _ in range(size["rounds"]):
         medians = dict(zip(["original", "optimized"], bench([original, optimized], size["seconds"], setting.flags())))
         [medians["alone"]] = bench([optimized], size["seconds"], fixed)
-        medians |= {name: session.median(size["seconds"], LEAST_RUNS) for name, session in opened.items()}
         rounds.append(medians)
+        for name in list(opened):
+            try:
+                medians[name] = opened[name].median(size["seconds"], LEAST_RUNS)
+            except RuntimeError as error:
+                print(f"  {setting.name}: left out in {name}: {error}")
+                del opened[name]
+                for earlier in rounds:
+                    earlier.pop(name, None)
     for session in opened.values():
         session.close()
     alone = egret.call("bench", optimized, "--time", "0s", "--runs", 2, *fixed)

@@ -39,8 +39,11 @@ class PeerProcess:
         raise RuntimeError(f"ended by signal {-code}" if code < 0 else said[-1] if said else f"exit code {code}")
 
     def _ask(self, *words):
-        self.process.stdin.write(" ".join(map(str, words)) + "\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(" ".join(map(str, words)) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # the answer says why
         return self._answer()
 
     def median(self, seconds, least_runs):
