@@ -6,12 +6,11 @@
 #include "backends/cpu/plan_builder.h"
 
 namespace egret::backends::cpu {
-namespace {
 
 base::Status add_onednn_reorder(PlanBuilder& builder, const Operand& source,
                                 const Operand& target) {
-  const dnnl::memory::desc from = descriptor(source.shape(), source.layout);
-  const dnnl::memory::desc to = descriptor(target.shape(), target.layout);
+  const dnnl::memory::desc from = descriptor_of(source);
+  const dnnl::memory::desc to = descriptor_of(target);
   const dnnl::reorder::primitive_desc pd(onednn_engine(), from, onednn_engine(), to);
   const std::string implementation = pd.impl_info_str();
   EGRET_RETURN_IF_ERROR(reject_reference(implementation));
@@ -24,8 +23,6 @@ base::Status add_onednn_reorder(PlanBuilder& builder, const Operand& source,
   builder.add(std::move(step), touched, "reorder", implementation);
   return base::ok();
 }
-
-}  // namespace
 
 void add_reorder(PlanBuilder& builder, const Operand& source, const Operand& target) {
   const ir::Shape shape = source.shape();

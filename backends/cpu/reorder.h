@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/cpu/step.h"
+#include "base/status.h"
 
 namespace egret::backends::cpu {
 
@@ -11,5 +12,9 @@ class PlanBuilder;
 // Adds the step that copies `source` to `target`: oneDNN's reorder between dense f32 layouts, the
 // generic copy for views and other element types.
 void add_reorder(PlanBuilder& builder, const Operand& source, const Operand& target);
+
+// Adds oneDNN's reorder between operands of f32 or bf16, in any layouts that it can describe.
+// Errors: unsupported where it has no optimized kernel. Throws as oneDNN does (guarded()).
+base::Status add_onednn_reorder(PlanBuilder& builder, const Operand& source, const Operand& target);
 
 }  // namespace egret::backends::cpu

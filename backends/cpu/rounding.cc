@@ -8,6 +8,7 @@
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/onednn.h"
 #include "backends/cpu/parallel_loop.h"
+#include "backends/cpu/reorder.h"
 #include "backends/cpu/row_product.h"
 #include "backends/cpu/vector_math.h"
 
@@ -66,23 +67,6 @@ bool is_one_block(const Operand& source, const Operand& target) {
   return source.type.dtype != target.type.dtype &&
          same_layout(source.layout, target.layout, source.shape()) &&
          is_dense(source.layout, source.shape());
-}
-
-base::Status add_onednn_rounding(PlanBuilder& builder, const Operand& source,
-                                 const Operand& target) {
-  const dnnl::memory::desc from = descriptor_of(source);
-  const dnnl::memory::desc to = descriptor_of(target);
-  const dnnl::reorder::primitive_desc pd(onednn_engine(), from, onednn_engine(), to);
-  const std::string implementation = pd.impl_info_str();
-  EGRET_RETURN_IF_ERROR(reject_reference(implementation));
-  if (implementation.find("any") != std::string::npos)
-    return base::unsupported("oneDNN has no optimized reorder");
-  auto step = std::make_unique<PrimitiveStep>(
-      dnnl::reorder(pd), std::vector<PrimitiveStep::Argument>{{DNNL_ARG_FROM, from, source},
-                                                              {DNNL_ARG_TO, to, target}});
-  const Operand touched[] = {source, target};
-  builder.add(std::move(step), touched, "reorder", implementation);
-  return base::ok();
 }
 
 bool is_f32(const ir::Graph& graph, ir::NodeId id) {
@@ -173,7 +157,7 @@ base::Status add_rounding(PlanBuilder& builder, const Operand& source, const Ope
   if (!is_one_block(source, target)) {
     const auto rank = source.type.rank();
     if (rank < 1 || rank > 6) return base::unsupported("a reorder of that many axes");
-    return guarded([&] { return add_onednn_rounding(builder, source, target); });
+    return guarded([&] { return add_onednn_reorder(builder, source, target); });
   }
   const Operand touched[] = {source, target};
   builder.add(std::make_unique<RoundStep>(source, target, builder.threads()), touched, "reorder",
