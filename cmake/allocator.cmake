@@ -16,3 +16,12 @@ function(egret_allocator program)
     target_link_libraries(${program} PRIVATE -Wl,--push-state,--no-as-needed mimalloc -Wl,--pop-state)
   endif()
 endfunction()
+
+# Its sources may set the allocator's options, where the program that it becomes a part of has it.
+function(egret_allocator_options library)
+  if(TARGET mimalloc)
+    target_compile_definitions(${library} PRIVATE EGRET_WITH_MIMALLOC)
+    target_include_directories(${library} SYSTEM PRIVATE
+                               $<TARGET_PROPERTY:mimalloc,INTERFACE_INCLUDE_DIRECTORIES>)
+  endif()
+endfunction()

@@ -6,38 +6,34 @@
 #include <cstring>
 #include <new>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
+#include "base/page_pool.h"
 
 namespace egret::ir {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
 
-// Weights and activations are walked from end to end: with pages of 2 MiB, where the system gives
-// them on request, addresses are translated 512 times less often. No more than a wish, and one that
-// what lies on the same pages shares: weights of one model are allocated one behind the other.
-void ask_for_large_pages(std::byte* memory, std::size_t bytes) {
-#if defined(__linux__)
-  constexpr std::uintptr_t kLargePage = 2 << 20;
-  constexpr std::size_t kLeast = 128 << 10;
-  if (bytes < kLeast) return;
-  const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  const std::uintptr_t before = address % kLargePage;
-  const std::uintptr_t whole = (before + bytes + kLargePage - 1) / kLargePage * kLargePage;
-  (void)madvise(memory - before, whole, MADV_HUGEPAGE);
+// Arrays from this size on have pages of their own. Sanitizers watch the ends of all of them.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t kLeastPaged = SIZE_MAX;
 #else
-  (void)memory, (void)bytes;
+constexpr std::size_t kLeastPaged = 128 << 10;
 #endif
-}
 
-std::shared_ptr<std::byte[]> allocate(std::size_t bytes) {
+struct Memory {
+  std::shared_ptr<std::byte[]> bytes;
+  bool zeroed = false;
+};
+
+Memory allocate(std::size_t bytes) {
+  if (bytes >= kLeastPaged) {
+    const auto [data, zeroed] = base::page_pool().allocate(bytes);
+    return {{data, [](std::byte* p) { base::page_pool().free(p); }}, zeroed};
+  }
   const std::size_t padded =
       (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
   auto* memory = static_cast<std::byte*>(::operator new[](padded, std::align_val_t(kAlignment)));
-  ask_for_large_pages(memory, padded);
-  return {memory, [](std::byte* p) { ::operator delete[](p, std::align_val_t(kAlignment)); }};
+  return {{memory, [](std::byte* p) { ::operator delete[](p, std::align_val_t(kAlignment)); }}};
 }
 
 template <typename T>
@@ -65,11 +61,10 @@ std::int64_t to_i64(double value) {
 
 }  // namespace
 
-Tensor::Tensor(TensorType type)
-    : type_(std::move(type)),
-      elements_(type_.elements()),
-      buffer_(allocate(static_cast<std::size_t>(bytes()))) {
-  std::memset(buffer_.get(), 0, static_cast<std::size_t>(bytes()));
+Tensor::Tensor(TensorType type) : type_(std::move(type)), elements_(type_.elements()) {
+  Memory memory = allocate(static_cast<std::size_t>(bytes()));
+  buffer_ = std::move(memory.bytes);
+  if (!memory.zeroed) std::memset(buffer_.get(), 0, static_cast<std::size_t>(bytes()));
 }
 
 Tensor Tensor::of(DType dtype, std::span<const std::int64_t> shape,
@@ -112,7 +107,7 @@ Tensor Tensor::random(TensorType type, base::Random& random) {
 
 std::span<std::byte> Tensor::mutable_data() {
   if (buffer_.use_count() > 1) {
-    auto copy = allocate(static_cast<std::size_t>(bytes()));
+    auto copy = allocate(static_cast<std::size_t>(bytes())).bytes;
     std::memcpy(copy.get(), buffer_.get(), static_cast<std::size_t>(bytes()));
     buffer_ = std::move(copy);
   }

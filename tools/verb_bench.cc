@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cost/database.h"
 #include "driver/calibration.h"
+#include "tools/allocator.h"
 #include "tools/backend_arguments.h"
 #include "tools/kernel_report.h"
 #include "tools/model_file.h"
@@ -58,6 +59,7 @@ class Bench final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    give_freed_memory_back();
     const std::int64_t resident_before = base::resident_memory_bytes();
     EGRET_ASSIGN_OR_RETURN(const std::vector<Racer> racers, compile(console));
     std::vector<backends::Plan*> plans;

@@ -5,6 +5,7 @@
 #include "backends/kernel_work.h"
 #include "backends/prepare.h"
 #include "driver/output_check.h"
+#include "tools/allocator.h"
 #include "tools/backend_arguments.h"
 #include "tools/kernel_report.h"
 #include "tools/model_file.h"
@@ -47,6 +48,7 @@ class Run final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    give_freed_memory_back();
     if (is_plan_file(path_)) return run_plan(console);
     EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));

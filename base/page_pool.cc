@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/page_pool.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <iterator>
+#include <new>
+
+namespace egret::base {
+namespace {
+
+constexpr std::size_t kPage = 4U << 10;
+constexpr std::size_t kLargePage = 2U << 20;
+constexpr std::size_t kChunk = 32U << 20;       // mapped at a time, for blocks
+constexpr std::size_t kLeastAlone = 16U << 20;  // blocks that are mapped, and unmapped, alone
+
+std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+
+// From a large page's start. Arrays are walked from end to end: with large pages, where the system
+// gives them on request, addresses are translated 512 times less often.
+std::byte* map_pages(std::size_t bytes) {
+  const std::size_t reserved = bytes + kLargePage;
+  if (reserved < bytes) throw std::bad_alloc();
+  void* const mapped = mmap(nullptr, reserved, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  auto* const begin = static_cast<std::byte*>(mapped);
+  const std::size_t before =
+      (kLargePage - reinterpret_cast<std::uintptr_t>(begin) % kLargePage) % kLargePage;
+  if (before > 0) (void)munmap(begin, before);
+  if (const std::size_t after = kLargePage - before; after > 0)
+    (void)munmap(begin + before + bytes, after);
+#if defined(MADV_HUGEPAGE)
+  (void)madvise(begin + before, bytes, MADV_HUGEPAGE);
+#endif
+  return begin + before;
+}
+
+}  // namespace
+
+PagePool::~PagePool() {
+  for (const auto& [data, range] : ranges_) (void)munmap(data, range.bytes);
+}
+
+PagePool::Block PagePool::allocate(std::size_t bytes) {
+  if (bytes > SIZE_MAX - kPage) throw std::bad_alloc();
+  const std::size_t size = rounded_up(bytes == 0 ? 1 : bytes, kPage);
+  const std::lock_guard lock(mutex_);
+  if (size >= kLeastAlone) {
+    std::byte* const data = map_pages(size);
+    ranges_.emplace(data, Range{size, Kind::kMappedAlone});
+    return {data, true};
+  }
+  auto found = smallest_fitting(size);
+  if (found == ranges_.end())
+    found = ranges_.emplace(map_pages(kChunk), Range{kChunk, Kind::kClean}).first;
+  const auto [whole, kind] = found->second;
+  if (whole > size) ranges_.emplace(found->first + size, Range{whole - size, kind});
+  found->second = {size, Kind::kUsed};
+  if (kind == Kind::kDirty) dirty_ -= size;
+  return {found->first, kind == Kind::kClean};
+}
+
+void PagePool::free(std::byte* data) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto freed = ranges_.find(data);
+  if (freed == ranges_.end()) return;
+  if (freed->second.kind == Kind::kMappedAlone) {
+    (void)munmap(data, freed->second.bytes);
+    ranges_.erase(freed);
+    return;
+  }
+  freed->second.kind = Kind::kDirty;
+  dirty_ += freed->second.bytes;
+  merge_neighbours(freed);
+  if (dirty_ > kMostDirty) clean_dirty();
+}
+
+std::size_t PagePool::dirty_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return dirty_;
+}
+
+std::size_t PagePool::mapped_bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t bytes = 0;
+  for (const auto& [data, range] : ranges_) bytes += range.bytes;
+  return bytes;
+}
+
+PagePool::Ranges::iterator PagePool::smallest_fitting(std::size_t bytes) {
+  auto best = ranges_.end();
+  for (auto range = ranges_.begin(); range != ranges_.end(); ++range) {
+    const bool is_free = range->second.kind == Kind::kDirty || range->second.kind == Kind::kClean;
+    if (is_free && range->second.bytes >= bytes &&
+        (best == ranges_.end() || range->second.bytes < best->second.bytes))
+      best = range;
+  }
+  return best;
+}
+
+// Returns the range that the given one is a part of then.
+PagePool::Ranges::iterator PagePool::merge_neighbours(Ranges::iterator range) noexcept {
+  const auto joins = [&](Ranges::iterator a, Ranges::iterator b) {
+    return a->second.kind == b->second.kind && a->first + a->second.bytes == b->first;
+  };
+  if (const auto next = std::next(range); next != ranges_.end() && joins(range, next)) {
+    range->second.bytes += next->second.bytes;
+    ranges_.erase(next);
+  }
+  if (range == ranges_.begin()) return range;
+  const auto previous = std::prev(range);
+  if (!joins(previous, range)) return range;
+  previous->second.bytes += range->second.bytes;
+  ranges_.erase(range);
+  return previous;
+}
+
+// A free range's pages.
+void PagePool::give_back(Ranges::iterator range) noexcept {
+  Range& r = range->second;
+  // Only after success it reads as zeros.
+  if (madvise(range->first, r.bytes, MADV_DONTNEED) != 0 || r.kind == Kind::kClean) return;
+  r.kind = Kind::kClean;
+  dirty_ -= r.bytes;
+}
+
+void PagePool::clean_dirty() noexcept {
+  for (auto range = ranges_.begin(); range != ranges_.end(); ++range) {
+    if (range->second.kind != Kind::kDirty) continue;
+    give_back(range);
+    range = merge_neighbours(range);
+  }
+}
+
+void PagePool::trim() noexcept {
+  const std::lock_guard lock(mutex_);
+  clean_dirty();
+  for (auto range = ranges_.begin(); range != ranges_.end(); ++range) {
+    if (range->second.kind == Kind::kClean) give_back(range);
+  }
+}
+
+PagePool& page_pool() {
+  static auto* const pool = new PagePool;  // tensors may be freed while statics are destroyed
+  return *pool;
+}
+
+}  // namespace egret::base

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/allocator.h"
+
+#if defined(EGRET_WITH_MIMALLOC)
+#include <mimalloc.h>
+#pragma weak mi_option_set  // test programs are not linked with it
+#endif
+
+namespace egret::tools {
+
+void give_freed_memory_back() {
+#if defined(EGRET_WITH_MIMALLOC)
+  if (&mi_option_set != nullptr) mi_option_set(mi_option_decommit_delay, 0);
+#endif
+}
+
+}  // namespace egret::tools

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the program asks of the allocator that it is linked with (cmake/allocator.cmake), if of any.
+#pragma once
+
+namespace egret::tools {
+
+// Freed memory goes back to the system at once, from now on. Takes up to a fifth more time where
+// much is allocated, and is for verbs that read a model and then only run it: what was freed while
+// weights were read and packed is otherwise still resident when the run needs memory.
+void give_freed_memory_back();
+
+}  // namespace egret::tools
