@@ -76,8 +76,9 @@ base::Result<std::vector<Timing>> measure_interleaved(std::span<Plan* const> pla
 
   const base::Stopwatch total;
   double timed_from = 0;
-  const int warm_up = std::max(0, options.warm_up_runs);
+  int warm_up = std::max(0, options.warm_up_runs);
   for (int round = 0;; ++round) {
+    if (round > 0 && round < warm_up && total.seconds() >= options.warm_up_seconds) warm_up = round;
     const int timed = round - warm_up;
     const bool out_of_budget =
         total.seconds() >= options.max_seconds || (options.should_stop && options.should_stop());

@@ -21,6 +21,7 @@ namespace egret::backends {
 
 struct MeasureOptions {
   int warm_up_runs = 2;
+  double warm_up_seconds = 1;  // after which there is no more warm-up, but for the first run
   int min_runs = 10;
   double min_seconds = 0.3;
   double max_seconds = 1e30;  // ends the measurement even before min_runs, but not before one run

@@ -7,7 +7,6 @@ median of the rounds' medians, a ratio the median of the rounds' ratios.
 import pathlib
 import statistics
 import sys
-import tempfile
 
 from lib import egret, models, peers, results, settings
 
@@ -94,19 +93,10 @@ def main():
     table = results.Table("inference-bf16", mode, COLUMNS, ["model"],
                           {"egret": egret.version(), "openvino": peers.version("openvino"),
                            "threads": config["threads"]})
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = pathlib.Path(temporary)
-        for model in config["models"]:
-            name = model.split(":", 1)[1]
-            if table.has(model=name):
-                continue
-            with models.located(model, folder) as path:
-                if path is None:
-                    print(f"{name}: left out, there is no such file")
-                    continue
-                table.add(model=name, **row_of(name, path, config["bind"].get(model, {}), config))
-                row = table.rows[-1]
-                print(f"  {name}: {row['f32_ms']} -> {row['bf16_ms']} ms", flush=True)
+    for name, path, sizes, _ in models.without_row(table, config):
+        table.add(model=name, **row_of(name, path, sizes, config))
+        row = table.rows[-1]
+        print(f"  {name}: {row['f32_ms']} -> {row['bf16_ms']} ms", flush=True)
     table.finish()
     table.print()
     return results.judge(HERE / "expected.json", mode, values_of(table.rows))

@@ -2,6 +2,7 @@
 """Models by name: "zoo:NAME", "data:FILE" (bundled), "shared:FILE"."""
 import contextlib
 import pathlib
+import tempfile
 
 from lib import egret
 
@@ -28,6 +29,22 @@ def located(model, folder):
     yield path
     if path is not None and path.parent == pathlib.Path(folder):
         path.unlink()
+
+
+def without_row(table, config):
+    """Each model of `config` that the table has no row of: its name, its file, the sizes bound in it, and a folder
+    for what is made of it. Says which are not there."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        for model in config["models"]:
+            name = model.split(":", 1)[1]
+            if table.has(model=name):
+                continue
+            with located(model, folder) as path:
+                if path is None:
+                    print(f"{name}: left out, there is no such file")
+                else:
+                    yield name, path, config["bind"].get(model, {}), folder
 
 
 def bind_flags(sizes):

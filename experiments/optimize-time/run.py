@@ -4,7 +4,6 @@ add up to beside what is measured."""
 import pathlib
 import statistics
 import sys
-import tempfile
 
 from lib import egret, models, results, settings
 
@@ -48,17 +47,8 @@ def main():
     config = {**forms, **forms[mode]}
     table = results.Table("optimize-time", mode, COLUMNS, ["model"],
                           {"egret": egret.version(), "threads": config["threads"]})
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = pathlib.Path(temporary)
-        for model in config["models"]:
-            name = model.split(":", 1)[1]
-            if table.has(model=name):
-                continue
-            with models.located(model, folder) as path:
-                if path is None:
-                    print(f"{name}: left out, there is no such file")
-                else:
-                    table.add(model=name, **row_of(path, config["bind"].get(model, {}), folder, config))
+    for name, path, sizes, folder in models.without_row(table, config):
+        table.add(model=name, **row_of(path, sizes, folder, config))
     table.finish()
     table.print()
     return results.judge(HERE / "expected.json", mode, {

@@ -58,19 +58,36 @@ TEST(Measure, EndsWhenAskedTo) {
   EXPECT_EQ(none.status().code(), base::StatusCode::kLimit);
 }
 
-// Remembers where its input lay.
+// Remembers where its input lay, and how often it ran.
 class Witness : public Plan {
  public:
   explicit Witness(const ir::Graph& graph) : Plan(graph) {}
   PlanReport report() const override { return {}; }
   std::set<const std::byte*> seen;
+  int runs = 0;
 
  protected:
   base::Status execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor>) override {
     seen.insert(inputs[0].data().data());
+    ++runs;
     return base::ok();
   }
 };
+
+TEST(Measure, WarmsUpOnceWhereThatTakesLong) {
+  ir::GraphBuilder b;
+  b.output("y", b.add("relu", {b.input("x", {ir::DType::kF32, {10}})}));
+  const auto graph = b.finish();
+  const auto runs = [&](double enough) {
+    Witness plan(*graph);
+    const MeasureOptions options{
+        .warm_up_runs = 3, .warm_up_seconds = enough, .min_runs = 2, .min_seconds = 0};
+    EXPECT_EQ(measure(plan, options)->runs, 2);
+    return plan.runs;
+  };
+  EXPECT_EQ(runs(1e9), 3 + 2);
+  EXPECT_EQ(runs(0), 1 + 2);
+}
 
 TEST(Measure, MakesNoMoreInputsThanRunsWhereTheseAreCounted) {
   ir::GraphBuilder b;
