@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kPage = 4U << 10;
 constexpr std::size_t kLargePage = 2U << 20;
 constexpr std::size_t kChunk = 32U << 20;       // mapped at a time, for blocks
-constexpr std::size_t kLeastAlone = 16U << 20;  // blocks that are mapped, and unmapped, alone
+constexpr std::size_t kLeastLarge = 16U << 20;  // of this size they are mapped alone, and unmapped
 
 std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
@@ -47,14 +47,11 @@ PagePool::Block PagePool::allocate(std::size_t bytes) {
   if (bytes > SIZE_MAX - kPage) throw std::bad_alloc();
   const std::size_t size = rounded_up(bytes == 0 ? 1 : bytes, kPage);
   const std::lock_guard lock(mutex_);
-  if (size >= kLeastAlone) {
-    std::byte* const data = map_pages(size);
-    ranges_.emplace(data, Range{size, Kind::kMappedAlone});
-    return {data, true};
-  }
   auto found = smallest_fitting(size);
-  if (found == ranges_.end())
-    found = ranges_.emplace(map_pages(kChunk), Range{kChunk, Kind::kClean}).first;
+  if (found == ranges_.end()) {
+    const std::size_t mapped = size >= kLeastLarge ? size : kChunk;
+    found = ranges_.emplace(map_pages(mapped), Range{mapped, Kind::kClean}).first;
+  }
   const auto [whole, kind] = found->second;
   if (whole > size) ranges_.emplace(found->first + size, Range{whole - size, kind});
   found->second = {size, Kind::kUsed};
@@ -66,15 +63,16 @@ void PagePool::free(std::byte* data) noexcept {
   const std::lock_guard lock(mutex_);
   const auto freed = ranges_.find(data);
   if (freed == ranges_.end()) return;
-  if (freed->second.kind == Kind::kMappedAlone) {
-    (void)munmap(data, freed->second.bytes);
-    ranges_.erase(freed);
-    return;
-  }
   freed->second.kind = Kind::kDirty;
   dirty_ += freed->second.bytes;
   merge_neighbours(freed);
-  if (dirty_ > kMostDirty) clean_dirty();
+  if (dirty_ > most_dirty_) clean_until(most_dirty_ / 2);
+}
+
+void PagePool::keep_at_most(std::size_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  most_dirty_ = bytes;
+  if (dirty_ > most_dirty_) clean_until(most_dirty_ / 2);
 }
 
 std::size_t PagePool::dirty_bytes() const {
@@ -92,8 +90,7 @@ std::size_t PagePool::mapped_bytes() const {
 PagePool::Ranges::iterator PagePool::smallest_fitting(std::size_t bytes) {
   auto best = ranges_.end();
   for (auto range = ranges_.begin(); range != ranges_.end(); ++range) {
-    const bool is_free = range->second.kind == Kind::kDirty || range->second.kind == Kind::kClean;
-    if (is_free && range->second.bytes >= bytes &&
+    if (range->second.kind != Kind::kUsed && range->second.bytes >= bytes &&
         (best == ranges_.end() || range->second.bytes < best->second.bytes))
       best = range;
   }
@@ -117,29 +114,23 @@ PagePool::Ranges::iterator PagePool::merge_neighbours(Ranges::iterator range) no
   return previous;
 }
 
-// A free range's pages.
-void PagePool::give_back(Ranges::iterator range) noexcept {
-  Range& r = range->second;
+// The pages of a dirty range. Returns the range behind what it is a part of then.
+PagePool::Ranges::iterator PagePool::give_back(Ranges::iterator range) noexcept {
+  const std::size_t bytes = range->second.bytes;
+  if (bytes >= kLeastLarge && munmap(range->first, bytes) == 0) {
+    dirty_ -= bytes;
+    return ranges_.erase(range);
+  }
   // Only after success it reads as zeros.
-  if (madvise(range->first, r.bytes, MADV_DONTNEED) != 0 || r.kind == Kind::kClean) return;
-  r.kind = Kind::kClean;
-  dirty_ -= r.bytes;
+  if (madvise(range->first, bytes, MADV_DONTNEED) != 0) return std::next(range);
+  dirty_ -= bytes;
+  range->second.kind = Kind::kClean;
+  return std::next(merge_neighbours(range));
 }
 
-void PagePool::clean_dirty() noexcept {
-  for (auto range = ranges_.begin(); range != ranges_.end(); ++range) {
-    if (range->second.kind != Kind::kDirty) continue;
-    give_back(range);
-    range = merge_neighbours(range);
-  }
-}
-
-void PagePool::trim() noexcept {
-  const std::lock_guard lock(mutex_);
-  clean_dirty();
-  for (auto range = ranges_.begin(); range != ranges_.end(); ++range) {
-    if (range->second.kind == Kind::kClean) give_back(range);
-  }
+void PagePool::clean_until(std::size_t dirty) noexcept {
+  for (auto range = ranges_.begin(); range != ranges_.end() && dirty_ > dirty;)
+    range = range->second.kind == Kind::kDirty ? give_back(range) : std::next(range);
 }
 
 PagePool& page_pool() {

@@ -8,8 +8,7 @@
 // Invariants:
 //   1. Ranges are disjoint and cover what was mapped. Two free ranges side by side differ in kind.
 //   2. A clean range reads as zeros. Freed ranges are dirty: still resident, and given to the next
-//      who asks. There are never more than kMostDirty bytes of them: then all become clean.
-//   3. Clean ranges may share large pages with what is used, and be resident for it, until trim().
+//      who asks. When there are more than keep_at_most() bytes of them, half of that stays.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,10 @@ namespace egret::base {
 
 class PagePool {
  public:
-  static constexpr std::size_t kMostDirty = 4U << 20;
+  // The system clears pages that it gives again, which took half the time of interpreting a large
+  // graph. Who only runs one plan has its memory in use, and can do with less.
+  static constexpr std::size_t kUsuallyKept = 256U << 20;
+  static constexpr std::size_t kLeastKept = 2U << 20;
 
   struct Block {
     std::byte* data;  // at the start of a page
@@ -36,15 +38,14 @@ class PagePool {
   // time linear in the number of blocks, which is little beside filling one.
   Block allocate(std::size_t bytes);
   void free(std::byte* data) noexcept;
-  // No free range is resident any more. For after many blocks came and went, before many live long:
-  // what shared a large page with a free range then lies on small ones.
-  void trim() noexcept;
+  // So much of what is freed stays resident.
+  void keep_at_most(std::size_t bytes) noexcept;
 
   std::size_t dirty_bytes() const;
   std::size_t mapped_bytes() const;
 
  private:
-  enum class Kind : unsigned char { kUsed, kDirty, kClean, kMappedAlone };
+  enum class Kind : unsigned char { kUsed, kDirty, kClean };
   struct Range {
     std::size_t bytes;
     Kind kind;
@@ -53,12 +54,12 @@ class PagePool {
 
   Ranges::iterator smallest_fitting(std::size_t bytes);
   Ranges::iterator merge_neighbours(Ranges::iterator range) noexcept;
-  void give_back(Ranges::iterator range) noexcept;
-  void clean_dirty() noexcept;
+  Ranges::iterator give_back(Ranges::iterator range) noexcept;
+  void clean_until(std::size_t dirty) noexcept;
 
   mutable std::mutex mutex_;
   Ranges ranges_;
-  std::size_t dirty_ = 0;
+  std::size_t dirty_ = 0, most_dirty_ = kUsuallyKept;
 };
 
 // The program's. It outlives all objects.

@@ -7,7 +7,6 @@
 
 #include "backends/cpu/onednn.h"
 #include "backends/memory_planner.h"
-#include "base/page_pool.h"
 #include "base/timer.h"
 
 namespace egret::backends::cpu {
@@ -60,7 +59,6 @@ base::Result<std::unique_ptr<Plan>> CpuPlan::make(const ir::Graph& graph,
   const ArenaPlan arena = plan_arena(lifetimes);
   plan->report_.arena_bytes = arena.bytes;
   plan->report_.peak_nodes = peak_nodes(lifetimes, plan->report_.kernels);
-  base::page_pool().trim();  // after the packing of weights
   const base::Status allocated = guarded([&] {
     plan->arena_ = ir::Tensor(ir::DType::kU8, ir::Shape{arena.bytes});
     return base::ok();

@@ -44,16 +44,17 @@ TEST(PagePool, WhatWasFreedIsGivenAgainAndSaidToBeWritten) {
   EXPECT_EQ(pool.dirty_bytes(), 0U);
 }
 
-TEST(PagePool, KeepsLittleThatIsDirtyAndGivesItBackCleared) {
+TEST(PagePool, KeepsAsMuchAsItIsToldAndGivesTheRestBackCleared) {
   PagePool pool;
+  pool.keep_at_most(4 * kMiB);
   std::vector<std::byte*> blocks;
   for (int i = 0; i < 12; ++i) blocks.push_back(pool.allocate(kMiB).data);
   for (std::byte* block : blocks) std::memset(block, 7, kMiB);
   for (std::byte* block : blocks) {
     pool.free(block);
-    EXPECT_LE(pool.dirty_bytes(), PagePool::kMostDirty);
+    EXPECT_LE(pool.dirty_bytes(), 4 * kMiB);
   }
-  pool.trim();
+  pool.keep_at_most(0);
   EXPECT_EQ(pool.dirty_bytes(), 0U);
   const PagePool::Block merged = pool.allocate(12 * kMiB);  // what lay side by side is one again
   EXPECT_EQ(merged.data, blocks.front());
@@ -61,12 +62,16 @@ TEST(PagePool, KeepsLittleThatIsDirtyAndGivesItBackCleared) {
   EXPECT_TRUE(is_all(merged.data, 12 * kMiB, std::byte{0}));
 }
 
-TEST(PagePool, UnmapsWhatIsLarge) {
+TEST(PagePool, UnmapsWhatIsLargeAndMoreThanItKeeps) {
   PagePool pool;
   const PagePool::Block large = pool.allocate(64 * kMiB);
   EXPECT_EQ(pool.mapped_bytes(), 64 * kMiB);
   pool.free(large.data);
+  EXPECT_EQ(pool.allocate(64 * kMiB).data, large.data);
+  pool.keep_at_most(63 * kMiB);
+  pool.free(large.data);
   EXPECT_EQ(pool.mapped_bytes(), 0U);
+  EXPECT_EQ(pool.dirty_bytes(), 0U);
 }
 
 TEST(PagePool, SaysWhenThereIsNoMemory) {
@@ -101,7 +106,7 @@ void take_turns(PagePool& pool, std::uint64_t seed) {
       pool.free(held[i].data);
       held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    if (random.below(100) == 0) pool.trim();
+    if (random.below(100) == 0) pool.keep_at_most(random.below(64) * kMiB);
   }
   for (const Held& block : held) pool.free(block.data);
 }
@@ -111,7 +116,7 @@ TEST(PagePool, BlocksNeverOverlap) {
   std::thread other([&] { take_turns(pool, 1); });
   take_turns(pool, 2);
   other.join();
-  pool.trim();
+  pool.keep_at_most(0);
   EXPECT_EQ(pool.dirty_bytes(), 0U);
 }
 
