@@ -29,8 +29,7 @@ std::byte* map_pages(std::size_t bytes) {
   const std::size_t before =
       (kLargePage - reinterpret_cast<std::uintptr_t>(begin) % kLargePage) % kLargePage;
   if (before > 0) (void)munmap(begin, before);
-  if (const std::size_t after = kLargePage - before; after > 0)
-    (void)munmap(begin + before + bytes, after);
+  (void)munmap(begin + before + bytes, kLargePage - before);
 #if defined(MADV_HUGEPAGE)
   (void)madvise(begin + before, bytes, MADV_HUGEPAGE);
 #endif

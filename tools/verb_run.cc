@@ -48,7 +48,7 @@ class Run final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
-    give_freed_memory_back();
+    if (!options_.check) give_freed_memory_back();  // the interpreter allocates much
     if (is_plan_file(path_)) return run_plan(console);
     EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
