@@ -21,12 +21,17 @@ def escaped(text):
 
 
 def load(experiment):
-    """Rows, manifest and mode of the fullest run that is there, or None."""
+    """Rows, manifest and mode of the fullest run that is there, or None. Of tables that are kept for each kind of
+    processor (results.on_this_processor) it is the one with the most rows."""
+    folder = RESULTS / experiment
     for mode in ("full", "smoke"):
-        table, manifest = RESULTS / experiment / f"{mode}.csv", RESULTS / experiment / f"{mode}.json"
-        if table.exists() and manifest.exists():
-            with open(table, newline="") as file:
-                return list(csv.DictReader(file)), json.loads(manifest.read_text()), mode
+        names = [mode] if (folder / f"{mode}.csv").exists() else [t.stem for t in folder.glob(f"{mode}.*.csv")]
+        found = []
+        for name in sorted(names):
+            with open(folder / f"{name}.csv", newline="") as file:
+                found.append((list(csv.DictReader(file)), json.loads((folder / f"{name}.json").read_text()), mode))
+        if found:
+            return max(found, key=lambda table: len(table[0]))
     return None
 
 

@@ -142,7 +142,7 @@ def main():
     mode, config = settings.read(__doc__, HERE)
     size = config[mode]
     versions = {name: peers.version(name) for name in peers.ENGINES}
-    table = results.Table("inference-cpu", mode, COLUMNS, ["model", "batch", "threads"],
+    table = results.Table("inference-cpu", results.on_this_processor(mode), COLUMNS, ["model", "batch", "threads"],
                           versions)
     version = egret.version()
     end = time.monotonic() + float(os.environ.get("EGRET_EXPERIMENT_SECONDS", "inf"))

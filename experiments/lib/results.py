@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 
 RESULTS = pathlib.Path(__file__).resolve().parents[1] / "results"
 
@@ -22,6 +23,12 @@ def processor():
     except OSError:
         pass
     return platform.machine()
+
+
+def on_this_processor(mode):
+    """A table's name for each kind of processor: what one measured is neither replaced nor gone on with by another."""
+    words = re.findall(r"[a-z0-9]+", re.sub(r"\((r|tm)\)|processor", "", processor().lower()))
+    return ".".join([mode, "-".join(words)])
 
 
 class Table:
