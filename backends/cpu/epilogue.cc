@@ -85,6 +85,16 @@ std::optional<double> scalar_constant(const ir::Graph& graph, ir::NodeId id) {
   return node.data.f64_at(0);
 }
 
+// 1 / x where a product with it is the quotient to the last bit: of powers of two. Quotients take
+// 10 % of the time of a product with 64 columns, products 2 % (AVX-512, one thread).
+std::optional<double> exact_inverse(double x) {
+  int exponent = 0;
+  constexpr int kMost = 126;  // of the inverse, too, which is then a normal f32
+  if (std::abs(std::frexp(x, &exponent)) != 0.5 || std::abs(exponent - 1) > kMost)
+    return std::nullopt;
+  return 1 / x;
+}
+
 bool append_binary(const ir::Graph& graph, ir::NodeId value, const ir::Node& node,
                    Operations& out) {
   const std::string& op = node.op->name();
@@ -110,7 +120,9 @@ bool append_binary(const ir::Graph& graph, ir::NodeId value, const ir::Node& nod
     out.push_back(eltwise(algorithm::eltwise_linear, -1, scalar.value_or(0)));
     if (!scalar) out.push_back(binary(algorithm::binary_add, other));
   } else if (op == "div" && first) {
-    out.push_back(binary(algorithm::binary_div, other));
+    const auto inverse = scalar ? exact_inverse(*scalar) : std::nullopt;
+    out.push_back(inverse ? eltwise(algorithm::eltwise_linear, *inverse, 0)
+                          : binary(algorithm::binary_div, other));
   } else if (op == "max") {
     out.push_back(binary(algorithm::binary_max, other));
   } else if (op == "min") {

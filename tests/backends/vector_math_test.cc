@@ -53,7 +53,7 @@ TEST(VectorMath, IsAsExactAsItSays) {
             3.1);
   EXPECT_LE(error([](float x) { return vector::erf(x); }, [](double x) { return std::erf(x); },
                   -kMost, kMost),
-            3);
+            2.5);
 }
 
 TEST(VectorMath, KeepsNaN) {
