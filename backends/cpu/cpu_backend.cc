@@ -116,8 +116,8 @@ bool prefers_channels_last(const ir::Graph& graph) {
 // How plans are made, counted up when that changes the time of some operator: measured times of
 // before do not hold any more. 2: channel scales in weights, dilated convolutions by phases. 3:
 // products of one row, chains of concatenations in one buffer. 4: attention, products of up to
-// eight rows. 5: emitted kernels where the interpreter was. 6: weights on large pages. 7: erf without
-// division, quotients by powers of two as products.
+// eight rows. 5: emitted kernels where the interpreter was. 6: weights on large pages. 7: erf
+// without division, quotients by powers of two as products.
 constexpr int kPlans = 7;
 
 // What a plan may cost in time to take less memory.
