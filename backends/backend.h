@@ -47,6 +47,7 @@ struct PlanOptions {
   bool fuse = true;                           // epilogues and pointwise regions
   bool blocked = true;                        // layouts other than row-major, Winograd
   bool fold = true;                           // constant subgraphs are computed by compile()
+  bool thrift = true;                         // no kernels that multiply what weights take
   Emission emission = Emission::kWhereWorth;  // of a backend that has other kernels too
 };
 

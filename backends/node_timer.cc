@@ -30,6 +30,12 @@ base::Result<ir::Graph> one_operator(const ir::Operator& op, const ir::Attrs& at
   return builder.finish();
 }
 
+// An operator by itself has little that its kernel's memory could be small beside: as in a large
+// graph, which does not spare it.
+PlanOptions plan_options(const TimerOptions& options) {
+  return {.threads = options.threads, .precision = options.precision, .thrift = false};
+}
+
 // Whether a plan needs no kernel at all for the operator once its inputs are computed by kernels
 // and not given: a concatenation whose parts are written in their places. Parts of rank 4 come from
 // convolutions, whose layouts then decide.
@@ -63,8 +69,7 @@ base::Result<bool> is_absorbed(const Backend& backend, const ir::Operator& op,
   // A reader of its own, as in a graph: an output would have to be copied out.
   builder.output("y", builder.add("relu", {result}));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, builder.finish());
-  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(graph, {.threads = options.threads,
-                                                                  .precision = options.precision}));
+  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(graph, plan_options(options)));
   const PlanReport report = plan->report();
   return std::ranges::none_of(report.kernels, [&](const PlanReport::Kernel& kernel) {
     return std::ranges::any_of(kernel.ids, [&](const ir::NodeId id) {
@@ -107,9 +112,9 @@ base::Result<Timing> quiet_timing(Plan& plan, const MeasureOptions& options) {
 // The kernels that compute the operators, without reorders; with the spread of the whole plan.
 base::Result<KernelSeconds> time_kernels(const Backend& backend, const ir::Graph& graph,
                                          const TimerOptions& options) {
-  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(graph, {.threads = options.threads,
-                                                                  .profile = true,
-                                                                  .precision = options.precision}));
+  PlanOptions profiled = plan_options(options);
+  profiled.profile = true;
+  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(graph, profiled));
   KernelSeconds result_timing;
   EGRET_ASSIGN_OR_RETURN(result_timing.timing, quiet_timing(*plan, options.measure));
   const PlanReport report = plan->report();
@@ -170,8 +175,7 @@ base::Result<OperatorTiming> time_operator(const Backend& backend, const ir::Ope
     return timing;
   EGRET_ASSIGN_OR_RETURN(const ir::Graph pair,
                          one_operator(op, attrs, types, constant_mask, true, seed));
-  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(pair, {.threads = options.threads,
-                                                                 .precision = options.precision}));
+  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(pair, plan_options(options)));
   if (plan->report().kernels.size() != 1) return timing;
   EGRET_ASSIGN_OR_RETURN(const ir::Graph relu, one_operator(ir::get_operator("relu"), {},
                                                             types.first(1), {}, false, seed));

@@ -25,9 +25,10 @@ const base::OptionTable<BackendOptions>& BackendOptions::table() {
         base::range(0)},
        {"without", &B::without,
         "Leave out a part of the backend, to see what it gives: kernels that compute several "
-        "operators, layouts other than row-major, what is computed of constants beforehand, or "
-        "kernels emitted for what has none (the interpreter computes it then)",
-        base::one_of({"fusion", "blocked", "folding", "emitted"})},
+        "operators, layouts other than row-major, what is computed of constants beforehand, "
+        "kernels emitted for what has none (the interpreter computes it then), or the limit of "
+        "what kernels take in memory for their speed",
+        base::one_of({"fusion", "blocked", "folding", "emitted", "thrift"})},
        {"input", &B::input,
         "Tensor file (.pb) of an input, as FILE or NAME=FILE; may be repeated"}}};
   return rows;
@@ -62,6 +63,7 @@ base::Result<std::unique_ptr<backends::Plan>> compile_plan(ir::Graph graph,
        .fuse = has("fusion"),
        .blocked = has("blocked"),
        .fold = has("folding"),
+       .thrift = has("thrift"),
        .emission = has("emitted") ? backends::Emission::kWhereWorth : backends::Emission::kNone});
 }
 

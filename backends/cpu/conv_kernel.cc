@@ -20,6 +20,7 @@
 #include "backends/cpu/phases.h"
 #include "backends/cpu/rounding.h"
 #include "backends/cpu/row_product.h"
+#include "backends/cpu/winograd.h"
 
 namespace egret::backends::cpu {
 namespace {
@@ -220,10 +221,17 @@ class ConvMaker {
                          return operation.kind == PostOperation::Kind::kEltwise;
                        });
     if (suits && guarded([&] { return describe_primitive({.algorithm = kWinograd}); }).ok() &&
-        add_strip_steps(phases).ok())
+        phases_pay() && add_strip_steps(phases).ok())
       return true;
     g_ = whole;
     return false;
+  }
+
+  // With two product units direct kernels that know the dilation beat tiles of 2x2 (512 channels of
+  // 14x14, one thread: 4.0 ms in channels-last, 4.9 ms by two strips), not those of 4x4 (a model of
+  // such layers at batch 8: 132 ms, 107 ms). With one, all tiles win.
+  bool phases_pay() const {
+    return !has_two_product_units() || has_large_tiles(primitive_.impl_info_str());
   }
 
   // What constants do to each channel goes into constant weights and bias, once.
@@ -295,15 +303,24 @@ class ConvMaker {
       return base::unsupported("only " + implementation);
     // Tiles of 4x4 lose where there are few channels (1.24 times the direct kernel's time with 32
     // of 147x147, AVX-512, one thread) or few pixels (1.3 with 512 channels of 14x16).
-    if (implementation.find("wino_4x3") != std::string::npos &&
+    if (has_large_tiles(implementation) &&
         (g_.channels() < 64 || g_.target[0] * g_.target[2] * g_.target[3] < 400))
       return base::unsupported(implementation + " does not pay");
     EGRET_ASSIGN_OR_RETURN(source_layout_, layout_of(pd.src_desc()));
     EGRET_ASSIGN_OR_RETURN(const Layout chosen, layout_of(pd.dst_desc()));
     if (!same_layout(chosen, layout, g_.target))
       return base::unsupported("the layout changes with the epilogue");
+    if (has_large_tiles(implementation) && !fits_budget(pd))
+      return base::unsupported(implementation + " takes too much memory");
     primitive_ = pd;
     return base::ok();
+  }
+
+  bool fits_budget(const Primitive::primitive_desc& pd) const {
+    const auto weights = static_cast<std::int64_t>(pd.weights_desc().get_size());
+    return builder_.winograd_budget.spend(
+        weights - builder_.node(node_.inputs[1]).type.bytes(),
+        static_cast<std::int64_t>(pd.scratchpad_desc().get_size()));
   }
 
   // What nobody reads in f32; a sum that is accumulated is f32.

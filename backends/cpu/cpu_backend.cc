@@ -95,10 +95,12 @@ void build_group(PlanBuilder& builder, const Group& group) {
   for (const Group& part : parts) build_group(builder, part);
 }
 
-// Blocks of channels suit Winograd kernels, channels-last those of groups narrower than a block:
-// the layout of whichever computes more, so that few reorders are needed between.
+// Blocks of channels suit Winograd kernels, channels-last those of groups narrower than a block
+// and, where they are fast, those of dilated windows: the layout of whichever computes more, so
+// that few reorders are needed between.
 bool prefers_channels_last(const ir::Graph& graph) {
-  double winograd = 0, narrow_groups = 0;
+  double winograd = 0, others = 0;
+  const bool dilated_by_phases = !has_two_product_units();
   for (const ir::Node& node : graph.nodes()) {
     if (node.op == nullptr || (node.op->name() != "conv" && node.op->name() != "fused_conv"))
       continue;
@@ -107,17 +109,20 @@ bool prefers_channels_last(const ir::Graph& graph) {
     double work = static_cast<double>(node.type.elements());
     for (std::size_t i = 1; i < weights.size(); ++i) work *= static_cast<double>(weights[i]);
     const bool depthwise = weights[1] == 1 && group == weights[0];
-    if (group > 1 && !depthwise && weights[1] % 16 != 0) narrow_groups += work;
-    if (group == 1 && weights.size() == 4 && weights[2] == 3 && weights[3] == 3) winograd += work;
+    if (group > 1 && !depthwise && weights[1] % 16 != 0) others += work;
+    if (group > 1 || weights.size() != 4 || weights[2] != 3 || weights[3] != 3) continue;
+    const bool dilated = std::ranges::any_of(node.attrs.integers("dilations"),
+                                             [](std::int64_t dilation) { return dilation > 1; });
+    (dilated && !dilated_by_phases ? others : winograd) += work;
   }
-  return narrow_groups > winograd;
+  return others > winograd;
 }
 
 // How plans are made, counted up when that changes the time of some operator: measured times of
 // before do not hold any more. 2: channel scales in weights, dilated convolutions by phases. 3:
 // products of one row, chains of concatenations in one buffer. 4: attention, products of up to
 // eight rows. 5: emitted kernels where the interpreter was. 6: weights on large pages. 7: erf
-// without division, quotients by powers of two as products.
+// without division, quotients by powers of two as products, dilated convolutions by processor.
 constexpr int kPlans = 7;
 
 // What a plan may cost in time to take less memory.

@@ -65,7 +65,8 @@ std::string text_of(std::span<const Operand> operands) {
 
 PlanBuilder::PlanBuilder(const ir::Graph& graph, std::vector<ir::Tensor> constants,
                          const PlanOptions& options, int threads)
-    : graph_(graph),
+    : winograd_budget(graph, options.thrift),
+      graph_(graph),
       constants_(std::move(constants)),
       options_(options),
       threads_(threads),

@@ -23,6 +23,7 @@
 #include "backends/codegen/host_region.h"
 #include "backends/cpu/layout.h"
 #include "backends/cpu/step.h"
+#include "backends/cpu/winograd.h"
 #include "base/status.h"
 #include "ir/graph.h"
 
@@ -66,6 +67,7 @@ class PlanBuilder {
   // No kernels that trade scratch space for time; set once as well.
   bool least_scratch = false;
   bool may_take_winograd() const { return options_.blocked && !least_scratch; }
+  WinogradBudget winograd_budget;  // of the graph
   // Values that are written in bf16, by node (rounding.h); set once, empty: none.
   std::vector<bool> values_in_bf16{};
 
