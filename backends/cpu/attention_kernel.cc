@@ -248,12 +248,8 @@ class AttentionStep : public Step {
 
   // Shares are exponentials over their sum: dividing what they made takes fewer divisions.
   void put_rows(const float* from, const float* sums, std::int64_t count, float* to) const {
-    for (std::int64_t r = 0; r < count; ++r) {
-      const float scale = 1.0F / sums[r];
-#pragma GCC ivdep
-      for (std::int64_t c = 0; c < shape.width; ++c)
-        to[r * y.row_stride + c] = scale * from[r * shape.width + c];
-    }
+    for (std::int64_t r = 0; r < count; ++r)
+      scaled(from + r * shape.width, 1.0F / sums[r], to + r * y.row_stride, shape.width);
   }
 };
 

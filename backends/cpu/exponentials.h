@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of softmax that takes its time, for kernels that have a row in the cache.
+// The parts of softmax that take its time, for kernels that have a row in the cache.
 #pragma once
 
 #include <cstdint>
@@ -8,5 +8,8 @@ namespace egret::backends::cpu {
 
 // y[i] = exp(x[i] - max x) of a row of n > 0 elements, and their sum. May work in place.
 float exponentials(const float* x, float* y, std::int64_t n);
+
+// y[i] = factor * x[i].
+void scaled(const float* x, float factor, float* y, std::int64_t n);
 
 }  // namespace egret::backends::cpu

@@ -15,6 +15,18 @@ namespace {
 constexpr std::int64_t kLanes = 32;
 constexpr std::int64_t kColumns = 64;
 
+// Joins the lanes in halves, so that few operations wait for each other.
+template <std::int64_t kCount, typename Join>
+EGRET_VECTOR_INLINE float joined(float* lanes, Join join) {
+  if constexpr (kCount == 1) {
+    return lanes[0];
+  } else {
+    constexpr std::int64_t kHalf = kCount / 2;
+    for (std::int64_t k = 0; k < kHalf; ++k) lanes[k] = join(lanes[k], lanes[k + kHalf]);
+    return joined<kHalf>(lanes, join);
+  }
+}
+
 EGRET_VECTOR_INLINE float row_max(const float* x, std::int64_t n) {
   float lanes[kLanes];
   for (float& lane : lanes) lane = -std::numeric_limits<float>::infinity();
@@ -23,17 +35,13 @@ EGRET_VECTOR_INLINE float row_max(const float* x, std::int64_t n) {
     for (std::int64_t k = 0; k < kLanes; ++k) lanes[k] = vector::max(lanes[k], x[i + k]);
   }
   for (; i < n; ++i) lanes[0] = vector::max(lanes[0], x[i]);
-  float result = lanes[0];
-  for (const float lane : lanes) result = vector::max(result, lane);
-  return result;
+  return joined<kLanes>(
+      lanes, [](float a, float b) __attribute__((always_inline)) { return vector::max(a, b); });
 }
 
-EGRET_VECTOR_INLINE float lane_sum(const float* lanes) {
-  float sums[kLanes / 2];
-  for (std::int64_t k = 0; k < kLanes / 2; ++k) sums[k] = lanes[k] + lanes[k + kLanes / 2];
-  float sum = 0;
-  for (const float s : sums) sum += s;
-  return sum;
+EGRET_VECTOR_INLINE float lane_sum(float* lanes) {
+  return joined<kLanes>(
+      lanes, [](float a, float b) __attribute__((always_inline)) { return a + b; });
 }
 
 }  // namespace
@@ -54,6 +62,11 @@ EGRET_VECTOR_CLONES float exponentials(const float* x, float* y, std::int64_t n)
   }
   for (; i < n; ++i) lanes[0] += y[i] = vector::exp_below_zero(x[i] - top);
   return lane_sum(lanes);
+}
+
+EGRET_VECTOR_CLONES void scaled(const float* x, float factor, float* y, std::int64_t n) {
+#pragma GCC ivdep
+  for (std::int64_t k = 0; k < n; ++k) y[k] = factor * x[k];
 }
 
 namespace {
