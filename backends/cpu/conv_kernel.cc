@@ -301,10 +301,8 @@ class ConvMaker {
       return base::unsupported(implementation + " is not for bf16");
     if ((bf16_ || !candidate.gemm) && implementation.find("gemm") != std::string::npos)
       return base::unsupported("only " + implementation);
-    // Tiles of 4x4 lose where there are few channels (1.24 times the direct kernel's time with 32
-    // of 147x147, AVX-512, one thread) or few pixels (1.3 with 512 channels of 14x16).
-    if (has_large_tiles(implementation) &&
-        (g_.channels() < 64 || g_.target[0] * g_.target[2] * g_.target[3] < 400))
+    if (winograd &&
+        !winograd_pays(implementation, g_.channels(), g_.target[0] * g_.target[2] * g_.target[3]))
       return base::unsupported(implementation + " does not pay");
     EGRET_ASSIGN_OR_RETURN(source_layout_, layout_of(pd.src_desc()));
     EGRET_ASSIGN_OR_RETURN(const Layout chosen, layout_of(pd.dst_desc()));

@@ -18,6 +18,9 @@ bool has_large_tiles(std::string_view implementation);
 // twice as fast and Winograd's transformations are not: those with AMX.
 bool has_two_product_units();
 
+// Whether an implementation beats the direct kernels; `pixels` are those of all output images.
+bool winograd_pays(std::string_view implementation, std::int64_t channels, std::int64_t pixels);
+
 // The bytes that the large tiles of one plan may take beyond the weights as they are: as many as
 // the weights of 3x3 windows, a quarter of all weights and half of the largest value take. VGG-19
 // and the ResNets stay within that or nearly so; where images are small and have many channels it

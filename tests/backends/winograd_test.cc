@@ -69,6 +69,21 @@ TEST(WinogradBudget, HasNoEndWithoutThrift) {
 }
 
 // Where the processor has such kernels at all, a plan without thrift takes them, and more memory.
+TEST(Winograd, LargeTilesNeedChannelsAndPixels) {
+  constexpr const char* kLarge = "jit_wino_4x3:avx512_core";
+  ASSERT_TRUE(has_large_tiles(kLarge));
+  EXPECT_TRUE(winograd_pays(kLarge, 64, 28 * 28));
+  EXPECT_FALSE(winograd_pays(kLarge, 32, 147 * 147));
+  EXPECT_FALSE(winograd_pays(kLarge, 512, 14 * 16));
+}
+
+TEST(Winograd, SmallTilesLoseTheirFewPixelsToFastProductsAlone) {
+  constexpr const char* kSmall = "jit:avx512_core_fp32_wino_2x3";
+  ASSERT_FALSE(has_large_tiles(kSmall));
+  EXPECT_TRUE(winograd_pays(kSmall, 32, 28 * 28));
+  EXPECT_EQ(winograd_pays(kSmall, 448, 8 * 8), !has_two_product_units());
+}
+
 TEST(Winograd, LargeTilesAreRefusedWhereTheyMultiplyTheMemory) {
   const ir::Graph graph = convolutions(512, 22, 1, 1);
   const auto thrifty = find_backend("cpu")->compile(graph, {.threads = 1});
