@@ -5,6 +5,7 @@
 
 #include "backends/backend.h"
 #include "backends/cpu/attention_kernel.h"
+#include "backends/cpu/block_product.h"
 #include "backends/cpu/emitted_kernel.h"
 #include "backends/cpu/fusion.h"
 #include "backends/cpu/group_order.h"
@@ -41,22 +42,24 @@ bool fits_conv(const ir::Graph& graph, const ir::Node& node) {
   return node.inputs.size() < 3 || graph.node(node.inputs[2]).type.elements() == weights[0];
 }
 
-bool takes_composite(const ir::Graph& graph, ir::NodeId id, Emission emission) {
+bool takes_composite(const ir::Graph& graph, ir::NodeId id, Emission emission,
+                     Precision precision) {
   const ir::Node& node = graph.node(id);
   // Its primitives can be emitted; the interpreter takes it as it is.
   if (emission != Emission::kNone && !has_kernel(graph, id)) return false;
   // Its pointwise operators run behind the product.
   const bool product = node.op->name() == "fused_matmul" || node.op->name() == "fused_conv";
-  if (product && is_row_product(graph, id)) return false;
+  if (product && (is_row_product(graph, id) || is_block_product(graph, id, precision)))
+    return false;
   if (node.op->name() == "fused_matmul" && node.type.is_concrete()) return fits_matmul(graph, node);
   if (node.op->name() == "fused_conv" && node.type.is_concrete() && !fits_conv(graph, node))
     return false;
   return find_kernel(node.op->name()) != nullptr || is_pointwise(graph, id);
 }
 
-TakesComposite taken_with(Emission emission) {
-  return [emission](const ir::Graph& graph, ir::NodeId id) {
-    return takes_composite(graph, id, emission);
+TakesComposite taken_with(Emission emission, Precision precision) {
+  return [emission, precision](const ir::Graph& graph, ir::NodeId id) {
+    return takes_composite(graph, id, emission, precision);
   };
 }
 
@@ -122,8 +125,9 @@ bool prefers_channels_last(const ir::Graph& graph) {
 // before do not hold any more. 2: channel scales in weights, dilated convolutions by phases. 3:
 // products of one row, chains of concatenations in one buffer. 4: attention, products of up to
 // eight rows. 5: emitted kernels where the interpreter was. 6: weights on large pages. 7: erf
-// without division, quotients by powers of two as products, dilated convolutions by processor.
-constexpr int kPlans = 7;
+// without division, quotients by powers of two as products, dilated convolutions by processor. 8:
+// products of many rows by tiles.
+constexpr int kPlans = 8;
 
 // What a plan may cost in time to take less memory.
 enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch, kAndRegions };
@@ -139,7 +143,8 @@ base::Result<std::unique_ptr<Plan>> make_plan(const ir::Graph& original,
   const Fusion fusion = !options.fuse                   ? Fusion::kNone
                         : thrift == Thrift::kAndRegions ? Fusion::kEpilogues
                                                         : Fusion::kAll;
-  std::vector<Group> groups = find_groups(prepared.graph, fusion, options.emission);
+  std::vector<Group> groups =
+      find_groups(prepared.graph, fusion, options.emission, options.precision);
   if (thrift != Thrift::kNone) groups = in_frugal_order(prepared.graph, std::move(groups));
   std::unique_ptr<Plan> plan;
   EGRET_RETURN_IF_ERROR(guarded([&] {
@@ -184,8 +189,9 @@ class CpuBackend : public Backend {
     EGRET_RETURN_IF_ERROR(takes_precision(options.precision));
     const int threads = options.threads > 0 ? options.threads : available_threads();
     const ThreadScope scope(threads);
-    EGRET_ASSIGN_OR_RETURN(const PreparedGraph prepared,
-                           prepare(*this, graph, options, taken_with(options.emission)));
+    EGRET_ASSIGN_OR_RETURN(
+        const PreparedGraph prepared,
+        prepare(*this, graph, options, taken_with(options.emission, options.precision)));
     EGRET_ASSIGN_OR_RETURN(auto plan, make_plan(graph, prepared, constants_of(prepared.graph),
                                                 options, threads, Thrift::kNone));
     for (const Thrift thrift : {Thrift::kOrder, Thrift::kOrderAndScratch, Thrift::kAndRegions}) {
@@ -205,8 +211,9 @@ class CpuBackend : public Backend {
     if (options.limit_arena != 0) return compile(graph, options);
     const int threads = options.threads > 0 ? options.threads : available_threads();
     const ThreadScope scope(threads);
-    EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared,
-                           prepare(*this, graph, options, taken_with(options.emission)));
+    EGRET_ASSIGN_OR_RETURN(
+        PreparedGraph prepared,
+        prepare(*this, graph, options, taken_with(options.emission, options.precision)));
     (void)take_constants(graph);
     std::vector<ir::Tensor> constants = take_constants(prepared.graph);
     return make_plan(graph, prepared, std::move(constants), options, threads, Thrift::kNone);

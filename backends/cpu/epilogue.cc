@@ -217,6 +217,21 @@ Operand accumulated_operand(PlanBuilder& builder, const Group& group, ir::NodeId
   return copy;
 }
 
+// Whether each node after the anchor reads the one before, and no other of the group.
+bool is_chain(const ir::Graph& graph, const Group& group) {
+  for (std::size_t i = 1; i < group.nodes.size(); ++i) {
+    const auto& inputs = graph.node(group.nodes[i]).inputs;
+    const auto reads = [&](std::size_t of) {
+      return std::ranges::find(inputs, group.nodes[of]) != inputs.end();
+    };
+    if (!reads(i - 1)) return false;
+    for (std::size_t earlier = 0; earlier + 1 < i; ++earlier) {
+      if (reads(earlier)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 bool epilogue_takes(const ir::Graph& graph, const Group& group, ir::NodeId next) {
@@ -226,6 +241,7 @@ bool epilogue_takes(const ir::Graph& graph, const Group& group, ir::NodeId next)
 }
 
 base::Result<Operations> post_operations(const ir::Graph& graph, const Group& group) {
+  if (!is_chain(graph, group)) return base::unsupported("operators that are no chain");
   Operations operations;
   const ir::Node& anchor = graph.node(group.anchor());
   if (anchor.attrs.find("activation") != nullptr) {

@@ -28,8 +28,9 @@ struct PostOperation {
 bool epilogue_takes(const ir::Graph& graph, const Group& group, ir::NodeId next);
 
 // The post-operations of a group: of the anchor's own residual and activation (fused_conv,
-// fused_matmul), then of the chain. Errors: unsupported for an operator without counterpart, and
-// for two different uses of one eltwise algorithm: oneDNN 2.6.3 gives both the parameters of one.
+// fused_matmul), then of the chain. Errors: unsupported where they are no chain, for an operator
+// without counterpart, and for two different uses of one eltwise algorithm: oneDNN 2.6.3 gives both
+// the parameters of one.
 base::Result<std::vector<PostOperation>> post_operations(const ir::Graph& graph,
                                                          const Group& group);
 

@@ -2,13 +2,17 @@
 #include "backends/cpu/fusion.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "backends/codegen/regions.h"
 #include "backends/cpu/attention_kernel.h"
+#include "backends/cpu/block_product.h"
 #include "backends/cpu/emitted_kernel.h"
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/pointwise_program.h"
+#include "backends/cpu/row_product.h"
 
 namespace egret::backends::cpu {
 namespace {
@@ -43,10 +47,22 @@ bool takes_epilogue(const ir::Graph& graph, ir::NodeId id) {
   return row != nullptr && row->epilogue == Epilogue::kPointwise && has_kernel(graph, id);
 }
 
+// Whether it is a product whose kernel takes any pointwise operators behind it.
+bool is_own_product(const ir::Graph& graph, ir::NodeId id, Precision precision) {
+  const ir::Node& node = graph.node(id);
+  if (node.attrs.find("activation") != nullptr) return false;
+  if (is_block_product(graph, id, precision)) return true;
+  return graph.node(node.inputs[1]).kind == ir::NodeKind::kConstant && is_row_product(graph, id);
+}
+
 class Grouping {
  public:
-  Grouping(const ir::Graph& graph)
-      : graph_(graph), readers_(graph), pointwise_(graph.size()), taken_(graph.size(), false) {
+  Grouping(const ir::Graph& graph, Precision precision)
+      : graph_(graph),
+        precision_(precision),
+        readers_(graph),
+        pointwise_(graph.size()),
+        taken_(graph.size(), false) {
     for (std::size_t i = 0; i < graph.size(); ++i)
       pointwise_[i] = is_pointwise(graph, ir::NodeId(i));
   }
@@ -67,17 +83,9 @@ class Grouping {
     for (std::size_t i = graph_.size(); i-- > 0;) {
       const ir::NodeId anchor(i);
       if (taken_[i] || !takes_epilogue(graph_, anchor)) continue;
-      Group group{{anchor}};
-      taken_[i] = true;
-      for (ir::NodeId next = readers_.only(anchor); next.valid() && group.nodes.size() < kMaxChain;
-           next = readers_.only(next)) {
-        const ir::Node& node = graph_.node(next);
-        if (taken_[next.index()] || node.type != graph_.node(anchor).type ||
-            !epilogue_takes(graph_, group, next))
-          break;
-        taken_[next.index()] = true;
-        group.nodes.push_back(next);
-      }
+      Group group = is_own_product(graph_, anchor, precision_) ? with_operators_behind(anchor)
+                                                               : with_chain_behind(anchor);
+      for (const ir::NodeId id : group.nodes) taken_[id.index()] = true;
       groups_.push_back(std::move(group));
     }
   }
@@ -124,6 +132,47 @@ class Grouping {
   }
 
  private:
+  bool is_free(ir::NodeId id, const ir::TensorType& type) const {
+    return !taken_[id.index()] && graph_.node(id).type == type;
+  }
+
+  // As far as oneDNN's post-operations can say it.
+  Group with_chain_behind(ir::NodeId anchor) const {
+    Group group{{anchor}};
+    for (ir::NodeId next = readers_.only(anchor); next.valid() && group.nodes.size() < kMaxChain;
+         next = readers_.only(next)) {
+      if (!is_free(next, graph_.node(anchor).type) || !epilogue_takes(graph_, group, next)) break;
+      group.nodes.push_back(next);
+    }
+    return group;
+  }
+
+  // Readers join, the earliest first; the group ends at the last that was then the only one whose
+  // value is still read outside.
+  Group with_operators_behind(ir::NodeId anchor) const {
+    std::set<ir::NodeId> inside{anchor}, outside;
+    std::size_t end = 1;
+    ir::NodeId next = anchor;
+    while (inside.size() < kMaxChain) {
+      const auto& readers = readers_.of[next.index()];
+      outside.insert(readers.begin(), readers.end());
+      if (outside.empty()) break;
+      next = *outside.begin();
+      outside.erase(outside.begin());
+      if (!is_free(next, graph_.node(anchor).type) || !pointwise_[next.index()]) break;
+      inside.insert(next);
+      const bool closed = std::ranges::all_of(
+          inside, [&](ir::NodeId id) { return id == next || !is_read_outside(id, inside); });
+      if (closed) end = inside.size();
+    }
+    return Group{{inside.begin(), std::next(inside.begin(), static_cast<std::ptrdiff_t>(end))}};
+  }
+  bool is_read_outside(ir::NodeId id, const std::set<ir::NodeId>& inside) const {
+    return readers_.is_output[id.index()] ||
+           std::ranges::any_of(readers_.of[id.index()],
+                               [&](ir::NodeId reader) { return !inside.contains(reader); });
+  }
+
   // Grows upwards from the root: a producer joins when all its readers are inside and nothing would
   // be computed more than once.
   void take_region(ir::NodeId root) {
@@ -153,6 +202,7 @@ class Grouping {
   }
 
   const ir::Graph& graph_;
+  Precision precision_;
   Readers readers_;
   std::vector<bool> pointwise_;
   std::vector<bool> taken_;
@@ -161,8 +211,9 @@ class Grouping {
 
 }  // namespace
 
-std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion, Emission emission) {
-  Grouping grouping(graph);
+std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion, Emission emission,
+                               Precision precision) {
+  Grouping grouping(graph, precision);
   if (fusion != Fusion::kNone) {
     grouping.take_attention();
     grouping.take_epilogues();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products by oneDNN.
+// Matrix products by oneDNN, where Egret has no kernel of its own for them.
 //
 // Batch axes are joined where one descriptor can say so: with one matrix b all rows of a are one
 // matrix; with equal batches both have one batch axis. Transposed and sliced inputs are read where
@@ -8,6 +8,7 @@
 // are rounded and laid out row-major.
 #include <algorithm>
 
+#include "backends/cpu/block_product.h"
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/onednn.h"
@@ -292,6 +293,7 @@ base::Status make_matmul_kernel(PlanBuilder& builder, const Group& group) {
   if (node.type.elements() == 0 || builder.node(node.inputs[0]).type.elements() == 0)
     return base::unsupported("an empty tensor");
   if (make_row_product(builder, group).ok()) return base::ok();
+  if (make_block_product(builder, group).ok()) return base::ok();
   EGRET_ASSIGN_OR_RETURN(std::vector<PostOperation> operations,
                          post_operations(builder.graph(), group));
   if (builder.options().precision == Precision::kBF16 &&

@@ -2,12 +2,11 @@
 #include "backends/cpu/row_product.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "backends/cpu/block_transpose.h"
 #include "backends/cpu/parallel_loop.h"
-#include "backends/cpu/pointwise_program.h"
+#include "backends/cpu/product_chain.h"
 #include "backends/cpu/row_panels.h"
 
 namespace egret::backends::cpu {
@@ -15,18 +14,6 @@ namespace {
 
 constexpr std::int64_t kParallelBytes = 256 << 10;
 constexpr std::int64_t kMostRows = 8;
-
-// An operand of the chain: all rows, one row for all, one element, or the product itself.
-struct ChainInput {
-  enum class Kind : std::uint8_t { kProduct, kRows, kRow, kElement };
-  Kind kind = Kind::kProduct;
-  Operand operand{};
-};
-
-struct Chain {
-  PointwiseProgram program{};
-  std::vector<ChainInput> inputs{};
-};
 
 struct RowShape {
   std::int64_t count = 1;                          // rows of the product
@@ -39,8 +26,8 @@ struct RowShape {
 
 class RowProductStep : public Step {
  public:
-  RowProductStep(const RowShape& shape, const Operand& row, const Operand& weights, Chain chain,
-                 const Operand& target, int threads)
+  RowProductStep(const RowShape& shape, const Operand& row, const Operand& weights,
+                 ProductChain chain, const Operand& target, int threads)
       : count_(shape.count),
         rows_(shape.rows),
         columns_(shape.columns),
@@ -75,57 +62,29 @@ class RowProductStep : public Step {
     const std::int64_t first = panels_[begin].first;
     const std::int64_t last = end < panels_.size() ? panels_[end].first : columns_;
     const float* const w = addresses.at(weights_);
-    float* const y = addresses.at(target_) + first;
     alignas(64) float product[kMostRows * kBlockElements];
     for (std::size_t p = begin; p < end; ++p) {
       const Panel& panel = panels_[p];
       panel_(panel.vectors, {addresses.at(row_), rows_}, w + panel.at, rows_,
              {product + (panel.first - first), kBlockElements}, count_);
     }
-    for (std::int64_t r = 0; r < count_; ++r) {
-      float* const row = product + r * kBlockElements;
-      if (chain_.inputs.empty()) {
-        std::copy_n(row, last - first, y + r * columns_);
-      } else {
-        run_chain(addresses, row, y + r * columns_, r * columns_ + first, first, last - first);
-      }
-    }
-  }
-
-  // Of `count` elements, which are at `at` of the whole result and at `column` of a row.
-  void run_chain(const Addresses& addresses, float* product, float* target, std::int64_t at,
-                 std::int64_t column, std::int64_t count) const {
-    const PointwiseProgram& program = chain_.program;
-    alignas(64) float own[kMaxRegisters * kBlockElements];
-    std::array<float*, kMaxRegisters> registers;
-    for (std::size_t r = 0; r < static_cast<std::size_t>(program.registers); ++r)
-      registers[r] = own + r * kBlockElements;
-    for (std::size_t i = 0; i < chain_.inputs.size(); ++i) {
-      const ChainInput& input = chain_.inputs[i];
-      switch (input.kind) {
-        case ChainInput::Kind::kProduct: registers[i] = product; break;
-        case ChainInput::Kind::kRows: registers[i] = addresses.at(input.operand) + at; break;
-        case ChainInput::Kind::kRow: registers[i] = addresses.at(input.operand) + column; break;
-        case ChainInput::Kind::kElement:
-          std::fill_n(registers[i], count, *addresses.at(input.operand));
-      }
-    }
-    for (std::size_t i = 0; i < program.constants.size(); ++i)
-      std::fill_n(registers[chain_.inputs.size() + i], count, program.constants[i]);
-    registers[static_cast<std::size_t>(program.result)] = target;
-    run_block(program.code, registers.data(), static_cast<int>(count));
+    chain_.run(addresses,
+               {.data = product,
+                .stride = kBlockElements,
+                .row = 0,
+                .rows = count_,
+                .column = first,
+                .count = last - first},
+               target_);
   }
 
   std::int64_t count_, rows_, columns_;
   std::vector<Panel> panels_;
   PanelFunction panel_;
   Operand row_, weights_;
-  Chain chain_;
+  ProductChain chain_;
   Operand target_;
   int parts_ = 1;
-
- public:
-  static constexpr std::size_t kMaxRegisters = 32;
 };
 
 std::int64_t elements(const ir::Shape& shape, std::size_t first, std::size_t last) {
@@ -240,67 +199,6 @@ Operand packed_weights(PlanBuilder& builder, ir::NodeId id, const RowShape& shap
   return operand;
 }
 
-// The operand, seen from the rows of a product of this shape, where all but the last `columns`
-// elements are rows: all of them, one row for all, or an element.
-base::Result<ChainInput> chain_input(PlanBuilder& builder, ir::NodeId id, const ir::Shape& product,
-                                     std::int64_t columns) {
-  using Kind = ChainInput::Kind;
-  const ir::TensorType& type = builder.node(id).type;
-  if (type.dtype != ir::DType::kF32) return base::unsupported("an operand of other than f32");
-  if (type.elements() == 1) return ChainInput{Kind::kElement, builder.in_row_major(id)};
-  const ir::Shape sizes = type.shape();
-  // Axes from the last on: as the product's until a row is full, then as they are or all 1.
-  std::int64_t of_row = 1, of_rows = 1;
-  for (std::size_t i = 1; i <= product.size(); ++i) {
-    const std::int64_t wanted = product[product.size() - i];
-    const std::int64_t size = i <= sizes.size() ? sizes[sizes.size() - i] : 1;
-    const bool in_row = of_row < columns;
-    if (in_row && size != wanted) return base::unsupported("an operand that is no row");
-    (in_row ? of_row : of_rows) *= size;
-  }
-  const Kind kind = of_rows == 1 ? Kind::kRow : Kind::kRows;
-  if (of_row != columns || of_row * of_rows != type.elements() ||
-      (of_rows != 1 && of_row * of_rows != ir::TensorType(type.dtype, product).elements()))
-    return base::unsupported("an operand that is neither rows nor an element");
-  return ChainInput{kind, builder.in_row_major(id)};
-}
-
-base::Result<Chain> chain_of(PlanBuilder& builder, const Group& group, std::int64_t columns) {
-  const ir::Shape product = builder.node(group.anchor()).type.shape();
-  Chain chain;
-  if (group.nodes.size() == 1) return chain;
-  EGRET_ASSIGN_OR_RETURN(chain.program,
-                         compile_pointwise(builder.graph(), std::span(group.nodes).subspan(1)));
-  if (static_cast<std::size_t>(chain.program.registers) > RowProductStep::kMaxRegisters)
-    return base::unsupported("a chain of more values than a block holds");
-  for (const ir::NodeId id : chain.program.inputs) {
-    if (id == group.anchor()) {
-      chain.inputs.push_back({});
-    } else {
-      EGRET_ASSIGN_OR_RETURN(ChainInput input, chain_input(builder, id, product, columns));
-      chain.inputs.push_back(std::move(input));
-    }
-  }
-  return chain;
-}
-
-// The chain's last reader of a row writes over it. The product's own row is read to the end.
-Operand target_of(PlanBuilder& builder, const Group& group, const Chain& chain) {
-  const ir::NodeId root = group.root();
-  const ir::TensorType& type = builder.node(root).type;
-  for (std::size_t i = 0; i < chain.inputs.size(); ++i) {
-    const ir::NodeId id = chain.program.inputs[i];
-    const Operand& row = chain.inputs[i].operand;
-    if (chain.inputs[i].kind == ChainInput::Kind::kProduct ||
-        chain.inputs[i].kind == ChainInput::Kind::kElement || row.type != type ||
-        id == builder.node(group.anchor()).inputs[0] || !builder.may_overwrite(id, row))
-      continue;
-    builder.set_home(root, row);
-    return row;
-  }
-  return builder.output(root, row_major(type.shape()));
-}
-
 }  // namespace
 
 bool is_row_product(const ir::Graph& graph, ir::NodeId id) {
@@ -314,14 +212,12 @@ base::Status make_row_product(PlanBuilder& builder, const Group& group) {
   if (!shape || fused || !builder.is_constant(node.inputs[1]))
     return base::unsupported("not a few rows with constant weights");
   shape->bf16 = builder.options().precision == Precision::kBF16;
-  EGRET_ASSIGN_OR_RETURN(Chain chain, chain_of(builder, group, shape->columns));
+  EGRET_ASSIGN_OR_RETURN(ProductChain chain, ProductChain::of(builder, group, shape->columns));
   const Operand row = builder.in_row_major(node.inputs[0]);
   std::vector<Operand> touched{row};
-  for (const ChainInput& input : chain.inputs) {
-    if (input.kind != ChainInput::Kind::kProduct) touched.push_back(input.operand);
-  }
+  chain.append_operands(touched);
   const Operand weights = packed_weights(builder, node.inputs[1], *shape);
-  const Operand target = target_of(builder, group, chain);
+  const Operand target = chain.target(builder, group);
   touched.insert(touched.end(), {weights, target});
   auto step = std::make_unique<RowProductStep>(*shape, row, weights, std::move(chain), target,
                                                builder.threads());

@@ -68,7 +68,6 @@ TEST(WinogradBudget, HasNoEndWithoutThrift) {
   EXPECT_TRUE(budget.spend(std::int64_t{1} << 50, std::int64_t{1} << 50));
 }
 
-// Where the processor has such kernels at all, a plan without thrift takes them, and more memory.
 TEST(Winograd, LargeTilesNeedChannelsAndPixels) {
   constexpr const char* kLarge = "jit_wino_4x3:avx512_core";
   ASSERT_TRUE(has_large_tiles(kLarge));
@@ -84,6 +83,7 @@ TEST(Winograd, SmallTilesLoseTheirFewPixelsToFastProductsAlone) {
   EXPECT_EQ(winograd_pays(kSmall, 448, 8 * 8), !has_two_product_units());
 }
 
+// Where the processor has such kernels at all, a plan without thrift takes them, and more memory.
 TEST(Winograd, LargeTilesAreRefusedWhereTheyMultiplyTheMemory) {
   const ir::Graph graph = convolutions(512, 22, 1, 1);
   const auto thrifty = find_backend("cpu")->compile(graph, {.threads = 1});
