@@ -244,6 +244,7 @@ base::Status make_block_product(PlanBuilder& builder, const Group& group) {
   const bool fused = node.attrs.find("activation") != nullptr;
   if (fused || !is_block_product(builder.graph(), group.anchor(), builder.options().precision))
     return base::unsupported("not many rows with constant weights");
+  if (builder.least_scratch) return base::unsupported("tiles take scratch space");
   const Operand& home = builder.home(node.inputs[0]);
   if (!is_row_major(home.layout, home.shape()))
     return base::unsupported("an input that does not lie row by row");

@@ -18,8 +18,9 @@ namespace egret::backends::cpu {
 // Whether a matmul (or its fused form) is such a product on this processor in this precision.
 bool is_block_product(const ir::Graph& graph, ir::NodeId id, Precision precision);
 
-// For a matmul. Errors: unsupported when it is none, its input does not lie row by row, or an
-// operand behind it is neither rows nor an element; nothing was added then but reorders.
+// For a matmul. Errors: unsupported when it is none, where scratch space must be least, its input
+// does not lie row by row, or an operand behind it is neither rows nor an element; nothing was
+// added then but reorders.
 base::Status make_block_product(PlanBuilder& builder, const Group& group);
 
 }  // namespace egret::backends::cpu
