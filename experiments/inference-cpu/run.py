@@ -20,7 +20,7 @@ COLUMNS = ["model", "batch", "threads", "operators_before", "operators_after", "
            "speedup", "alone_ms", "onnxruntime_ms", "openvino_ms", "torch_ms", "ratio", "peak_mib",
            "onnxruntime_peak_mib", "optimize_s", "rules_used", "check_error", "check_bound", "egret"]
 MEBIBYTE = 1 << 20
-LEAST_RUNS = 1  # a round, of models that take longer than a round's time
+LEAST_RUNS = 3  # a round, of models that take longer than a third of its time
 LARGEST_DIFFERENCE = 1e-3  # relative to the largest output
 
 
