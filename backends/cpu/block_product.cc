@@ -27,6 +27,7 @@ static_assert(kResultStride >= kGroupPanels * kTileColumns);
 
 struct BlockShape {
   std::int64_t rows = 0, depth = 0, columns = 0;
+  std::int64_t block_rows() const { return std::min(kBlockRows, rows); }  // at most
   std::int64_t panels() const { return (columns + kTileColumns - 1) / kTileColumns; }
   // Of the run of the depth from `k` on, a multiple of kTileDepth.
   std::int64_t run_depth(std::int64_t k) const { return std::min(kTileDepth, depth - k); }
@@ -119,12 +120,12 @@ class BlockProductStep : public Step {
             range.begin + range.size() * (index + 1) / parts};
   }
   static std::int64_t scratch_elements(const BlockShape& shape) {
-    return std::min(kBlockRows, shape.rows) * (kLeftStride + kResultStride);
+    return shape.block_rows() * (kLeftStride + kResultStride);
   }
 
   void run_part(const Addresses& addresses, std::int64_t part) const {
     float* const left = addresses.at(scratch_) + part * scratch_elements(shape_);
-    float* const result = left + std::min(kBlockRows, shape_.rows) * kLeftStride;
+    float* const result = left + shape_.block_rows() * kLeftStride;
     const Range rows = part_of({0, shape_.rows}, part / split_.columns, split_.rows);
     const Range panels = part_of({0, shape_.panels()}, part % split_.columns, split_.columns);
     const std::int64_t blocks = (rows.size() + kBlockRows - 1) / kBlockRows;
@@ -173,7 +174,7 @@ class BlockProductStep : public Step {
     const float* const left = tile.left;
     float* const result = tile.result;
     const std::int64_t count = (rows + kTileRows - 1) / kTileRows;
-    tile.stride = (kTileColumns * 8 / count + kLine - 1) / kLine * kLine;
+    tile.stride = (kTileColumns * kPrefetchEvery / count + kLine - 1) / kLine * kLine;
     for (std::int64_t t = 0; t < count; ++t) {
       const Range part = part_of({0, rows}, t, count);
       tile.left = left + part.begin * kLeftStride;

@@ -3,8 +3,8 @@
 // pointwise operators behind them: these run on blocks of results that lie in the second-level
 // cache, where oneDNN's products take chains of some operators only.
 //
-// On processors with AMX the tiles are faster than oneDNN's kernels up to 128 rows (176 beside 164
-// Gflop/s with 128x768x768, one thread) and as fast up to 256; beyond, only what oneDNN cannot
+// On processors with AMX the tiles are faster than oneDNN's kernels up to 128 rows (BERT-base,
+// batch 1, one thread: 139 ms, before 152) and as fast up to 256; beyond, only what oneDNN cannot
 // compute along is taken. On others oneDNN's are left.
 #pragma once
 

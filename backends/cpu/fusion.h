@@ -16,8 +16,7 @@ enum class Fusion : std::uint8_t { kNone, kEpilogues, kAll };
 // Partitions the operators of `graph` into groups, in an order in which they can be built:
 //   - attention (attention_kernel.h);
 //   - a product of Egret's own kernels (row_product.h, block_product.h) with the pointwise
-//   operators
-//     behind it, up to the last place at which one value of theirs is left;
+//     operators behind it, up to the last place at which one value of theirs is left;
 //   - a kernel that takes an epilogue (kernels.def) with the chain of pointwise operators behind
 //     it, each the only reader of the one before;
 //   - regions of pointwise operators of one shape with a single value seen outside;

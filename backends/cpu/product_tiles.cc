@@ -10,7 +10,6 @@ namespace {
 
 using Block __attribute__((vector_size(64), aligned(4), may_alias)) = float;
 constexpr std::int64_t kLanes = 16;
-constexpr int kPrefetchEvery = 8;
 
 template <int kRows>
 __attribute__((target("arch=x86-64-v4"))) void run_tile(const Tile& tile) {

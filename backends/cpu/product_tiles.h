@@ -16,6 +16,7 @@ namespace egret::backends::cpu {
 inline constexpr std::int64_t kTileRows = 12;
 inline constexpr std::int64_t kTileColumns = 32;
 inline constexpr std::int64_t kTileDepth = 256;
+inline constexpr std::int64_t kPrefetchEvery = 8;  // of the depth
 // Elements from one row of the left matrix to the next, which are not a power of two so that rows
 // share no lines of the cache; and of the result.
 inline constexpr std::int64_t kLeftStride = kTileDepth + 16;
@@ -28,7 +29,7 @@ struct Tile {
   float* result;
   bool adds;            // to the result; else written over it
   const float* next;    // is brought to the second-level cache,
-  std::int64_t stride;  // so many elements each 8 of the depth
+  std::int64_t stride;  // so many elements each kPrefetchEvery
 };
 using TileFunction = void (*)(const Tile&);
 

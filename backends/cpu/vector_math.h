@@ -21,51 +21,50 @@
 
 namespace egret::backends::cpu::vector {
 
-// x = n ln 2 + r with |r| <= ln(2)/2; e^r by its Taylor polynomial of degree 7 (relative error
-// 6e-9), times 2^n in two factors, so that results near overflow and below the normal range come
-// out right. 1.2 ulp.
-EGRET_VECTOR_INLINE float exp(float x) {
+// x = n ln 2 + r with |r| <= ln(2)/2, for |x| < 2^21.
+struct Reduced {
+  float r;
+  std::int32_t n;
+};
+EGRET_VECTOR_INLINE Reduced reduced(float x) {
   constexpr float kRound = 0x1.8p23F;  // adding it rounds to an integer in the low bits
-  float c = x < -104.0F ? -104.0F : x;
-  c = c > 89.0F ? 89.0F : c;
-  const float shifted = c * 0x1.715476p+0F + kRound;
+  const float shifted = x * 0x1.715476p+0F + kRound;
   const float n = shifted - kRound;
-  const float r = (c - n * 0x1.62e4p-1F) - n * 0x1.7f7d1cp-20F;
+  const float r = (x - n * 0x1.62e4p-1F) - n * 0x1.7f7d1cp-20F;
+  return {r, std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(kRound)};
+}
+
+// (e^r - 1 - r) / r^2 by the Taylor polynomial of e^r of degree 7 (relative error of e^r 6e-9).
+EGRET_VECTOR_INLINE float exp_tail(float r) {
   float p = 1.0F / 5040;
   p = p * r + 1.0F / 720;
   p = p * r + 1.0F / 120;
   p = p * r + 1.0F / 24;
   p = p * r + 1.0F / 6;
-  p = p * r + 0.5F;
-  p = p * r + 1.0F;
-  p = p * r + 1.0F;
-  const auto whole = std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(kRound);
-  const std::int32_t half = whole >> 1;
+  return p * r + 0.5F;
+}
+
+// e^r times 2^n in two factors, so that results near overflow and below the normal range come out
+// right. 1.2 ulp.
+EGRET_VECTOR_INLINE float exp(float x) {
+  float c = x < -104.0F ? -104.0F : x;
+  c = c > 89.0F ? 89.0F : c;
+  const Reduced y = reduced(c);
+  const float p = (exp_tail(y.r) * y.r + 1.0F) * y.r + 1.0F;
+  const std::int32_t half = y.n >> 1;
   const float a = std::bit_cast<float>((half + 127) << 23);
-  const float b = std::bit_cast<float>((whole - half + 127) << 23);
+  const float b = std::bit_cast<float>((y.n - half + 127) << 23);
   return p * a * b;
 }
 
 // e^x of x <= 0 that is no NaN, as exp() but 0 below -88: one factor, and one limit that compares
 // bits (the further below 0, the larger they are).
 EGRET_VECTOR_INLINE float exp_below_zero(float x) {
-  constexpr float kRound = 0x1.8p23F;
   const auto bits = std::bit_cast<std::uint32_t>(x);
   constexpr auto kLimit = std::bit_cast<std::uint32_t>(-88.0F);  // 2^-127 becomes 0
-  const float c = std::bit_cast<float>(bits < kLimit ? bits : kLimit);
-  const float shifted = c * 0x1.715476p+0F + kRound;
-  const float n = shifted - kRound;
-  const float r = (c - n * 0x1.62e4p-1F) - n * 0x1.7f7d1cp-20F;
-  float p = 1.0F / 5040;
-  p = p * r + 1.0F / 720;
-  p = p * r + 1.0F / 120;
-  p = p * r + 1.0F / 24;
-  p = p * r + 1.0F / 6;
-  p = p * r + 0.5F;
-  p = p * r + 1.0F;
-  p = p * r + 1.0F;
-  const auto whole = std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(kRound);
-  return p * std::bit_cast<float>((whole + 127) << 23);
+  const Reduced y = reduced(std::bit_cast<float>(bits < kLimit ? bits : kLimit));
+  const float p = (exp_tail(y.r) * y.r + 1.0F) * y.r + 1.0F;
+  return p * std::bit_cast<float>((y.n + 127) << 23);
 }
 
 // x = 2^e m, m in [sqrt(1/2), sqrt(2)); log m = 2 atanh((m-1)/(m+1)) by its series. 2 ulp.
@@ -90,24 +89,13 @@ EGRET_VECTOR_INLINE float log(float x) {
   return x < 0.0F || x != x ? std::numeric_limits<float>::quiet_NaN() : fixed;
 }
 
-// With e = e^(2|x|) - 1, e / (e + 2). 2|x| = n ln 2 + r as in exp(), n >= 0, and e = 2^n (e^r - 1)
-// + (2^n - 1), where nothing cancels. From 9.1 on the result is 1. 3 ulp.
+// With e = e^(2|x|) - 1, e / (e + 2). 2|x| = n ln 2 + r with n >= 0, and e = 2^n (e^r - 1) +
+// (2^n - 1), where nothing cancels. From 9.1 on the result is 1. 3 ulp.
 EGRET_VECTOR_INLINE float tanh(float x) {
-  constexpr float kRound = 0x1.8p23F;
   const float a = std::fabs(x);
-  const float c = a > 9.1F ? 9.1F : a;
-  const float shifted = c * 0x1.715476p+1F + kRound;
-  const float n = shifted - kRound;
-  const float r = (2.0F * c - n * 0x1.62e4p-1F) - n * 0x1.7f7d1cp-20F;
-  float p = 1.0F / 5040;
-  p = p * r + 1.0F / 720;
-  p = p * r + 1.0F / 120;
-  p = p * r + 1.0F / 24;
-  p = p * r + 1.0F / 6;
-  p = p * r + 0.5F;
-  const float q = p * (r * r) + r;
-  const auto whole = std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(kRound);
-  const float scale = std::bit_cast<float>((whole + 127) << 23);
+  const Reduced y = reduced(2.0F * (a > 9.1F ? 9.1F : a));
+  const float q = exp_tail(y.r) * (y.r * y.r) + y.r;
+  const float scale = std::bit_cast<float>((y.n + 127) << 23);
   const float e = scale * q + (scale - 1.0F);
   return std::copysign(e / (e + 2.0F), x);
 }
