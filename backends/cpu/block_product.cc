@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "backends/cpu/epilogue.h"
 #include "backends/cpu/parallel_loop.h"
 #include "backends/cpu/product_chain.h"
 #include "backends/cpu/product_tiles.h"
@@ -16,24 +15,28 @@ namespace {
 
 // Rows whose results and left operands share a second-level cache of 2 MiB with the panels.
 constexpr std::int64_t kBlockRows = 192;
-constexpr std::int64_t kGroupPanels = 24;
+constexpr std::int64_t kGroupPanels = 16;
 constexpr std::int64_t kParallelWork = std::int64_t{1} << 20;  // multiplications
-constexpr std::int64_t kLeastWidth = kTileColumns;
+constexpr std::int64_t kLeastWidth = 2 * kTileLanes;
 constexpr std::int64_t kLeastRows = 4 * kTileRows;  // of a thread
-// Of more rows oneDNN's products are as fast or faster (3 % with 1024, AMX, one and two threads),
-// and are left where post-operations can say what is behind.
-constexpr std::int64_t kMostPlainRows = 256;
 static_assert(kResultStride >= kGroupPanels * kTileColumns);
 
 struct BlockShape {
   std::int64_t rows = 0, depth = 0, columns = 0;
   std::int64_t block_rows() const { return std::min(kBlockRows, rows); }  // at most
   std::int64_t panels() const { return (columns + kTileColumns - 1) / kTileColumns; }
+  // Of a panel, or of them all: a multiple of kTileLanes.
+  std::int64_t panel_width(std::int64_t panel) const {
+    return std::min(kTileColumns, packed_columns() - panel * kTileColumns);
+  }
+  std::int64_t packed_columns() const {
+    return (columns + kTileLanes - 1) / kTileLanes * kTileLanes;
+  }
   // Of the run of the depth from `k` on, a multiple of kTileDepth.
   std::int64_t run_depth(std::int64_t k) const { return std::min(kTileDepth, depth - k); }
   // Where this run's panel is, in packed elements.
   std::int64_t panel_at(std::int64_t k, std::int64_t panel) const {
-    return (k * panels() + panel * run_depth(k)) * kTileColumns;
+    return k * packed_columns() + panel * run_depth(k) * kTileColumns;
   }
 };
 
@@ -155,7 +158,7 @@ class BlockProductStep : public Step {
                    .adds = k > 0,
                    .next = packed + panel_after(k, p, panels),
                    .stride = 0},
-                  rows.size());
+                  shape_.panel_width(p), rows.size());
       }
     }
   }
@@ -169,17 +172,17 @@ class BlockProductStep : public Step {
   }
 
   // All rows of the block; each tile brings on its share of the next panel.
-  void run_panel(Tile tile, std::int64_t rows) const {
-    constexpr std::int64_t kLine = 16;  // elements
+  void run_panel(Tile tile, std::int64_t width, std::int64_t rows) const {
     const float* const left = tile.left;
     float* const result = tile.result;
     const std::int64_t count = (rows + kTileRows - 1) / kTileRows;
-    tile.stride = (kTileColumns * kPrefetchEvery / count + kLine - 1) / kLine * kLine;
+    const auto& tiles = tiles_[static_cast<std::size_t>(width / kTileLanes)];
+    tile.stride = (kTileColumns * kPrefetchEvery + count - 1) / count;
     for (std::int64_t t = 0; t < count; ++t) {
       const Range part = part_of({0, rows}, t, count);
       tile.left = left + part.begin * kLeftStride;
       tile.result = result + part.begin * kResultStride;
-      tiles_[static_cast<std::size_t>(part.size())](tile);
+      tiles[static_cast<std::size_t>(part.size())](tile);
       tile.next += tile.depth * kTileColumns / count;
     }
   }
@@ -210,13 +213,14 @@ class BlockProductStep : public Step {
 
 // Columns that are missing in the last panel are 0.
 ir::Tensor packed(const float* from, const BlockShape& shape) {
-  ir::Tensor result(ir::DType::kF32, ir::Shape{shape.depth * shape.panels() * kTileColumns});
+  ir::Tensor result(ir::DType::kF32, ir::Shape{shape.depth * shape.packed_columns()});
   float* to = result.mutable_as<float>().data();
   for (std::int64_t k = 0; k < shape.depth; k += kTileDepth) {
     const std::int64_t end = std::min(shape.depth, k + kTileDepth);
-    for (std::int64_t column = 0; column < shape.columns; column += kTileColumns) {
+    for (std::int64_t panel = 0; panel < shape.panels(); ++panel) {
+      const std::int64_t column = panel * kTileColumns;
       const std::int64_t width = std::min(kTileColumns, shape.columns - column);
-      for (std::int64_t row = k; row < end; ++row, to += kTileColumns)
+      for (std::int64_t row = k; row < end; ++row, to += shape.panel_width(panel))
         std::copy_n(from + row * shape.columns + column, width, to);
     }
   }
@@ -250,8 +254,6 @@ base::Status make_block_product(PlanBuilder& builder, const Group& group) {
   if (!is_row_major(home.layout, home.shape()))
     return base::unsupported("an input that does not lie row by row");
   const BlockShape shape = *block_shape(builder.graph(), node);
-  if (shape.rows > kMostPlainRows && post_operations(builder.graph(), group).ok())
-    return base::unsupported("more rows than tiles pay for");
   EGRET_ASSIGN_OR_RETURN(ProductChain chain, ProductChain::of(builder, group, shape.columns));
   const Split split = split_of(shape, builder.threads());
   const Operand left = builder.in_row_major(node.inputs[0]);

@@ -126,8 +126,8 @@ bool prefers_channels_last(const ir::Graph& graph) {
 // products of one row, chains of concatenations in one buffer. 4: attention, products of up to
 // eight rows. 5: emitted kernels where the interpreter was. 6: weights on large pages. 7: erf
 // without division, quotients by powers of two as products, dilated convolutions by processor. 8:
-// products of many rows by tiles.
-constexpr int kPlans = 8;
+// products of many rows by tiles. 9: these of 9 by 48, quotients by constants as products.
+constexpr int kPlans = 9;
 
 // What a plan may cost in time to take less memory.
 enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch, kAndRegions };

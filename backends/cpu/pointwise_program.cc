@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -182,6 +183,7 @@ class Compiler {
                                    std::span<const ir::TensorType> types,
                                    std::span<const int> inputs);
   int emit_call(ir::Function function, std::span<const int> arguments);
+  std::optional<float> factor_for(VectorOp op, std::span<const int> operands) const;
 
   const ir::Graph& graph_;
   PointwiseProgram program_;
@@ -200,6 +202,15 @@ int Compiler::emit_call(ir::Function function, std::span<const int> arguments) {
       return instruction(VectorOp::kMul, instruction(VectorOp::kSquare, a), a);
   }
   return instruction(vector_function(function), a, b, 0, function);
+}
+
+// 1 / c of a quotient x / c: the product with it takes a fraction of the time (a vector of
+// quotients 16 cycles, of products one half) and is within 1.5 ulp, as both roundings are.
+std::optional<float> Compiler::factor_for(VectorOp op, std::span<const int> operands) const {
+  const float* divisor = op == VectorOp::kDiv ? constant_value(operands[1]) : nullptr;
+  if (divisor == nullptr || !std::isnormal(*divisor)) return std::nullopt;
+  const float factor = 1.0F / *divisor;
+  return std::isnormal(factor) ? std::optional<float>(factor) : std::nullopt;
 }
 
 base::Result<int> Compiler::emit_primitive(const ir::Operator& op, const ir::Attrs& attrs,
@@ -228,6 +239,10 @@ base::Result<int> Compiler::emit_primitive(const ir::Operator& op, const ir::Att
       default: {
         const auto arithmetic = vector_op(node->op);
         if (!arithmetic) return base::unsupported(op.name() + " is not pointwise");
+        if (const auto reciprocal = factor_for(*arithmetic, kids)) {
+          value = instruction(VectorOp::kMul, kids[0], constant(*reciprocal));
+          break;
+        }
         value = instruction(*arithmetic, kids[0], kids.size() > 1 ? kids[1] : 0,
                             kids.size() > 2 ? kids[2] : 0);
       }
