@@ -3,8 +3,8 @@
 // pointwise operators behind them: these run on blocks of results that lie in the second-level
 // cache, where oneDNN's products take chains of some operators only.
 //
-// On processors with AMX the tiles are faster than oneDNN's kernels (BERT-base on one thread: batch
-// 1 in 132 ms, before 152; batch 8 in 1,054 ms, before 1,127). On others oneDNN's are left.
+// On processors with AMX the tiles are faster than oneDNN's kernels: BERT-base on one thread takes
+// 0.89 of the time at batch 1 and 0.94 at batch 8. On others oneDNN's are left.
 #pragma once
 
 #include "backends/backend.h"
