@@ -212,18 +212,20 @@ class BlockProductStep : public Step {
 };
 
 // Columns that are missing in the last panel are 0.
-ir::Tensor packed(const float* from, const BlockShape& shape) {
+ir::Tensor packed(const float* from, const BlockShape& shape, int threads) {
   ir::Tensor result(ir::DType::kF32, ir::Shape{shape.depth * shape.packed_columns()});
-  float* to = result.mutable_as<float>().data();
-  for (std::int64_t k = 0; k < shape.depth; k += kTileDepth) {
-    const std::int64_t end = std::min(shape.depth, k + kTileDepth);
+  float* const all = result.mutable_as<float>().data();
+  parallel_for(threads, (shape.depth + kTileDepth - 1) / kTileDepth, [&](std::int64_t run) {
+    const std::int64_t begin = run * kTileDepth;
+    const std::int64_t end = std::min(shape.depth, begin + kTileDepth);
     for (std::int64_t panel = 0; panel < shape.panels(); ++panel) {
       const std::int64_t column = panel * kTileColumns;
       const std::int64_t width = std::min(kTileColumns, shape.columns - column);
-      for (std::int64_t row = k; row < end; ++row, to += shape.panel_width(panel))
+      float* to = all + shape.panel_at(begin, panel);
+      for (std::int64_t row = begin; row < end; ++row, to += shape.panel_width(panel))
         std::copy_n(from + row * shape.columns + column, width, to);
     }
-  }
+  });
   return result;
 }
 
@@ -231,8 +233,8 @@ Operand packed_weights(PlanBuilder& builder, ir::NodeId id, const BlockShape& sh
   constexpr const char* kForm = "panels of tiles";
   const Operand source = builder.in_row_major(id);
   if (const Operand* known = builder.find_packed(source, kForm)) return *known;
-  const Operand operand = builder.weights(
-      packed(reinterpret_cast<const float*>(builder.weights_data(source) + source.offset), shape));
+  const auto* from = reinterpret_cast<const float*>(builder.weights_data(source) + source.offset);
+  const Operand operand = builder.weights(packed(from, shape, builder.threads()));
   builder.remember_packed(source, kForm, operand);
   return operand;
 }

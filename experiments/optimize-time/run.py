@@ -45,7 +45,7 @@ def errors(rows):
 def main():
     mode, forms = settings.read(__doc__, HERE)
     config = {**forms, **forms[mode]}
-    table = results.Table("optimize-time", mode, COLUMNS, ["model"],
+    table = results.Table("optimize-time", results.on_this_processor(mode), COLUMNS, ["model"],
                           {"egret": egret.version(), "threads": config["threads"]})
     for name, path, sizes, folder in models.without_row(table, config):
         table.add(model=name, **row_of(path, sizes, folder, config))
