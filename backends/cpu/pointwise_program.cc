@@ -204,8 +204,8 @@ int Compiler::emit_call(ir::Function function, std::span<const int> arguments) {
   return instruction(vector_function(function), a, b, 0, function);
 }
 
-// 1 / c of a quotient x / c: the product with it takes a fraction of the time (a vector of
-// quotients 16 cycles, of products one half) and is within 1.5 ulp, as both roundings are.
+// 1 / c of a quotient x / c: the product with it takes a fraction of the time and is within 1.5
+// ulp, as both roundings are. (epilogue.cc takes an inverse only where it is exact.)
 std::optional<float> Compiler::factor_for(VectorOp op, std::span<const int> operands) const {
   const float* divisor = op == VectorOp::kDiv ? constant_value(operands[1]) : nullptr;
   if (divisor == nullptr || !std::isnormal(*divisor)) return std::nullopt;

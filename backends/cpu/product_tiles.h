@@ -32,6 +32,7 @@ struct Tile {
   bool adds;            // to the result; else written over it
   const float* next;    // is brought to the second-level cache,
   std::int64_t stride;  // so many elements each kPrefetchEvery
+  // A value for the compiler, not a constant: kept in a register it leaves instructions short.
   std::int64_t left_stride = kLeftStride;
 };
 using TileFunction = void (*)(const Tile&);
