@@ -15,9 +15,9 @@ namespace egret::ir {
 namespace {
 
 constexpr std::int64_t kBlockDepth = 256;
-constexpr std::int64_t kBlockColumns = 20 * kTileColumns;
-constexpr std::int64_t kBlockRows = 16 * kTileRows;
-constexpr std::int64_t kLeastTasks = 8;  // so that threads end at about the same time
+constexpr std::int64_t kBlockColumns = 20;  // tiles
+constexpr std::int64_t kBlockRows = 16;     // tiles
+constexpr std::int64_t kLeastTasks = 8;     // so that threads end at about the same time
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -60,7 +60,7 @@ struct PackedFactor {
                         tabulate(nest, c.batch, guard), guard.constant});
     }
     if (tensor.dtype() != DType::kF32 && tensor.dtype() != DType::kF64) {
-      Tensor wide(DType::kF64, tensor.shape());
+      Tensor wide = Tensor::unfilled({DType::kF64, tensor.shape()});
       load_lanes(tensor.dtype(), tensor.data().data(), 0, 1, tensor.elements(),
                  wide.mutable_as<double>().data());
       tensor = std::move(wide);
@@ -83,6 +83,13 @@ struct PanelPlace {
   std::int64_t depth_begin, depth_end;
 };
 
+bool are_consecutive(const std::int64_t* places, std::int64_t count) {
+  for (std::int64_t i = 1; i < count; ++i) {
+    if (places[i] != places[0] + i) return false;
+  }
+  return true;
+}
+
 // Packs panel[k*kWidth + i]; what is excluded or beyond `count` is 0. False when an element that
 // counts lies outside of the tensor.
 template <std::int64_t kWidth, typename Stored>
@@ -91,12 +98,9 @@ bool pack_panel(const PackedFactor& factor, const Stored* data, const PanelPlace
   const std::int64_t elements = factor.tensor.elements();
   const std::int64_t base = factor.constant + factor.batch[at.batch];
   const std::int64_t* side = factor.side.data() + at.first;
-  const bool contiguous = at.count == kWidth && [&] {
-    for (std::int64_t i = 1; i < kWidth; ++i) {
-      if (side[i] != side[0] + i) return false;
-    }
-    return true;
-  }();
+  const bool full = at.count == kWidth;
+  const bool contiguous = full && are_consecutive(side, kWidth);
+  const auto [least_side, most_side] = std::minmax_element(side, side + at.count);
   // The largest and least value of each guard's side part decide most of its terms at once.
   struct Bounds {
     std::int64_t least, most;
@@ -127,6 +131,12 @@ bool pack_panel(const PackedFactor& factor, const Stored* data, const PanelPlace
       const std::int64_t start = offset + side[0];
       if (start < 0 || start + kWidth > elements) return false;
       for (std::int64_t i = 0; i < kWidth; ++i) panel[i] = static_cast<double>(data[start + i]);
+      continue;
+    }
+    if (all && full) {
+      if (offset + *least_side < 0 || offset + *most_side >= elements) return false;
+      const Stored* start = data + offset;
+      for (std::int64_t i = 0; i < kWidth; ++i) panel[i] = static_cast<double>(start[side[i]]);
       continue;
     }
     bool in[kWidth];
@@ -178,6 +188,7 @@ struct Task {
   std::int64_t column_begin, column_end, row_begin, row_end;
 };
 
+template <typename Tile>
 class ContractionRun {
  public:
   ContractionRun(const Contraction& c, const LoopNest& nest, std::span<const Tensor> inputs,
@@ -187,17 +198,28 @@ class ContractionRun {
         output_batch_(tabulate(nest, c.batch, nest.output)),
         out_(out + nest.output.constant) {}
 
+  static constexpr std::int64_t kTileRows = Tile::kRows;
+  static constexpr std::int64_t kTileColumns = Tile::kColumns;
+
   std::vector<Task> tasks() const {
-    const std::int64_t column_blocks = (columns_.size() + kBlockColumns - 1) / kBlockColumns;
-    const auto blocks = static_cast<std::int64_t>(output_batch_.size()) * column_blocks;
+    const auto batches = static_cast<std::int64_t>(output_batch_.size());
+    std::int64_t column_step = kBlockColumns * kTileColumns;
+    // Each task packs its columns and rows anew: the longer side is the one to be cut.
+    if (columns_.size() > rows_.size()) {
+      const std::int64_t tasks = (kLeastTasks + batches - 1) / batches;
+      column_step =
+          std::min(column_step, rounded_up((columns_.size() + tasks - 1) / tasks, kTileColumns));
+    }
+    const std::int64_t column_blocks = (columns_.size() + column_step - 1) / column_step;
+    const std::int64_t blocks = batches * column_blocks;
     const std::int64_t row_blocks = (kLeastTasks + blocks - 1) / blocks;
     const std::int64_t row_step =
         rounded_up(std::max(kTileRows, (rows_.size() + row_blocks - 1) / row_blocks), kTileRows);
     std::vector<Task> result;
     for (std::size_t batch = 0; batch < output_batch_.size(); ++batch) {
-      for (std::int64_t column = 0; column < columns_.size(); column += kBlockColumns) {
+      for (std::int64_t column = 0; column < columns_.size(); column += column_step) {
         for (std::int64_t row = 0; row < rows_.size(); row += row_step) {
-          result.push_back({batch, column, std::min(column + kBlockColumns, columns_.size()), row,
+          result.push_back({batch, column, std::min(column + column_step, columns_.size()), row,
                             std::min(row + row_step, rows_.size())});
         }
       }
@@ -211,16 +233,17 @@ class ContractionRun {
     const std::int64_t block_depth = std::min(depth, kBlockDepth);
     const AlignedBuffer column_panels =
         aligned_buffer(rounded_up(task.column_end - task.column_begin, kTileColumns) * block_depth);
+    const std::int64_t row_step = kBlockRows * kTileRows;
     const AlignedBuffer row_panels = aligned_buffer(
-        rounded_up(std::min(task.row_end - task.row_begin, kBlockRows), kTileRows) * block_depth);
+        rounded_up(std::min(task.row_end - task.row_begin, row_step), kTileRows) * block_depth);
     for (std::int64_t k = 0; k < depth; k += kBlockDepth) {
       const std::int64_t k_end = std::min(k + kBlockDepth, depth);
       const PanelPlace columns{task.batch, task.column_begin, 0, k, k_end};
       if (!pack<kTileColumns>(columns_, columns, task.column_end, column_panels.get())) {
         return false;
       }
-      for (std::int64_t row = task.row_begin; row < task.row_end; row += kBlockRows) {
-        const std::int64_t row_end = std::min(row + kBlockRows, task.row_end);
+      for (std::int64_t row = task.row_begin; row < task.row_end; row += row_step) {
+        const std::int64_t row_end = std::min(row + row_step, task.row_end);
         const PanelPlace rows{task.batch, row, 0, k, k_end};
         if (!pack<kTileRows>(rows_, rows, row_end, row_panels.get())) return false;
         multiply_block(task, row, row_end, k_end - k, k == 0, row_panels.get(),
@@ -240,12 +263,18 @@ class ContractionRun {
       const double* columns = column_panels + (c - task.column_begin) * depth;
       const std::int64_t width = std::min(kTileColumns, task.column_end - c);
       const std::int64_t* places = columns_.output.data() + c;
+      const bool together = are_consecutive(places, width);
       for (std::int64_t r = row_begin; r < row_end; r += kTileRows) {
-        multiply_panels(depth, row_panels + (r - row_begin) * depth, columns, tile);
+        multiply_(depth, row_panels + (r - row_begin) * depth, columns, tile);
         const std::int64_t height = std::min(kTileRows, row_end - r);
         for (std::int64_t i = 0; i < height; ++i) {
           double* to = out + rows_.output[static_cast<std::size_t>(r + i)];
           const double* from = tile + i * kTileColumns;
+          if (together && !first) {
+            double* run = to + places[0];
+            for (std::int64_t j = 0; j < width; ++j) run[j] += from[j];
+            continue;
+          }
           for (std::int64_t j = 0; j < width; ++j) {
             to[places[j]] = first ? from[j] : to[places[j]] + from[j];
           }
@@ -257,14 +286,14 @@ class ContractionRun {
   PackedFactor rows_, columns_;
   std::vector<std::int64_t> output_batch_;
   double* out_;
+  MultiplyPanels multiply_ = Tile::kernel();
 };
 
-}  // namespace
-
-base::Status run_contraction(const Contraction& contraction, const LoopNest& nest,
-                             std::span<const Tensor> inputs, double* out,
-                             const InterpretOptions& options) {
-  const ContractionRun run(contraction, nest, inputs, out);
+template <typename Tile>
+base::Status run_by_tiles(const Contraction& contraction, const LoopNest& nest,
+                          std::span<const Tensor> inputs, double* out,
+                          const InterpretOptions& options) {
+  const ContractionRun<Tile> run(contraction, nest, inputs, out);
   const std::vector<Task> tasks = run.tasks();
   std::atomic<bool> inside{true};
   std::atomic<bool> stopped{false};
@@ -280,6 +309,25 @@ base::Status run_contraction(const Contraction& contraction, const LoopNest& nes
   if (stopped) return base::limit_hit("interpreter stopped");
   if (!inside) return base::internal_error("a definition reads outside of its input");
   return base::ok();
+}
+
+// Whether a side fills most of its tiles of this width.
+bool fills(const LoopNest& nest, const Contraction::Factor& factor, std::int64_t width) {
+  std::int64_t size = 1;
+  for (const int v : factor.variables) size *= nest.extent(v);
+  return 4 * size >= 3 * rounded_up(size, width);
+}
+
+}  // namespace
+
+base::Status run_contraction(const Contraction& contraction, const LoopNest& nest,
+                             std::span<const Tensor> inputs, double* out,
+                             const InterpretOptions& options) {
+  const bool large = LargeTile::kernel() != nullptr &&
+                     fills(nest, contraction.rows, LargeTile::kRows) &&
+                     fills(nest, contraction.columns, LargeTile::kColumns);
+  const auto run = large ? run_by_tiles<LargeTile> : run_by_tiles<SmallTile>;
+  return run(contraction, nest, inputs, out, options);
 }
 
 }  // namespace egret::ir

@@ -69,7 +69,7 @@ base::Status run_product(const EvaluationPlan::Product& product, std::span<const
   const auto& [contraction, nest] = product;
   if (out.dtype() == DType::kF64)
     return run_contraction(contraction, nest, inputs, out.mutable_as<double>().data(), options);
-  Tensor wide(DType::kF64, out.shape());
+  Tensor wide = Tensor::unfilled({DType::kF64, out.shape()});
   double* to = wide.mutable_as<double>().data();
   EGRET_RETURN_IF_ERROR(run_contraction(contraction, nest, inputs, to, options));
   narrow(wide.as<double>(), out);
@@ -150,7 +150,8 @@ base::Result<EvaluationPlan> evaluation_plan(const Denotation& denotation,
 
 base::Result<Tensor> evaluate(const EvaluationPlan& plan, std::span<const Tensor> inputs,
                               const InterpretOptions& options) {
-  Tensor out(plan.type, plan.shape);
+  // The boxes are all of it.
+  Tensor out = Tensor::unfilled({plan.type, plan.shape});
   if (out.elements() == 0) return out;
   if (plan.product && zeros_are_neutral(plan.product->contraction, inputs)) {
     EGRET_RETURN_IF_ERROR(run_product(*plan.product, inputs, out, options));

@@ -22,7 +22,7 @@ Tensor constant_value(const Node& node, const InterpretOptions& options) {
   if (options.perturbation == 0 || !is_float(node.data.dtype())) return node.data;
   Tensor moved = node.data;
   if (options.precision == Precision::kF64 && moved.dtype() != DType::kF64) {
-    moved = Tensor(DType::kF64, node.data.shape());
+    moved = Tensor::unfilled({DType::kF64, node.data.shape()});
     load_lanes(node.data.dtype(), node.data.data().data(), 0, 1, moved.elements(),
                moved.mutable_as<double>().data());
   }

@@ -4,60 +4,66 @@
 namespace egret::ir {
 namespace {
 
-typedef double Vector __attribute__((vector_size(32)));
+typedef double Vector4 __attribute__((vector_size(32)));
+typedef double Vector8 __attribute__((vector_size(64)));
 
-constexpr int kVectors = 3;  // of 4 lanes: the columns
-static_assert(kVectors * 4 == kTileColumns);
-
+template <typename Tile, typename Vector>
 [[gnu::always_inline]] inline void multiply(std::int64_t depth, const double* rows,
                                             const double* columns, double* tile) {
-  Vector sums[kTileRows][kVectors] = {};
+  constexpr std::int64_t kLanes = sizeof(Vector) / sizeof(double);
+  static_assert(Tile::kColumns == 3 * kLanes);
+  Vector sums[Tile::kRows][3] = {};
   for (std::int64_t k = 0; k < depth; ++k) {
-    const auto* b = reinterpret_cast<const Vector*>(columns + k * kTileColumns);
-    const double* a = rows + k * kTileRows;
+    const auto* b = reinterpret_cast<const Vector*>(columns + k * Tile::kColumns);
+    const double* a = rows + k * Tile::kRows;
     const Vector b0 = b[0];
     const Vector b1 = b[1];
     const Vector b2 = b[2];
-    for (int r = 0; r < kTileRows; ++r) {
-      const Vector factor = {a[r], a[r], a[r], a[r]};
+#pragma GCC unroll 8
+    for (int r = 0; r < Tile::kRows; ++r) {
+      const Vector factor = a[r] - Vector{};
       sums[r][0] += factor * b0;
       sums[r][1] += factor * b1;
       sums[r][2] += factor * b2;
     }
   }
-  for (int r = 0; r < kTileRows; ++r) {
-    auto* to = reinterpret_cast<Vector*>(tile + r * kTileColumns);
-    for (int v = 0; v < kVectors; ++v) to[v] = sums[r][v];
+#pragma GCC unroll 8
+  for (int r = 0; r < Tile::kRows; ++r) {
+    auto* to = reinterpret_cast<Vector*>(tile + r * Tile::kColumns);
+    for (int v = 0; v < 3; ++v) to[v] = sums[r][v];
   }
 }
 
-void multiply_baseline(std::int64_t depth, const double* rows, const double* columns,
-                       double* tile) {
-  multiply(depth, rows, columns, tile);
+void small_baseline(std::int64_t depth, const double* rows, const double* columns, double* tile) {
+  multiply<SmallTile, Vector4>(depth, rows, columns, tile);
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx2,fma")]] void multiply_avx2(std::int64_t depth, const double* rows,
-                                               const double* columns, double* tile) {
-  multiply(depth, rows, columns, tile);
+[[gnu::target("avx2,fma")]] void small_avx2(std::int64_t depth, const double* rows,
+                                            const double* columns, double* tile) {
+  multiply<SmallTile, Vector4>(depth, rows, columns, tile);
 }
 
-using Multiply = void (*)(std::int64_t, const double*, const double*, double*);
-Multiply best() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &multiply_avx2
-                                                                         : &multiply_baseline;
+[[gnu::target("avx512f")]] void large_avx512(std::int64_t depth, const double* rows,
+                                             const double* columns, double* tile) {
+  multiply<LargeTile, Vector8>(depth, rows, columns, tile);
 }
 #endif
 
 }  // namespace
 
-void multiply_panels(std::int64_t depth, const double* rows, const double* columns, double* tile) {
+MultiplyPanels SmallTile::kernel() {
 #if defined(__x86_64__)
-  static const Multiply kBest = best();
-  kBest(depth, rows, columns, tile);
-#else
-  multiply_baseline(depth, rows, columns, tile);
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &small_avx2;
 #endif
+  return &small_baseline;
+}
+
+MultiplyPanels LargeTile::kernel() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return &large_avx512;
+#endif
+  return nullptr;
 }
 
 }  // namespace egret::ir

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/tensor.h"
 
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <mutex>
 #include <new>
 
 #include "base/page_pool.h"
@@ -61,10 +63,46 @@ std::int64_t to_i64(double value) {
 
 }  // namespace
 
-Tensor::Tensor(TensorType type) : type_(std::move(type)), elements_(type_.elements()) {
+// The hash of a buffer's contents, once it was asked for, until they may change.
+class Tensor::KnownHash {
+ public:
+  static constexpr std::int64_t kLeastBytes = 64 << 10;
+
+  base::ContentHash of(std::span<const std::byte> contents) {
+    const std::scoped_lock lock(mutex_);
+    if (!known_) hash_ = base::content_hash(contents);
+    known_ = true;
+    return hash_;
+  }
+  // By the buffer's only owner, perhaps before each element that is written.
+  void forget() {
+    if (known_.load(std::memory_order_relaxed)) known_ = false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> known_{false};
+  base::ContentHash hash_;
+};
+
+Tensor::Tensor(TensorType type) {
+  if (!allocate_as(std::move(type)))
+    std::memset(buffer_.get(), 0, static_cast<std::size_t>(bytes()));
+}
+
+Tensor Tensor::unfilled(TensorType type) {
+  Tensor result;
+  (void)result.allocate_as(std::move(type));
+  return result;
+}
+
+bool Tensor::allocate_as(TensorType type) {
+  type_ = std::move(type);
+  elements_ = type_.elements();
   Memory memory = allocate(static_cast<std::size_t>(bytes()));
   buffer_ = std::move(memory.bytes);
-  if (!memory.zeroed) std::memset(buffer_.get(), 0, static_cast<std::size_t>(bytes()));
+  if (bytes() >= KnownHash::kLeastBytes) known_hash_ = std::make_shared<KnownHash>();
+  return memory.zeroed;
 }
 
 Tensor Tensor::of(DType dtype, std::span<const std::int64_t> shape,
@@ -110,6 +148,9 @@ std::span<std::byte> Tensor::mutable_data() {
     auto copy = allocate(static_cast<std::size_t>(bytes())).bytes;
     std::memcpy(copy.get(), buffer_.get(), static_cast<std::size_t>(bytes()));
     buffer_ = std::move(copy);
+    if (known_hash_ != nullptr) known_hash_ = std::make_shared<KnownHash>();
+  } else if (known_hash_ != nullptr) {
+    known_hash_->forget();
   }
   return {buffer_.get(), static_cast<std::size_t>(bytes())};
 }
@@ -178,7 +219,8 @@ Tensor Tensor::reshaped(std::span<const std::int64_t> shape) const {
 }
 
 base::ContentHash Tensor::content_hash() const {
-  const base::ContentHash contents = base::content_hash(data());
+  const base::ContentHash contents =
+      known_hash_ != nullptr ? known_hash_->of(data()) : base::content_hash(data());
   return base::content_hash(to_string(type_) + contents.to_hex());
 }
 

@@ -23,6 +23,9 @@ class Tensor {
   explicit Tensor(TensorType type);
   Tensor(DType dtype, std::span<const std::int64_t> shape) : Tensor(TensorType(dtype, shape)) {}
 
+  // Of whatever lay there: for who writes all of it.
+  static Tensor unfilled(TensorType type);
+
   // A tensor over `values`, converted to dtype. The sizes must agree.
   static Tensor of(DType dtype, std::span<const std::int64_t> shape,
                    std::span<const double> values);
@@ -43,6 +46,7 @@ class Tensor {
   std::span<const std::byte> data() const {
     return {buffer_.get(), static_cast<std::size_t>(bytes())};
   }
+  // Not to be written through any more once content_hash() was asked for; ask for another span.
   std::span<std::byte> mutable_data();
   // Typed views; T must be the storage type of dtype (f16, bf16: uint16_t; bool: uint8_t).
   template <typename T>
@@ -66,13 +70,17 @@ class Tensor {
   // The same elements under another shape of equal count; shares the buffer.
   Tensor reshaped(std::span<const std::int64_t> shape) const;
 
-  // Names type and contents.
+  // Names type and contents. Remembered for large tensors, with the buffer. O(bytes) once.
   base::ContentHash content_hash() const;
 
  private:
+  class KnownHash;
+  bool allocate_as(TensorType type);  // whether the buffer is all zeros
+
   TensorType type_{};
   std::int64_t elements_ = 0;
   std::shared_ptr<std::byte[]> buffer_;
+  std::shared_ptr<KnownHash> known_hash_;  // of the buffer, however many share it; small ones: none
 };
 
 std::string to_string(const Tensor& tensor, std::int64_t max_elements = 16);
