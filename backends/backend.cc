@@ -62,11 +62,14 @@ std::string node_label(const ir::Graph& graph, ir::NodeId id) {
   return kind + "#" + std::to_string(id.index());
 }
 
-Plan::Plan(const ir::Graph& graph) {
-  for (const ir::NodeId id : graph.inputs()) input_types_.push_back(graph.node(id).type);
-  for (const auto& output : graph.outputs()) {
-    output_types_.push_back(graph.node(output.node).type);
-  }
+Plan::Plan(const ir::Graph& graph, std::int64_t slices) {
+  const auto whole_of = [&](ir::TensorType type) {
+    if (slices > 1) type.dims.at(0) = type.dims[0].constant() * slices;
+    return type;
+  };
+  for (const ir::NodeId id : graph.inputs()) input_types_.push_back(whole_of(graph.node(id).type));
+  for (const auto& output : graph.outputs())
+    output_types_.push_back(whole_of(graph.node(output.node).type));
 }
 
 std::vector<ir::Tensor> Plan::make_outputs() const {

@@ -40,6 +40,10 @@ struct PlanOptions {
   // order and those with less scratch space. The smallest where none keeps to it. 0: no limit.
   std::int64_t limit_arena = 0;
   Precision precision = Precision::kF32;  // others where the backend takes them
+  // The graph computes one of so many equal slices of inputs and outputs, cut along their first
+  // axes; the plan takes and gives the wholes and runs the graph for one slice after the other.
+  // More than one where the backend runs slices.
+  std::int64_t slices = 1;
   int streams = 4;  // of a device, on which kernels that do not need each other run
   // Of a device's libraries: run the algorithms that they propose, and take the fastest.
   bool search = true;
@@ -48,6 +52,7 @@ struct PlanOptions {
   bool blocked = true;                        // layouts other than row-major, Winograd
   bool fold = true;                           // constant subgraphs are computed by compile()
   bool thrift = true;                         // no kernels that multiply what weights take
+  bool slice = true;                          // batches in slices (driver/batch_plan.h)
   Emission emission = Emission::kWhereWorth;  // of a backend that has other kernels too
 };
 
@@ -63,8 +68,8 @@ struct PlanReport {
     // What it computes, by which implementation, on which types in which layouts: kernels of equal
     // signatures do equal work. Empty where a backend does not tell.
     std::string signature{};
-    double seconds = 0;       // mean of a run
-    double last_start_s = 0;  // in the last run, since its first kernel began,
+    double seconds = 0;       // mean of a run, over all slices
+    double last_start_s = 0;  // in the last run, for its last slice: since the first kernel began,
     double last_s = 0;        // and how long it took there
   };
   struct Fallback {
@@ -73,6 +78,7 @@ struct PlanReport {
     std::string reason;
   };
   std::vector<Kernel> kernels;
+  std::int64_t slices = 1;  // a run runs all kernels so many times: PlanOptions::slices
   std::vector<Fallback> fallbacks;
   // What this machine lacks for a plan with fewer of them, with the remedy; empty: nothing.
   std::string missing;
@@ -108,7 +114,7 @@ class Plan {
   virtual void stop_profiling() {}
 
  protected:
-  explicit Plan(const ir::Graph& graph);
+  explicit Plan(const ir::Graph& graph, std::int64_t slices = 1);
   // Types are checked; no output shares its buffer with another tensor.
   virtual base::Status execute(std::span<const ir::Tensor> inputs,
                                std::span<ir::Tensor> outputs) = 0;
@@ -143,6 +149,8 @@ class Backend {
   // Whether plans may compute in this precision (PlanOptions::precision). Errors: usage_error where
   // the backend never does; unavailable where this machine cannot, with what to do.
   virtual base::Status takes_precision(Precision precision) const;
+  // Whether PlanOptions::slices may be more than one.
+  virtual bool runs_slices() const { return false; }
   // Whether every plan computes this operator by a kernel that neither takes the operators along
   // that make its first two inputs, nor writes its value, or that of a pointwise operator of the
   // same type behind it, where one of them lies.

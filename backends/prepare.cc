@@ -131,6 +131,7 @@ base::Result<PreparedGraph> fold_constants(const Backend& backend, const Prepare
   PlanOptions once = options;
   once.fold = false;
   once.profile = false;
+  once.slices = 1;                   // the same constants for all of them
   once.emission = Emission::kNone;   // to compile takes longer than to interpret once
   once.precision = Precision::kF32;  // what is computed once need not be fast
   EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(part, once));

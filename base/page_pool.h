@@ -23,6 +23,8 @@ class PagePool {
   // graph. Who only runs one plan has its memory in use, and can do with less.
   static constexpr std::size_t kUsuallyKept = 256U << 20;
   static constexpr std::size_t kLeastKept = 2U << 20;
+  // Who makes one plan of a large model after the other.
+  static constexpr std::size_t kMuchKept = std::size_t{4} << 30;
 
   struct Block {
     std::byte* data;  // at the start of a page

@@ -83,11 +83,13 @@ base::Status KernelCosts::learn(std::span<backends::Plan* const> plans) {
 
 KernelPrediction KernelCosts::predict(const backends::Plan& plan) const {
   KernelPrediction prediction;
-  for (const backends::PlanReport::Kernel& kernel : plan.report().kernels) {
+  const backends::PlanReport report = plan.report();
+  for (const backends::PlanReport::Kernel& kernel : report.kernels) {
     const auto found = kernels_.find(key_of(kernel));
     EGRET_CHECK(found != kernels_.end(), "a plan that nothing was learned from");
-    prediction.seconds += found->second.seconds;
-    if (found->second.elsewhere) prediction.known_s += found->second.seconds;
+    const double seconds = found->second.seconds * static_cast<double>(report.slices);
+    prediction.seconds += seconds;
+    if (found->second.elsewhere) prediction.known_s += seconds;
   }
   return prediction;
 }

@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "base/timer.h"
 #include "base/units.h"
+#include "driver/batch_plan.h"
 #include "driver/cost_choice.h"
 #include "driver/forbidden_operators.h"
 #include "driver/graph_search.h"
@@ -285,7 +286,7 @@ class Pipeline {
   // Unless it is there already under another name, or what depends on weights alone and is not
   // folded is forbidden.
   base::Status add_candidate(Candidate candidate, const ir::Graph& graph) {
-    EGRET_ASSIGN_OR_RETURN(candidate.graph, rules::fold_constants(graph));
+    EGRET_ASSIGN_OR_RETURN(candidate.graph, rules::fold_constants(graph, {.known = &folded_}));
     if (forbidden_.any_in(candidate.graph)) return base::ok();
     candidate.identity = identity_of(candidate.graph);
     if (std::ranges::find(candidates_, candidate.identity, &Candidate::identity) !=
@@ -351,6 +352,7 @@ class Pipeline {
   // The original is always in the race.
   base::Status confirm() {
     const base::Stopwatch watch;
+    folded_ = {};
     std::unique_ptr<backends::Plan> before;
     EGRET_RETURN_IF_ERROR(compile(original_, before));
     report_.arena_before = before->report().arena_bytes;
@@ -430,7 +432,10 @@ class Pipeline {
       winner = 1 + static_cast<std::size_t>(fastest - times.begin());
     }
     report_.measured_after = result.timings[winner];
-    if (winner > 0) return take(candidates_[winner - 1]);
+    if (winner > 0) {
+      before.reset();  // its memory is the next plan's
+      return take(candidates_[winner - 1]);
+    }
     report_.status = "unchanged";
     report_.operators_after = report_.operators_before;
     report_prediction(before_);
@@ -492,7 +497,7 @@ class Pipeline {
   }
 
   base::Status compile(const ir::Graph& graph, std::unique_ptr<backends::Plan>& plan) {
-    EGRET_ASSIGN_OR_RETURN(plan, backend_->compile(graph, plan_options()));
+    EGRET_ASSIGN_OR_RETURN(plan, compile_batch(*backend_, graph, plan_options()));
     return base::ok();
   }
   // Unless it is compiled already.
@@ -546,6 +551,7 @@ class Pipeline {
   CostChoice costs_;
   Profiler profiler_;
   SaturatedGraph saturated_;
+  rules::FoldedValues folded_;         // of the candidates
   Prediction before_;                  // of the original
   std::vector<Candidate> candidates_;  // the cheapest first
   ir::Graph chosen_;

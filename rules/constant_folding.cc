@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/interpreter.h"
@@ -32,7 +34,7 @@ class Folder {
       if (!kept_[i] && !folded_[i]) continue;
       ir::Node copy = node;
       if (folded_[i]) {
-        EGRET_ASSIGN_OR_RETURN(copy.data, value_of(i));
+        EGRET_ASSIGN_OR_RETURN(copy.data, known_value_of(i));
         copy.kind = ir::NodeKind::kConstant;
         copy.op = nullptr;
         copy.attrs = {};
@@ -107,6 +109,26 @@ class Folder {
     return bytes;
   }
 
+  // Of an operator: its name, attributes and what it is made of.
+  const base::ContentHash& key_of(std::size_t i) {
+    const auto [at, is_new] = keys_.try_emplace(i);
+    if (!is_new) return at->second;
+    const ir::Node& node = graph_.node(ir::NodeId(i));
+    if (node.kind == ir::NodeKind::kConstant) return at->second = options_.known->key_of(node.data);
+    std::string text = node.op->name() + to_string(node.attrs) + to_string(node.type);
+    for (const ir::NodeId input : node.inputs) text += " " + key_of(input.index()).to_hex();
+    return keys_[i] = base::content_hash(text);
+  }
+
+  Result<ir::Tensor> known_value_of(std::size_t i) {
+    if (options_.known == nullptr) return value_of(i);
+    const base::ContentHash key = key_of(i);
+    if (const ir::Tensor* value = options_.known->find(key)) return *value;
+    EGRET_ASSIGN_OR_RETURN(ir::Tensor value, value_of(i));
+    options_.known->keep(key, value);
+    return value;
+  }
+
   // The value, rounded to its type. Evaluates what it depends on in order, each once a precision.
   Result<ir::Tensor> value_of(std::size_t i) {
     std::set<std::size_t> region{i};
@@ -119,10 +141,11 @@ class Folder {
       }
     }
     ir::InterpretOptions interpret;
-    const bool decides = std::ranges::any_of(region, [&](std::size_t j) { return decides_at(j); });
-    if (decides) interpret.precision = ir::Precision::kF32;
+    const bool decides = any_in(region, decides_, has_jumps);
+    const bool as_run = decides || !any_in(region, rounds_, rounds);
+    if (as_run) interpret.precision = ir::Precision::kF32;
     interpret.should_stop = options_.should_stop;
-    std::vector<ir::Tensor>& values = decides ? as_run_ : wide_;
+    std::vector<ir::Tensor>& values = as_run ? as_run_ : wide_;
     if (values.empty()) values.resize(graph_.size());
     for (const std::size_t j : region) {
       const ir::Node& node = graph_.node(ir::NodeId(j));
@@ -140,14 +163,19 @@ class Folder {
     return rounded(values[i], graph_.node(ir::NodeId(i)).type);
   }
 
-  bool decides_at(std::size_t i) {
-    const ir::Node& node = graph_.node(ir::NodeId(i));
-    if (node.kind != ir::NodeKind::kOperator) return false;
-    const auto known = decides_.find(i);
-    if (known != decides_.end()) return known->second;
-    std::vector<ir::TensorType> types;
-    for (const ir::NodeId input : node.inputs) types.push_back(graph_.node(input).type);
-    return decides_[i] = has_jumps(*node.op, node.attrs, types);
+  // Whether an operator of the region is of such a kind; asked once each.
+  using Kinds = std::map<std::size_t, bool>;
+  using Ask = bool (*)(const ir::Operator&, const ir::Attrs&, std::span<const ir::TensorType>);
+  bool any_in(const std::set<std::size_t>& region, Kinds& kinds, Ask ask) const {
+    return std::ranges::any_of(region, [&](std::size_t i) {
+      const ir::Node& node = graph_.node(ir::NodeId(i));
+      if (node.kind != ir::NodeKind::kOperator) return false;
+      const auto known = kinds.find(i);
+      if (known != kinds.end()) return known->second;
+      std::vector<ir::TensorType> types;
+      for (const ir::NodeId input : node.inputs) types.push_back(graph_.node(input).type);
+      return kinds[i] = ask(*node.op, node.attrs, types);
+    });
   }
 
   static ir::Tensor rounded(const ir::Tensor& wide, const ir::TensorType& type) {
@@ -177,10 +205,28 @@ class Folder {
   std::vector<bool> folded_;
   std::vector<ir::Tensor> wide_;    // values of constant-only operators, in f64
   std::vector<ir::Tensor> as_run_;  // and rounded to their types
-  std::map<std::size_t, bool> decides_;
+  Kinds decides_;
+  Kinds rounds_;
+  std::map<std::size_t, base::ContentHash> keys_;
 };
 
 }  // namespace
+
+const ir::Tensor* FoldedValues::find(const base::ContentHash& key) const {
+  const auto found = values_.find(key);
+  return found != values_.end() ? &found->second : nullptr;
+}
+
+void FoldedValues::keep(const base::ContentHash& key, ir::Tensor value) {
+  values_.insert_or_assign(key, std::move(value));
+}
+
+base::ContentHash FoldedValues::key_of(const ir::Tensor& constant) {
+  const std::byte* place = constant.data().data();
+  constants_.try_emplace(place, constant);
+  return base::content_hash(to_string(constant.type()) + " at " +
+                            std::to_string(reinterpret_cast<std::uintptr_t>(place)));
+}
 
 Result<ir::Graph> fold_constants(const ir::Graph& graph, const FoldOptions& options,
                                  FoldReport* report) {

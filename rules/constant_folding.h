@@ -3,20 +3,39 @@
 //
 // A region of constant-only operators is evaluated in f64 by the reference interpreter and rounded
 // once, where its value leaves the region, so that folding adds less rounding error than running
-// the operators would. Where the region decides something (rules/jumps.h: it rounds to integers,
+// the operators would. Where nothing rounds (weights side by side), f32 is as good and half the
+// memory. Where the region decides something (rules/jumps.h: it rounds to integers,
 // compares) it is evaluated in f32 instead, as the model would run, so that it decides the same: of
 // a quotient that f32 makes 127.49999 and f64 127.5, only the former rounds to 127. Folding must
 // not blow a model up: a value that is much larger than the weights it is made of (a broadcast, a
 // fill) stays computed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 
+#include "base/hash.h"
 #include "base/status.h"
 #include "ir/graph.h"
 
 namespace egret::rules {
+
+// Folded values, for graphs that are made of the same constants: what an operator gives on the same
+// constants is not computed again, and held once. Keeps them, and the constants they are made of.
+class FoldedValues {
+ public:
+  const ir::Tensor* find(const base::ContentHash& key) const;
+  void keep(const base::ContentHash& key, ir::Tensor value);
+  // Names a constant by where its elements lie.
+  base::ContentHash key_of(const ir::Tensor& constant);
+
+ private:
+  std::map<base::ContentHash, ir::Tensor> values_;
+  std::map<const std::byte*, ir::Tensor>
+      constants_;  // held, so that nothing else comes to lie there
+};
 
 struct FoldOptions {
   // A folded value may have this many bytes in any case, and else at most so many times the bytes
@@ -24,6 +43,7 @@ struct FoldOptions {
   std::int64_t small_bytes = 64 * 1024;
   double growth = 1.5;
   std::function<bool()> should_stop{};
+  FoldedValues* known = nullptr;  // of graphs before; nothing is known without
 };
 
 struct FoldReport {

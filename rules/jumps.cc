@@ -15,6 +15,8 @@ using ir::ExprNode;
 using ir::ExprOp;
 
 bool is_real(const ir::TensorType& type) { return is_float(type.dtype); }
+// Integers are exact in any precision.
+bool is_wider_than_f32(const ir::TensorType& type) { return type.dtype == ir::DType::kF64; }
 
 // The nodes of an expression, operands first. They may be of several pools: numbers alone are of
 // one that all share.
@@ -49,8 +51,12 @@ bool steps(const ExprNode& node) {
   }
 }
 
+using TestPrimitive = bool (*)(const ir::Operator&, const ir::Attrs&,
+                               std::span<const ir::TensorType>);
+
 bool primitive_has_jumps(const ir::Operator& op, const ir::Attrs& attrs,
                          std::span<const ir::TensorType> inputs) {
+  if (std::ranges::none_of(inputs, is_real)) return false;
   const auto denotation = denote(op, attrs, inputs);
   if (!denotation.ok()) return true;
   if (!is_real(denotation->type)) return true;
@@ -68,12 +74,37 @@ bool primitive_has_jumps(const ir::Operator& op, const ir::Attrs& attrs,
   return false;
 }
 
-}  // namespace
+bool rounds_at(const ExprNode& node) {
+  switch (node.op) {
+    case ExprOp::kAdd:
+    case ExprOp::kSub:
+    case ExprOp::kMul:
+    case ExprOp::kDiv:
+    case ExprOp::kCall:
+    case ExprOp::kScalarOf:
+    case ExprOp::kCast: return true;
+    case ExprOp::kConst: return static_cast<double>(static_cast<float>(node.real)) != node.real;
+    case ExprOp::kReduce:
+      return node.reduction == ir::Reduction::kSum || node.reduction == ir::Reduction::kProd;
+    default: return false;
+  }
+}
 
-bool has_jumps(const ir::Operator& op, const ir::Attrs& attrs,
-               std::span<const ir::TensorType> inputs) {
-  if (std::ranges::none_of(inputs, is_real)) return false;
-  if (!op.is_composite()) return primitive_has_jumps(op, attrs, inputs);
+bool primitive_rounds(const ir::Operator& op, const ir::Attrs& attrs,
+                      std::span<const ir::TensorType> inputs) {
+  if (std::ranges::any_of(inputs, is_wider_than_f32)) return true;
+  const auto denotation = denote(op, attrs, inputs);
+  if (!denotation.ok() || is_wider_than_f32(denotation->type)) return true;
+  const ExprNode* root = denotation->value.node();
+  return root == nullptr ||
+         std::ranges::any_of(nodes_of(root), [](const ExprNode* node) { return rounds_at(*node); });
+}
+
+// Whether one of the primitives that the operator consists of passes the test; true too where its
+// body cannot be had.
+bool any_primitive(const ir::Operator& op, const ir::Attrs& attrs,
+                   std::span<const ir::TensorType> inputs, TestPrimitive test) {
+  if (!op.is_composite()) return test(op, attrs, inputs);
   ir::GraphBuilder builder;
   std::vector<ir::Value> values;
   for (const ir::TensorType& type : inputs) values.push_back(builder.input("", type));
@@ -86,8 +117,21 @@ bool has_jumps(const ir::Operator& op, const ir::Attrs& attrs,
     if (node.kind != ir::NodeKind::kOperator) return false;
     std::vector<ir::TensorType> types;
     for (const ir::NodeId input : node.inputs) types.push_back(body->node(input).type);
-    return std::ranges::any_of(types, is_real) && primitive_has_jumps(*node.op, node.attrs, types);
+    return test(*node.op, node.attrs, types);
   });
+}
+
+}  // namespace
+
+bool has_jumps(const ir::Operator& op, const ir::Attrs& attrs,
+               std::span<const ir::TensorType> inputs) {
+  return std::ranges::any_of(inputs, is_real) &&
+         any_primitive(op, attrs, inputs, primitive_has_jumps);
+}
+
+bool rounds(const ir::Operator& op, const ir::Attrs& attrs,
+            std::span<const ir::TensorType> inputs) {
+  return any_primitive(op, attrs, inputs, primitive_rounds);
 }
 
 }  // namespace egret::rules

@@ -18,4 +18,9 @@ namespace egret::rules {
 bool has_jumps(const ir::Operator& op, const ir::Attrs& attrs,
                std::span<const ir::TensorType> inputs);
 
+// Whether what an operator computes may need more digits than f32 has: false where it only moves,
+// compares or selects elements of at most f32, or numbers that f32 has. Composites round where
+// their body does. Never wrongly false.
+bool rounds(const ir::Operator& op, const ir::Attrs& attrs, std::span<const ir::TensorType> inputs);
+
 }  // namespace egret::rules

@@ -17,4 +17,6 @@ void give_freed_memory_back() {
 #endif
 }
 
+void keep_freed_memory() { base::page_pool().keep_at_most(base::PagePool::kMuchKept); }
+
 }  // namespace egret::tools

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "driver/batch_plan.h"
 #include "frontends/onnx.h"
 
 namespace egret::tools {
@@ -26,9 +27,10 @@ const base::OptionTable<BackendOptions>& BackendOptions::table() {
        {"without", &B::without,
         "Leave out a part of the backend, to see what it gives: kernels that compute several "
         "operators, layouts other than row-major, what is computed of constants beforehand, "
-        "kernels emitted for what has none (the interpreter computes it then), or the limit of "
-        "what kernels take in memory for their speed",
-        base::one_of({"fusion", "blocked", "folding", "emitted", "thrift"})},
+        "kernels emitted for what has none (the interpreter computes it then), the limit of what "
+        "kernels take in memory for their speed, or batches run sample after sample where that is "
+        "faster",
+        base::one_of({"fusion", "blocked", "folding", "emitted", "thrift", "slices"})},
        {"input", &B::input,
         "Tensor file (.pb) of an input, as FILE or NAME=FILE; may be repeated"}}};
   return rows;
@@ -54,8 +56,8 @@ base::Result<std::unique_ptr<backends::Plan>> compile_plan(ir::Graph graph,
   const auto has = [&](std::string_view part) {
     return std::ranges::find(options.without, part) == options.without.end();
   };
-  return backend->compile_consuming(
-      std::move(graph),
+  return driver::compile_batch(
+      *backend, std::move(graph),
       {.threads = static_cast<int>(console.options().threads),
        .profile = profile,
        .limit_arena = options.limit_arena,
@@ -64,6 +66,7 @@ base::Result<std::unique_ptr<backends::Plan>> compile_plan(ir::Graph graph,
        .blocked = has("blocked"),
        .fold = has("folding"),
        .thrift = has("thrift"),
+       .slice = has("slices"),
        .emission = has("emitted") ? backends::Emission::kWhereWorth : backends::Emission::kNone});
 }
 

@@ -50,7 +50,11 @@ std::string kernel_table(const backends::PlanReport& report, const std::vector<i
                share > 0 ? base::format_percent(share) : "", kernel.implementation, kernel.layout,
                joined(kernel.nodes)});
   }
-  return table.render() + "at best " + base::format_short(rates.flops_per_second / 1e9) +
+  const std::string slices = report.slices == 1 ? ""
+                                                : "one sample after the other: each kernel runs " +
+                                                      std::to_string(report.slices) +
+                                                      " times, all of them are counted\n";
+  return table.render() + slices + "at best " + base::format_short(rates.flops_per_second / 1e9) +
          " GFLOP/s and " + base::format_short(rates.bytes_per_second / 1e9) +
          " GB/s here, measured\n";
 }
@@ -72,13 +76,17 @@ base::Json kernel_list(const backends::PlanReport& report, const std::vector<ir:
 base::Json chrome_trace(const backends::PlanReport& report, const std::vector<ir::Work>& works) {
   constexpr double kMicrosecond = 1e-6;
   base::Json events = base::Json::array();
+  // Of a plan that runs in slices, the last one.
+  const auto slices = static_cast<double>(report.slices);
   for (std::size_t i = 0; i < report.kernels.size(); ++i) {
     const auto& kernel = report.kernels[i];
+    const double flops = works[i].flops / slices;
+    const double bytes = bytes_of(works[i]) / slices;
     base::Json arguments = described(kernel)
-                               .set("flops", works[i].flops)
-                               .set("bytes", bytes_of(works[i]))
-                               .set("flops_per_s", rate(works[i].flops, kernel.last_s))
-                               .set("bytes_per_s", rate(bytes_of(works[i]), kernel.last_s));
+                               .set("flops", flops)
+                               .set("bytes", bytes)
+                               .set("flops_per_s", rate(flops, kernel.last_s))
+                               .set("bytes_per_s", rate(bytes, kernel.last_s));
     events.push(base::Json::object()
                     .set("name", kernel.nodes.empty() ? kernel.name
                                                       : kernel.name + " " + kernel.nodes.front())

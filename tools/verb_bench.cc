@@ -45,7 +45,7 @@ void set_figures(base::Json& json, const backends::Timing& timing, const backend
   const backends::PlanReport report = plan.report();
   json.set("arena_bytes", report.arena_bytes).set("weights_bytes", report.weights_bytes);
   json.set("fallbacks", std::uint64_t{report.fallbacks.size()});
-  json.set("kernel_count", std::uint64_t{report.kernels.size()});
+  json.set("kernel_count", std::uint64_t{report.kernels.size()}).set("slices", report.slices);
   if (report.device_s > 0) json.set("device_s", report.device_s);
 }
 

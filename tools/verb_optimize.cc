@@ -4,6 +4,7 @@
 #include "base/text_table.h"
 #include "base/units.h"
 #include "driver/optimize.h"
+#include "tools/allocator.h"
 #include "tools/build_info.h"
 #include "tools/model_file.h"
 #include "tools/verb.h"
@@ -214,6 +215,7 @@ class Optimize final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    keep_freed_memory();
     if (output_.output.empty()) return base::usage_error("say where the result goes with -o FILE");
     options_.threads = console.options().threads;
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,

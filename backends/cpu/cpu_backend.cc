@@ -179,6 +179,7 @@ class CpuBackend : public Backend {
     return base::usage_error("--precision " + std::string(to_string(precision)) +
                              ": the backend 'cpu' computes in f32, or in bf16");
   }
+  bool runs_slices() const override { return true; }
   bool computes_apart(const ir::Operator& op) const override {
     const KernelRow* row = find_kernel(op.name());
     return row != nullptr && row->epilogue == Epilogue::kPointwise;

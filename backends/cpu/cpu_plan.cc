@@ -41,11 +41,12 @@ base::Result<std::unique_ptr<Plan>> CpuPlan::make(const ir::Graph& graph,
                                                   std::vector<Buffer> buffers,
                                                   std::vector<std::unique_ptr<Step>> steps,
                                                   PlanReport report) {
-  std::unique_ptr<CpuPlan> plan(new CpuPlan(graph));
+  std::unique_ptr<CpuPlan> plan(new CpuPlan(graph, options.slices));
   plan->threads_ = threads;
   plan->profile_ = options.profile;
   plan->steps_ = std::move(steps);
   plan->report_ = std::move(report);
+  plan->report_.slices = options.slices;
   plan->times_.resize(plan->steps_.size());
 
   std::vector<Lifetime> lifetimes;
@@ -79,8 +80,10 @@ base::Result<std::unique_ptr<Plan>> CpuPlan::make(const ir::Graph& graph,
     Buffer& root = buffers[outer];
     const auto index = static_cast<std::size_t>(root.index);
     switch (root.kind) {
-      case BufferKind::kInput: plan->from_inputs_.push_back({i, index, offset}); break;
-      case BufferKind::kOutput: plan->from_outputs_.push_back({i, index, offset}); break;
+      case BufferKind::kInput: plan->from_inputs_.push_back({i, index, offset, root.bytes}); break;
+      case BufferKind::kOutput:
+        plan->from_outputs_.push_back({i, index, offset, root.bytes});
+        break;
       case BufferKind::kArena:
         if (root.first < 0) break;
         plan->addresses_[i] =
@@ -113,19 +116,25 @@ base::Status CpuPlan::run_steps(const Addresses& addresses) {
     time.last_s = watch.seconds() - time.last_start_s;
     time.total_s += time.last_s;
   }
-  ++profiled_runs_;
   return base::ok();
 }
 
 base::Status CpuPlan::execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) {
-  // Kernels only read what lies in inputs; addresses are of one type for simplicity.
-  for (const External& e : from_inputs_) {
-    addresses_[e.buffer] = const_cast<std::byte*>(inputs[e.index].data().data()) + e.offset;
-  }
-  for (const External& e : from_outputs_)
-    addresses_[e.buffer] = outputs[e.index].mutable_data().data() + e.offset;
   const ThreadScope scope(threads_);
-  return guarded([&] { return run_steps(Addresses(addresses_.data())); });
+  for (std::int64_t slice = 0; slice < slices_; ++slice) {
+    // Kernels only read what lies in inputs; addresses are of one type for simplicity.
+    for (const External& e : from_inputs_) {
+      addresses_[e.buffer] =
+          const_cast<std::byte*>(inputs[e.index].data().data()) + e.offset + slice * e.slice_bytes;
+    }
+    for (const External& e : from_outputs_) {
+      addresses_[e.buffer] =
+          outputs[e.index].mutable_data().data() + e.offset + slice * e.slice_bytes;
+    }
+    EGRET_RETURN_IF_ERROR(guarded([&] { return run_steps(Addresses(addresses_.data())); }));
+  }
+  if (profile_) ++profiled_runs_;
+  return base::ok();
 }
 
 PlanReport CpuPlan::report() const {

@@ -32,11 +32,13 @@ class CpuPlan : public Plan {
     std::size_t buffer;
     std::size_t index;
     std::int64_t offset;
+    std::int64_t slice_bytes;  // from one slice to the next
   };
 
-  explicit CpuPlan(const ir::Graph& graph) : Plan(graph) {}
+  CpuPlan(const ir::Graph& graph, std::int64_t slices) : Plan(graph, slices), slices_(slices) {}
   base::Status run_steps(const Addresses& addresses);
 
+  std::int64_t slices_;
   int threads_ = 1;
   bool profile_ = false;
   ir::Tensor arena_;

@@ -51,6 +51,57 @@ TEST(HasJumps, LeavesOutWhatIsSmoothOrHasNoReals) {
   EXPECT_FALSE(jumps("cast", {n}, {{"to", std::string("f32")}}));
 }
 
+bool does_round(const char* op, std::vector<TensorType> types, const Attrs& attrs = {}) {
+  const auto canonical = canonical_attrs(ir::get_operator(op).attrs(), attrs);
+  EXPECT_TRUE(canonical.ok()) << canonical.status().message();
+  return rounds(ir::get_operator(op), *canonical, types);
+}
+
+TEST(Rounds, NotWhereElementsOnlyMove) {
+  const TensorType x(kF32, {2, 3});
+  EXPECT_FALSE(does_round("concat", {x, x}, {{"axis", 1}}));
+  EXPECT_FALSE(does_round("transpose", {x}, {{"perm", ir::Integers{1, 0}}}));
+  EXPECT_FALSE(does_round("reshape", {x}, {{"shape", ir::Integers{6}}}));
+  EXPECT_FALSE(does_round("max", {x, x}));
+  EXPECT_FALSE(does_round("where", {{DType::kBool, {2, 3}}, x, x}));
+}
+
+TEST(Rounds, WhereTheyAreComputed) {
+  const TensorType x(kF32, {2, 3});
+  EXPECT_TRUE(does_round("add", {x, x}));
+  EXPECT_TRUE(does_round("reduce_sum", {x}, {{"axes", ir::Integers{1}}}));
+  EXPECT_TRUE(does_round("sqrt", {x}));
+  EXPECT_TRUE(does_round("gelu", {x}));
+  const TensorType wide(DType::kF64, {2, 3});
+  EXPECT_TRUE(does_round("transpose", {wide}, {{"perm", ir::Integers{1, 0}}})) << "wider than f32";
+}
+
+// Two graphs on the same weights: what the first one folded is the second one's, too.
+TEST(FoldConstants, FoldsWhatItKnowsOnce) {
+  base::Random random(3);
+  const Tensor w = Tensor::random({kF32, {4, 3}}, random);
+  const auto make = [&](bool sum, const Tensor& weights) {
+    ir::GraphBuilder b;
+    const Value both = b.add("concat", {b.constant(weights), b.constant(w)}, {{"axis", 1}});
+    b.output("y", sum ? b.add("add", {both, both}) : both);
+    return b.finish().value();
+  };
+  FoldedValues known;
+  const auto first = fold_constants(make(false, w), {.known = &known});
+  const auto again = fold_constants(make(false, w), {.known = &known});
+  const auto sum = fold_constants(make(true, w), {.known = &known});
+  const Tensor other = Tensor::random({kF32, {4, 3}}, random);
+  const auto of_other = fold_constants(make(false, other), {.known = &known});
+  ASSERT_TRUE(first.ok() && again.ok() && sum.ok() && of_other.ok());
+  const auto value = [](const base::Result<ir::Graph>& graph) {
+    return graph->node(graph->outputs()[0].node).data;
+  };
+  EXPECT_EQ(value(again).data().data(), value(first).data().data()) << "held once";
+  EXPECT_EQ(value(sum).f64_at(5), 2 * value(first).f64_at(5));
+  EXPECT_EQ(value(of_other).f64_at(1), other.f64_at(1));
+  EXPECT_EQ(value(first).f64_at(3), w.f64_at(0));
+}
+
 // -2.5 / (5 / 255) is -127.5, which rounds to -128; in f32 it is a little more.
 TEST(FoldConstants, DecidesAsTheModelWouldRun) {
   ir::GraphBuilder b;
