@@ -38,7 +38,7 @@ struct OptimizeOptions {
   std::int64_t limit_memory = std::int64_t{4} << 30;  // of the e-graph, or of a search
   std::int64_t limit_arena = 0;                       // of the result's activations; 0: none
   std::int64_t multi_iterations = 2;
-  double extract_time = 3;     // each time the extractor runs
+  double extract_time = 2;     // each time the extractor runs
   double search_alpha = 1.05;  // of searches over whole graphs (driver/graph_search.h)
   std::int64_t search_budget = 1000;
   double profile_time = 20;

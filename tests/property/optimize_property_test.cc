@@ -3,8 +3,6 @@
 // outputs. EGRET_PROPERTY_CASES and EGRET_PROPERTY_SEED widen the campaign.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "cost/model.h"
 #include "driver/output_check.h"
 #include "driver/selection.h"
@@ -15,15 +13,11 @@
 #include "rules/rule_set.h"
 #include "rules/saturate.h"
 #include "rules/tensor_egraph.h"
+#include "tests/property/campaign.h"
 #include "tests/property/random_graph.h"
 
 namespace egret {
 namespace {
-
-std::int64_t from_environment(const char* name, std::int64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text != nullptr ? std::atoll(text) : otherwise;
-}
 
 base::Result<ir::Graph> round_trip(const ir::Graph& graph) {
   EGRET_ASSIGN_OR_RETURN(const auto exported, frontends::export_onnx(graph, {}, {}));
@@ -54,14 +48,13 @@ base::Result<ir::Graph> rewritten(const ir::Graph& graph, const rules::RuleSet& 
 }
 
 TEST(OptimizeProperty, RandomGraphsKeepTheirOutputs) {
-  const std::int64_t cases = from_environment("EGRET_PROPERTY_CASES", 500);
-  const auto seed = static_cast<std::uint64_t>(from_environment("EGRET_PROPERTY_SEED", 1));
+  const testing_support::Campaign campaign;
   const auto rules = rules::select_rules("starter");
   ASSERT_TRUE(rules.ok()) << rules.status().message();
   std::int64_t changed = 0;
-  for (std::int64_t i = 0; i < cases; ++i) {
-    SCOPED_TRACE("case " + std::to_string(i) + " of seed " + std::to_string(seed));
-    base::Random random = base::Random(seed).split(static_cast<std::uint64_t>(i));
+  for (std::int64_t i = 0; i < campaign.cases; ++i) {
+    SCOPED_TRACE(campaign.place(i));
+    base::Random random = base::Random(campaign.seed).split(static_cast<std::uint64_t>(i));
     const ir::Graph original = testing_support::random_graph(random);
     const auto imported = round_trip(original);
     ASSERT_TRUE(imported.ok()) << imported.status().message();
@@ -81,7 +74,8 @@ TEST(OptimizeProperty, RandomGraphsKeepTheirOutputs) {
     ASSERT_TRUE(report.ok()) << report.status().message();
     ASSERT_TRUE(report->passed) << "error " << report->max_error << ", bound " << report->bound;
   }
-  EXPECT_GT(changed, cases / 4) << "most graphs came out as they went in: the rules did not run";
+  EXPECT_GT(changed, campaign.cases / 4)
+      << "most graphs came out as they went in: the rules did not run";
 }
 
 }  // namespace
