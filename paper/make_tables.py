@@ -85,7 +85,7 @@ def inference_cpu(rows):
 
 
 def inference_parts(rows):
-    names = ["plain", "layout", "fusion", "both", "starter", "generated", "default"]
+    names = ["plain", "layout", "fusion", "alone", "both", "starter", "generated", "default"]
     columns = [("model", "l", lambda r: r["model"].removesuffix(".onnx"))]
     columns += [(name, "r", lambda r, name=name: f"{float(r[name + '_ms']):.2f}") for name in names]
     return columns, rows
