@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packing and blocking of contractions. The blocks: panels of kBlockColumns columns and kBlockDepth
+// Packing and blocking of contractions. The blocks: panels of kBlockColumns tiles and kBlockDepth
 // terms stay in the L2 cache while all rows pass by, kBlockRows of them at a time.
 #include <algorithm>
 #include <atomic>

@@ -2,12 +2,10 @@
 #include "parallel/batch_slices.h"
 
 #include <algorithm>
-#include <map>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "parallel/laws.h"
+#include "parallel/known_laws.h"
 
 namespace egret::parallel {
 namespace {
@@ -82,29 +80,18 @@ class Slicer {
       }
       return law.output == kCopy || (law.output.is_split() && !law.output.has_halo());
     };
-    const std::vector<Law>& laws = laws_of(node);
+    std::vector<ir::TensorType> types;
+    for (const ir::NodeId input : node.inputs) types.push_back(whole_.node(input).type);
+    const std::vector<Law>& laws = laws_.of(*node.op, node.attrs, types, count_);
     const auto law = std::ranges::find_if(laws, fits);
     return law != laws.end() ? &*law : nullptr;
-  }
-
-  // Programs repeat their operators.
-  const std::vector<Law>& laws_of(const ir::Node& node) {
-    std::vector<ir::TensorType> types;
-    std::string key = node.op->name() + to_string(node.attrs);
-    for (const ir::NodeId input : node.inputs) {
-      types.push_back(whole_.node(input).type);
-      key += " " + to_string(types.back());
-    }
-    const auto [known, is_new] = laws_.try_emplace(key);
-    if (is_new) known->second = parallel::laws_of(*node.op, node.attrs, types, count_);
-    return known->second;
   }
 
   const ir::Graph& whole_;
   const std::int64_t count_;
   ir::Graph slice_;
   std::vector<AxisPlacement> placed_;  // by node
-  std::map<std::string, std::vector<Law>> laws_;
+  KnownLaws laws_;
 };
 
 }  // namespace

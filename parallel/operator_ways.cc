@@ -39,14 +39,4 @@ void OperatorWays::add(const ir::Operator& op, const Placement& output, int axis
   }
 }
 
-const std::vector<Law>& OperatorWays::laws(const ir::Operator& op, const ir::Attrs& attrs,
-                                           std::span<const ir::TensorType> types,
-                                           std::int64_t devices) {
-  std::string key = op.name() + to_string(attrs) + std::to_string(devices);
-  for (const ir::TensorType& type : types) key += " " + ir::to_string(type);
-  const auto known = laws_.find(key);
-  if (known != laws_.end()) return known->second;
-  return laws_.emplace(key, laws_of(op, attrs, types, devices)).first->second;
-}
-
 }  // namespace egret::parallel

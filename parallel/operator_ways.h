@@ -4,12 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "parallel/laws.h"
+#include "parallel/known_laws.h"
 #include "rules/tensor_egraph.h"
 
 namespace egret::parallel {
@@ -30,7 +28,9 @@ class OperatorWays {
   std::vector<OperatorWay> of(egraph::NodeId node, const Placement& output);
   // laws_of(), remembered.
   const std::vector<Law>& laws(const ir::Operator& op, const ir::Attrs& attrs,
-                               std::span<const ir::TensorType> types, std::int64_t devices);
+                               std::span<const ir::TensorType> types, std::int64_t devices) {
+    return laws_.of(op, attrs, types, devices);
+  }
 
  private:
   void add(const ir::Operator& op, const Placement& output, int axis, const OperatorWay& way,
@@ -38,7 +38,7 @@ class OperatorWays {
 
   const rules::TensorEGraph& tensors_;
   const Mesh& mesh_;
-  std::map<std::string, std::vector<Law>> laws_;
+  KnownLaws laws_;
 };
 
 }  // namespace egret::parallel

@@ -114,7 +114,7 @@ class Folder {
     const auto [at, is_new] = keys_.try_emplace(i);
     if (!is_new) return at->second;
     const ir::Node& node = graph_.node(ir::NodeId(i));
-    if (node.kind == ir::NodeKind::kConstant) return at->second = options_.known->key_of(node.data);
+    if (node.kind == ir::NodeKind::kConstant) return at->second = node.data.content_hash();
     std::string text = node.op->name() + to_string(node.attrs) + to_string(node.type);
     for (const ir::NodeId input : node.inputs) text += " " + key_of(input.index()).to_hex();
     return keys_[i] = base::content_hash(text);
@@ -219,13 +219,6 @@ const ir::Tensor* FoldedValues::find(const base::ContentHash& key) const {
 
 void FoldedValues::keep(const base::ContentHash& key, ir::Tensor value) {
   values_.insert_or_assign(key, std::move(value));
-}
-
-base::ContentHash FoldedValues::key_of(const ir::Tensor& constant) {
-  const std::byte* place = constant.data().data();
-  constants_.try_emplace(place, constant);
-  return base::content_hash(to_string(constant.type()) + " at " +
-                            std::to_string(reinterpret_cast<std::uintptr_t>(place)));
 }
 
 Result<ir::Graph> fold_constants(const ir::Graph& graph, const FoldOptions& options,

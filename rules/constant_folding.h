@@ -11,7 +11,6 @@
 // fill) stays computed.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -23,18 +22,14 @@
 namespace egret::rules {
 
 // Folded values, for graphs that are made of the same constants: what an operator gives on the same
-// constants is not computed again, and held once. Keeps them, and the constants they are made of.
+// constants is not computed again, and held once.
 class FoldedValues {
  public:
   const ir::Tensor* find(const base::ContentHash& key) const;
   void keep(const base::ContentHash& key, ir::Tensor value);
-  // Names a constant by where its elements lie.
-  base::ContentHash key_of(const ir::Tensor& constant);
 
  private:
   std::map<base::ContentHash, ir::Tensor> values_;
-  std::map<const std::byte*, ir::Tensor>
-      constants_;  // held, so that nothing else comes to lie there
 };
 
 struct FoldOptions {

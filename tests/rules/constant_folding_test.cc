@@ -19,10 +19,20 @@ using ir::Value;
 
 constexpr DType kF32 = DType::kF32;
 
-bool jumps(const char* op, std::vector<TensorType> types, const Attrs& attrs = {}) {
+using Ask = bool (*)(const ir::Operator&, const Attrs&, std::span<const TensorType>);
+
+bool ask(Ask question, const char* op, const std::vector<TensorType>& types, const Attrs& attrs) {
   const auto canonical = canonical_attrs(ir::get_operator(op).attrs(), attrs);
   EXPECT_TRUE(canonical.ok()) << canonical.status().message();
-  return has_jumps(ir::get_operator(op), *canonical, types);
+  return question(ir::get_operator(op), *canonical, types);
+}
+
+bool jumps(const char* op, const std::vector<TensorType>& types, const Attrs& attrs = {}) {
+  return ask(has_jumps, op, types, attrs);
+}
+
+bool does_round(const char* op, const std::vector<TensorType>& types, const Attrs& attrs = {}) {
+  return ask(rounds, op, types, attrs);
 }
 
 TEST(HasJumps, SeesRoundingComparingAndCastingOfReals) {
@@ -49,12 +59,6 @@ TEST(HasJumps, LeavesOutWhatIsSmoothOrHasNoReals) {
   EXPECT_FALSE(jumps("where", {{DType::kBool, {2, 3}}, x, x}));
   EXPECT_FALSE(jumps("less", {n, n}));
   EXPECT_FALSE(jumps("cast", {n}, {{"to", std::string("f32")}}));
-}
-
-bool does_round(const char* op, std::vector<TensorType> types, const Attrs& attrs = {}) {
-  const auto canonical = canonical_attrs(ir::get_operator(op).attrs(), attrs);
-  EXPECT_TRUE(canonical.ok()) << canonical.status().message();
-  return rounds(ir::get_operator(op), *canonical, types);
 }
 
 TEST(Rounds, NotWhereElementsOnlyMove) {
