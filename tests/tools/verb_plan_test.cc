@@ -35,10 +35,13 @@ class PlanVerb : public FolderTest {
   ProgramRun plan(const std::string& words) {
     return run_program("plan " + path("mlp.onnx") + " " + words);
   }
-  // `egret run` of the plan by so many processes, or another verb.
+  // `egret run` of the plan by so many processes, or another verb. Under a leak sanitizer these
+  // processes are not asked for leaks: what Open MPI's plug-ins keep has lost its module by then,
+  // so that no suppression would name it.
   ProgramRun distributed(int ranks, const std::string& words, const std::string& verb = "run ") {
     return run_program(verb + path("plan.json") + " " + words,
-                       "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun "
+                       "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+                       "ASAN_OPTIONS=\"$ASAN_OPTIONS:detect_leaks=0\" mpirun "
                        "--oversubscribe --timeout 60 -n " +
                            std::to_string(ranks));
   }
