@@ -13,7 +13,7 @@
 namespace egret::cost {
 namespace {
 
-constexpr int kVersion = 2;  // 1 had no rates
+constexpr int kVersion = 3;  // 1 had no rates, 2 no notes
 constexpr int kBusyMilliseconds = 5000;
 
 constexpr const char* kSchema =
@@ -23,7 +23,8 @@ constexpr const char* kSchema =
     "  PRIMARY KEY (machine, key)) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS rates ("
     "  machine TEXT NOT NULL PRIMARY KEY, flops_per_second REAL NOT NULL,"
-    "  bytes_per_second REAL NOT NULL, seconds_per_kernel REAL NOT NULL) WITHOUT ROWID";
+    "  bytes_per_second REAL NOT NULL, seconds_per_kernel REAL NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS notes (key TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL)";
 
 struct CloseDatabase {
   void operator()(sqlite3* db) const { sqlite3_close(db); }
@@ -200,6 +201,25 @@ base::Result<std::vector<Database::RatesRow>> Database::rates() const {
     result.push_back({text_at(query.get(), 0), rates_at(query.get(), 1)});
   if (step != SQLITE_DONE) return error(impl_->db.get(), "listing rates");
   return result;
+}
+
+base::Result<std::optional<std::string>> Database::find_note(std::string_view key) const {
+  EGRET_ASSIGN_OR_RETURN(const Statement query,
+                         prepare(impl_->db.get(), "SELECT text FROM notes WHERE key = ?1"));
+  bind(query.get(), 1, key);
+  const int step = sqlite3_step(query.get());
+  if (step == SQLITE_ROW) return std::optional(text_at(query.get(), 0));
+  if (step != SQLITE_DONE) return error(impl_->db.get(), "reading a note");
+  return std::optional<std::string>{};
+}
+
+base::Status Database::store_note(std::string_view key, std::string_view text) {
+  EGRET_ASSIGN_OR_RETURN(const Statement insert,
+                         prepare(impl_->db.get(), "INSERT OR REPLACE INTO notes VALUES (?1, ?2)"));
+  bind(insert.get(), 1, key);
+  bind(insert.get(), 2, text);
+  return sqlite3_step(insert.get()) == SQLITE_DONE ? base::ok()
+                                                   : error(impl_->db.get(), "writing a note");
 }
 
 base::Result<std::vector<Database::MachineRow>> Database::machines() const {

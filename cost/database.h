@@ -58,6 +58,12 @@ class Database {
   };
   base::Result<std::vector<RatesRow>> rates() const;  // in the order of machines
 
+  // Text that others keep beside the times, by a key of theirs. It is no part of what merge_from()
+  // adds or content_hash() is of.
+  base::Result<std::optional<std::string>> find_note(std::string_view key) const;
+  // Replaces what was there.
+  base::Status store_note(std::string_view key, std::string_view text);
+
   struct MachineRow {
     std::string machine;
     std::int64_t entries = 0;

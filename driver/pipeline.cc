@@ -254,6 +254,7 @@ class Pipeline {
     selection.extractor = extractor_;
     selection.extraction.time_limit_s = options_.extract_time;
     selection.extraction.seed = static_cast<std::uint64_t>(options_.seed);
+    selection.answers = costs_.database.get();
     selection.factors = factors_;
     const auto selected = select(tensors(), view, *costs_.model, profiler_, selection, sink_);
     // The program's own operators need not do: a rule may have hidden one of them.

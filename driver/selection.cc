@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "base/stop.h"
 #include "base/timer.h"
+#include "driver/kept_extraction.h"
 #include "driver/node_query.h"
 
 namespace egret::driver {
@@ -136,8 +137,8 @@ base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
   EGRET_ASSIGN_OR_RETURN(std::vector<double> costs, prices());
   SelectionResult result;
   while (true) {
-    EGRET_ASSIGN_OR_RETURN(result.solution,
-                           options.extractor->extract({view, costs}, options.extraction));
+    EGRET_ASSIGN_OR_RETURN(result.solution, extract_or_recall(*options.extractor, {view, costs},
+                                                              options.extraction, options.answers));
     ++result.rounds;
     progress.report({{base::kIteration, result.rounds},
                      {base::kBestCost, result.solution.dag_cost},

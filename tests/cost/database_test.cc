@@ -76,7 +76,7 @@ void change_version(const std::string& path, char version) {
   auto bytes = base::read_file(path, 1 << 20);
   ASSERT_TRUE(bytes.ok()) << bytes.status().message();
   constexpr std::size_t kUserVersion = 63;  // its lowest byte
-  ASSERT_EQ((*bytes)[kUserVersion], 2);
+  ASSERT_EQ((*bytes)[kUserVersion], 3);
   (*bytes)[kUserVersion] = version;
   const std::string_view name = "rates";
   std::size_t found = 0;
@@ -123,6 +123,24 @@ TEST_F(DatabaseTest, KeepsRatesPerMachine) {
   EXPECT_DOUBLE_EQ((*found)->bytes_per_second, 2e9);
   EXPECT_DOUBLE_EQ((*found)->seconds_per_kernel, 5e-6);
   EXPECT_FALSE((*db)->find_rates("n")->has_value());
+}
+
+TEST_F(DatabaseTest, KeepsNotesBesideTheTimes) {
+  std::string before;
+  {
+    auto db = Database::open(path());
+    before = *(*db)->content_hash("m");
+    EXPECT_FALSE((*db)->find_note("a")->has_value());
+    ASSERT_TRUE((*db)->store_note("a", "earlier").ok());
+    ASSERT_TRUE((*db)->store_note("a", "later").ok());
+    ASSERT_TRUE((*db)->store_note("b", "").ok());
+  }
+  auto db = Database::open(path());
+  EXPECT_EQ(**(*db)->find_note("a"), "later");
+  EXPECT_EQ(**(*db)->find_note("b"), "");
+  EXPECT_FALSE((*db)->find_note("c")->has_value());
+  EXPECT_EQ(*(*db)->content_hash("m"), before);
+  EXPECT_TRUE((*db)->machines()->empty());
 }
 
 TEST_F(DatabaseTest, MergingAddsRatesThatAreMissing) {
