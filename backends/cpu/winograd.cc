@@ -31,7 +31,7 @@ bool winograd_pays(std::string_view implementation, std::int64_t channels, std::
 
 WinogradBudget::WinogradBudget(const ir::Graph& graph, bool limited) {
   if (!limited) {
-    left_ = std::numeric_limits<std::int64_t>::max();
+    left_ = most_scratch_ = std::numeric_limits<std::int64_t>::max();
     return;
   }
   std::set<std::size_t> counted;
@@ -50,9 +50,11 @@ WinogradBudget::WinogradBudget(const ir::Graph& graph, bool limited) {
   }
   constexpr std::int64_t kLeast = 8 << 20;
   left_ = std::max(left_ + constants / 4 + largest / 2, kLeast);
+  most_scratch_ = std::max(constants * 3 / 10 + largest, kLeast);
 }
 
 bool WinogradBudget::spend(std::int64_t weights, std::int64_t scratch) {
+  if (scratch > most_scratch_) return false;
   const std::int64_t more = std::max<std::int64_t>(0, scratch - scratch_);
   if (weights + more > left_) return false;
   left_ -= weights + more;

@@ -24,18 +24,22 @@ bool winograd_pays(std::string_view implementation, std::int64_t channels, std::
 // The bytes that the large tiles of one plan may take beyond the weights as they are: as many as
 // the weights of 3x3 windows, a quarter of all weights and half of the largest value take. VGG-19
 // and the ResNets stay within that or nearly so; where images are small and have many channels it
-// refuses what would multiply the memory (CSRNet's back end at batch 8: 210 MiB, 87 with it).
+// refuses what would multiply the memory (CSRNet's back end at batch 8: 210 MiB, 87 with it). And
+// no kernel's scratch space may be more than three tenths of the weights and the largest value are:
+// that of Inception-v1's second convolution would be a fifth of what the whole plan takes.
 class WinogradBudget {
  public:
   // All bytes of a graph with no limit; at least 8 MiB of others.
   WinogradBudget(const ir::Graph& graph, bool limited);
 
   // `weights`: beyond those that are there anyway; `scratch`: shared by all kernels, the largest
-  // counts. False: they exceed what is left, and nothing is spent.
+  // counts. False: they exceed what is left, or the scratch is too much by itself, and nothing is
+  // spent.
   bool spend(std::int64_t weights, std::int64_t scratch);
 
  private:
   std::int64_t left_ = 0;
+  std::int64_t most_scratch_ = 0;
   std::int64_t scratch_ = 0;  // paid for
 };
 

@@ -63,6 +63,15 @@ TEST(WinogradBudget, CountsTheLargestScratchOnce) {
   EXPECT_FALSE(budget.spend(0, 8 << 20));
 }
 
+TEST(WinogradBudget, TakesNoScratchThatIsMuchOfThePlan) {
+  constexpr std::int64_t kWeights = 512 * 512 * 9 * 4;  // bytes
+  constexpr std::int64_t kValue = 512 * 14 * 14 * 4;
+  constexpr std::int64_t kMost = 4 * kWeights * 3 / 10 + kValue;
+  WinogradBudget budget(convolutions(512, 14, 1, 4), true);
+  EXPECT_FALSE(budget.spend(0, kMost + 1));
+  EXPECT_TRUE(budget.spend(0, kMost));
+}
+
 TEST(WinogradBudget, HasNoEndWithoutThrift) {
   WinogradBudget budget(convolutions(16, 8, 1, 1), false);
   EXPECT_TRUE(budget.spend(std::int64_t{1} << 50, std::int64_t{1} << 50));
