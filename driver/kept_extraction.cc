@@ -20,8 +20,8 @@ namespace {
 constexpr int kGeneration = 1;  // of extractors: raised where one learns to answer better
 constexpr double kLong = 0.1;   // seconds; what takes less is found again as fast as it is read
 
-template <typename T>
-std::string hash_of(const std::vector<T>& values) {
+template <typename Values>
+std::string hash_of(const Values& values) {
   return base::content_hash(std::as_bytes(std::span(values))).to_hex();
 }
 
@@ -85,8 +85,7 @@ std::string key_of_extraction(const extract::ExtractorRow& extractor,
                               const extract::Problem& problem, const extract::Options& options) {
   const egraph::EGraphView& graph = problem.graph;
   const std::string all = hash_of(graph.class_begin) + hash_of(graph.child_begin) +
-                          hash_of(graph.children) + hash_of(graph.roots) +
-                          base::content_hash(std::as_bytes(problem.costs)).to_hex();
+                          hash_of(graph.children) + hash_of(graph.roots) + hash_of(problem.costs);
   return "extraction " + std::to_string(kGeneration) + " by " + std::string(extractor.name) +
          ", seed " + std::to_string(options.seed) + ": " + base::content_hash(all).to_hex();
 }

@@ -26,7 +26,7 @@ bool winograd_pays(std::string_view implementation, std::int64_t channels, std::
 // and the ResNets stay within that or nearly so; where images are small and have many channels it
 // refuses what would multiply the memory (CSRNet's back end at batch 8: 210 MiB, 87 with it). And
 // no kernel's scratch space may be more than three tenths of the weights and the largest value are:
-// that of Inception-v1's second convolution would be a fifth of what the whole plan takes.
+// that of Inception-v1's second convolution would be a quarter of what the whole plan takes.
 class WinogradBudget {
  public:
   // All bytes of a graph with no limit; at least 8 MiB of others.

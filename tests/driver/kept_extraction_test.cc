@@ -131,15 +131,17 @@ TEST_P(SpoiltExtraction, IsAskedForAgain) {
 }
 
 constexpr const char* kSpoilt[] = {
-    "", "no JSON", "[]", R"({"time_limit_s": 9})",
+    "",
+    "no JSON",
+    "[]",
+    R"({"time_limit_s": 9})",
     R"({"time_limit_s": 9, "proven": false, "bound": 0})",
     R"({"time_limit_s": 9, "proven": false, "bound": 0, "choice": [1, 0]})",         // no leaf
     R"({"time_limit_s": 9, "proven": false, "bound": 0, "choice": [0, 2, 1, 0]})",   // no such node
     R"({"time_limit_s": 9, "proven": false, "bound": 0, "choice": [0, -1, 1, 0]})",  // nor this
     R"({"time_limit_s": 9, "proven": false, "bound": 0, "choice": [0, 0, 2, 0]})",  // no such class
     R"({"time_limit_s": 9, "proven": false, "bound": 0, "choice": [0, "0", 1, 0]})",  // no number
-    R"({"time_limit_s": 9, "proven": false, "bound": 9, "choice": [0, 0, 1, 0]})",    // above its
-                                                                                      // cost
+    R"({"time_limit_s": 9, "proven": false, "bound": 9, "choice": [0, 0, 1, 0]})",    // too high
     R"({"time_limit_s": 9, "proven": true, "bound": 0, "choice": [0, 0, 1, 0]})",     // with a gap
 };
 INSTANTIATE_TEST_SUITE_P(All, SpoiltExtraction, testing::ValuesIn(kSpoilt));
