@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost/database.h"
 
-#include <sqlite3.h>
-
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "cost/sqlite.h"
 
 namespace egret::cost {
 namespace {
@@ -26,64 +24,32 @@ constexpr const char* kSchema =
     "  bytes_per_second REAL NOT NULL, seconds_per_kernel REAL NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS notes (key TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL)";
 
-struct CloseDatabase {
-  void operator()(sqlite3* db) const { sqlite3_close(db); }
-};
-struct Finalize {
-  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-};
-using Connection = std::unique_ptr<sqlite3, CloseDatabase>;
-using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
-
-base::Status error(sqlite3* db, std::string_view doing) {
-  return base::unavailable("cost database: " + std::string(doing) + ": " + sqlite3_errmsg(db));
+Entry entry_of(const SqlRow& row, int first_column) {
+  return {.runs = row.integer(first_column),
+          .median_s = row.real(first_column + 1),
+          .deviation_s = row.real(first_column + 2)};
 }
 
-base::Status execute(sqlite3* db, const char* sql) {
-  return sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK ? base::ok()
-                                                                       : error(db, sql);
+Rates rates_of(const SqlRow& row, int first_column) {
+  return {.flops_per_second = row.real(first_column),
+          .bytes_per_second = row.real(first_column + 1),
+          .seconds_per_kernel = row.real(first_column + 2)};
 }
 
-void bind(sqlite3_stmt* statement, int at, std::string_view text) {
-  sqlite3_bind_text(statement, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
-}
-
-std::string text_at(sqlite3_stmt* statement, int column) {
-  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
-  return text != nullptr ? text : "";
-}
-
-Entry entry_at(sqlite3_stmt* statement, int first_column) {
-  return {.runs = sqlite3_column_int64(statement, first_column),
-          .median_s = sqlite3_column_double(statement, first_column + 1),
-          .deviation_s = sqlite3_column_double(statement, first_column + 2)};
-}
-
-Rates rates_at(sqlite3_stmt* statement, int first_column) {
-  return {.flops_per_second = sqlite3_column_double(statement, first_column),
-          .bytes_per_second = sqlite3_column_double(statement, first_column + 1),
-          .seconds_per_kernel = sqlite3_column_double(statement, first_column + 2)};
-}
-
-base::Result<Statement> prepare(sqlite3* db, const char* sql) {
-  sqlite3_stmt* raw = nullptr;
-  if (sqlite3_prepare_v2(db, sql, -1, &raw, nullptr) != SQLITE_OK) return error(db, sql);
-  return Statement(raw);
-}
-
-base::Result<int> version_of(sqlite3* db, const std::string& path) {
-  EGRET_ASSIGN_OR_RETURN(const Statement query, prepare(db, "PRAGMA user_version"));
-  if (sqlite3_step(query.get()) != SQLITE_ROW) {
+base::Result<std::int64_t> version_of(sqlite3* db, const std::string& path) {
+  EGRET_ASSIGN_OR_RETURN(Statement query, Statement::prepare(db, "PRAGMA user_version"));
+  const auto version = query.first("reading", [](const SqlRow& row) { return row.integer(0); });
+  if (!version.ok() || !version->has_value()) {
     return base::bad_input("'" + path + "' is not a cost database (" + sqlite3_errmsg(db) +
                            "); move it away or name another with --cost-db");
   }
-  return sqlite3_column_int(query.get(), 0);
+  return **version;
 }
 
 // Files of later versions are left alone. Fresh ones (version 0) and earlier ones get the tables
 // that they lack, which is all that versions differ by so far, and then our version.
 base::Status bring_to_version(sqlite3* db, const std::string& path) {
-  EGRET_ASSIGN_OR_RETURN(const int version, version_of(db, path));
+  EGRET_ASSIGN_OR_RETURN(const std::int64_t version, version_of(db, path));
   if (version > kVersion) {
     return base::bad_input("'" + path + "' is a cost database of version " +
                            std::to_string(version) + ", this program writes version " +
@@ -102,6 +68,10 @@ struct Database::Impl {
   Connection db;
   Statement find;
   Statement store;
+
+  base::Result<Statement> prepare(const char* sql) const {
+    return Statement::prepare(db.get(), sql);
+  }
 };
 
 Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -118,128 +88,94 @@ base::Result<std::unique_ptr<Database>> Database::open(const std::string& path) 
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   auto impl = std::make_unique<Impl>();
   impl->db.reset(raw);
-  if (opened != SQLITE_OK) return error(raw, "cannot open '" + path + "'");
+  if (opened != SQLITE_OK) return sqlite_error(raw, "cannot open '" + path + "'");
   sqlite3_busy_timeout(raw, kBusyMilliseconds);
   EGRET_RETURN_IF_ERROR(bring_to_version(raw, path));
   EGRET_RETURN_IF_ERROR(execute(raw, "PRAGMA synchronous = NORMAL"));
   EGRET_ASSIGN_OR_RETURN(
       impl->find,
-      prepare(raw,
-              "SELECT runs, median_s, deviation_s FROM profile WHERE machine = ?1 AND key = ?2"));
+      impl->prepare(
+          "SELECT runs, median_s, deviation_s FROM profile WHERE machine = ?1 AND key = ?2"));
   EGRET_ASSIGN_OR_RETURN(
-      impl->store, prepare(raw, "INSERT OR REPLACE INTO profile VALUES (?1, ?2, ?3, ?4, ?5)"));
+      impl->store, impl->prepare("INSERT OR REPLACE INTO profile VALUES (?1, ?2, ?3, ?4, ?5)"));
   return std::unique_ptr<Database>(new Database(std::move(impl)));
 }
 
 base::Result<std::optional<Entry>> Database::find(std::string_view machine,
                                                   std::string_view key) const {
-  sqlite3_stmt* query = impl_->find.get();
-  bind(query, 1, machine);
-  bind(query, 2, key);
-  const int step = sqlite3_step(query);
-  std::optional<Entry> found;
-  if (step == SQLITE_ROW) found = entry_at(query, 0);
-  sqlite3_reset(query);
-  if (step != SQLITE_ROW && step != SQLITE_DONE) return error(impl_->db.get(), "reading");
-  return found;
+  return impl_->find.first(
+      "reading", [](const SqlRow& row) { return entry_of(row, 0); }, machine, key);
 }
 
 base::Status Database::store(std::string_view machine, std::string_view key, const Entry& entry) {
-  sqlite3_stmt* insert = impl_->store.get();
-  bind(insert, 1, machine);
-  bind(insert, 2, key);
-  sqlite3_bind_int64(insert, 3, entry.runs);
-  sqlite3_bind_double(insert, 4, entry.median_s);
-  sqlite3_bind_double(insert, 5, entry.deviation_s);
-  const int step = sqlite3_step(insert);
-  sqlite3_reset(insert);
-  return step == SQLITE_DONE ? base::ok() : error(impl_->db.get(), "writing");
+  return impl_->store.run("writing", machine, key, entry.runs, entry.median_s, entry.deviation_s);
 }
 
 base::Result<std::vector<Database::Row>> Database::rows(std::string_view machine) const {
-  EGRET_ASSIGN_OR_RETURN(const Statement query,
-                         prepare(impl_->db.get(),
-                                 "SELECT machine, key, runs, median_s, deviation_s FROM profile "
-                                 "WHERE ?1 = '' OR machine = ?1 ORDER BY machine, key"));
-  bind(query.get(), 1, machine);
-  std::vector<Row> result;
-  int step = 0;
-  while ((step = sqlite3_step(query.get())) == SQLITE_ROW) {
-    result.push_back({text_at(query.get(), 0), text_at(query.get(), 1), entry_at(query.get(), 2)});
-  }
-  if (step != SQLITE_DONE) return error(impl_->db.get(), "listing");
-  return result;
+  EGRET_ASSIGN_OR_RETURN(
+      Statement query,
+      impl_->prepare("SELECT machine, key, runs, median_s, deviation_s FROM profile "
+                     "WHERE ?1 = '' OR machine = ?1 ORDER BY machine, key"));
+  return query.all(
+      "listing",
+      [](const SqlRow& row) {
+        return Row{row.text(0), row.text(1), entry_of(row, 2)};
+      },
+      machine);
 }
 
 base::Result<std::optional<Rates>> Database::find_rates(std::string_view machine) const {
-  EGRET_ASSIGN_OR_RETURN(const std::vector<RatesRow> all, rates());
-  const auto found = std::ranges::find(all, machine, &RatesRow::machine);
-  return found != all.end() ? std::optional(found->rates) : std::nullopt;
+  EGRET_ASSIGN_OR_RETURN(
+      Statement query,
+      impl_->prepare("SELECT flops_per_second, bytes_per_second, seconds_per_kernel FROM rates "
+                     "WHERE machine = ?1"));
+  return query.first(
+      "reading rates", [](const SqlRow& row) { return rates_of(row, 0); }, machine);
 }
 
 base::Status Database::store_rates(std::string_view machine, const Rates& rates) {
-  EGRET_ASSIGN_OR_RETURN(
-      const Statement insert,
-      prepare(impl_->db.get(), "INSERT OR REPLACE INTO rates VALUES (?1, ?2, ?3, ?4)"));
-  bind(insert.get(), 1, machine);
-  sqlite3_bind_double(insert.get(), 2, rates.flops_per_second);
-  sqlite3_bind_double(insert.get(), 3, rates.bytes_per_second);
-  sqlite3_bind_double(insert.get(), 4, rates.seconds_per_kernel);
-  return sqlite3_step(insert.get()) == SQLITE_DONE ? base::ok()
-                                                   : error(impl_->db.get(), "writing rates");
+  EGRET_ASSIGN_OR_RETURN(Statement insert,
+                         impl_->prepare("INSERT OR REPLACE INTO rates VALUES (?1, ?2, ?3, ?4)"));
+  return insert.run("writing rates", machine, rates.flops_per_second, rates.bytes_per_second,
+                    rates.seconds_per_kernel);
 }
 
 base::Result<std::vector<Database::RatesRow>> Database::rates() const {
   EGRET_ASSIGN_OR_RETURN(
-      const Statement query,
-      prepare(impl_->db.get(),
-              "SELECT machine, flops_per_second, bytes_per_second, seconds_per_kernel FROM rates "
-              "ORDER BY machine"));
-  std::vector<RatesRow> result;
-  int step = 0;
-  while ((step = sqlite3_step(query.get())) == SQLITE_ROW)
-    result.push_back({text_at(query.get(), 0), rates_at(query.get(), 1)});
-  if (step != SQLITE_DONE) return error(impl_->db.get(), "listing rates");
-  return result;
+      Statement query,
+      impl_->prepare("SELECT machine, flops_per_second, bytes_per_second, seconds_per_kernel "
+                     "FROM rates ORDER BY machine"));
+  return query.all("listing rates", [](const SqlRow& row) {
+    return RatesRow{row.text(0), rates_of(row, 1)};
+  });
 }
 
 base::Result<std::optional<std::string>> Database::find_note(std::string_view key) const {
-  EGRET_ASSIGN_OR_RETURN(const Statement query,
-                         prepare(impl_->db.get(), "SELECT text FROM notes WHERE key = ?1"));
-  bind(query.get(), 1, key);
-  const int step = sqlite3_step(query.get());
-  if (step == SQLITE_ROW) return std::optional(text_at(query.get(), 0));
-  if (step != SQLITE_DONE) return error(impl_->db.get(), "reading a note");
-  return std::optional<std::string>{};
+  EGRET_ASSIGN_OR_RETURN(Statement query, impl_->prepare("SELECT text FROM notes WHERE key = ?1"));
+  return query.first(
+      "reading a note", [](const SqlRow& row) { return row.text(0); }, key);
 }
 
 base::Status Database::store_note(std::string_view key, std::string_view text) {
-  EGRET_ASSIGN_OR_RETURN(const Statement insert,
-                         prepare(impl_->db.get(), "INSERT OR REPLACE INTO notes VALUES (?1, ?2)"));
-  bind(insert.get(), 1, key);
-  bind(insert.get(), 2, text);
-  return sqlite3_step(insert.get()) == SQLITE_DONE ? base::ok()
-                                                   : error(impl_->db.get(), "writing a note");
+  EGRET_ASSIGN_OR_RETURN(Statement insert,
+                         impl_->prepare("INSERT OR REPLACE INTO notes VALUES (?1, ?2)"));
+  return insert.run("writing a note", key, text);
 }
 
 base::Result<std::vector<Database::MachineRow>> Database::machines() const {
   EGRET_ASSIGN_OR_RETURN(
-      const Statement query,
-      prepare(impl_->db.get(),
-              "SELECT machine, COUNT(*) FROM profile GROUP BY machine ORDER BY machine"));
-  std::vector<MachineRow> result;
-  int step = 0;
-  while ((step = sqlite3_step(query.get())) == SQLITE_ROW)
-    result.push_back({text_at(query.get(), 0), sqlite3_column_int64(query.get(), 1)});
-  if (step != SQLITE_DONE) return error(impl_->db.get(), "listing machines");
-  return result;
+      Statement query,
+      impl_->prepare("SELECT machine, COUNT(*) FROM profile GROUP BY machine ORDER BY machine"));
+  return query.all("listing machines", [](const SqlRow& row) {
+    return MachineRow{row.text(0), row.integer(1)};
+  });
 }
 
 base::Result<std::int64_t> Database::merge_from(const Database& other) {
   EGRET_ASSIGN_OR_RETURN(const std::vector<Row> theirs, other.rows());
   EGRET_ASSIGN_OR_RETURN(const std::vector<RatesRow> their_rates, other.rates());
+  EGRET_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(impl_->db.get()));
   std::int64_t added = 0;
-  EGRET_RETURN_IF_ERROR(execute(impl_->db.get(), "BEGIN IMMEDIATE"));
   for (const Row& row : theirs) {
     EGRET_ASSIGN_OR_RETURN(const std::optional<Entry> mine, find(row.machine, row.key));
     if (mine) continue;
@@ -250,7 +186,7 @@ base::Result<std::int64_t> Database::merge_from(const Database& other) {
     EGRET_ASSIGN_OR_RETURN(const std::optional<Rates> mine, find_rates(row.machine));
     if (!mine) EGRET_RETURN_IF_ERROR(store_rates(row.machine, row.rates));
   }
-  EGRET_RETURN_IF_ERROR(execute(impl_->db.get(), "COMMIT"));
+  EGRET_RETURN_IF_ERROR(transaction.commit());
   return added;
 }
 
