@@ -74,11 +74,15 @@ std::size_t winner_of(std::span<const double> medians, std::span<const int> oper
   EGRET_CHECK(!medians.empty() && medians.size() == operators.size(), "a race of nobody");
   const double fastest = *std::ranges::min_element(medians);
   std::optional<std::size_t> winner;
-  for (std::size_t i = 1; i < medians.size(); ++i) {
+  for (std::size_t i = 0; i < medians.size(); ++i) {
     if (medians[i] > fastest * (1 + kNoise)) continue;
-    if (!winner || operators[i] < operators[*winner]) winner = i;
+    const bool original_leads = winner == std::size_t{0};
+    if (!winner || operators[i] < operators[*winner] ||
+        (original_leads && operators[i] == operators[0])) {
+      winner = i;
+    }
   }
-  return winner.value_or(0);
+  return *winner;
 }
 
 base::Result<std::optional<RaceResult>> remembered_race(std::span<const Racer> racers,

@@ -3,8 +3,8 @@
 // fastest wins.
 //
 // Two plans of the same kernels differ by a percent or two from one race to the next. Within that
-// noise the graph with the fewest operators is preferred, and the original only wins when every
-// candidate is slower by more than the noise.
+// noise the graph with the fewest operators is preferred, a candidate to the original where they
+// have as many: no graph grows without a gain.
 //
 // With a cost database the times are kept there under the names of the graphs that ran, so that the
 // same model, options and database give the same result again.

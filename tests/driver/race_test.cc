@@ -20,8 +20,19 @@ TEST(Race, AmongEqualsTheFewestOperatorsWin) {
   EXPECT_EQ(winner_of(std::array{1.0, 1.01, 1.01}, std::array{10, 9, 9}), 1U);
 }
 
-TEST(Race, TheOriginalWinsOnlyAgainstSlowerOnes) {
+TEST(Race, TheOriginalWinsAgainstSlowerOnes) {
   EXPECT_EQ(winner_of(std::array{1.0, 1.1, 1.05}, std::array{10, 5, 5}), 0U);
+}
+
+TEST(Race, NoGraphGrowsWithoutAGain) {
+  EXPECT_EQ(winner_of(std::array{1.0, 0.99}, std::array{10, 11}), 0U);
+  EXPECT_EQ(winner_of(std::array{1.0, 0.97}, std::array{10, 11}), 1U);
+  EXPECT_EQ(winner_of(std::array{1.0, 0.99, 0.99}, std::array{10, 11, 9}), 2U);
+}
+
+TEST(Race, ACandidateOfTheSameSizeWinsAgainstAnEqualOriginal) {
+  EXPECT_EQ(winner_of(std::array{1.0, 1.01, 1.0}, std::array{10, 10, 10}), 1U);
+  EXPECT_EQ(winner_of(std::array{1.0, 1.01, 1.0}, std::array{10, 11, 10}), 2U);
 }
 
 TEST(Race, ARaceThatWasRunIsRemembered) {
