@@ -21,11 +21,12 @@ step "sanitizers: unit tests"
 ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
   ctest --test-dir build/asan -L unit -j "$(nproc)" --output-on-failure
 
-# The tests that search, verify and loop with several threads.
+# The tests that search, verify, evaluate and loop with several threads.
 step "data races"
 cmake --preset tsan >/dev/null
-cmake --build build/tsan -j "$(nproc)" --target base_tests egraph_tests rules_tests
+cmake --build build/tsan -j "$(nproc)" --target base_tests ir_tests egraph_tests rules_tests
 build/tsan/bin/base_tests --gtest_brief=1 --gtest_filter='ThreadPool.*:InOrder.*'
+build/tsan/bin/ir_tests --gtest_brief=1 --gtest_filter='Planned*:Contraction.*:EvaluationMemo.*'
 build/tsan/bin/egraph_tests --gtest_brief=1 --gtest_filter='RuleSearch.*'
 build/tsan/bin/rules_tests --gtest_brief=1 --gtest_filter='*Threads*'
 
