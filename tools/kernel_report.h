@@ -15,7 +15,7 @@ namespace egret::tools {
 
 // A row a kernel: mean time, arithmetic and traffic a second, and the share of the roofline, which
 // is the least time that the work takes at `rates` over the time it took. `works` is one a kernel
-// (backends/kernel_work.h).
+// (backends/kernel_work.h). Says so where a kernel beats what rates allow.
 std::string kernel_table(const backends::PlanReport& report, const std::vector<ir::Work>& works,
                          const cost::Rates& rates);
 // The same as a list of objects.

@@ -34,6 +34,21 @@ TEST(KernelReport, GivesTheShareOfTheTighterRoof) {
   EXPECT_NE(table.find("500"), std::string::npos) << table;
 }
 
+TEST(KernelReport, DoubtsRatesThatAKernelBeats) {
+  backends::PlanReport report;
+  report.kernels.resize(1);
+  const cost::Rates rates{.flops_per_second = 1e12, .bytes_per_second = 4e9};
+  const auto doubts = [&](double seconds) {
+    report.kernels[0].seconds = seconds;
+    return kernel_table(report, {{1e9, 1e6, 1e6}}, rates).find("costs calibrate") !=
+           std::string::npos;
+  };
+  EXPECT_FALSE(doubts(1e-3));
+  EXPECT_FALSE(doubts(0.26e-3));  // as Winograd's tiles may
+  EXPECT_TRUE(doubts(0.24e-3));
+  EXPECT_FALSE(doubts(0)) << "what was not timed says nothing";
+}
+
 class ProfiledRun : public FolderTest {
  protected:
   void SetUp() override {
