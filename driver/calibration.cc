@@ -52,21 +52,36 @@ base::Result<double> best_seconds(const backends::Backend& backend, const ir::Gr
   return best;
 }
 
-// The rate at the largest of these sizes, ascending, at which a run takes less than kLongest.
+// About how long a run takes: enough to say whether a larger one is bearable.
+base::Result<double> rough_seconds(const backends::Backend& backend, const ir::Graph& graph,
+                                   const backends::PlanOptions& options) {
+  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(graph, options));
+  EGRET_ASSIGN_OR_RETURN(
+      const backends::Timing timing,
+      backends::measure(*plan, {.min_runs = 3, .min_seconds = 0.005, .max_seconds = 1}));
+  return timing.p10_s;
+}
+
+// The rate at the largest of these sizes, ascending, at which a run takes less than kLongest. From
+// one to the next is a factor of at most eight: a short run on a busy machine says little of one
+// that is a hundred times as long (a team waits some milliseconds for the processor of one thread).
 template <typename MakeProbe, typename Amount>
 base::Result<double> best_rate(const backends::Backend& backend,
                                const backends::PlanOptions& options,
                                std::initializer_list<std::int64_t> sizes, MakeProbe make,
                                Amount amount) {
   constexpr double kLongest = 0.3;
-  double rate = 0;
+  std::optional<Probe> largest;
+  double rough_rate = 0;
   for (const std::int64_t size : sizes) {
-    EGRET_ASSIGN_OR_RETURN(const Probe probe, make(size));
-    if (rate > 0 && amount(probe.work) / rate > kLongest) break;
-    EGRET_ASSIGN_OR_RETURN(const double seconds, best_seconds(backend, probe.graph, options));
-    rate = amount(probe.work) / seconds;
+    EGRET_ASSIGN_OR_RETURN(Probe probe, make(size));
+    if (largest && amount(probe.work) / rough_rate > kLongest) break;
+    EGRET_ASSIGN_OR_RETURN(const double seconds, rough_seconds(backend, probe.graph, options));
+    rough_rate = amount(probe.work) / seconds;
+    largest = std::move(probe);
   }
-  return rate;
+  EGRET_ASSIGN_OR_RETURN(const double seconds, best_seconds(backend, largest->graph, options));
+  return amount(largest->work) / seconds;
 }
 
 ir::TensorType f32(const ir::Shape& shape) { return {ir::DType::kF32, shape}; }
@@ -79,11 +94,11 @@ base::Result<cost::Rates> measured_rates(const backends::Backend& backend, int t
   const auto product = [](std::int64_t side) { return probe("matmul", 2, 1, f32({side, side})); };
   const auto sum = [](std::int64_t length) { return probe("add", 2, 0, f32({length})); };
   EGRET_ASSIGN_OR_RETURN(const double flops,
-                         best_rate(backend, options, {64, 1024}, product,
+                         best_rate(backend, options, {64, 128, 256, 512, 1024}, product,
                                    [](const ir::Work& work) { return work.flops; }));
   EGRET_ASSIGN_OR_RETURN(
       const double bytes,
-      best_rate(backend, options, {1 << 16, 8 << 20}, sum,
+      best_rate(backend, options, {1 << 16, 1 << 19, 1 << 22, 1 << 23}, sum,
                 [](const ir::Work& work) { return work.bytes_read + work.bytes_written; }));
   EGRET_ASSIGN_OR_RETURN(const Probe small, probe("relu", 1, 0, f32({16})));
   EGRET_ASSIGN_OR_RETURN(const double small_s, best_seconds(backend, small.graph, options));
