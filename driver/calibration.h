@@ -12,11 +12,11 @@
 
 namespace egret::driver {
 
-// Measured, in about two seconds, with so many threads (0: as many as the process may use): arithmetic
-// by a product of two matrices of 1024 x 1024 f32 of which one is a weight, memory traffic by the
-// sum of two arrays of 32 MiB, which the caches do not hold, the start of a kernel by one operator
-// on 16 elements. A backend for which that would take many seconds (the interpreter) is measured on
-// smaller ones. Errors: those of the backend.
+// Measured, in about two seconds, with so many threads (0: as many as the process may use):
+// arithmetic by a product of two matrices of 1024 x 1024 f32 of which one is a weight, memory
+// traffic by the sum of two arrays of 32 MiB, which the caches do not hold, the start of a kernel
+// by one operator on 16 elements. A backend for which that would take many seconds (the
+// interpreter) is measured on smaller ones. Errors: those of the backend.
 base::Result<cost::Rates> measured_rates(const backends::Backend& backend, int threads,
                                          backends::Precision precision = backends::Precision::kF32);
 

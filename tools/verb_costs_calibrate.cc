@@ -62,7 +62,7 @@ class Calibrate final : public Command {
 
 Verb costs_calibrate_verb() {
   return {"costs calibrate", "Measure the rates that estimates of costs rest on",
-          "Measures, in about a second, what this machine can do at best with the threads asked "
+          "Measures, in about two seconds, what this machine can do at best with the threads asked "
           "for: arithmetic by a large product of matrices, memory traffic by a sum of long arrays, "
           "and the start of a kernel. The database of costs keeps the rates, in place of earlier "
           "ones; estimating cost models, interpolation and `egret bench --kernels` use them.",
