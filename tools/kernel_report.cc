@@ -24,13 +24,19 @@ std::string giga(double per_second) {
 // Winograd's 4x4 tiles multiply a quarter as often as a convolution's definition; nothing saves
 // more.
 constexpr double kMostSaved = 4;
+// No processor's caches are so many times as fast as its memory.
+constexpr double kMostFromCaches = 100;
 
 // Whether a kernel does what no machine of these rates can.
 bool beats_the_machine(const backends::PlanReport& report, const std::vector<ir::Work>& works,
                        const cost::Rates& rates) {
-  const double most = kMostSaved * rates.flops_per_second;
-  for (std::size_t i = 0; i < report.kernels.size(); ++i)
-    if (rate(works[i].flops, report.kernels[i].seconds) > most) return true;
+  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
+    const double seconds = report.kernels[i].seconds;
+    if (rate(works[i].flops, seconds) > kMostSaved * rates.flops_per_second ||
+        rate(bytes_of(works[i]), seconds) > kMostFromCaches * rates.bytes_per_second) {
+      return true;
+    }
+  }
   return false;
 }
 

@@ -38,14 +38,15 @@ TEST(KernelReport, DoubtsRatesThatAKernelBeats) {
   backends::PlanReport report;
   report.kernels.resize(1);
   const cost::Rates rates{.flops_per_second = 1e12, .bytes_per_second = 4e9};
-  const auto doubts = [&](double seconds) {
+  const auto doubts = [&](double seconds, const ir::Work& work = {1e9, 1e6, 1e6}) {
     report.kernels[0].seconds = seconds;
-    return kernel_table(report, {{1e9, 1e6, 1e6}}, rates).find("costs calibrate") !=
-           std::string::npos;
+    return kernel_table(report, {work}, rates).find("costs calibrate") != std::string::npos;
   };
   EXPECT_FALSE(doubts(1e-3));
   EXPECT_FALSE(doubts(0.26e-3));  // as Winograd's tiles may
   EXPECT_TRUE(doubts(0.24e-3));
+  EXPECT_FALSE(doubts(0.26e-3, {0, 5e7, 5e7}));  // as caches may
+  EXPECT_TRUE(doubts(0.24e-3, {0, 5e7, 5e7}));
   EXPECT_FALSE(doubts(0)) << "what was not timed says nothing";
 }
 
