@@ -74,13 +74,11 @@ std::size_t winner_of(std::span<const double> medians, std::span<const int> oper
   EGRET_CHECK(!medians.empty() && medians.size() == operators.size(), "a race of nobody");
   const double fastest = *std::ranges::min_element(medians);
   std::optional<std::size_t> winner;
-  for (std::size_t i = 0; i < medians.size(); ++i) {
+  // The original comes last: a candidate of as many operators has won by then.
+  for (std::size_t turn = 1; turn <= medians.size(); ++turn) {
+    const std::size_t i = turn % medians.size();
     if (medians[i] > fastest * (1 + kNoise)) continue;
-    const bool original_leads = winner == std::size_t{0};
-    if (!winner || operators[i] < operators[*winner] ||
-        (original_leads && operators[i] == operators[0])) {
-      winner = i;
-    }
+    if (!winner || operators[i] < operators[*winner]) winner = i;
   }
   return *winner;
 }
