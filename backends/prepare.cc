@@ -157,12 +157,12 @@ base::Result<PreparedGraph> fold_constants(const Backend& backend, const Prepare
   return to;
 }
 
+}  // namespace
+
 bool is_vector(const ir::TensorType& type) {
   const ir::Shape shape = type.shape();
   return std::ranges::count_if(shape, [](std::int64_t size) { return size != 1; }) <= 1;
 }
-
-}  // namespace
 
 std::vector<ir::Tensor> constants_of(const ir::Graph& graph) {
   std::vector<ir::Tensor> constants;

@@ -26,12 +26,14 @@ using TakesComposite = std::function<bool(const ir::Graph&, ir::NodeId)>;
 base::Result<PreparedGraph> prepare(const Backend& backend, const ir::Graph& graph,
                                     const PlanOptions& options, const TakesComposite& takes);
 
+// Whether at most one axis is longer than 1.
+bool is_vector(const ir::TensorType& type);
+
 // The values of the graph's constants, by node (empty for others); they share memory with the
 // graph.
 std::vector<ir::Tensor> constants_of(const ir::Graph& graph);
-// The same out of the graph, which keeps its structure and constants with at most one axis longer
-// than 1, of whose numbers kernels are made. Who holds the answer alone can free a constant as soon
-// as it was packed.
+// The same out of the graph, which keeps its structure and those that are vectors, of whose numbers
+// kernels are made. Who holds the answer alone can free a constant as soon as it was packed.
 std::vector<ir::Tensor> take_constants(ir::Graph& graph);
 
 }  // namespace egret::backends

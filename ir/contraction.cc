@@ -53,7 +53,7 @@ std::int64_t count(const LoopNest& nest, const std::vector<int>& variables) {
 
 }  // namespace
 
-std::optional<Contraction> find_contraction(const LoopNest& nest) {
+std::optional<Contraction> find_any_contraction(const LoopNest& nest) {
   const NestNode& root = nest.node(nest.root);
   if (root.op != ExprOp::kReduce || root.reduction != Reduction::kSum || !root.is_real()) {
     return std::nullopt;
@@ -100,9 +100,15 @@ std::optional<Contraction> find_contraction(const LoopNest& nest) {
        count(nest, found.rows.variables) > count(nest, found.columns.variables))) {
     std::swap(found.rows, found.columns);
   }
-  const std::int64_t rows = count(nest, found.rows.variables);
-  const std::int64_t columns = count(nest, found.columns.variables);
-  const std::int64_t depth = count(nest, found.reduced);
+  return found;
+}
+
+std::optional<Contraction> find_contraction(const LoopNest& nest) {
+  auto found = find_any_contraction(nest);
+  if (!found) return std::nullopt;
+  const std::int64_t rows = count(nest, found->rows.variables);
+  const std::int64_t columns = count(nest, found->columns.variables);
+  const std::int64_t depth = count(nest, found->reduced);
   constexpr std::int64_t kMostEntries = std::int64_t{1} << 26;  // of a table
   const bool thick =
       rows >= kLeastRows && columns >= kLeastColumns && depth >= kLeastDepth &&

@@ -34,7 +34,9 @@ struct Contraction {
   std::vector<int> reduced;  // the sum's variables
 };
 
-// nullopt when the nest is no such sum, or so thin that lanes do as well.
+// nullopt when the nest is no such sum.
+std::optional<Contraction> find_any_contraction(const LoopNest& nest);
+// The same, and nullopt for one so thin that lanes do as well.
 std::optional<Contraction> find_contraction(const LoopNest& nest);
 
 // False when zeros may not stand for what a guard excludes, because the other factor is not finite

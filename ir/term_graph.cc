@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/term_graph.h"
 
+#include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <optional>
 #include <string>
@@ -10,6 +11,8 @@ namespace {
 
 constexpr int kMaxDepth = 3000;
 
+constexpr int kMaxUnrounded = 8;  // levels in which a rounding's need is looked for
+
 using MaybeType = std::optional<DType>;  // nullopt: takes the type of what it meets
 
 MaybeType join(MaybeType a, MaybeType b) {
@@ -18,6 +21,12 @@ MaybeType join(MaybeType a, MaybeType b) {
   if (*a == DType::kBool) return b;
   if (*b == DType::kBool) return a;
   return bit_width(*b) > bit_width(*a) ? b : a;
+}
+
+// Whether all values of `narrow` are values of `wide`; both are reals.
+bool holds(DType wide, DType narrow) {
+  if (!is_float(wide) || !is_float(narrow)) return false;
+  return wide == narrow || wide == DType::kF64 || (wide == DType::kF32 && narrow != DType::kF64);
 }
 
 struct Facts {
@@ -130,6 +139,10 @@ class TermBuilder {
   }
 
   TermId typed(const ExprNode* node, DType type) {
+    // A cast that changes no value.
+    if (node->op == ExprOp::kCast && carrier(node->dtype) == type &&
+        is_made_of(node->kids[0], node->dtype, kMaxUnrounded))
+      return scalar(node->kids[0], type);
     return once(node, type, [&] {
       Term term{.op = node->op,
                 .reduction = node->reduction,
@@ -163,6 +176,28 @@ class TermBuilder {
       }
       return term;
     });
+  }
+
+  // Whether all values that `node` can have are values of `type`, a kind of real. Looks `depth`
+  // deep.
+  bool is_made_of(const ExprNode* node, DType type, int depth) const {
+    const auto kids_from = [&](std::size_t first) {
+      return depth > 0 && std::ranges::all_of(node->kids.subspan(first), [&](const ExprNode* kid) {
+               return is_made_of(kid, type, depth - 1);
+             });
+    };
+    switch (node->op) {
+      case ExprOp::kRead: return holds(type, inputs_[static_cast<std::size_t>(node->integer)]);
+      case ExprOp::kCast:
+        return holds(type, node->dtype) || (holds(node->dtype, type) && kids_from(0));
+      case ExprOp::kMax:
+      case ExprOp::kMin: return kids_from(0);
+      case ExprOp::kSelect: return kids_from(1);
+      case ExprOp::kReduce:
+        return (node->reduction == Reduction::kMax || node->reduction == Reduction::kMin) &&
+               kids_from(3);
+      default: return false;
+    }
   }
 
   // A cast of a constant keeps the constant's value, so that cast(i8, 2.5) truncates.

@@ -141,8 +141,9 @@ class CodegenBackend : public Backend {
                                               const PlanOptions& options) const override {
     const auto takes_none = [](const ir::Graph&, ir::NodeId) { return false; };
     EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(*this, graph, options, takes_none));
-    Program program =
-        make_program(std::move(prepared), {.target = Target::kHost, .fuse = options.fuse});
+    std::vector<Region> regions =
+        find_regions(prepared.graph, {.target = Target::kHost, .fuse = options.fuse});
+    Program program = make_program(std::move(prepared), std::move(regions));
     const int threads = options.threads > 0 ? options.threads : available_threads();
     auto plan = std::make_unique<HostPlan>(graph, std::move(program), options, threads);
     EGRET_RETURN_IF_ERROR(plan->build());

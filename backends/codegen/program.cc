@@ -84,13 +84,13 @@ class Placer {
 
 }  // namespace
 
-Program make_program(PreparedGraph prepared, const RegionOptions& options) {
+Program make_program(PreparedGraph prepared, std::vector<Region> regions) {
   Program program;
   program.graph = std::move(prepared.graph);
   program.origin = std::move(prepared.origin);
   program.folded_nodes = prepared.folded_nodes;
   program.places.resize(program.graph.size());
-  program.steps = find_regions(program.graph, options);
+  program.steps = std::move(regions);
   Placer placer(program);
   placer.drop_views();
   placer.place_leaves();
@@ -113,9 +113,9 @@ PlanReport report_of(const Program& program, const ir::Graph& original,
   for (const Region& step : program.steps) {
     PlanReport::Kernel kernel;
     const bool emitted = step.kernel.ok();
-    kernel.name = emitted ? "generated" : program.graph.node(step.root()).op->name();
+    kernel.name = emitted ? "generated" : "";
     kernel.implementation = emitted ? implementation : "";
-    kernel.layout = "row-major";
+    kernel.layout = step.layout;
     for (const ir::NodeId id : step.nodes) {
       const ir::NodeId origin = program.origin[id.index()];
       if (!origin.valid() || std::ranges::find(kernel.ids, origin) != kernel.ids.end()) continue;

@@ -39,13 +39,14 @@ struct Program {
   std::int64_t folded_nodes = 0;
 };
 
-Program make_program(PreparedGraph prepared, const RegionOptions& options);
+// `regions`: of the prepared graph, in an order in which they can be computed.
+Program make_program(PreparedGraph prepared, std::vector<Region> regions);
 
 // The prelude and each emitted kernel once.
 std::string source_of(const Program& program, Target target);
 
 // What a plan over the program reports, but for times, weights and fallbacks. `implementation` is
-// of emitted kernels; others are named by their operator.
+// of emitted kernels; the caller names others.
 PlanReport report_of(const Program& program, const ir::Graph& original,
                      const std::string& implementation);
 

@@ -14,7 +14,8 @@ struct Region {
   std::vector<ir::NodeId> nodes;   // ascending; the last one's value is the result
   std::vector<ir::NodeId> inputs;  // values from outside, as the kernel takes them
   base::Result<KernelSource> kernel = base::unsupported("a kernel that is not emitted");
-  bool empty = false;  // there are no elements, and so no kernel
+  bool empty = false;                // there are no elements, and so no kernel
+  const char* layout = "row-major";  // of the result, for reports
 
   ir::NodeId root() const { return nodes.back(); }
 };

@@ -127,7 +127,7 @@ inline constexpr int kDnnPointwiseDescriptor = 0, kDnnConvolutionDescriptor = 1,
                      kDnnGraphDescriptor = 15, kDnnPackDescriptor = 16, kDnnTensorDescriptor = 17,
                      kDnnDeviceDescriptor = 38;
 // Attributes.
-inline constexpr int kDnnPointwiseMode = 0, kDnnPointwiseComputeType = 1;
+inline constexpr int kDnnPointwiseMode = 0, kDnnPointwiseComputeType = 1, kDnnPointwiseReluMost = 4;
 inline constexpr int kDnnConvolutionComputeType = 100, kDnnConvolutionMode = 101,
                      kDnnConvolutionDilations = 102, kDnnConvolutionStrides = 103,
                      kDnnConvolutionPadsAfter = 104, kDnnConvolutionPadsBefore = 105,

@@ -11,12 +11,6 @@ namespace {
 constexpr std::int64_t kOutputId = 1000, kFirstVirtualId = 2000;
 constexpr std::size_t kMostPlans = 6;
 
-std::vector<std::int64_t> row_major(const std::vector<std::int64_t>& sizes) {
-  std::vector<std::int64_t> strides(sizes.size(), 1);
-  for (std::size_t i = sizes.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * sizes[i + 1];
-  return strides;
-}
-
 ir::DType compute_type_of(ir::DType type) {
   return type == ir::DType::kF64 ? ir::DType::kF64 : ir::DType::kF32;
 }
@@ -25,46 +19,43 @@ ir::DType compute_type_of(ir::DType type) {
 class Describer {
  public:
   Describer(const Convolution& convolution, DnnOperations& operations)
-      : c_(convolution), operations_(operations), compute_(compute_type_of(convolution.type)) {}
+      : c_(convolution),
+        operations_(operations),
+        compute_(compute_type_of(convolution.image.type)) {}
 
   std::vector<std::int64_t> write() {
     left_ = 1 + c_.added.size() + (c_.relu ? 1 : 0);
     DnnBackend value = next_output();
-    operations_.convolution(input(c_.image, c_.image_sizes), input(c_.filter, c_.filter_sizes),
-                            value, {c_.strides, c_.dilations, c_.pads, c_.pads_after}, c_.scale,
-                            compute_);
-    for (const Convolution::Added& added : c_.added) {
-      std::vector<std::int64_t> sizes = c_.output_sizes;
-      if (added.is_bias) {
-        std::ranges::fill(sizes, 1);
-        sizes[1] = c_.output_sizes[1];
-      }
+    operations_.convolution(input(c_.image), input(c_.filter), value,
+                            {c_.strides, c_.dilations, c_.pads, c_.pads_after}, c_.scale, compute_);
+    for (const Convolution::Tensor& added : c_.added) {
       DnnBackend sum = next_output();
-      operations_.add(value, input(added.input, sizes), sum, compute_);
+      operations_.add(value, input(added), sum, compute_);
       value = sum;
     }
-    if (c_.relu) operations_.relu(value, next_output(), compute_);
+    if (c_.relu) operations_.relu(value, next_output(), c_.most, compute_);
     ids_.push_back(kOutputId);
     return ids_;
   }
 
  private:
   // An input that is read twice is described once.
-  DnnBackend input(int number, const std::vector<std::int64_t>& sizes) {
-    const auto place = static_cast<std::size_t>(number);
+  DnnBackend input(const Convolution::Tensor& tensor) {
+    const auto place = static_cast<std::size_t>(tensor.input);
     if (ids_.size() <= place) ids_.resize(place + 1, 0);
-    ids_[place] = number + 1;
-    DnnBackend& known = inputs_[{number, sizes}];
+    ids_[place] = tensor.input + 1;
+    DnnBackend& known = inputs_[{tensor.input, tensor.sizes}];
     if (known == nullptr)
-      known = operations_.tensor({number + 1, sizes, row_major(sizes), c_.type, false});
+      known =
+          operations_.tensor({tensor.input + 1, tensor.sizes, tensor.strides, tensor.type, false});
     return known;
   }
 
   DnnBackend next_output() {
     const bool last = --left_ == 0;
     return operations_.tensor(
-        {last ? kOutputId : kFirstVirtualId + static_cast<std::int64_t>(left_), c_.output_sizes,
-         row_major(c_.output_sizes), last ? c_.type : compute_, !last});
+        {last ? kOutputId : kFirstVirtualId + static_cast<std::int64_t>(left_), c_.output.sizes,
+         c_.output.strides, last ? c_.output.type : compute_, !last});
   }
 
   const Convolution& c_;
@@ -81,14 +72,16 @@ class ConvolutionStep : public LibraryStep {
       : dnn_(dnn), handle_(handle), operations_(dnn) {}
 
   const char* library() const override { return "cuDNN"; }
+  const char* name() const override { return "convolution"; }
+  bool prefers_channels_last() const override { return true; }
   int candidates() const override { return static_cast<int>(plans_.size()); }
   void choose(int candidate) override { chosen_ = static_cast<std::size_t>(candidate); }
 
   // False where cuDNN refuses.
   bool prepare(const Convolution& convolution, Precision precision) {
     ids_ = describe(convolution, operations_);
-    plans_ =
-        operations_.plans({.handle = handle_}, convolution.type, precision, kWorkspace, kMostPlans);
+    plans_ = operations_.plans({.handle = handle_}, convolution.image.type, precision, kWorkspace,
+                               kMostPlans);
     return !plans_.empty();
   }
 

@@ -4,6 +4,7 @@
 // dilations, and what lies outside of it counts as 0; and what stands around the sum (epilogue.h).
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,24 +15,28 @@
 
 namespace egret::backends::cuda {
 
-// relu(scale * sum + added + ...) over row-major tensors [N, C, spatial...], [O, C / groups,
-// window...] -> [N, O, spatial...], of two or three spatial axes (one axis becomes two).
+// relu(scale * sum + added + ...) over tensors [N, C, spatial...], [O, C / groups, window...] ->
+// [N, O, spatial...], of two or three spatial axes (one axis becomes two).
 struct Convolution {
-  struct Added {
-    int input = -1;
-    bool is_bias = false;  // an element for each of O; else one for each of the output
+  struct Tensor {
+    int input = -1;                            // of the definition; -1: the output
+    std::vector<std::int64_t> sizes, strides;  // in elements; axes in the order above
+    ir::DType type = ir::DType::kF32;
   };
 
-  int image = -1, filter = -1;  // inputs of the definition
-  ir::DType type = ir::DType::kF32;
+  Tensor image, filter, output;
   int groups = 1;
-  std::vector<std::int64_t> image_sizes, filter_sizes, output_sizes;
   std::vector<std::int64_t> pads, pads_after, strides, dilations;  // a spatial axis
   double scale = 1;
-  std::vector<Added> added;  // in order
+  // In order: those with an element for each of the output's, then those with one for each of O, as
+  // cuDNN's engines take them.
+  std::vector<Tensor> added;
   bool relu = false;
+  double most = std::numeric_limits<double>::infinity();  // of the relu
 };
 
+// All of them lie row-major, or with channels last; each for itself. Image and filter are of one
+// type, all else is of that type too, or of f32.
 std::optional<Convolution> find_convolution(const StepDefinition& definition);
 
 // Puts it into `operations` and returns the ids of the definition's inputs, by input (0: it is not

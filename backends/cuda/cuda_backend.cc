@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/cuda_backend.h"
 
+#include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <utility>
+
+#include "backends/cuda/stored_program.h"
 
 namespace egret::backends {
 namespace cuda {
@@ -47,6 +51,81 @@ class CudaBackend : public Backend {
   mutable std::shared_ptr<Device> device_;
 };
 
+// All plans for one graph.
+class Compilation {
+ public:
+  Compilation(const ir::Graph& graph, const PlanOptions& options, PreparedGraph prepared,
+              std::shared_ptr<Device> device, const std::optional<BoundMemory>& bound)
+      : graph_(graph),
+        options_(options),
+        prepared_(std::move(prepared)),
+        device_(std::move(device)),
+        bound_(bound) {}
+
+  // Convolutions on tensor cores may be faster with channels last, and may be not: both are
+  // measured, unless there is to be no search.
+  base::Result<std::unique_ptr<CudaPlan>> best() const {
+    const bool narrow = options_.precision == Precision::kBF16;
+    const StorageOptions rows{narrow, false}, channels_last{narrow, true};
+    if (options_.precision == Precision::kF32 || !options_.blocked) return plan(rows, {});
+    const LibraryHandles handles = open_handles();
+    const auto makers = makers_of(handles);
+    const Division plain = divided([&](const std::vector<ir::NodeId>& nodes) {
+      return make_step(prepared_.graph, nodes, makers);
+    });
+    const auto prefers = [](const LibraryRegion& of) { return of.step->prefers_channels_last(); };
+    if (std::ranges::none_of(plain.steps, prefers)) return plan(rows, plain);
+    EGRET_ASSIGN_OR_RETURN(auto first, plan(channels_last, plain));
+    if (!options_.search) return first;
+    EGRET_ASSIGN_OR_RETURN(const double seconds, first->measure());
+    auto second = plan(rows, plain);
+    if (!second.ok()) return first;  // no room for two
+    EGRET_ASSIGN_OR_RETURN(const double others, (*second)->measure());
+    return others < seconds ? std::move(*second) : std::move(first);
+  }
+
+ private:
+  struct Division {
+    std::vector<LibraryRegion> steps;
+    std::vector<codegen::Region> regions;
+  };
+
+  LibraryHandles open_handles() const {
+    return open_libraries(device_->libraries(), device_->stream());
+  }
+  std::vector<MakeStep> makers_of(const LibraryHandles& handles) const {
+    return step_makers(device_->libraries(), handles, options_.precision);
+  }
+
+  Division divided(const MakeRegion& make) const {
+    Division division{find_library_steps(prepared_.graph, make), {}};
+    codegen::RegionOptions how{.target = codegen::Target::kCuda, .fuse = options_.fuse};
+    for (const LibraryRegion& step : division.steps) how.apart.push_back({step.nodes, step.inputs});
+    division.regions = codegen::find_regions(prepared_.graph, how);
+    return division;
+  }
+
+  // Steps are of libraries' states that are the plan's alone.
+  base::Result<std::unique_ptr<CudaPlan>> plan(const StorageOptions& way,
+                                               const Division& plain) const {
+    LibraryHandles handles = open_handles();
+    const auto makers = makers_of(handles);
+    const Storage storage(prepared_.graph, plain.regions, plain.steps, way);
+    Division division =
+        divided([&](const std::vector<ir::NodeId>& nodes) { return storage.step(nodes, makers); });
+    StoredProgram stored = store(prepared_, storage, division.regions, std::move(division.steps));
+    return CudaPlan::make(
+        graph_, make_program(std::move(stored.prepared), std::move(stored.regions)),
+        std::move(handles), std::move(stored.library_steps), options_, device_, bound_);
+  }
+
+  const ir::Graph& graph_;
+  const PlanOptions& options_;
+  const PreparedGraph prepared_;
+  const std::shared_ptr<Device> device_;
+  const std::optional<BoundMemory>& bound_;
+};
+
 }  // namespace
 
 base::Result<std::unique_ptr<CudaPlan>> compile_on(const Backend& backend,
@@ -58,15 +137,7 @@ base::Result<std::unique_ptr<CudaPlan>> compile_on(const Backend& backend,
   EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(backend, graph, options, takes_none));
   EGRET_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, std::move(opened));
   EGRET_RETURN_IF_ERROR(device->enter());
-  const Libraries& libraries = device->libraries();
-  LibraryHandles handles = open_libraries(libraries, device->stream());
-  auto library_steps =
-      find_library_steps(prepared.graph, step_makers(libraries, handles, options.precision));
-  codegen::RegionOptions regions{.target = codegen::Target::kCuda, .fuse = options.fuse};
-  for (const LibraryRegion& region : library_steps)
-    regions.apart.push_back({region.nodes, region.inputs});
-  return CudaPlan::make(graph, make_program(std::move(prepared), regions), std::move(handles),
-                        std::move(library_steps), options, std::move(device), std::move(bound));
+  return Compilation(graph, options, std::move(prepared), std::move(device), bound).best();
 }
 
 std::unique_ptr<Backend> make_backend(const Libraries& (*libraries)()) {

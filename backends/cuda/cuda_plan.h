@@ -38,6 +38,8 @@ class CudaPlan : public Plan {
   // Puts a run on the device's stream, and does not wait for it. The first one launches directly,
   // because libraries may prepare things that cannot be recorded; the others what is recorded.
   base::Status launch();
+  // Seconds of a run on the device, of whatever its memory holds: the least of a few.
+  base::Result<double> measure();
   // When the stream has done it: what data made fail. Errors: bad_input.
   base::Status failure() const;
 
@@ -63,6 +65,8 @@ class CudaPlan : public Plan {
   base::Status enqueue_all();  // the failure words cleared, all steps, outputs copied
   base::Status run_timed();
   base::Status launch_recorded();
+  // Between the two events around the last launch_recorded(), once the stream has done it.
+  std::optional<double> recorded_seconds() const;
 
   codegen::Program program_;
   std::shared_ptr<Device> device_;

@@ -2,6 +2,7 @@
 #include "backends/cuda/dnn_graph.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace egret::backends::cuda {
@@ -106,18 +107,23 @@ void DnnOperations::convolution(DnnBackend image, DnnBackend filter, DnnBackend 
 }
 
 void DnnOperations::add(DnnBackend a, DnnBackend b, DnnBackend output, ir::DType compute) {
-  pointwise(kDnnAdd, a, b, output, compute);
+  pointwise(pointwise_mode(kDnnAdd, compute), a, b, output);
 }
 
-void DnnOperations::relu(DnnBackend x, DnnBackend output, ir::DType compute) {
-  pointwise(kDnnRelu, x, nullptr, output, compute);
+void DnnOperations::relu(DnnBackend x, DnnBackend output, double most, ir::DType compute) {
+  DnnBackend how = pointwise_mode(kDnnRelu, compute);
+  if (std::isfinite(most)) descriptors_.set(how, kDnnPointwiseReluMost, kDnnDouble, most);
+  pointwise(how, x, nullptr, output);
 }
 
-void DnnOperations::pointwise(int mode, DnnBackend x, DnnBackend b, DnnBackend output,
-                              ir::DType compute) {
+DnnBackend DnnOperations::pointwise_mode(int mode, ir::DType compute) {
   DnnBackend how = descriptors_.make(kDnnPointwiseDescriptor);
   descriptors_.set(how, kDnnPointwiseMode, kDnnPointwiseModeType, mode);
   descriptors_.set(how, kDnnPointwiseComputeType, kDnnDataType, dnn_type(compute));
+  return how;
+}
+
+void DnnOperations::pointwise(DnnBackend how, DnnBackend x, DnnBackend b, DnnBackend output) {
   descriptors_.finish(how);
   DnnBackend made = descriptors_.make(kDnnPointwiseOperationDescriptor);
   descriptors_.set(made, kDnnOperationPointwise, kDnnDescriptor, how);

@@ -70,7 +70,8 @@ class DnnOperations {
   void convolution(DnnBackend image, DnnBackend filter, DnnBackend output, const Window& window,
                    double scale, ir::DType compute);
   void add(DnnBackend a, DnnBackend b, DnnBackend output, ir::DType compute);
-  void relu(DnnBackend x, DnnBackend output, ir::DType compute);
+  // min(max(x, 0), most); no bound where that is infinite.
+  void relu(DnnBackend x, DnnBackend output, double most, ir::DType compute);
 
   // One that computes all operations, ready to run.
   struct Plan {
@@ -85,8 +86,10 @@ class DnnOperations {
   int status() const { return descriptors_.status(); }
 
  private:
-  // Of one operand where `b` is nullptr.
-  void pointwise(int mode, DnnBackend x, DnnBackend b, DnnBackend output, ir::DType compute);
+  // One operation more: `how`, a pointwise mode without its end; of one operand where `b` is
+  // nullptr.
+  void pointwise(DnnBackend how, DnnBackend x, DnnBackend b, DnnBackend output);
+  DnnBackend pointwise_mode(int mode, ir::DType compute);
   bool keeps_digits(DnnDescriptors& descriptors, DnnBackend engine, ir::DType type,
                     Precision precision) const;
   void add_plan(DnnBackend config, const DnnTarget& target, std::size_t workspace,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/epilogue.h"
 
+#include <cmath>
+#include <utility>
+
 namespace egret::backends::cuda {
 namespace {
 
@@ -55,14 +58,25 @@ class Peeler {
   }
 
   int under_relu(int id) {
-    const NestNode& node = nest_.node(id);
-    if (node.op != ExprOp::kMax) return id;
-    for (std::size_t i = 0; i < 2; ++i) {
-      if (constant(kid(node, i)) != 0.0) continue;
+    const auto outer = bounded(id, ExprOp::kMin);
+    const auto inner = bounded(outer ? outer->first : id, ExprOp::kMax);
+    if (inner && inner->second == 0 && (!outer || outer->second >= 0)) {
       found_.relu = true;
-      return unrounded(node.kids[1 - i]);
+      if (outer) found_.most = outer->second;
+      return inner->first;
     }
     return id;
+  }
+
+  // What stands in the maximum or minimum of it and a constant, and the constant.
+  std::optional<std::pair<int, double>> bounded(int id, ExprOp op) const {
+    const NestNode& node = nest_.node(id);
+    if (node.op != op) return std::nullopt;
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (const auto bound = constant(kid(node, i)))
+        return std::pair(unrounded(node.kids[1 - i]), *bound);
+    }
+    return std::nullopt;
   }
 
   int under_addition(const NestNode& node) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands around a sum of products in a definition, of the kinds that libraries compute along
-// with it: y = relu(scale * sum + added + added...). Found by what is written, not by names.
+// with it: y = relu(scale * sum + added + added...). Found by what is written, not by names. The
+// relu may have a largest value.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -13,12 +15,11 @@
 namespace egret::backends::cuda {
 
 struct Epilogue {
-  int sum = -1;                              // the node of the nest that is the sum
-  double scale = 1;                          // of the sum, before all else
-  std::vector<const ir::NestNode*> added{};  // reads of inputs
-  bool relu = false;                         // last
-
-  bool is_empty() const { return scale == 1 && added.empty() && !relu; }
+  int sum = -1;                                           // the node of the nest that is the sum
+  double scale = 1;                                       // of the sum, before all else
+  std::vector<const ir::NestNode*> added{};               // reads of inputs
+  bool relu = false;                                      // last
+  double most = std::numeric_limits<double>::infinity();  // of the relu
 };
 
 // nullopt where anything else stands around the sum, or the root is no sum at all. Rounding to

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "backends/codegen/lowering.h"
@@ -16,7 +17,29 @@ using ir::NestNode;
 
 constexpr std::int64_t kMostElements = INT32_MAX;
 
-// The index of each output axis, as a form over the nest's variables.
+// Where in memory the axes of [N, C, spatial...] are: by axis, outermost 0.
+using Order = std::vector<std::size_t>;
+
+Order row_major(std::size_t rank) {
+  Order order(rank);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+
+Order channels_last(std::size_t rank) {
+  Order order = row_major(rank);
+  std::rotate(order.begin() + 1, order.end() - 1, order.end());
+  return order;
+}
+
+template <typename Values>
+Values ordered(const Values& stored, const Order& order) {
+  Values values(stored.size());
+  for (std::size_t axis = 0; axis < order.size(); ++axis) values[axis] = stored[order[axis]];
+  return values;
+}
+
+// The index of each output axis as it is stored, as a form over the nest's variables.
 std::vector<Affine> output_axes(const LoopNest& nest, const ir::Shape& shape) {
   const ir::Shape strides = ir::row_major_strides(shape);
   std::vector<Affine> axes(shape.size());
@@ -29,52 +52,90 @@ std::vector<Affine> output_axes(const LoopNest& nest, const ir::Shape& shape) {
   return axes;
 }
 
+Convolution::Tensor tensor(int input, const ir::TensorType& type, const Order& order) {
+  const ir::Shape sizes = type.shape();
+  const ir::Shape strides = ir::row_major_strides(sizes);
+  const auto in_order = [&](const ir::Shape& of) {
+    const std::vector<std::int64_t> values(of.begin(), of.end());
+    return ordered(values, order);
+  };
+  return {input, in_order(sizes), in_order(strides), type.dtype};
+}
+
 // One of two tensors as the image, the other as the filter.
 class Match {
  public:
-  Match(const LoopNest& nest, const NestNode& sum, const ir::Shape& output,
+  Match(const LoopNest& nest, const NestNode& sum, const ir::TensorType& output,
         std::span<const ir::TensorType> inputs)
-      : nest_(nest), sum_(sum), output_(output), inputs_(inputs), out_(output_axes(nest, output)) {}
+      : nest_(nest),
+        sum_(sum),
+        output_(output),
+        inputs_(inputs),
+        stored_(output_axes(nest, output.shape())) {}
 
   std::optional<Convolution> of(const NestNode& image, const NestNode& filter) {
-    const std::size_t rank = output_.size();
+    const std::size_t rank = stored_.size();
     if (rank < 3 || rank > 5 || image.axes.size() != rank || filter.axes.size() != rank)
       return std::nullopt;
-    found_ = {};
-    found_.image = image.input;
-    found_.filter = filter.input;
-    found_.image_sizes = sizes(inputs_[static_cast<std::size_t>(image.input)].shape());
-    found_.filter_sizes = sizes(inputs_[static_cast<std::size_t>(filter.input)].shape());
-    found_.output_sizes = sizes(output_);
-    if (image.axes[0] != out_[0] || filter.axes[0] != out_[1] ||
-        !channels(image.axes[1], filter.axes[1]))
-      return std::nullopt;
-    for (std::size_t axis = 2; axis < rank; ++axis) {
-      if (!spatial(axis, image.axes[axis], filter.axes[axis])) return std::nullopt;
+    const Order orders[] = {row_major(rank), channels_last(rank)};
+    for (const Order& of_output : orders) {
+      out_ = ordered(stored_, of_output);
+      found_ = {};
+      found_.output = tensor(-1, output_, of_output);
+      for (const Order& of_image : orders) {
+        found_.image = tensor(image.input, type_of(image), of_image);
+        for (const Order& of_filter : orders) {
+          found_.filter = tensor(filter.input, type_of(filter), of_filter);
+          if (matches(ordered(image.axes, of_image), ordered(filter.axes, of_filter)))
+            return found_;
+        }
+      }
     }
-    if (!only_padding(sum_.guard, image.axes)) return std::nullopt;
-    return found_;
+    return std::nullopt;
   }
 
   // What is added to it: an element for each channel, or for each of the output's.
   bool add(Convolution& found, const NestNode& read) const {
+    Convolution::Tensor added = found.output;
+    added.input = read.input;
+    added.type = type_of(read).dtype;
     const bool is_bias = read.form == out_[1];
-    found.added.push_back({read.input, is_bias});
+    if (is_bias) {  // lies like a row of the output's channels
+      const std::int64_t channels = added.sizes[1];
+      std::ranges::fill(added.sizes, 1);
+      added.sizes[1] = channels;
+      std::ranges::fill(added.strides, channels);
+      added.strides[1] = 1;
+      if (found.output.strides[1] != 1)
+        std::fill(added.strides.begin() + 2, added.strides.end(), 1);
+    }
+    found.added.push_back(std::move(added));
     return is_bias || read.form == nest_.output;
   }
 
  private:
-  static std::vector<std::int64_t> sizes(const ir::Shape& shape) {
-    return {shape.begin(), shape.end()};
+  const ir::TensorType& type_of(const NestNode& read) const {
+    return inputs_[static_cast<std::size_t>(read.input)];
+  }
+
+  // By the indices of image and filter along their axes.
+  bool matches(const std::vector<Affine>& image, const std::vector<Affine>& filter) {
+    for (auto* list : {&found_.strides, &found_.dilations, &found_.pads, &found_.pads_after})
+      list->clear();
+    if (image[0] != out_[0] || filter[0] != out_[1] || !channels(image[1], filter[1])) return false;
+    for (std::size_t axis = 2; axis < image.size(); ++axis) {
+      if (!spatial(axis, image[axis], filter[axis])) return false;
+    }
+    return only_padding(sum_.guard, image);
   }
 
   // The filter reads channel c of its group, the image channel g*C + c.
   bool channels(const Affine& image, const Affine& filter) {
-    const std::int64_t group_size = found_.filter_sizes[1];
-    if (found_.image_sizes[1] % group_size != 0) return false;
-    found_.groups = static_cast<int>(found_.image_sizes[1] / group_size);
-    if (found_.filter_sizes[0] % found_.groups != 0) return false;
-    const std::int64_t outputs_of_group = found_.filter_sizes[0] / found_.groups;
+    const std::int64_t group_size = found_.filter.sizes[1];
+    if (found_.image.sizes[1] % group_size != 0) return false;
+    found_.groups = static_cast<int>(found_.image.sizes[1] / group_size);
+    if (found_.filter.sizes[0] % found_.groups != 0) return false;
+    const std::int64_t outputs_of_group = found_.filter.sizes[0] / found_.groups;
     Affine group;  // the digit of the output's channel that says which group
     for (const auto& part : out_[1].parts) {
       if (part.factor % outputs_of_group == 0)
@@ -102,19 +163,19 @@ class Match {
         pad < 0)
       return false;
     // The last output's window ends so far behind the image, or before its end.
-    const std::int64_t reach = dilation * (found_.filter_sizes[axis] - 1) + 1;
-    const std::int64_t last = (found_.output_sizes[axis] - 1) * stride + reach - pad;
+    const std::int64_t reach = dilation * (found_.filter.sizes[axis] - 1) + 1;
+    const std::int64_t last = (found_.output.sizes[axis] - 1) * stride + reach - pad;
     found_.strides.push_back(stride);
     found_.dilations.push_back(dilation);
     found_.pads.push_back(pad);
     // The same on both sides where that gives as many outputs.
-    const std::int64_t room = found_.image_sizes[axis] + 2 * pad - reach;
-    const bool even = room >= 0 && room / stride + 1 == found_.output_sizes[axis];
+    const std::int64_t room = found_.image.sizes[axis] + 2 * pad - reach;
+    const bool even = room >= 0 && room / stride + 1 == found_.output.sizes[axis];
     const std::int64_t after =
-        even ? pad : std::max<std::int64_t>(last - found_.image_sizes[axis], 0);
+        even ? pad : std::max<std::int64_t>(last - found_.image.sizes[axis], 0);
     found_.pads_after.push_back(after);
-    const std::int64_t whole = found_.image_sizes[axis] + pad + after - reach;
-    return whole >= 0 && whole / stride + 1 == found_.output_sizes[axis];
+    const std::int64_t whole = found_.image.sizes[axis] + pad + after - reach;
+    return whole >= 0 && whole / stride + 1 == found_.output.sizes[axis];
   }
 
   // The guard says that the image is read inside its borders, and nothing else.
@@ -126,7 +187,7 @@ class Match {
     if (guard.kind != NestGuard::Kind::kLe) return false;
     for (std::size_t axis = 2; axis < image.size(); ++axis) {
       if (guard.form == image[axis] * -1 ||
-          guard.form == image[axis] - Affine(found_.image_sizes[axis] - 1))
+          guard.form == image[axis] - Affine(found_.image.sizes[axis] - 1))
         return true;
     }
     return false;
@@ -134,29 +195,42 @@ class Match {
 
   const LoopNest& nest_;
   const NestNode& sum_;
-  const ir::Shape& output_;
+  const ir::TensorType& output_;
   std::span<const ir::TensorType> inputs_;
-  std::vector<Affine> out_;
+  const std::vector<Affine> stored_;  // indices of the output's axes as they are stored
+  std::vector<Affine> out_;           // of N, O and the spatial axes
   Convolution found_;
 };
 
+// Behind the last one, which it repeats.
 void add_flat_axis(Convolution& convolution) {
-  for (auto* list : {&convolution.image_sizes, &convolution.filter_sizes, &convolution.output_sizes,
-                     &convolution.strides, &convolution.dilations})
-    list->push_back(1);
-  convolution.pads.push_back(0);
-  convolution.pads_after.push_back(0);
+  std::vector<Convolution::Tensor*> tensors{&convolution.image, &convolution.filter,
+                                            &convolution.output};
+  for (Convolution::Tensor& added : convolution.added) tensors.push_back(&added);
+  for (Convolution::Tensor* tensor : tensors) {
+    tensor->sizes.push_back(1);
+    tensor->strides.push_back(tensor->strides.back());
+  }
+  for (auto* list : {&convolution.strides, &convolution.dilations}) list->push_back(1);
+  for (auto* list : {&convolution.pads, &convolution.pads_after}) list->push_back(0);
+}
+
+// Image and filter are of one type; all else is of that type too, or of f32.
+bool types_agree(const Convolution& c) {
+  const ir::DType type = c.image.type, output = c.output.type;
+  return c.filter.type == type &&
+         (output == type || (output == ir::DType::kF32 && type != ir::DType::kF64)) &&
+         std::ranges::all_of(c.added, [&](const auto& added) { return added.type == output; });
 }
 
 }  // namespace
 
 std::optional<Convolution> find_convolution(const StepDefinition& definition) {
   const auto& [denotation, inputs, constants] = definition;
-  const ir::DType type = denotation.type.dtype;
-  const auto fits = [&](const ir::TensorType& of) {
-    return of.dtype == type && of.elements() > 0 && of.elements() <= kMostElements;
+  const auto fits = [](const ir::TensorType& of) {
+    return ir::is_float(of.dtype) && of.elements() > 0 && of.elements() <= kMostElements;
   };
-  if (!ir::is_float(type) || inputs.size() < 2 || inputs.size() > 6 || !fits(denotation.type) ||
+  if (inputs.size() < 2 || inputs.size() > 6 || !fits(denotation.type) ||
       !std::ranges::all_of(inputs, fits))
     return std::nullopt;
   const auto nest = codegen::lowered(denotation, inputs, ir::Precision::kF64);
@@ -169,17 +243,19 @@ std::optional<Convolution> find_convolution(const StepDefinition& definition) {
   const NestNode& a = nest->node(product.kids[0]);
   const NestNode& b = nest->node(product.kids[1]);
   if (a.op != ir::ExprOp::kRead || b.op != ir::ExprOp::kRead) return std::nullopt;
-  const ir::Shape shape = denotation.type.shape();
-  Match match(*nest, sum, shape, inputs);
+  Match match(*nest, sum, denotation.type, inputs);
   auto found = match.of(a, b);
   if (!found) found = match.of(b, a);
   if (!found) return std::nullopt;
-  found->type = type;
   found->scale = epilogue->scale;
   found->relu = epilogue->relu;
+  found->most = epilogue->most;
   for (auto read = epilogue->added.rbegin(); read != epilogue->added.rend(); ++read) {
     if (!match.add(*found, **read)) return std::nullopt;
   }
+  std::ranges::stable_partition(
+      found->added, [&](const auto& added) { return added.sizes == found->output.sizes; });
+  if (!types_agree(*found)) return std::nullopt;
   if (found->strides.size() == 1) add_flat_axis(*found);
   return found;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include "backends/codegen/lowering.h"
 #include "backends/cuda/epilogue.h"
@@ -10,7 +11,8 @@
 namespace egret::backends::cuda {
 namespace {
 
-constexpr double kLeastProducts = 1 << 16;  // below, a launch of an emitted kernel does as well
+constexpr double kLeastProducts = 1 << 16;  // below, an emitted kernel does as well
+constexpr std::int64_t kLeastDepth = 8;
 
 // One variable that it may lack: then its extent is 1.
 struct Axis {
@@ -20,9 +22,12 @@ struct Axis {
   std::int64_t stride(const ir::Affine& form) const { return symbol < 0 ? 0 : form.factor(symbol); }
 };
 
-// Columns-first storage of a matrix with these strides: one of them is 1.
+// Columns-first storage of a matrix with these strides: one of them is 1. Of a single row or column
+// the stride is no matter.
 std::optional<Gemm::Operand> stored(std::int64_t rows, std::int64_t row_stride,
                                     std::int64_t columns, std::int64_t column_stride) {
+  if (columns == 1) column_stride = std::max(rows, column_stride);
+  if (rows == 1) row_stride = std::max(columns, row_stride);
   if (row_stride == 1 && column_stride >= rows)
     return Gemm::Operand{
         .transposed = false, .rows = rows, .columns = columns, .leading = column_stride};
@@ -32,7 +37,8 @@ std::optional<Gemm::Operand> stored(std::int64_t rows, std::int64_t row_stride,
   return std::nullopt;
 }
 
-// Of two variables the outer one becomes the batch, if there is none yet.
+// Of two variables the outer one becomes the batch, if there is none yet. There may be none at all:
+// a matrix of one row.
 bool take_axes(const ir::LoopNest& nest, std::vector<int>& variables, std::vector<int>& batch) {
   if (variables.size() == 2 && batch.empty()) {
     const bool first_inner = nest.output.factor(variables[0]) < nest.output.factor(variables[1]);
@@ -40,18 +46,17 @@ bool take_axes(const ir::LoopNest& nest, std::vector<int>& variables, std::vecto
     batch.push_back(*outer);
     variables.erase(outer);
   }
-  return variables.size() == 1 && batch.size() <= 1;
+  return variables.size() <= 1 && batch.size() <= 1;
 }
 
 // What is added: a column that all of n and the batch share, or a matrix that lies as the output
 // does. False where it is neither, or there is one already.
 bool add(Gemm& gemm, const ir::NestNode& read, const ir::LoopNest& nest, int m_symbol) {
-  if (read.form == nest.output) {
-    if (gemm.added >= 0) return false;
+  if (read.form == nest.output && gemm.added < 0) {
     gemm.added = read.input;
     return true;
   }
-  if (gemm.bias >= 0 || read.form != ir::Affine::of_symbol(m_symbol)) return false;
+  if (gemm.bias >= 0 || m_symbol < 0 || read.form != ir::Affine::of_symbol(m_symbol)) return false;
   gemm.bias = read.input;
   return true;
 }
@@ -66,14 +71,15 @@ std::optional<Gemm> gemm_of(const ir::LoopNest& nest, const ir::Contraction& con
       !take_axes(nest, rows, batches))
     return std::nullopt;
   const auto axis = [&](int symbol) { return Axis{symbol, nest.extent(symbol)}; };
-  const Axis m = axis(columns[0]), n = axis(rows[0]), k = axis(contraction.reduced[0]);
-  const Axis batch = batches.empty() ? Axis{} : axis(batches[0]);
+  const auto only = [&](const std::vector<int>& of) { return of.empty() ? Axis{} : axis(of[0]); };
+  const Axis m = only(columns), n = only(rows), k = only(contraction.reduced);
+  const Axis batch = only(batches);
   const ir::Affine& of_a = contraction.columns.form;
   const ir::Affine& of_b = contraction.rows.form;
   const auto a = stored(m.extent, m.stride(of_a), k.extent, k.stride(of_a));
   const auto b = stored(k.extent, k.stride(of_b), n.extent, n.stride(of_b));
-  if (!a || !b || m.stride(nest.output) != 1 || n.stride(nest.output) < m.extent ||
-      nest.output.constant != 0)
+  const std::int64_t leading = std::max(n.stride(nest.output), n.extent == 1 ? m.extent : 0);
+  if (!a || !b || m.stride(nest.output) != 1 || leading < m.extent || nest.output.constant != 0)
     return std::nullopt;
   Gemm gemm{.m = m.extent, .n = n.extent, .k = k.extent, .batch = batch.extent, .a = *a, .b = *b};
   gemm.a.input = contraction.columns.input;
@@ -82,7 +88,7 @@ std::optional<Gemm> gemm_of(const ir::LoopNest& nest, const ir::Contraction& con
   gemm.b.offset = of_b.constant;
   gemm.a.batch_stride = batch.stride(of_a);
   gemm.b.batch_stride = batch.stride(of_b);
-  gemm.leading = n.stride(nest.output);
+  gemm.leading = leading;
   gemm.batch_stride = batch.stride(nest.output);
   gemm.scale = epilogue.scale;
   gemm.relu = epilogue.relu;
@@ -92,30 +98,40 @@ std::optional<Gemm> gemm_of(const ir::LoopNest& nest, const ir::Contraction& con
   return gemm;
 }
 
+// A and B are of one type; all else is of that type too, or of f32.
+bool set_types(Gemm& gemm, ir::DType output, std::span<const ir::TensorType> inputs) {
+  const auto type_of = [&](int input) { return inputs[static_cast<std::size_t>(input)].dtype; };
+  gemm.type = type_of(gemm.a.input);
+  gemm.output_type = output;
+  const auto as_output = [&](int input) { return input < 0 || type_of(input) == output; };
+  return type_of(gemm.b.input) == gemm.type && as_output(gemm.bias) && as_output(gemm.added) &&
+         (output == gemm.type || (output == ir::DType::kF32 && gemm.type != ir::DType::kF64));
+}
+
 }  // namespace
 
 std::optional<Gemm> find_gemm(const StepDefinition& definition) {
   const auto& [denotation, inputs, constants] = definition;
-  const ir::DType type = denotation.type.dtype;
-  if (!ir::is_float(type) || inputs.empty() || inputs.size() > 6 ||
-      denotation.type.elements() == 0 ||
-      !std::ranges::all_of(inputs, [&](const auto& input) { return input.dtype == type; }))
+  if (!ir::is_float(denotation.type.dtype) || inputs.empty() || inputs.size() > 6 ||
+      denotation.type.elements() == 0)
     return std::nullopt;
   auto nest = codegen::lowered(denotation, inputs, ir::Precision::kF64);
   if (!nest.ok()) return std::nullopt;
   ir::merge_variables(*nest);
   const auto epilogue = find_epilogue(*nest, constants);
-  if (!epilogue) return std::nullopt;
+  if (!epilogue || std::isfinite(epilogue->most)) return std::nullopt;
   ir::LoopNest product = *nest;
   product.root = epilogue->sum;
-  const auto contraction = ir::find_contraction(product);
+  const auto contraction = ir::find_any_contraction(product);
   if (!contraction) return std::nullopt;
   auto gemm = gemm_of(*nest, *contraction, *epilogue);
-  if (!gemm || static_cast<double>(gemm->m) * static_cast<double>(gemm->n) *
-                       static_cast<double>(gemm->k) * static_cast<double>(gemm->batch) <
-                   kLeastProducts)
+  if (!gemm ||
+      static_cast<double>(gemm->m) * static_cast<double>(gemm->n) * static_cast<double>(gemm->k) *
+              static_cast<double>(gemm->batch) <
+          kLeastProducts ||
+      gemm->k < kLeastDepth)
     return std::nullopt;
-  gemm->type = type;
+  if (!set_types(*gemm, denotation.type.dtype, inputs)) return std::nullopt;
   return gemm;
 }
 

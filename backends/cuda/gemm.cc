@@ -31,6 +31,7 @@ class GemmStep : public LibraryStep {
   GemmStep& operator=(const GemmStep&) = delete;
 
   const char* library() const override { return "cuBLASLt"; }
+  const char* name() const override { return "product"; }
   int candidates() const override { return static_cast<int>(algorithms_.size()); }
   void choose(int candidate) override { chosen_ = static_cast<std::size_t>(candidate); }
 
@@ -39,10 +40,15 @@ class GemmStep : public LibraryStep {
     return lt_.matmul_create(&matmul_, compute_type(gemm_.type, precision),
                              wide_ ? kTypeF64 : kTypeF32) == 0 &&
            set_epilogue() && transpose(kMatmulTransposeA, gemm_.a) &&
-           transpose(kMatmulTransposeB, gemm_.b) &&
-           describe(a_, gemm_.a.rows, gemm_.a.columns, gemm_.a.leading, gemm_.a.batch_stride) &&
-           describe(b_, gemm_.b.rows, gemm_.b.columns, gemm_.b.leading, gemm_.b.batch_stride) &&
-           describe(c_, gemm_.m, gemm_.n, gemm_.leading, gemm_.batch_stride) && propose();
+           transpose(kMatmulTransposeB, gemm_.b) && describe(a_, gemm_.a) &&
+           describe(b_, gemm_.b) &&
+           describe(c_,
+                    {.rows = gemm_.m,
+                     .columns = gemm_.n,
+                     .leading = gemm_.leading,
+                     .batch_stride = gemm_.batch_stride},
+                    gemm_.output_type) &&
+           propose();
   }
 
   base::Status enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
@@ -85,14 +91,16 @@ class GemmStep : public LibraryStep {
            lt_.matmul_set(matmul_, attribute, &transposed, sizeof transposed) == 0;
   }
 
-  bool describe(LtLayout& layout, std::int64_t rows, std::int64_t columns, std::int64_t leading,
-                std::int64_t batch_stride) {
+  bool describe(LtLayout& layout, const Gemm::Operand& of) {
+    return describe(layout, of, gemm_.type);
+  }
+  bool describe(LtLayout& layout, const Gemm::Operand& of, ir::DType type) {
     const auto count = static_cast<std::int32_t>(gemm_.batch);
-    return lt_.layout_create(&layout, data_type(gemm_.type), static_cast<std::uint64_t>(rows),
-                             static_cast<std::uint64_t>(columns), leading) == 0 &&
-           (count == 1 ||
-            (lt_.layout_set(layout, kLayoutBatchCount, &count, sizeof count) == 0 &&
-             lt_.layout_set(layout, kLayoutBatchStride, &batch_stride, sizeof batch_stride) == 0));
+    return lt_.layout_create(&layout, data_type(type), static_cast<std::uint64_t>(of.rows),
+                             static_cast<std::uint64_t>(of.columns), of.leading) == 0 &&
+           (count == 1 || (lt_.layout_set(layout, kLayoutBatchCount, &count, sizeof count) == 0 &&
+                           lt_.layout_set(layout, kLayoutBatchStride, &of.batch_stride,
+                                          sizeof of.batch_stride) == 0));
   }
 
   bool propose() {

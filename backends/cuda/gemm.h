@@ -28,7 +28,8 @@ struct Gemm {
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   Operand a, b;
   std::int64_t leading = 0, batch_stride = 0;  // of C
-  ir::DType type = ir::DType::kF32;            // of all
+  ir::DType type = ir::DType::kF32;            // of A and B
+  ir::DType output_type = ir::DType::kF32;     // of C, D and the bias: A's, or f32
   double scale = 1;
   int bias = -1, added = -1;  // inputs; `added` is D, which lies as C does
   bool relu = false;

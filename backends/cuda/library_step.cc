@@ -14,12 +14,13 @@ namespace {
 
 constexpr int kMostMoves = 8;
 constexpr int kMostReaders = 6;
+constexpr int kMostRefused = 2;  // one after the other
 
 class Finder {
  public:
-  Finder(const ir::Graph& graph, std::span<const MakeStep> makers)
+  Finder(const ir::Graph& graph, const MakeRegion& make)
       : graph_(graph),
-        makers_(makers),
+        make_(make),
         uses_(use_counts(graph)),
         reader_(graph.size()),
         taken_(graph.size(), false) {
@@ -33,7 +34,7 @@ class Finder {
     std::vector<LibraryRegion> found;
     for (std::size_t i = graph_.size(); i-- > 0;) {
       if (taken_[i] || graph_.node(ir::NodeId(i)).kind != ir::NodeKind::kOperator) continue;
-      LibraryRegion region = made({ir::NodeId(i)});
+      LibraryRegion region = make_({ir::NodeId(i)});
       if (region.step == nullptr) continue;
       found.push_back(with_readers(with_moves(std::move(region))));
       for (const ir::NodeId id : found.back().nodes) taken_[id.index()] = true;
@@ -42,22 +43,10 @@ class Finder {
   }
 
  private:
-  LibraryRegion made(std::vector<ir::NodeId> nodes) const {
-    auto composition = codegen::compose(graph_, nodes);
-    if (!composition.ok()) return {};
-    std::vector<ir::TensorType> types;
-    std::vector<const ir::Tensor*> constants;
-    for (const ir::NodeId id : composition->inputs) {
-      const ir::Node& node = graph_.node(id);
-      types.push_back(node.type);
-      constants.push_back(node.kind == ir::NodeKind::kConstant ? &node.data : nullptr);
-    }
-    for (const MakeStep& make : makers_) {
-      auto step = make({composition->denotation, types, constants});
-      if (step != nullptr)
-        return {std::move(nodes), std::move(composition->inputs), std::move(step)};
-    }
-    return {};
+  // Whether the larger one is a step too, which need not read values that others leave as stored in
+  // another form.
+  static bool is_as_good(const LibraryRegion& larger, const LibraryRegion& smaller) {
+    return larger.step != nullptr && (larger.reads_stored || !smaller.reads_stored);
   }
 
   // A step multiplies two inputs and adds up, and does so no more with what joins it: so what joins
@@ -72,31 +61,34 @@ class Finder {
         continue;
       std::vector<ir::NodeId> nodes = region.nodes;
       nodes.insert(std::ranges::lower_bound(nodes, id), id);
-      LibraryRegion larger = made(std::move(nodes));
-      if (larger.step == nullptr) continue;
+      LibraryRegion larger = make_(std::move(nodes));
+      if (!is_as_good(larger, region)) continue;
       region = std::move(larger);
       candidates.insert(region.inputs.begin(), region.inputs.end());
     }
     return region;
   }
 
-  // What reads its value and nothing else does, as long as the library computes that along.
+  // What reads its value and nothing else does, as far as the library computes that along: it may
+  // take a sum with a relu behind it, and not the sum alone.
   LibraryRegion with_readers(LibraryRegion region) const {
-    for (int readers = 0; readers < kMostReaders; ++readers) {
-      const ir::NodeId root = region.nodes.back();
+    std::vector<ir::NodeId> nodes = region.nodes;
+    for (int readers = 0, refused = 0; readers < kMostReaders && refused < kMostRefused;
+         ++readers) {
+      const ir::NodeId root = nodes.back();
       const ir::NodeId reader = reader_[root.index()];
       if (uses_[root.index()] != 1 || !reader.valid() || taken_[reader.index()]) break;
-      std::vector<ir::NodeId> nodes = region.nodes;
       nodes.push_back(reader);
-      LibraryRegion larger = made(std::move(nodes));
-      if (larger.step == nullptr) break;
-      region = std::move(larger);
+      LibraryRegion larger = make_(nodes);
+      const bool good = is_as_good(larger, region);
+      refused = good ? 0 : refused + 1;
+      if (good) region = std::move(larger);
     }
     return region;
   }
 
   const ir::Graph& graph_;
-  std::span<const MakeStep> makers_;
+  const MakeRegion& make_;
   std::vector<int> uses_;
   std::vector<ir::NodeId> reader_;  // by node: the last one
   std::vector<bool> taken_;
@@ -104,9 +96,26 @@ class Finder {
 
 }  // namespace
 
-std::vector<LibraryRegion> find_library_steps(const ir::Graph& graph,
-                                              std::span<const MakeStep> makers) {
-  return Finder(graph, makers).run();
+LibraryRegion make_step(const ir::Graph& graph, std::vector<ir::NodeId> nodes,
+                        std::span<const MakeStep> makers) {
+  auto composition = codegen::compose(graph, nodes);
+  if (!composition.ok()) return {};
+  std::vector<ir::TensorType> types;
+  std::vector<const ir::Tensor*> constants;
+  for (const ir::NodeId id : composition->inputs) {
+    const ir::Node& node = graph.node(id);
+    types.push_back(node.type);
+    constants.push_back(node.kind == ir::NodeKind::kConstant ? &node.data : nullptr);
+  }
+  for (const MakeStep& make : makers) {
+    auto step = make({composition->denotation, types, constants});
+    if (step != nullptr) return {std::move(nodes), std::move(composition->inputs), std::move(step)};
+  }
+  return {};
+}
+
+std::vector<LibraryRegion> find_library_steps(const ir::Graph& graph, const MakeRegion& make) {
+  return Finder(graph, make).run();
 }
 
 LibraryHandles open_libraries(const Libraries& libraries, Stream stream) {

@@ -23,6 +23,9 @@ class LibraryStep {
  public:
   virtual ~LibraryStep() = default;
   virtual const char* library() const = 0;
+  virtual const char* name() const = 0;  // of the kind of step, for reports
+  // Whether what it reads and writes had better lie with channels last.
+  virtual bool prefers_channels_last() const { return false; }
   // Algorithms that the library proposes, the one that it expects to be the fastest first. That one
   // is run unless another is chosen.
   virtual int candidates() const = 0;
@@ -36,6 +39,8 @@ class LibraryStep {
 struct LibraryRegion {
   std::vector<ir::NodeId> nodes, inputs;
   std::unique_ptr<LibraryStep> step;
+  // Whether it does so over values as they are stored (storage.h).
+  bool reads_stored = false, leaves_stored = false;
 };
 
 // A region's definition, and what its reads number: types, and data where it is known (else
@@ -50,11 +55,16 @@ struct StepDefinition {
 // algorithm.
 using MakeStep = std::function<std::unique_ptr<LibraryStep>(const StepDefinition& definition)>;
 
+// These nodes, ascending, as one step of the first of `makers` that makes one; without a step where
+// none does.
+LibraryRegion make_step(const ir::Graph& graph, std::vector<ir::NodeId> nodes,
+                        std::span<const MakeStep> makers);
+
 // All steps of the graph, each with the operators on its way (transposes, reshapes) that it takes
 // in without becoming anything else, and those behind it that the library computes along (a bias,
-// a relu). The first of `makers` that makes one wins.
-std::vector<LibraryRegion> find_library_steps(const ir::Graph& graph,
-                                              std::span<const MakeStep> makers);
+// a relu).
+using MakeRegion = std::function<LibraryRegion(std::vector<ir::NodeId> nodes)>;
+std::vector<LibraryRegion> find_library_steps(const ir::Graph& graph, const MakeRegion& make);
 
 // The libraries' own states, for one plan.
 struct LibraryHandles {

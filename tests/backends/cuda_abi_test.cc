@@ -169,6 +169,7 @@ TEST(CudaAbi, IsThatOfCudnnsHeader) {
                 kDnnTensorDescriptor == CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   static_assert(kDnnPointwiseMode == CUDNN_ATTR_POINTWISE_MODE &&
                 kDnnPointwiseComputeType == CUDNN_ATTR_POINTWISE_MATH_PREC &&
+                kDnnPointwiseReluMost == CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP &&
                 kDnnConvolutionComputeType == CUDNN_ATTR_CONVOLUTION_COMP_TYPE &&
                 kDnnConvolutionMode == CUDNN_ATTR_CONVOLUTION_CONV_MODE &&
                 kDnnConvolutionDilations == CUDNN_ATTR_CONVOLUTION_DILATIONS &&

@@ -100,6 +100,25 @@ TEST_F(CudaBackend, MultipliesBatchesBroadcastsAndPixels) {
   EXPECT_EQ(products(check(b)), 3);
 }
 
+// Of one row, or one column, with what is added to it.
+TEST_F(CudaBackend, MultipliesAVectorByAMatrix) {
+  for (const std::int64_t rows : {1, 2}) {
+    GraphBuilder b;
+    const Value x = b.input("x", f32({rows, 300}));
+    const Value y = b.add("matmul", {x, b.input("w", f32({300, 320}))});
+    b.output("y", b.add("relu", {b.add("add", {y, b.input("bias", f32({320}))})}));
+    const Value turned =
+        b.add("transpose", {b.input("v", f32({320, 300}))}, {{"perm", Integers{1, 0}}});
+    const Value z = b.add("add", {b.add("matmul", {x, turned}), b.input("c", f32({rows, 320}))});
+    b.output("z", b.add("add", {z, b.input("d", f32({320}))}));
+    b.output("column",
+             b.add("matmul", {b.input("a", f32({320, 300})), b.input("u", f32({300, 1}))}));
+    const PlanReport report = check(b);
+    EXPECT_EQ(products(report), 3) << rows;
+    EXPECT_EQ(report.kernels.size(), 3u) << rows;
+  }
+}
+
 struct Window {
   ir::Shape image, filter;
   Integers strides, pads, dilations;
@@ -192,6 +211,20 @@ TEST_F(CudaBackend, TakesBiasResidualAndReluIntoAConvolution) {
   }
 }
 
+TEST_F(CudaBackend, TakesABoundedReluIntoAConvolution) {
+  GraphBuilder b;
+  const Value x = b.input("x", f32({2, 4, 6, 6}));
+  const Attrs attrs{
+      {"strides", Integers{1, 1}}, {"pads", Integers{1, 1, 1, 1}}, {"dilations", Integers{1, 1}}};
+  const Value y = b.add("conv", {x, b.input("w", f32({8, 4, 3, 3}))}, attrs);
+  const Value z = b.add("conv", {x, b.input("v", f32({8, 4, 3, 3}))}, attrs);
+  b.output("y", b.add("clip", {y}, {{"min", 0.0}, {"max", 0.5}}));
+  b.output("z", b.add("clip", {z}, {{"min", -1.0}, {"max", 0.5}}));
+  const PlanReport report = check(b);
+  EXPECT_EQ(steps_of(report, "cuDNN"), 2);
+  EXPECT_EQ(report.kernels.size(), 3u);  // a relu starts at 0
+}
+
 TEST_F(CudaBackend, ComputesInLessThanF32OnlyWhereThatIsAsked) {
   GraphBuilder b;
   b.output("y", b.add("matmul", {b.input("a", f32({40, 48})), b.input("b", f32({48, 56}))}));
@@ -200,15 +233,17 @@ TEST_F(CudaBackend, ComputesInLessThanF32OnlyWhereThatIsAsked) {
   b.output("z", b.add("conv", {b.input("x", f32({1, 2, 5, 5})), b.input("w", f32({3, 2, 3, 3}))},
                       attrs));
   const ir::Graph both = graph(b);
-  const std::pair<Precision, int> rows[] = {{Precision::kF32, cuda::kComputeF32},
-                                            {Precision::kTF32, cuda::kComputeTF32},
-                                            {Precision::kBF16, cuda::kComputeBF16},
-                                            {Precision::kF16, cuda::kComputeF16}};
-  for (const auto& [precision, compute_type] : rows) {
+  // In bf16 the product of f32, which is looked for first, becomes one of bf16 that adds up in f32.
+  const std::pair<Precision, std::set<int>> rows[] = {
+      {Precision::kF32, {cuda::kComputeF32}},
+      {Precision::kTF32, {cuda::kComputeTF32}},
+      {Precision::kBF16, {cuda::kComputeBF16, cuda::kComputeF32}},
+      {Precision::kF16, {cuda::kComputeF16}}};
+  for (const auto& [precision, compute_types] : rows) {
     fake_cuda() = {};
     const auto plan = backend_->compile(both, {.precision = precision, .search = false});
     ASSERT_TRUE(plan.ok()) << plan.status().message();
-    EXPECT_EQ(fake_cuda().compute_types, std::set<int>{compute_type});
+    EXPECT_EQ(fake_cuda().compute_types, compute_types);
     ASSERT_TRUE((*plan)->run(zeros((*plan)->input_types())).ok());
     const std::int64_t engine = precision == Precision::kF32 ? 2 : 0;
     EXPECT_EQ(fake_cuda().engines.back(), engine);

@@ -40,7 +40,7 @@ class RealCudnn : public ::testing::Test {
     const auto ids = describe(convolution, operations);
     EXPECT_EQ(ids.size(), 3u + convolution.added.size());
     const auto plans =
-        operations.plans({.device = h100_}, convolution.type, precision, kWorkspace, 4);
+        operations.plans({.device = h100_}, convolution.image.type, precision, kWorkspace, 4);
     EXPECT_EQ(operations.status(), 0);
     return plans.size();
   }
@@ -49,14 +49,21 @@ class RealCudnn : public ::testing::Test {
   DnnBackend h100_ = nullptr;
 };
 
-Convolution three_by_three(ir::DType type) {
+enum class Lies { kRowMajor, kChannelsLast };
+
+Convolution::Tensor tensor(int input, std::vector<std::int64_t> sizes, ir::DType type,
+                           Lies lies = Lies::kRowMajor) {
+  const std::int64_t pixels = sizes[2] * sizes[3];
+  if (lies == Lies::kRowMajor)
+    return {input, sizes, {sizes[1] * pixels, pixels, sizes[3], 1}, type};
+  return {input, sizes, {sizes[1] * pixels, 1, sizes[3] * sizes[1], sizes[1]}, type};
+}
+
+Convolution three_by_three(ir::DType type, Lies lies = Lies::kRowMajor) {
   Convolution c;
-  c.image = 0;
-  c.filter = 1;
-  c.type = type;
-  c.image_sizes = {1, 64, 56, 56};
-  c.filter_sizes = {64, 64, 3, 3};
-  c.output_sizes = {1, 64, 56, 56};
+  c.image = tensor(0, {1, 64, 56, 56}, type, lies);
+  c.filter = tensor(1, {64, 64, 3, 3}, type, lies);
+  c.output = tensor(-1, {1, 64, 56, 56}, type, lies);
   c.pads = c.pads_after = c.strides = c.dilations = {1, 1};
   return c;
 }
@@ -73,27 +80,44 @@ TEST_F(RealCudnn, HasPlansForConvolutionsInAllPrecisions) {
 TEST_F(RealCudnn, TakesGroupsStridesAndPaddingThatDiffersFromSideToSide) {
   Convolution c = three_by_three(ir::DType::kF32);
   c.groups = 64;
-  c.filter_sizes = {64, 1, 3, 3};
+  c.filter = tensor(1, {64, 1, 3, 3}, ir::DType::kF32);
   EXPECT_GT(plans_of(c, Precision::kF32), 0u);
   Convolution uneven = three_by_three(ir::DType::kF32);
   uneven.pads = {0, 0};
   uneven.pads_after = {1, 1};
   uneven.strides = {2, 2};
-  uneven.output_sizes = {1, 64, 28, 28};
+  uneven.output = tensor(-1, {1, 64, 28, 28}, ir::DType::kF32);
   EXPECT_GT(plans_of(uneven, Precision::kF32), 0u);
 }
 
+TEST_F(RealCudnn, BoundsRelus) {
+  for (const ir::DType type : {ir::DType::kF32, ir::DType::kBF16}) {
+    for (const Lies lies : {Lies::kRowMajor, Lies::kChannelsLast}) {
+      Convolution c = three_by_three(type, lies);
+      c.added.push_back(tensor(2, {1, 64, 1, 1}, type, lies));
+      c.relu = true;
+      c.most = 6;
+      EXPECT_GT(plans_of(c, Precision::kTF32), 0u) << to_string(type);
+    }
+  }
+}
+
 TEST_F(RealCudnn, FusesWhatStandsAroundAConvolution) {
-  for (const ir::DType type : {ir::DType::kF32, ir::DType::kF16}) {
+  for (const ir::DType type : {ir::DType::kF32, ir::DType::kF16, ir::DType::kBF16}) {
     for (const Precision precision : {Precision::kF32, Precision::kTF32}) {
-      for (const bool residual : {false, true}) {
-        Convolution c = three_by_three(type);
-        if (residual) c.added.push_back({3, false});
-        c.added.push_back({2, true});
-        c.relu = true;
-        EXPECT_GT(plans_of(c, precision), 0u)
-            << to_string(type) << (precision == Precision::kF32 ? "" : " tf32")
-            << (residual ? ", residual" : "");
+      for (const Lies lies : {Lies::kRowMajor, Lies::kChannelsLast}) {
+        if (lies == Lies::kChannelsLast && type == ir::DType::kF32 && precision == Precision::kF32)
+          continue;  // engines without tensor cores take rows
+        for (const bool residual : {false, true}) {
+          Convolution c = three_by_three(type, lies);
+          if (residual) c.added.push_back(tensor(3, {1, 64, 56, 56}, type, lies));
+          c.added.push_back(tensor(2, {1, 64, 1, 1}, type, lies));
+          c.relu = true;
+          EXPECT_GT(plans_of(c, precision), 0u)
+              << to_string(type) << (precision == Precision::kF32 ? "" : " tf32")
+              << (lies == Lies::kRowMajor ? "" : ", channels last")
+              << (residual ? ", residual" : "");
+        }
       }
     }
   }

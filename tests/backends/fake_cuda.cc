@@ -307,7 +307,8 @@ bool fits(const LtMatmulTag& of, const LtLayoutTag& a, const LtLayoutTag& b, con
   const bool good = (of.transpose_b ? b.columns : b.rows) == k &&
                     (of.transpose_b ? b.rows : b.columns) == d.columns && m == d.rows;
   return good && a.leading >= a.rows && b.leading >= b.rows && d.leading >= d.rows &&
-         a.batch == d.batch && b.batch == d.batch;
+         a.batch == d.batch && b.batch == d.batch && a.type == b.type &&
+         (d.type == a.type || (d.type == kTypeF32 && a.type != kTypeF64));
 }
 
 void fill(LtFunctions& lt) {
@@ -365,6 +366,7 @@ void fill(LtFunctions& lt) {
                     LtPreference, int, LtHeuristic* results, int* found) {
     note("heuristic");
     if (!fits(*matmul, *a, *b, *d)) return 7;
+    if (a->type != kTypeF32 && a->type != kTypeF64 && !state().shown.narrow_types) return 15;
     *found = state().shown.lt_has_algorithms ? 2 : 0;
     results[0] = results[1] = {};
     results[1].algorithm.data[0] = 1;

@@ -4,6 +4,7 @@
 // there is, and a plain one.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <span>
 #include <vector>
@@ -189,7 +190,10 @@ class Run {
 
   void combine(const Descriptor& operation) {
     const Values x = input(operation.at(kDnnOperationX));
-    const bool adds = operation.at(kDnnOperationPointwise).one<int>(kDnnPointwiseMode) == kDnnAdd;
+    const Descriptor& how = operation.at(kDnnOperationPointwise);
+    const bool adds = how.one<int>(kDnnPointwiseMode) == kDnnAdd;
+    const double most = how.has(kDnnPointwiseReluMost) ? how.one<double>(kDnnPointwiseReluMost)
+                                                       : std::numeric_limits<double>::max();
     const Values b = adds ? input(operation.at(kDnnOperationB)) : x;
     const Descriptor& output = operation.at(kDnnOperationY);
     Values& y = empty(output);
@@ -197,7 +201,8 @@ class Run {
     do {
       const double value = x.data[static_cast<std::size_t>(place(x, o))];
       y.data[static_cast<std::size_t>(place(y, o))] =
-          adds ? value + b.data[static_cast<std::size_t>(place(b, o))] : std::max(value, 0.0);
+          adds ? value + b.data[static_cast<std::size_t>(place(b, o))]
+               : std::clamp(value, 0.0, most);
     } while (next(o, y.sizes));
     leave(output, y);
   }
@@ -239,6 +244,13 @@ int finish(DnnBackend descriptor) {
   return 0;
 }
 
+bool has_algorithms(const Descriptor& graph) {
+  const Descriptor& first = of(graph.all<DnnBackend>(kDnnGraphOperations).at(0));
+  const int type = first.at(kDnnForwardImage).one<int>(kDnnTensorType);
+  const bool narrow = type != kDnnF32 && type != kDnnF64;
+  return fake_cuda().dnn_has_algorithms && (!narrow || fake_cuda().narrow_types);
+}
+
 // Heuristics name engines in configurations that the caller made; a configuration its engine.
 int get(DnnBackend descriptor, int attribute, int, std::int64_t room, std::int64_t* count,
         void* values) {
@@ -247,7 +259,7 @@ int get(DnnBackend descriptor, int attribute, int, std::int64_t room, std::int64
   auto* others = static_cast<DnnBackend*>(values);
   switch (attribute) {
     case kDnnHeuristicsResults:
-      *count = fake_cuda().dnn_has_algorithms ? std::int64_t{kEngines} : 0;
+      *count = has_algorithms(asked.at(kDnnHeuristicsGraph)) ? std::int64_t{kEngines} : 0;
       for (std::int64_t i = 0; i < std::min(room, *count); ++i) {
         of(others[i]).put(kEngineNumber, i);
         of(others[i]).attributes[kEngineGraph] = asked.attributes.at(kDnnHeuristicsGraph);

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/stored_program.h"
+
+#include <map>
+#include <utility>
+
+namespace egret::backends::cuda {
+namespace {
+
+using codegen::Region;
+using ir::NodeId;
+
+class Storer {
+ public:
+  Storer(const PreparedGraph& prepared, const Storage& storage, std::span<const Region> regions,
+         std::vector<LibraryRegion> steps)
+      : from_(prepared.graph),
+        origin_(prepared.origin),
+        storage_(storage),
+        regions_(regions),
+        steps_(std::move(steps)),
+        forms_(prepared.graph.size()),
+        is_output_(prepared.graph.size(), false),
+        wanted_plain_(prepared.graph.size(), false),
+        wanted_stored_(prepared.graph.size(), false) {
+    for (const auto& output : from_.outputs()) is_output_[output.node.index()] = true;
+    for (LibraryRegion& step : steps_) {
+      step_of_[step.nodes.back()] = &step;
+      for (const NodeId input : step.inputs)
+        (is_read_stored(input, step) ? wanted_stored_ : wanted_plain_)[input.index()] = true;
+    }
+    result_.prepared.folded_nodes = prepared.folded_nodes;
+  }
+
+  StoredProgram run() {
+    graph().name = from_.name;
+    for (const NodeId input : from_.inputs())
+      forms_[input.index()].plain = with_origin(graph().append(from_.node(input)), input);
+    for (const Region& region : regions_) {
+      const auto step = step_of_.find(region.root());
+      step == step_of_.end() ? append_kernel(region) : append_step(region, *step->second);
+    }
+    for (const auto& output : from_.outputs())
+      graph().add_output(output.name, form(output.node, false));
+    result_.prepared.origin.resize(graph().size());
+    return std::move(result_);
+  }
+
+ private:
+  // In the new graph; invalid where it is not there.
+  struct Forms {
+    NodeId plain, stored;
+  };
+
+  ir::Graph& graph() { return result_.prepared.graph; }
+
+  bool is_read_stored(NodeId value, const LibraryRegion& step) const {
+    return storage_.is_read_stored(value, step.reads_stored, step.leaves_stored);
+  }
+
+  NodeId with_origin(NodeId id, NodeId old) {
+    result_.prepared.origin.resize(id.index() + 1);
+    result_.prepared.origin[id.index()] = origin_[old.index()];
+    return id;
+  }
+
+  // A value as the new graph has it, or is given it here.
+  NodeId form(NodeId value, bool stored) {
+    Forms& forms = forms_[value.index()];
+    NodeId& wanted = stored ? forms.stored : forms.plain;
+    if (wanted.valid()) return wanted;
+    if (from_.node(value).kind == ir::NodeKind::kConstant) {
+      ir::Node node = from_.node(value);
+      if (stored) {
+        node.data = storage_.stored(value);
+        node.type = node.data.type();
+      }
+      return wanted = with_origin(graph().append(std::move(node)), value);
+    }
+    std::vector<NodeId> nodes;
+    wanted = stored ? storage_.encode(graph(), forms.plain, value, nodes)
+                    : storage_.decode(graph(), forms.stored, value, nodes);
+    append_region(codegen::region_of(graph(), std::move(nodes), codegen::Target::kCuda), value,
+                  stored);
+    return wanted;
+  }
+
+  // As it lies anyway; constants as stored.
+  Storage::Leaf any_form(NodeId value) {
+    const Forms& forms = forms_[value.index()];
+    const bool stored =
+        forms.stored.valid() || (!forms.plain.valid() && storage_.has_stored(value));
+    return {form(value, stored), stored};
+  }
+
+  // The root's form is known from then on.
+  std::vector<NodeId> append_nodes(std::span<const NodeId> region, const Storage::Leaves& leaves,
+                                   bool root_stored) {
+    std::vector<NodeId> copies;
+    std::vector<NodeId> nodes = storage_.append(graph(), region, leaves, root_stored, &copies);
+    for (std::size_t i = 0; i < region.size(); ++i) with_origin(copies[i], region[i]);
+    result_.prepared.origin.resize(graph().size());
+    Forms& forms = forms_[region.back().index()];
+    (root_stored ? forms.stored : forms.plain) = nodes.back();
+    return nodes;
+  }
+
+  void append_region(Region region, NodeId value, bool stored) {
+    if (stored && storage_.is_channels_last(value)) region.layout = "channels-last";
+    result_.regions.push_back(std::move(region));
+  }
+
+  void append_kernel(const Region& region) {
+    const NodeId root = region.root();
+    Storage::Leaves leaves;
+    for (const NodeId value : storage_.taken_by(region.nodes)) leaves[value] = any_form(value);
+    const bool plain =
+        is_output_[root.index()] || (wanted_plain_[root.index()] && !wanted_stored_[root.index()]);
+    const bool stored = storage_.has_stored(root) && !plain;
+    std::vector<NodeId> nodes = append_nodes(region.nodes, leaves, stored);
+    append_region(codegen::region_of(graph(), std::move(nodes), codegen::Target::kCuda), root,
+                  stored);
+  }
+
+  void append_step(const Region& old, LibraryRegion& step) {
+    Storage::Leaves leaves;
+    for (const NodeId value : storage_.taken_by(old.nodes)) {
+      const bool stored = is_read_stored(value, step);
+      leaves[value] = {form(value, stored), stored};
+    }
+    Region region;
+    region.nodes = append_nodes(old.nodes, leaves, step.leaves_stored);
+    region.empty = old.empty;
+    for (const NodeId input : step.inputs) region.inputs.push_back(leaves.at(input).id);
+    LibraryRegion placed = std::move(step);
+    placed.nodes = region.nodes;
+    placed.inputs = region.inputs;
+    const bool stored = placed.leaves_stored;
+    result_.library_steps.push_back(std::move(placed));
+    append_region(std::move(region), old.root(), stored);
+  }
+
+  const ir::Graph& from_;
+  const std::vector<NodeId>& origin_;
+  const Storage& storage_;
+  std::span<const Region> regions_;
+  std::vector<LibraryRegion> steps_;
+  std::map<NodeId, LibraryRegion*> step_of_;  // by root
+  std::vector<Forms> forms_;                  // by node
+  std::vector<bool> is_output_;
+  std::vector<bool> wanted_plain_, wanted_stored_;  // by library steps
+  StoredProgram result_;
+};
+
+}  // namespace
+
+StoredProgram store(const PreparedGraph& prepared, const Storage& storage,
+                    std::span<const Region> regions, std::vector<LibraryRegion> steps) {
+  return Storer(prepared, storage, regions, std::move(steps)).run();
+}
+
+}  // namespace egret::backends::cuda

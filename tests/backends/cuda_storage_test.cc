@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values in bf16 and with channels last on the CUDA backend, over libraries that stand in for a
+// GPU's (fake_cuda.h).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/codegen/host_compiler.h"
+#include "backends/cuda/cuda_backend.h"
+#include "backends/cuda/storage.h"
+#include "backends/cuda/stored_constant.h"
+#include "backends/measure.h"
+#include "ir/builder.h"
+#include "ir/interpreter.h"
+#include "tests/backends/attention_block.h"
+#include "tests/backends/fake_cuda.h"
+
+namespace egret::backends {
+namespace {
+
+using ir::Attrs;
+using ir::DType;
+using ir::GraphBuilder;
+using ir::Integers;
+using ir::Tensor;
+using ir::TensorType;
+using ir::Value;
+
+TensorType f32(std::initializer_list<std::int64_t> sizes) { return {DType::kF32, sizes}; }
+
+class CudaStorage : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto version = codegen::host_compiler_version();
+    if (!version.ok()) GTEST_SKIP() << version.status().message();
+    fake_cuda() = {};
+    backend_ = cuda::make_backend(fake_libraries);
+  }
+  void TearDown() override {
+    EXPECT_EQ(fake_cuda().allocated, 0u);
+    EXPECT_EQ(fake_cuda().descriptors, 0);
+  }
+
+  static ir::Graph graph(GraphBuilder& b) {
+    auto made = std::move(b).finish();
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return *std::move(made);
+  }
+
+  // Runs it twice and compares with the f64 interpreter.
+  PlanReport check(const ir::Graph& of, const PlanOptions& options, double units = 16) {
+    const auto plan = backend_->compile(of, options);
+    EXPECT_TRUE(plan.ok()) << plan.status().message();
+    if (!plan.ok()) return {};
+    const auto inputs = random_inputs((*plan)->input_types(), base::Random(1));
+    const auto expected = ir::interpret(of, inputs);
+    EXPECT_TRUE(expected.ok()) << expected.status().message();
+    for (int run = 0; expected.ok() && run < 2; ++run) {
+      const auto actual = (*plan)->run(inputs);
+      EXPECT_TRUE(actual.ok()) << actual.status().message();
+      for (std::size_t k = 0; actual.ok() && k < expected->size(); ++k) {
+        double largest = 0, error = 0;
+        for (std::int64_t i = 0; i < (*expected)[k].elements(); ++i) {
+          largest = std::max(largest, std::abs((*expected)[k].f64_at(i)));
+          error = std::max(error, std::abs((*actual)[k].f64_at(i) - (*expected)[k].f64_at(i)));
+        }
+        EXPECT_LE(error, units * roundoff(options.precision) * largest) << "output " << k;
+      }
+    }
+    return (*plan)->report();
+  }
+
+  static auto count(const PlanReport& report, const char* kind, const char* layout) {
+    return std::ranges::count_if(report.kernels, [&](const PlanReport::Kernel& kernel) {
+      return kernel.name == kind && std::string_view(kernel.layout) == layout;
+    });
+  }
+  // Kernels that compute no operator of the graph.
+  static auto conversions(const PlanReport& report) {
+    return std::ranges::count_if(report.kernels,
+                                 [](const auto& kernel) { return kernel.ids.empty(); });
+  }
+
+  std::unique_ptr<Backend> backend_;
+};
+
+Tensor weights(std::initializer_list<std::int64_t> sizes, std::uint64_t seed) {
+  base::Random random(seed);
+  return Tensor::random(f32(sizes), random);
+}
+
+Attrs window(std::int64_t stride, std::int64_t pad) {
+  return {{"strides", Integers{stride, stride}},
+          {"pads", Integers{pad, pad, pad, pad}},
+          {"dilations", Integers{1, 1}}};
+}
+
+// Convolutions with what usually lies between them, and a product at the end.
+ir::Graph small_network() {
+  GraphBuilder b;
+  const auto convolved = [&](Value x, Value w, std::int64_t pad) {
+    return b.add("conv", {x, w}, window(1, pad));
+  };
+  const auto biased_relu = [&](Value x, std::int64_t channels, std::uint64_t seed) {
+    return b.add("relu", {b.add("add", {x, b.constant(weights({1, channels, 1, 1}, seed))})});
+  };
+  Value x = b.input("image", f32({2, 3, 16, 14}));
+  x = biased_relu(convolved(x, b.constant(weights({8, 3, 3, 3}, 1)), 1), 8, 2);
+  Attrs pool = window(2, 0);
+  pool.set("kernel", Integers{2, 2});
+  x = b.add("max_pool", {x}, pool);
+  const Value squeezed = biased_relu(convolved(x, b.constant(weights({96, 8, 1, 1}, 3)), 0), 96, 4);
+  const Value left = convolved(squeezed, b.constant(weights({8, 96, 3, 3}, 5)), 1);
+  const Value right = b.add("add", {biased_relu(left, 8, 6), x});
+  x = b.add("concat", {right, squeezed}, {{"axis", std::int64_t{1}}});
+  x = b.add("reduce_mean", {x}, {{"axes", Integers{2, 3}}, {"keepdims", std::int64_t{0}}});
+  x = b.add("matmul", {x, b.constant(weights({104, 700}, 7))});
+  b.output("scores", b.add("add", {x, b.constant(weights({700}, 8))}));
+  return *std::move(b).finish();
+}
+
+TEST_F(CudaStorage, KeepsValuesInBf16WithChannelsLast) {
+  const PlanReport report = check(small_network(), {.precision = Precision::kBF16});
+  EXPECT_EQ(count(report, "convolution", "channels-last"), 2);
+  EXPECT_EQ(count(report, "product", "channels-last"), 1);  // the convolution by one pixel
+  EXPECT_EQ(count(report, "product", "row-major"), 1);      // in f32, which is the graph's output
+  EXPECT_EQ(conversions(report), 1);                        // of the image
+  const PlanReport plain = check(small_network(), {});
+  EXPECT_EQ(conversions(plain), 0);
+  EXPECT_EQ(count(plain, "convolution", "row-major"), 3);
+  // Half, but for what is added to the output.
+  EXPECT_LT(report.weights_bytes, plain.weights_bytes / 2 + 700 * 4);
+}
+
+TEST_F(CudaStorage, KeepsF32WithChannelsLastForTensorCores) {
+  const PlanReport report = check(small_network(), {.precision = Precision::kTF32});
+  EXPECT_EQ(count(report, "convolution", "channels-last"), 2);
+  EXPECT_EQ(conversions(report), 1);
+  const PlanReport rows = check(small_network(), {.precision = Precision::kTF32, .blocked = false});
+  EXPECT_EQ(count(rows, "convolution", "row-major"), 3);
+  EXPECT_EQ(conversions(rows), 0);
+}
+
+TEST_F(CudaStorage, TakesTheFasterOfTheWaysToLie) {
+  // Each plan is measured; the second one, of rows, seems to take half as long.
+  fake_cuda().faster_each_time = true;
+  const ir::Graph network = small_network();
+  EXPECT_EQ(count(check(network, {.precision = Precision::kTF32}), "convolution", "row-major"), 3);
+  fake_cuda().faster_each_time = true;
+  const PlanOptions unmeasured{.precision = Precision::kTF32, .search = false};
+  EXPECT_EQ(count(check(network, unmeasured), "convolution", "channels-last"), 2);
+}
+
+TEST_F(CudaStorage, ConvertsAroundWhatALibraryDoesNotTakeStored) {
+  fake_cuda().narrow_types = false;
+  const PlanReport report = check(small_network(), {.precision = Precision::kBF16});
+  EXPECT_EQ(count(report, "convolution", "row-major"), 3);
+  EXPECT_EQ(count(report, "product", "row-major"), 1);
+  fake_cuda().narrow_types = true;
+  fake_cuda().lt_has_algorithms = false;
+  fake_cuda().dnn_has_algorithms = false;
+  const PlanReport emitted = check(attention_block(1, 8), {.precision = Precision::kBF16});
+  EXPECT_EQ(count(emitted, "product", "row-major"), 0);
+  EXPECT_EQ(conversions(emitted), 0);
+}
+
+TEST_F(CudaStorage, KeepsAttentionInBf16) {
+  const PlanReport report = check(attention_block(2, 16), {.precision = Precision::kBF16});
+  EXPECT_EQ(count(report, "product", "row-major"), 6);
+  EXPECT_LE(conversions(report), 1);
+  EXPECT_EQ(fake_cuda().compute_types.count(cuda::kComputeF32), 1u);
+}
+
+// Values that are read, and given out, and computed of nothing but what comes in.
+TEST_F(CudaStorage, GivesOutWhatIsReadToo) {
+  GraphBuilder b;
+  const Value x = b.input("x", f32({4, 40, 48}));
+  const Value w = b.constant(weights({48, 56}, 1));
+  const Value y = b.add("matmul", {b.add("tanh", {x}), w});
+  b.output("y", y);
+  b.output("turned", b.add("transpose", {y}, {{"perm", Integers{0, 2, 1}}}));
+  b.output("flat", b.add("reshape", {y}, {{"shape", Integers{4, 2240}}}));
+  b.output("x", x);
+  b.output("w", w);
+  b.output("product", b.add("matmul", {y, b.constant(weights({56, 64}, 2))}));
+  check(graph(b), {.precision = Precision::kBF16});
+}
+
+TEST_F(CudaStorage, ReshapesOfStoredValuesNeedNoKernel) {
+  GraphBuilder b;
+  Value x = b.add("matmul", {b.input("x", f32({40, 48})), b.constant(weights({48, 64}, 1))});
+  x = b.add("reshape", {x}, {{"shape", Integers{80, 32}}});
+  b.output("y", b.add("matmul", {x, b.constant(weights({32, 64}, 2))}));
+  const PlanReport report = check(graph(b), {.precision = Precision::kBF16});
+  EXPECT_EQ(report.kernels.size(), 3u);  // x in bf16, and two products
+}
+
+TEST_F(CudaStorage, TakesConvolutionsOfAnyNumberOfAxes) {
+  for (std::size_t axes = 1; axes <= 3; ++axes) {
+    GraphBuilder b;
+    ir::Shape sizes{2, 4}, of_filter{6, 4};
+    sizes.resize(axes + 2, 7);
+    of_filter.resize(axes + 2, 3);
+    base::Random random(axes);
+    const Value x = b.add("tanh", {b.input("x", TensorType(DType::kF32, sizes))});
+    const Value w = b.constant(Tensor::random(TensorType(DType::kF32, of_filter), random));
+    const Value y = b.add("conv", {x, w},
+                          {{"strides", Integers(axes, 2)},
+                           {"pads", Integers(2 * axes, 1)},
+                           {"dilations", Integers(axes, 1)}});
+    b.output("y", b.add("relu", {b.add("tanh", {y})}));
+    const PlanReport report = check(graph(b), {.precision = Precision::kBF16});
+    EXPECT_EQ(count(report, "convolution", "channels-last"), 1) << axes;
+  }
+}
+
+TEST(StoredConstant, IsWhatTransposeAndCastMakeOfIt) {
+  base::Random random(1);
+  const Tensor plain = Tensor::random(f32({3, 4, 2, 5}), random);
+  GraphBuilder b;
+  const Value moved = b.add("transpose", {b.constant(plain)}, {{"perm", Integers{0, 2, 3, 1}}});
+  b.output("y", b.add("cast", {moved}, {{"to", std::string("bf16")}}));
+  const auto expected = ir::interpret(*std::move(b).finish(), {});
+  ASSERT_TRUE(expected.ok());
+  const Tensor actual = cuda::stored_constant(plain, true, true);
+  ASSERT_EQ(actual.type(), TensorType(DType::kBF16, {3, 2, 5, 4}));
+  for (std::int64_t i = 0; i < actual.elements(); ++i)
+    ASSERT_EQ(actual.f64_at(i), (*expected)[0].f64_at(i)) << i;
+}
+
+}  // namespace
+}  // namespace egret::backends
