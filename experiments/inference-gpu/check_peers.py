@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what JAX (on a CPU too) makes of small zoo models with ONNX Runtime: python check_peers.py EGRET.
+"""Compares what JAX and PyTorch (on a CPU too) make of zoo models with ONNX Runtime: python check_peers.py EGRET.
 
-Needs jax, onnx and onnxruntime, which may be an environment of their own.
+Needs onnx, onnxruntime, and jax or torch, which may be an environment of their own.
 """
+import itertools
 import pathlib
 import subprocess
 import sys
@@ -12,10 +13,12 @@ import numpy
 import onnxruntime
 
 import jax_peer
-from lib.onnx_graph import Graph
+import torch_peer
+from lib.onnx_graph import input_shapes
 
 MODELS = ["squeezenet1.1", "resnet18", "mobilenet-v2", "bert-taso", "bert-base", "gpt2", "inception-v3", "llama-block", "nasrnn",
           "nasnet-a"]
+BOUNDS = {"f32": 1e-4, "bf16": 0.1}
 
 
 def difference(actual, expected):
@@ -30,20 +33,24 @@ def difference(actual, expected):
 
 
 def main():
-    worst = 0
+    good = True
+    peers = [peer for peer in (jax_peer, torch_peer) if peer.version() != "not installed"]
+    if not peers:
+        print("neither jax nor torch is installed")
+        return 1
     with tempfile.TemporaryDirectory() as folder:
         for model in MODELS:
             path = pathlib.Path(folder) / "model.onnx"
             subprocess.run([sys.argv[1], "zoo", model, "-o", path, "-q"], check=True)
             random = numpy.random.default_rng(1)
-            given = {name: random.random(sizes, "f4").astype(kind)
-                     for name, sizes, kind in Graph(path, jax_peer.operators(), lambda array: array).input_shapes()}
+            given = {name: random.random(sizes, "f4").astype(kind) for name, sizes, kind in input_shapes(path)}
             expected = onnxruntime.InferenceSession(str(path)).run(None, given)
-            actual = jax_peer.outputs(path, list(given.values()))
-            error = max(difference(numpy.asarray(a), e) for a, e in zip(actual, expected))
-            print(f"{model}: {error:.2g}", flush=True)
-            worst = max(worst, error)
-    return 1 if worst > 1e-4 else 0
+            for peer, precision in itertools.product(peers, BOUNDS):
+                actual = peer.outputs(path, list(given.values()), precision)
+                error = max(difference(numpy.asarray(a), e) for a, e in zip(actual, expected))
+                print(f"{model}, {peer.__name__}, {precision}: {error:.2g}", flush=True)
+                good = good and error <= BOUNDS[precision]
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

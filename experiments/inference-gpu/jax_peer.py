@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JAX on the GPU: the same ONNX file, compiled by XLA as one function."""
+"""JAX on the GPU: the same ONNX file, compiled by XLA as one function. In bf16 all values are bf16."""
 import math
 import statistics
 import time
@@ -21,7 +21,7 @@ def _window(inputs, attributes, spatial):
     return strides, list(zip(pads[:spatial], pads[spatial:]))
 
 
-def operators():
+def operators(real="float32"):
     import jax
     import jax.numpy as np
     import numpy
@@ -42,7 +42,7 @@ def operators():
             if attributes.get("ceil_mode", 0):
                 raise NotImplementedError("ceil_mode")
             window = [1, 1] + list(attributes["kernel_shape"])
-            return jax.lax.reduce_window(x, start, reduce, window, [1, 1] + list(strides),
+            return jax.lax.reduce_window(x, np.array(start, x.dtype), reduce, window, [1, 1] + list(strides),
                                          [(0, 0), (0, 0)] + pads)
         return run
 
@@ -84,7 +84,7 @@ def operators():
     def constant_of_shape(inputs, attributes):
         value = attributes.get("value")
         number = 0.0 if value is None else float(numpy_helper.to_array(value)[0])
-        return np.full([int(size) for size in inputs[0]], number, np.float32)
+        return np.full([int(size) for size in inputs[0]], number, real)
 
     def trilu(inputs, attributes):
         k = int(inputs[1]) if len(inputs) > 1 else 0
@@ -110,12 +110,22 @@ def operators():
     }
 
 
-def outputs(path, inputs):
-    """What JAX makes of the inputs, where it runs by default; for the check of this file."""
+def _network(path, precision, given):
+    """The file as a function with its weights, and its inputs (numpy arrays) as JAX's."""
     import jax.numpy as np
     from lib.onnx_graph import Graph
-    graph = Graph(path, operators(), np.asarray)
-    return graph(graph.weights, *(np.asarray(value) for value in inputs))
+    real = np.bfloat16 if precision == "bf16" else np.float32
+
+    def array(of):
+        return np.asarray(of, real if of.dtype.kind == "f" else None)
+
+    return Graph(path, operators(real), array), [array(of) for of in given]
+
+
+def outputs(path, given, precision="f32"):
+    """Of a run where JAX runs by default; for check_peers.py."""
+    graph, inputs = _network(path, precision, given)
+    return [output.astype("float32") for output in graph(graph.weights, *inputs)]
 
 
 def median_seconds(path, precision, seconds):
@@ -127,11 +137,11 @@ def median_seconds(path, precision, seconds):
     if jax.default_backend() != "gpu" or precision not in PRECISIONS:
         return None
     import numpy
-    from lib.onnx_graph import Graph
+    from lib.onnx_graph import input_shapes
+    random = numpy.random.default_rng(1)
+    given = [random.random(sizes, "f4").astype(kind) for _, sizes, kind in input_shapes(path)]
     with jax.default_matmul_precision(PRECISIONS[precision]):
-        graph = Graph(path, operators(), jax.numpy.asarray)
-        random = numpy.random.default_rng(1)
-        given = [jax.device_put(random.random(sizes, "f4").astype(kind)) for _, sizes, kind in graph.input_shapes()]
+        graph, given = _network(path, precision, given)
         run = jax.jit(graph.__call__)
         for _ in range(5):
             jax.block_until_ready(run(graph.weights, *given))

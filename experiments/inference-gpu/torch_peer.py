@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch on the GPU: the same ONNX file, eager and with torch.compile(mode="max-autotune") and CUDA graphs."""
-import contextlib
+"""PyTorch on the GPU: the same ONNX file, eager and with torch.compile(mode="max-autotune") and CUDA graphs.
+
+In bf16 weights, inputs and all values are bf16. The file is traced into a graph of PyTorch's own first, with its
+weights as constants, so that what the compiler sees is straight-line code. On tensor cores tensors of rank 4 have
+their channels last, as PyTorch advises for convolutions.
+"""
 import statistics
 
 PRECISIONS = ("f32", "tf32", "bf16")
@@ -31,6 +35,35 @@ def _median_seconds(run, seconds):
     return statistics.median(times)
 
 
+def network(path, precision, device, given):
+    """The file as PyTorch's module, and its inputs (numpy arrays) as tensors."""
+    import torch
+    from torch.fx.experimental.proxy_tensor import make_fx
+    from lib.onnx_graph import Graph
+    from lib.torch_operators import operators
+
+    def tensor(array):
+        made = torch.from_numpy(array.copy()).to(device)
+        if precision == "bf16" and made.is_floating_point():
+            made = made.bfloat16()
+        if precision != "f32" and made.ndim == 4:
+            made = made.contiguous(memory_format=torch.channels_last)
+        return made
+
+    graph = Graph(path, operators(device, "bfloat16" if precision == "bf16" else "float32"), tensor)
+    inputs = [tensor(array) for array in given]
+    with torch.inference_mode(False), torch.no_grad():
+        return make_fx(lambda *values: graph(graph.weights, *values))(*inputs), inputs
+
+
+def outputs(path, given, precision="f32"):
+    """Of a run on the CPU; for check_peers.py."""
+    import torch
+    module, inputs = network(path, precision, "cpu", given)
+    with torch.inference_mode():
+        return [output.float().numpy() for output in module(*inputs)]
+
+
 def eager_and_compiled(path, precision, seconds):
     """Median seconds of a run, eager and compiled; None, None where PyTorch has no GPU."""
     try:
@@ -39,17 +72,17 @@ def eager_and_compiled(path, precision, seconds):
         return None, None
     if not torch.cuda.is_available() or precision not in PRECISIONS:
         return None, None
-    from lib.onnx_graph import Graph
-    from lib.torch_operators import operators
+    import numpy
+    import torch._inductor.config
+    from lib.onnx_graph import input_shapes
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
     torch.backends.cudnn.benchmark = True
-    lowered = torch.autocast("cuda", torch.bfloat16) if precision == "bf16" else contextlib.nullcontext()
-    graph = Graph(path, operators("cuda"), lambda array: torch.from_numpy(array.copy()).cuda())
-    torch.manual_seed(1)
-    given = [torch.from_numpy(torch.rand(sizes).numpy().astype(kind)).cuda()
-             for _, sizes, kind in graph.input_shapes()]
-    with torch.inference_mode(), lowered:
-        eager = _median_seconds(lambda: graph(graph.weights, *given), seconds)
-        compiled = torch.compile(lambda *inputs: graph(graph.weights, *inputs), mode="max-autotune")
-        fast = _median_seconds(lambda: compiled(*given), seconds)
+    torch._inductor.config.freezing = True  # weights are constants, as they are for Egret
+    random = numpy.random.default_rng(1)
+    given = [random.random(sizes, "f4").astype(kind) for _, sizes, kind in input_shapes(path)]
+    module, inputs = network(path, precision, "cuda", given)
+    with torch.inference_mode():
+        eager = _median_seconds(lambda: module(*inputs), seconds)
+        compiled = torch.compile(module, mode="max-autotune")
+        fast = _median_seconds(lambda: compiled(*inputs), seconds)
     return eager, fast

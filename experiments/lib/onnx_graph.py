@@ -15,6 +15,20 @@ def attributes_of(node):
     return values
 
 
+def _shapes(inputs):
+    for value in inputs:
+        kind = value.type.tensor_type
+        sizes = [dimension.dim_param or dimension.dim_value for dimension in kind.shape.dim]
+        yield value.name, sizes, onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)
+
+
+def input_shapes(path):
+    """As Graph.input_shapes(), of a file that no peer has read."""
+    graph = onnx.load(str(path), load_external_data=False).graph
+    known = {tensor.name for tensor in graph.initializer}
+    return _shapes(value for value in graph.input if value.name not in known)
+
+
 class Graph:
     """`operators[name](inputs, attributes)` gives one value or a list of them; what a constant says as sizes,
     axes or indices stays a numpy array. Among the attributes are "outputs", their number, and "opset"."""
@@ -45,10 +59,7 @@ class Graph:
 
     def input_shapes(self):
         """Of each input: its name, sizes (names where they are symbolic) and element type as numpy calls it."""
-        for value in self.inputs:
-            kind = value.type.tensor_type
-            sizes = [dimension.dim_param or dimension.dim_value for dimension in kind.shape.dim]
-            yield value.name, sizes, onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)
+        return _shapes(self.inputs)
 
     def __call__(self, weights, *inputs):
         values = {**self.numbers, **weights}

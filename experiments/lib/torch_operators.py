@@ -7,8 +7,8 @@ import numpy
 import onnx
 
 
-def operators(device):
-    """By the names that ONNX gives them; new values are made on `device`."""
+def operators(device, real="float32"):
+    """By the names that ONNX gives them; new values are made on `device`, reals of the type `real`."""
     import torch
     from torch.nn import functional as F
 
@@ -68,7 +68,7 @@ def operators(device):
         from onnx import numpy_helper
         value = attributes.get("value")
         number = 0.0 if value is None else float(numpy_helper.to_array(value)[0])
-        return torch.full([int(size) for size in inputs[0]], number, device=device)
+        return torch.full([int(size) for size in inputs[0]], number, dtype=getattr(torch, real), device=device)
 
     def trilu(inputs, attributes):
         k = int(inputs[1]) if len(inputs) > 1 else 0
