@@ -110,6 +110,9 @@ class Plan {
   std::vector<ir::Tensor> make_outputs() const;
 
   virtual PlanReport report() const = 0;
+  // Seconds that a device computed in the last run, as PlanReport::device_s. 0: it has none, or has
+  // not timed that run.
+  virtual double last_device_s() const { return 0; }
   // Runs from here on as if compiled without PlanOptions::profile.
   virtual void stop_profiling() {}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timing of plans. All times are seconds of wall clock.
+// Timing of plans. All times are seconds of wall clock, or of a device's where that is asked for.
 //
 // A measurement warms up, then runs at least `min_runs` times and `min_seconds`, whichever is more,
 // and reports quantiles. Inputs are random from a seed and rotated over enough sets that they do
@@ -30,6 +30,8 @@ struct MeasureOptions {
   // Not the inputs are rotated, but caches are swept before each run and the inputs touched after
   // that (backends/cache_state.h): so a kernel finds them in the middle of a graph.
   bool sweep = false;
+  // Of a plan that runs on a device, what that computes, without what comes and goes.
+  bool on_device = false;
   std::function<bool()> should_stop{};  // polled between runs, like max_seconds
 };
 

@@ -46,7 +46,8 @@ base::Result<double> best_seconds(const backends::Backend& backend, const ir::Gr
   for (int k = 0; k < kMeasurements; ++k) {
     EGRET_ASSIGN_OR_RETURN(
         const backends::Timing timing,
-        backends::measure(*plan, {.min_runs = 5, .min_seconds = 0.08, .max_seconds = 1}));
+        backends::measure(
+            *plan, {.min_runs = 5, .min_seconds = 0.08, .max_seconds = 1, .on_device = true}));
     best = k == 0 ? timing.p10_s : std::min(best, timing.p10_s);
   }
   return best;
@@ -58,7 +59,8 @@ base::Result<double> rough_seconds(const backends::Backend& backend, const ir::G
   EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(graph, options));
   EGRET_ASSIGN_OR_RETURN(
       const backends::Timing timing,
-      backends::measure(*plan, {.min_runs = 3, .min_seconds = 0.005, .max_seconds = 1}));
+      backends::measure(
+          *plan, {.min_runs = 3, .min_seconds = 0.005, .max_seconds = 1, .on_device = true}));
   return timing.p10_s;
 }
 

@@ -7,11 +7,17 @@
 #
 # There:  tar xf egret-gpu.tar.xz && egret-gpu/gpu_check.sh [FOLDER]
 #
-# The bundle holds the programs with their libraries and ONNX's node tests; of the machine it needs glibc
-# 2.36, NVIDIA's driver, and NVRTC, cuBLASLt, cuDNN and NCCL wherever they are installed (those inside
-# Python wheels too). Python with PyTorch, ONNX Runtime or JAX is used for comparison where there is one.
-# Results go to FOLDER (default experiments/results/gpu/NAME-OF-THE-GPU): tests.json, conformance.txt,
-# sanitizer.txt, machine.json (device, driver, versions, date), costs.json, and the experiment's tables.
+# The bundle holds the programs with their libraries, ONNX's node tests and the shared models; of the
+# machine it needs glibc 2.36, NVIDIA's driver, and NVRTC, cuBLASLt, cuDNN and NCCL wherever they are
+# installed (those inside Python wheels too). Python 3.11 or later runs the experiments, with PyTorch,
+# ONNX Runtime or JAX for comparison where there is one.
+#
+# Stages, in this order, each of which writes FOLDER/STAGE.txt and more: probe, tests, conformance,
+# models, inference, ablations, costs, sanitizer. FOLDER (default experiments/results/gpu/NAME-OF-THE-GPU)
+# gets machine.json (device, driver, versions, date) and summary.txt too.
+#   GPU_CHECK_STAGES="probe tests"   only these
+#   GPU_CHECK_SECONDS=600            for all of them: a stage that is not done is stopped, and said to be;
+#                                    experiments go on when it is run again
 # Exit code 7 where there is no GPU, 1 where something failed.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -40,11 +46,12 @@ LD_LIBRARY_PATH="\$top/lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}" exec "\$top/l
 WRAPPER
     chmod +x "$root/build/release/bin/$program"
   done
-  cp -r experiments/lib experiments/inference-gpu experiments/run_all "$root/experiments"
+  cp -r experiments/lib experiments/data experiments/run_all experiments/*gpu* "$root/experiments"
   cp scripts/gpu_check.sh "$root"
   local data
   data=$(sed -n 's/^EGRET_ONNX_TESTDATA:PATH=//p' build/release/CMakeCache.txt)
   [ ! -d "$data" ] || cp -r "$data" "$root/onnx-testdata"
+  [ ! -d ../shared/models ] || { mkdir "$root/shared" && cp -r ../shared/models "$root/shared"; }
   git rev-parse HEAD >"$root/REVISION" 2>/dev/null || echo unknown >"$root/REVISION"
   mkdir -p "$(dirname "$file")"
   tar -C "$top" -c egret-gpu | xz -T0 -6 >"$file"
@@ -100,47 +107,90 @@ gpu_folder() {
   echo "${name:-none}" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9-'
 }
 
+bin=build/release/bin
+
+# ---- Stages. Each prints what is to be kept; its exit code says whether it is as it should be.
+
+stage_probe() {
+  "$bin/egret" doctor
+  "$bin/egret" run --backend cuda --check "$out/probe.onnx"
+}
+
+stage_tests() { "$bin/gpu_tests" --gtest_output="json:$out/tests.json"; }
+
+stage_conformance() {
+  [ ! -d onnx-testdata ] || export EGRET_ONNX_TESTDATA=$PWD/onnx-testdata
+  EGRET_CONFORMANCE_BACKEND=cuda "$bin/conformance_tests"
+}
+
+experiment() {
+  local left=$((end - SECONDS))
+  EGRET_EXPERIMENT_SECONDS=$((left > 20 ? left - 20 : 1)) python3 experiments/run_all --full "$1"
+}
+stage_models() { experiment gpu-models; }
+stage_inference() { experiment inference-gpu; }
+stage_ablations() { experiment gpu-ablations; }
+
+# For planning without the GPU: egret costs import.
+stage_costs() {
+  local database=$out/costs.sqlite model
+  for model in squeezenet1.1 resnet50 bert-base; do
+    "$bin/egret" zoo $model -q -o "$out/costs.onnx"
+    "$bin/egret" costs profile "$out/costs.onnx" --backend cuda --cost-db "$database" --profile-time 60s
+  done
+  "$bin/egret" costs export --cost-db "$database" "$out/costs.json"
+  rm -f "$database"* "$out/costs.onnx"
+}
+
+stage_sanitizer() {
+  command -v compute-sanitizer >/dev/null || { echo "compute-sanitizer is not installed"; return 0; }
+  local tool
+  for tool in memcheck racecheck; do
+    compute-sanitizer --tool $tool --error-exitcode 1 "$bin/egret" run --backend cuda "$out/probe.onnx"
+    compute-sanitizer --tool $tool --error-exitcode 1 "$bin/gpu_tests" --gtest_filter='DeviceGraphs.*'
+  done
+}
+
+all_stages="probe tests conformance models inference ablations costs sanitizer"
+
 check() {
-  local out=${1:-experiments/results/gpu/$(gpu_folder)} failed=0
+  local stage code began failed=0
+  out=${1:-experiments/results/gpu/$(gpu_folder)}
   mkdir -p "$out"
   out=$(cd "$out" && pwd)
+  end=$((SECONDS + ${GPU_CHECK_SECONDS:-86400}))
   export EGRET_CUDA_LIBRARIES=${EGRET_CUDA_LIBRARIES:-$(wheel_folders)}
   export EGRET_KERNEL_CACHE=$out/kernels
-  local bin=build/release/bin model
-  describe_machine >"$out/machine.json"
-  "$bin/egret" doctor >"$out/doctor.txt"
-  cat "$out/machine.json"
-  model=$out/probe.onnx
-  "$bin/egret" zoo squeezenet1.1 -o "$model"
-  local code=0
-  "$bin/egret" run --backend cuda --check "$model" >"$out/probe.txt" 2>&1 || code=$?
-  cat "$out/probe.txt"
-  [ $code -ne 7 ] || return 7
-  [ $code -eq 0 ] || failed=1
-  "$bin/gpu_tests" --gtest_output="json:$out/tests.json" >"$out/tests.txt" 2>&1 || failed=1
-  tail -n 3 "$out/tests.txt"
-  if [ -d onnx-testdata ] || [ -x "$bin/conformance_tests" ]; then
-    [ ! -d onnx-testdata ] || export EGRET_ONNX_TESTDATA=$PWD/onnx-testdata
-    EGRET_CONFORMANCE_BACKEND=cuda "$bin/conformance_tests" >"$out/conformance.txt" 2>&1 || failed=1
-    grep -E "on a backend:|PASSED|FAILED" "$out/conformance.txt" || true
-  fi
-  for precision in tf32 bf16 f16; do
-    "$bin/egret" run --backend cuda --check --precision $precision "$model" >"$out/probe-$precision.txt" 2>&1 ||
-      failed=1
+  [ ! -d shared ] || export EGRET_SHARED=$PWD/shared
+  describe_machine | tee "$out/machine.json"
+  "$bin/egret" zoo squeezenet1.1 -q -o "$out/probe.onnx"
+  code=0
+  "$bin/egret" run --backend cuda "$out/probe.onnx" >"$out/summary.txt" 2>&1 || code=$?
+  [ $code -ne 7 ] || { cat "$out/summary.txt"; return 7; }
+  : >"$out/summary.txt"
+  for stage in ${GPU_CHECK_STAGES:-$all_stages}; do
+    began=$SECONDS
+    if [ $((end - SECONDS)) -lt 5 ]; then
+      echo "$stage: left out, the time is over" | tee -a "$out/summary.txt"
+      continue
+    fi
+    code=0
+    export -f "stage_$stage" experiment
+    export bin out end
+    timeout --kill-after=5 $((end - SECONDS)) bash -c "set -euo pipefail; SECONDS=$SECONDS; stage_$stage" \
+      >"$out/$stage.txt" 2>&1 || code=$?
+    tail -n 4 "$out/$stage.txt"
+    case $code in
+      0) echo "$stage: ok ($((SECONDS - began)) s)" ;;
+      124 | 137) echo "$stage: not done, stopped after $((SECONDS - began)) s" ;;
+      *) echo "$stage: FAILED with exit code $code ($((SECONDS - began)) s)" ;;
+    esac | tee -a "$out/summary.txt"
+    [ $code -eq 0 ] || [ $code -eq 124 ] || [ $code -eq 137 ] || failed=1
   done
-  if command -v compute-sanitizer >/dev/null; then
-    compute-sanitizer --error-exitcode 1 "$bin/egret" run --backend cuda "$model" \
-      >"$out/sanitizer.txt" 2>&1 || failed=1
-    tail -n 1 "$out/sanitizer.txt"
-  fi
-  "$bin/egret" costs profile "$model" --backend cuda --cost-db "$out/costs.sqlite" --profile-time 120s >"$out/costs.txt" 2>&1 || failed=1
-  "$bin/egret" costs export --cost-db "$out/costs.sqlite" "$out/costs.json" >>"$out/costs.txt" 2>&1 || failed=1
-  rm -f "$out"/costs.sqlite*
-  rm -rf "$out/kernels" "$model"
-  if command -v python3 >/dev/null; then
-    python3 experiments/run_all --full inference-gpu || failed=1
-    [ ! -d experiments/results/inference-gpu ] || cp -r experiments/results/inference-gpu "$out"
-  fi
+  rm -rf "$out/kernels" "$out/probe.onnx"
+  for stage in inference-gpu gpu-models gpu-ablations; do
+    [ ! -d "experiments/results/$stage" ] || cp -r "experiments/results/$stage" "$out"
+  done
   return $failed
 }
 
@@ -148,7 +198,7 @@ case ${1:-} in
   bundle) shift && bundle "$@" ;;
   run) shift && check "$@" ;;
   *) if [ -f REVISION ]; then check "$@"; else
-    sed -n '3,9p' "$0"
+    sed -n '3,24p' "$0"
     exit 2
   fi ;;
 esac

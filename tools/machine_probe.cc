@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/machine_probe.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,16 +10,18 @@
 #include <sstream>
 #include <thread>
 
+#include "backends/cuda/shared_library.h"
+
 namespace egret::tools {
 namespace {
 
 // Devices the CUDA driver reports; negative when it cannot start. The driver's C interface is
 // stable, so no header of the toolkit is needed.
-int cuda_devices(void* driver) {
+int cuda_devices(const backends::cuda::FindSymbol& driver) {
   using Init = int (*)(unsigned);
   using Count = int (*)(int*);
-  const auto init = reinterpret_cast<Init>(::dlsym(driver, "cuInit"));
-  const auto count = reinterpret_cast<Count>(::dlsym(driver, "cuDeviceGetCount"));
+  const auto init = reinterpret_cast<Init>(driver("cuInit"));
+  const auto count = reinterpret_cast<Count>(driver("cuDeviceGetCount"));
   int devices = 0;
   if (init == nullptr || count == nullptr || init(0) != 0 || count(&devices) != 0) return -1;
   return devices;
@@ -36,17 +37,20 @@ std::string on_path(std::string_view program) {
   return "";
 }
 
+// Where the backends look, too. The library stays loaded: some do not survive unloading.
 ProbeAnswer ask_library(const char* library) {
-  void* handle = ::dlopen(library, RTLD_LAZY | RTLD_LOCAL);
-  if (handle == nullptr) return {};
-  ProbeAnswer answer{true, library};
-  if (std::string_view(library).starts_with("libcuda.so")) {
-    const int devices = cuda_devices(handle);
+  ProbeAnswer answer;
+  const auto ask = [&](const backends::cuda::FindSymbol& find) {
+    answer = {true, library};
+    if (!std::string_view(library).starts_with("libcuda.so")) return base::ok();
+    const int devices = cuda_devices(find);
     answer.present = devices > 0;
     answer.detail =
         devices < 0 ? "the driver does not start" : std::to_string(devices) + " device(s)";
-  }
-  // Stays loaded: some of these libraries do not survive unloading.
+    return base::ok();
+  };
+  // What is not there is no error here.
+  (void)backends::cuda::open_shared_library(library, {library}, "", ask);
   return answer;
 }
 

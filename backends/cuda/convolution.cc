@@ -77,6 +77,12 @@ class ConvolutionStep : public LibraryStep {
   int candidates() const override { return static_cast<int>(plans_.size()); }
   void choose(int candidate) override { chosen_ = static_cast<std::size_t>(candidate); }
 
+  std::size_t workspace() const override {
+    std::size_t most = 0;
+    for (const DnnOperations::Plan& plan : plans_) most = std::max(most, plan.workspace);
+    return most;
+  }
+
   // False where cuDNN refuses.
   bool prepare(const Convolution& convolution, Precision precision) {
     ids_ = describe(convolution, operations_);

@@ -67,8 +67,9 @@ base::Result<std::unique_ptr<CudaPlan>> CudaPlan::make(
                                               std::move(library_steps), options, std::move(device),
                                               std::move(bound)));
   EGRET_RETURN_IF_ERROR(plan->load_kernels());
-  EGRET_RETURN_IF_ERROR(plan->allocate(options.streams));
+  EGRET_RETURN_IF_ERROR(plan->allocate());
   EGRET_RETURN_IF_ERROR(plan->make_streams(options.streams));
+  EGRET_RETURN_IF_ERROR(plan->allocate_workspace());
   if (options.search) EGRET_RETURN_IF_ERROR(plan->choose_algorithms());
   return plan;
 }
@@ -94,7 +95,7 @@ base::Status CudaPlan::load_kernels() {
   return base::ok();
 }
 
-base::Status CudaPlan::allocate(int streams) {
+base::Status CudaPlan::allocate() {
   const ir::Graph& graph = program_.graph;
   Carver carver;
   const std::int64_t arena = carver.take(program_.arena_bytes);
@@ -111,15 +112,12 @@ base::Status CudaPlan::allocate(int streams) {
   }
   const std::int64_t failures =
       carver.take(static_cast<std::int64_t>(program_.steps.size() * sizeof(int)));
-  const std::int64_t workspace = carver.take(
-      library_steps_.empty() ? 0 : static_cast<std::int64_t>(kWorkspace) * std::max(streams, 1));
   EGRET_ASSIGN_OR_RETURN(memory_, device_->allocate(static_cast<std::size_t>(carver.bytes())));
   const auto at = [&](std::int64_t offset) {
     return memory_.get() + static_cast<DevicePointer>(offset);
   };
   arena_ = at(arena);
   failures_ = at(failures);
-  workspace_ = at(workspace);
   if (bound_) {
     inputs_ = bound_->inputs;
     outputs_ = bound_->outputs;
@@ -136,6 +134,18 @@ base::Status CudaPlan::allocate(int streams) {
                                            static_cast<std::size_t>(data.bytes())));
   }
   return device_->wait();
+}
+
+base::Status CudaPlan::allocate_workspace() {
+  for (const LibraryRegion& region : library_steps_)
+    workspace_bytes_ = std::max(workspace_bytes_, region.step->workspace());
+  if (workspace_bytes_ == 0) return base::ok();
+  constexpr auto kUnit = static_cast<std::size_t>(kAlignment);
+  workspace_bytes_ = (workspace_bytes_ + kUnit - 1) / kUnit * kUnit;
+  EGRET_ASSIGN_OR_RETURN(
+      workspaces_,
+      device_->allocate(workspace_bytes_ * static_cast<std::size_t>(schedule_.streams)));
+  return base::ok();
 }
 
 DevicePointer CudaPlan::address(ir::NodeId id) const {
@@ -216,9 +226,9 @@ base::Status CudaPlan::enqueue_step(std::size_t s, int on) {
   std::vector<DevicePointer> pointers;
   for (const ir::NodeId input : step.inputs) pointers.push_back(address(input));
   if (LibraryStep* library_step = library_step_of_[s]) {
-    return library_step->enqueue(pointers, address(step.root()),
-                                 workspace_ + static_cast<DevicePointer>(on) * kWorkspace,
-                                 stream(on));
+    return library_step->enqueue(
+        pointers, address(step.root()),
+        workspaces_.get() + static_cast<std::size_t>(on) * workspace_bytes_, stream(on));
   }
   pointers.push_back(address(step.root()));
   pointers.push_back(failures_ + s * sizeof(int));
@@ -356,9 +366,9 @@ base::Status CudaPlan::execute(std::span<const ir::Tensor> inputs, std::span<ir:
                                             static_cast<std::size_t>(outputs[i].bytes())));
   }
   EGRET_RETURN_IF_ERROR(failure());
-  if (launches && device_seconds_.size() < kMostTimes) {
-    if (const auto seconds = recorded_seconds()) device_seconds_.push_back(*seconds);
-  }
+  last_device_s_ = launches ? recorded_seconds().value_or(0) : 0;
+  if (last_device_s_ > 0 && device_seconds_.size() < kMostTimes)
+    device_seconds_.push_back(last_device_s_);
   return base::ok();
 }
 

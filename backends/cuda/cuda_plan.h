@@ -33,6 +33,7 @@ class CudaPlan : public Plan {
   ~CudaPlan() override;
 
   PlanReport report() const override;
+  double last_device_s() const override { return last_device_s_; }
   void stop_profiling() override { profile_ = false; }
 
   // Puts a run on the device's stream, and does not wait for it. The first one launches directly,
@@ -51,7 +52,8 @@ class CudaPlan : public Plan {
            std::vector<LibraryRegion> library_steps, const PlanOptions& options,
            std::shared_ptr<Device> device, std::optional<BoundMemory> bound);
 
-  base::Status allocate(int streams);
+  base::Status allocate();
+  base::Status allocate_workspace();  // for each stream
   base::Status load_kernels();
   base::Status choose_algorithms();
   base::Result<double> seconds_of(std::size_t step);
@@ -81,7 +83,9 @@ class CudaPlan : public Plan {
   Owned<DevicePointer> memory_;
   // Where parts of the memory begin: values by node, outputs, a failure word for each step.
   std::vector<DevicePointer> inputs_, outputs_, constants_;
-  DevicePointer arena_ = 0, failures_ = 0, workspace_ = 0;
+  DevicePointer arena_ = 0, failures_ = 0;
+  Owned<DevicePointer> workspaces_;  // one after the other, by stream
+  std::size_t workspace_bytes_ = 0;  // of each
   bool launched_ = false;
   StreamSchedule schedule_;
   std::vector<Owned<Stream>> streams_;  // but the first, which is the device's
@@ -90,6 +94,7 @@ class CudaPlan : public Plan {
   Owned<GraphExec> recorded_;
   Owned<Event> before_, after_;         // a launch of the recorded graph
   std::vector<double> device_seconds_;  // of its launches
+  double last_device_s_ = 0;            // of the last run, if it launched that
   std::vector<double> totals_;          // by step, of profiled runs
   int profiled_runs_ = 0;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/gemm.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace egret::backends::cuda {
@@ -34,6 +35,12 @@ class GemmStep : public LibraryStep {
   const char* name() const override { return "product"; }
   int candidates() const override { return static_cast<int>(algorithms_.size()); }
   void choose(int candidate) override { chosen_ = static_cast<std::size_t>(candidate); }
+
+  std::size_t workspace() const override {
+    std::size_t most = 0;
+    for (const LtHeuristic& each : algorithms_) most = std::max(most, each.workspace);
+    return most;
+  }
 
   // False where cuBLASLt refuses.
   bool prepare(Precision precision) {

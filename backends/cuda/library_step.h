@@ -16,7 +16,7 @@
 
 namespace egret::backends::cuda {
 
-inline constexpr std::size_t kWorkspace = 64 << 20;  // bytes, of all steps in turn
+inline constexpr std::size_t kWorkspace = 64 << 20;  // the most bytes that a step may ask for
 
 // Ready to run: descriptors made and an algorithm chosen.
 class LibraryStep {
@@ -30,7 +30,8 @@ class LibraryStep {
   // is run unless another is chosen.
   virtual int candidates() const = 0;
   virtual void choose(int candidate) = 0;
-  // `inputs` as the region numbers them; kWorkspace bytes are there at every run.
+  virtual std::size_t workspace() const = 0;  // bytes that any candidate needs at a run
+  // `inputs` as the region numbers them.
   virtual base::Status enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
                                DevicePointer workspace, Stream stream) const = 0;
 };

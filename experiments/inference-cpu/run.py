@@ -145,7 +145,7 @@ def main():
     table = results.Table("inference-cpu", results.on_this_processor(mode), COLUMNS, ["model", "batch", "threads"],
                           versions)
     version = egret.version()
-    end = time.monotonic() + float(os.environ.get("EGRET_EXPERIMENT_SECONDS", "inf"))
+    end = settings.end()
     planned = [Setting(model, batch, threads, config)
                for batch, threads in size["settings"] for model in size["models"]]
     missing = [s for s in planned if s.exists() and not table.has(**s.key())]

@@ -2,25 +2,27 @@
 """Latency of models on a GPU: as built, after `egret optimize`, and in PyTorch, ONNX Runtime and JAX.
 
 Times are medians between two events on the device around a run whose inputs lie there (of ONNX Runtime and
-JAX: around a run that the host waits for). Without a GPU nothing is measured, and the experiment says why.
+JAX: around a run that the host waits for). Without a GPU nothing is measured, and the experiment says why. $EGRET_EXPERIMENT_SECONDS
+limits a run; the same command goes on with the rows that are left.
 """
 import pathlib
+import signal
 import statistics
-import subprocess
 import sys
 import tempfile
+import time
 
 import jax_peer
 import ort_peer
 import roofline
 import torch_peer
-from lib import egret, results, settings
+from lib import egret, gpu, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
 PEERS = ["torch_eager", "torch_compile", "ort", "jax"]
 COLUMNS = (["model", "batch", "precision", "kernels", "original_ms", "optimized_ms", "speedup"] +
            [f"{peer}_ms" for peer in PEERS] + ["ratio", "roofline_share", "check_error", "check_bound"])
-UNAVAILABLE = 7
+PATIENCE = 300  # seconds that a peer may take, its compiler included
 
 
 def device_seconds(paths, precision, seconds):
@@ -32,12 +34,19 @@ def peer_seconds(path, precision, seconds):
     """By peer; None for one that is missing here or cannot run the model, which is said."""
     measured = dict.fromkeys(PEERS)
 
+    def give_up(number, frame):
+        raise TimeoutError(f"not done after {PATIENCE} s")
+
     def attempt(names, run):
+        signal.signal(signal.SIGALRM, give_up)
+        signal.alarm(PATIENCE)
         try:
             times = run()
         except Exception as error:  # a peer's failure is a result, not the end of the experiment
             print(f"  {names[0]}: {type(error).__name__}: {error}".splitlines()[0], flush=True)
             return
+        finally:
+            signal.alarm(0)
         measured.update(zip(names, times if isinstance(times, tuple) else (times,)))
 
     attempt(["torch_eager", "torch_compile"], lambda: torch_peer.eager_and_compiled(path, precision, seconds))
@@ -63,38 +72,17 @@ def row_of(model, batch, precision, measured, check, work, device):
     }
 
 
-def measure(model, batch, precisions, seconds, folder, device):
+def measure(model, batch, precision, seconds, folder, device):
     original, optimized = (pathlib.Path(folder) / name for name in ("original.onnx", "optimized.onnx"))
     egret.run("zoo", model, "--batch", batch, "-o", original)
-    egret.call("optimize", original, "-o", optimized, "--backend", "cuda")
+    place = ["--backend", "cuda", "--precision", precision]
+    egret.call("optimize", original, "-o", optimized, *place)
     facts = egret.call("inspect", original)
     work = sum(operator["flops"] for operator in facts["operators"]), facts["weight_bytes"]
-    for precision in precisions:
-        check = egret.call("compare", original, optimized, "--backend", "cuda", "--precision", precision)
-        times, kernels = device_seconds([original, optimized], precision, seconds)
-        measured = times, kernels, peer_seconds(original, precision, seconds)
-        yield row_of(model, batch, precision, measured, check, work, device)
-
-
-def device_name():
-    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    try:
-        return subprocess.run(query, capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-
-
-def why_not(folder):
-    """What keeps the backend from running here, or None."""
-    probe = pathlib.Path(folder) / "probe.onnx"
-    egret.run("zoo", "squeezenet1.1", "-o", probe)
-    try:
-        egret.run("run", probe, "--backend", "cuda")
-    except egret.EgretError as error:
-        if error.code == UNAVAILABLE:
-            return str(error).splitlines()[-1]
-        raise
-    return None
+    check = egret.call("compare", original, optimized, *place)
+    times, kernels = device_seconds([original, optimized], precision, seconds)
+    measured = times, kernels, peer_seconds(original, precision, seconds)
+    return row_of(model, batch, precision, measured, check, work, device)
 
 
 def judged(rows):
@@ -110,25 +98,30 @@ def judged(rows):
 def main():
     mode, config = settings.read(__doc__, HERE)
     size = config[mode]
+    reason = gpu.why_not()
+    if reason is not None:
+        print("nothing measured:", reason)
+        return 0
+    device = gpu.name()
+    versions = {"egret": egret.version(), "torch": torch_peer.version(), "onnxruntime": ort_peer.version(),
+                "jax": jax_peer.version(), "device": device}
+    table = results.Table("inference-gpu", mode, COLUMNS, ["model", "batch", "precision"], versions)
+    end = settings.end()
+    left = [(model, batch, precision) for batch in size["batches"] for precision in size["precisions"]
+            for model in size["models"] if not table.has(model=model, batch=batch, precision=precision)]
     with tempfile.TemporaryDirectory() as folder:
-        reason = why_not(folder)
-        if reason is not None:
-            print("nothing measured:", reason)
-            return 0
-        device = device_name()
-        versions = {"egret": egret.version(), "torch": torch_peer.version(), "onnxruntime": ort_peer.version(),
-                    "jax": jax_peer.version(), "device": device}
-        table = results.Table("inference-gpu", mode, COLUMNS, ["model", "batch", "precision"], versions)
-        for model in size["models"]:
-            for batch in size["batches"]:
-                left = [p for p in size["precisions"] if not table.has(model=model, batch=batch, precision=p)]
-                for row in measure(model, batch, left, size["seconds"], folder, device) if left else ():
-                    table.add(**row)
-                    print(f"  {model} x{batch} {row['precision']}: {row['original_ms']} -> "
-                          f"{row['optimized_ms']} ms, best peer / Egret {row['ratio'] or '-'}", flush=True)
-        table.finish()
-        table.print()
-        return results.judge(HERE / "expected.json", mode, judged(table.rows))
+        while left and time.monotonic() < end:
+            model, batch, precision = left.pop(0)
+            row = measure(model, batch, precision, size["seconds"], folder, device)
+            table.add(**row)
+            print(f"  {model} x{batch} {row['precision']}: {row['original_ms']} -> {row['optimized_ms']} ms, "
+                  f"best peer / Egret {row['ratio'] or '-'}", flush=True)
+    if left:
+        print(f"{len(left)} rows are left; the same command goes on with them")
+        return 0
+    table.finish()
+    table.print()
+    return results.judge(HERE / "expected.json", mode, judged(table.rows))
 
 
 if __name__ == "__main__":

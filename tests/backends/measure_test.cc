@@ -89,6 +89,20 @@ TEST(Measure, WarmsUpOnceWhereThatTakesLong) {
   EXPECT_EQ(runs(0), 1 + 2);
 }
 
+TEST(Measure, TakesADevicesSecondsWhereItIsAsked) {
+  class OnDevice : public Witness {
+   public:
+    using Witness::Witness;
+    double last_device_s() const override { return runs == 1 ? 0 : 1000; }
+  };
+  ir::GraphBuilder b;
+  b.output("y", b.add("relu", {b.input("x", {ir::DType::kF32, {10}})}));
+  OnDevice plan(*b.finish());
+  const MeasureOptions options{.min_runs = 3, .min_seconds = 0, .on_device = true};
+  EXPECT_EQ(measure(plan, options)->median_s, 1000);
+  EXPECT_LT(measure(plan, {.min_runs = 3, .min_seconds = 0})->median_s, 1000);
+}
+
 TEST(Measure, MakesNoMoreInputsThanRunsWhereTheseAreCounted) {
   ir::GraphBuilder b;
   b.output("y", b.add("relu", {b.input("x", {ir::DType::kF32, {10}})}));

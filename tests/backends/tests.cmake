@@ -13,3 +13,17 @@ if(cuda_includes)
   set_source_files_properties(backends/cuda_abi_test.cc PROPERTIES
                               COMPILE_OPTIONS "-isystem;$<JOIN:${cuda_includes},;-isystem;>")
 endif()
+
+# CUDA's libraries without a GPU, for whole commands: one library under the names of all.
+add_library(fake_cuda SHARED backends/fake_cuda_library.cc backends/fake_cuda.cc
+            backends/fake_cudnn.cc)
+target_link_libraries(fake_cuda PRIVATE egret::backends egret_warnings)
+target_compile_definitions(fake_cuda PRIVATE EGRET_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+set(fake_cuda_folder ${PROJECT_BINARY_DIR}/fake_cuda)
+set_target_properties(fake_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${fake_cuda_folder}
+                      CXX_VISIBILITY_PRESET hidden)
+foreach(name libcuda.so.1 libnvrtc.so.13 libcublasLt.so.13 libcudnn.so.9)
+  add_custom_command(TARGET fake_cuda POST_BUILD
+                     COMMAND ${CMAKE_COMMAND} -E create_symlink libfake_cuda.so ${name}
+                     WORKING_DIRECTORY ${fake_cuda_folder})
+endforeach()

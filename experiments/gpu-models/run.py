@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every model on a GPU against the f64 interpreter, in each precision, with the bound that the check estimates.
+
+Without a GPU nothing is run, and the experiment says why. $EGRET_EXPERIMENT_SECONDS limits a run; the same command
+goes on with the rows that are left.
+"""
+import pathlib
+import sys
+import tempfile
+import time
+
+from lib import egret, gpu, models, results, settings
+
+HERE = pathlib.Path(__file__).resolve().parent
+COLUMNS = ["model", "precision", "max_error", "bound", "passed", "seconds", "why"]
+MISMATCH = 6  # the exit code where the check fails
+
+
+def checked(path, precision, flags):
+    """One row's values: what `egret run --check` says, or why it did not run."""
+    start = time.monotonic()
+    try:
+        report = egret.call("run", path, "--backend", "cuda", "--check", "--precision", precision, *flags,
+                            accept=(0, MISMATCH))
+    except egret.EgretError as error:
+        return {"passed": "False", "why": str(error).splitlines()[-1]}
+    return {"max_error": f"{report['max_error']:.3g}", "bound": f"{report['bound']:.3g}",
+            "passed": report["passed"], "seconds": f"{time.monotonic() - start:.1f}"}
+
+
+def main():
+    mode, forms = settings.read(__doc__, HERE)
+    config = {**forms, **forms[mode]}
+    reason = gpu.why_not()
+    if reason is not None:
+        print("nothing run:", reason)
+        return 0
+    table = results.Table("gpu-models", mode, COLUMNS, ["model", "precision"],
+                          {"egret": egret.version(), "device": gpu.name()})
+    end = settings.end()
+    planned = [(precision, model) for precision in config["precisions"] for model in config["models"]]
+    left = [(p, m) for p, m in planned if not table.has(model=m, precision=p)]
+    with tempfile.TemporaryDirectory() as folder:
+        while left and time.monotonic() < end:
+            precision, model = left.pop(0)
+            with models.located(model, folder) as path:
+                if path is None:
+                    print(f"  {model}: left out, there is no such file")
+                    continue
+                row = checked(path, precision, models.bind_flags(config["bind"].get(model, {})))
+            table.add(model=model, precision=precision, **row)
+            print(f"  {model} {precision}: error {row.get('max_error', '-')}, bound {row.get('bound', '-')}"
+                  f"{'' if row['passed'] is True else ', FAILED ' + row.get('why', '')}", flush=True)
+    if left:
+        print(f"{len(left)} rows are left; the same command goes on with them")
+    else:
+        table.finish()
+    failed = sum(row["passed"] != "True" for row in table.rows)
+    return results.judge(HERE / "expected.json", mode, {"failed": failed})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
