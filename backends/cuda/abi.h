@@ -110,7 +110,9 @@ using DnnBackend = void*;  // a descriptor
 
 inline constexpr int kDnnF32 = 0, kDnnF64 = 1, kDnnF16 = 2, kDnnBF16 = 9;
 inline constexpr int kDnnCrossCorrelation = 1;
-inline constexpr int kDnnAdd = 0, kDnnRelu = 100;                      // pointwise modes
+inline constexpr int kDnnAdd = 0, kDnnDivide = 6, kDnnSubtract = 9, kDnnExponential = 13,
+                     kDnnRelu = 100;  // pointwise modes
+inline constexpr int kDnnReduceSum = 0, kDnnReduceMax = 3;
 inline constexpr int kDnnHeuristicsA = 3, kDnnHeuristicsFallback = 2;  // modes
 inline constexpr int kDnnNoteTensorCore = 0, kDnnNoteConvertsInputs = 1, kDnnNoteReducedSums = 2,
                      kDnnNoteNondeterministic = 4;
@@ -118,14 +120,17 @@ inline constexpr int kDnnNoteTensorCore = 0, kDnnNoteConvertsInputs = 1, kDnnNot
 inline constexpr int kDnnHandle = 0, kDnnDataType = 1, kDnnBoolean = 2, kDnnInt64 = 3,
                      kDnnFloat = 4, kDnnDouble = 5, kDnnVoidPointer = 6,
                      kDnnConvolutionModeType = 7, kDnnHeuristicsModeType = 8, kDnnNoteType = 11,
-                     kDnnPointwiseModeType = 14, kDnnDescriptor = 15, kDnnChar = 24;
+                     kDnnPointwiseModeType = 14, kDnnDescriptor = 15, kDnnReductionType = 18,
+                     kDnnChar = 24;
 // Kinds of descriptors.
 inline constexpr int kDnnPointwiseDescriptor = 0, kDnnConvolutionDescriptor = 1,
                      kDnnEngineDescriptor = 2, kDnnConfigDescriptor = 3,
                      kDnnHeuristicsDescriptor = 4, kDnnPlanDescriptor = 5,
                      kDnnConvolutionForwardDescriptor = 10, kDnnPointwiseOperationDescriptor = 13,
                      kDnnGraphDescriptor = 15, kDnnPackDescriptor = 16, kDnnTensorDescriptor = 17,
-                     kDnnDeviceDescriptor = 38;
+                     kDnnProductDescriptor = 18, kDnnProductOperationDescriptor = 19,
+                     kDnnReductionDescriptor = 21, kDnnReductionOperationDescriptor = 22,
+                     kDnnAttentionDescriptor = 41, kDnnDeviceDescriptor = 38;
 // Attributes.
 inline constexpr int kDnnPointwiseMode = 0, kDnnPointwiseComputeType = 1, kDnnPointwiseReluMost = 4;
 inline constexpr int kDnnConvolutionComputeType = 100, kDnnConvolutionMode = 101,
@@ -143,7 +148,14 @@ inline constexpr int kDnnOperationPointwise = 750, kDnnOperationX = 751, kDnnOpe
                      kDnnOperationY = 753;
 inline constexpr int kDnnGraphHandle = 800, kDnnGraphOperations = 801;
 inline constexpr int kDnnTensorAlignment = 900, kDnnTensorType = 901, kDnnTensorSizes = 902,
-                     kDnnTensorStrides = 903, kDnnTensorId = 906, kDnnTensorIsVirtual = 907;
+                     kDnnTensorStrides = 903, kDnnTensorId = 906, kDnnTensorIsVirtual = 907,
+                     kDnnTensorIsByValue = 908;
+inline constexpr int kDnnProductComputeType = 1500, kDnnProductA = 1520, kDnnProductB = 1521,
+                     kDnnProductC = 1522, kDnnProductHow = 1523;
+inline constexpr int kDnnReductionOperator = 1600, kDnnReductionComputeType = 1601,
+                     kDnnReductionX = 1610, kDnnReductionY = 1611, kDnnReductionHow = 1612;
+inline constexpr int kDnnAttentionQ = 2800, kDnnAttentionK = 2801, kDnnAttentionV = 2802,
+                     kDnnAttentionOutput = 2803, kDnnAttentionScale = 2805;
 inline constexpr int kDnnPackIds = 1000, kDnnPackPointers = 1001, kDnnPackWorkspace = 1003;
 inline constexpr int kDnnEngineNotes = 1303;
 inline constexpr int kDnnDeviceJson = 2702;

@@ -10,8 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "backends/cuda/dnn_graph.h"
-#include "backends/cuda/library_step.h"
+#include "backends/cuda/dnn_step.h"
 
 namespace egret::backends::cuda {
 
@@ -39,9 +38,8 @@ struct Convolution {
 // type, all else is of that type too, or of f32.
 std::optional<Convolution> find_convolution(const StepDefinition& definition);
 
-// Puts it into `operations` and returns the ids of the definition's inputs, by input (0: it is not
-// read as a tensor), and of the output, last. For tests too.
-std::vector<std::int64_t> describe(const Convolution& convolution, DnnOperations& operations);
+// Puts it into `operations`. For tests too.
+DnnArguments describe(const Convolution& convolution, DnnOperations& operations);
 
 // nullptr where cuDNN has no engine that keeps to kWorkspace and the precision.
 std::unique_ptr<LibraryStep> make_convolution_step(const DnnFunctions& dnn, DnnHandle handle,

@@ -8,7 +8,6 @@
 namespace egret::backends::cuda {
 namespace {
 
-constexpr std::int64_t kAlignment = 256;  // of every value (cuda_plan.cc)
 constexpr std::int64_t kMostConfigurations = 16;
 constexpr std::int64_t kMostNotes = 32;
 
@@ -72,8 +71,9 @@ DnnBackend DnnOperations::tensor(const DnnTensorInfo& info) {
   descriptors_.set(made, kDnnTensorSizes, info.sizes);
   descriptors_.set(made, kDnnTensorStrides, info.strides);
   descriptors_.set(made, kDnnTensorId, kDnnInt64, info.id);
-  descriptors_.set(made, kDnnTensorAlignment, kDnnInt64, kAlignment);
+  descriptors_.set(made, kDnnTensorAlignment, kDnnInt64, info.alignment);
   if (info.is_virtual) descriptors_.set(made, kDnnTensorIsVirtual, kDnnBoolean, true);
+  if (info.is_by_value) descriptors_.set(made, kDnnTensorIsByValue, kDnnBoolean, true);
   descriptors_.finish(made);
   return made;
 }
@@ -106,14 +106,15 @@ void DnnOperations::convolution(DnnBackend image, DnnBackend filter, DnnBackend 
   operations_.push_back(made);
 }
 
-void DnnOperations::add(DnnBackend a, DnnBackend b, DnnBackend output, ir::DType compute) {
-  pointwise(pointwise_mode(kDnnAdd, compute), a, b, output);
+void DnnOperations::pointwise(int mode, DnnBackend a, DnnBackend b, DnnBackend output,
+                              ir::DType compute) {
+  add_pointwise(pointwise_mode(mode, compute), a, b, output);
 }
 
 void DnnOperations::relu(DnnBackend x, DnnBackend output, double most, ir::DType compute) {
   DnnBackend how = pointwise_mode(kDnnRelu, compute);
   if (std::isfinite(most)) descriptors_.set(how, kDnnPointwiseReluMost, kDnnDouble, most);
-  pointwise(how, x, nullptr, output);
+  add_pointwise(how, x, nullptr, output);
 }
 
 DnnBackend DnnOperations::pointwise_mode(int mode, ir::DType compute) {
@@ -123,7 +124,45 @@ DnnBackend DnnOperations::pointwise_mode(int mode, ir::DType compute) {
   return how;
 }
 
-void DnnOperations::pointwise(DnnBackend how, DnnBackend x, DnnBackend b, DnnBackend output) {
+void DnnOperations::product(DnnBackend a, DnnBackend b, DnnBackend output, ir::DType compute) {
+  DnnBackend how = descriptors_.make(kDnnProductDescriptor);
+  descriptors_.set(how, kDnnProductComputeType, kDnnDataType, dnn_type(compute));
+  descriptors_.finish(how);
+  DnnBackend made = descriptors_.make(kDnnProductOperationDescriptor);
+  descriptors_.set(made, kDnnProductA, kDnnDescriptor, a);
+  descriptors_.set(made, kDnnProductB, kDnnDescriptor, b);
+  descriptors_.set(made, kDnnProductC, kDnnDescriptor, output);
+  descriptors_.set(made, kDnnProductHow, kDnnDescriptor, how);
+  descriptors_.finish(made);
+  operations_.push_back(made);
+}
+
+void DnnOperations::reduce(int with, DnnBackend x, DnnBackend output, ir::DType compute) {
+  DnnBackend how = descriptors_.make(kDnnReductionDescriptor);
+  descriptors_.set(how, kDnnReductionOperator, kDnnReductionType, with);
+  descriptors_.set(how, kDnnReductionComputeType, kDnnDataType, dnn_type(compute));
+  descriptors_.finish(how);
+  DnnBackend made = descriptors_.make(kDnnReductionOperationDescriptor);
+  descriptors_.set(made, kDnnReductionX, kDnnDescriptor, x);
+  descriptors_.set(made, kDnnReductionY, kDnnDescriptor, output);
+  descriptors_.set(made, kDnnReductionHow, kDnnDescriptor, how);
+  descriptors_.finish(made);
+  operations_.push_back(made);
+}
+
+void DnnOperations::attention(DnnBackend q, DnnBackend k, DnnBackend v, DnnBackend scale,
+                              DnnBackend output) {
+  DnnBackend made = descriptors_.make(kDnnAttentionDescriptor);
+  descriptors_.set(made, kDnnAttentionQ, kDnnDescriptor, q);
+  descriptors_.set(made, kDnnAttentionK, kDnnDescriptor, k);
+  descriptors_.set(made, kDnnAttentionV, kDnnDescriptor, v);
+  descriptors_.set(made, kDnnAttentionOutput, kDnnDescriptor, output);
+  descriptors_.set(made, kDnnAttentionScale, kDnnDescriptor, scale);
+  descriptors_.finish(made);
+  operations_.push_back(made);
+}
+
+void DnnOperations::add_pointwise(DnnBackend how, DnnBackend x, DnnBackend b, DnnBackend output) {
   descriptors_.finish(how);
   DnnBackend made = descriptors_.make(kDnnPointwiseOperationDescriptor);
   descriptors_.set(made, kDnnOperationPointwise, kDnnDescriptor, how);

@@ -55,7 +55,10 @@ struct DnnTensorInfo {
   std::int64_t id = 0;
   std::vector<std::int64_t> sizes, strides;
   ir::DType type = ir::DType::kF32;
-  bool is_virtual = false;  // between two operations, never in memory
+  bool is_virtual = false;   // between two operations, never in memory
+  bool is_by_value = false;  // a number, which a run is given where it lies on the host
+  std::int64_t alignment =
+      256;  // of its first element, in bytes; that of every value (cuda_plan.cc)
 };
 
 // Operations one after the other.
@@ -69,9 +72,19 @@ class DnnOperations {
   };
   void convolution(DnnBackend image, DnnBackend filter, DnnBackend output, const Window& window,
                    double scale, ir::DType compute);
-  void add(DnnBackend a, DnnBackend b, DnnBackend output, ir::DType compute);
+  // Pointwise; of `a` alone where `b` is nullptr.
+  void pointwise(int mode, DnnBackend a, DnnBackend b, DnnBackend output, ir::DType compute);
   // min(max(x, 0), most); no bound where that is infinite.
   void relu(DnnBackend x, DnnBackend output, double most, ir::DType compute);
+
+  // Of the last two axes, for each of those before.
+  void product(DnnBackend a, DnnBackend b, DnnBackend output, ir::DType compute);
+  // Over the axes that the output has of size 1.
+  void reduce(int with, DnnBackend x, DnnBackend output, ir::DType compute);
+
+  // softmax(scale * q k') v over the last two axes of [B, H, rows, width], as one operation; there
+  // since 9.15 or so. `scale` is by value.
+  void attention(DnnBackend q, DnnBackend k, DnnBackend v, DnnBackend scale, DnnBackend output);
 
   // One that computes all operations, ready to run.
   struct Plan {
@@ -86,9 +99,7 @@ class DnnOperations {
   int status() const { return descriptors_.status(); }
 
  private:
-  // One operation more: `how`, a pointwise mode without its end; of one operand where `b` is
-  // nullptr.
-  void pointwise(DnnBackend how, DnnBackend x, DnnBackend b, DnnBackend output);
+  void add_pointwise(DnnBackend how, DnnBackend x, DnnBackend b, DnnBackend output);
   DnnBackend pointwise_mode(int mode, ir::DType compute);
   bool keeps_digits(DnnDescriptors& descriptors, DnnBackend engine, ir::DType type,
                     Precision precision) const;

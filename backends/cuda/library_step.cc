@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/codegen/composition.h"
+#include "backends/cuda/attention.h"
 #include "backends/cuda/convolution.h"
 #include "backends/cuda/gemm.h"
 
@@ -13,6 +14,7 @@ namespace egret::backends::cuda {
 namespace {
 
 constexpr int kMostMoves = 8;
+constexpr std::size_t kMostAttention = 16;  // nodes
 constexpr int kMostReaders = 6;
 constexpr int kMostRefused = 2;  // one after the other
 
@@ -22,11 +24,11 @@ class Finder {
       : graph_(graph),
         make_(make),
         uses_(use_counts(graph)),
-        reader_(graph.size()),
+        readers_(graph.size()),
         taken_(graph.size(), false) {
     for (std::size_t i = 0; i < graph.size(); ++i) {
       for (const ir::NodeId input : graph.node(ir::NodeId(i)).inputs)
-        reader_[input.index()] = ir::NodeId(i);
+        readers_[input.index()].push_back(ir::NodeId(i));
     }
   }
 
@@ -36,7 +38,7 @@ class Finder {
       if (taken_[i] || graph_.node(ir::NodeId(i)).kind != ir::NodeKind::kOperator) continue;
       LibraryRegion region = make_({ir::NodeId(i)});
       if (region.step == nullptr) continue;
-      found.push_back(with_readers(with_moves(std::move(region))));
+      found.push_back(with_readers(with_moves(with_scores(std::move(region)))));
       for (const ir::NodeId id : found.back().nodes) taken_[id.index()] = true;
     }
     return found;
@@ -47,6 +49,74 @@ class Finder {
   // another form.
   static bool is_as_good(const LibraryRegion& larger, const LibraryRegion& smaller) {
     return larger.step != nullptr && (larger.reads_stored || !smaller.reads_stored);
+  }
+
+  // A product with all of an operand that is computed for it alone, from another product on:
+  // attention, where a library takes that as one step.
+  LibraryRegion with_scores(LibraryRegion region) const {
+    for (const ir::NodeId operand : region.inputs) {
+      std::vector<ir::NodeId> nodes = region.nodes;
+      if (!add_from_product(operand, nodes)) continue;
+      add_moves(nodes);  // engines want the operands' elements in a certain order
+      LibraryRegion larger = make_(std::move(nodes));
+      if (is_as_good(larger, region)) return larger;
+    }
+    return region;
+  }
+
+  // Adds what computes the value for `nodes` alone, back to products; whether there is one.
+  bool add_from_product(ir::NodeId value, std::vector<ir::NodeId>& nodes) const {
+    bool found = false;
+    // Latest first: by then all its readers have been looked at.
+    for (std::set<ir::NodeId> open{value}; !open.empty() && nodes.size() < kMostAttention;) {
+      const ir::NodeId id = *open.rbegin();
+      open.erase(id);
+      if (!may_join(id, nodes)) continue;
+      nodes.insert(std::ranges::lower_bound(nodes, id), id);
+      if (make_({id}).step != nullptr) {
+        found = true;
+      } else {
+        const auto& inputs = graph_.node(id).inputs;
+        open.insert(inputs.begin(), inputs.end());
+      }
+    }
+    return found;
+  }
+
+  // Adds what moves elements on their way in for `nodes` alone.
+  void add_moves(std::vector<ir::NodeId>& nodes) const {
+    std::set<ir::NodeId> open;
+    const auto look_at_inputs = [&](ir::NodeId id) {
+      const auto& inputs = graph_.node(id).inputs;
+      open.insert(inputs.begin(), inputs.end());
+    };
+    for (const ir::NodeId id : nodes) look_at_inputs(id);
+    while (!open.empty()) {
+      const ir::NodeId id = *open.rbegin();
+      open.erase(id);
+      if (!may_join(id, nodes) || !is_move(id)) continue;
+      nodes.insert(std::ranges::lower_bound(nodes, id), id);
+      look_at_inputs(id);
+    }
+  }
+
+  // Whether it can be computed within `nodes`, which alone read it.
+  bool may_join(ir::NodeId id, const std::vector<ir::NodeId>& nodes) const {
+    const auto is_inside = [&](ir::NodeId reader) {
+      return std::ranges::binary_search(nodes, reader);
+    };
+    return graph_.node(id).kind == ir::NodeKind::kOperator && !taken_[id.index()] &&
+           !is_inside(id) &&
+           static_cast<std::size_t>(uses_[id.index()]) == readers_[id.index()].size() &&
+           std::ranges::all_of(readers_[id.index()], is_inside);
+  }
+
+  bool is_move(ir::NodeId id) const {
+    const ir::NodeId nodes[] = {id};
+    const auto composition = codegen::compose(graph_, nodes);
+    if (!composition.ok()) return false;
+    const ir::Denotation& denotation = composition->denotation;
+    return denotation.pool->node_of(denotation.value)->op == ir::ExprOp::kRead;
   }
 
   // A step multiplies two inputs and adds up, and does so no more with what joins it: so what joins
@@ -76,8 +146,9 @@ class Finder {
     for (int readers = 0, refused = 0; readers < kMostReaders && refused < kMostRefused;
          ++readers) {
       const ir::NodeId root = nodes.back();
-      const ir::NodeId reader = reader_[root.index()];
-      if (uses_[root.index()] != 1 || !reader.valid() || taken_[reader.index()]) break;
+      if (uses_[root.index()] != 1 || readers_[root.index()].empty()) break;
+      const ir::NodeId reader = readers_[root.index()][0];
+      if (taken_[reader.index()]) break;
       nodes.push_back(reader);
       LibraryRegion larger = make_(nodes);
       const bool good = is_as_good(larger, region);
@@ -90,7 +161,7 @@ class Finder {
   const ir::Graph& graph_;
   const MakeRegion& make_;
   std::vector<int> uses_;
-  std::vector<ir::NodeId> reader_;  // by node: the last one
+  std::vector<std::vector<ir::NodeId>> readers_;  // by node, an entry for each input
   std::vector<bool> taken_;
 };
 
@@ -139,6 +210,11 @@ std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandl
     });
   }
   if (DnnHandle handle = handles.dnn.get(); handle != nullptr) {
+    makers.emplace_back([&libraries, handle, precision](const StepDefinition& definition) {
+      const auto attention = find_attention(definition);
+      return attention ? make_attention_step(libraries.dnn, handle, *attention, precision)
+                       : nullptr;
+    });
     makers.emplace_back([&libraries, handle, precision](const StepDefinition& definition) {
       const auto convolution = find_convolution(definition);
       return convolution ? make_convolution_step(libraries.dnn, handle, *convolution, precision)

@@ -139,7 +139,12 @@ TEST(CudaAbi, IsThatOfCudnnsHeader) {
   static_assert(kDnnF32 == CUDNN_DATA_FLOAT && kDnnF64 == CUDNN_DATA_DOUBLE &&
                 kDnnF16 == CUDNN_DATA_HALF && kDnnBF16 == CUDNN_DATA_BFLOAT16);
   static_assert(kDnnCrossCorrelation == CUDNN_CROSS_CORRELATION && kDnnAdd == CUDNN_POINTWISE_ADD &&
-                kDnnRelu == CUDNN_POINTWISE_RELU_FWD);
+                kDnnRelu == CUDNN_POINTWISE_RELU_FWD && kDnnDivide == CUDNN_POINTWISE_DIV &&
+                kDnnSubtract == CUDNN_POINTWISE_SUB && kDnnExponential == CUDNN_POINTWISE_EXP &&
+                kDnnReduceSum == CUDNN_REDUCE_TENSOR_ADD &&
+                kDnnReduceMax == CUDNN_REDUCE_TENSOR_MAX &&
+                kDnnReductionType == CUDNN_TYPE_REDUCTION_OPERATOR_TYPE &&
+                kDnnTensorIsByValue == CUDNN_ATTR_TENSOR_IS_BY_VALUE);
   static_assert(kDnnHeuristicsA == CUDNN_HEUR_MODE_A &&
                 kDnnHeuristicsFallback == CUDNN_HEUR_MODE_FALLBACK);
   static_assert(kDnnNoteTensorCore == CUDNN_NUMERICAL_NOTE_TENSOR_CORE &&
@@ -166,10 +171,32 @@ TEST(CudaAbi, IsThatOfCudnnsHeader) {
                 kDnnPointwiseOperationDescriptor == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR &&
                 kDnnGraphDescriptor == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR &&
                 kDnnPackDescriptor == CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR &&
-                kDnnTensorDescriptor == CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+                kDnnTensorDescriptor == CUDNN_BACKEND_TENSOR_DESCRIPTOR &&
+                kDnnProductDescriptor == CUDNN_BACKEND_MATMUL_DESCRIPTOR &&
+                kDnnProductOperationDescriptor == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR &&
+                kDnnReductionDescriptor == CUDNN_BACKEND_REDUCTION_DESCRIPTOR &&
+                kDnnReductionOperationDescriptor == CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
+#if CUDNN_VERSION >= 91900
+  static_assert(kDnnAttentionDescriptor == CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR &&
+                kDnnAttentionQ == CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC &&
+                kDnnAttentionK == CUDNN_ATTR_OPERATION_SDPA_FWD_KDESC &&
+                kDnnAttentionV == CUDNN_ATTR_OPERATION_SDPA_FWD_VDESC &&
+                kDnnAttentionOutput == CUDNN_ATTR_OPERATION_SDPA_FWD_ODESC &&
+                kDnnAttentionScale == CUDNN_ATTR_OPERATION_SDPA_FWD_SCALEDESC);
+#endif
   static_assert(kDnnPointwiseMode == CUDNN_ATTR_POINTWISE_MODE &&
                 kDnnPointwiseComputeType == CUDNN_ATTR_POINTWISE_MATH_PREC &&
                 kDnnPointwiseReluMost == CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP &&
+                kDnnProductComputeType == CUDNN_ATTR_MATMUL_COMP_TYPE &&
+                kDnnProductA == CUDNN_ATTR_OPERATION_MATMUL_ADESC &&
+                kDnnProductB == CUDNN_ATTR_OPERATION_MATMUL_BDESC &&
+                kDnnProductC == CUDNN_ATTR_OPERATION_MATMUL_CDESC &&
+                kDnnProductHow == CUDNN_ATTR_OPERATION_MATMUL_DESC &&
+                kDnnReductionOperator == CUDNN_ATTR_REDUCTION_OPERATOR &&
+                kDnnReductionComputeType == CUDNN_ATTR_REDUCTION_COMP_TYPE &&
+                kDnnReductionX == CUDNN_ATTR_OPERATION_REDUCTION_XDESC &&
+                kDnnReductionY == CUDNN_ATTR_OPERATION_REDUCTION_YDESC &&
+                kDnnReductionHow == CUDNN_ATTR_OPERATION_REDUCTION_DESC &&
                 kDnnConvolutionComputeType == CUDNN_ATTR_CONVOLUTION_COMP_TYPE &&
                 kDnnConvolutionMode == CUDNN_ATTR_CONVOLUTION_CONV_MODE &&
                 kDnnConvolutionDilations == CUDNN_ATTR_CONVOLUTION_DILATIONS &&

@@ -137,9 +137,41 @@ TEST_F(CudaStorage, ConvertsAroundWhatALibraryDoesNotTakeStored) {
 
 TEST_F(CudaStorage, KeepsAttentionInBf16) {
   const PlanReport report = check(attention_block(2, 16), {.precision = Precision::kBF16});
-  EXPECT_EQ(count(report, "product", "row-major"), 6);
+  EXPECT_EQ(count(report, "product", "row-major"), 4);
+  EXPECT_EQ(count(report, "attention", "row-major"), 1);
   EXPECT_LE(conversions(report), 1);
   EXPECT_EQ(fake_cuda().compute_types.count(cuda::kComputeF32), 1u);
+}
+
+// Softmax of products of x with itself, by a factor and with a mask added, times x again.
+ir::Graph masked_attention(std::int64_t width, bool shows_weights) {
+  GraphBuilder b;
+  const Value x = b.add("tanh", {b.input("x", f32({2, 3, 40, width}))});
+  const Value turned = b.add("transpose", {x}, {{"perm", Integers{0, 1, 3, 2}}});
+  Value scores = b.add("matmul", {x, turned});
+  scores = b.add("div", {scores, b.scalar(DType::kF32, 5)});
+  base::Random random(3);
+  scores = b.add("add", {b.constant(Tensor::random(f32({40, 40}), random)), scores});
+  const Value shares = b.add("softmax", {scores}, {{"axis", std::int64_t{3}}});
+  if (shows_weights) b.output("shares", shares);
+  const Value y = b.add("matmul", {shares, x});
+  b.output("y", b.add("relu", {b.add("transpose", {y}, {{"perm", Integers{0, 2, 1, 3}}})}));
+  return *std::move(b).finish();
+}
+
+TEST_F(CudaStorage, TakesAttentionWithAMaskInParts) {
+  const PlanOptions bf16{.precision = Precision::kBF16};
+  EXPECT_EQ(count(check(masked_attention(16, false), bf16), "attention", "row-major"), 1);
+  fake_cuda().dnn_has_attention = false;
+  EXPECT_EQ(count(check(attention_block(1, 16), bf16), "attention", "row-major"), 1);
+}
+
+TEST_F(CudaStorage, LeavesToProductsWhatIsNoAttention) {
+  const PlanOptions bf16{.precision = Precision::kBF16};
+  // Weights that are seen; rows that do not begin where 16 bytes do; digits that would be lost.
+  EXPECT_EQ(count(check(masked_attention(16, true), bf16), "product", "row-major"), 2);
+  EXPECT_EQ(count(check(masked_attention(12, false), bf16), "product", "row-major"), 2);
+  EXPECT_EQ(count(check(masked_attention(16, false), {}), "product", "row-major"), 2);
 }
 
 // Values that are read, and given out, and computed of nothing but what comes in.

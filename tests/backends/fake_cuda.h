@@ -21,6 +21,7 @@ struct FakeCuda {
   std::size_t memory_bytes = std::size_t{1} << 30;
   bool lt_has_algorithms = true;
   bool dnn_has_algorithms = true;
+  bool dnn_has_attention = true;  // as one operation
   bool narrow_types = true;       // f16 and bf16 have algorithms too
   bool hangs = false;             // no event comes
   float milliseconds = 1;         // between any two events,

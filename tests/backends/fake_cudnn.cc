@@ -3,6 +3,7 @@
 // ones would be. There are three engines: one on tensor cores, one that wants more workspace than
 // there is, and a plain one.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -82,7 +83,17 @@ int set(DnnBackend descriptor, int attribute, int type, std::int64_t count, cons
 
 struct Values {
   std::vector<std::int64_t> sizes, strides;
-  std::vector<double> data;
+  std::vector<double> data;  // as far as the strides reach
+
+  // At an index; an axis of one element is broadcast.
+  std::size_t place(const std::vector<std::int64_t>& index) const {
+    std::int64_t at = 0;
+    for (std::size_t i = 0; i < index.size(); ++i)
+      at += (sizes[i] == 1 ? 0 : index[i]) * strides[i];
+    return static_cast<std::size_t>(at);
+  }
+  double at(const std::vector<std::int64_t>& index) const { return data[place(index)]; }
+  double& at(const std::vector<std::int64_t>& index) { return data[place(index)]; }
 };
 
 bool next(std::vector<std::int64_t>& index, const std::vector<std::int64_t>& sizes,
@@ -94,26 +105,25 @@ bool next(std::vector<std::int64_t>& index, const std::vector<std::int64_t>& siz
   return false;
 }
 
-// Where an index lies; an axis of one element is broadcast.
-std::int64_t place(const Values& values, const std::vector<std::int64_t>& index) {
-  std::int64_t at = 0;
-  for (std::size_t i = 0; i < index.size(); ++i)
-    at += (values.sizes[i] == 1 ? 0 : index[i]) * values.strides[i];
-  return at;
-}
-
 int lt_type(int dnn_type) { return dnn_type == kDnnBF16 ? kTypeBF16 : dnn_type; }
 
 // Runs a graph's operations on what lies at `pointers`, by id.
 class Run {
  public:
-  Run(const Descriptor& graph, std::map<std::int64_t, void*> pointers)
-      : graph_(graph), pointers_(std::move(pointers)) {}
+  Run(const Descriptor& graph, std::map<std::int64_t, void*> pointers,
+      std::map<std::int64_t, double> numbers)
+      : graph_(graph), pointers_(std::move(pointers)), numbers_(std::move(numbers)) {}
 
   void run() {
     for (DnnBackend raw : graph_.all<DnnBackend>(kDnnGraphOperations)) {
       const Descriptor& operation = of(raw);
-      operation.kind == kDnnConvolutionForwardDescriptor ? convolve(operation) : combine(operation);
+      switch (operation.kind) {
+        case kDnnConvolutionForwardDescriptor: convolve(operation); break;
+        case kDnnProductOperationDescriptor: multiply(operation); break;
+        case kDnnReductionOperationDescriptor: reduce(operation); break;
+        case kDnnAttentionDescriptor: attend(operation); break;
+        default: combine(operation); break;
+      }
     }
   }
 
@@ -123,9 +133,14 @@ class Run {
     const auto known = values_.find(id);
     if (known != values_.end()) return known->second;
     Values& read = empty(tensor);
+    if (const auto number = numbers_.find(id); number != numbers_.end()) {
+      read.data[0] = number->second;
+      return read;
+    }
     const int type = lt_type(tensor.one<int>(kDnnTensorType));
+    const void* data = pointers_.at(id);
     for (std::size_t i = 0; i < read.data.size(); ++i)
-      read.data[i] = load_element(type, pointers_.at(id), static_cast<std::int64_t>(i));
+      read.data[i] = load_element(type, data, static_cast<std::int64_t>(i));
     return read;
   }
 
@@ -133,9 +148,9 @@ class Run {
     Values& made = values_[tensor.one<std::int64_t>(kDnnTensorId)];
     made = {
         tensor.all<std::int64_t>(kDnnTensorSizes), tensor.all<std::int64_t>(kDnnTensorStrides), {}};
-    std::int64_t count = 1;
-    for (const std::int64_t size : made.sizes) count *= size;
-    made.data.resize(static_cast<std::size_t>(count));
+    std::vector<std::int64_t> last = made.sizes;
+    for (std::int64_t& index : last) --index;
+    made.data.assign(made.place(last) + 1, 0);
     return made;
   }
 
@@ -179,11 +194,9 @@ class Run {
           at[i + 2] = o[i + 2] * strides[i] + k[i + 2] * dilations[i] - pads[i];
           inside = inside && at[i + 2] >= 0 && at[i + 2] < x.sizes[i + 2];
         }
-        if (inside)
-          sum += x.data[static_cast<std::size_t>(place(x, at))] *
-                 w.data[static_cast<std::size_t>(place(w, k))];
+        if (inside) sum += x.at(at) * w.at(k);
       } while (next(k, w.sizes, 1));
-      y.data[static_cast<std::size_t>(place(y, o))] = alpha * sum;
+      y.at(o) = alpha * sum;
     } while (next(o, y.sizes));
     leave(output, y);
   }
@@ -191,24 +204,91 @@ class Run {
   void combine(const Descriptor& operation) {
     const Values x = input(operation.at(kDnnOperationX));
     const Descriptor& how = operation.at(kDnnOperationPointwise);
-    const bool adds = how.one<int>(kDnnPointwiseMode) == kDnnAdd;
+    const int mode = how.one<int>(kDnnPointwiseMode);
     const double most = how.has(kDnnPointwiseReluMost) ? how.one<double>(kDnnPointwiseReluMost)
                                                        : std::numeric_limits<double>::max();
-    const Values b = adds ? input(operation.at(kDnnOperationB)) : x;
+    const Values b = operation.has(kDnnOperationB) ? input(operation.at(kDnnOperationB)) : x;
     const Descriptor& output = operation.at(kDnnOperationY);
     Values& y = empty(output);
     std::vector<std::int64_t> o(y.sizes.size(), 0);
     do {
-      const double value = x.data[static_cast<std::size_t>(place(x, o))];
-      y.data[static_cast<std::size_t>(place(y, o))] =
-          adds ? value + b.data[static_cast<std::size_t>(place(b, o))]
-               : std::clamp(value, 0.0, most);
+      const double value = x.at(o), other = b.at(o);
+      switch (mode) {
+        case kDnnAdd: y.at(o) = value + other; break;
+        case kDnnSubtract: y.at(o) = value - other; break;
+        case kDnnDivide: y.at(o) = value / other; break;
+        case kDnnExponential: y.at(o) = std::exp(value); break;
+        default: y.at(o) = std::clamp(value, 0.0, most); break;
+      }
     } while (next(o, y.sizes));
+    leave(output, y);
+  }
+
+  void multiply(const Descriptor& operation) {
+    const Values a = input(operation.at(kDnnProductA));
+    const Values b = input(operation.at(kDnnProductB));
+    const Descriptor& output = operation.at(kDnnProductC);
+    Values& y = empty(output);
+    const std::size_t last = y.sizes.size() - 1;
+    std::vector<std::int64_t> o(y.sizes.size(), 0);
+    do {
+      std::vector<std::int64_t> of_a = o, of_b = o;
+      double sum = 0;
+      for (std::int64_t k = 0; k < a.sizes[last]; ++k) {
+        of_a[last] = of_b[last - 1] = k;
+        sum += a.at(of_a) * b.at(of_b);
+      }
+      y.at(o) = sum;
+    } while (next(o, y.sizes));
+    leave(output, y);
+  }
+
+  // Over [B, H, rows, width], a row of scores at a time.
+  void attend(const Descriptor& operation) {
+    const Values q = input(operation.at(kDnnAttentionQ)), k = input(operation.at(kDnnAttentionK)),
+                 v = input(operation.at(kDnnAttentionV));
+    const double scale = input(operation.at(kDnnAttentionScale)).data[0];
+    const Descriptor& output = operation.at(kDnnAttentionOutput);
+    Values& y = empty(output);
+    std::vector<std::int64_t> o(4, 0);
+    do {
+      std::vector<double> weights;
+      for (std::int64_t t = 0; t < k.sizes[2]; ++t) {
+        double sum = 0;
+        for (std::int64_t d = 0; d < q.sizes[3]; ++d)
+          sum += q.at({o[0], o[1], o[2], d}) * k.at({o[0], o[1], t, d});
+        weights.push_back(scale * sum);
+      }
+      const double largest = *std::ranges::max_element(weights);
+      double total = 0, result = 0;
+      for (std::int64_t t = 0; t < k.sizes[2]; ++t) {
+        const double weight = std::exp(weights[static_cast<std::size_t>(t)] - largest);
+        total += weight;
+        result += weight * v.at({o[0], o[1], t, o[3]});
+      }
+      y.at(o) = result / total;
+    } while (next(o, y.sizes));
+    leave(output, y);
+  }
+
+  void reduce(const Descriptor& operation) {
+    const Values x = input(operation.at(kDnnReductionX));
+    const bool sums =
+        operation.at(kDnnReductionHow).one<int>(kDnnReductionOperator) == kDnnReduceSum;
+    const Descriptor& output = operation.at(kDnnReductionY);
+    Values& y = empty(output);
+    std::ranges::fill(y.data, sums ? 0 : -std::numeric_limits<double>::infinity());
+    std::vector<std::int64_t> i(x.sizes.size(), 0);
+    do {
+      double& at = y.at(i);
+      at = sums ? at + x.at(i) : std::max(at, x.at(i));
+    } while (next(i, x.sizes));
     leave(output, y);
   }
 
   const Descriptor& graph_;
   std::map<std::int64_t, void*> pointers_;
+  std::map<std::int64_t, double> numbers_;  // those by value
   std::map<std::int64_t, Values> values_;
 };
 
@@ -246,7 +326,13 @@ int finish(DnnBackend descriptor) {
 
 bool has_algorithms(const Descriptor& graph) {
   const Descriptor& first = of(graph.all<DnnBackend>(kDnnGraphOperations).at(0));
-  const int type = first.at(kDnnForwardImage).one<int>(kDnnTensorType);
+  const bool convolves = first.kind == kDnnConvolutionForwardDescriptor;
+  const bool is_whole = first.kind == kDnnAttentionDescriptor;
+  if (is_whole && !fake_cuda().dnn_has_attention) return false;
+  const int type = first.at(convolves  ? kDnnForwardImage
+                            : is_whole ? kDnnAttentionQ
+                                       : kDnnProductA)
+                       .one<int>(kDnnTensorType);
   const bool narrow = type != kDnnF32 && type != kDnnF64;
   return fake_cuda().dnn_has_algorithms && (!narrow || fake_cuda().narrow_types);
 }
@@ -296,7 +382,18 @@ int execute(DnnHandle, DnnBackend plan, DnnBackend pack) {
   const Descriptor& config = of(plan).at(kDnnPlanConfig);
   fake_cuda().engines.push_back(config.one<std::int64_t>(kEngineNumber));
   const Descriptor& graph = config.at(kEngineGraph);
-  return do_or_capture([&graph, pointers] { Run(graph, pointers).run(); });
+  // Numbers are taken now, and not when what is captured is launched.
+  std::map<std::int64_t, double> numbers;
+  for (DnnBackend raw : graph.all<DnnBackend>(kDnnGraphOperations)) {
+    for (const int attribute : {kDnnOperationB, kDnnAttentionScale}) {
+      if (!of(raw).has(attribute)) continue;
+      const Descriptor& number = of(raw).at(attribute);
+      const auto id = number.one<std::int64_t>(kDnnTensorId);
+      if (number.has(kDnnTensorIsByValue))
+        numbers[id] = *static_cast<const float*>(pointers.at(id));
+    }
+  }
+  return do_or_capture([&graph, pointers, numbers] { Run(graph, pointers, numbers).run(); });
 }
 
 }  // namespace

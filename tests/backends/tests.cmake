@@ -13,6 +13,10 @@ if(cuda_includes)
   set_source_files_properties(backends/cuda_abi_test.cc PROPERTIES
                               COMPILE_OPTIONS "-isystem;$<JOIN:${cuda_includes},;-isystem;>")
 endif()
+find_path(EGRET_CUDA_STUBS libcuda.so PATHS /usr/local/cuda PATH_SUFFIXES lib64/stubs lib/stubs
+          NO_DEFAULT_PATH)
+set_source_files_properties(backends/dnn_graph_test.cc PROPERTIES
+                            COMPILE_DEFINITIONS EGRET_CUDA_STUBS="${EGRET_CUDA_STUBS}")
 
 # CUDA's libraries without a GPU, for whole commands: one library under the names of all.
 add_library(fake_cuda SHARED backends/fake_cuda_library.cc backends/fake_cuda.cc
