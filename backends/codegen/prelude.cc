@@ -35,6 +35,23 @@ EGRET_INLINE unsigned bits_of(float value) { unsigned r; std::memcpy(&r, &value,
 #endif
 
 EGRET_INLINE float real_of_bf16(unsigned short bits) { return float_of((unsigned)bits << 16); }
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+EGRET_INLINE unsigned short bf16_bits(float value) {
+  unsigned short bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+EGRET_INLINE float real_of_f16(unsigned short half) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
+  return value;
+}
+EGRET_INLINE unsigned short f16_bits(float value) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+#else
 EGRET_INLINE unsigned short bf16_bits(float value) {
   const unsigned bits = bits_of(value);
   if (value != value) return (unsigned short)((bits >> 16) | 0x40);
@@ -59,6 +76,7 @@ EGRET_INLINE unsigned short f16_bits(float value) {
     return (unsigned short)(sign | (bits_of(float_of(rest) + 0.5f) - 0x3f000000));
   return (unsigned short)(sign | ((rest - 0x38000000 + 0xfff + ((rest >> 13) & 1)) >> 13));
 }
+#endif
 
 // Truncates; NaN is 0; saturates to 64 bits, but keeps the bits of values that fit u64.
 template <class Real>

@@ -147,7 +147,12 @@ void Writer::write_lanes() {
 }
 
 void Writer::write_store() {
-  const std::string result = value(nest_.root);
+  // What the store rounds need not be rounded before.
+  const ir::NestNode& root = nest_.node(nest_.root);
+  const bool rounded = root.op == ir::ExprOp::kCast && root.cast == output_ && root.is_real() &&
+                       nest_.node(root.kids[0]).is_real() &&
+                       (output_ == ir::DType::kF16 || output_ == ir::DType::kBF16);
+  const std::string result = value(rounded ? root.kids[0] : nest_.root);
   const bool one_thread = target_ == Target::kCuda && schedule_.by_rows && schedule_.lanes.empty();
   std::string store = "out[" + form(nest_.output) + "] = ";
   switch (output_) {

@@ -14,6 +14,10 @@ set_tests_properties(conformance.codegen PROPERTIES LABELS slow TIMEOUT 7200
 add_test(NAME conformance.emitted COMMAND conformance_tests)
 set_tests_properties(conformance.emitted PROPERTIES LABELS slow TIMEOUT 7200
                      ENVIRONMENT "EGRET_CONFORMANCE_EMIT_ALL=1;${EGRET_TEST_ENVIRONMENT}")
+# And on the CUDA backend, over functions that stand in for a GPU.
+add_test(NAME conformance.cuda COMMAND conformance_tests)
+set_tests_properties(conformance.cuda PROPERTIES LABELS slow TIMEOUT 7200
+                     ENVIRONMENT "EGRET_CONFORMANCE_BACKEND=cuda;EGRET_CUDA_LIBRARIES=${PROJECT_BINARY_DIR}/fake_cuda;${EGRET_TEST_ENVIRONMENT}")
 # And by kernels of the CPU backend that compute in bf16, within what that explains.
 add_test(NAME conformance.bf16 COMMAND conformance_tests)
 set_tests_properties(conformance.bf16 PROPERTIES LABELS slow TIMEOUT 7200
