@@ -75,13 +75,11 @@ class Compilation {
     });
     const auto prefers = [](const LibraryRegion& of) { return of.step->prefers_channels_last(); };
     if (std::ranges::none_of(plain.steps, prefers)) return plan(rows, plain);
-    EGRET_ASSIGN_OR_RETURN(auto first, plan(channels_last, plain));
+    auto first = plan(channels_last, plain);
     if (!options_.search) return first;
-    EGRET_ASSIGN_OR_RETURN(const double seconds, first->measure());
-    auto second = plan(rows, plain);
-    if (!second.ok()) return first;  // no room for two
-    EGRET_ASSIGN_OR_RETURN(const double others, (*second)->measure());
-    return others < seconds ? std::move(*second) : std::move(first);
+    const double seconds = seconds_of(first);
+    auto second = plan(rows, plain);  // fails where there is no room for two
+    return seconds_of(second) < seconds ? std::move(second) : std::move(first);
   }
 
  private:
@@ -89,6 +87,13 @@ class Compilation {
     std::vector<LibraryRegion> steps;
     std::vector<codegen::Region> regions;
   };
+
+  // Infinite where it cannot be run.
+  static double seconds_of(const base::Result<std::unique_ptr<CudaPlan>>& plan) {
+    if (!plan.ok()) return HUGE_VAL;
+    const auto seconds = (*plan)->measure();
+    return seconds.ok() ? *seconds : HUGE_VAL;
+  }
 
   LibraryHandles open_handles() const {
     return open_libraries(device_->libraries(), device_->stream());

@@ -54,6 +54,7 @@ class Finder {
   // A product with all of an operand that is computed for it alone, from another product on:
   // attention, where a library takes that as one step.
   LibraryRegion with_scores(LibraryRegion region) const {
+    if (region.step->prefers_channels_last()) return region;  // a convolution
     for (const ir::NodeId operand : region.inputs) {
       std::vector<ir::NodeId> nodes = region.nodes;
       if (!add_from_product(operand, nodes)) continue;

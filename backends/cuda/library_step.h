@@ -41,7 +41,7 @@ struct LibraryRegion {
   std::vector<ir::NodeId> nodes, inputs;
   std::unique_ptr<LibraryStep> step;
   // Whether it does so over values as they are stored (storage.h).
-  bool reads_stored = false, leaves_stored = false;
+  bool reads_stored = false, writes_stored = false;
 };
 
 // A region's definition, and what its reads number: types, and data where it is known (else

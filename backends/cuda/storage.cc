@@ -183,16 +183,16 @@ std::vector<NodeId> Storage::append(ir::Graph& to, std::span<const NodeId> regio
 // ---- Library steps
 
 // What is added for each channel is of the result's type.
-bool Storage::is_read_stored(NodeId value, bool reads_stored, bool leaves_stored) const {
+bool Storage::is_read_stored(NodeId value, bool reads_stored, bool writes_stored) const {
   const ir::Node& node = graph_.node(value);
   const bool adapts = node.kind == ir::NodeKind::kConstant && is_vector(node.type);
-  return has_stored(value) && reads_stored && (leaves_stored || !adapts);
+  return has_stored(value) && reads_stored && (writes_stored || !adapts);
 }
 
 LibraryRegion Storage::step(const std::vector<NodeId>& nodes,
                             std::span<const MakeStep> makers) const {
   struct Way {
-    bool reads_stored, leaves_stored;
+    bool reads_stored, writes_stored;
   };
   const NodeId root = nodes.back();
   std::vector<Way> ways{{false, false}};
@@ -203,7 +203,7 @@ LibraryRegion Storage::step(const std::vector<NodeId>& nodes,
   }
   for (const Way& way : ways) {
     LibraryRegion made =
-        tried(nodes, makers, way.reads_stored, way.leaves_stored && has_stored(root));
+        tried(nodes, makers, way.reads_stored, way.writes_stored && has_stored(root));
     if (made.step != nullptr) return made;
   }
   return {};
@@ -211,12 +211,12 @@ LibraryRegion Storage::step(const std::vector<NodeId>& nodes,
 
 // In a graph of its own.
 LibraryRegion Storage::tried(const std::vector<NodeId>& nodes, std::span<const MakeStep> makers,
-                             bool reads_stored, bool leaves_stored) const {
+                             bool reads_stored, bool writes_stored) const {
   ir::Graph graph;
   Leaves leaves;
   const std::vector<NodeId> values = taken_by(nodes);
   for (const NodeId value : values) {
-    const bool is_stored = is_read_stored(value, reads_stored, leaves_stored);
+    const bool is_stored = is_read_stored(value, reads_stored, writes_stored);
     ir::Node leaf = graph_.node(value);
     if (is_stored || leaf.kind != ir::NodeKind::kConstant) {
       leaf = {};
@@ -225,11 +225,11 @@ LibraryRegion Storage::tried(const std::vector<NodeId>& nodes, std::span<const M
     }
     leaves[value] = {graph.append(std::move(leaf)), is_stored};
   }
-  LibraryRegion made = make_step(graph, append(graph, nodes, leaves, leaves_stored), makers);
+  LibraryRegion made = make_step(graph, append(graph, nodes, leaves, writes_stored), makers);
   made.nodes = nodes;
   for (NodeId& input : made.inputs) input = values[input.index()];
   made.reads_stored = reads_stored;
-  made.leaves_stored = leaves_stored;
+  made.writes_stored = writes_stored;
   return made;
 }
 

@@ -61,13 +61,13 @@ class Storage {
   // where it takes them.
   LibraryRegion step(const std::vector<ir::NodeId>& nodes, std::span<const MakeStep> makers) const;
   // Whether a step reads a value as stored.
-  bool is_read_stored(ir::NodeId value, bool reads_stored, bool leaves_stored) const;
+  bool is_read_stored(ir::NodeId value, bool reads_stored, bool writes_stored) const;
 
  private:
   bool is_narrow(ir::NodeId value) const;
   ir::TensorType stored_type(ir::NodeId value) const;
   LibraryRegion tried(const std::vector<ir::NodeId>& nodes, std::span<const MakeStep> makers,
-                      bool reads_stored, bool leaves_stored) const;
+                      bool reads_stored, bool writes_stored) const;
 
   const ir::Graph& graph_;
   StorageOptions options_;

@@ -55,7 +55,7 @@ class Storer {
   ir::Graph& graph() { return result_.prepared.graph; }
 
   bool is_read_stored(NodeId value, const LibraryRegion& step) const {
-    return storage_.is_read_stored(value, step.reads_stored, step.leaves_stored);
+    return storage_.is_read_stored(value, step.reads_stored, step.writes_stored);
   }
 
   NodeId with_origin(NodeId id, NodeId old) {
@@ -129,13 +129,13 @@ class Storer {
       leaves[value] = {form(value, stored), stored};
     }
     Region region;
-    region.nodes = append_nodes(old.nodes, leaves, step.leaves_stored);
+    region.nodes = append_nodes(old.nodes, leaves, step.writes_stored);
     region.empty = old.empty;
     for (const NodeId input : step.inputs) region.inputs.push_back(leaves.at(input).id);
     LibraryRegion placed = std::move(step);
     placed.nodes = region.nodes;
     placed.inputs = region.inputs;
-    const bool stored = placed.leaves_stored;
+    const bool stored = placed.writes_stored;
     result_.library_steps.push_back(std::move(placed));
     append_region(std::move(region), old.root(), stored);
   }
