@@ -51,8 +51,16 @@ CudaPlan::CudaPlan(const ir::Graph& original, codegen::Program program, LibraryH
     const auto found = std::ranges::find(library_steps_, program_.steps[s].root(), root_of);
     if (found == library_steps_.end()) continue;
     library_step_of_[s] = found->step.get();
-    report_.kernels[s].name = found->step->name();
-    report_.kernels[s].implementation = found->step->library();
+  }
+  name_steps();
+}
+
+void CudaPlan::name_steps() {
+  for (std::size_t s = 0; s < library_step_of_.size(); ++s) {
+    const LibraryStep* step = library_step_of_[s];
+    if (step == nullptr) continue;
+    report_.kernels[s].name = step->name();
+    report_.kernels[s].implementation = step->library();
   }
 }
 
@@ -278,6 +286,7 @@ base::Status CudaPlan::choose_algorithms() {
     }
     step->choose(best);
   }
+  name_steps();
   return base::ok();
 }
 

@@ -52,6 +52,7 @@ class CudaPlan : public Plan {
            std::vector<LibraryRegion> library_steps, const PlanOptions& options,
            std::shared_ptr<Device> device, std::optional<BoundMemory> bound);
 
+  void name_steps();  // in the report, by the candidates that are chosen
   base::Status allocate();
   base::Status allocate_workspace();  // for each stream
   base::Status load_kernels();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/codegen/composition.h"
+#include "backends/cuda/any_step.h"
 #include "backends/cuda/attention.h"
 #include "backends/cuda/convolution.h"
 #include "backends/cuda/gemm.h"
@@ -179,11 +180,13 @@ LibraryRegion make_step(const ir::Graph& graph, std::vector<ir::NodeId> nodes,
     types.push_back(node.type);
     constants.push_back(node.kind == ir::NodeKind::kConstant ? &node.data : nullptr);
   }
+  std::vector<std::unique_ptr<LibraryStep>> made;
   for (const MakeStep& make : makers) {
     auto step = make({composition->denotation, types, constants});
-    if (step != nullptr) return {std::move(nodes), std::move(composition->inputs), std::move(step)};
+    if (step != nullptr) made.push_back(std::move(step));
   }
-  return {};
+  if (made.empty()) return {};
+  return {std::move(nodes), std::move(composition->inputs), any_step(std::move(made))};
 }
 
 std::vector<LibraryRegion> find_library_steps(const ir::Graph& graph, const MakeRegion& make) {

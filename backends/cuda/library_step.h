@@ -56,8 +56,8 @@ struct StepDefinition {
 // algorithm.
 using MakeStep = std::function<std::unique_ptr<LibraryStep>(const StepDefinition& definition)>;
 
-// These nodes, ascending, as one step of the first of `makers` that makes one; without a step where
-// none does.
+// These nodes, ascending, as one step, of all `makers` that make one; without a step where none
+// does.
 LibraryRegion make_step(const ir::Graph& graph, std::vector<ir::NodeId> nodes,
                         std::span<const MakeStep> makers);
 

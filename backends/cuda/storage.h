@@ -57,8 +57,7 @@ class Storage {
                                  const Leaves& leaves, bool root_stored,
                                  std::vector<ir::NodeId>* copies = nullptr) const;
 
-  // These nodes of the graph as a step of the first of `makers` that makes one, over stored values
-  // where it takes them.
+  // make_step() of these nodes of the graph, over stored values where a library takes them.
   LibraryRegion step(const std::vector<ir::NodeId>& nodes, std::span<const MakeStep> makers) const;
   // Whether a step reads a value as stored.
   bool is_read_stored(ir::NodeId value, bool reads_stored, bool writes_stored) const;

@@ -264,6 +264,19 @@ TEST_F(CudaBackend, TakesTheFastestOfTheAlgorithmsThatLibrariesPropose) {
   }
 }
 
+TEST_F(CudaBackend, TakesTheFasterOfTwoLibraries) {
+  GraphBuilder b;
+  convolve(b, {{1, 32, 8, 8}, {48, 32, 1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}, 1});
+  const ir::Graph pixels = graph(b);
+  for (const bool later_is_faster : {false, true}) {
+    fake_cuda() = {};
+    fake_cuda().faster_each_time = later_is_faster;
+    const PlanReport report = expect_matches_reference(pixels, 1, 1e-5, *backend_);
+    EXPECT_EQ(steps_of(report, "cuBLASLt"), later_is_faster ? 0 : 1);
+    EXPECT_EQ(steps_of(report, "cuDNN"), later_is_faster ? 1 : 0);
+  }
+}
+
 TEST_F(CudaBackend, LaunchesARecordedGraphFromTheSecondRunOn) {
   GraphBuilder b;
   const Value x = b.input("x", f32({40, 48}));

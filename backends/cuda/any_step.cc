@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/any_step.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace egret::backends::cuda {
+namespace {
+
+class AnyStep : public LibraryStep {
+ public:
+  explicit AnyStep(std::vector<std::unique_ptr<LibraryStep>> steps) : steps_(std::move(steps)) {}
+
+  const char* library() const override { return steps_[chosen_]->library(); }
+  const char* name() const override { return steps_[chosen_]->name(); }
+  bool prefers_channels_last() const override {
+    return std::ranges::any_of(steps_, [](const auto& s) { return s->prefers_channels_last(); });
+  }
+  int candidates() const override {
+    int all = 0;
+    for (const auto& step : steps_) all += step->candidates();
+    return all;
+  }
+  void choose(int candidate) override {
+    chosen_ = 0;
+    for (; candidate >= steps_[chosen_]->candidates(); ++chosen_)
+      candidate -= steps_[chosen_]->candidates();
+    steps_[chosen_]->choose(candidate);
+  }
+  std::size_t workspace() const override {
+    std::size_t most = 0;
+    for (const auto& step : steps_) most = std::max(most, step->workspace());
+    return most;
+  }
+  base::Status enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
+                       DevicePointer workspace, Stream stream) const override {
+    return steps_[chosen_]->enqueue(inputs, output, workspace, stream);
+  }
+
+ private:
+  std::vector<std::unique_ptr<LibraryStep>> steps_;
+  std::size_t chosen_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<LibraryStep> any_step(std::vector<std::unique_ptr<LibraryStep>> steps) {
+  if (steps.empty()) return nullptr;
+  if (steps.size() == 1) return std::move(steps[0]);
+  return std::make_unique<AnyStep>(std::move(steps));
+}
+
+}  // namespace egret::backends::cuda
