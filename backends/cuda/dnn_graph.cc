@@ -90,11 +90,10 @@ void DnnOperations::convolution(DnnBackend image, DnnBackend filter, DnnBackend 
   descriptors_.set(how, kDnnConvolutionPadsBefore, window.pads_before);
   descriptors_.set(how, kDnnConvolutionPadsAfter, window.pads_after);
   descriptors_.finish(how);
-  DnnBackend made = descriptors_.make(kDnnConvolutionForwardDescriptor);
-  descriptors_.set(made, kDnnForwardImage, kDnnDescriptor, image);
-  descriptors_.set(made, kDnnForwardFilter, kDnnDescriptor, filter);
-  descriptors_.set(made, kDnnForwardOutput, kDnnDescriptor, output);
-  descriptors_.set(made, kDnnForwardConvolution, kDnnDescriptor, how);
+  DnnBackend made = begin(kDnnConvolutionForwardDescriptor, {{kDnnForwardImage, image},
+                                                             {kDnnForwardFilter, filter},
+                                                             {kDnnForwardOutput, output},
+                                                             {kDnnForwardConvolution, how}});
   if (compute == ir::DType::kF64) {
     descriptors_.set(made, kDnnForwardAlpha, kDnnDouble, scale);
     descriptors_.set(made, kDnnForwardBeta, kDnnDouble, 0.0);
@@ -102,8 +101,21 @@ void DnnOperations::convolution(DnnBackend image, DnnBackend filter, DnnBackend 
     descriptors_.set(made, kDnnForwardAlpha, kDnnFloat, static_cast<float>(scale));
     descriptors_.set(made, kDnnForwardBeta, kDnnFloat, 0.0F);
   }
-  descriptors_.finish(made);
-  operations_.push_back(made);
+  end(made);
+}
+
+DnnBackend DnnOperations::begin(int kind, std::initializer_list<Part> parts) {
+  DnnBackend made = descriptors_.make(kind);
+  for (const Part& part : parts) {
+    if (part.descriptor != nullptr)
+      descriptors_.set(made, part.attribute, kDnnDescriptor, part.descriptor);
+  }
+  return made;
+}
+
+void DnnOperations::end(DnnBackend operation) {
+  descriptors_.finish(operation);
+  operations_.push_back(operation);
 }
 
 void DnnOperations::pointwise(int mode, DnnBackend a, DnnBackend b, DnnBackend output,
@@ -128,13 +140,8 @@ void DnnOperations::product(DnnBackend a, DnnBackend b, DnnBackend output, ir::D
   DnnBackend how = descriptors_.make(kDnnProductDescriptor);
   descriptors_.set(how, kDnnProductComputeType, kDnnDataType, dnn_type(compute));
   descriptors_.finish(how);
-  DnnBackend made = descriptors_.make(kDnnProductOperationDescriptor);
-  descriptors_.set(made, kDnnProductA, kDnnDescriptor, a);
-  descriptors_.set(made, kDnnProductB, kDnnDescriptor, b);
-  descriptors_.set(made, kDnnProductC, kDnnDescriptor, output);
-  descriptors_.set(made, kDnnProductHow, kDnnDescriptor, how);
-  descriptors_.finish(made);
-  operations_.push_back(made);
+  end(begin(kDnnProductOperationDescriptor,
+            {{kDnnProductA, a}, {kDnnProductB, b}, {kDnnProductC, output}, {kDnnProductHow, how}}));
 }
 
 void DnnOperations::reduce(int with, DnnBackend x, DnnBackend output, ir::DType compute) {
@@ -142,35 +149,25 @@ void DnnOperations::reduce(int with, DnnBackend x, DnnBackend output, ir::DType 
   descriptors_.set(how, kDnnReductionOperator, kDnnReductionType, with);
   descriptors_.set(how, kDnnReductionComputeType, kDnnDataType, dnn_type(compute));
   descriptors_.finish(how);
-  DnnBackend made = descriptors_.make(kDnnReductionOperationDescriptor);
-  descriptors_.set(made, kDnnReductionX, kDnnDescriptor, x);
-  descriptors_.set(made, kDnnReductionY, kDnnDescriptor, output);
-  descriptors_.set(made, kDnnReductionHow, kDnnDescriptor, how);
-  descriptors_.finish(made);
-  operations_.push_back(made);
+  end(begin(kDnnReductionOperationDescriptor,
+            {{kDnnReductionX, x}, {kDnnReductionY, output}, {kDnnReductionHow, how}}));
 }
 
 void DnnOperations::attention(DnnBackend q, DnnBackend k, DnnBackend v, DnnBackend scale,
                               DnnBackend output) {
-  DnnBackend made = descriptors_.make(kDnnAttentionDescriptor);
-  descriptors_.set(made, kDnnAttentionQ, kDnnDescriptor, q);
-  descriptors_.set(made, kDnnAttentionK, kDnnDescriptor, k);
-  descriptors_.set(made, kDnnAttentionV, kDnnDescriptor, v);
-  descriptors_.set(made, kDnnAttentionOutput, kDnnDescriptor, output);
-  descriptors_.set(made, kDnnAttentionScale, kDnnDescriptor, scale);
-  descriptors_.finish(made);
-  operations_.push_back(made);
+  end(begin(kDnnAttentionDescriptor, {{kDnnAttentionQ, q},
+                                      {kDnnAttentionK, k},
+                                      {kDnnAttentionV, v},
+                                      {kDnnAttentionOutput, output},
+                                      {kDnnAttentionScale, scale}}));
 }
 
 void DnnOperations::add_pointwise(DnnBackend how, DnnBackend x, DnnBackend b, DnnBackend output) {
   descriptors_.finish(how);
-  DnnBackend made = descriptors_.make(kDnnPointwiseOperationDescriptor);
-  descriptors_.set(made, kDnnOperationPointwise, kDnnDescriptor, how);
-  descriptors_.set(made, kDnnOperationX, kDnnDescriptor, x);
-  if (b != nullptr) descriptors_.set(made, kDnnOperationB, kDnnDescriptor, b);
-  descriptors_.set(made, kDnnOperationY, kDnnDescriptor, output);
-  descriptors_.finish(made);
-  operations_.push_back(made);
+  end(begin(kDnnPointwiseOperationDescriptor, {{kDnnOperationPointwise, how},
+                                               {kDnnOperationX, x},
+                                               {kDnnOperationB, b},
+                                               {kDnnOperationY, output}}));
 }
 
 // ---- Plans

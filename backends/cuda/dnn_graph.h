@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <vector>
@@ -99,6 +100,13 @@ class DnnOperations {
   int status() const { return descriptors_.status(); }
 
  private:
+  // Of what an operation is; nullptr: it does without.
+  struct Part {
+    int attribute;
+    DnnBackend descriptor;
+  };
+  DnnBackend begin(int kind, std::initializer_list<Part> parts);
+  void end(DnnBackend operation);
   void add_pointwise(DnnBackend how, DnnBackend x, DnnBackend b, DnnBackend output);
   DnnBackend pointwise_mode(int mode, ir::DType compute);
   bool keeps_digits(DnnDescriptors& descriptors, DnnBackend engine, ir::DType type,

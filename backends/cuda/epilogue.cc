@@ -17,7 +17,7 @@ class Peeler {
       : nest_(nest), constants_(constants) {}
 
   std::optional<Epilogue> run() {
-    int at = unrounded(nest_.root);
+    int at = unrounded(nest_, nest_.root);
     at = under_relu(at);
     while (nest_.node(at).op == ExprOp::kAdd) {
       at = under_addition(nest_.node(at));
@@ -35,16 +35,8 @@ class Peeler {
   }
 
  private:
-  // What is rounded, or the node itself.
-  int unrounded(int id) const {
-    while (nest_.node(id).op == ExprOp::kCast && nest_.node(id).is_real() &&
-           nest_.node(nest_.node(id).kids[0]).is_real())
-      id = nest_.node(id).kids[0];
-    return id;
-  }
-
   const NestNode& kid(const NestNode& node, std::size_t i) const {
-    return nest_.node(unrounded(node.kids[i]));
+    return nest_.node(unrounded(nest_, node.kids[i]));
   }
 
   // A number that is written, or a tensor's only element.
@@ -74,7 +66,7 @@ class Peeler {
     if (node.op != op) return std::nullopt;
     for (std::size_t i = 0; i < 2; ++i) {
       if (const auto bound = constant(kid(node, i)))
-        return std::pair(unrounded(node.kids[1 - i]), *bound);
+        return std::pair(unrounded(nest_, node.kids[1 - i]), *bound);
     }
     return std::nullopt;
   }
@@ -84,7 +76,7 @@ class Peeler {
       const NestNode& read = kid(node, i);
       if (read.op != ExprOp::kRead || !read.checked.empty()) continue;
       found_.added.push_back(&read);
-      return unrounded(node.kids[1 - i]);
+      return unrounded(nest_, node.kids[1 - i]);
     }
     return -1;
   }
@@ -95,7 +87,7 @@ class Peeler {
       const auto factor = constant(kid(node, i));
       if (!factor || (divides && *factor == 0)) continue;
       found_.scale = divides ? found_.scale / *factor : found_.scale * *factor;
-      return unrounded(node.kids[1 - i]);
+      return unrounded(nest_, node.kids[1 - i]);
     }
     return -1;
   }
@@ -106,6 +98,13 @@ class Peeler {
 };
 
 }  // namespace
+
+int unrounded(const LoopNest& nest, int id) {
+  while (nest.node(id).op == ExprOp::kCast && nest.node(id).is_real() &&
+         nest.node(nest.node(id).kids[0]).is_real())
+    id = nest.node(id).kids[0];
+  return id;
+}
 
 std::optional<Epilogue> find_epilogue(const LoopNest& nest,
                                       std::span<const ir::Tensor* const> constants) {

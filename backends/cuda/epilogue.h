@@ -22,6 +22,9 @@ struct Epilogue {
   double most = std::numeric_limits<double>::infinity();  // of the relu
 };
 
+// The node under what rounds a real on its way, or itself. What keeps more digits there is as good.
+int unrounded(const ir::LoopNest& nest, int id);
+
 // nullopt where anything else stands around the sum, or the root is no sum at all. Rounding to
 // f16 and bf16 between the steps is passed over: what keeps more digits there is as good. The nodes
 // are those of `nest`; `constants`: by input, its data where they are known (else nullptr), or

@@ -41,14 +41,7 @@ class Matcher {
   }
 
  private:
-  // Rounding of reals on the way is passed over: what keeps more digits there is as good.
-  int unrounded(int id) const {
-    while (nest_.node(id).op == ExprOp::kCast && nest_.node(id).is_real() &&
-           nest_.node(nest_.node(id).kids[0]).is_real())
-      id = nest_.node(id).kids[0];
-    return id;
-  }
-  const NestNode& node(int id) const { return nest_.node(unrounded(id)); }
+  const NestNode& node(int id) const { return nest_.node(unrounded(nest_, id)); }
 
   bool is_unguarded(const NestNode& reduction) const {
     return reduction.guard < 0 || nest_.guard(reduction.guard).kind == NestGuard::Kind::kTrue;
@@ -78,7 +71,7 @@ class Matcher {
     if (!same_scores(summed->first, sum) || !same_scores(largest.kids[0], largest) ||
         !same(shifted->second, summed->second, {}))
       return std::nullopt;
-    return unrounded(shifted->first);
+    return unrounded(nest_, shifted->first);
   }
 
   // Of exp(a - b): a and b.
@@ -92,8 +85,8 @@ class Matcher {
 
   // Whether two values are the same, some variables of the first standing for others in the second.
   bool same(int a, int b, std::map<int, int> variables) const {
-    a = unrounded(a);
-    b = unrounded(b);
+    a = unrounded(nest_, a);
+    b = unrounded(nest_, b);
     if (a == b && variables.empty()) return true;
     const NestNode& x = nest_.node(a);
     const NestNode& y = nest_.node(b);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "backends/codegen/lowering.h"
+#include "backends/cuda/axis_order.h"
 #include "backends/cuda/convolution.h"
 #include "backends/cuda/epilogue.h"
 
@@ -11,31 +11,19 @@ namespace egret::backends::cuda {
 namespace {
 
 using ir::Affine;
+using ir::Integers;
 using ir::LoopNest;
 using ir::NestGuard;
 using ir::NestNode;
 
 constexpr std::int64_t kMostElements = INT32_MAX;
 
-// Where in memory the axes of [N, C, spatial...] are: by axis, outermost 0.
-using Order = std::vector<std::size_t>;
-
-Order row_major(std::size_t rank) {
-  Order order(rank);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  return order;
-}
-
-Order channels_last(std::size_t rank) {
-  Order order = row_major(rank);
-  std::rotate(order.begin() + 1, order.end() - 1, order.end());
-  return order;
-}
-
+// What belongs to the axes, of what belongs to them as they are stored: axis i is at order[i].
 template <typename Values>
-Values ordered(const Values& stored, const Order& order) {
+Values ordered(const Values& stored, const Integers& order) {
   Values values(stored.size());
-  for (std::size_t axis = 0; axis < order.size(); ++axis) values[axis] = stored[order[axis]];
+  for (std::size_t axis = 0; axis < order.size(); ++axis)
+    values[axis] = stored[static_cast<std::size_t>(order[axis])];
   return values;
 }
 
@@ -52,7 +40,7 @@ std::vector<Affine> output_axes(const LoopNest& nest, const ir::Shape& shape) {
   return axes;
 }
 
-Convolution::Tensor tensor(int input, const ir::TensorType& type, const Order& order) {
+Convolution::Tensor tensor(int input, const ir::TensorType& type, const Integers& order) {
   const ir::Shape sizes = type.shape();
   const ir::Shape strides = ir::row_major_strides(sizes);
   const auto in_order = [&](const ir::Shape& of) {
@@ -77,14 +65,15 @@ class Match {
     const std::size_t rank = stored_.size();
     if (rank < 3 || rank > 5 || image.axes.size() != rank || filter.axes.size() != rank)
       return std::nullopt;
-    const Order orders[] = {row_major(rank), channels_last(rank)};
-    for (const Order& of_output : orders) {
+    const int axes = static_cast<int>(rank);
+    const Integers orders[] = {axes_in_order(axes), channels_before(axes)};
+    for (const Integers& of_output : orders) {
       out_ = ordered(stored_, of_output);
       found_ = {};
       found_.output = tensor(-1, output_, of_output);
-      for (const Order& of_image : orders) {
+      for (const Integers& of_image : orders) {
         found_.image = tensor(image.input, type_of(image), of_image);
-        for (const Order& of_filter : orders) {
+        for (const Integers& of_filter : orders) {
           found_.filter = tensor(filter.input, type_of(filter), of_filter);
           if (matches(ordered(image.axes, of_image), ordered(filter.axes, of_filter)))
             return found_;

@@ -2,9 +2,9 @@
 #include "backends/cuda/storage.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
+#include "backends/cuda/axis_order.h"
 #include "backends/cuda/stored_constant.h"
 #include "backends/prepare.h"
 
@@ -19,21 +19,6 @@ ir::TensorType moved(const ir::TensorType& type, const Integers& perm) {
   const ir::Shape from = type.shape();
   for (const std::int64_t axis : perm) sizes.push_back(from[static_cast<std::size_t>(axis)]);
   return {type.dtype, sizes};
-}
-
-// Of `rank` axes, the second one behind all others; and back.
-Integers channels_behind(int rank) {
-  Integers perm(static_cast<std::size_t>(rank));
-  std::iota(perm.begin(), perm.end(), std::int64_t{0});
-  std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
-  return perm;
-}
-
-Integers channels_before(int rank) {
-  Integers perm(static_cast<std::size_t>(rank));
-  std::iota(perm.begin(), perm.end(), std::int64_t{0});
-  std::rotate(perm.begin() + 1, perm.end() - 1, perm.end());
-  return perm;
 }
 
 NodeId append_operator(ir::Graph& graph, const char* op, NodeId x, ir::Attrs attrs,
@@ -199,7 +184,7 @@ LibraryRegion Storage::step(const std::vector<NodeId>& nodes,
   const auto is_stored = [&](NodeId value) { return has_stored(value); };
   if (is_stored(root) || std::ranges::any_of(taken_by(nodes), is_stored)) {
     ways = {{true, true}, {true, false}, {false, false}};
-    if (is_output_[root.index()]) std::swap(ways[0], ways[1]);
+    if (is_output(root)) std::swap(ways[0], ways[1]);
   }
   for (const Way& way : ways) {
     LibraryRegion made =

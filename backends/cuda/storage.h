@@ -21,8 +21,6 @@ namespace egret::backends::cuda {
 struct StorageOptions {
   bool narrow = false;         // f32 in bf16
   bool channels_last = false;  // what convolutions read and write, and what lies between them
-
-  bool changes_any() const { return narrow || channels_last; }
 };
 
 class Storage {
@@ -38,7 +36,7 @@ class Storage {
   };
   using Leaves = std::map<ir::NodeId, Leaf>;  // by node of the graph
 
-  const ir::Graph& graph() const { return graph_; }
+  bool is_output(ir::NodeId value) const { return is_output_[value.index()]; }
   bool is_channels_last(ir::NodeId value) const;
   // Whether it lies otherwise than the graph says. Values of at most one element do not.
   bool has_stored(ir::NodeId value) const;

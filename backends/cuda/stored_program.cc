@@ -20,10 +20,8 @@ class Storer {
         regions_(regions),
         steps_(std::move(steps)),
         forms_(prepared.graph.size()),
-        is_output_(prepared.graph.size(), false),
         wanted_plain_(prepared.graph.size(), false),
         wanted_stored_(prepared.graph.size(), false) {
-    for (const auto& output : from_.outputs()) is_output_[output.node.index()] = true;
     for (LibraryRegion& step : steps_) {
       step_of_[step.nodes.back()] = &step;
       for (const NodeId input : step.inputs)
@@ -115,7 +113,7 @@ class Storer {
     Storage::Leaves leaves;
     for (const NodeId value : storage_.taken_by(region.nodes)) leaves[value] = any_form(value);
     const bool plain =
-        is_output_[root.index()] || (wanted_plain_[root.index()] && !wanted_stored_[root.index()]);
+        storage_.is_output(root) || (wanted_plain_[root.index()] && !wanted_stored_[root.index()]);
     const bool stored = storage_.has_stored(root) && !plain;
     std::vector<NodeId> nodes = append_nodes(region.nodes, leaves, stored);
     append_region(codegen::region_of(graph(), std::move(nodes), codegen::Target::kCuda), root,
@@ -145,9 +143,8 @@ class Storer {
   const Storage& storage_;
   std::span<const Region> regions_;
   std::vector<LibraryRegion> steps_;
-  std::map<NodeId, LibraryRegion*> step_of_;  // by root
-  std::vector<Forms> forms_;                  // by node
-  std::vector<bool> is_output_;
+  std::map<NodeId, LibraryRegion*> step_of_;        // by root
+  std::vector<Forms> forms_;                        // by node
   std::vector<bool> wanted_plain_, wanted_stored_;  // by library steps
   StoredProgram result_;
 };

@@ -8,7 +8,6 @@ import pathlib
 import statistics
 import sys
 import tempfile
-import time
 
 from lib import egret, gpu, results, settings
 
@@ -21,8 +20,7 @@ def row_of(original, way, precision, seconds, folder):
     optimized = pathlib.Path(folder) / "optimized.onnx"
     place = ["--backend", "cuda", "--precision", precision]
     report = egret.call("optimize", original, "-o", optimized, *place, "--allow-slower", *way)
-    times = egret.call("bench", original, optimized, *place, "--time", f"{seconds}s")["models"]
-    before, after = (model["device_s"] for model in times)
+    (before, after), _ = gpu.bench([original, optimized], precision, seconds)
     return {"operators_before": report["operators_before"], "operators_after": report["operators_after"],
             "original_ms": f"{1e3 * before:.4f}", "optimized_ms": f"{1e3 * after:.4f}",
             "speedup": f"{before / after:.3f}", "optimize_s": f"{report['seconds']:.1f}",
@@ -38,12 +36,10 @@ def main():
         return 0
     table = results.Table("gpu-ablations", mode, COLUMNS, ["model", "batch", "way"],
                           {"egret": egret.version(), "device": gpu.name(), "precision": size["precision"]})
-    end = settings.end()
-    left = [(model, batch, way) for model, batch, ways in size["rows"] for way in ways
-            if not table.has(model=model, batch=batch, way=way)]
+    missing = settings.WithinTime((model, batch, way) for model, batch, ways in size["rows"] for way in ways
+                                  if not table.has(model=model, batch=batch, way=way))
     with tempfile.TemporaryDirectory() as folder:
-        while left and time.monotonic() < end:
-            model, batch, way = left.pop(0)
+        for model, batch, way in missing:
             original = pathlib.Path(folder) / "original.onnx"
             egret.run("zoo", model, "--batch", batch, "-o", original)
             row = row_of(original, config["ways"][way], size["precision"], size["seconds"], folder)
@@ -51,8 +47,7 @@ def main():
             table.add(model=model, batch=batch, way=way, paper_speedup=paper, **row)
             print(f"  {model} x{batch}, {way}: {row['original_ms']} -> {row['optimized_ms']} ms, {row['speedup']} "
                   f"(paper {paper or '-'})", flush=True)
-    if left:
-        print(f"{len(left)} rows are left; the same command goes on with them")
+    if missing.left:
         return 0
     table.finish()
     table.print()

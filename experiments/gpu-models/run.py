@@ -37,12 +37,10 @@ def main():
         return 0
     table = results.Table("gpu-models", mode, COLUMNS, ["model", "precision"],
                           {"egret": egret.version(), "device": gpu.name()})
-    end = settings.end()
-    planned = [(precision, model) for precision in config["precisions"] for model in config["models"]]
-    left = [(p, m) for p, m in planned if not table.has(model=m, precision=p)]
+    missing = settings.WithinTime((precision, model) for precision in config["precisions"] for model in config["models"]
+                                  if not table.has(model=model, precision=precision))
     with tempfile.TemporaryDirectory() as folder:
-        while left and time.monotonic() < end:
-            precision, model = left.pop(0)
+        for precision, model in missing:
             with models.located(model, folder) as path:
                 if path is None:
                     print(f"  {model}: left out, there is no such file")
@@ -51,9 +49,7 @@ def main():
             table.add(model=model, precision=precision, **row)
             print(f"  {model} {precision}: error {row.get('max_error', '-')}, bound {row.get('bound', '-')}"
                   f"{'' if row['passed'] is True else ', FAILED ' + row.get('why', '')}", flush=True)
-    if left:
-        print(f"{len(left)} rows are left; the same command goes on with them")
-    else:
+    if not missing.left:
         table.finish()
     failed = sum(row["passed"] != "True" for row in table.rows)
     return results.judge(HERE / "expected.json", mode, {"failed": failed})

@@ -10,7 +10,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 from lib import egret, models, peers, results, settings
 from lib.peer_process import PeerProcess
@@ -145,14 +144,12 @@ def main():
     table = results.Table("inference-cpu", results.on_this_processor(mode), COLUMNS, ["model", "batch", "threads"],
                           versions)
     version = egret.version()
-    end = settings.end()
     planned = [Setting(model, batch, threads, config)
                for batch, threads in size["settings"] for model in size["models"]]
-    missing = [s for s in planned if s.exists() and not table.has(**s.key())]
+    missing = settings.WithinTime(s for s in planned if s.exists() and not table.has(**s.key()))
     absent = 0
     with tempfile.TemporaryDirectory() as folder:
-        while missing and time.monotonic() < end:
-            setting = missing.pop(0)
+        for setting in missing:
             row = measure(setting, size, folder)
             if row is None:
                 absent += 1
@@ -160,8 +157,7 @@ def main():
             table.add(**row, egret=version)
             print(f"  {setting.name}, batch {setting.batch}, {setting.threads} threads: {row['original_ms']} -> "
                   f"{row['optimized_ms']} ms, the fastest other engine takes {row['ratio'] or '-'} of it", flush=True)
-    if missing:
-        print(f"{len(missing)} rows are left; the same command goes on with them")
+    if missing.left:
         return 0
     table.finish()
     table.print()

@@ -2,15 +2,14 @@
 """Latency of models on a GPU: as built, after `egret optimize`, and in PyTorch, ONNX Runtime and JAX.
 
 Times are medians between two events on the device around a run whose inputs lie there (of ONNX Runtime and
-JAX: around a run that the host waits for). Without a GPU nothing is measured, and the experiment says why. $EGRET_EXPERIMENT_SECONDS
-limits a run; the same command goes on with the rows that are left.
+JAX: around a run that the host waits for). Without a GPU nothing is measured, and the experiment says why.
+$EGRET_EXPERIMENT_SECONDS limits a run; the same command goes on with the rows that are left.
 """
 import pathlib
 import signal
 import statistics
 import sys
 import tempfile
-import time
 
 import jax_peer
 import ort_peer
@@ -23,11 +22,6 @@ PEERS = ["torch_eager", "torch_compile", "ort", "jax"]
 COLUMNS = (["model", "batch", "precision", "kernels", "original_ms", "optimized_ms", "speedup"] +
            [f"{peer}_ms" for peer in PEERS] + ["ratio", "roofline_share", "check_error", "check_bound"])
 PATIENCE = 300  # seconds that a peer may take, its compiler included
-
-
-def device_seconds(paths, precision, seconds):
-    report = egret.call("bench", *paths, "--backend", "cuda", "--precision", precision, "--time", f"{seconds}s")
-    return [model["device_s"] for model in report["models"]], report["models"][-1]["kernel_count"]
 
 
 def peer_seconds(path, precision, seconds):
@@ -80,7 +74,7 @@ def measure(model, batch, precision, seconds, folder, device):
     facts = egret.call("inspect", original)
     work = sum(operator["flops"] for operator in facts["operators"]), facts["weight_bytes"]
     check = egret.call("compare", original, optimized, *place)
-    times, kernels = device_seconds([original, optimized], precision, seconds)
+    times, kernels = gpu.bench([original, optimized], precision, seconds)
     measured = times, kernels, peer_seconds(original, precision, seconds)
     return row_of(model, batch, precision, measured, check, work, device)
 
@@ -106,18 +100,16 @@ def main():
     versions = {"egret": egret.version(), "torch": torch_peer.version(), "onnxruntime": ort_peer.version(),
                 "jax": jax_peer.version(), "device": device}
     table = results.Table("inference-gpu", mode, COLUMNS, ["model", "batch", "precision"], versions)
-    end = settings.end()
-    left = [(model, batch, precision) for batch in size["batches"] for precision in size["precisions"]
-            for model in size["models"] if not table.has(model=model, batch=batch, precision=precision)]
+    missing = settings.WithinTime(
+        (model, batch, precision) for batch in size["batches"] for precision in size["precisions"]
+        for model in size["models"] if not table.has(model=model, batch=batch, precision=precision))
     with tempfile.TemporaryDirectory() as folder:
-        while left and time.monotonic() < end:
-            model, batch, precision = left.pop(0)
+        for model, batch, precision in missing:
             row = measure(model, batch, precision, size["seconds"], folder, device)
             table.add(**row)
             print(f"  {model} x{batch} {row['precision']}: {row['original_ms']} -> {row['optimized_ms']} ms, "
                   f"best peer / Egret {row['ratio'] or '-'}", flush=True)
-    if left:
-        print(f"{len(left)} rows are left; the same command goes on with them")
+    if missing.left:
         return 0
     table.finish()
     table.print()

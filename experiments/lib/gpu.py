@@ -18,6 +18,12 @@ def name():
         return "unknown"
 
 
+def bench(paths, precision, seconds):
+    """Median seconds of each model there, without what comes and goes, and the launches of the last one."""
+    report = egret.call("bench", *paths, "--backend", "cuda", "--precision", precision, "--time", f"{seconds}s")
+    return [model["device_s"] for model in report["models"]], report["models"][-1]["kernel_count"]
+
+
 def why_not():
     """What keeps the backend from running here, or None."""
     with tempfile.TemporaryDirectory() as folder:

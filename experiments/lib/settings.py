@@ -14,6 +14,15 @@ def read(description, folder):
     return parser.parse_args().mode, tomllib.loads((folder / "config.toml").read_text())
 
 
-def end():
-    """When to stop, by time.monotonic(): after $EGRET_EXPERIMENT_SECONDS, with the row that is being measured then."""
-    return time.monotonic() + float(os.environ.get("EGRET_EXPERIMENT_SECONDS", "inf"))
+class WithinTime:
+    """The items, for $EGRET_EXPERIMENT_SECONDS: none is begun after that. `left` are those that were not, which is said."""
+
+    def __init__(self, items):
+        self.left = list(items)
+        self.end = time.monotonic() + float(os.environ.get("EGRET_EXPERIMENT_SECONDS", "inf"))
+
+    def __iter__(self):
+        while self.left and time.monotonic() < self.end:
+            yield self.left.pop(0)
+        if self.left:
+            print(f"{len(self.left)} rows are left; the same command goes on with them")

@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "ir/builder.h"
 #include "ir/interpreter.h"
+#include "tests/backends/graph_compare.h"
 
 namespace egret::backends {
 namespace {
@@ -77,15 +78,6 @@ std::vector<Tensor> run(const ir::Graph& graph, const PlanOptions& options,
   for (std::size_t k = 0; outputs.ok() && again.ok() && k < outputs->size(); ++k)
     EXPECT_TRUE(std::ranges::equal((*outputs)[k].data(), (*again)[k].data())) << k;
   return outputs.ok() ? *std::move(outputs) : std::vector<Tensor>{};
-}
-
-double largest_difference(const Tensor& a, const Tensor& b) {
-  double largest = 0;
-  for (std::int64_t i = 0; i < a.elements(); ++i) {
-    const double difference = std::abs(a.f64_at(i) - b.f64_at(i));
-    largest = std::isnan(difference) ? HUGE_VAL : std::max(largest, difference);
-  }
-  return largest;
 }
 
 // How far every value, disturbed by bf16's half unit, moves the outputs; and some multiples of it.

@@ -6,11 +6,10 @@
 
 #include <algorithm>
 
-#include "backends/codegen/host_compiler.h"
 #include "ir/builder.h"
 #include "ir/interpreter.h"
 #include "tests/backends/attention_block.h"
-#include "tests/backends/fake_cuda.h"
+#include "tests/backends/fake_cuda_test.h"
 #include "tests/backends/graph_compare.h"
 
 namespace egret::backends {
@@ -27,24 +26,8 @@ using ir::Value;
 
 TensorType f32(std::initializer_list<std::int64_t> sizes) { return {DType::kF32, sizes}; }
 
-class CudaBackend : public ::testing::Test {
+class CudaBackend : public FakeCudaTest {
  protected:
-  void SetUp() override {
-    const auto version = codegen::host_compiler_version();
-    if (!version.ok()) GTEST_SKIP() << version.status().message();
-    fake_cuda() = {};
-    backend_ = cuda::make_backend(fake_libraries);
-  }
-  void TearDown() override {
-    EXPECT_EQ(fake_cuda().allocated, 0u);
-    EXPECT_EQ(fake_cuda().descriptors, 0);
-  }
-
-  ir::Graph graph(GraphBuilder& b) {
-    auto made = std::move(b).finish();
-    EXPECT_TRUE(made.ok()) << made.status().message();
-    return *std::move(made);
-  }
   PlanReport check(GraphBuilder& b, double tolerance = 1e-5) {
     return expect_matches_reference(graph(b), 1, tolerance, *backend_);
   }
@@ -57,8 +40,6 @@ class CudaBackend : public ::testing::Test {
   static std::vector<Tensor> zeros(const std::vector<TensorType>& types) {
     return {types.begin(), types.end()};
   }
-
-  std::unique_ptr<Backend> backend_;
 };
 
 TEST_F(CudaBackend, RunsAnAttentionBlock) {

@@ -4,17 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "backends/codegen/host_compiler.h"
-#include "backends/cuda/cuda_backend.h"
 #include "backends/cuda/storage.h"
 #include "backends/cuda/stored_constant.h"
-#include "backends/measure.h"
 #include "ir/builder.h"
 #include "ir/interpreter.h"
 #include "tests/backends/attention_block.h"
-#include "tests/backends/fake_cuda.h"
+#include "tests/backends/fake_cuda_test.h"
+#include "tests/backends/graph_compare.h"
 #include "tests/backends/small_network.h"
 
 namespace egret::backends {
@@ -29,46 +26,13 @@ using ir::Value;
 
 TensorType f32(std::initializer_list<std::int64_t> sizes) { return {DType::kF32, sizes}; }
 
-class CudaStorage : public ::testing::Test {
+class CudaStorage : public FakeCudaTest {
  protected:
-  void SetUp() override {
-    const auto version = codegen::host_compiler_version();
-    if (!version.ok()) GTEST_SKIP() << version.status().message();
-    fake_cuda() = {};
-    backend_ = cuda::make_backend(fake_libraries);
-  }
-  void TearDown() override {
-    EXPECT_EQ(fake_cuda().allocated, 0u);
-    EXPECT_EQ(fake_cuda().descriptors, 0);
-  }
-
-  static ir::Graph graph(GraphBuilder& b) {
-    auto made = std::move(b).finish();
-    EXPECT_TRUE(made.ok()) << made.status().message();
-    return *std::move(made);
-  }
-
-  // Runs it twice and compares with the f64 interpreter.
-  PlanReport check(const ir::Graph& of, const PlanOptions& options, double units = 16) {
-    const auto plan = backend_->compile(of, options);
-    EXPECT_TRUE(plan.ok()) << plan.status().message();
-    if (!plan.ok()) return {};
-    const auto inputs = random_inputs((*plan)->input_types(), base::Random(1));
-    const auto expected = ir::interpret(of, inputs);
-    EXPECT_TRUE(expected.ok()) << expected.status().message();
-    for (int run = 0; expected.ok() && run < 2; ++run) {
-      const auto actual = (*plan)->run(inputs);
-      EXPECT_TRUE(actual.ok()) << actual.status().message();
-      for (std::size_t k = 0; actual.ok() && k < expected->size(); ++k) {
-        double largest = 0, error = 0;
-        for (std::int64_t i = 0; i < (*expected)[k].elements(); ++i) {
-          largest = std::max(largest, std::abs((*expected)[k].f64_at(i)));
-          error = std::max(error, std::abs((*actual)[k].f64_at(i) - (*expected)[k].f64_at(i)));
-        }
-        EXPECT_LE(error, units * roundoff(options.precision) * largest) << "output " << k;
-      }
-    }
-    return (*plan)->report();
+  // Runs it and compares with the f64 interpreter.
+  PlanReport check(const ir::Graph& of, const PlanOptions& options) {
+    PlanReport report;
+    EXPECT_LE(relative_error(of, options, *backend_, &report), 16 * roundoff(options.precision));
+    return report;
   }
 
   static auto count(const PlanReport& report, const char* kind, const char* layout) {
@@ -81,8 +45,6 @@ class CudaStorage : public ::testing::Test {
     return std::ranges::count_if(report.kernels,
                                  [](const auto& kernel) { return kernel.ids.empty(); });
   }
-
-  std::unique_ptr<Backend> backend_;
 };
 
 Tensor weights(std::initializer_list<std::int64_t> sizes, std::uint64_t seed) {

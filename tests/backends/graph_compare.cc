@@ -48,6 +48,41 @@ void expect_same_when_consumed(const ir::Graph& graph, const PlanOptions& option
 
 }  // namespace
 
+double largest_difference(const ir::Tensor& a, const ir::Tensor& b) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < a.elements(); ++i) {
+    const double difference = std::abs(a.f64_at(i) - b.f64_at(i));
+    largest = std::isnan(difference) ? HUGE_VAL : std::max(largest, difference);
+  }
+  return largest;
+}
+
+double relative_error(const ir::Graph& graph, const PlanOptions& options, const Backend& backend,
+                      PlanReport* report) {
+  const auto plan = backend.compile(graph, options);
+  EXPECT_TRUE(plan.ok()) << plan.status().message();
+  if (!plan.ok()) return HUGE_VAL;
+  if (report != nullptr) *report = (*plan)->report();
+  const auto inputs = random_inputs((*plan)->input_types(), base::Random(1));
+  const auto expected = ir::interpret(graph, inputs);
+  EXPECT_TRUE(expected.ok()) << expected.status().message();
+  if (!expected.ok()) return HUGE_VAL;
+  double worst = 0;
+  for (int run = 0; run < 3; ++run) {
+    const auto actual = (*plan)->run(inputs);
+    EXPECT_TRUE(actual.ok()) << actual.status().message();
+    if (!actual.ok()) return HUGE_VAL;
+    for (std::size_t k = 0; k < expected->size(); ++k) {
+      double largest = 0;
+      for (std::int64_t i = 0; i < (*expected)[k].elements(); ++i)
+        largest = std::max(largest, std::abs((*expected)[k].f64_at(i)));
+      const double error = largest_difference((*actual)[k], (*expected)[k]);
+      if (error > 0) worst = std::max(worst, error / largest);
+    }
+  }
+  return worst;
+}
+
 PlanReport expect_matches_reference(const ir::Graph& graph, std::uint64_t seed, double tolerance,
                                     const Backend& backend) {
   PlanReport report;

@@ -4,11 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "backends/measure.h"
 #include "ir/builder.h"
-#include "ir/interpreter.h"
 #include "tests/backends/attention_block.h"
 #include "tests/backends/graph_compare.h"
 #include "tests/backends/small_network.h"
@@ -27,32 +24,6 @@ class DeviceGraphs : public ::testing::Test {
   void SetUp() override {
     const base::Status usable = backend_.availability();
     if (!usable.ok()) GTEST_SKIP() << usable.message();
-  }
-  // The largest error of a run, relative to the largest output.
-  double error_of(const ir::Graph& graph, const PlanOptions& options,
-                  PlanReport* report = nullptr) {
-    const auto plan = backend_.compile(graph, options);
-    EXPECT_TRUE(plan.ok()) << plan.status().message();
-    if (!plan.ok()) return HUGE_VAL;
-    if (report != nullptr) *report = (*plan)->report();
-    const auto inputs = random_inputs((*plan)->input_types(), base::Random(3));
-    const auto expected = ir::interpret(graph, inputs);
-    EXPECT_TRUE(expected.ok()) << expected.status().message();
-    double worst = 0;
-    for (int run = 0; expected.ok() && run < 3; ++run) {  // directly, and as recorded
-      const auto actual = (*plan)->run(inputs);
-      EXPECT_TRUE(actual.ok()) << actual.status().message();
-      if (!actual.ok()) return HUGE_VAL;
-      for (std::size_t k = 0; k < expected->size(); ++k) {
-        double largest = 0, error = 0;
-        for (std::int64_t i = 0; i < (*expected)[k].elements(); ++i) {
-          largest = std::max(largest, std::abs((*expected)[k].f64_at(i)));
-          error = std::max(error, std::abs((*actual)[k].f64_at(i) - (*expected)[k].f64_at(i)));
-        }
-        worst = std::max(worst, error / largest);
-      }
-    }
-    return worst;
   }
   void check(GraphBuilder& b, double tolerance = 1e-5) {
     const auto graph = std::move(b).finish();
@@ -143,9 +114,10 @@ TEST_F(DeviceGraphs, ComputeInLessThanF32WithinItsErrors) {
     for (const bool search : {false, true}) {
       const PlanOptions options{.precision = precision, .search = search};
       const double bound = 32 * roundoff(precision);
-      EXPECT_LE(error_of(*product, options), bound) << to_string(precision);
-      EXPECT_LE(error_of(attention_block(2, 32), options), bound) << to_string(precision);
-      EXPECT_LE(error_of(small_network(), options), bound) << to_string(precision);
+      EXPECT_LE(relative_error(*product, options, backend_), bound) << to_string(precision);
+      EXPECT_LE(relative_error(attention_block(2, 32), options, backend_), bound)
+          << to_string(precision);
+      EXPECT_LE(relative_error(small_network(), options, backend_), bound) << to_string(precision);
     }
   }
 }
@@ -154,7 +126,8 @@ TEST_F(DeviceGraphs, KeepValuesInBf16WithEitherLayout) {
   for (const bool blocked : {false, true}) {
     PlanReport report;
     const PlanOptions options{.precision = Precision::kBF16, .search = false, .blocked = blocked};
-    EXPECT_LE(error_of(small_network(), options, &report), 32 * roundoff(Precision::kBF16));
+    EXPECT_LE(relative_error(small_network(), options, backend_, &report),
+              32 * roundoff(Precision::kBF16));
     const auto last = std::ranges::count(report.kernels, std::string("channels-last"),
                                          &PlanReport::Kernel::layout);
     EXPECT_EQ(last > 0, blocked);

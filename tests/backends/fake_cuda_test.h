@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+
+#include "backends/codegen/host_compiler.h"
+#include "backends/cuda/cuda_backend.h"
+#include "ir/builder.h"
+#include "tests/backends/fake_cuda.h"
+
+namespace egret::backends {
+
+// A test of the CUDA backend over fake_cuda.h, which gives back all that it takes.
+class FakeCudaTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto version = codegen::host_compiler_version();
+    if (!version.ok()) GTEST_SKIP() << version.status().message();
+    fake_cuda() = {};
+    backend_ = cuda::make_backend(fake_libraries);
+  }
+  void TearDown() override {
+    EXPECT_EQ(fake_cuda().allocated, 0u);
+    EXPECT_EQ(fake_cuda().descriptors, 0);
+  }
+
+  static ir::Graph graph(ir::GraphBuilder& b) {
+    auto made = std::move(b).finish();
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return *std::move(made);
+  }
+
+  std::unique_ptr<Backend> backend_;
+};
+
+}  // namespace egret::backends
