@@ -16,10 +16,12 @@
 namespace egret::backends::codegen {
 namespace {
 
-constexpr int kThreads = 256;  // of a block that shares nothing
+constexpr int kThreads = 128;  // of a block that shares nothing
 constexpr std::int64_t kMostThreads = 1024;
 constexpr std::int64_t kMostBlocks = 1 << 16;  // threads take several elements beyond
-constexpr std::int64_t kTermsAThread = 4;
+constexpr std::int64_t kTermsAThread =
+    4;  // of a row, where rows are more than the GPU takes at once
+constexpr std::int64_t kFewBlocks = 512;
 
 std::string input_name(std::size_t i) { return "in" + std::to_string(i); }
 
@@ -44,17 +46,20 @@ std::string host_signature(const KernelSource& kernel) {
 }
 
 void set_launch(const Schedule& schedule, Target target, KernelSource& kernel) {
+  kernel.width = std::max(schedule.row_width, schedule.lane_width);
   if (target == Target::kHost) {
     kernel.steps = schedule.by_rows ? schedule.row_count : schedule.lane_count;
   } else if (schedule.by_rows) {
+    kernel.blocks = std::min(schedule.row_count / schedule.row_width, kMostBlocks);
+    const std::int64_t terms = kernel.blocks < kFewBlocks ? 1 : kTermsAThread;
     const auto wanted = std::bit_ceil(
-        static_cast<std::uint64_t>(std::max<std::int64_t>(1, schedule.row_work / kTermsAThread)));
+        static_cast<std::uint64_t>(std::max<std::int64_t>(1, schedule.row_work / terms)));
     kernel.threads = static_cast<int>(
         std::clamp<std::int64_t>(static_cast<std::int64_t>(wanted), 32, kMostThreads));
-    kernel.blocks = std::min(schedule.row_count, kMostBlocks);
   } else {
+    const std::int64_t packs = schedule.lane_count / schedule.lane_width;
+    kernel.blocks = std::min((packs + kThreads - 1) / kThreads, kMostBlocks);
     kernel.threads = kThreads;
-    kernel.blocks = std::min((schedule.lane_count + kThreads - 1) / kThreads, kMostBlocks);
   }
 }
 
@@ -80,7 +85,8 @@ base::Status failure_status(int failure, const std::string& label) {
 }
 
 base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
-                                       std::span<const ir::TensorType> inputs, Target target) {
+                                       std::span<const ir::TensorType> inputs, Target target,
+                                       const LeastPacks& least) {
   KernelSource kernel;
   kernel.output = denotation.type.dtype;
   for (const ir::TensorType& type : inputs) kernel.inputs.push_back(type.dtype);
@@ -91,9 +97,10 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
   ir::merge_variables(nest);
 
   kernel.is_view = is_view(nest, denotation, inputs);
-  const Schedule loops = schedule(nest, target);
+  const Packing packing(nest, inputs, kernel.output, least);
+  const Schedule loops = schedule(nest, target, packing);
   set_launch(loops, target, kernel);
-  Writer writer(nest, loops, target, inputs, kernel.output);
+  Writer writer(nest, packing, loops, target, inputs, kernel.output);
   const std::string body = writer.body();
   std::string types = element_type(kernel.output);
   for (const ir::DType type : kernel.inputs) types += " " + element_type(type);

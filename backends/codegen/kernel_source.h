@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/codegen/packing.h"
 #include "backends/codegen/schedule.h"
 #include "base/status.h"
 #include "ir/definition.h"
@@ -41,6 +42,7 @@ struct KernelSource {
   // CUDA: the launch. Threads are a multiple of 32.
   std::int64_t blocks = 1;
   int threads = 1;
+  int width = 1;  // CUDA: elements that a thread computes at a time
   KernelWork work;
   // The output is the only input, element by element: a reshape. It may lie where the input does.
   bool is_view = false;
@@ -56,7 +58,8 @@ struct KernelSource {
 // has elements. Errors: unsupported for more than 60 loops.
 // Time: linear in the size of the definition.
 base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
-                                       std::span<const ir::TensorType> inputs, Target target);
+                                       std::span<const ir::TensorType> inputs, Target target,
+                                       const LeastPacks& least = {});
 
 // One file: the prelude and each kernel once, in the order of their names, so that plans of the
 // same kernels share what is compiled of it.

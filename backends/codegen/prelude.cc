@@ -139,8 +139,21 @@ EGRET_INLINE i64 checked_mod(i64 a, i64 b, int* failure) {
 EGRET_INLINE bool in_range(i64 i, i64 size) { return i >= 0 && i < size; }
 )";
 
-// A fold over the threads of a block; all get the result. Every thread of the block must call it.
-constexpr const char* kBlocks = R"(
+// Neighbouring elements that a thread loads, computes or stores together, and a fold over the
+// threads of a block; all get the result. Every thread of the block must call it.
+constexpr const char* kThreadHelpers = R"(
+#ifdef __CUDACC__
+#define EGRET_EACH(width) _Pragma("unroll") for (int u = 0; u < width; ++u)
+#else
+#define EGRET_EACH(width) for (int u = 0; u < width; ++u)
+#endif
+template <class T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Pack { T at[N]; };
+template <int N, class T>
+EGRET_INLINE Pack<T, N> pack_at(const T* from) { return *(const Pack<T, N>*)from; }
+template <class T, int N>
+EGRET_INLINE void put_pack(T* to, const Pack<T, N>& pack) { *(Pack<T, N>*)to = pack; }
+
 template <class T, class Fold>
 EGRET_INLINE T fold_over_block(T value, Fold fold) {
   __shared__ T of_warp[32];
@@ -185,7 +198,7 @@ std::string make_prelude(Target target) {
   const std::string member =
       cuda ? "#define EGRET_MEMBER __device__ __forceinline__\n" : "#define EGRET_MEMBER inline\n";
   return (cuda ? kCudaOpening : kHostOpening) + member + kNumbers + functions() +
-         (cuda ? kBlocks : "");
+         (cuda ? kThreadHelpers : "");
 }
 
 }  // namespace

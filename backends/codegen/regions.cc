@@ -23,7 +23,7 @@ constexpr Speeds kCudaSpeeds{3e8, 1e13, 2e12, 2e-6};
 
 double seconds(const KernelSource& kernel, Target target) {
   const Speeds& speeds = target == Target::kCuda ? kCudaSpeeds : kHostSpeeds;
-  const double threads = static_cast<double>(kernel.blocks) * kernel.threads;
+  const double threads = static_cast<double>(kernel.blocks) * kernel.threads * kernel.width;
   const double rate = std::min(speeds.thread_operations * threads, speeds.operations);
   return speeds.launch_s +
          std::max(kernel.work.operations / rate, kernel.work.bytes / speeds.bytes);

@@ -6,8 +6,9 @@
 namespace egret::backends::codegen {
 namespace {
 
-// A sum this long, of so few elements, is worth a block of threads for each element.
-constexpr std::int64_t kLongReduction = 256;
+// A sum this long, of so few elements, is worth a block of threads for each element (or pack);
+// where its threads read neighbours, a shorter one is too.
+constexpr std::int64_t kLongReduction = 256, kWarpReduction = 32;
 constexpr std::int64_t kFewElements = 1 << 15;
 
 std::int64_t count(const ir::LoopNest& nest, const std::vector<int>& symbols) {
@@ -51,29 +52,43 @@ ir::VariableSet shared_rows(const ir::LoopNest& nest, ir::VariableSet outputs) {
   return joint == outputs ? longest : joint;
 }
 
-// Terms of the longest reduction that depends on none but `rows` of the `outputs`.
-std::int64_t longest_reduction(const ir::LoopNest& nest, ir::VariableSet outputs,
-                               ir::VariableSet rows) {
+// The longest reduction that depends on none but `rows` of the `outputs`: its terms, and the
+// innermost of its variables.
+struct LongReduction {
+  std::int64_t terms = 0;
+  int innermost = -1;
+};
+LongReduction longest_reduction(const ir::LoopNest& nest, ir::VariableSet outputs,
+                                ir::VariableSet rows) {
   const ir::VariableSet others = (outputs & ~rows) | reduced(nest);
-  std::int64_t most = 0;
+  LongReduction longest;
   for (const ir::NestNode& node : nest.nodes) {
-    if (node.op == ir::ExprOp::kReduce && (node.depends & others) == 0)
-      most = std::max(most, count(nest, node.variables));
+    if (node.op != ir::ExprOp::kReduce || (node.depends & others) != 0) continue;
+    if (const std::int64_t terms = count(nest, node.variables); terms > longest.terms)
+      longest = {terms, node.variables.back()};
   }
-  return most;
+  return longest;
+}
+
+// Whether a block of threads should take each element, or each pack of them.
+bool elements_are_rows(const ir::LoopNest& nest, const Packing& packing, ir::VariableSet outputs) {
+  const std::int64_t elements = count(nest, nest.output_variables);
+  const LongReduction longest = longest_reduction(nest, outputs, outputs);
+  if (longest.terms >= kLongReduction && elements <= kFewElements) return true;
+  if (longest.terms < kWarpReduction) return false;
+  const int width = packing.width(nest.output_variables, Packing::Loop::kRows);
+  return elements / width <= kFewElements && (width > 1 || packing.reads_along(longest.innermost));
 }
 
 }  // namespace
 
-Schedule schedule(const ir::LoopNest& nest, Target target) {
+Schedule schedule(const ir::LoopNest& nest, Target target, const Packing& packing) {
   Schedule result;
   const ir::VariableSet outputs = variables(nest, nest.output_variables);
   ir::VariableSet rows = shared_rows(nest, outputs);
-  const std::int64_t elements = count(nest, nest.output_variables);
   result.by_rows = rows != outputs;
   if (!result.by_rows && target == Target::kCuda) {
-    result.by_rows =
-        longest_reduction(nest, outputs, outputs) >= kLongReduction && elements <= kFewElements;
+    result.by_rows = elements_are_rows(nest, packing, outputs);
     if (!result.by_rows) rows = 0;
   } else if (!result.by_rows) {
     // On the host the innermost variable runs inside a step of the outer loop.
@@ -86,7 +101,14 @@ Schedule schedule(const ir::LoopNest& nest, Target target) {
   }
   result.row_count = count(nest, result.rows);
   result.lane_count = count(nest, result.lanes);
-  result.row_work = std::max(result.lane_count, longest_reduction(nest, outputs, rows));
+  result.row_work = std::max(result.lane_count, longest_reduction(nest, outputs, rows).terms);
+  if (target == Target::kCuda) {
+    using Loop = Packing::Loop;
+    if (result.by_rows) result.row_width = packing.width(result.rows, Loop::kRows);
+    if (result.row_width == 1)
+      result.lane_width =
+          packing.width(result.lanes, result.by_rows ? Loop::kRowLanes : Loop::kLanes);
+  }
   return result;
 }
 

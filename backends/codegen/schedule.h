@@ -6,12 +6,13 @@
 // its result serves all lanes of that row. On a GPU a row belongs to a block of threads, which
 // compute such a reduction together and then share out the lanes; on the host a row is one step of
 // the outer loop, and rows are shared out to threads. Without such reductions a GPU's threads take
-// one element each.
+// one element each, or one pack (packing.h).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "backends/codegen/packing.h"
 #include "ir/loop_nest.h"
 
 namespace egret::backends::codegen {
@@ -24,8 +25,11 @@ struct Schedule {
   std::int64_t row_count = 1;    // products of extents
   std::int64_t lane_count = 1;
   std::int64_t row_work = 1;  // the most that the threads of a row can share: lanes or terms
+  // Elements of a pack (packing.h) of rows, whose reductions are then of packs, or else of lanes.
+  int row_width = 1, lane_width = 1;
 };
 
-Schedule schedule(const ir::LoopNest& nest, Target target);
+// `packing`: of the nest. Time: linear in its size.
+Schedule schedule(const ir::LoopNest& nest, Target target, const Packing& packing);
 
 }  // namespace egret::backends::codegen

@@ -77,9 +77,10 @@ bool computes_in_double(std::span<const ir::TensorType> inputs, DType output) {
   return !narrow;
 }
 
-Writer::Writer(const ir::LoopNest& merged, const Schedule& schedule, Target target,
-               std::span<const ir::TensorType> inputs, DType output)
+Writer::Writer(const ir::LoopNest& merged, const Packing& packing, const Schedule& schedule,
+               Target target, std::span<const ir::TensorType> inputs, DType output)
     : nest_(merged),
+      packing_(packing),
       schedule_(schedule),
       target_(target),
       inputs_(inputs),
@@ -139,7 +140,7 @@ std::string Writer::symbol(int id) {
       default: text = quotient(symbol); break;
     }
     count(kOne);
-    const std::string name = declare(index_, text);
+    const std::string name = declare(symbol.depends, index_, text);
     scopes_.back().symbols[id] = name;
     return name;
   });
@@ -172,7 +173,10 @@ std::string Writer::guard(int id) {
   switch (guard.kind) {
     case NestGuard::Kind::kTrue: return "true";
     case NestGuard::Kind::kFalse: return "false";
-    case NestGuard::Kind::kLe: return form(guard.form) + " <= 0";
+    case NestGuard::Kind::kLe:
+      return (is_packed(guard.depends) && is_one(id) ? form_of_first(guard.form)
+                                                     : form(guard.form)) +
+             " <= 0";
     case NestGuard::Kind::kEq: return form(guard.form) + " == 0";
     case NestGuard::Kind::kScalarLt: return compare(" < ");
     case NestGuard::Kind::kScalarLe: return compare(" <= ");
@@ -216,37 +220,46 @@ std::string Writer::constant(const NestNode& node) const {
 }
 
 std::string Writer::compute(const NestNode& node) {
+  if (goes_one_by_one(node)) return one_by_one(node);
   switch (node.op) {
     case ExprOp::kRead: return read(node);
     case ExprOp::kScalarOf: {
       const std::string index = form(node.form);
-      if (node.is_real()) return declare(real_, real_ + "(" + index + ")");
-      return declare("i64", wrapped(node.type, "(" + index + ")"));
+      if (node.is_real()) return declare(node.depends, real_, real_ + "(" + index + ")");
+      return declare(node.depends, "i64", wrapped(node.type, "(" + index + ")"));
     }
     case ExprOp::kSelect: return select(node);
     case ExprOp::kReduce: return reduction(node);
     case ExprOp::kCast: return conversion(node);
-    default: return declare(type_of(node), arithmetic(node));
+    default: return declare(node.depends, type_of(node), arithmetic(node));
   }
 }
 
 std::string Writer::read(const NestNode& node) {
   const DType stored = inputs_[static_cast<std::size_t>(node.input)].dtype;
-  std::string in_range;
+  std::string good;
   for (const auto& axis : node.checked) {
-    in_range += (in_range.empty() ? "in_range(" : " && in_range(") + form(axis.index) + ", " +
-                std::to_string(axis.size) + ")";
+    good += (good.empty() ? "in_range(" : " && in_range(") + form(axis.index) + ", " +
+            std::to_string(axis.size) + ")";
   }
-  const std::string element = "in" + std::to_string(node.input) + "[" + form(node.form) + "]";
+  const Packed& packed = scopes_.back().packed;
+  const bool is_pack =
+      is_packed(node.depends) && packing_.reads_pack(node, packed.symbol, packed.width);
+  if (!good.empty()) {
+    const ir::VariableSet depends = is_pack ? 0 : node.depends;
+    good = declare(depends, "bool", good);
+    line(each(is_packed(depends)) + "if (!" + good +
+         ") *failure = " + std::to_string(static_cast<int>(KernelFailure::kIndexOutOfRange)) + ";");
+  }
+  const std::string element = is_pack
+                                  ? read_pack(node, good)
+                                  : "in" + std::to_string(node.input) + "[" + form(node.form) + "]";
   std::string loaded = type_of(node) + "(" + element + ")";
   if (stored == DType::kF16) loaded = real_ + "(real_of_f16(" + element + "))";
   if (stored == DType::kBF16) loaded = real_ + "(real_of_bf16(" + element + "))";
   count(kLoad);
-  if (in_range.empty()) return declare(type_of(node), loaded);
-  const std::string good = declare("bool", in_range);
-  line("if (!" + good +
-       ") *failure = " + std::to_string(static_cast<int>(KernelFailure::kIndexOutOfRange)) + ";");
-  return declare(type_of(node), good + " ? " + loaded + " : " + type_of(node) + "(0)");
+  if (!good.empty() && !is_pack) loaded = good + " ? " + loaded + " : " + type_of(node) + "(0)";
+  return declare(node.depends, type_of(node), loaded);
 }
 
 std::string Writer::arithmetic(const NestNode& node) {
@@ -302,66 +315,74 @@ std::string Writer::conversion(const NestNode& node) {
   const std::string a = value(node.kids[0]);
   count(kOne);
   if (!node.is_real()) {
-    if (!from.is_real()) return declare("i64", wrapped(node.type, a));
-    if (node.type == DType::kBool) return declare("i64", "i64(" + a + " != 0)");
-    return declare("i64", wrapped(node.type, "integer_of(" + a + ")"));
+    if (!from.is_real()) return declare(node.depends, "i64", wrapped(node.type, a));
+    if (node.type == DType::kBool) return declare(node.depends, "i64", "i64(" + a + " != 0)");
+    return declare(node.depends, "i64", wrapped(node.type, "integer_of(" + a + ")"));
   }
   std::string real = a;
   if (!from.is_real()) real = real_ + (from.type == DType::kU64 ? "((u64)" : "(") + a + ")";
   if (node.cast == DType::kF16) real = real_ + "(real_of_f16(f16_bits(" + real + ")))";
   if (node.cast == DType::kBF16) real = real_ + "(real_of_bf16(bf16_bits(" + real + ")))";
   if (node.cast == DType::kF32 && real_ == "double") real = "double(float(" + real + "))";
-  return real == a ? a : declare(real_, real);
+  return real == a ? a : declare(node.depends, real_, real);
 }
 
+bool Writer::is_plain(int id) { return facts_.safe_node(id) && !facts_.reduces(id); }
+
 std::string Writer::select(const NestNode& node) {
-  const auto plain = [&](int kid) { return facts_.safe_node(kid) && !facts_.reduces(kid); };
   std::string condition = guard(node.guard);
   count(kOne);
-  if (plain(node.kids[0]) && plain(node.kids[1])) {
+  if (is_plain(node.kids[0]) && is_plain(node.kids[1])) {
     const std::string a = value(node.kids[0]);
     const std::string b = value(node.kids[1]);
-    return declare(type_of(node), condition + " ? " + a + " : " + b);
+    return declare(node.depends, type_of(node), condition + " ? " + a + " : " + b);
   }
   // Two blocks, not an else: what the second leaves to this scope goes between them.
   condition = declare("bool", condition);
-  const std::string chosen = fresh("s");
-  line(type_of(node) + " " + chosen + " = 0;");
+  const std::string chosen = array(node.depends, type_of(node), "s", "0");
   const std::size_t depth = scopes_.size();
   for (std::size_t arm = 0; arm < 2; ++arm) {
     open_guarded((arm == 0 ? "if (" : "if (!") + condition + ") {");
     const std::string a = value(node.kids[arm]);
-    line(chosen + " = " + a + ";");
+    line(each(is_packed(node.depends)) + chosen + " = " + a + ";");
     close_to(depth);
   }
   return chosen;
 }
 
+// Of the packs in which the threads of a block take the terms of a reduction.
+int Writer::width_of_terms(const NestNode& node) const {
+  const int width = packing_.width(node.variables, Packing::Loop::kTerms);
+  return packing_.is_one(node.guard, node.variables.back(), width) ? width : 1;
+}
+
 std::string Writer::reduction(const NestNode& node) {
   const std::string fold = fold_name(node) + "()";
-  const std::string total = fresh("r");
   NestNode identity{.op = ExprOp::kConst, .type = node.type};
   identity.real = ir::ElementOps<double>::identity(node.type, node.reduction);
   if (!node.is_real())
     identity.integer = ir::ElementOps<std::int64_t>::identity(node.type, node.reduction);
-  line(type_of(node) + " " + total + " = " + constant(identity) + ";");
+  const std::string total = array(node.depends, type_of(node), "r", constant(identity));
 
   const bool together = target_ == Target::kCuda && schedule_.by_rows && !scopes_.back().divided;
+  const bool totals = is_packed(node.depends);  // one for each of a pack
   const std::size_t depth = scopes_.size();
   if (together) {
-    open_shared(node.variables);
+    open_shared(node.variables, schedule_.row_width > 1 ? 1 : width_of_terms(node));
   } else {
     open_nested(node.variables);
   }
   if (nest_.guard(node.guard).kind != NestGuard::Kind::kTrue)
     open_guarded("if (" + guard(node.guard) + ") {");
   const std::string term = value(node.kids[0]);
-  line(total + " = " + fold + "(" + total + ", " + term + ");");
+  const bool packs_of_terms =
+      together && schedule_.row_width == 1 && scopes_.back().packed.symbol >= 0;
+  line(each(totals || packs_of_terms) + total + " = " + fold + "(" + total + ", " + term + ");");
   count(kOne);
   close_to(depth);
-  if (together) line(total + " = fold_over_block(" + total + ", " + fold + ");");
+  if (together) line(each(totals) + total + " = fold_over_block(" + total + ", " + fold + ");");
   if (!ir::needs_wrapping(node.type)) return total;
-  return declare("i64", wrapped(node.type, total));
+  return declare(node.depends, "i64", wrapped(node.type, total));
 }
 
 }  // namespace egret::backends::codegen

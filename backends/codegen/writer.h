@@ -3,6 +3,9 @@
 // its text and the names of what it has computed. A value is written into the outermost scope that
 // binds all variables it depends on, so loop invariants leave their loops by themselves. What may
 // fail, or read out of range unless a guard holds, does not leave its guard.
+//
+// Where a loop takes packs of elements (packing.h), what depends on its variable is an array of a
+// pack's width, and each statement about such values is one for each of them, u being its number.
 #pragma once
 
 #include <map>
@@ -12,6 +15,7 @@
 
 #include "backends/codegen/kernel_source.h"
 #include "backends/codegen/nest_facts.h"
+#include "backends/codegen/packing.h"
 #include "backends/codegen/schedule.h"
 #include "ir/loop_nest.h"
 
@@ -25,18 +29,25 @@ bool computes_in_double(std::span<const ir::TensorType> inputs, ir::DType output
 class Writer {
  public:
   // `merged`: variables that are contiguous are joined (ir::merge_variables).
-  Writer(const ir::LoopNest& merged, const Schedule& schedule, Target target,
-         std::span<const ir::TensorType> inputs, ir::DType output);
+  Writer(const ir::LoopNest& merged, const Packing& packing, const Schedule& schedule,
+         Target target, std::span<const ir::TensorType> inputs, ir::DType output);
 
   // The statements of the kernel, and how many operations they do.
   std::string body();
   double operations() const { return operations_; }
 
  private:
+  // The variable whose values are taken a pack at a time.
+  struct Packed {
+    int symbol = -1;  // none
+    int width = 1;
+    std::string first{};  // the name of a pack's first value
+  };
   struct Scope {
     ir::VariableSet variables = 0;  // bound here
     bool guarded = false;
-    bool divided = false;          // inside a loop that the threads of a block share out
+    bool divided = false;  // inside a loop that the threads of a block share out
+    Packed packed{};
     double executions = 1;         // how often its text is run
     std::string header{}, text{};  // the text stands between the header's brace and its own
     std::map<int, std::string> nodes{}, symbols{};
@@ -55,6 +66,8 @@ class Writer {
   auto within(std::size_t at, const Write& write);
   std::string fresh(const char* prefix) { return prefix + std::to_string(next_name_++); }
   std::string declare(const std::string& type, const std::string& value);
+  // The same, of a value that depends on these variables: maybe one for each of a pack.
+  std::string declare(ir::VariableSet depends, const std::string& type, const std::string& value);
   void count(double operations) { operations_ += operations * scopes_.back().executions; }
 
   // Loops (writer_scopes.cc).
@@ -62,11 +75,26 @@ class Writer {
   void write_lanes();
   void write_store();
   // Loops that give `symbols` all their values: one in the other, or one flat loop from `first` by
-  // `stride` to `end` whose counter is taken apart.
+  // `stride` to `end` whose counter is taken apart; the last symbol in packs of `width`.
   void open_nested(const std::vector<int>& symbols);
   void open_flat(const std::vector<int>& symbols, const std::string& first,
-                 const std::string& stride, const std::string& end);
-  void open_shared(const std::vector<int>& symbols);  // flat, over the threads of a block
+                 const std::string& stride, const std::string& end, int width = 1);
+  void open_shared(const std::vector<int>& symbols, int width);  // flat, over a block's threads
+
+  // Packs (writer_packs.cc).
+  bool is_packed(ir::VariableSet depends) const;
+  // What makes a statement one for each of a pack; nothing where `packed` is false.
+  std::string each(bool packed = true) const;
+  // A variable: of a value that depends on these, maybe one for each of a pack.
+  std::string array(ir::VariableSet depends, const std::string& type, const char* prefix,
+                    const std::string& initial);
+  std::string form_of_first(const ir::Affine& form);
+  bool is_one(int guard) const;
+  bool is_plain(int node);  // may be evaluated whether its value is needed or not
+  bool goes_one_by_one(const ir::NestNode& node);
+  std::string one_by_one(const ir::NestNode& node);
+  std::string read_pack(const ir::NestNode& node, const std::string& good);
+  void store_pack(const std::string& who, const std::string& element);
 
   // Expressions (writer.cc); each returns a name or a literal.
   std::string value(int node);
@@ -80,6 +108,7 @@ class Writer {
   std::string conversion(const ir::NestNode& node);
   std::string select(const ir::NestNode& node);
   std::string reduction(const ir::NestNode& node);
+  int width_of_terms(const ir::NestNode& node) const;
   std::string guard(int id);
   std::string form(const ir::Affine& form);
   std::string symbol(int id);
@@ -87,6 +116,7 @@ class Writer {
   std::string type_of(const ir::NestNode& node) const;
 
   const ir::LoopNest& nest_;
+  const Packing& packing_;
   const Schedule& schedule_;
   Target target_;
   std::span<const ir::TensorType> inputs_;

@@ -12,6 +12,7 @@ Writer::Scope Writer::loop(std::string header, const std::vector<int>& bound, do
   for (const int symbol : bound) scope.variables |= nest_.symbol(symbol).depends;
   scope.executions = scopes_.back().executions * times;
   scope.divided = scopes_.back().divided;
+  scope.packed = scopes_.back().packed;
   return scope;
 }
 
@@ -55,6 +56,11 @@ std::string Writer::declare(const std::string& type, const std::string& value) {
   return name;
 }
 
+std::string Writer::declare(ir::VariableSet depends, const std::string& type,
+                            const std::string& value) {
+  return is_packed(depends) ? array(depends, type, "v", value) : declare(type, value);
+}
+
 namespace {
 
 std::int64_t extents(const ir::LoopNest& nest, const std::vector<int>& symbols) {
@@ -78,31 +84,39 @@ void Writer::open_nested(const std::vector<int>& symbols) {
 }
 
 void Writer::open_flat(const std::vector<int>& symbols, const std::string& first,
-                       const std::string& stride, const std::string& end) {
-  const std::string flat = symbols.size() == 1 ? "i" + std::to_string(symbols[0]) : fresh("t");
+                       const std::string& stride, const std::string& end, int width) {
+  const auto name_of = [](int symbol) { return "i" + std::to_string(symbol); };
+  const bool is_plain = symbols.size() == 1 && width == 1;
+  const std::string flat = is_plain ? name_of(symbols[0]) : fresh("t");
   Scope scope = loop("for (" + index_ + " " + flat + " = " + first + "; " + flat + " < " + end +
                          "; " + flat + " += " + stride + ") {",
                      symbols, static_cast<double>(extents(nest_, symbols)));
-  if (symbols.size() == 1) scope.symbols[symbols[0]] = flat;
+  if (is_plain) scope.symbols[symbols[0]] = flat;
   open(std::move(scope));
-  if (symbols.size() == 1) return;
+  if (is_plain) return;
   std::int64_t below = 1;
   for (std::size_t i = symbols.size(); i-- > 0;) {
-    const std::string name = "i" + std::to_string(symbols[i]);
+    const bool is_last = i + 1 == symbols.size();
+    const std::int64_t extent = nest_.extent(symbols[i]) / (is_last ? width : 1);
     std::string part = below == 1 ? flat : flat + " / " + std::to_string(below);
-    if (i > 0)
-      part =
-          (below == 1 ? part : "(" + part + ")") + " % " + std::to_string(nest_.extent(symbols[i]));
+    if (i > 0) part = (below == 1 ? part : "(" + part + ")") + " % " + std::to_string(extent);
+    if (is_last && width > 1) part = "(" + part + ") * " + std::to_string(width);
+    const std::string name = name_of(symbols[i]);
     line("const " + index_ + " " + name + " = " + part + ";");
     scopes_.back().symbols[symbols[i]] = name;
-    below *= nest_.extent(symbols[i]);
+    below *= extent;
+  }
+  if (width > 1) {
+    const int last = symbols.back();
+    scopes_.back().packed = {last, width, name_of(last)};
+    scopes_.back().symbols[last] = "(" + name_of(last) + " + u)";
   }
   count(4.0 * static_cast<double>(symbols.size()));
 }
 
-void Writer::open_shared(const std::vector<int>& symbols) {
+void Writer::open_shared(const std::vector<int>& symbols, int width) {
   open_flat(symbols, "(" + index_ + ")threadIdx.x", "(" + index_ + ")blockDim.x",
-            std::to_string(extents(nest_, symbols)));
+            std::to_string(extents(nest_, symbols) / width), width);
   scopes_.back().divided = true;
 }
 
@@ -122,16 +136,16 @@ std::string Writer::body() {
 }
 
 void Writer::write_rows() {
-  const std::string rows = std::to_string(schedule_.row_count);
   if (target_ == Target::kCuda) {
-    open_flat(schedule_.rows, "(" + index_ + ")blockIdx.x", "(" + index_ + ")gridDim.x", rows);
+    open_flat(schedule_.rows, "(" + index_ + ")blockIdx.x", "(" + index_ + ")gridDim.x",
+              std::to_string(schedule_.row_count / schedule_.row_width), schedule_.row_width);
   } else {
     open_flat(schedule_.rows, "(" + index_ + ")low", "1", "(" + index_ + ")high");
   }
   if (target_ == Target::kHost) {
     open_nested(schedule_.lanes);
   } else if (!schedule_.lanes.empty()) {
-    open_shared(schedule_.lanes);
+    open_shared(schedule_.lanes, schedule_.lane_width);
   }
   write_store();
 }
@@ -141,7 +155,8 @@ void Writer::write_lanes() {
     open_flat(schedule_.lanes, "(" + index_ + ")low", "1", "(" + index_ + ")high");
   } else {
     open_flat(schedule_.lanes, "(" + index_ + ")blockIdx.x * blockDim.x + threadIdx.x",
-              "(" + index_ + ")(gridDim.x * blockDim.x)", std::to_string(schedule_.lane_count));
+              "(" + index_ + ")(gridDim.x * blockDim.x)",
+              std::to_string(schedule_.lane_count / schedule_.lane_width), schedule_.lane_width);
     scopes_.back().divided = true;
   }
 }
@@ -154,15 +169,14 @@ void Writer::write_store() {
                        (output_ == ir::DType::kF16 || output_ == ir::DType::kBF16);
   const std::string result = value(rounded ? root.kids[0] : nest_.root);
   const bool one_thread = target_ == Target::kCuda && schedule_.by_rows && schedule_.lanes.empty();
-  std::string store = "out[" + form(nest_.output) + "] = ";
-  switch (output_) {
-    case ir::DType::kF16: store += "f16_bits(" + result + ")"; break;
-    case ir::DType::kBF16: store += "bf16_bits(" + result + ")"; break;
-    case ir::DType::kBool: store += result + " != 0"; break;
-    default: store += "(" + element_type(output_) + ")" + result; break;
-  }
-  line((one_thread ? "if (threadIdx.x == 0) " : "") + store + ";");
+  std::string element = "(" + element_type(output_) + ")" + result;
+  if (output_ == ir::DType::kF16) element = "f16_bits(" + result + ")";
+  if (output_ == ir::DType::kBF16) element = "bf16_bits(" + result + ")";
+  if (output_ == ir::DType::kBool) element = result + " != 0";
   count(2);
+  const std::string who = one_thread ? "if (threadIdx.x == 0) " : "";
+  if (scopes_.back().packed.symbol >= 0) return store_pack(who, element);
+  line(who + "out[" + form(nest_.output) + "] = " + element + ";");
 }
 
 }  // namespace egret::backends::codegen

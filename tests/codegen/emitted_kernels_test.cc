@@ -20,7 +20,13 @@ using ir::DType;
 using ir::GraphBuilder;
 using ir::Value;
 
-class EmittedKernels : public ::testing::TestWithParam<Target> {
+struct Way {
+  const char* name;
+  Target target;
+  LeastPacks least{};
+};
+
+class EmittedKernels : public ::testing::TestWithParam<Way> {
  protected:
   void SetUp() override {
     const auto version = host_compiler_version();
@@ -29,14 +35,14 @@ class EmittedKernels : public ::testing::TestWithParam<Target> {
 };
 
 TEST_P(EmittedKernels, ComputeWhatEachOperatorIsDefinedToBe) {
-  KernelBatch batch(GetParam());
+  KernelBatch batch(GetParam().target, GetParam().least);
   add_every_operator(batch, 3);
   EXPECT_GT(batch.size(), 350u);
   batch.check();
 }
 
 TEST_P(EmittedKernels, ConvertBetweenAllTypes) {
-  KernelBatch batch(GetParam());
+  KernelBatch batch(GetParam().target, GetParam().least);
   constexpr double kInf = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   // Rounding ties, the ends of each range, what does not fit, and what is no number.
@@ -70,7 +76,7 @@ TEST_P(EmittedKernels, ComputeRandomRegionsAsOneKernel) {
   constexpr std::uint64_t kBatch = 250;
   std::size_t checked = 0;
   for (std::uint64_t first = 0; first < count; first += kBatch) {
-    KernelBatch batch(GetParam());
+    KernelBatch batch(GetParam().target, GetParam().least);
     add_random_regions(batch, std::min(kBatch, count - first), first);
     batch.check(2e-5);
     checked += batch.size();
@@ -79,10 +85,10 @@ TEST_P(EmittedKernels, ComputeRandomRegionsAsOneKernel) {
   EXPECT_GT(checked, count * 96 / 100);  // a region may have more loops than nests may
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, EmittedKernels, ::testing::Values(Target::kHost, Target::kCuda),
-                         [](const auto& target) {
-                           return target.param == Target::kHost ? "Host" : "Cuda";
-                         });
+INSTANTIATE_TEST_SUITE_P(Ways, EmittedKernels,
+                         ::testing::Values(Way{"Host", Target::kHost}, Way{"Cuda", Target::kCuda},
+                                           Way{"CudaInPacks", Target::kCuda, {1, 1}}),
+                         [](const auto& way) { return way.param.name; });
 
 }  // namespace
 }  // namespace egret::backends::codegen

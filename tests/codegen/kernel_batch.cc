@@ -80,12 +80,18 @@ void KernelBatch::add(const ir::Graph& graph, std::vector<ir::Tensor> inputs, st
                          ? node.data
                          : inputs[static_cast<std::size_t>(position)]);
   }
-  auto kernel = emit_kernel(composition->denotation, types, target_);
+  auto kernel = emit_kernel(composition->denotation, types, target_, least_);
   if (kernel.status().code() == base::StatusCode::kUnsupported) return;
   ASSERT_TRUE(kernel.ok()) << label << ": " << kernel.status().message();
   auto expected = ir::interpret(graph, inputs);
   cases_.push_back({std::move(label), *std::move(kernel), std::move(values),
                     expected.ok() ? base::Result<ir::Tensor>((*expected)[0]) : expected.status()});
+}
+
+std::vector<const KernelSource*> KernelBatch::kernels() const {
+  std::vector<const KernelSource*> kernels;
+  for (const Case& each : cases_) kernels.push_back(&each.kernel);
+  return kernels;
 }
 
 std::string KernelBatch::emitted() const {

@@ -20,7 +20,8 @@ std::string difference(const ir::Tensor& actual, const ir::Tensor& expected, dou
 
 class KernelBatch {
  public:
-  explicit KernelBatch(Target target) : target_(target) {}
+  explicit KernelBatch(Target target, const LeastPacks& least = {})
+      : target_(target), least_(least) {}
 
   // The graph's only output as one kernel, and its expected value on these inputs: a tensor, or the
   // failure that the kernel must report too. Left out when it is unsupported.
@@ -33,6 +34,7 @@ class KernelBatch {
                                          ir::Tensor& output, int* failure)>;
   void check_with(const Run& run, double tolerance) const;
   std::size_t size() const { return cases_.size(); }
+  std::vector<const KernelSource*> kernels() const;
 
   // The prelude and all kernels, as a compiler for the target is given them.
   std::string emitted() const;
@@ -49,6 +51,7 @@ class KernelBatch {
   std::string runnable_source() const;
 
   Target target_;
+  LeastPacks least_;
   std::vector<Case> cases_;
 };
 

@@ -31,13 +31,19 @@ std::optional<parallel::Application> shown_application(const ir::Operator& op) {
 
 ir::Graph random_region(base::Random& random) {
   GraphBuilder b;
-  const ir::Shape shape{random.between(1, 4), random.between(1, 5), random.between(1, 40)};
+  // A multiple of 8 may be taken in packs.
+  const std::int64_t width = random.chance(0.5) ? 8 * random.between(1, 5) : random.between(1, 40);
+  const ir::Shape shape{random.between(1, 4), random.between(1, 5), width};
+  static constexpr DType kStored[] = {DType::kF32, DType::kF32, DType::kBF16, DType::kF16,
+                                      DType::kI8};
   int inputs = 0;
   const auto input = [&](ir::Shape of) {
     for (auto& size : of) {
       if (random.chance(0.2)) size = 1;
     }
-    return b.input("x" + std::to_string(inputs++), ir::TensorType(DType::kF32, of));
+    const DType stored = kStored[random.below(std::size(kStored))];
+    const Value x = b.input("x" + std::to_string(inputs++), ir::TensorType(stored, of));
+    return stored == DType::kF32 ? x : b.add("cast", {x}, {{"to", "f32"}});
   };
   std::vector<Value> values{
       b.input("x" + std::to_string(inputs++), ir::TensorType(DType::kF32, shape))};
@@ -51,7 +57,7 @@ ir::Graph random_region(base::Random& random) {
   for (std::int64_t i = 0; i < steps; ++i) {
     const Value x = values.back();
     const std::int64_t axis = random.between(0, 2);
-    switch (random.below(8)) {
+    switch (random.below(10)) {
       case 0:
       case 1: values.push_back(b.add(kUnary[random.below(std::size(kUnary))], {x})); break;
       case 2: values.push_back(b.add(kBinary[random.below(std::size(kBinary))], {x, any()})); break;
@@ -67,6 +73,25 @@ ir::Graph random_region(base::Random& random) {
         const Value there = b.add("transpose", {x}, {{"perm", ir::Integers{2, 0, 1}}});
         const Value moved = b.add(kUnary[random.below(std::size(kUnary))], {there});
         values.push_back(b.add("transpose", {moved}, {{"perm", ir::Integers{1, 2, 0}}}));
+        break;
+      }
+      case 7: {  // beside another, and a part of both
+        const bool first = random.chance(0.5);
+        const Value y = b.input("x" + std::to_string(inputs++),
+                                ir::TensorType(DType::kF32, {shape[0], shape[1], 8}));
+        const auto& joined = first ? std::vector<Value>{x, y} : std::vector<Value>{y, x};
+        const Value wide = b.add("concat", joined, {{"axis", 2}});
+        const std::int64_t room = b.type(wide).shape()[2] - width;
+        const std::int64_t start = random.chance(0.5) ? room / 8 * 8 : random.between(0, room);
+        values.push_back(b.add("slice", {wide}, {{"axis", 2}, {"start", start}, {"size", width}}));
+        break;
+      }
+      case 8: {  // what lies before it, and behind
+        const std::int64_t pad = random.chance(0.5) ? 8 : random.between(1, 9);
+        const Value wide = b.add(
+            "pad", {x}, {{"before", ir::Integers{1, 0, pad}}, {"after", ir::Integers{0, 0, 8}}});
+        const Value rows = b.add("slice", {wide}, {{"axis", 0}, {"start", 0}, {"size", shape[0]}});
+        values.push_back(b.add("slice", {rows}, {{"axis", 2}, {"start", 8}, {"size", width}}));
         break;
       }
       default: {
