@@ -92,7 +92,8 @@ up() {  # COUNT RATE [DELAY]
   for ((i = 0; i < $1; ++i)); do
     local host=$prefix$i
     ip netns add "$host" 2>/dev/null || missing "this kernel or container has no network namespaces"
-    ip -n "$host" link set lo up
+    ip -n "$host" link set lo up 2>/dev/null ||
+      missing "a process cannot enter a network namespace here (in a chroot, / must be a mount point)"
     add_link "$host" $bridge$i "$2" "${3:-}"
     ip -n "$host" addr add $network.$((i + 1))/24 dev eth0
     mkdir -p "/etc/netns/$host"
