@@ -107,13 +107,14 @@ DnnArguments describe(const Attention& attention, AttentionForm form, DnnOperati
   return form == AttentionForm::kWhole ? describer.whole() : describer.parts();
 }
 
-std::unique_ptr<LibraryStep> make_attention_step(const DnnFunctions& dnn, DnnHandle handle,
-                                                 const Attention& attention, Precision precision) {
+std::unique_ptr<LibraryStep> make_attention_step(Dnn& dnn, const Attention& attention) {
   for (const AttentionForm form : {AttentionForm::kWhole, AttentionForm::kParts}) {
     if (form == AttentionForm::kWhole && attention.mask) continue;
-    auto step = std::make_unique<DnnStep>(dnn, handle, DnnStep::Kind{"attention", false});
-    DnnArguments arguments = describe(attention, form, step->operations());
-    if (step->prepare(std::move(arguments), attention.type, precision)) return step;
+    auto operations = std::make_unique<DnnOperations>(dnn.functions());
+    DnnArguments arguments = describe(attention, form, *operations);
+    auto step = DnnStep::make(dnn, {"attention", false}, std::move(operations),
+                              std::move(arguments), attention.type);
+    if (step != nullptr) return step;
   }
   return nullptr;
 }

@@ -40,7 +40,6 @@ enum class AttentionForm : std::uint8_t { kWhole, kParts };
 DnnArguments describe(const Attention& attention, AttentionForm form, DnnOperations& operations);
 
 // nullptr where cuDNN has no engine.
-std::unique_ptr<LibraryStep> make_attention_step(const DnnFunctions& dnn, DnnHandle handle,
-                                                 const Attention& attention, Precision precision);
+std::unique_ptr<LibraryStep> make_attention_step(Dnn& dnn, const Attention& attention);
 
 }  // namespace egret::backends::cuda

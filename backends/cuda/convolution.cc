@@ -72,13 +72,11 @@ DnnArguments describe(const Convolution& convolution, DnnOperations& operations)
   return Describer(convolution, operations).write();
 }
 
-std::unique_ptr<LibraryStep> make_convolution_step(const DnnFunctions& dnn, DnnHandle handle,
-                                                   const Convolution& convolution,
-                                                   Precision precision) {
-  auto step = std::make_unique<DnnStep>(dnn, handle, DnnStep::Kind{"convolution", true});
-  DnnArguments arguments = describe(convolution, step->operations());
-  if (!step->prepare(std::move(arguments), convolution.image.type, precision)) return nullptr;
-  return step;
+std::unique_ptr<LibraryStep> make_convolution_step(Dnn& dnn, const Convolution& convolution) {
+  auto operations = std::make_unique<DnnOperations>(dnn.functions());
+  DnnArguments arguments = describe(convolution, *operations);
+  return DnnStep::make(dnn, {"convolution", true}, std::move(operations), std::move(arguments),
+                       convolution.image.type);
 }
 
 }  // namespace egret::backends::cuda

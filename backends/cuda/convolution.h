@@ -42,8 +42,6 @@ std::optional<Convolution> find_convolution(const StepDefinition& definition);
 DnnArguments describe(const Convolution& convolution, DnnOperations& operations);
 
 // nullptr where cuDNN has no engine that keeps to kWorkspace and the precision.
-std::unique_ptr<LibraryStep> make_convolution_step(const DnnFunctions& dnn, DnnHandle handle,
-                                                   const Convolution& convolution,
-                                                   Precision precision);
+std::unique_ptr<LibraryStep> make_convolution_step(Dnn& dnn, const Convolution& convolution);
 
 }  // namespace egret::backends::cuda

@@ -60,7 +60,9 @@ class Compilation {
         options_(options),
         prepared_(std::move(prepared)),
         device_(std::move(device)),
-        bound_(bound) {}
+        bound_(bound),
+        handles_(open_libraries(device_->libraries(), options.precision)),
+        makers_(step_makers(device_->libraries(), *handles_, options.precision)) {}
 
   // Convolutions on tensor cores may be faster with channels last, and may be not: both are
   // measured, unless there is to be no search.
@@ -68,10 +70,8 @@ class Compilation {
     const bool narrow = options_.precision == Precision::kBF16;
     const StorageOptions rows{narrow, false}, channels_last{narrow, true};
     if (options_.precision == Precision::kF32 || !options_.blocked) return plan(rows, {});
-    const LibraryHandles handles = open_handles();
-    const auto makers = makers_of(handles);
     const Division plain = divided([&](const std::vector<ir::NodeId>& nodes) {
-      return make_step(prepared_.graph, nodes, makers);
+      return make_step(prepared_.graph, nodes, makers_);
     });
     const auto prefers = [](const LibraryRegion& of) { return of.step->prefers_channels_last(); };
     if (std::ranges::none_of(plain.steps, prefers)) return plan(rows, plain);
@@ -95,13 +95,6 @@ class Compilation {
     return seconds.ok() ? *seconds : HUGE_VAL;
   }
 
-  LibraryHandles open_handles() const {
-    return open_libraries(device_->libraries(), device_->stream());
-  }
-  std::vector<MakeStep> makers_of(const LibraryHandles& handles) const {
-    return step_makers(device_->libraries(), handles, options_.precision);
-  }
-
   Division divided(const MakeRegion& make) const {
     Division division{find_library_steps(prepared_.graph, make), {}};
     codegen::RegionOptions how{.target = codegen::Target::kCuda, .fuse = options_.fuse};
@@ -110,18 +103,15 @@ class Compilation {
     return division;
   }
 
-  // Steps are of libraries' states that are the plan's alone.
   base::Result<std::unique_ptr<CudaPlan>> plan(const StorageOptions& way,
                                                const Division& plain) const {
-    LibraryHandles handles = open_handles();
-    const auto makers = makers_of(handles);
     const Storage storage(prepared_.graph, plain.regions, plain.steps, way);
     Division division =
-        divided([&](const std::vector<ir::NodeId>& nodes) { return storage.step(nodes, makers); });
+        divided([&](const std::vector<ir::NodeId>& nodes) { return storage.step(nodes, makers_); });
     StoredProgram stored = store(prepared_, storage, division.regions, std::move(division.steps));
-    return CudaPlan::make(
-        graph_, make_program(std::move(stored.prepared), std::move(stored.regions)),
-        std::move(handles), std::move(stored.library_steps), options_, device_, bound_);
+    return CudaPlan::make(graph_,
+                          make_program(std::move(stored.prepared), std::move(stored.regions)),
+                          handles_, std::move(stored.library_steps), options_, device_, bound_);
   }
 
   const ir::Graph& graph_;
@@ -129,6 +119,8 @@ class Compilation {
   const PreparedGraph prepared_;
   const std::shared_ptr<Device> device_;
   const std::optional<BoundMemory>& bound_;
+  const std::shared_ptr<LibraryHandles> handles_;
+  const std::vector<MakeStep> makers_;
 };
 
 }  // namespace

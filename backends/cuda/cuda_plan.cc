@@ -32,7 +32,8 @@ class Carver {
 
 }  // namespace
 
-CudaPlan::CudaPlan(const ir::Graph& original, codegen::Program program, LibraryHandles handles,
+CudaPlan::CudaPlan(const ir::Graph& original, codegen::Program program,
+                   std::shared_ptr<LibraryHandles> handles,
                    std::vector<LibraryRegion> library_steps, const PlanOptions& options,
                    std::shared_ptr<Device> device, std::optional<BoundMemory> bound)
     : Plan(original),
@@ -68,7 +69,7 @@ void CudaPlan::name_steps() {
 CudaPlan::~CudaPlan() { (void)device_->enter(); }
 
 base::Result<std::unique_ptr<CudaPlan>> CudaPlan::make(
-    const ir::Graph& original, codegen::Program program, LibraryHandles handles,
+    const ir::Graph& original, codegen::Program program, std::shared_ptr<LibraryHandles> handles,
     std::vector<LibraryRegion> library_steps, const PlanOptions& options,
     std::shared_ptr<Device> device, std::optional<BoundMemory> bound) {
   std::unique_ptr<CudaPlan> plan(new CudaPlan(original, std::move(program), std::move(handles),

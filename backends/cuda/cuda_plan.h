@@ -27,7 +27,7 @@ class CudaPlan : public Plan {
   // internal_error for kernels that do not compile.
   // Where `bound` is given, launch() is for such a plan and run() is not.
   static base::Result<std::unique_ptr<CudaPlan>> make(
-      const ir::Graph& original, codegen::Program program, LibraryHandles handles,
+      const ir::Graph& original, codegen::Program program, std::shared_ptr<LibraryHandles> handles,
       std::vector<LibraryRegion> library_steps, const PlanOptions& options,
       std::shared_ptr<Device> device, std::optional<BoundMemory> bound = std::nullopt);
   ~CudaPlan() override;
@@ -48,9 +48,10 @@ class CudaPlan : public Plan {
   base::Status execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) override;
 
  private:
-  CudaPlan(const ir::Graph& original, codegen::Program program, LibraryHandles handles,
-           std::vector<LibraryRegion> library_steps, const PlanOptions& options,
-           std::shared_ptr<Device> device, std::optional<BoundMemory> bound);
+  CudaPlan(const ir::Graph& original, codegen::Program program,
+           std::shared_ptr<LibraryHandles> handles, std::vector<LibraryRegion> library_steps,
+           const PlanOptions& options, std::shared_ptr<Device> device,
+           std::optional<BoundMemory> bound);
 
   void name_steps();  // in the report, by the candidates that are chosen
   base::Status allocate();
@@ -76,7 +77,7 @@ class CudaPlan : public Plan {
   std::optional<BoundMemory> bound_;
   PlanReport report_;
   bool profile_;
-  LibraryHandles handles_;
+  std::shared_ptr<LibraryHandles> handles_;
   std::vector<LibraryRegion> library_steps_;
   std::vector<LibraryStep*> library_step_of_;  // by step; nullptr: a kernel
   std::vector<Function> functions_;            // by step; nullptr: a library step

@@ -11,6 +11,20 @@ namespace {
 constexpr std::int64_t kMostConfigurations = 16;
 constexpr std::int64_t kMostNotes = 32;
 
+// Of one value of an attribute.
+std::size_t size_of(int type) {
+  switch (type) {
+    case kDnnInt64: return sizeof(std::int64_t);
+    case kDnnDouble: return sizeof(double);
+    case kDnnFloat: return sizeof(float);
+    case kDnnBoolean: return sizeof(bool);
+    case kDnnChar: return sizeof(char);
+    case kDnnHandle:
+    case kDnnVoidPointer: return sizeof(void*);
+    default: return sizeof(int);  // enumerations
+  }
+}
+
 bool is_listed(std::span<const int> notes, int note) {
   return std::ranges::find(notes, note) != notes.end();
 }
@@ -39,12 +53,25 @@ DnnBackend DnnDescriptors::make(int kind) {
   DnnBackend made = nullptr;
   if (ok()) status_ = dnn_.backend_create(kind, &made);
   if (made != nullptr) all_.push_back(made);
+  say(kind);
   return made;
 }
 
 void DnnDescriptors::set(DnnBackend descriptor, int attribute, int type, std::int64_t count,
                          const void* values) {
   if (ok()) status_ = dnn_.backend_set(descriptor, attribute, type, count, values);
+  // Descriptors by their numbers: where they lie says nothing.
+  const auto number = [&](DnnBackend of) { return std::ranges::find(all_, of) - all_.begin(); };
+  say(number(descriptor));
+  say(attribute);
+  say(count);
+  if (type != kDnnDescriptor) {
+    said_.append(static_cast<const char*>(values), static_cast<std::size_t>(count) * size_of(type));
+    return;
+  }
+  for (const DnnBackend& each :
+       std::span(static_cast<const DnnBackend*>(values), static_cast<std::size_t>(count)))
+    say(number(each));
 }
 
 void DnnDescriptors::set(DnnBackend descriptor, int attribute,

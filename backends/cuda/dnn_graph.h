@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backends/backend.h"
@@ -39,10 +40,18 @@ class DnnDescriptors {
   std::int64_t get(DnnBackend descriptor, int attribute, int type, std::int64_t room, void* values);
   bool ok() const { return status_ == 0; }
   int status() const { return status_; }
+  // All that was made and set, as bytes: equal where the same was described.
+  const std::string& said() const { return said_; }
 
  private:
+  template <typename T>
+  void say(const T& value) {
+    said_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+
   const DnnFunctions& dnn_;
   std::vector<DnnBackend> all_;
+  std::string said_;
   int status_ = 0;
 };
 
@@ -98,6 +107,8 @@ class DnnOperations {
   std::vector<Plan> plans(const DnnTarget& target, ir::DType type, Precision precision,
                           std::size_t workspace, std::size_t most);
   int status() const { return descriptors_.status(); }
+  // Equal for those that describe the same.
+  const std::string& description() const { return descriptors_.said(); }
 
  private:
   // Of what an operation is; nullptr: it does without.

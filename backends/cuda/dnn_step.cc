@@ -11,21 +11,34 @@ constexpr std::size_t kMostPlans = 6;
 
 }  // namespace
 
-bool DnnStep::prepare(DnnArguments arguments, ir::DType type, Precision precision) {
-  arguments_ = std::move(arguments);
-  plans_ = operations_.plans({.handle = handle_}, type, precision, kWorkspace, kMostPlans);
-  return !plans_.empty();
+std::shared_ptr<const DnnPlans> Dnn::plans(std::unique_ptr<DnnOperations> operations,
+                                           ir::DType type) {
+  std::shared_ptr<const DnnPlans>& known = known_[operations->description()];
+  if (known == nullptr) {
+    auto plans = operations->plans({.handle = handle()}, type, precision_, kWorkspace, kMostPlans);
+    known = std::make_shared<DnnPlans>(std::move(operations), std::move(plans));
+  }
+  return known;
+}
+
+std::unique_ptr<LibraryStep> DnnStep::make(Dnn& dnn, Kind kind,
+                                           std::unique_ptr<DnnOperations> operations,
+                                           DnnArguments arguments, ir::DType type) {
+  auto made = dnn.plans(std::move(operations), type);
+  if (made->plans.empty()) return nullptr;
+  return std::unique_ptr<LibraryStep>(
+      new DnnStep(dnn, kind, std::move(made), std::move(arguments)));
 }
 
 std::size_t DnnStep::workspace() const {
   std::size_t most = 0;
-  for (const DnnOperations::Plan& plan : plans_) most = std::max(most, plan.workspace);
+  for (const DnnOperations::Plan& plan : made_->plans) most = std::max(most, plan.workspace);
   return most;
 }
 
 base::Status DnnStep::enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
                               DevicePointer workspace, Stream stream) const {
-  if (dnn_.set_stream(handle_, stream) != 0)
+  if (dnn_.functions().set_stream(dnn_.handle(), stream) != 0)
     return base::unavailable("cuDNN takes no other stream");
   const auto at = [](DevicePointer pointer) { return reinterpret_cast<void*>(pointer); };
   std::vector<std::int64_t> ids{arguments_.output};
@@ -41,7 +54,8 @@ base::Status DnnStep::enqueue(std::span<const DevicePointer> inputs, DevicePoint
     ids.push_back(arguments_.scalar->id);
     pointers.push_back(&scalar);
   }
-  return run_dnn_plan(dnn_, handle_, plans_[chosen_].plan, ids, pointers, at(workspace));
+  return run_dnn_plan(dnn_.functions(), dnn_.handle(), made_->plans[chosen_].plan, ids, pointers,
+                      at(workspace));
 }
 
 }  // namespace egret::backends::cuda

@@ -2,7 +2,10 @@
 // A library step whose operations cuDNN computes as one (dnn_graph.h).
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "backends/cuda/dnn_graph.h"
@@ -27,6 +30,32 @@ struct DnnArguments {
   std::optional<Scalar> scalar;
 };
 
+// Operations, and what cuDNN has made of them.
+struct DnnPlans {
+  std::unique_ptr<DnnOperations> operations;
+  std::vector<DnnOperations::Plan> plans;
+};
+
+// cuDNN for the steps of a program. What is described alike is asked for once: engines that are
+// compiled for it take cuDNN a second each.
+class Dnn {
+ public:
+  Dnn(const DnnFunctions& functions, Owned<DnnHandle> handle, Precision precision)
+      : functions_(functions), handle_(std::move(handle)), precision_(precision) {}
+
+  const DnnFunctions& functions() const { return functions_; }
+  DnnHandle handle() const { return handle_.get(); }
+  // Of engines that keep to kWorkspace and the precision, maybe none. `type`: of what is
+  // multiplied.
+  std::shared_ptr<const DnnPlans> plans(std::unique_ptr<DnnOperations> operations, ir::DType type);
+
+ private:
+  const DnnFunctions& functions_;
+  Owned<DnnHandle> handle_;
+  Precision precision_;
+  std::map<std::string, std::shared_ptr<const DnnPlans>> known_;  // by description
+};
+
 class DnnStep : public LibraryStep {
  public:
   struct Kind {
@@ -34,30 +63,28 @@ class DnnStep : public LibraryStep {
     bool prefers_channels_last;
   };
 
-  DnnStep(const DnnFunctions& dnn, DnnHandle handle, Kind kind)
-      : dnn_(dnn), handle_(handle), kind_(kind), operations_(dnn) {}
-
-  // To be described before plans are asked for.
-  DnnOperations& operations() { return operations_; }
-  // False where cuDNN has no engine that keeps to kWorkspace and the precision.
-  bool prepare(DnnArguments arguments, ir::DType type, Precision precision);
+  // nullptr where there are no plans.
+  static std::unique_ptr<LibraryStep> make(Dnn& dnn, Kind kind,
+                                           std::unique_ptr<DnnOperations> operations,
+                                           DnnArguments arguments, ir::DType type);
 
   const char* library() const override { return "cuDNN"; }
   const char* name() const override { return kind_.name; }
   bool prefers_channels_last() const override { return kind_.prefers_channels_last; }
-  int candidates() const override { return static_cast<int>(plans_.size()); }
+  int candidates() const override { return static_cast<int>(made_->plans.size()); }
   void choose(int candidate) override { chosen_ = static_cast<std::size_t>(candidate); }
   std::size_t workspace() const override;
   base::Status enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
                        DevicePointer workspace, Stream stream) const override;
 
  private:
-  const DnnFunctions& dnn_;
-  DnnHandle handle_;
+  DnnStep(const Dnn& dnn, Kind kind, std::shared_ptr<const DnnPlans> made, DnnArguments arguments)
+      : dnn_(dnn), kind_(kind), made_(std::move(made)), arguments_(std::move(arguments)) {}
+
+  const Dnn& dnn_;
   Kind kind_;
-  DnnOperations operations_;
+  std::shared_ptr<const DnnPlans> made_;
   DnnArguments arguments_;
-  std::vector<DnnOperations::Plan> plans_;
   std::size_t chosen_ = 0;
 };
 

@@ -193,13 +193,13 @@ std::vector<LibraryRegion> find_library_steps(const ir::Graph& graph, const Make
   return Finder(graph, make).run();
 }
 
-LibraryHandles open_libraries(const Libraries& libraries, Stream stream) {
-  LibraryHandles handles;
+std::shared_ptr<LibraryHandles> open_libraries(const Libraries& libraries, Precision precision) {
+  auto handles = std::make_shared<LibraryHandles>();
   if (LtHandle made = nullptr; libraries.has_lt.ok() && libraries.lt.create(&made) == 0)
-    handles.lt = {made, libraries.lt.destroy};
+    handles->lt = {made, libraries.lt.destroy};
   if (DnnHandle made = nullptr; libraries.has_dnn.ok() && libraries.dnn.create(&made) == 0) {
-    handles.dnn = {made, libraries.dnn.destroy};
-    if (libraries.dnn.set_stream(made, stream) != 0) handles.dnn = {};
+    handles->dnn = std::make_shared<Dnn>(libraries.dnn,
+                                         Owned<DnnHandle>{made, libraries.dnn.destroy}, precision);
   }
   return handles;
 }
@@ -213,16 +213,14 @@ std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandl
       return gemm ? make_gemm_step(libraries.lt, handle, *gemm, precision) : nullptr;
     });
   }
-  if (DnnHandle handle = handles.dnn.get(); handle != nullptr) {
-    makers.emplace_back([&libraries, handle, precision](const StepDefinition& definition) {
+  if (Dnn* dnn = handles.dnn.get(); dnn != nullptr) {
+    makers.emplace_back([dnn](const StepDefinition& definition) {
       const auto attention = find_attention(definition);
-      return attention ? make_attention_step(libraries.dnn, handle, *attention, precision)
-                       : nullptr;
+      return attention ? make_attention_step(*dnn, *attention) : nullptr;
     });
-    makers.emplace_back([&libraries, handle, precision](const StepDefinition& definition) {
+    makers.emplace_back([dnn](const StepDefinition& definition) {
       const auto convolution = find_convolution(definition);
-      return convolution ? make_convolution_step(libraries.dnn, handle, *convolution, precision)
-                         : nullptr;
+      return convolution ? make_convolution_step(*dnn, *convolution) : nullptr;
     });
   }
   return makers;

@@ -67,13 +67,14 @@ LibraryRegion make_step(const ir::Graph& graph, std::vector<ir::NodeId> nodes,
 using MakeRegion = std::function<LibraryRegion(std::vector<ir::NodeId> nodes)>;
 std::vector<LibraryRegion> find_library_steps(const ir::Graph& graph, const MakeRegion& make);
 
-// The libraries' own states, for one plan.
+// The libraries' own states, for the plans of one program, of which one runs at a time; nullptr for
+// libraries that are not there. Steps refer to them.
+class Dnn;
 struct LibraryHandles {
   Owned<LtHandle> lt;
-  Owned<DnnHandle> dnn;
+  std::shared_ptr<Dnn> dnn;
 };
-// Of those libraries that are there.
-LibraryHandles open_libraries(const Libraries& libraries, Stream stream);
+std::shared_ptr<LibraryHandles> open_libraries(const Libraries& libraries, Precision precision);
 std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandles& handles,
                                   Precision precision);
 

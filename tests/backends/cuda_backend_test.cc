@@ -258,6 +258,26 @@ TEST_F(CudaBackend, TakesTheFasterOfTwoLibraries) {
   }
 }
 
+TEST_F(CudaBackend, AsksOnceForWhatIsDescribedAlike) {
+  const auto searches = [&](int convolutions) {
+    GraphBuilder b;
+    Value x = b.input("x", f32({1, 4, 9, 9}));
+    for (int i = 0; i < convolutions; ++i) {
+      const Value filter = b.input("w" + std::to_string(i), f32({4, 4, 3, 3}));
+      x = b.add("relu", {b.add("conv", {x, filter},
+                               {{"strides", Integers{1, 1}},
+                                {"pads", Integers{1, 1, 1, 1}},
+                                {"dilations", Integers{1, 1}}})});
+    }
+    b.output("y", x);
+    fake_cuda() = {};
+    const PlanReport report = expect_matches_reference(graph(b), 1, 1e-5, *backend_);
+    EXPECT_EQ(steps_of(report, "cuDNN"), convolutions);
+    return fake_cuda().searches;
+  };
+  EXPECT_EQ(searches(4), searches(1));
+}
+
 TEST_F(CudaBackend, LaunchesARecordedGraphFromTheSecondRunOn) {
   GraphBuilder b;
   const Value x = b.input("x", f32({40, 48}));

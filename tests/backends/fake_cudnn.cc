@@ -345,6 +345,7 @@ int get(DnnBackend descriptor, int attribute, int, std::int64_t room, std::int64
   auto* others = static_cast<DnnBackend*>(values);
   switch (attribute) {
     case kDnnHeuristicsResults:
+      if (room > 0) ++fake_cuda().searches;
       *count = has_algorithms(asked.at(kDnnHeuristicsGraph)) ? std::int64_t{kEngines} : 0;
       for (std::int64_t i = 0; i < std::min(room, *count); ++i) {
         of(others[i]).put(kEngineNumber, i);
