@@ -78,6 +78,9 @@ base::Result<std::unique_ptr<CudaPlan>> CudaPlan::make(
   EGRET_RETURN_IF_ERROR(plan->load_kernels());
   EGRET_RETURN_IF_ERROR(plan->allocate());
   EGRET_RETURN_IF_ERROR(plan->make_streams(options.streams));
+  for (const LibraryRegion& region : plan->library_steps_) {
+    if (options.search) region.step->find_candidates();
+  }
   EGRET_RETURN_IF_ERROR(plan->allocate_workspace());
   if (options.search) EGRET_RETURN_IF_ERROR(plan->choose_algorithms());
   return plan;

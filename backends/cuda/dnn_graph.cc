@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t kMostConfigurations = 16;
 constexpr std::int64_t kMostNotes = 32;
+constexpr int kModes[] = {kDnnHeuristicsA, kDnnHeuristicsFallback};
 
 // Of one value of an attribute.
 std::size_t size_of(int type) {
@@ -199,62 +200,69 @@ void DnnOperations::add_pointwise(DnnBackend how, DnnBackend x, DnnBackend b, Dn
 
 // ---- Plans
 
-std::vector<DnnOperations::Plan> DnnOperations::plans(const DnnTarget& target, ir::DType type,
-                                                      Precision precision, std::size_t workspace,
-                                                      std::size_t most) {
-  DnnBackend graph = descriptors_.make(kDnnGraphDescriptor);
-  descriptors_.set(graph, kDnnGraphOperations, kDnnDescriptor,
-                   static_cast<std::int64_t>(operations_.size()), operations_.data());
-  if (target.handle != nullptr) descriptors_.set(graph, kDnnGraphHandle, kDnnHandle, target.handle);
-  descriptors_.finish(graph);
-  std::vector<Plan> found;
-  for (const int mode : {kDnnHeuristicsA, kDnnHeuristicsFallback}) {
-    if (!descriptors_.ok() || found.size() >= most) break;
-    // What this mode does not know is no failure of the whole.
-    made_.push_back(std::make_unique<DnnDescriptors>(dnn_));
-    DnnDescriptors& own = *made_.back();
-    DnnBackend heuristics = own.make(kDnnHeuristicsDescriptor);
-    own.set(heuristics, kDnnHeuristicsGraph, kDnnDescriptor, graph);
-    own.set(heuristics, kDnnHeuristicsMode, kDnnHeuristicsModeType, mode);
-    if (target.device != nullptr)
-      own.set(heuristics, kDnnHeuristicsDevice, kDnnDescriptor, target.device);
-    own.finish(heuristics);
-    std::vector<DnnBackend> configs(static_cast<std::size_t>(
-        std::min(kMostConfigurations,
-                 own.get(heuristics, kDnnHeuristicsResults, kDnnDescriptor, 0, nullptr))));
-    for (DnnBackend& config : configs) config = own.make(kDnnConfigDescriptor);
-    if (configs.empty() || !own.ok()) continue;
-    const std::int64_t count = own.get(heuristics, kDnnHeuristicsResults, kDnnDescriptor,
-                                       static_cast<std::int64_t>(configs.size()), configs.data());
-    configs.resize(
-        static_cast<std::size_t>(std::min(count, static_cast<std::int64_t>(configs.size()))));
-    for (DnnBackend config : configs) {
-      DnnDescriptors of_engine(dnn_);
-      DnnBackend engine = of_engine.make(kDnnEngineDescriptor);
-      of_engine.get(config, kDnnConfigEngine, kDnnDescriptor, 1, &engine);
-      if (found.size() < most && keeps_digits(of_engine, engine, type, precision))
-        add_plan(config, target, workspace, found);
+std::span<const DnnOperations::Plan> DnnOperations::plans(const DnnTarget& target,
+                                                          const DnnWish& wish, std::size_t most) {
+  if (graph_ == nullptr) {
+    graph_ = descriptors_.make(kDnnGraphDescriptor);
+    descriptors_.set(graph_, kDnnGraphOperations, kDnnDescriptor,
+                     static_cast<std::int64_t>(operations_.size()), operations_.data());
+    if (target.handle != nullptr)
+      descriptors_.set(graph_, kDnnGraphHandle, kDnnHandle, target.handle);
+    descriptors_.finish(graph_);
+  }
+  while (descriptors_.ok() && found_.size() < most) {
+    if (!configs_.empty()) {
+      DnnBackend config = configs_.front();
+      configs_.pop_front();
+      add_plan(config, target, wish);
+    } else if (asked_ < std::size(kModes)) {
+      ask(kModes[asked_++], target);
+    } else {
+      break;
     }
   }
-  return found;
+  return std::span(found_).first(std::min(most, found_.size()));
 }
 
-bool DnnOperations::keeps_digits(DnnDescriptors& descriptors, DnnBackend engine, ir::DType type,
-                                 Precision precision) const {
+// What this mode does not know is no failure of the whole.
+void DnnOperations::ask(int mode, const DnnTarget& target) {
+  made_.push_back(std::make_unique<DnnDescriptors>(dnn_));
+  DnnDescriptors& own = *made_.back();
+  DnnBackend heuristics = own.make(kDnnHeuristicsDescriptor);
+  own.set(heuristics, kDnnHeuristicsGraph, kDnnDescriptor, graph_);
+  own.set(heuristics, kDnnHeuristicsMode, kDnnHeuristicsModeType, mode);
+  if (target.device != nullptr)
+    own.set(heuristics, kDnnHeuristicsDevice, kDnnDescriptor, target.device);
+  own.finish(heuristics);
+  std::vector<DnnBackend> configs(static_cast<std::size_t>(
+      std::min(kMostConfigurations,
+               own.get(heuristics, kDnnHeuristicsResults, kDnnDescriptor, 0, nullptr))));
+  for (DnnBackend& config : configs) config = own.make(kDnnConfigDescriptor);
+  if (configs.empty() || !own.ok()) return;
+  const std::int64_t count = own.get(heuristics, kDnnHeuristicsResults, kDnnDescriptor,
+                                     static_cast<std::int64_t>(configs.size()), configs.data());
+  configs.resize(
+      static_cast<std::size_t>(std::min(count, static_cast<std::int64_t>(configs.size()))));
+  configs_.insert(configs_.end(), configs.begin(), configs.end());
+}
+
+bool DnnOperations::keeps_digits(DnnBackend config, const DnnWish& wish) const {
+  DnnDescriptors own(dnn_);
+  DnnBackend engine = own.make(kDnnEngineDescriptor);
+  own.get(config, kDnnConfigEngine, kDnnDescriptor, 1, &engine);
   int values[kMostNotes] = {};
-  const std::int64_t count =
-      descriptors.get(engine, kDnnEngineNotes, kDnnNoteType, kMostNotes, values);
-  if (!descriptors.ok()) return false;
+  const std::int64_t count = own.get(engine, kDnnEngineNotes, kDnnNoteType, kMostNotes, values);
+  if (!own.ok()) return false;
   const std::span<const int> notes(values, static_cast<std::size_t>(std::min(count, kMostNotes)));
   if (is_listed(notes, kDnnNoteNondeterministic) || is_listed(notes, kDnnNoteReducedSums))
     return false;
-  if (type != ir::DType::kF32) return true;
+  if (wish.type != ir::DType::kF32) return true;
   if (is_listed(notes, kDnnNoteConvertsInputs)) return false;
-  return precision != Precision::kF32 || !is_listed(notes, kDnnNoteTensorCore);
+  return wish.precision != Precision::kF32 || !is_listed(notes, kDnnNoteTensorCore);
 }
 
-void DnnOperations::add_plan(DnnBackend config, const DnnTarget& target, std::size_t workspace,
-                             std::vector<Plan>& found) {
+void DnnOperations::add_plan(DnnBackend config, const DnnTarget& target, const DnnWish& wish) {
+  if (!keeps_digits(config, wish)) return;
   auto own = std::make_unique<DnnDescriptors>(dnn_);
   Plan made{own->make(kDnnPlanDescriptor)};
   own->set(made.plan, kDnnPlanConfig, kDnnDescriptor, config);
@@ -263,9 +271,9 @@ void DnnOperations::add_plan(DnnBackend config, const DnnTarget& target, std::si
   own->finish(made.plan);
   std::int64_t bytes = 0;
   own->get(made.plan, kDnnPlanWorkspace, kDnnInt64, 1, &bytes);
-  if (!own->ok() || bytes > static_cast<std::int64_t>(workspace)) return;
+  if (!own->ok() || bytes > static_cast<std::int64_t>(wish.workspace)) return;
   made.workspace = static_cast<std::size_t>(bytes);
-  found.push_back(made);
+  found_.push_back(made);
   made_.push_back(std::move(own));
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -71,6 +72,13 @@ struct DnnTensorInfo {
       256;  // of its first element, in bytes; that of every value (cuda_plan.cc)
 };
 
+// What engines have to keep to.
+struct DnnWish {
+  ir::DType type = ir::DType::kF32;  // of what is multiplied
+  Precision precision = Precision::kF32;
+  std::size_t workspace = 0;  // the most bytes
+};
+
 // Operations one after the other.
 class DnnOperations {
  public:
@@ -101,11 +109,11 @@ class DnnOperations {
     DnnBackend plan = nullptr;
     std::size_t workspace = 0;
   };
-  // The fastest first, as far as the heuristics know; at most `most`. Engines that compute with
-  // fewer digits than `precision` allows, and those whose results differ from run to run, are left
-  // out. Empty where there are none.
-  std::vector<Plan> plans(const DnnTarget& target, ir::DType type, Precision precision,
-                          std::size_t workspace, std::size_t most);
+  // The fastest first, as far as the heuristics know; at most `most`. Asked again, for the same
+  // target and wish, it goes on where it was. Engines that compute with fewer digits than the
+  // precision allows, and those whose results differ from run to run, are left out. Empty where
+  // there are none. Time: engines that are compiled for the operations take up to a second each.
+  std::span<const Plan> plans(const DnnTarget& target, const DnnWish& wish, std::size_t most);
   int status() const { return descriptors_.status(); }
   // Equal for those that describe the same.
   const std::string& description() const { return descriptors_.said(); }
@@ -120,15 +128,18 @@ class DnnOperations {
   void end(DnnBackend operation);
   void add_pointwise(DnnBackend how, DnnBackend x, DnnBackend b, DnnBackend output);
   DnnBackend pointwise_mode(int mode, ir::DType compute);
-  bool keeps_digits(DnnDescriptors& descriptors, DnnBackend engine, ir::DType type,
-                    Precision precision) const;
-  void add_plan(DnnBackend config, const DnnTarget& target, std::size_t workspace,
-                std::vector<Plan>& found);
+  void ask(int mode, const DnnTarget& target);  // the heuristics for configurations
+  bool keeps_digits(DnnBackend config, const DnnWish& wish) const;
+  void add_plan(DnnBackend config, const DnnTarget& target, const DnnWish& wish);
 
   const DnnFunctions& dnn_;
   DnnDescriptors descriptors_;
   std::vector<DnnBackend> operations_;
-  std::vector<std::unique_ptr<DnnDescriptors>> made_;  // with each plan, what it was made of
+  DnnBackend graph_ = nullptr;
+  std::size_t asked_ = 0;           // modes of the heuristics
+  std::deque<DnnBackend> configs_;  // not tried yet
+  std::vector<Plan> found_;
+  std::vector<std::unique_ptr<DnnDescriptors>> made_;  // what plans are made of
 };
 
 // Runs a plan: `ids` and `pointers` of its tensors that are not virtual.

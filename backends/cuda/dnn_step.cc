@@ -11,14 +11,18 @@ constexpr std::size_t kMostPlans = 6;
 
 }  // namespace
 
-std::shared_ptr<const DnnPlans> Dnn::plans(std::unique_ptr<DnnOperations> operations,
-                                           ir::DType type) {
-  std::shared_ptr<const DnnPlans>& known = known_[operations->description()];
+std::shared_ptr<DnnPlans> Dnn::plans(std::unique_ptr<DnnOperations> operations, ir::DType type) {
+  std::shared_ptr<DnnPlans>& known = known_[operations->description()];
   if (known == nullptr) {
-    auto plans = operations->plans({.handle = handle()}, type, precision_, kWorkspace, kMostPlans);
-    known = std::make_shared<DnnPlans>(std::move(operations), std::move(plans));
+    known =
+        std::make_shared<DnnPlans>(std::move(operations), DnnWish{type, precision_, kWorkspace});
+    known->plans = known->operations->plans({.handle = handle()}, known->wish, 1);
   }
   return known;
+}
+
+void Dnn::find_more(DnnPlans& plans) const {
+  plans.plans = plans.operations->plans({.handle = handle()}, plans.wish, kMostPlans);
 }
 
 std::unique_ptr<LibraryStep> DnnStep::make(Dnn& dnn, Kind kind,

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,14 +31,15 @@ struct DnnArguments {
   std::optional<Scalar> scalar;
 };
 
-// Operations, and what cuDNN has made of them.
+// Operations, and what cuDNN has made of them: one plan, until others are asked for.
 struct DnnPlans {
   std::unique_ptr<DnnOperations> operations;
-  std::vector<DnnOperations::Plan> plans;
+  DnnWish wish;
+  std::span<const DnnOperations::Plan> plans{};
 };
 
-// cuDNN for the steps of a program. What is described alike is asked for once: engines that are
-// compiled for it take cuDNN a second each.
+// cuDNN for the steps of a program. What is described alike is asked for once, and steps that are
+// not run ask for one plan: engines that are compiled for it take cuDNN up to a second each.
 class Dnn {
  public:
   Dnn(const DnnFunctions& functions, Owned<DnnHandle> handle, Precision precision)
@@ -47,13 +49,14 @@ class Dnn {
   DnnHandle handle() const { return handle_.get(); }
   // Of engines that keep to kWorkspace and the precision, maybe none. `type`: of what is
   // multiplied.
-  std::shared_ptr<const DnnPlans> plans(std::unique_ptr<DnnOperations> operations, ir::DType type);
+  std::shared_ptr<DnnPlans> plans(std::unique_ptr<DnnOperations> operations, ir::DType type);
+  void find_more(DnnPlans& plans) const;
 
  private:
   const DnnFunctions& functions_;
   Owned<DnnHandle> handle_;
   Precision precision_;
-  std::map<std::string, std::shared_ptr<const DnnPlans>> known_;  // by description
+  std::map<std::string, std::shared_ptr<DnnPlans>> known_;  // by description
 };
 
 class DnnStep : public LibraryStep {
@@ -71,6 +74,7 @@ class DnnStep : public LibraryStep {
   const char* library() const override { return "cuDNN"; }
   const char* name() const override { return kind_.name; }
   bool prefers_channels_last() const override { return kind_.prefers_channels_last; }
+  void find_candidates() override { dnn_.find_more(*made_); }
   int candidates() const override { return static_cast<int>(made_->plans.size()); }
   void choose(int candidate) override { chosen_ = static_cast<std::size_t>(candidate); }
   std::size_t workspace() const override;
@@ -78,12 +82,12 @@ class DnnStep : public LibraryStep {
                        DevicePointer workspace, Stream stream) const override;
 
  private:
-  DnnStep(const Dnn& dnn, Kind kind, std::shared_ptr<const DnnPlans> made, DnnArguments arguments)
+  DnnStep(const Dnn& dnn, Kind kind, std::shared_ptr<DnnPlans> made, DnnArguments arguments)
       : dnn_(dnn), kind_(kind), made_(std::move(made)), arguments_(std::move(arguments)) {}
 
   const Dnn& dnn_;
   Kind kind_;
-  std::shared_ptr<const DnnPlans> made_;
+  std::shared_ptr<DnnPlans> made_;
   DnnArguments arguments_;
   std::size_t chosen_ = 0;
 };

@@ -27,7 +27,9 @@ class LibraryStep {
   // Whether what it reads and writes had better lie with channels last.
   virtual bool prefers_channels_last() const { return false; }
   // Algorithms that the library proposes, the one that it expects to be the fastest first. That one
-  // is run unless another is chosen.
+  // is run unless another is chosen. Some take long to make: find_candidates() makes them, before
+  // the first run.
+  virtual void find_candidates() {}
   virtual int candidates() const = 0;
   virtual void choose(int candidate) = 0;
   virtual std::size_t workspace() const = 0;  // bytes that any candidate needs at a run

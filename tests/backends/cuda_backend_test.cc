@@ -258,24 +258,41 @@ TEST_F(CudaBackend, TakesTheFasterOfTwoLibraries) {
   }
 }
 
+ir::Graph equal_convolutions(int count) {
+  GraphBuilder b;
+  Value x = b.input("x", f32({1, 4, 9, 9}));
+  for (int i = 0; i < count; ++i) {
+    const Value filter = b.input("w" + std::to_string(i), f32({4, 4, 3, 3}));
+    x = b.add("relu", {b.add("conv", {x, filter},
+                             {{"strides", Integers{1, 1}},
+                              {"pads", Integers{1, 1, 1, 1}},
+                              {"dilations", Integers{1, 1}}})});
+  }
+  b.output("y", x);
+  return *std::move(b).finish();
+}
+
 TEST_F(CudaBackend, AsksOnceForWhatIsDescribedAlike) {
-  const auto searches = [&](int convolutions) {
-    GraphBuilder b;
-    Value x = b.input("x", f32({1, 4, 9, 9}));
-    for (int i = 0; i < convolutions; ++i) {
-      const Value filter = b.input("w" + std::to_string(i), f32({4, 4, 3, 3}));
-      x = b.add("relu", {b.add("conv", {x, filter},
-                               {{"strides", Integers{1, 1}},
-                                {"pads", Integers{1, 1, 1, 1}},
-                                {"dilations", Integers{1, 1}}})});
-    }
-    b.output("y", x);
+  const auto searches = [&](int count) {
     fake_cuda() = {};
-    const PlanReport report = expect_matches_reference(graph(b), 1, 1e-5, *backend_);
-    EXPECT_EQ(steps_of(report, "cuDNN"), convolutions);
+    const PlanReport report =
+        expect_matches_reference(equal_convolutions(count), 1, 1e-5, *backend_);
+    EXPECT_EQ(steps_of(report, "cuDNN"), count);
     return fake_cuda().searches;
   };
   EXPECT_EQ(searches(4), searches(1));
+}
+
+// Those of the steps that are run; one tells whether there can be a step.
+TEST_F(CudaBackend, MakesPlansWhereTheyAreTried) {
+  const auto plans = [&](bool search) {
+    fake_cuda() = {};
+    const auto plan = backend_->compile(equal_convolutions(1), {.search = search});
+    EXPECT_TRUE(plan.ok()) << plan.status().message();
+    return fake_cuda().plans;
+  };
+  const int without = plans(false);
+  EXPECT_GT(plans(true), without);
 }
 
 TEST_F(CudaBackend, LaunchesARecordedGraphFromTheSecondRunOn) {

@@ -44,7 +44,7 @@ class RealCudnn : public ::testing::Test {
     const DnnArguments arguments = describe(convolution, operations);
     EXPECT_EQ(arguments.inputs.size(), 2 + convolution.added.size());
     const auto plans =
-        operations.plans({.device = h100_}, convolution.image.type, precision, kWorkspace, 4);
+        operations.plans({.device = h100_}, {convolution.image.type, precision, kWorkspace}, 4);
     EXPECT_EQ(operations.status(), 0);
     return plans.size();
   }
@@ -159,7 +159,7 @@ class RealCudnnCompiles : public RealCudnn {
     (void)describe(attention, form, operations);
     compiled = 0;
     const auto plans =
-        operations.plans({.device = h100_}, attention.type, Precision::kF32, kWorkspace, 4);
+        operations.plans({.device = h100_}, {attention.type, Precision::kF32, kWorkspace}, 4);
     EXPECT_EQ(operations.status(), 0);
     return plans.size() + static_cast<std::size_t>(compiled);
   }

@@ -30,7 +30,7 @@ struct FakeCuda {
   std::vector<std::string> calls;         // names as in the *_functions.def
   std::size_t allocated = 0;              // bytes not freed yet
   int descriptors = 0;                    // of cuDNN, not destroyed yet
-  int searches = 0;                       // of its heuristics
+  int searches = 0, plans = 0;            // of its heuristics; made of what they propose
   std::set<int> compute_types;            // of products
   std::vector<std::uint64_t> algorithms;  // of products, each time they ran
   std::vector<std::int64_t> engines;      // of convolutions; 0: tensor cores, 2: plain
