@@ -110,8 +110,11 @@ using DnnBackend = void*;  // a descriptor
 
 inline constexpr int kDnnF32 = 0, kDnnF64 = 1, kDnnF16 = 2, kDnnBF16 = 9;
 inline constexpr int kDnnCrossCorrelation = 1;
-inline constexpr int kDnnAdd = 0, kDnnDivide = 6, kDnnSubtract = 9, kDnnExponential = 13,
-                     kDnnRelu = 100;  // pointwise modes
+// Pointwise modes.
+inline constexpr int kDnnAdd = 0, kDnnMultiply = 1, kDnnMin = 2, kDnnMax = 3, kDnnSquareRoot = 4,
+                     kDnnDivide = 6, kDnnSubtract = 9, kDnnExponential = 13, kDnnLogarithm = 15,
+                     kDnnNegate = 16, kDnnErf = 20, kDnnReciprocal = 22, kDnnRelu = 100,
+                     kDnnTanh = 101;
 inline constexpr int kDnnReduceSum = 0, kDnnReduceMax = 3;
 inline constexpr int kDnnHeuristicsA = 3, kDnnHeuristicsFallback = 2;  // modes
 inline constexpr int kDnnNoteTensorCore = 0, kDnnNoteConvertsInputs = 1, kDnnNoteReducedSums = 2,

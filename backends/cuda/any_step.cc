@@ -16,6 +16,9 @@ class AnyStep : public LibraryStep {
   bool prefers_channels_last() const override {
     return std::ranges::any_of(steps_, [](const auto& s) { return s->prefers_channels_last(); });
   }
+  bool has_tail() const override {
+    return std::ranges::any_of(steps_, [](const auto& step) { return step->has_tail(); });
+  }
   void find_candidates() override {
     for (const auto& step : steps_) step->find_candidates();
   }

@@ -85,7 +85,7 @@ class Describer {
   }
 
   DnnBackend scale(double value) {
-    arguments_.scalar = {kScaleId, static_cast<float>(value)};
+    arguments_.scalars = {{kScaleId, static_cast<float>(value)}};
     return operations_.tensor({.id = kScaleId,
                                .sizes = {1, 1, 1, 1},
                                .strides = {1, 1, 1, 1},
@@ -112,7 +112,7 @@ std::unique_ptr<LibraryStep> make_attention_step(Dnn& dnn, const Attention& atte
     if (form == AttentionForm::kWhole && attention.mask) continue;
     auto operations = std::make_unique<DnnOperations>(dnn.functions());
     DnnArguments arguments = describe(attention, form, *operations);
-    auto step = DnnStep::make(dnn, {"attention", false}, std::move(operations),
+    auto step = DnnStep::make(dnn, {.name = "attention"}, std::move(operations),
                               std::move(arguments), attention.type);
     if (step != nullptr) return step;
   }

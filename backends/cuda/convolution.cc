@@ -23,21 +23,34 @@ class Describer {
         compute_(compute_type_of(convolution.image.type)) {}
 
   DnnArguments write() {
-    left_ = 1 + c_.added.size() + (c_.relu ? 1 : 0);
+    left_ = 1 + (c_.tail.empty() ? c_.added.size() + (c_.relu ? 1 : 0) : c_.tail.size());
     DnnBackend value = next_output();
     operations_.convolution(input(c_.image), input(c_.filter), value,
                             {c_.strides, c_.dilations, c_.pads, c_.pads_after}, c_.scale, compute_);
+    arguments_.output = kOutputId;
+    if (!c_.tail.empty()) {
+      write_tail(value);
+      return arguments_;
+    }
     for (const Convolution::Tensor& added : c_.added) {
       DnnBackend sum = next_output();
       operations_.pointwise(kDnnAdd, value, input(added), sum, compute_);
       value = sum;
     }
     if (c_.relu) operations_.relu(value, next_output(), c_.most, compute_);
-    arguments_.output = kOutputId;
     return arguments_;
   }
 
  private:
+  void write_tail(DnnBackend sum) {
+    const TailTensors tensors{.rank = c_.output.sizes.size(),
+                              .sum = sum,
+                              .output = output(kOutputId, c_.output.type),
+                              .input = [&](std::size_t i) { return input(c_.added[i]); },
+                              .between = [&] { return next_output(); }};
+    describe(c_.tail, tensors, operations_, arguments_);
+  }
+
   // What is read twice is described once.
   DnnBackend input(const Convolution::Tensor& tensor) {
     DnnBackend& known = inputs_[{tensor.input, tensor.sizes}];
@@ -50,12 +63,15 @@ class Describer {
 
   DnnBackend next_output() {
     const bool last = --left_ == 0;
-    return operations_.tensor(
-        {.id = last ? kOutputId : kFirstVirtualId + static_cast<std::int64_t>(left_),
-         .sizes = c_.output.sizes,
-         .strides = c_.output.strides,
-         .type = last ? c_.output.type : compute_,
-         .is_virtual = !last});
+    if (last) return output(kOutputId, c_.output.type);
+    return output(kFirstVirtualId + static_cast<std::int64_t>(left_), compute_);
+  }
+  DnnBackend output(std::int64_t id, ir::DType type) {
+    return operations_.tensor({.id = id,
+                               .sizes = c_.output.sizes,
+                               .strides = c_.output.strides,
+                               .type = type,
+                               .is_virtual = id != kOutputId});
   }
 
   const Convolution& c_;
@@ -75,8 +91,10 @@ DnnArguments describe(const Convolution& convolution, DnnOperations& operations)
 std::unique_ptr<LibraryStep> make_convolution_step(Dnn& dnn, const Convolution& convolution) {
   auto operations = std::make_unique<DnnOperations>(dnn.functions());
   DnnArguments arguments = describe(convolution, *operations);
-  return DnnStep::make(dnn, {"convolution", true}, std::move(operations), std::move(arguments),
-                       convolution.image.type);
+  return DnnStep::make(
+      dnn,
+      {.name = "convolution", .prefers_channels_last = true, .has_tail = !convolution.tail.empty()},
+      std::move(operations), std::move(arguments), convolution.image.type);
 }
 
 }  // namespace egret::backends::cuda

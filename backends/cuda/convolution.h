@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/cuda/dnn_step.h"
+#include "backends/cuda/tail.h"
 
 namespace egret::backends::cuda {
 
@@ -32,11 +33,14 @@ struct Convolution {
   std::vector<Tensor> added;
   bool relu = false;
   double most = std::numeric_limits<double>::infinity();  // of the relu
+  // Instead of scale, sums and relu: any pointwise operations, whose inputs are `added`.
+  std::vector<Tail::Operation> tail;
 };
 
 // All of them lie row-major, or with channels last; each for itself. Image and filter are of one
 // type, all else is of that type too, or of f32.
-std::optional<Convolution> find_convolution(const StepDefinition& definition);
+// `tails`: with a tail too, where what stands around it is not of the other kind.
+std::optional<Convolution> find_convolution(const StepDefinition& definition, bool tails);
 
 // Puts it into `operations`. For tests too.
 DnnArguments describe(const Convolution& convolution, DnnOperations& operations);

@@ -61,28 +61,35 @@ class Compilation {
         prepared_(std::move(prepared)),
         device_(std::move(device)),
         bound_(bound),
-        handles_(open_libraries(device_->libraries(), options.precision)),
-        makers_(step_makers(device_->libraries(), *handles_, options.precision)) {}
+        handles_(open_libraries(device_->libraries(), options.precision)) {}
 
-  // Convolutions on tensor cores may be faster with channels last, and may be not: both are
-  // measured, unless there is to be no search.
-  base::Result<std::unique_ptr<CudaPlan>> best() const {
+  // What may be faster, and may be not, is measured, unless there is to be no search: channels last
+  // around convolutions on tensor cores, and what stands behind a product computed along with it.
+  base::Result<std::unique_ptr<CudaPlan>> best() {
     const bool narrow = options_.precision == Precision::kBF16;
-    const StorageOptions rows{narrow, false}, channels_last{narrow, true};
-    if (options_.precision == Precision::kF32 || !options_.blocked) return plan(rows, {});
-    const Division plain = divided([&](const std::vector<ir::NodeId>& nodes) {
-      return make_step(prepared_.graph, nodes, makers_);
-    });
-    const auto prefers = [](const LibraryRegion& of) { return of.step->prefers_channels_last(); };
-    if (std::ranges::none_of(plain.steps, prefers)) return plan(rows, plain);
-    auto first = plan(channels_last, plain);
-    if (!options_.search) return first;
-    const double seconds = seconds_of(first);
-    auto second = plan(rows, plain);  // fails where there is no room for two
-    return seconds_of(second) < seconds ? std::move(second) : std::move(first);
+    if (options_.precision == Precision::kF32) return plan({{narrow, false}, false});
+    Way way{.storage = {narrow, options_.blocked && has_convolutions()}, .tails = options_.fuse};
+    auto best = plan(way);
+    if (!options_.search) return best;
+    double least = seconds_of(best);
+    const auto try_other = [&](const Way& other) {
+      auto made = plan(other);  // fails where there is no room for two
+      const double seconds = seconds_of(made);
+      if (seconds >= least) return;
+      least = seconds;
+      best = std::move(made);
+      way = other;
+    };
+    if (way.storage.channels_last) try_other({{narrow, false}, way.tails});
+    if (best.ok() && (*best)->has_tails()) try_other({way.storage, false});
+    return best;
   }
 
  private:
+  struct Way {
+    StorageOptions storage;
+    bool tails;
+  };
   struct Division {
     std::vector<LibraryRegion> steps;
     std::vector<codegen::Region> regions;
@@ -103,11 +110,30 @@ class Compilation {
     return division;
   }
 
-  base::Result<std::unique_ptr<CudaPlan>> plan(const StorageOptions& way,
-                                               const Division& plain) const {
-    const Storage storage(prepared_.graph, plain.regions, plain.steps, way);
-    Division division =
-        divided([&](const std::vector<ir::NodeId>& nodes) { return storage.step(nodes, makers_); });
+  std::vector<MakeStep> makers(bool tails) const {
+    return step_makers(device_->libraries(), *handles_, options_.precision, tails);
+  }
+
+  // Of the values as the graph says.
+  const Division& plain() {
+    if (!plain_) {
+      plain_ = divided([&, makers = makers(false)](const std::vector<ir::NodeId>& nodes) {
+        return make_step(prepared_.graph, nodes, makers);
+      });
+    }
+    return *plain_;
+  }
+  bool has_convolutions() {
+    return std::ranges::any_of(
+        plain().steps, [](const LibraryRegion& of) { return of.step->prefers_channels_last(); });
+  }
+
+  base::Result<std::unique_ptr<CudaPlan>> plan(const Way& way) {
+    const Division none;
+    const Division& around = way.storage.channels_last ? plain() : none;
+    const Storage storage(prepared_.graph, around.regions, around.steps, way.storage);
+    Division division = divided(
+        [&, makers = makers(way.tails)](const auto& nodes) { return storage.step(nodes, makers); });
     StoredProgram stored = store(prepared_, storage, division.regions, std::move(division.steps));
     return CudaPlan::make(graph_,
                           make_program(std::move(stored.prepared), std::move(stored.regions)),
@@ -120,7 +146,7 @@ class Compilation {
   const std::shared_ptr<Device> device_;
   const std::optional<BoundMemory>& bound_;
   const std::shared_ptr<LibraryHandles> handles_;
-  const std::vector<MakeStep> makers_;
+  std::optional<Division> plain_;
 };
 
 }  // namespace

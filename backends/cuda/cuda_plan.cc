@@ -86,6 +86,11 @@ base::Result<std::unique_ptr<CudaPlan>> CudaPlan::make(
   return plan;
 }
 
+bool CudaPlan::has_tails() const {
+  return std::ranges::any_of(library_steps_,
+                             [](const LibraryRegion& of) { return of.step->has_tail(); });
+}
+
 base::Status CudaPlan::load_kernels() {
   const Libraries& libraries = device_->libraries();
   const auto emitted = [](const Region& step) { return step.kernel.ok(); };

@@ -7,7 +7,7 @@
 namespace egret::backends::cuda {
 namespace {
 
-constexpr std::size_t kMostPlans = 6;
+constexpr std::size_t kMostPlans = 4;
 
 }  // namespace
 
@@ -52,11 +52,10 @@ base::Status DnnStep::enqueue(std::span<const DevicePointer> inputs, DevicePoint
     pointers.push_back(at(inputs[static_cast<std::size_t>(input.input)] +
                           static_cast<DevicePointer>(input.offset)));
   }
-  float scalar = 0;
-  if (arguments_.scalar) {
-    scalar = arguments_.scalar->value;
-    ids.push_back(arguments_.scalar->id);
-    pointers.push_back(&scalar);
+  std::vector<DnnArguments::Scalar> scalars = arguments_.scalars;
+  for (DnnArguments::Scalar& scalar : scalars) {
+    ids.push_back(scalar.id);
+    pointers.push_back(&scalar.value);
   }
   return run_dnn_plan(dnn_.functions(), dnn_.handle(), made_->plans[chosen_].plan, ids, pointers,
                       at(workspace));

@@ -4,7 +4,6 @@
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,7 +27,7 @@ struct DnnArguments {
 
   std::vector<Input> inputs;
   std::int64_t output = 0;
-  std::optional<Scalar> scalar;
+  std::vector<Scalar> scalars;
 };
 
 // Operations, and what cuDNN has made of them: one plan, until others are asked for.
@@ -63,7 +62,8 @@ class DnnStep : public LibraryStep {
  public:
   struct Kind {
     const char* name;
-    bool prefers_channels_last;
+    bool prefers_channels_last = false;
+    bool has_tail = false;
   };
 
   // nullptr where there are no plans.
@@ -74,6 +74,7 @@ class DnnStep : public LibraryStep {
   const char* library() const override { return "cuDNN"; }
   const char* name() const override { return kind_.name; }
   bool prefers_channels_last() const override { return kind_.prefers_channels_last; }
+  bool has_tail() const override { return kind_.has_tail; }
   void find_candidates() override { dnn_.find_more(*made_); }
   int candidates() const override { return static_cast<int>(made_->plans.size()); }
   void choose(int candidate) override { chosen_ = static_cast<std::size_t>(candidate); }

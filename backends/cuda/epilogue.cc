@@ -35,18 +35,8 @@ class Peeler {
   }
 
  private:
-  const NestNode& kid(const NestNode& node, std::size_t i) const {
-    return nest_.node(unrounded(nest_, node.kids[i]));
-  }
-
-  // A number that is written, or a tensor's only element.
-  std::optional<double> constant(const NestNode& node) const {
-    if (node.op == ExprOp::kConst && node.is_real()) return node.real;
-    const auto input = static_cast<std::size_t>(node.input);
-    if (node.op != ExprOp::kRead || input >= constants_.size() || constants_[input] == nullptr ||
-        constants_[input]->elements() != 1)
-      return std::nullopt;
-    return constants_[input]->f64_at(0);
+  std::optional<double> constant(const NestNode& of, std::size_t kid) const {
+    return constant_of(nest_, constants_, unrounded(nest_, of.kids[kid]));
   }
 
   int under_relu(int id) {
@@ -65,7 +55,7 @@ class Peeler {
     const NestNode& node = nest_.node(id);
     if (node.op != op) return std::nullopt;
     for (std::size_t i = 0; i < 2; ++i) {
-      if (const auto bound = constant(kid(node, i)))
+      if (const auto bound = constant(node, i))
         return std::pair(unrounded(nest_, node.kids[1 - i]), *bound);
     }
     return std::nullopt;
@@ -73,7 +63,7 @@ class Peeler {
 
   int under_addition(const NestNode& node) {
     for (std::size_t i = 0; i < 2; ++i) {
-      const NestNode& read = kid(node, i);
+      const NestNode& read = nest_.node(unrounded(nest_, node.kids[i]));
       if (read.op != ExprOp::kRead || !read.checked.empty()) continue;
       found_.added.push_back(&read);
       return unrounded(nest_, node.kids[1 - i]);
@@ -84,7 +74,7 @@ class Peeler {
   int under_scale(const NestNode& node) {
     const bool divides = node.op == ExprOp::kDiv;
     for (std::size_t i = divides ? 1 : 0; i < 2; ++i) {
-      const auto factor = constant(kid(node, i));
+      const auto factor = constant(node, i);
       if (!factor || (divides && *factor == 0)) continue;
       found_.scale = divides ? found_.scale / *factor : found_.scale * *factor;
       return unrounded(nest_, node.kids[1 - i]);
@@ -104,6 +94,17 @@ int unrounded(const LoopNest& nest, int id) {
          nest.node(nest.node(id).kids[0]).is_real())
     id = nest.node(id).kids[0];
   return id;
+}
+
+std::optional<double> constant_of(const LoopNest& nest,
+                                  std::span<const ir::Tensor* const> constants, int id) {
+  const NestNode& node = nest.node(id);
+  if (node.op == ExprOp::kConst && node.is_real()) return node.real;
+  const auto input = static_cast<std::size_t>(node.input);
+  if (node.op != ExprOp::kRead || input >= constants.size() || constants[input] == nullptr ||
+      constants[input]->elements() != 1)
+    return std::nullopt;
+  return constants[input]->f64_at(0);
 }
 
 std::optional<Epilogue> find_epilogue(const LoopNest& nest,

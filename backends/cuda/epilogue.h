@@ -25,6 +25,10 @@ struct Epilogue {
 // The node under what rounds a real on its way, or itself. What keeps more digits there is as good.
 int unrounded(const ir::LoopNest& nest, int id);
 
+// A number that is written, or a tensor's only element, where it is known.
+std::optional<double> constant_of(const ir::LoopNest& nest,
+                                  std::span<const ir::Tensor* const> constants, int id);
+
 // nullopt where anything else stands around the sum, or the root is no sum at all. Rounding to
 // f16 and bf16 between the steps is passed over: what keeps more digits there is as good. The nodes
 // are those of `nest`; `constants`: by input, its data where they are known (else nullptr), or

@@ -212,21 +212,41 @@ bool types_agree(const Convolution& c) {
          std::ranges::all_of(c.added, [&](const auto& added) { return added.type == output; });
 }
 
+bool take(const Epilogue& epilogue, const Match& match, Convolution& found) {
+  found.scale = epilogue.scale;
+  found.relu = epilogue.relu;
+  found.most = epilogue.most;
+  for (auto read = epilogue.added.rbegin(); read != epilogue.added.rend(); ++read) {
+    if (!match.add(found, **read)) return false;
+  }
+  std::ranges::stable_partition(
+      found.added, [&](const auto& added) { return added.sizes == found.output.sizes; });
+  return true;
+}
+
+bool take(const Tail& tail, const Match& match, Convolution& found) {
+  found.tail = tail.operations;
+  return found.image.type != ir::DType::kF64 &&
+         std::ranges::all_of(tail.read,
+                             [&](const NestNode* read) { return match.add(found, *read); });
+}
+
 }  // namespace
 
-std::optional<Convolution> find_convolution(const StepDefinition& definition) {
+std::optional<Convolution> find_convolution(const StepDefinition& definition, bool tails) {
   const auto& [denotation, inputs, constants] = definition;
   const auto fits = [](const ir::TensorType& of) {
     return ir::is_float(of.dtype) && of.elements() > 0 && of.elements() <= kMostElements;
   };
-  if (inputs.size() < 2 || inputs.size() > 6 || !fits(denotation.type) ||
+  if (inputs.size() < 2 || inputs.size() > kMostInputs || !fits(denotation.type) ||
       !std::ranges::all_of(inputs, fits))
     return std::nullopt;
   const auto nest = codegen::lowered(denotation, inputs, ir::Precision::kF64);
   if (!nest.ok()) return std::nullopt;
   const auto epilogue = find_epilogue(*nest, constants);
-  if (!epilogue) return std::nullopt;
-  const NestNode& sum = nest->node(epilogue->sum);
+  const auto tail = epilogue || !tails ? std::nullopt : find_tail(*nest, constants);
+  if (!epilogue && !tail) return std::nullopt;
+  const NestNode& sum = nest->node(epilogue ? epilogue->sum : tail->sum);
   const NestNode& product = nest->node(sum.kids[0]);
   if (product.op != ir::ExprOp::kMul) return std::nullopt;
   const NestNode& a = nest->node(product.kids[0]);
@@ -236,14 +256,8 @@ std::optional<Convolution> find_convolution(const StepDefinition& definition) {
   auto found = match.of(a, b);
   if (!found) found = match.of(b, a);
   if (!found) return std::nullopt;
-  found->scale = epilogue->scale;
-  found->relu = epilogue->relu;
-  found->most = epilogue->most;
-  for (auto read = epilogue->added.rbegin(); read != epilogue->added.rend(); ++read) {
-    if (!match.add(*found, **read)) return std::nullopt;
-  }
-  std::ranges::stable_partition(
-      found->added, [&](const auto& added) { return added.sizes == found->output.sizes; });
+  if (!(epilogue ? take(*epilogue, match, *found) : take(*tail, match, *found)))
+    return std::nullopt;
   if (!types_agree(*found)) return std::nullopt;
   if (found->strides.size() == 1) add_flat_axis(*found);
   return found;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "backends/codegen/lowering.h"
 #include "backends/cuda/epilogue.h"
 #include "backends/cuda/gemm.h"
+#include "backends/cuda/product.h"
 #include "ir/contraction.h"
 #include "ir/lane_plan.h"
 
@@ -49,20 +51,22 @@ bool take_axes(const ir::LoopNest& nest, std::vector<int>& variables, std::vecto
   return variables.size() <= 1 && batch.size() <= 1;
 }
 
-// What is added: a column that all of n and the batch share, or a matrix that lies as the output
-// does. False where it is neither, or there is one already.
-bool add(Gemm& gemm, const ir::NestNode& read, const ir::LoopNest& nest, int m_symbol) {
-  if (read.form == nest.output && gemm.added < 0) {
-    gemm.added = read.input;
-    return true;
-  }
-  if (gemm.bias >= 0 || m_symbol < 0 || read.form != ir::Affine::of_symbol(m_symbol)) return false;
-  gemm.bias = read.input;
-  return true;
+// What is read beside the product: a matrix that lies as the output does, or a column that all of n
+// and the batch share. Of a single column it may be both.
+bool is_like_output(const ir::NestNode& read, const ir::LoopNest& nest) {
+  return read.form == nest.output;
+}
+bool is_column(const ir::NestNode& read, int m_symbol) {
+  return m_symbol >= 0 && read.form == ir::Affine::of_symbol(m_symbol);
 }
 
-std::optional<Gemm> gemm_of(const ir::LoopNest& nest, const ir::Contraction& contraction,
-                            const Epilogue& epilogue) {
+// A product, and the variable of its rows (-1: there is one row).
+struct Found {
+  Gemm gemm;
+  int m_symbol;
+};
+
+std::optional<Found> gemm_of(const ir::LoopNest& nest, const ir::Contraction& contraction) {
   std::vector<int> columns = contraction.columns.variables;
   std::vector<int> rows = contraction.rows.variables;
   std::vector<int> batches = contraction.batch;
@@ -90,12 +94,32 @@ std::optional<Gemm> gemm_of(const ir::LoopNest& nest, const ir::Contraction& con
   gemm.b.batch_stride = batch.stride(of_b);
   gemm.leading = leading;
   gemm.batch_stride = batch.stride(nest.output);
+  return Found{gemm, m.symbol};
+}
+
+bool take(const Epilogue& epilogue, const ir::LoopNest& nest, int m_symbol, Gemm& gemm) {
   gemm.scale = epilogue.scale;
   gemm.relu = epilogue.relu;
   for (const ir::NestNode* read : epilogue.added) {
-    if (!add(gemm, *read, nest, m.symbol)) return std::nullopt;
+    if (is_like_output(*read, nest) && gemm.added < 0) {
+      gemm.added = read->input;
+    } else if (is_column(*read, m_symbol) && gemm.bias < 0) {
+      gemm.bias = read->input;
+    } else {
+      return false;
+    }
   }
-  return gemm;
+  return true;
+}
+
+bool take(const Tail& tail, const ir::LoopNest& nest, int m_symbol, Product& product) {
+  product.tail = tail.operations;
+  for (const ir::NestNode* read : tail.read) {
+    const bool is_row = !is_like_output(*read, nest);
+    if (is_row && !is_column(*read, m_symbol)) return false;
+    product.added.push_back({read->input, is_row});
+  }
+  return true;
 }
 
 // A and B are of one type; all else is of that type too, or of f32.
@@ -103,36 +127,73 @@ bool set_types(Gemm& gemm, ir::DType output, std::span<const ir::TensorType> inp
   const auto type_of = [&](int input) { return inputs[static_cast<std::size_t>(input)].dtype; };
   gemm.type = type_of(gemm.a.input);
   gemm.output_type = output;
-  const auto as_output = [&](int input) { return input < 0 || type_of(input) == output; };
-  return type_of(gemm.b.input) == gemm.type && as_output(gemm.bias) && as_output(gemm.added) &&
+  return type_of(gemm.b.input) == gemm.type &&
          (output == gemm.type || (output == ir::DType::kF32 && gemm.type != ir::DType::kF64));
 }
 
-}  // namespace
-
-std::optional<Gemm> find_gemm(const StepDefinition& definition) {
+// The definition's nest where it may be a product with something around it.
+std::optional<ir::LoopNest> nest_of(const StepDefinition& definition) {
   const auto& [denotation, inputs, constants] = definition;
-  if (!ir::is_float(denotation.type.dtype) || inputs.empty() || inputs.size() > 6 ||
+  if (!ir::is_float(denotation.type.dtype) || inputs.empty() || inputs.size() > kMostInputs ||
       denotation.type.elements() == 0)
     return std::nullopt;
   auto nest = codegen::lowered(denotation, inputs, ir::Precision::kF64);
   if (!nest.ok()) return std::nullopt;
   ir::merge_variables(*nest);
-  const auto epilogue = find_epilogue(*nest, constants);
-  if (!epilogue || std::isfinite(epilogue->most)) return std::nullopt;
-  ir::LoopNest product = *nest;
-  product.root = epilogue->sum;
+  return *std::move(nest);
+}
+
+// That sum as a product that is worth a library's call.
+std::optional<Found> product_at(const ir::LoopNest& nest, int sum,
+                                const StepDefinition& definition) {
+  ir::LoopNest product = nest;
+  product.root = sum;
   const auto contraction = ir::find_any_contraction(product);
   if (!contraction) return std::nullopt;
-  auto gemm = gemm_of(*nest, *contraction, *epilogue);
-  if (!gemm ||
-      static_cast<double>(gemm->m) * static_cast<double>(gemm->n) * static_cast<double>(gemm->k) *
-              static_cast<double>(gemm->batch) <
-          kLeastProducts ||
-      gemm->k < kLeastDepth)
+  auto found = gemm_of(nest, *contraction);
+  if (!found) return std::nullopt;
+  Gemm& gemm = found->gemm;
+  const double products = static_cast<double>(gemm.m) * static_cast<double>(gemm.n) *
+                          static_cast<double>(gemm.k) * static_cast<double>(gemm.batch);
+  if (products < kLeastProducts || gemm.k < kLeastDepth ||
+      !set_types(gemm, definition.denotation.type.dtype, definition.inputs))
     return std::nullopt;
-  if (!set_types(*gemm, denotation.type.dtype, inputs)) return std::nullopt;
-  return gemm;
+  return found;
+}
+
+bool are_of_type(std::span<const int> added, const StepDefinition& definition, ir::DType type) {
+  return std::ranges::all_of(added, [&](int input) {
+    return input < 0 || definition.inputs[static_cast<std::size_t>(input)].dtype == type;
+  });
+}
+
+}  // namespace
+
+std::optional<Gemm> find_gemm(const StepDefinition& definition) {
+  const auto nest = nest_of(definition);
+  if (!nest) return std::nullopt;
+  const auto epilogue = find_epilogue(*nest, definition.constants);
+  if (!epilogue || std::isfinite(epilogue->most)) return std::nullopt;
+  auto found = product_at(*nest, epilogue->sum, definition);
+  if (!found || !take(*epilogue, *nest, found->m_symbol, found->gemm)) return std::nullopt;
+  const int added[] = {found->gemm.bias, found->gemm.added};
+  if (!are_of_type(added, definition, found->gemm.output_type)) return std::nullopt;
+  return found->gemm;
+}
+
+std::optional<Product> find_product(const StepDefinition& definition) {
+  const auto nest = nest_of(definition);
+  if (!nest) return std::nullopt;
+  const auto tail = find_tail(*nest, definition.constants);
+  if (!tail) return std::nullopt;
+  const auto found = product_at(*nest, tail->sum, definition);
+  if (!found || found->gemm.type == ir::DType::kF64) return std::nullopt;
+  Product product{.gemm = found->gemm, .tail = {}, .added = {}};
+  if (!take(*tail, *nest, found->m_symbol, product)) return std::nullopt;
+  std::vector<int> added;
+  for (const Product::Added& each : product.added) added.push_back(each.input);
+  if (!are_of_type(added, definition, found->gemm.output_type)) return std::nullopt;
+  return product;
 }
 
 }  // namespace egret::backends::cuda

@@ -2,7 +2,9 @@
 #include "backends/cuda/library_step.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "backends/codegen/composition.h"
@@ -10,13 +12,14 @@
 #include "backends/cuda/attention.h"
 #include "backends/cuda/convolution.h"
 #include "backends/cuda/gemm.h"
+#include "backends/cuda/product.h"
 
 namespace egret::backends::cuda {
 namespace {
 
 constexpr int kMostMoves = 8;
 constexpr std::size_t kMostAttention = 16;  // nodes
-constexpr int kMostReaders = 6;
+constexpr int kMostReaders = 12;
 constexpr int kMostRefused = 2;  // one after the other
 
 class Finder {
@@ -142,22 +145,45 @@ class Finder {
   }
 
   // What reads its value and nothing else does, as far as the library computes that along: it may
-  // take a sum with a relu behind it, and not the sum alone.
+  // take a sum with a relu behind it, and not the sum alone. Where several read a value, all that
+  // comes of it before it is one value again.
   LibraryRegion with_readers(LibraryRegion region) const {
     std::vector<ir::NodeId> nodes = region.nodes;
     for (int readers = 0, refused = 0; readers < kMostReaders && refused < kMostRefused;
          ++readers) {
-      const ir::NodeId root = nodes.back();
-      if (uses_[root.index()] != 1 || readers_[root.index()].empty()) break;
-      const ir::NodeId reader = readers_[root.index()][0];
-      if (taken_[reader.index()]) break;
-      nodes.push_back(reader);
+      const auto reader = first_reader(nodes);
+      if (!reader || taken_[reader->index()]) break;
+      nodes.insert(std::ranges::lower_bound(nodes, *reader), *reader);
+      if (!leaves_one_value(nodes)) continue;
       LibraryRegion larger = make_(nodes);
       const bool good = is_as_good(larger, region);
       refused = good ? 0 : refused + 1;
       if (good) region = std::move(larger);
     }
     return region;
+  }
+
+  // Of those that read a value of `nodes` and are not among them.
+  std::optional<ir::NodeId> first_reader(const std::vector<ir::NodeId>& nodes) const {
+    std::optional<ir::NodeId> first;
+    for (const ir::NodeId id : nodes) {
+      for (const ir::NodeId reader : readers_[id.index()]) {
+        if (!std::ranges::binary_search(nodes, reader) && (!first || reader < *first))
+          first = reader;
+      }
+    }
+    return first;
+  }
+
+  // Whether only the last one's value is read by others.
+  bool leaves_one_value(const std::vector<ir::NodeId>& nodes) const {
+    return std::ranges::all_of(std::span(nodes).first(nodes.size() - 1), [&](ir::NodeId id) {
+      const auto& readers = readers_[id.index()];
+      return static_cast<std::size_t>(uses_[id.index()]) == readers.size() &&
+             std::ranges::all_of(readers, [&](ir::NodeId reader) {
+               return std::ranges::binary_search(nodes, reader);
+             });
+    });
   }
 
   const ir::Graph& graph_;
@@ -205,7 +231,7 @@ std::shared_ptr<LibraryHandles> open_libraries(const Libraries& libraries, Preci
 }
 
 std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandles& handles,
-                                  Precision precision) {
+                                  Precision precision, bool tails) {
   std::vector<MakeStep> makers;
   if (LtHandle handle = handles.lt.get(); handle != nullptr) {
     makers.emplace_back([&libraries, handle, precision](const StepDefinition& definition) {
@@ -218,9 +244,15 @@ std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandl
       const auto attention = find_attention(definition);
       return attention ? make_attention_step(*dnn, *attention) : nullptr;
     });
-    makers.emplace_back([dnn](const StepDefinition& definition) {
-      const auto convolution = find_convolution(definition);
+    makers.emplace_back([dnn, tails](const StepDefinition& definition) {
+      const auto convolution = find_convolution(definition, tails);
       return convolution ? make_convolution_step(*dnn, *convolution) : nullptr;
+    });
+    if (!tails) return makers;
+    makers.emplace_back([dnn](const StepDefinition& definition) {
+      if (find_gemm(definition)) return std::unique_ptr<LibraryStep>();
+      const auto product = find_product(definition);
+      return product ? make_product_step(*dnn, *product) : nullptr;
     });
   }
   return makers;

@@ -26,6 +26,8 @@ class LibraryStep {
   virtual const char* name() const = 0;  // of the kind of step, for reports
   // Whether what it reads and writes had better lie with channels last.
   virtual bool prefers_channels_last() const { return false; }
+  // Whether it computes what emitted kernels might compute behind it, maybe in less time.
+  virtual bool has_tail() const { return false; }
   // Algorithms that the library proposes, the one that it expects to be the fastest first. That one
   // is run unless another is chosen. Some take long to make: find_candidates() makes them, before
   // the first run.
@@ -77,7 +79,8 @@ struct LibraryHandles {
   std::shared_ptr<Dnn> dnn;
 };
 std::shared_ptr<LibraryHandles> open_libraries(const Libraries& libraries, Precision precision);
+// `tails`: also of what has any pointwise operations behind it (tail.h).
 std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandles& handles,
-                                  Precision precision);
+                                  Precision precision, bool tails);
 
 }  // namespace egret::backends::cuda

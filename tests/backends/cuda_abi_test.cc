@@ -141,7 +141,11 @@ TEST(CudaAbi, IsThatOfCudnnsHeader) {
   static_assert(kDnnCrossCorrelation == CUDNN_CROSS_CORRELATION && kDnnAdd == CUDNN_POINTWISE_ADD &&
                 kDnnRelu == CUDNN_POINTWISE_RELU_FWD && kDnnDivide == CUDNN_POINTWISE_DIV &&
                 kDnnSubtract == CUDNN_POINTWISE_SUB && kDnnExponential == CUDNN_POINTWISE_EXP &&
-                kDnnReduceSum == CUDNN_REDUCE_TENSOR_ADD &&
+                kDnnMultiply == CUDNN_POINTWISE_MUL && kDnnMin == CUDNN_POINTWISE_MIN &&
+                kDnnMax == CUDNN_POINTWISE_MAX && kDnnSquareRoot == CUDNN_POINTWISE_SQRT &&
+                kDnnLogarithm == CUDNN_POINTWISE_LOG && kDnnNegate == CUDNN_POINTWISE_NEG &&
+                kDnnErf == CUDNN_POINTWISE_ERF && kDnnReciprocal == CUDNN_POINTWISE_RECIPROCAL &&
+                kDnnTanh == CUDNN_POINTWISE_TANH_FWD && kDnnReduceSum == CUDNN_REDUCE_TENSOR_ADD &&
                 kDnnReduceMax == CUDNN_REDUCE_TENSOR_MAX &&
                 kDnnReductionType == CUDNN_TYPE_REDUCTION_OPERATOR_TYPE &&
                 kDnnTensorIsByValue == CUDNN_ATTR_TENSOR_IS_BY_VALUE);

@@ -12,6 +12,7 @@
 #include "backends/cuda/attention.h"
 #include "backends/cuda/convolution.h"
 #include "backends/cuda/libraries.h"
+#include "backends/cuda/product.h"
 
 namespace egret::backends::cuda {
 namespace {
@@ -153,15 +154,21 @@ class RealCudnnCompiles : public RealCudnn {
     counting_.backend_finalize = finalize_and_count;
   }
 
-  // Plans, and engines whose compiled kernels the driver would have taken.
-  std::size_t engines_of(const Attention& attention, AttentionForm form) {
+  // Plans, and engines whose compiled kernels the driver would have taken, as many as there are of
+  // a few. `describe_it` describes the operations.
+  template <typename Describe>
+  std::size_t engines_of(const Describe& describe_it, ir::DType type,
+                         Precision precision = Precision::kF32) {
     DnnOperations operations(counting_);
-    (void)describe(attention, form, operations);
+    (void)describe_it(operations);
     compiled = 0;
-    const auto plans =
-        operations.plans({.device = h100_}, {attention.type, Precision::kF32, kWorkspace}, 4);
+    const auto plans = operations.plans({.device = h100_}, {type, precision, kWorkspace}, 4);
     EXPECT_EQ(operations.status(), 0);
     return plans.size() + static_cast<std::size_t>(compiled);
+  }
+  std::size_t engines_of(const Attention& attention, AttentionForm form) {
+    return engines_of([&](DnnOperations& o) { return describe(attention, form, o); },
+                      attention.type);
   }
 
   DnnFunctions counting_;
@@ -195,6 +202,60 @@ TEST_F(RealCudnnCompiles, Attention) {
       a.scale = 1;
       EXPECT_GT(engines_of(a, AttentionForm::kParts), 0u) << what << ", mask, no scale";
     }
+  }
+}
+
+// x is the sum and a bias: x * (1 + erf(x / 1.41)) / 2, x / (1 + exp(-x)), x * clip(x + 3) / 6.
+std::vector<std::vector<Tail::Operation>> tails() {
+  using Operand = Tail::Operand;
+  using Kind = Operand::Kind;
+  const auto number = [](double value) { return Operand{Kind::kNumber, 0, value}; };
+  const auto result = [](std::size_t i) { return Operand{Kind::kResult, i}; };
+  const Tail::Operation biased{kDnnAdd, Operand{Kind::kSum}, Operand{Kind::kInput, 0}};
+  const Operand x = result(0);
+  return {{biased,
+           {kDnnDivide, x, number(1.4142135)},
+           {kDnnErf, result(1)},
+           {kDnnAdd, result(2), number(1)},
+           {kDnnMultiply, x, result(3)},
+           {kDnnMultiply, result(4), number(0.5)}},
+          {biased,
+           {kDnnNegate, x},
+           {kDnnExponential, result(1)},
+           {kDnnAdd, result(2), number(1)},
+           {kDnnReciprocal, result(3)},
+           {kDnnMultiply, x, result(4)}},
+          {biased,
+           {kDnnAdd, x, number(3)},
+           {kDnnMax, result(1), number(0)},
+           {kDnnMin, result(2), number(6)},
+           {kDnnMultiply, x, result(3)},
+           {kDnnDivide, result(4), number(6)}}};
+}
+
+TEST_F(RealCudnnCompiles, TailsOfProducts) {
+  for (const auto& tail : tails()) {
+    Product p;
+    p.tail = tail;
+    p.added = {{2, true}};
+    p.gemm.m = 3072;
+    p.gemm.n = 128;
+    p.gemm.k = 768;
+    p.gemm.a = {.input = 1, .rows = 3072, .columns = 768, .leading = 3072};
+    p.gemm.b = {.input = 0, .rows = 768, .columns = 128, .leading = 768};
+    p.gemm.leading = 3072;
+    p.gemm.type = p.gemm.output_type = ir::DType::kBF16;
+    EXPECT_GT(engines_of([&](DnnOperations& o) { return describe(p, o); }, p.gemm.type), 0u);
+  }
+}
+
+TEST_F(RealCudnnCompiles, TailsOfConvolutions) {
+  for (const auto& tail : tails()) {
+    Convolution c = three_by_three(ir::DType::kBF16, Lies::kChannelsLast);
+    c.added.push_back(tensor(2, {1, 64, 1, 1}, ir::DType::kBF16, Lies::kChannelsLast));
+    c.tail = tail;
+    const auto describe_it = [&](DnnOperations& o) { return describe(c, o); };
+    EXPECT_GT(engines_of(describe_it, ir::DType::kBF16), 0u);
   }
 }
 

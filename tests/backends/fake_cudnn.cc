@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "tests/backends/fake_cuda.h"
@@ -217,8 +218,18 @@ class Run {
         case kDnnAdd: y.at(o) = value + other; break;
         case kDnnSubtract: y.at(o) = value - other; break;
         case kDnnDivide: y.at(o) = value / other; break;
+        case kDnnMultiply: y.at(o) = value * other; break;
+        case kDnnMax: y.at(o) = std::max(value, other); break;
+        case kDnnMin: y.at(o) = std::min(value, other); break;
+        case kDnnNegate: y.at(o) = -value; break;
+        case kDnnReciprocal: y.at(o) = 1 / value; break;
         case kDnnExponential: y.at(o) = std::exp(value); break;
-        default: y.at(o) = std::clamp(value, 0.0, most); break;
+        case kDnnLogarithm: y.at(o) = std::log(value); break;
+        case kDnnSquareRoot: y.at(o) = std::sqrt(value); break;
+        case kDnnErf: y.at(o) = std::erf(value); break;
+        case kDnnTanh: y.at(o) = std::tanh(value); break;
+        case kDnnRelu: y.at(o) = std::clamp(value, 0.0, most); break;
+        default: throw std::invalid_argument("a pointwise mode that this cuDNN does not know");
       }
     } while (next(o, y.sizes));
     leave(output, y);
