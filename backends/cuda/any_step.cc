@@ -16,8 +16,10 @@ class AnyStep : public LibraryStep {
   bool prefers_channels_last() const override {
     return std::ranges::any_of(steps_, [](const auto& s) { return s->prefers_channels_last(); });
   }
-  bool has_tail() const override {
-    return std::ranges::any_of(steps_, [](const auto& step) { return step->has_tail(); });
+  Contested contested() const override {
+    Contested any;
+    for (const auto& step : steps_) any |= step->contested();
+    return any;
   }
   void find_candidates() override {
     for (const auto& step : steps_) step->find_candidates();

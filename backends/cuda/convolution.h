@@ -35,6 +35,8 @@ struct Convolution {
   double most = std::numeric_limits<double>::infinity();  // of the relu
   // Instead of scale, sums and relu: any pointwise operations, whose inputs are `added`.
   std::vector<Tail::Operation> tail;
+
+  bool is_depthwise() const { return groups > 1 && filter.sizes[1] == 1; }
 };
 
 // All of them lie row-major, or with channels last; each for itself. Image and filter are of one

@@ -64,31 +64,39 @@ class Compilation {
         handles_(open_libraries(device_->libraries(), options.precision)) {}
 
   // What may be faster, and may be not, is measured, unless there is to be no search: channels last
-  // around convolutions on tensor cores, and what stands behind a product computed along with it.
+  // around convolutions on tensor cores, and what libraries and emitted kernels both can do.
   base::Result<std::unique_ptr<CudaPlan>> best() {
     const bool narrow = options_.precision == Precision::kBF16;
-    if (options_.precision == Precision::kF32) return plan({{narrow, false}, false});
-    Way way{.storage = {narrow, options_.blocked && has_convolutions()}, .tails = options_.fuse};
+    const bool on_tensor_cores = options_.precision != Precision::kF32;
+    Way way{.storage = {narrow, on_tensor_cores && options_.blocked && has_convolutions()},
+            .taken = {.tails = on_tensor_cores && options_.fuse, .depthwise = true}};
     auto best = plan(way);
     if (!options_.search) return best;
-    double least = seconds_of(best);
+    std::optional<double> least;
     const auto try_other = [&](const Way& other) {
+      if (!least) least = seconds_of(best);
       auto made = plan(other);  // fails where there is no room for two
       const double seconds = seconds_of(made);
-      if (seconds >= least) return;
+      if (seconds >= *least) return;
       least = seconds;
       best = std::move(made);
       way = other;
     };
-    if (way.storage.channels_last) try_other({{narrow, false}, way.tails});
-    if (best.ok() && (*best)->has_tails()) try_other({way.storage, false});
+    const auto has = [&](bool Contested::*kind) { return best.ok() && (*best)->contested().*kind; };
+    if (way.storage.channels_last) try_other({{narrow, false}, way.taken});
+    for (bool Contested::*kind : {&Contested::tails, &Contested::depthwise}) {
+      if (!has(kind)) continue;
+      Way without = way;
+      without.taken.*kind = false;
+      try_other(without);
+    }
     return best;
   }
 
  private:
   struct Way {
     StorageOptions storage;
-    bool tails;
+    Contested taken;
   };
   struct Division {
     std::vector<LibraryRegion> steps;
@@ -110,16 +118,17 @@ class Compilation {
     return division;
   }
 
-  std::vector<MakeStep> makers(bool tails) const {
-    return step_makers(device_->libraries(), *handles_, options_.precision, tails);
+  std::vector<MakeStep> makers(const Contested& taken) const {
+    return step_makers(device_->libraries(), *handles_, options_.precision, taken);
   }
 
   // Of the values as the graph says.
   const Division& plain() {
     if (!plain_) {
-      plain_ = divided([&, makers = makers(false)](const std::vector<ir::NodeId>& nodes) {
-        return make_step(prepared_.graph, nodes, makers);
-      });
+      plain_ =
+          divided([&, makers = makers({.depthwise = true})](const std::vector<ir::NodeId>& nodes) {
+            return make_step(prepared_.graph, nodes, makers);
+          });
     }
     return *plain_;
   }
@@ -133,7 +142,7 @@ class Compilation {
     const Division& around = way.storage.channels_last ? plain() : none;
     const Storage storage(prepared_.graph, around.regions, around.steps, way.storage);
     Division division = divided(
-        [&, makers = makers(way.tails)](const auto& nodes) { return storage.step(nodes, makers); });
+        [&, makers = makers(way.taken)](const auto& nodes) { return storage.step(nodes, makers); });
     StoredProgram stored = store(prepared_, storage, division.regions, std::move(division.steps));
     return CudaPlan::make(graph_,
                           make_program(std::move(stored.prepared), std::move(stored.regions)),

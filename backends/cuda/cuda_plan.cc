@@ -86,9 +86,10 @@ base::Result<std::unique_ptr<CudaPlan>> CudaPlan::make(
   return plan;
 }
 
-bool CudaPlan::has_tails() const {
-  return std::ranges::any_of(library_steps_,
-                             [](const LibraryRegion& of) { return of.step->has_tail(); });
+Contested CudaPlan::contested() const {
+  Contested any;
+  for (const LibraryRegion& region : library_steps_) any |= region.step->contested();
+  return any;
 }
 
 base::Status CudaPlan::load_kernels() {

@@ -36,8 +36,7 @@ class CudaPlan : public Plan {
   double last_device_s() const override { return last_device_s_; }
   void stop_profiling() override { profile_ = false; }
 
-  // Whether a step computes what emitted kernels might compute behind it.
-  bool has_tails() const;
+  Contested contested() const;  // which of these are steps
   // Puts a run on the device's stream, and does not wait for it. The first one launches directly,
   // because libraries may prepare things that cannot be recorded; the others what is recorded.
   base::Status launch();

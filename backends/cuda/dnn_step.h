@@ -63,7 +63,7 @@ class DnnStep : public LibraryStep {
   struct Kind {
     const char* name;
     bool prefers_channels_last = false;
-    bool has_tail = false;
+    Contested contested{};
   };
 
   // nullptr where there are no plans.
@@ -74,7 +74,7 @@ class DnnStep : public LibraryStep {
   const char* library() const override { return "cuDNN"; }
   const char* name() const override { return kind_.name; }
   bool prefers_channels_last() const override { return kind_.prefers_channels_last; }
-  bool has_tail() const override { return kind_.has_tail; }
+  Contested contested() const override { return kind_.contested; }
   void find_candidates() override { dnn_.find_more(*made_); }
   int candidates() const override { return static_cast<int>(made_->plans.size()); }
   void choose(int candidate) override { chosen_ = static_cast<std::size_t>(candidate); }

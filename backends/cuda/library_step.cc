@@ -231,7 +231,7 @@ std::shared_ptr<LibraryHandles> open_libraries(const Libraries& libraries, Preci
 }
 
 std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandles& handles,
-                                  Precision precision, bool tails) {
+                                  Precision precision, const Contested& taken) {
   std::vector<MakeStep> makers;
   if (LtHandle handle = handles.lt.get(); handle != nullptr) {
     makers.emplace_back([&libraries, handle, precision](const StepDefinition& definition) {
@@ -244,11 +244,13 @@ std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandl
       const auto attention = find_attention(definition);
       return attention ? make_attention_step(*dnn, *attention) : nullptr;
     });
-    makers.emplace_back([dnn, tails](const StepDefinition& definition) {
-      const auto convolution = find_convolution(definition, tails);
-      return convolution ? make_convolution_step(*dnn, *convolution) : nullptr;
+    makers.emplace_back([dnn, taken](const StepDefinition& definition) {
+      const auto convolution = find_convolution(definition, taken.tails);
+      return convolution && (taken.depthwise || !convolution->is_depthwise())
+                 ? make_convolution_step(*dnn, *convolution)
+                 : nullptr;
     });
-    if (!tails) return makers;
+    if (!taken.tails) return makers;
     makers.emplace_back([dnn](const StepDefinition& definition) {
       if (find_gemm(definition)) return std::unique_ptr<LibraryStep>();
       const auto product = find_product(definition);

@@ -18,6 +18,18 @@ namespace egret::backends::cuda {
 
 inline constexpr std::size_t kWorkspace = 64 << 20;  // the most bytes that a step may ask for
 
+// Kinds of steps that emitted kernels may do faster: plans without them are tried too.
+struct Contested {
+  bool tails = false;      // any pointwise operations behind a product or convolution (tail.h)
+  bool depthwise = false;  // convolutions of each channel for itself
+
+  Contested& operator|=(const Contested& other) {
+    tails |= other.tails;
+    depthwise |= other.depthwise;
+    return *this;
+  }
+};
+
 // Ready to run: descriptors made and an algorithm chosen.
 class LibraryStep {
  public:
@@ -26,8 +38,7 @@ class LibraryStep {
   virtual const char* name() const = 0;  // of the kind of step, for reports
   // Whether what it reads and writes had better lie with channels last.
   virtual bool prefers_channels_last() const { return false; }
-  // Whether it computes what emitted kernels might compute behind it, maybe in less time.
-  virtual bool has_tail() const { return false; }
+  virtual Contested contested() const { return {}; }  // which of these it is
   // Algorithms that the library proposes, the one that it expects to be the fastest first. That one
   // is run unless another is chosen. Some take long to make: find_candidates() makes them, before
   // the first run.
@@ -79,8 +90,8 @@ struct LibraryHandles {
   std::shared_ptr<Dnn> dnn;
 };
 std::shared_ptr<LibraryHandles> open_libraries(const Libraries& libraries, Precision precision);
-// `tails`: also of what has any pointwise operations behind it (tail.h).
+// `taken`: the contested ones that shall be steps.
 std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandles& handles,
-                                  Precision precision, bool tails);
+                                  Precision precision, const Contested& taken);
 
 }  // namespace egret::backends::cuda

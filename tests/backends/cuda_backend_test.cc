@@ -295,6 +295,18 @@ TEST_F(CudaBackend, MakesPlansWhereTheyAreTried) {
   EXPECT_GT(plans(true), without);
 }
 
+TEST_F(CudaBackend, ComputesConvolutionsOfSingleChannelsByTheFasterOfLibraryAndKernel) {
+  GraphBuilder b;
+  convolve(b, {{1, 24, 8, 8}, {24, 1, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 24});
+  const ir::Graph depthwise = graph(b);
+  for (const bool later_is_faster : {false, true}) {  // the plan of the kernel is measured last
+    fake_cuda() = {};
+    fake_cuda().faster_each_time = later_is_faster;
+    const PlanReport report = expect_matches_reference(depthwise, 1, 1e-5, *backend_);
+    EXPECT_EQ(steps_of(report, "cuDNN"), later_is_faster ? 0 : 1);
+  }
+}
+
 TEST_F(CudaBackend, LaunchesARecordedGraphFromTheSecondRunOn) {
   GraphBuilder b;
   const Value x = b.input("x", f32({40, 48}));
