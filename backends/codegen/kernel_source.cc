@@ -102,6 +102,7 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
   set_launch(loops, target, kernel);
   Writer writer(nest, packing, loops, target, inputs, kernel.output);
   const std::string body = writer.body();
+  kernel.may_fail = body.find("failure") != std::string::npos;
   std::string types = element_type(kernel.output);
   for (const ir::DType type : kernel.inputs) types += " " + element_type(type);
   kernel.name = "kernel_" + base::content_hash(types + "\n" + body).to_hex();

@@ -44,6 +44,8 @@ struct KernelSource {
   int threads = 1;
   int width = 1;  // CUDA: elements that a thread computes at a time
   KernelWork work;
+  // Data may make it fail: otherwise it leaves the failure word alone.
+  bool may_fail = false;
   // The output is the only input, element by element: a reshape. It may lie where the input does.
   bool is_view = false;
   // A sum of products of reals, which packing makes several times faster than loops are, be it by

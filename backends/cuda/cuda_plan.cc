@@ -300,9 +300,14 @@ base::Status CudaPlan::choose_algorithms() {
   return base::ok();
 }
 
+bool CudaPlan::may_fail() const {
+  return std::ranges::any_of(
+      program_.steps, [](const Region& step) { return step.kernel.ok() && step.kernel->may_fail; });
+}
+
 base::Status CudaPlan::clear_failures() {
+  if (!may_fail()) return base::ok();
   const std::size_t bytes = program_.steps.size() * sizeof(int);
-  if (bytes == 0) return base::ok();
   return device_->check(device_->driver().set_bytes(failures_, 0, bytes, device_->stream()),
                         "clearing memory");
 }
@@ -321,8 +326,8 @@ base::Status CudaPlan::enqueue_all() {
 }
 
 base::Status CudaPlan::failure() const {
+  if (!may_fail()) return device_->wait();
   std::vector<int> failures(program_.steps.size(), 0);
-  if (failures.empty()) return device_->wait();
   EGRET_RETURN_IF_ERROR(
       device_->copy_out(failures.data(), failures_, failures.size() * sizeof(int)));
   EGRET_RETURN_IF_ERROR(device_->wait());

@@ -66,6 +66,7 @@ class CudaPlan : public Plan {
   Stream stream(int number) const;
   base::Status enqueue_step(std::size_t step, int stream = 0);
   base::Status enqueue_steps();  // on all streams, from the first and back to it
+  bool may_fail() const;         // a kernel may leave a failure word
   base::Status clear_failures();
   base::Status enqueue_all();  // the failure words cleared, all steps, outputs copied
   base::Status run_timed();
