@@ -62,9 +62,17 @@ class Finder {
     for (const ir::NodeId operand : region.inputs) {
       std::vector<ir::NodeId> nodes = region.nodes;
       if (!add_from_product(operand, nodes)) continue;
-      add_moves(nodes);  // engines want the operands' elements in a certain order
-      LibraryRegion larger = make_(std::move(nodes));
-      if (is_as_good(larger, region)) return larger;
+      // Engines want the operands' elements in a certain order, and not all that moves them fits:
+      // the first are left out, one after the other. (with_moves() takes those back that fit.)
+      std::vector<ir::NodeId> moves = moves_of(nodes);
+      for (auto first = moves.begin();; ++first) {
+        std::vector<ir::NodeId> with = nodes;
+        with.insert(with.end(), first, moves.end());
+        std::ranges::sort(with);
+        LibraryRegion larger = make_(std::move(with));
+        if (is_as_good(larger, region)) return larger;
+        if (first == moves.end()) break;
+      }
     }
     return region;
   }
@@ -88,9 +96,10 @@ class Finder {
     return found;
   }
 
-  // Adds what moves elements on their way in for `nodes` alone.
-  void add_moves(std::vector<ir::NodeId>& nodes) const {
+  // What moves elements on their way in for `nodes` alone, ascending.
+  std::vector<ir::NodeId> moves_of(std::vector<ir::NodeId> nodes) const {
     std::set<ir::NodeId> open;
+    std::vector<ir::NodeId> moves;
     const auto look_at_inputs = [&](ir::NodeId id) {
       const auto& inputs = graph_.node(id).inputs;
       open.insert(inputs.begin(), inputs.end());
@@ -101,8 +110,11 @@ class Finder {
       open.erase(id);
       if (!may_join(id, nodes) || !is_move(id)) continue;
       nodes.insert(std::ranges::lower_bound(nodes, id), id);
+      moves.push_back(id);
       look_at_inputs(id);
     }
+    std::ranges::sort(moves);
+    return moves;
   }
 
   // Whether it can be computed within `nodes`, which alone read it.

@@ -128,6 +128,24 @@ TEST_F(CudaStorage, TakesAttentionWithAMaskInParts) {
   EXPECT_EQ(count(check(attention_block(1, 16), bf16), "attention", "row-major"), 1);
 }
 
+// Each head of keys serves two of queries: they are repeated before.
+TEST_F(CudaStorage, TakesAttentionOfRepeatedHeads) {
+  GraphBuilder b;
+  const auto repeated = [&](const char* name) {
+    Value x = b.add("tanh", {b.input(name, f32({2, 2, 40, 16}))});
+    x = b.add("reshape", {x}, {{"shape", Integers{2, 2, 1, 40, 16}}});
+    x = b.add("broadcast", {x}, {{"shape", Integers{2, 2, 2, 40, 16}}});
+    return b.add("reshape", {x}, {{"shape", Integers{2, 4, 40, 16}}});
+  };
+  const Value turned = b.add("transpose", {repeated("keys")}, {{"perm", Integers{0, 1, 3, 2}}});
+  const Value queries = b.add("tanh", {b.input("queries", f32({2, 4, 40, 16}))});
+  const Value scores = b.add("matmul", {queries, turned});
+  const Value shares = b.add("softmax", {scores}, {{"axis", std::int64_t{3}}});
+  b.output("y", b.add("relu", {b.add("matmul", {shares, repeated("values")})}));
+  const PlanReport report = check(graph(b), {.precision = Precision::kBF16});
+  EXPECT_EQ(count(report, "attention", "row-major"), 1);
+}
+
 TEST_F(CudaStorage, LeavesToProductsWhatIsNoAttention) {
   const PlanOptions bf16{.precision = Precision::kBF16};
   // Weights that are seen; rows that do not begin where 16 bytes do; digits that would be lost.
