@@ -4,69 +4,24 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
-#include <string>
-#include <vector>
+#include <string_view>
 
 #include "ir/builder.h"
 #include "tests/backends/fake_cuda_test.h"
 #include "tests/backends/graph_compare.h"
+#include "tests/backends/tail_network.h"
 
 namespace egret::backends {
 namespace {
 
 using ir::DType;
 using ir::GraphBuilder;
-using ir::Integers;
 using ir::Tensor;
 using ir::TensorType;
 using ir::Value;
 
 TensorType f32(std::initializer_list<std::int64_t> sizes) { return {DType::kF32, sizes}; }
-
-using Tail = std::function<Value(GraphBuilder&, Value)>;
-
 Value number(GraphBuilder& b, double value) { return b.scalar(DType::kF32, value); }
-
-Value silu(GraphBuilder& b, Value x) { return b.add("mul", {x, b.add("sigmoid", {x})}); }
-
-Value hard_swish(GraphBuilder& b, Value x) {
-  const Value shifted = b.add("add", {number(b, 3), x});
-  const Value low = b.add("max", {shifted, number(b, 0)});
-  const Value clipped = b.add("min", {low, number(b, 6)});
-  return b.add("div", {b.add("mul", {x, clipped}), number(b, 6)});
-}
-
-Value biased(GraphBuilder& b, Value x, std::initializer_list<std::int64_t> sizes) {
-  base::Random random(4);
-  return b.add("add", {x, b.constant(Tensor::random(f32(sizes), random))});
-}
-
-// tail(x w + bias), as an input of another product.
-ir::Graph network(const Tail& tail) {
-  GraphBuilder b;
-  base::Random random(2);
-  const auto product = [&](Value x, std::int64_t in, std::int64_t out) {
-    return b.add("matmul", {x, b.constant(Tensor::random(f32({in, out}), random))});
-  };
-  const Value x = b.input("x", f32({2, 24, 64}));
-  b.output("y", product(tail(b, biased(b, product(x, 64, 96), {96})), 96, 48));
-  return *std::move(b).finish();
-}
-
-ir::Graph image_network(const Tail& tail) {
-  GraphBuilder b;
-  base::Random random(3);
-  const auto convolved = [&](Value x, std::int64_t in, std::int64_t out) {
-    return b.add("conv", {x, b.constant(Tensor::random(f32({out, in, 3, 3}), random))},
-                 {{"strides", Integers{1, 1}},
-                  {"pads", Integers{1, 1, 1, 1}},
-                  {"dilations", Integers{1, 1}}});
-  };
-  const Value x = b.add("relu", {convolved(b.input("x", f32({1, 8, 9, 7})), 8, 16)});
-  b.output("y", convolved(tail(b, biased(b, convolved(x, 16, 16), {16, 1, 1})), 16, 8));
-  return *std::move(b).finish();
-}
 
 class CudaTails : public FakeCudaTest {
  protected:
@@ -97,7 +52,7 @@ TEST_F(CudaTails, AreOfAnyPointwiseOperations) {
       }};
   for (const Tail& tail : tails) {
     SCOPED_TRACE(&tail - tails);
-    const PlanReport product = check(network(tail), bf16_);
+    const PlanReport product = check(tail_network(tail), bf16_);
     EXPECT_EQ(steps(product, "cuDNN"), 1);
     EXPECT_EQ(steps(product, "cuBLASLt"), 1);
     EXPECT_EQ(product.kernels.size(), 2u + 1u);  // and what converts x
@@ -106,7 +61,7 @@ TEST_F(CudaTails, AreOfAnyPointwiseOperations) {
 
 TEST_F(CudaTails, StandBehindConvolutionsToo) {
   for (const auto& tail : {silu, hard_swish}) {
-    const PlanReport report = check(image_network(tail), bf16_);
+    const PlanReport report = check(tail_image_network(tail), bf16_);
     EXPECT_EQ(steps(report, "cuDNN"), 3);
     EXPECT_EQ(report.kernels.size(), 3u + 1u);  // and what converts the image
   }
@@ -119,20 +74,20 @@ TEST_F(CudaTails, ReadTensorsToo) {
     const Value other = b.add("tanh", {b.input("z", f32({2, 24, 96}))});
     return b.add("mul", {other, b.add("tanh", {b.add("mul", {x, scale})})});
   };
-  const PlanReport report = check(network(gated), bf16_);
+  const PlanReport report = check(tail_network(gated), bf16_);
   EXPECT_EQ(steps(report, "cuDNN"), 1);
   EXPECT_EQ(report.kernels.size(), 2u + 2u);  // and what makes `other`, and converts x
 }
 
 TEST_F(CudaTails, AreLeftToKernelsInF32) {
-  const PlanReport report = check(network(silu), {});
+  const PlanReport report = check(tail_network(silu), {});
   EXPECT_EQ(steps(report, "cuDNN"), 0);
   EXPECT_EQ(report.kernels.size(), 3u);
 }
 
 TEST_F(CudaTails, AreLeftToKernelsWhereThoseAreFaster) {
   fake_cuda().faster_each_time = true;  // the plan without, which is measured last
-  const PlanReport report = check(network(silu), bf16_);
+  const PlanReport report = check(tail_network(silu), bf16_);
   EXPECT_EQ(steps(report, "cuDNN"), 0);
   EXPECT_EQ(steps(report, "cuBLASLt"), 2);
 }
@@ -141,7 +96,7 @@ TEST_F(CudaTails, EndWhereAValueIsSeen) {
   GraphBuilder b;
   base::Random random(2);
   const Value w = b.constant(Tensor::random(f32({64, 96}), random));
-  const Value x = biased(b, b.add("matmul", {b.input("x", f32({24, 64})), w}), {96});
+  const Value x = b.add("matmul", {b.input("x", f32({24, 64})), w});
   b.output("before", x);
   b.output("after", b.add("tanh", {silu(b, x)}));
   const PlanReport report = check(*std::move(b).finish(), bf16_);

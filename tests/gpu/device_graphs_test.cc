@@ -9,6 +9,7 @@
 #include "tests/backends/attention_block.h"
 #include "tests/backends/graph_compare.h"
 #include "tests/backends/small_network.h"
+#include "tests/backends/tail_network.h"
 
 namespace egret::backends {
 namespace {
@@ -118,6 +119,19 @@ TEST_F(DeviceGraphs, ComputeInLessThanF32WithinItsErrors) {
       EXPECT_LE(relative_error(attention_block(2, 32), options, backend_), bound)
           << to_string(precision);
       EXPECT_LE(relative_error(small_network(), options, backend_), bound) << to_string(precision);
+    }
+  }
+}
+
+TEST_F(DeviceGraphs, ComputeTailsAlong) {
+  const Tail gelu = [](GraphBuilder& b, Value x) { return b.add("gelu", {x}); };
+  for (const Precision precision : {Precision::kTF32, Precision::kBF16}) {
+    const double bound = 32 * roundoff(precision);
+    for (const Tail& tail : {Tail(silu), Tail(hard_swish), gelu}) {
+      for (const ir::Graph& of : {tail_network(tail), tail_image_network(tail)}) {
+        const PlanOptions options{.precision = precision, .search = false};
+        EXPECT_LE(relative_error(of, options, backend_), bound) << to_string(precision);
+      }
     }
   }
 }

@@ -69,17 +69,24 @@ class DeviceKernels : public ::testing::Test {
   std::shared_ptr<cuda::Device> device_;
 };
 
+// As for large tensors, and in packs however small they are.
+constexpr LeastPacks kLeastPacks[] = {{}, {1, 1}};
+
 TEST_F(DeviceKernels, ComputeWhatEachOperatorIsDefinedToBe) {
-  KernelBatch batch(Target::kCuda);
-  add_every_operator(batch, 3);
-  check(batch, 1e-5);
+  for (const LeastPacks& least : kLeastPacks) {
+    KernelBatch batch(Target::kCuda, least);
+    add_every_operator(batch, 3);
+    check(batch, 1e-5);
+  }
 }
 
 TEST_F(DeviceKernels, ComputeAThousandRandomRegions) {
-  for (std::uint64_t first = 0; first < 1000; first += 250) {
-    KernelBatch batch(Target::kCuda);
-    add_random_regions(batch, 250, first);
-    check(batch, 2e-5);
+  for (const LeastPacks& least : kLeastPacks) {
+    for (std::uint64_t first = 0; first < 1000; first += 250) {
+      KernelBatch batch(Target::kCuda, least);
+      add_random_regions(batch, 250, first);
+      check(batch, 2e-5);
+    }
   }
 }
 

@@ -4,6 +4,7 @@ egret_program(gpu_tests SOURCES gpu/device_kernels_test.cc gpu/device_graphs_tes
               gpu/device_collectives_test.cc
               codegen/kernel_batch.cc codegen/sample_kernels.cc backends/graph_compare.cc
               backends/attention_block.cc backends/small_network.cc
+              backends/tail_network.cc
               DEPS backends rules
               EXTERNAL GTest::gtest GTest::gmock GTest::gtest_main)
 target_compile_definitions(gpu_tests PRIVATE EGRET_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
