@@ -42,6 +42,8 @@ class Writer {
     int symbol = -1;  // none
     int width = 1;
     std::string first{};  // the name of a pack's first value
+
+    std::string each() const { return "(" + first + " + u)"; }
   };
   struct Scope {
     ir::VariableSet variables = 0;  // bound here

@@ -37,7 +37,7 @@ std::string Writer::form_of_first(const ir::Affine& form) {
   const Packed packed = scope.packed;
   scope.symbols[packed.symbol] = packed.first;
   std::string text = this->form(form);
-  scopes_.back().symbols[packed.symbol] = "(" + packed.first + " + u)";
+  scopes_.back().symbols[packed.symbol] = packed.each();
   return text;
 }
 

@@ -109,7 +109,7 @@ void Writer::open_flat(const std::vector<int>& symbols, const std::string& first
   if (width > 1) {
     const int last = symbols.back();
     scopes_.back().packed = {last, width, name_of(last)};
-    scopes_.back().symbols[last] = "(" + name_of(last) + " + u)";
+    scopes_.back().symbols[last] = scopes_.back().packed.each();
   }
   count(4.0 * static_cast<double>(symbols.size()));
 }

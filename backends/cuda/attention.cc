@@ -110,10 +110,8 @@ DnnArguments describe(const Attention& attention, AttentionForm form, DnnOperati
 std::unique_ptr<LibraryStep> make_attention_step(Dnn& dnn, const Attention& attention) {
   for (const AttentionForm form : {AttentionForm::kWhole, AttentionForm::kParts}) {
     if (form == AttentionForm::kWhole && attention.mask) continue;
-    auto operations = std::make_unique<DnnOperations>(dnn.functions());
-    DnnArguments arguments = describe(attention, form, *operations);
-    auto step = DnnStep::make(dnn, {.name = "attention"}, std::move(operations),
-                              std::move(arguments), attention.type);
+    auto step = DnnStep::make(dnn, {.name = "attention"}, attention.type,
+                              [&](DnnOperations& into) { return describe(attention, form, into); });
     if (step != nullptr) return step;
   }
   return nullptr;

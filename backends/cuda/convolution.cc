@@ -89,13 +89,11 @@ DnnArguments describe(const Convolution& convolution, DnnOperations& operations)
 }
 
 std::unique_ptr<LibraryStep> make_convolution_step(Dnn& dnn, const Convolution& convolution) {
-  auto operations = std::make_unique<DnnOperations>(dnn.functions());
-  DnnArguments arguments = describe(convolution, *operations);
-  return DnnStep::make(dnn,
-                       {.name = "convolution",
-                        .prefers_channels_last = true,
-                        .contested = {!convolution.tail.empty(), convolution.is_depthwise()}},
-                       std::move(operations), std::move(arguments), convolution.image.type);
+  const DnnStep::Kind kind{.name = "convolution",
+                           .prefers_channels_last = true,
+                           .contested = {!convolution.tail.empty(), convolution.is_depthwise()}};
+  return DnnStep::make(dnn, kind, convolution.image.type,
+                       [&](DnnOperations& into) { return describe(convolution, into); });
 }
 
 }  // namespace egret::backends::cuda

@@ -25,9 +25,10 @@ void Dnn::find_more(DnnPlans& plans) const {
   plans.plans = plans.operations->plans({.handle = handle()}, plans.wish, kMostPlans);
 }
 
-std::unique_ptr<LibraryStep> DnnStep::make(Dnn& dnn, Kind kind,
-                                           std::unique_ptr<DnnOperations> operations,
-                                           DnnArguments arguments, ir::DType type) {
+std::unique_ptr<LibraryStep> DnnStep::make(Dnn& dnn, Kind kind, ir::DType type,
+                                           const Describe& describe) {
+  auto operations = std::make_unique<DnnOperations>(dnn.functions());
+  DnnArguments arguments = describe(*operations);
   auto made = dnn.plans(std::move(operations), type);
   if (made->plans.empty()) return nullptr;
   return std::unique_ptr<LibraryStep>(

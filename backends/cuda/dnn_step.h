@@ -2,6 +2,7 @@
 // A library step whose operations cuDNN computes as one (dnn_graph.h).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -66,10 +67,11 @@ class DnnStep : public LibraryStep {
     Contested contested{};
   };
 
-  // nullptr where there are no plans.
-  static std::unique_ptr<LibraryStep> make(Dnn& dnn, Kind kind,
-                                           std::unique_ptr<DnnOperations> operations,
-                                           DnnArguments arguments, ir::DType type);
+  // nullptr where there are no plans for what `describe` puts into the operations. `type`: of what
+  // is multiplied.
+  using Describe = std::function<DnnArguments(DnnOperations&)>;
+  static std::unique_ptr<LibraryStep> make(Dnn& dnn, Kind kind, ir::DType type,
+                                           const Describe& describe);
 
   const char* library() const override { return "cuDNN"; }
   const char* name() const override { return kind_.name; }

@@ -88,10 +88,8 @@ DnnArguments describe(const Product& product, DnnOperations& operations) {
 }
 
 std::unique_ptr<LibraryStep> make_product_step(Dnn& dnn, const Product& product) {
-  auto operations = std::make_unique<DnnOperations>(dnn.functions());
-  DnnArguments arguments = describe(product, *operations);
-  return DnnStep::make(dnn, {.name = "product", .contested = {.tails = true}},
-                       std::move(operations), std::move(arguments), product.gemm.type);
+  return DnnStep::make(dnn, {.name = "product", .contested = {.tails = true}}, product.gemm.type,
+                       [&](DnnOperations& into) { return describe(product, into); });
 }
 
 }  // namespace egret::backends::cuda

@@ -11,7 +11,6 @@
 #include "ir/interpreter.h"
 #include "tests/backends/attention_block.h"
 #include "tests/backends/fake_cuda_test.h"
-#include "tests/backends/graph_compare.h"
 #include "tests/backends/small_network.h"
 
 namespace egret::backends {
@@ -28,13 +27,6 @@ TensorType f32(std::initializer_list<std::int64_t> sizes) { return {DType::kF32,
 
 class CudaStorage : public FakeCudaTest {
  protected:
-  // Runs it and compares with the f64 interpreter.
-  PlanReport check(const ir::Graph& of, const PlanOptions& options) {
-    PlanReport report;
-    EXPECT_LE(relative_error(of, options, *backend_, &report), 16 * roundoff(options.precision));
-    return report;
-  }
-
   static auto count(const PlanReport& report, const char* kind, const char* layout) {
     return std::ranges::count_if(report.kernels, [&](const PlanReport::Kernel& kernel) {
       return kernel.name == kind && std::string_view(kernel.layout) == layout;
@@ -53,12 +45,12 @@ Tensor weights(std::initializer_list<std::int64_t> sizes, std::uint64_t seed) {
 }
 
 TEST_F(CudaStorage, KeepsValuesInBf16WithChannelsLast) {
-  const PlanReport report = check(small_network(), {.precision = Precision::kBF16});
+  const PlanReport report = within_errors(small_network(), {.precision = Precision::kBF16});
   EXPECT_EQ(count(report, "convolution", "channels-last"), 2);
   EXPECT_EQ(count(report, "product", "channels-last"), 1);  // the convolution by one pixel
   EXPECT_EQ(count(report, "product", "row-major"), 1);      // in f32, which is the graph's output
   EXPECT_EQ(conversions(report), 1);                        // of the image
-  const PlanReport plain = check(small_network(), {});
+  const PlanReport plain = within_errors(small_network(), {});
   EXPECT_EQ(conversions(plain), 0);
   EXPECT_EQ(count(plain, "convolution", "row-major"), 3);
   // Half, but for what is added to the output.
@@ -66,10 +58,11 @@ TEST_F(CudaStorage, KeepsValuesInBf16WithChannelsLast) {
 }
 
 TEST_F(CudaStorage, KeepsF32WithChannelsLastForTensorCores) {
-  const PlanReport report = check(small_network(), {.precision = Precision::kTF32});
+  const PlanReport report = within_errors(small_network(), {.precision = Precision::kTF32});
   EXPECT_EQ(count(report, "convolution", "channels-last"), 2);
   EXPECT_EQ(conversions(report), 1);
-  const PlanReport rows = check(small_network(), {.precision = Precision::kTF32, .blocked = false});
+  const PlanReport rows =
+      within_errors(small_network(), {.precision = Precision::kTF32, .blocked = false});
   EXPECT_EQ(count(rows, "convolution", "row-major"), 3);
   EXPECT_EQ(conversions(rows), 0);
 }
@@ -78,27 +71,29 @@ TEST_F(CudaStorage, TakesTheFasterOfTheWaysToLie) {
   // Each plan is measured; the second one, of rows, seems to take half as long.
   fake_cuda().faster_each_time = true;
   const ir::Graph network = small_network();
-  EXPECT_EQ(count(check(network, {.precision = Precision::kTF32}), "convolution", "row-major"), 3);
+  EXPECT_EQ(
+      count(within_errors(network, {.precision = Precision::kTF32}), "convolution", "row-major"),
+      3);
   fake_cuda().faster_each_time = true;
   const PlanOptions unmeasured{.precision = Precision::kTF32, .search = false};
-  EXPECT_EQ(count(check(network, unmeasured), "convolution", "channels-last"), 2);
+  EXPECT_EQ(count(within_errors(network, unmeasured), "convolution", "channels-last"), 2);
 }
 
 TEST_F(CudaStorage, ConvertsAroundWhatALibraryDoesNotTakeStored) {
   fake_cuda().narrow_types = false;
-  const PlanReport report = check(small_network(), {.precision = Precision::kBF16});
+  const PlanReport report = within_errors(small_network(), {.precision = Precision::kBF16});
   EXPECT_EQ(count(report, "convolution", "row-major"), 3);
   EXPECT_EQ(count(report, "product", "row-major"), 1);
   fake_cuda().narrow_types = true;
   fake_cuda().lt_has_algorithms = false;
   fake_cuda().dnn_has_algorithms = false;
-  const PlanReport emitted = check(attention_block(1, 8), {.precision = Precision::kBF16});
+  const PlanReport emitted = within_errors(attention_block(1, 8), {.precision = Precision::kBF16});
   EXPECT_EQ(count(emitted, "product", "row-major"), 0);
   EXPECT_EQ(conversions(emitted), 0);
 }
 
 TEST_F(CudaStorage, KeepsAttentionInBf16) {
-  const PlanReport report = check(attention_block(2, 16), {.precision = Precision::kBF16});
+  const PlanReport report = within_errors(attention_block(2, 16), {.precision = Precision::kBF16});
   EXPECT_EQ(count(report, "product", "row-major"), 4);
   EXPECT_EQ(count(report, "attention", "row-major"), 1);
   EXPECT_LE(conversions(report), 1);
@@ -123,9 +118,9 @@ ir::Graph masked_attention(std::int64_t width, bool shows_weights) {
 
 TEST_F(CudaStorage, TakesAttentionWithAMaskInParts) {
   const PlanOptions bf16{.precision = Precision::kBF16};
-  EXPECT_EQ(count(check(masked_attention(16, false), bf16), "attention", "row-major"), 1);
+  EXPECT_EQ(count(within_errors(masked_attention(16, false), bf16), "attention", "row-major"), 1);
   fake_cuda().dnn_has_attention = false;
-  EXPECT_EQ(count(check(attention_block(1, 16), bf16), "attention", "row-major"), 1);
+  EXPECT_EQ(count(within_errors(attention_block(1, 16), bf16), "attention", "row-major"), 1);
 }
 
 // Each head of keys serves two of queries: they are repeated before.
@@ -142,16 +137,16 @@ TEST_F(CudaStorage, TakesAttentionOfRepeatedHeads) {
   const Value scores = b.add("matmul", {queries, turned});
   const Value shares = b.add("softmax", {scores}, {{"axis", std::int64_t{3}}});
   b.output("y", b.add("relu", {b.add("matmul", {shares, repeated("values")})}));
-  const PlanReport report = check(graph(b), {.precision = Precision::kBF16});
+  const PlanReport report = within_errors(graph(b), {.precision = Precision::kBF16});
   EXPECT_EQ(count(report, "attention", "row-major"), 1);
 }
 
 TEST_F(CudaStorage, LeavesToProductsWhatIsNoAttention) {
   const PlanOptions bf16{.precision = Precision::kBF16};
   // Weights that are seen; rows that do not begin where 16 bytes do; digits that would be lost.
-  EXPECT_EQ(count(check(masked_attention(16, true), bf16), "product", "row-major"), 2);
-  EXPECT_EQ(count(check(masked_attention(12, false), bf16), "product", "row-major"), 2);
-  EXPECT_EQ(count(check(masked_attention(16, false), {}), "product", "row-major"), 2);
+  EXPECT_EQ(count(within_errors(masked_attention(16, true), bf16), "product", "row-major"), 2);
+  EXPECT_EQ(count(within_errors(masked_attention(12, false), bf16), "product", "row-major"), 2);
+  EXPECT_EQ(count(within_errors(masked_attention(16, false), {}), "product", "row-major"), 2);
 }
 
 // Values that are read, and given out, and computed of nothing but what comes in.
@@ -166,7 +161,7 @@ TEST_F(CudaStorage, GivesOutWhatIsReadToo) {
   b.output("x", x);
   b.output("w", w);
   b.output("product", b.add("matmul", {y, b.constant(weights({56, 64}, 2))}));
-  check(graph(b), {.precision = Precision::kBF16});
+  within_errors(graph(b), {.precision = Precision::kBF16});
 }
 
 TEST_F(CudaStorage, ReshapesOfStoredValuesNeedNoKernel) {
@@ -174,7 +169,7 @@ TEST_F(CudaStorage, ReshapesOfStoredValuesNeedNoKernel) {
   Value x = b.add("matmul", {b.input("x", f32({40, 48})), b.constant(weights({48, 64}, 1))});
   x = b.add("reshape", {x}, {{"shape", Integers{80, 32}}});
   b.output("y", b.add("matmul", {x, b.constant(weights({32, 64}, 2))}));
-  const PlanReport report = check(graph(b), {.precision = Precision::kBF16});
+  const PlanReport report = within_errors(graph(b), {.precision = Precision::kBF16});
   EXPECT_EQ(report.kernels.size(), 3u);  // x in bf16, and two products
 }
 
@@ -192,7 +187,7 @@ TEST_F(CudaStorage, TakesConvolutionsOfAnyNumberOfAxes) {
                            {"pads", Integers(2 * axes, 1)},
                            {"dilations", Integers(axes, 1)}});
     b.output("y", b.add("softmax", {y}, {{"axis", std::int64_t{1}}}));
-    const PlanReport report = check(graph(b), {.precision = Precision::kBF16});
+    const PlanReport report = within_errors(graph(b), {.precision = Precision::kBF16});
     EXPECT_EQ(count(report, "convolution", "channels-last"), 1) << axes;
   }
 }

@@ -8,7 +8,6 @@
 
 #include "ir/builder.h"
 #include "tests/backends/fake_cuda_test.h"
-#include "tests/backends/graph_compare.h"
 #include "tests/backends/tail_network.h"
 
 namespace egret::backends {
@@ -25,12 +24,6 @@ Value number(GraphBuilder& b, double value) { return b.scalar(DType::kF32, value
 
 class CudaTails : public FakeCudaTest {
  protected:
-  // Runs it and compares with the f64 interpreter.
-  PlanReport check(const ir::Graph& of, const PlanOptions& options) {
-    PlanReport report;
-    EXPECT_LE(relative_error(of, options, *backend_, &report), 16 * roundoff(options.precision));
-    return report;
-  }
   static auto steps(const PlanReport& report, std::string_view library) {
     return std::ranges::count(report.kernels, library, &PlanReport::Kernel::implementation);
   }
@@ -52,7 +45,7 @@ TEST_F(CudaTails, AreOfAnyPointwiseOperations) {
       }};
   for (const Tail& tail : tails) {
     SCOPED_TRACE(&tail - tails);
-    const PlanReport product = check(tail_network(tail), bf16_);
+    const PlanReport product = within_errors(tail_network(tail), bf16_);
     EXPECT_EQ(steps(product, "cuDNN"), 1);
     EXPECT_EQ(steps(product, "cuBLASLt"), 1);
     EXPECT_EQ(product.kernels.size(), 2u + 1u);  // and what converts x
@@ -61,7 +54,7 @@ TEST_F(CudaTails, AreOfAnyPointwiseOperations) {
 
 TEST_F(CudaTails, StandBehindConvolutionsToo) {
   for (const auto& tail : {silu, hard_swish}) {
-    const PlanReport report = check(tail_image_network(tail), bf16_);
+    const PlanReport report = within_errors(tail_image_network(tail), bf16_);
     EXPECT_EQ(steps(report, "cuDNN"), 3);
     EXPECT_EQ(report.kernels.size(), 3u + 1u);  // and what converts the image
   }
@@ -74,20 +67,20 @@ TEST_F(CudaTails, ReadTensorsToo) {
     const Value other = b.add("tanh", {b.input("z", f32({2, 24, 96}))});
     return b.add("mul", {other, b.add("tanh", {b.add("mul", {x, scale})})});
   };
-  const PlanReport report = check(tail_network(gated), bf16_);
+  const PlanReport report = within_errors(tail_network(gated), bf16_);
   EXPECT_EQ(steps(report, "cuDNN"), 1);
   EXPECT_EQ(report.kernels.size(), 2u + 2u);  // and what makes `other`, and converts x
 }
 
 TEST_F(CudaTails, AreLeftToKernelsInF32) {
-  const PlanReport report = check(tail_network(silu), {});
+  const PlanReport report = within_errors(tail_network(silu), {});
   EXPECT_EQ(steps(report, "cuDNN"), 0);
   EXPECT_EQ(report.kernels.size(), 3u);
 }
 
 TEST_F(CudaTails, AreLeftToKernelsWhereThoseAreFaster) {
   fake_cuda().faster_each_time = true;  // the plan without, which is measured last
-  const PlanReport report = check(tail_network(silu), bf16_);
+  const PlanReport report = within_errors(tail_network(silu), bf16_);
   EXPECT_EQ(steps(report, "cuDNN"), 0);
   EXPECT_EQ(steps(report, "cuBLASLt"), 2);
 }
@@ -99,7 +92,7 @@ TEST_F(CudaTails, EndWhereAValueIsSeen) {
   const Value x = b.add("matmul", {b.input("x", f32({24, 64})), w});
   b.output("before", x);
   b.output("after", b.add("tanh", {silu(b, x)}));
-  const PlanReport report = check(*std::move(b).finish(), bf16_);
+  const PlanReport report = within_errors(*std::move(b).finish(), bf16_);
   EXPECT_EQ(steps(report, "cuDNN"), 0);
 }
 

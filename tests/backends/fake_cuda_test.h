@@ -10,6 +10,7 @@
 #include "backends/cuda/cuda_backend.h"
 #include "ir/builder.h"
 #include "tests/backends/fake_cuda.h"
+#include "tests/backends/graph_compare.h"
 
 namespace egret::backends {
 
@@ -31,6 +32,13 @@ class FakeCudaTest : public ::testing::Test {
     auto made = std::move(b).finish();
     EXPECT_TRUE(made.ok()) << made.status().message();
     return *std::move(made);
+  }
+
+  // Runs it and compares with the f64 interpreter.
+  PlanReport within_errors(const ir::Graph& of, const PlanOptions& options) const {
+    PlanReport report;
+    EXPECT_LE(relative_error(of, options, *backend_, &report), 16 * roundoff(options.precision));
+    return report;
   }
 
   std::unique_ptr<Backend> backend_;

@@ -28,8 +28,11 @@ class Block {
     return block.run_to_end();
   }
   static void meet() {
-    Fiber& fiber = current_->fibers_[threadIdx.x];
-    ::swapcontext(&fiber.context, &current_->scheduler_);
+    if (current_->is_alone_) {
+      current_->met_alone_ = true;
+      return;
+    }
+    ::swapcontext(&fibers()[threadIdx.x].context, &current_->scheduler_);
   }
   static double* slots() { return current_->slots_.data(); }
 
@@ -41,38 +44,67 @@ class Block {
   };
 
   Block(unsigned threads, const std::function<void()>& kernel)
-      : kernel_(kernel), fibers_(threads), slots_(threads) {}
+      : kernel_(kernel), threads_(threads), slots_(threads) {}
+
+  // Kept from block to block: stacks are large.
+  static std::vector<Fiber>& fibers() {
+    static std::vector<Fiber> all;
+    return all;
+  }
 
   static void enter() {
     current_->kernel_();
-    current_->fibers_[threadIdx.x].done = true;
+    fibers()[threadIdx.x].done = true;
   }
 
+  void begin(std::size_t thread) {
+    if (fibers().size() <= thread) fibers().resize(threads_);
+    Fiber& fiber = fibers()[thread];
+    fiber.done = false;
+    ::getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.data();
+    fiber.context.uc_stack.ss_size = fiber.stack.size();
+    fiber.context.uc_link = &scheduler_;
+    ::makecontext(&fiber.context, &Block::enter, 0);
+  }
+
+  bool advance(std::size_t thread) {
+    threadIdx.x = static_cast<unsigned>(thread);
+    ::swapcontext(&scheduler_, &fibers()[thread].context);
+    return fibers()[thread].done;
+  }
+
+  // Where the first thread meets nobody, none may, and no other needs a stack of its own.
   bool run_to_end() {
-    for (Fiber& fiber : fibers_) {
-      ::getcontext(&fiber.context);
-      fiber.context.uc_stack.ss_sp = fiber.stack.data();
-      fiber.context.uc_stack.ss_size = fiber.stack.size();
-      fiber.context.uc_link = &scheduler_;
-      ::makecontext(&fiber.context, &Block::enter, 0);
+    begin(0);
+    if (advance(0)) return run_alone(1);
+    for (std::size_t i = 1; i < threads_; ++i) {
+      begin(i);
+      if (advance(i)) return false;
     }
     for (;;) {
       std::size_t done = 0;
-      for (std::size_t i = 0; i < fibers_.size(); ++i) {
-        threadIdx.x = static_cast<unsigned>(i);
-        ::swapcontext(&scheduler_, &fibers_[i].context);
-        done += fibers_[i].done ? 1 : 0;
-      }
-      if (done == fibers_.size()) return true;
+      for (std::size_t i = 0; i < threads_; ++i) done += advance(i) ? 1 : 0;
+      if (done == threads_) return true;
       if (done != 0) return false;
     }
   }
 
+  bool run_alone(std::size_t first) {
+    is_alone_ = true;
+    for (std::size_t i = first; i < threads_; ++i) {
+      threadIdx.x = static_cast<unsigned>(i);
+      kernel_();
+    }
+    return !met_alone_;
+  }
+
   inline static Block* current_ = nullptr;
   const std::function<void()>& kernel_;
-  std::vector<Fiber> fibers_;
+  std::size_t threads_;
   std::vector<double> slots_;  // 8 bytes a thread, for shuffles
   ucontext_t scheduler_{};
+  bool is_alone_ = false, met_alone_ = false;
 };
 
 static void __syncthreads() { Block::meet(); }
