@@ -19,9 +19,8 @@ namespace {
 constexpr int kThreads = 128;  // of a block that shares nothing
 constexpr std::int64_t kMostThreads = 1024;
 constexpr std::int64_t kMostBlocks = 1 << 16;  // threads take several elements beyond
-constexpr std::int64_t kTermsAThread =
-    4;  // of a row, where rows are more than the GPU takes at once
-constexpr std::int64_t kFewBlocks = 512;
+// Of a row: so many where there are more rows than the GPU takes at once.
+constexpr std::int64_t kTermsAThread = 4, kFewBlocks = 512;
 
 std::string input_name(std::size_t i) { return "in" + std::to_string(i); }
 

@@ -26,6 +26,12 @@ bool remembered(std::vector<Answer>& answers, int id, const Ask& ask) {
 
 }  // namespace
 
+std::int64_t extents(const ir::LoopNest& nest, std::span<const int> symbols) {
+  std::int64_t product = 1;
+  for (const int symbol : symbols) product *= nest.extent(symbol);
+  return product;
+}
+
 NestFacts::NestFacts(const ir::LoopNest& nest, std::span<const ir::TensorType> inputs)
     : nest_(nest),
       inputs_(inputs),

@@ -11,6 +11,9 @@
 
 namespace egret::backends::codegen {
 
+// How many values the symbols, variables of loops, have together.
+std::int64_t extents(const ir::LoopNest& nest, std::span<const int> symbols);
+
 class NestFacts {
  public:
   NestFacts(const ir::LoopNest& nest, std::span<const ir::TensorType> inputs);

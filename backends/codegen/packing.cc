@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "backends/codegen/nest_facts.h"
+
 namespace egret::backends::codegen {
 
 using ir::Affine;
@@ -119,8 +121,7 @@ int Packing::width(const std::vector<int>& symbols, Loop loop) const {
   if (symbols.empty()) return 1;
   const bool writes = loop != Loop::kTerms;
   const std::int64_t least = loop == Loop::kLanes ? least_.of_all : least_.of_row;
-  std::int64_t count = 1;
-  for (const int symbol : symbols) count *= nest_.extent(symbol);
+  const std::int64_t count = extents(nest_, symbols);
   const int last = symbols.back();
   for (int width = most(last, writes); width > 1; width /= 2) {
     if (nest_.extent(last) % width == 0 && count / width >= least &&

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "backends/codegen/nest_facts.h"
+
 namespace egret::backends::codegen {
 namespace {
 
@@ -10,12 +12,6 @@ namespace {
 // where its threads read neighbours, a shorter one is too.
 constexpr std::int64_t kLongReduction = 256, kWarpReduction = 32;
 constexpr std::int64_t kFewElements = 1 << 15;
-
-std::int64_t count(const ir::LoopNest& nest, const std::vector<int>& symbols) {
-  std::int64_t product = 1;
-  for (const int symbol : symbols) product *= nest.extent(symbol);
-  return product;
-}
 
 ir::VariableSet variables(const ir::LoopNest& nest, const std::vector<int>& symbols) {
   ir::VariableSet set = 0;
@@ -42,7 +38,7 @@ ir::VariableSet shared_rows(const ir::LoopNest& nest, ir::VariableSet outputs) {
     if (own == outputs || (node.depends & inner) != 0) continue;
     any = true;
     joint |= own;
-    const std::int64_t terms = count(nest, node.variables);
+    const std::int64_t terms = extents(nest, node.variables);
     if (terms > most) {
       most = terms;
       longest = own;
@@ -64,7 +60,7 @@ LongReduction longest_reduction(const ir::LoopNest& nest, ir::VariableSet output
   LongReduction longest;
   for (const ir::NestNode& node : nest.nodes) {
     if (node.op != ir::ExprOp::kReduce || (node.depends & others) != 0) continue;
-    if (const std::int64_t terms = count(nest, node.variables); terms > longest.terms)
+    if (const std::int64_t terms = extents(nest, node.variables); terms > longest.terms)
       longest = {terms, node.variables.back()};
   }
   return longest;
@@ -72,7 +68,7 @@ LongReduction longest_reduction(const ir::LoopNest& nest, ir::VariableSet output
 
 // Whether a block of threads should take each element, or each pack of them.
 bool elements_are_rows(const ir::LoopNest& nest, const Packing& packing, ir::VariableSet outputs) {
-  const std::int64_t elements = count(nest, nest.output_variables);
+  const std::int64_t elements = extents(nest, nest.output_variables);
   const LongReduction longest = longest_reduction(nest, outputs, outputs);
   if (longest.terms >= kLongReduction && elements <= kFewElements) return true;
   if (longest.terms < kWarpReduction) return false;
@@ -99,8 +95,8 @@ Schedule schedule(const ir::LoopNest& nest, Target target, const Packing& packin
     const bool is_row = (nest.symbol(symbol).depends & rows) != 0;
     (is_row ? result.rows : result.lanes).push_back(symbol);
   }
-  result.row_count = count(nest, result.rows);
-  result.lane_count = count(nest, result.lanes);
+  result.row_count = extents(nest, result.rows);
+  result.lane_count = extents(nest, result.lanes);
   result.row_work = std::max(result.lane_count, longest_reduction(nest, outputs, rows).terms);
   if (target == Target::kCuda) {
     using Loop = Packing::Loop;

@@ -61,16 +61,6 @@ std::string Writer::declare(ir::VariableSet depends, const std::string& type,
   return is_packed(depends) ? array(depends, type, "v", value) : declare(type, value);
 }
 
-namespace {
-
-std::int64_t extents(const ir::LoopNest& nest, const std::vector<int>& symbols) {
-  std::int64_t product = 1;
-  for (const int symbol : symbols) product *= nest.extent(symbol);
-  return product;
-}
-
-}  // namespace
-
 void Writer::open_nested(const std::vector<int>& symbols) {
   for (const int symbol : symbols) {
     const std::string name = "i" + std::to_string(symbol);

@@ -167,23 +167,26 @@ bool are_of_type(std::span<const int> added, const StepDefinition& definition, i
   });
 }
 
-}  // namespace
-
-std::optional<Gemm> find_gemm(const StepDefinition& definition) {
-  const auto nest = nest_of(definition);
-  if (!nest) return std::nullopt;
-  const auto epilogue = find_epilogue(*nest, definition.constants);
+std::optional<Gemm> gemm_in(const ir::LoopNest& nest, const StepDefinition& definition) {
+  const auto epilogue = find_epilogue(nest, definition.constants);
   if (!epilogue || std::isfinite(epilogue->most)) return std::nullopt;
-  auto found = product_at(*nest, epilogue->sum, definition);
-  if (!found || !take(*epilogue, *nest, found->m_symbol, found->gemm)) return std::nullopt;
+  auto found = product_at(nest, epilogue->sum, definition);
+  if (!found || !take(*epilogue, nest, found->m_symbol, found->gemm)) return std::nullopt;
   const int added[] = {found->gemm.bias, found->gemm.added};
   if (!are_of_type(added, definition, found->gemm.output_type)) return std::nullopt;
   return found->gemm;
 }
 
+}  // namespace
+
+std::optional<Gemm> find_gemm(const StepDefinition& definition) {
+  const auto nest = nest_of(definition);
+  return nest ? gemm_in(*nest, definition) : std::nullopt;
+}
+
 std::optional<Product> find_product(const StepDefinition& definition) {
   const auto nest = nest_of(definition);
-  if (!nest) return std::nullopt;
+  if (!nest || gemm_in(*nest, definition)) return std::nullopt;
   const auto tail = find_tail(*nest, definition.constants);
   if (!tail) return std::nullopt;
   const auto found = product_at(*nest, tail->sum, definition);

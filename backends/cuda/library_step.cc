@@ -264,7 +264,6 @@ std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandl
     });
     if (!taken.tails) return makers;
     makers.emplace_back([dnn](const StepDefinition& definition) {
-      if (find_gemm(definition)) return std::unique_ptr<LibraryStep>();
       const auto product = find_product(definition);
       return product ? make_product_step(*dnn, *product) : nullptr;
     });

@@ -25,6 +25,7 @@ struct Product {
   std::vector<Added> added;
 };
 
+// What cuBLASLt may compute (find_gemm) is none.
 std::optional<Product> find_product(const StepDefinition& definition);
 
 // Puts it into `operations`. For tests too.
