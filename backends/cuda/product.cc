@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/product.h"
 
+#include <numeric>
 #include <utility>
 
 namespace egret::backends::cuda {
@@ -33,13 +34,13 @@ class Describer {
   DnnBackend matrix(const Gemm::Operand& operand, std::int64_t rows, std::int64_t columns) {
     const std::int64_t row = operand.transposed ? 1 : operand.leading;
     const std::int64_t column = operand.transposed ? operand.leading : 1;
-    const auto bytes = static_cast<std::int64_t>(byte_size(gemm_.type));
-    const std::int64_t id = next_input(operand.input, operand.offset * bytes);
+    const std::int64_t offset = operand.offset * static_cast<std::int64_t>(byte_size(gemm_.type));
+    const std::int64_t id = next_input(operand.input, offset);
     return operations_.tensor({.id = id,
                                .sizes = {gemm_.batch, rows, columns},
                                .strides = {batch_stride(operand.batch_stride), row, column},
                                .type = gemm_.type,
-                               .alignment = kAlignment});
+                               .alignment = std::gcd(kAlignment, offset)});
   }
 
   DnnBackend added(const Product::Added& of) {

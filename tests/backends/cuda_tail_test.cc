@@ -72,6 +72,20 @@ TEST_F(CudaTails, ReadTensorsToo) {
   EXPECT_EQ(report.kernels.size(), 2u + 2u);  // and what makes `other`, and converts x
 }
 
+// A part of a tensor need not begin where 16 bytes do.
+TEST_F(CudaTails, StandBehindProductsOfParts) {
+  GraphBuilder b;
+  base::Random random(2);
+  const Value whole = b.add("tanh", {b.input("x", f32({24, 72}))});
+  const Value part = b.add("slice", {whole},
+                           {{"axis", 1}, {"start", std::int64_t{3}}, {"size", std::int64_t{64}}});
+  const Value w = b.constant(Tensor::random(f32({64, 96}), random));
+  const Value v = b.constant(Tensor::random(f32({96, 48}), random));
+  b.output("y", b.add("matmul", {silu(b, b.add("matmul", {part, w})), v}));
+  const PlanReport report = within_errors(*std::move(b).finish(), bf16_);
+  EXPECT_EQ(steps(report, "cuDNN"), 1);
+}
+
 TEST_F(CudaTails, AreLeftToKernelsInF32) {
   const PlanReport report = within_errors(tail_network(silu), {});
   EXPECT_EQ(steps(report, "cuDNN"), 0);
