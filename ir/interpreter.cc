@@ -27,7 +27,7 @@ Tensor constant_value(const Node& node, const InterpretOptions& options) {
                moved.mutable_as<double>().data());
   }
   const std::uint64_t seed = base::hash_combine(options.seed, node.data.content_hash().low);
-  perturb(moved, options.perturbation, seed);
+  perturb_rounded(moved, options.perturbation, seed);
   return moved;
 }
 

@@ -2,6 +2,7 @@
 #include "ir/perturbation.h"
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "base/hash.h"
@@ -30,7 +31,10 @@ double rounded_terms(const LoopNest& nest) {
   return terms[static_cast<std::size_t>(nest.root)];
 }
 
-void perturb(Tensor& tensor, double width, std::uint64_t seed) {
+namespace {
+
+template <typename Moves>
+void perturb_where(Tensor& tensor, double width, std::uint64_t seed, const Moves& moves) {
   constexpr std::size_t kRun = 1024;
   std::byte* data = tensor.mutable_data().data();
   const DType type = tensor.dtype();
@@ -44,12 +48,27 @@ void perturb(Tensor& tensor, double width, std::uint64_t seed) {
           load_lanes(type, data, first, 1, static_cast<std::int64_t>(count), values);
           for (std::size_t k = 0; k < count; ++k) {
             const auto bits = static_cast<std::int64_t>(base::mix(seed ^ base::mix(i + k)));
-            values[k] *= 1 + width * (static_cast<double>(bits) * 0x1p-63);
+            if (moves(values[k])) values[k] *= 1 + width * (static_cast<double>(bits) * 0x1p-63);
           }
           store_lanes(type, data, first, 1, static_cast<std::int64_t>(count),
                       static_cast<const double*>(values));
         }
       });
+}
+
+// Of 8 binary digits at most: the first is implied, 45 of the other 52 are 0.
+bool is_short(double value) {
+  return (std::bit_cast<std::uint64_t>(value) & ((std::uint64_t{1} << 45) - 1)) == 0;
+}
+
+}  // namespace
+
+void perturb(Tensor& tensor, double width, std::uint64_t seed) {
+  perturb_where(tensor, width, seed, [](double) { return true; });
+}
+
+void perturb_rounded(Tensor& tensor, double width, std::uint64_t seed) {
+  perturb_where(tensor, width, seed, [](double value) { return !is_short(value); });
 }
 
 }  // namespace egret::ir

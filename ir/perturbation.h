@@ -16,4 +16,8 @@ double rounded_terms(const LoopNest& nest);
 // Multiplies each element by 1 + width*r, r uniform in [-1, 1] by seed and position.
 void perturb(Tensor& tensor, double width, std::uint64_t seed);
 
+// The same, but of elements that no type of floats rounds (bf16 has 8 digits): a square's exponent
+// is 2 in any of them.
+void perturb_rounded(Tensor& tensor, double width, std::uint64_t seed);
+
 }  // namespace egret::ir

@@ -116,11 +116,29 @@ stage_probe() {
   "$bin/egret" run --backend cuda --check "$out/probe.onnx"
 }
 
-stage_tests() { "$bin/gpu_tests" --gtest_output="json:$out/tests.json"; }
+# A program's tests in as many processes as half the processors, each of which is told its part by
+# variables; fails where one of them does.
+tests_of() {
+  local program=$1 shards=$(($(nproc) / 2)) shard failed=0
+  [ "$shards" -ge 1 ] || shards=1
+  local processes=()
+  for ((shard = 0; shard < shards; ++shard)); do
+    env OMP_NUM_THREADS=2 $(printf "$2" "$shard" "$shards") "$bin/$program" >"$out/$program.$shard.txt" 2>&1 &
+    processes+=($!)
+  done
+  for ((shard = 0; shard < shards; ++shard)); do
+    wait "${processes[shard]}" || failed=1
+    grep -vE '^\[ (RUN|      OK) ' "$out/$program.$shard.txt" || true
+    rm "$out/$program.$shard.txt"
+  done
+  return $failed
+}
+
+stage_tests() { tests_of gpu_tests 'GTEST_SHARD_INDEX=%d GTEST_TOTAL_SHARDS=%d'; }
 
 stage_conformance() {
   [ ! -d onnx-testdata ] || export EGRET_ONNX_TESTDATA=$PWD/onnx-testdata
-  EGRET_CONFORMANCE_BACKEND=cuda "$bin/conformance_tests"
+  EGRET_CONFORMANCE_BACKEND=cuda tests_of conformance_tests 'EGRET_CONFORMANCE_PART=%d/%d'
 }
 
 experiment() {
@@ -175,7 +193,7 @@ check() {
       continue
     fi
     code=0
-    export -f "stage_$stage" experiment
+    export -f "stage_$stage" experiment tests_of
     export bin out end
     timeout --kill-after=5 $((end - SECONDS)) bash -c "set -euo pipefail; SECONDS=$SECONDS; stage_$stage" \
       >"$out/$stage.txt" 2>&1 || code=$?

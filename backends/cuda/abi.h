@@ -26,6 +26,7 @@ inline constexpr int kDriverOutOfMemory = 2;
 inline constexpr int kDriverNotReady = 600;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventWithoutTiming = 2;
+inline constexpr unsigned kEventRecordExternal = 1;  // in a recorded graph: an event of its own
 inline constexpr int kCaptureThreadLocal = 1;
 inline constexpr int kDeviceMemory = 2;
 inline constexpr int kAttributeMultiprocessors = 16;
@@ -94,7 +95,8 @@ inline constexpr int kMatmulTransposeA = 3, kMatmulTransposeB = 4, kMatmulEpilog
                      kMatmulBias = 8;                                // attributes of LtMatmul
 inline constexpr int kEpilogueRelu = 2, kEpilogueBias = 4;           // may be added
 inline constexpr int kLayoutBatchCount = 5, kLayoutBatchStride = 6;  // attributes of LtLayout
-inline constexpr int kPreferenceWorkspace = 1;                       // attribute of LtPreference
+inline constexpr int kPreferenceWorkspace = 1, kPreferenceAlignmentA = 5, kPreferenceAlignmentB = 6,
+                     kPreferenceAlignmentC = 7, kPreferenceAlignmentD = 8;  // of LtPreference
 inline constexpr int kTransposed = 1;
 
 struct LtFunctions {

@@ -21,6 +21,21 @@ class AnyStep : public LibraryStep {
     for (const auto& step : steps_) any |= step->contested();
     return any;
   }
+  std::vector<const codegen::KernelSource*> kernels() const override {
+    std::vector<const codegen::KernelSource*> all;
+    for (const auto& step : steps_) {
+      const auto own = step->kernels();
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
+  }
+  void take_kernels(std::span<const Function> kernels) override {
+    for (const auto& step : steps_) {
+      const std::size_t own = step->kernels().size();
+      step->take_kernels(kernels.first(own));
+      kernels = kernels.subspan(own);
+    }
+  }
   void find_candidates() override {
     for (const auto& step : steps_) step->find_candidates();
   }
@@ -53,6 +68,7 @@ class AnyStep : public LibraryStep {
 }  // namespace
 
 std::unique_ptr<LibraryStep> any_step(std::vector<std::unique_ptr<LibraryStep>> steps) {
+  std::erase(steps, nullptr);
   if (steps.empty()) return nullptr;
   if (steps.size() == 1) return std::move(steps[0]);
   return std::make_unique<AnyStep>(std::move(steps));

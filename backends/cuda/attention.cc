@@ -9,8 +9,6 @@ namespace egret::backends::cuda {
 namespace {
 
 constexpr std::int64_t kOutputId = 1000, kScaleId = 1001, kFirstVirtualId = 2000;
-constexpr std::int64_t kAlignment =
-    16;  // bytes that engines read at once; kept by find_attention()
 constexpr ir::DType kCompute = ir::DType::kF32;
 
 using Sizes = std::array<std::int64_t, 4>;
@@ -65,8 +63,7 @@ class Describer {
     return operations_.tensor({.id = id,
                                .sizes = listed(tensor.sizes),
                                .strides = listed(tensor.strides),
-                               .type = a_.type,
-                               .alignment = kAlignment});
+                               .type = a_.type});
   }
 
   DnnBackend between(const Sizes& sizes, ir::DType type) {

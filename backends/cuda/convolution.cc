@@ -46,19 +46,23 @@ class Describer {
     const TailTensors tensors{.rank = c_.output.sizes.size(),
                               .sum = sum,
                               .output = output(kOutputId, c_.output.type),
-                              .input = [&](std::size_t i) { return input(c_.added[i]); },
+                              .input = [&](std::size_t i) { return added(c_.added[i]); },
                               .between = [&] { return next_output(); }};
     describe(c_.tail, tensors, operations_, arguments_);
   }
 
-  // What is read twice is described once.
+  // What a tail reads twice is described once.
+  DnnBackend added(const Convolution::Tensor& tensor) {
+    DnnBackend& known = added_[{tensor.input, tensor.sizes}];
+    if (known == nullptr) known = input(tensor);
+    return known;
+  }
+
   DnnBackend input(const Convolution::Tensor& tensor) {
-    DnnBackend& known = inputs_[{tensor.input, tensor.sizes}];
-    if (known != nullptr) return known;
     const auto id = static_cast<std::int64_t>(arguments_.inputs.size()) + 1;
     arguments_.inputs.push_back({id, tensor.input});
-    return known = operations_.tensor(
-               {.id = id, .sizes = tensor.sizes, .strides = tensor.strides, .type = tensor.type});
+    return operations_.tensor(
+        {.id = id, .sizes = tensor.sizes, .strides = tensor.strides, .type = tensor.type});
   }
 
   DnnBackend next_output() {
@@ -79,7 +83,7 @@ class Describer {
   const ir::DType compute_;
   std::size_t left_ = 0;
   DnnArguments arguments_;
-  std::map<std::pair<int, std::vector<std::int64_t>>, DnnBackend> inputs_;
+  std::map<std::pair<int, std::vector<std::int64_t>>, DnnBackend> added_;
 };
 
 }  // namespace

@@ -64,11 +64,12 @@ class Compilation {
         handles_(open_libraries(device_->libraries(), options.precision)) {}
 
   // What may be faster, and may be not, is measured, unless there is to be no search: channels last
-  // around convolutions on tensor cores, and what libraries and emitted kernels both can do.
+  // around convolutions, and what libraries and emitted kernels both can do.
   base::Result<std::unique_ptr<CudaPlan>> best() {
     const bool narrow = options_.precision == Precision::kBF16;
     const bool on_tensor_cores = options_.precision != Precision::kF32;
-    Way way{.storage = {narrow, on_tensor_cores && options_.blocked && has_convolutions()},
+    const bool may_move_channels = options_.blocked && has_convolutions();
+    Way way{.storage = {narrow, on_tensor_cores && may_move_channels},
             .taken = {.tails = on_tensor_cores && options_.fuse, .depthwise = true}};
     auto best = plan(way);
     if (!options_.search) return best;
@@ -83,7 +84,7 @@ class Compilation {
       way = other;
     };
     const auto has = [&](bool Contested::*kind) { return best.ok() && (*best)->contested().*kind; };
-    if (way.storage.channels_last) try_other({{narrow, false}, way.taken});
+    if (may_move_channels) try_other({{narrow, !way.storage.channels_last}, way.taken});
     for (bool Contested::*kind : {&Contested::tails, &Contested::depthwise}) {
       if (!has(kind)) continue;
       Way without = way;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "backends/cuda/launch.h"
+
 namespace egret::backends::cuda {
 namespace {
 
@@ -13,7 +15,7 @@ using codegen::Region;
 
 constexpr std::int64_t kAlignment = 256;
 constexpr std::size_t kMostTimes = 10000;
-constexpr int kTimedRuns = 3;     // of an algorithm
+constexpr int kTimedRuns = 5;     // of an algorithm
 constexpr int kMeasuredRuns = 5;  // of a plan
 
 // Parts of one block, one after the other.
@@ -93,22 +95,42 @@ Contested CudaPlan::contested() const {
 }
 
 base::Status CudaPlan::load_kernels() {
-  const Libraries& libraries = device_->libraries();
-  const auto emitted = [](const Region& step) { return step.kernel.ok(); };
-  if (std::ranges::any_of(program_.steps, emitted)) {
-    EGRET_ASSIGN_OR_RETURN(const std::string image,
-                           compile_for_device(libraries.nvrtc, libraries.nvrtc_version,
-                                              source_of(program_, codegen::Target::kCuda),
-                                              device_->facts().capability));
-    EGRET_ASSIGN_OR_RETURN(module_, device_->load(image));
-  }
+  std::vector<const codegen::KernelSource*> kernels;
   for (std::size_t s = 0; s < program_.steps.size(); ++s) {
     const Region& step = program_.steps[s];
     if (library_step_of_[s] != nullptr) continue;
     if (!step.kernel.ok()) return step.kernel.status().at(node_label(program_.graph, step.root()));
-    EGRET_RETURN_IF_ERROR(device_->check(
-        device_->driver().module_function(&functions_[s], module_.get(), step.kernel->name.c_str()),
-        "finding a kernel"));
+    kernels.push_back(&*step.kernel);
+  }
+  for (const LibraryRegion& region : library_steps_) {
+    const auto own = region.step->kernels();
+    kernels.insert(kernels.end(), own.begin(), own.end());
+  }
+  if (kernels.empty()) return base::ok();
+  const Libraries& libraries = device_->libraries();
+  EGRET_ASSIGN_OR_RETURN(const std::string image,
+                         compile_for_device(libraries.nvrtc, libraries.nvrtc_version,
+                                            codegen::source_of(kernels, codegen::Target::kCuda),
+                                            device_->facts().capability));
+  EGRET_ASSIGN_OR_RETURN(module_, device_->load(image));
+  return find_functions();
+}
+
+base::Status CudaPlan::find_functions() {
+  const auto find = [&](const codegen::KernelSource& kernel, Function& function) {
+    return device_->check(
+        device_->driver().module_function(&function, module_.get(), kernel.name.c_str()),
+        "finding a kernel");
+  };
+  for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+    if (library_step_of_[s] == nullptr)
+      EGRET_RETURN_IF_ERROR(find(*program_.steps[s].kernel, functions_[s]));
+  }
+  for (const LibraryRegion& region : library_steps_) {
+    std::vector<Function> found;
+    for (const codegen::KernelSource* kernel : region.step->kernels())
+      EGRET_RETURN_IF_ERROR(find(*kernel, found.emplace_back()));
+    region.step->take_kernels(found);
   }
   return base::ok();
 }
@@ -250,42 +272,32 @@ base::Status CudaPlan::enqueue_step(std::size_t s, int on) {
   }
   pointers.push_back(address(step.root()));
   pointers.push_back(failures_ + s * sizeof(int));
-  std::vector<void*> arguments;
-  for (DevicePointer& pointer : pointers) arguments.push_back(&pointer);
-  const codegen::KernelSource& kernel = *step.kernel;
   return device_->check(
-      device_->driver().launch(functions_[s], static_cast<unsigned>(kernel.blocks), 1, 1,
-                               static_cast<unsigned>(kernel.threads), 1, 1, 0, stream(on),
-                               arguments.data(), nullptr),
+      launch_kernel(device_->driver(), functions_[s], *step.kernel, pointers, stream(on)),
       "launching a kernel");
 }
 
 // Of one of several runs, where values lie and whatever they are; infinite where the library
-// refuses.
+// refuses. Recorded as a plan's are: the host's calls may take longer than what they start.
 base::Result<double> CudaPlan::seconds_of(std::size_t step) {
   EGRET_RETURN_IF_ERROR(device_->wait());
   if (!enqueue_step(step).ok()) return HUGE_VAL;
-  const DriverFunctions& driver = device_->driver();
-  driver.event_record(before_.get(), device_->stream());
-  for (int i = 0; i < kTimedRuns; ++i) {
-    if (!enqueue_step(step).ok()) return HUGE_VAL;
-  }
-  driver.event_record(after_.get(), device_->stream());
   EGRET_RETURN_IF_ERROR(device_->wait());
-  float milliseconds = 0;
-  EGRET_RETURN_IF_ERROR(
-      device_->check(driver.event_elapsed(&milliseconds, before_.get(), after_.get()), "timing"));
-  return milliseconds * 1e-3 / kTimedRuns;
+  const auto runs = device_->record([&] {
+    base::Status enqueued = base::ok();
+    for (int i = 0; i < kTimedRuns && enqueued.ok(); ++i) enqueued = enqueue_step(step);
+    return enqueued;
+  });
+  if (!runs.ok()) return HUGE_VAL;
+  EGRET_RETURN_IF_ERROR(launch_timed(runs->get()));
+  EGRET_RETURN_IF_ERROR(device_->wait());
+  return timed_seconds().value_or(HUGE_VAL) / kTimedRuns;
 }
 
 base::Status CudaPlan::choose_algorithms() {
   for (std::size_t s = 0; s < library_step_of_.size(); ++s) {
     LibraryStep* step = library_step_of_[s];
     if (step == nullptr || step->candidates() < 2) continue;
-    if (before_.get() == nullptr) {
-      EGRET_ASSIGN_OR_RETURN(before_, device_->event());
-      EGRET_ASSIGN_OR_RETURN(after_, device_->event());
-    }
     int best = 0;
     double least = HUGE_VAL;
     for (int candidate = 0; candidate < step->candidates(); ++candidate) {
@@ -337,28 +349,39 @@ base::Status CudaPlan::failure() const {
   return base::ok();
 }
 
-// One event between any two steps.
-base::Status CudaPlan::run_timed() {
-  const DriverFunctions& driver = device_->driver();
-  std::vector<Owned<Event>> events;
+// One event between any two steps of a recorded run.
+base::Status CudaPlan::record_profile() {
+  EGRET_RETURN_IF_ERROR(enqueue_all());  // directly, the first time
+  EGRET_RETURN_IF_ERROR(device_->wait());
   const auto mark = [&]() -> base::Status {
     EGRET_ASSIGN_OR_RETURN(Owned<Event> event, device_->event());
-    EGRET_RETURN_IF_ERROR(
-        device_->check(driver.event_record(event.get(), device_->stream()), "timing"));
-    events.push_back(std::move(event));
-    return base::ok();
+    marks_.push_back(std::move(event));
+    return device_->check(device_->driver().event_record_with_flags(
+                              marks_.back().get(), device_->stream(), kEventRecordExternal),
+                          "timing");
   };
-  EGRET_RETURN_IF_ERROR(clear_failures());
-  EGRET_RETURN_IF_ERROR(mark());
-  for (std::size_t s = 0; s < program_.steps.size(); ++s) {
-    EGRET_RETURN_IF_ERROR(enqueue_step(s));
+  EGRET_ASSIGN_OR_RETURN(profiled_, device_->record([&]() -> base::Status {
+    EGRET_RETURN_IF_ERROR(clear_failures());
     EGRET_RETURN_IF_ERROR(mark());
-  }
+    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+      EGRET_RETURN_IF_ERROR(enqueue_step(s));
+      EGRET_RETURN_IF_ERROR(mark());
+    }
+    return base::ok();
+  }));
+  return base::ok();
+}
+
+base::Status CudaPlan::run_profiled() {
+  const DriverFunctions& driver = device_->driver();
+  if (profiled_.get() == nullptr) EGRET_RETURN_IF_ERROR(record_profile());
+  EGRET_RETURN_IF_ERROR(
+      device_->check(driver.graph_launch(profiled_.get(), device_->stream()), "launching"));
   EGRET_RETURN_IF_ERROR(device_->wait());
   for (std::size_t s = 0; s < program_.steps.size(); ++s) {
     float since_start = 0, own = 0;
-    driver.event_elapsed(&since_start, events[0].get(), events[s].get());
-    driver.event_elapsed(&own, events[s].get(), events[s + 1].get());
+    driver.event_elapsed(&since_start, marks_[0].get(), marks_[s].get());
+    driver.event_elapsed(&own, marks_[s].get(), marks_[s + 1].get());
     report_.kernels[s].last_start_s = since_start * 1e-3;
     report_.kernels[s].last_s = own * 1e-3;
     totals_[s] += report_.kernels[s].last_s;
@@ -374,10 +397,10 @@ base::Status CudaPlan::execute(std::span<const ir::Tensor> inputs, std::span<ir:
     EGRET_RETURN_IF_ERROR(device_->copy_in(inputs_[i], inputs[i].data().data(),
                                            static_cast<std::size_t>(inputs[i].bytes())));
   }
-  if (profile_ && !program_.steps.empty()) EGRET_RETURN_IF_ERROR(run_timed());
+  if (profile_ && !program_.steps.empty()) EGRET_RETURN_IF_ERROR(run_profiled());
   const bool launches = recorded_.get() != nullptr;
   if (launches) {
-    EGRET_RETURN_IF_ERROR(launch_recorded());
+    EGRET_RETURN_IF_ERROR(launch_timed(recorded_.get()));
   } else {
     // Directly, the first time: libraries may prepare things that cannot be recorded.
     EGRET_RETURN_IF_ERROR(enqueue_all());
@@ -390,13 +413,13 @@ base::Status CudaPlan::execute(std::span<const ir::Tensor> inputs, std::span<ir:
                                             static_cast<std::size_t>(outputs[i].bytes())));
   }
   EGRET_RETURN_IF_ERROR(failure());
-  last_device_s_ = launches ? recorded_seconds().value_or(0) : 0;
+  last_device_s_ = launches ? timed_seconds().value_or(0) : 0;
   if (last_device_s_ > 0 && device_seconds_.size() < kMostTimes)
     device_seconds_.push_back(last_device_s_);
   return base::ok();
 }
 
-std::optional<double> CudaPlan::recorded_seconds() const {
+std::optional<double> CudaPlan::timed_seconds() const {
   float milliseconds = 0;
   if (device_->driver().event_elapsed(&milliseconds, before_.get(), after_.get()) != 0)
     return std::nullopt;
@@ -407,22 +430,21 @@ base::Result<double> CudaPlan::measure() {
   for (int i = 0; i < 2; ++i) EGRET_RETURN_IF_ERROR(launch());  // directly, then as recorded
   double least = HUGE_VAL;
   for (int i = 0; i < kMeasuredRuns; ++i) {
-    EGRET_RETURN_IF_ERROR(launch_recorded());
+    EGRET_RETURN_IF_ERROR(launch_timed(recorded_.get()));
     EGRET_RETURN_IF_ERROR(device_->wait());
-    least = std::min(least, recorded_seconds().value_or(HUGE_VAL));
+    least = std::min(least, timed_seconds().value_or(HUGE_VAL));
   }
   return least;
 }
 
-base::Status CudaPlan::launch_recorded() {
+base::Status CudaPlan::launch_timed(GraphExec graph) {
   const DriverFunctions& driver = device_->driver();
   if (before_.get() == nullptr) {
     EGRET_ASSIGN_OR_RETURN(before_, device_->event());
     EGRET_ASSIGN_OR_RETURN(after_, device_->event());
   }
   driver.event_record(before_.get(), device_->stream());
-  EGRET_RETURN_IF_ERROR(
-      device_->check(driver.graph_launch(recorded_.get(), device_->stream()), "launching"));
+  EGRET_RETURN_IF_ERROR(device_->check(driver.graph_launch(graph, device_->stream()), "launching"));
   driver.event_record(after_.get(), device_->stream());
   return base::ok();
 }

@@ -58,6 +58,7 @@ class CudaPlan : public Plan {
   base::Status allocate();
   base::Status allocate_workspace();  // for each stream
   base::Status load_kernels();
+  base::Status find_functions();
   base::Status choose_algorithms();
   base::Result<double> seconds_of(std::size_t step);
   DevicePointer address(ir::NodeId id) const;
@@ -69,10 +70,11 @@ class CudaPlan : public Plan {
   bool may_fail() const;         // a kernel may leave a failure word
   base::Status clear_failures();
   base::Status enqueue_all();  // the failure words cleared, all steps, outputs copied
-  base::Status run_timed();
-  base::Status launch_recorded();
-  // Between the two events around the last launch_recorded(), once the stream has done it.
-  std::optional<double> recorded_seconds() const;
+  base::Status record_profile();
+  base::Status run_profiled();
+  base::Status launch_timed(GraphExec graph);
+  // Between the two events around the last launch_timed(), once the stream has done it.
+  std::optional<double> timed_seconds() const;
 
   codegen::Program program_;
   std::shared_ptr<Device> device_;
@@ -96,7 +98,9 @@ class CudaPlan : public Plan {
   std::vector<Owned<Event>> done_;      // by step; those that are awaited
   Owned<Event> begun_;
   Owned<GraphExec> recorded_;
-  Owned<Event> before_, after_;         // a launch of the recorded graph
+  Owned<Event> before_, after_;  // a timed launch
+  Owned<GraphExec> profiled_;
+  std::vector<Owned<Event>> marks_;     // between its steps
   std::vector<double> device_seconds_;  // of its launches
   double last_device_s_ = 0;            // of the last run, if it launched that
   std::vector<double> totals_;          // by step, of profiled runs

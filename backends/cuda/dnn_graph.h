@@ -62,14 +62,16 @@ struct DnnTarget {
   DnnBackend device = nullptr;
 };
 
+// Bytes that engines read at once. Every value of a plan begins at a multiple of it.
+inline constexpr std::int64_t kDnnAlignment = 16;
+
 struct DnnTensorInfo {
   std::int64_t id = 0;
   std::vector<std::int64_t> sizes, strides;
   ir::DType type = ir::DType::kF32;
   bool is_virtual = false;   // between two operations, never in memory
   bool is_by_value = false;  // a number, which a run is given where it lies on the host
-  std::int64_t alignment =
-      256;  // of its first element, in bytes; that of every value (cuda_plan.cc)
+  std::int64_t alignment = kDnnAlignment;  // of its first element, in bytes
 };
 
 // What engines have to keep to.

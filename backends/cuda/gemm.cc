@@ -2,7 +2,10 @@
 #include "backends/cuda/gemm.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
+
+#include "backends/memory_planner.h"
 
 namespace egret::backends::cuda {
 namespace {
@@ -110,6 +113,13 @@ class GemmStep : public LibraryStep {
                                           sizeof of.batch_stride) == 0));
   }
 
+  // Where a matrix begins: so many elements into a value.
+  bool promise(LtPreference preference, int attribute, std::int64_t offset) const {
+    const auto bytes = offset * static_cast<std::int64_t>(byte_size(gemm_.type));
+    const auto alignment = static_cast<std::uint32_t>(std::gcd(kArenaAlignment, bytes));
+    return lt_.preference_set(preference, attribute, &alignment, sizeof alignment) == 0;
+  }
+
   bool propose() {
     LtPreference preference = nullptr;
     if (lt_.preference_create(&preference) != 0) return false;
@@ -118,6 +128,10 @@ class GemmStep : public LibraryStep {
     algorithms_.resize(kMostAlgorithms);
     const bool asked =
         lt_.preference_set(preference, kPreferenceWorkspace, &workspace, sizeof workspace) == 0 &&
+        promise(preference, kPreferenceAlignmentA, gemm_.a.offset) &&
+        promise(preference, kPreferenceAlignmentB, gemm_.b.offset) &&
+        promise(preference, kPreferenceAlignmentC, 0) &&
+        promise(preference, kPreferenceAlignmentD, 0) &&
         lt_.heuristic(handle_, matmul_, a_, b_, c_, c_, preference, kMostAlgorithms,
                       algorithms_.data(), &found) == 0;
     lt_.preference_destroy(preference);

@@ -13,6 +13,7 @@
 #include "backends/cuda/convolution.h"
 #include "backends/cuda/gemm.h"
 #include "backends/cuda/product.h"
+#include "backends/cuda/unrolled_convolution.h"
 
 namespace egret::backends::cuda {
 namespace {
@@ -251,18 +252,25 @@ std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandl
       return gemm ? make_gemm_step(libraries.lt, handle, *gemm, precision) : nullptr;
     });
   }
-  if (Dnn* dnn = handles.dnn.get(); dnn != nullptr) {
+  Dnn* const dnn = handles.dnn.get();
+  if (dnn != nullptr) {
     makers.emplace_back([dnn](const StepDefinition& definition) {
       const auto attention = find_attention(definition);
       return attention ? make_attention_step(*dnn, *attention) : nullptr;
     });
-    makers.emplace_back([dnn, taken](const StepDefinition& definition) {
-      const auto convolution = find_convolution(definition, taken.tails);
-      return convolution && (taken.depthwise || !convolution->is_depthwise())
-                 ? make_convolution_step(*dnn, *convolution)
-                 : nullptr;
-    });
-    if (!taken.tails) return makers;
+  }
+  makers.emplace_back([&libraries, &handles, dnn, precision,
+                       taken](const StepDefinition& definition) -> std::unique_ptr<LibraryStep> {
+    const auto convolution = find_convolution(definition, taken.tails);
+    if (!convolution || (convolution->is_depthwise() && !taken.depthwise)) return nullptr;
+    std::vector<std::unique_ptr<LibraryStep>> made;
+    if (dnn != nullptr) made.push_back(make_convolution_step(*dnn, *convolution));
+    if (LtHandle handle = handles.lt.get(); handle != nullptr)
+      made.push_back(make_unrolled_convolution(libraries, handle, *convolution,
+                                               definition.inputs.size(), precision));
+    return any_step(std::move(made));
+  });
+  if (dnn != nullptr && taken.tails) {
     makers.emplace_back([dnn](const StepDefinition& definition) {
       const auto product = find_product(definition);
       return product ? make_product_step(*dnn, *product) : nullptr;

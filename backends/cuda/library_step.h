@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/codegen/kernel_source.h"
 #include "backends/cuda/device.h"
 #include "ir/definition.h"
 #include "ir/graph.h"
@@ -39,6 +40,10 @@ class LibraryStep {
   // Whether what it reads and writes had better lie with channels last.
   virtual bool prefers_channels_last() const { return false; }
   virtual Contested contested() const { return {}; }  // which of these it is
+  // Emitted kernels of its own: whoever runs it compiles them, and hands them over before all else,
+  // as many.
+  virtual std::vector<const codegen::KernelSource*> kernels() const { return {}; }
+  virtual void take_kernels(std::span<const Function> /*kernels*/) {}
   // Algorithms that the library proposes, the one that it expects to be the fastest first. That one
   // is run unless another is chosen. Some take long to make: find_candidates() makes them, before
   // the first run.

@@ -40,7 +40,7 @@ class Describer {
                                .sizes = {gemm_.batch, rows, columns},
                                .strides = {batch_stride(operand.batch_stride), row, column},
                                .type = gemm_.type,
-                               .alignment = std::gcd(kAlignment, offset)});
+                               .alignment = std::gcd(kDnnAlignment, offset)});
   }
 
   DnnBackend added(const Product::Added& of) {
@@ -49,8 +49,7 @@ class Describer {
     return operations_.tensor({.id = id,
                                .sizes = {1, 1, gemm_.m},
                                .strides = {gemm_.m, gemm_.m, 1},
-                               .type = gemm_.output_type,
-                               .alignment = kAlignment});
+                               .type = gemm_.output_type});
   }
 
   std::int64_t next_input(int input, std::int64_t offset) {
@@ -65,15 +64,12 @@ class Describer {
                                .sizes = {gemm_.batch, gemm_.n, gemm_.m},
                                .strides = {batch_stride(gemm_.batch_stride), gemm_.leading, 1},
                                .type = type,
-                               .is_virtual = id >= kFirstVirtualId,
-                               .alignment = kAlignment});
+                               .is_virtual = id >= kFirstVirtualId});
   }
   // Of one matrix no stride is known.
   std::int64_t batch_stride(std::int64_t stride) const {
     return gemm_.batch == 1 ? gemm_.m * gemm_.n * gemm_.k : stride;
   }
-
-  static constexpr std::int64_t kAlignment = 16;  // bytes that engines read at once
 
   const Gemm& gemm_;
   const Product& product_;

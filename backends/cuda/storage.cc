@@ -42,24 +42,25 @@ NodeId append_cast(ir::Graph& graph, NodeId x, ir::DType to) {
 }
 
 // Values, by node, that convolutions read or write, and those of equal rank that any region joins
-// with them.
+// with them or computes on the way, where a step may end that takes more than a convolution.
 std::vector<bool> around_convolutions(const ir::Graph& graph,
                                       std::span<const codegen::Region> regions,
                                       std::span<const LibraryRegion> steps) {
   std::vector<bool> marked(graph.size(), false);
   // Whether any was not marked before.
-  const auto mark = [&](NodeId root, const std::vector<NodeId>& inputs) {
-    bool changed = !marked[root.index()];
-    marked[root.index()] = true;
-    for (const NodeId input : inputs) {
-      if (graph.node(input).type.rank() != graph.node(root).type.rank()) continue;
-      changed = changed || !marked[input.index()];
-      marked[input.index()] = true;
+  const auto mark = [&](const std::vector<NodeId>& nodes, const std::vector<NodeId>& inputs) {
+    bool changed = false;
+    for (const auto* list : {&nodes, &inputs}) {
+      for (const NodeId id : *list) {
+        if (graph.node(id).type.rank() != graph.node(nodes.back()).type.rank()) continue;
+        changed = changed || !marked[id.index()];
+        marked[id.index()] = true;
+      }
     }
     return changed;
   };
   for (const LibraryRegion& step : steps) {
-    if (step.step->prefers_channels_last()) mark(step.nodes.back(), step.inputs);
+    if (step.step->prefers_channels_last()) mark(step.nodes, step.inputs);
   }
   for (bool changed = true; changed;) {
     changed = false;
@@ -69,7 +70,7 @@ std::vector<bool> around_convolutions(const ir::Graph& graph,
         return marked[id.index()] && graph.node(id).type.rank() == rank;
       };
       if (joins(region.root()) || std::ranges::any_of(region.inputs, joins))
-        changed = mark(region.root(), region.inputs) || changed;
+        changed = mark(region.nodes, region.inputs) || changed;
     }
   }
   return marked;

@@ -67,6 +67,7 @@ TEST(CudaAbi, IsThatOfTheDriversHeader) {
   static_assert(kDriverNotReady == CUDA_ERROR_NOT_READY);
   static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING);
   static_assert(kEventWithoutTiming == CU_EVENT_DISABLE_TIMING);
+  static_assert(kEventRecordExternal == CU_EVENT_RECORD_EXTERNAL);
   static_assert(kDeviceMemory == CU_MEMORYTYPE_DEVICE && sizeof(DeviceUuid) == sizeof(CUuuid));
   static_assert(sizeof(RowCopy) == sizeof(CUDA_MEMCPY2D) &&
                 offsetof(RowCopy, from_memory) == offsetof(CUDA_MEMCPY2D, srcMemoryType) &&
@@ -124,6 +125,10 @@ TEST(CudaAbi, IsThatOfCublasLtsHeader) {
   static_assert(kLayoutBatchCount == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT &&
                 kLayoutBatchStride == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
   static_assert(kPreferenceWorkspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+  static_assert(kPreferenceAlignmentA == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
+  static_assert(kPreferenceAlignmentB == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES);
+  static_assert(kPreferenceAlignmentC == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES);
+  static_assert(kPreferenceAlignmentD == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
 #else
   GTEST_SKIP() << "the build found no cublasLt.h";
 #endif

@@ -123,6 +123,7 @@ void fill(DriverFunctions& d) {
   d.event_create = [](Event* event, unsigned) { return *event = reinterpret_cast<Event>(1), 0; };
   d.event_destroy = [](Event) { return 0; };
   d.event_record = [](Event, Stream) { return note("event_record"), 0; };
+  d.event_record_with_flags = [](Event, Stream, unsigned) { return note("event_mark"), 0; };
   d.event_query = [](Event) { return state().shown.hangs ? kDriverNotReady : 0; };
   d.stream_wait_event = [](Stream, Event, unsigned) { return note("stream_wait_event"), 0; };
   d.event_elapsed = [](float* milliseconds, Event, Event) {

@@ -140,8 +140,7 @@ class Run {
     }
     const int type = lt_type(tensor.one<int>(kDnnTensorType));
     const void* data = pointers_.at(id);
-    // The heap keeps 16 bytes where a device keeps 256.
-    const auto promised = std::min<std::int64_t>(16, tensor.one<std::int64_t>(kDnnTensorAlignment));
+    const auto promised = tensor.one<std::int64_t>(kDnnTensorAlignment);
     if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(promised) != 0)
       throw std::invalid_argument("a tensor does not begin where its description says");
     for (std::size_t i = 0; i < read.data.size(); ++i)

@@ -29,20 +29,29 @@ void expect_close(const ir::Tensor& actual, const ir::Tensor& expected, double t
   }
 }
 
-// A plan of a graph that was handed over computes the same bits from the same weights.
+// A plan of a graph that was handed over computes the same from the same weights: by the same
+// kernels the same bits, but where those are chosen by their times, of which each plan may find
+// others the fastest.
 void expect_same_when_consumed(const ir::Graph& graph, const PlanOptions& options,
                                std::span<const ir::Tensor> inputs, const Plan& plan,
-                               const std::vector<ir::Tensor>& expected, const Backend& backend,
-                               const std::string& place) {
+                               const std::vector<ir::Tensor>& expected, double tolerance,
+                               const Backend& backend, const std::string& place) {
+  const bool exact = backend.name() != "cuda";
   const auto consumed = backend.compile_consuming(graph, options);
   ASSERT_TRUE(consumed.ok()) << place << ": " << consumed.status().message();
-  EXPECT_EQ((*consumed)->report().weights_bytes, plan.report().weights_bytes) << place;
-  EXPECT_EQ((*consumed)->report().kernels.size(), plan.report().kernels.size()) << place;
+  if (exact) {
+    EXPECT_EQ((*consumed)->report().weights_bytes, plan.report().weights_bytes) << place;
+    EXPECT_EQ((*consumed)->report().kernels.size(), plan.report().kernels.size()) << place;
+  }
   const auto actual = (*consumed)->run(inputs);
   ASSERT_TRUE(actual.ok()) << place << ": " << actual.status().message();
   for (std::size_t k = 0; k < expected.size(); ++k) {
-    EXPECT_TRUE(std::ranges::equal((*actual)[k].data(), expected[k].data()))
-        << place << ", output " << k;
+    if (exact) {
+      EXPECT_TRUE(std::ranges::equal((*actual)[k].data(), expected[k].data()))
+          << place << ", output " << k;
+    } else {
+      expect_close((*actual)[k], expected[k], 2 * tolerance, place + ", consumed");
+    }
   }
 }
 
@@ -116,7 +125,8 @@ PlanReport expect_matches_reference(const ir::Graph& graph, std::uint64_t seed, 
       for (std::size_t k = 0; k < expected.size(); ++k)
         expect_close((*actual)[k], expected[k], tolerance, place + ", output " + std::to_string(k));
       if (run == 0)
-        expect_same_when_consumed(graph, options, inputs, **plan, *actual, backend, place);
+        expect_same_when_consumed(graph, options, inputs, **plan, *actual, tolerance, backend,
+                                  place);
       if (::testing::Test::HasFatalFailure()) return report;
     }
   }

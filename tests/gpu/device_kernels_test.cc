@@ -80,15 +80,21 @@ TEST_F(DeviceKernels, ComputeWhatEachOperatorIsDefinedToBe) {
   }
 }
 
-TEST_F(DeviceKernels, ComputeAThousandRandomRegions) {
+// A thousand in parts, which several processes can share.
+constexpr std::uint64_t kRegionsOfAPart = 125;
+class ThousandDeviceKernels : public DeviceKernels,
+                              public ::testing::WithParamInterface<std::uint64_t> {};
+
+TEST_P(ThousandDeviceKernels, ComputeRandomRegions) {
   for (const LeastPacks& least : kLeastPacks) {
-    for (std::uint64_t first = 0; first < 1000; first += 250) {
-      KernelBatch batch(Target::kCuda, least);
-      add_random_regions(batch, 250, first);
-      check(batch, 2e-5);
-    }
+    KernelBatch batch(Target::kCuda, least);
+    add_random_regions(batch, kRegionsOfAPart, GetParam());
+    check(batch, 2e-5);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Parts, ThousandDeviceKernels,
+                         ::testing::Range(std::uint64_t{0}, std::uint64_t{1000}, kRegionsOfAPart));
 
 }  // namespace
 }  // namespace egret::backends::codegen

@@ -76,6 +76,23 @@ TEST(Interpreter, PerturbsWhatRoundsAndNothingElse) {
   EXPECT_EQ(moved.content_hash(), must(evaluate(get_operator("relu"), {}, {&x, 1})).content_hash());
 }
 
+// What any type of floats holds stays as it is: of a negative number only whole powers are numbers.
+TEST(Interpreter, MovesNoConstantThatNeedsNoRounding) {
+  GraphBuilder b;
+  const Value x = b.constant(Tensor::filled({DType::kF32, {4}}, -1.7));
+  const Value moved = b.constant(Tensor::filled({DType::kF32, {4}}, 1.7));
+  b.output("square", b.add("pow", {x, b.scalar(DType::kF32, 2)}));
+  b.output("moved", b.add("relu", {moved}));
+  const auto graph = std::move(b).finish();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const auto outputs = interpret(*graph, {}, {.perturbation = 0x1p-8, .seed = 1});
+  ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+  for (std::int64_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR((*outputs)[0].f64_at(i), 2.89, 0.1);
+    EXPECT_NE((*outputs)[1].f64_at(i), static_cast<double>(1.7F));
+  }
+}
+
 TEST(Interpreter, StopsWhenAsked) {
   const Tensor x = Tensor::filled({DType::kF32, {10}}, 1);
   const auto result =
