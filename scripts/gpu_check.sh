@@ -50,7 +50,7 @@ WRAPPER
   cp scripts/gpu_check.sh "$root"
   local data
   data=$(sed -n 's/^EGRET_ONNX_TESTDATA:PATH=//p' build/release/CMakeCache.txt)
-  [ ! -d "$data" ] || cp -r "$data" "$root/onnx-testdata"
+  [ ! -d "$data" ] || cp -rL "$data" "$root/onnx-testdata"
   [ ! -d ../shared/models ] || { mkdir "$root/shared" && cp -r ../shared/models "$root/shared"; }
   git rev-parse HEAD >"$root/REVISION" 2>/dev/null || echo unknown >"$root/REVISION"
   mkdir -p "$(dirname "$file")"
