@@ -36,8 +36,9 @@ class AnyStep : public LibraryStep {
       kernels = kernels.subspan(own);
     }
   }
-  void find_candidates() override {
-    for (const auto& step : steps_) step->find_candidates();
+  bool prepare(bool several) override {
+    std::erase_if(steps_, [&](const auto& step) { return !step->prepare(several); });
+    return !steps_.empty();
   }
   int candidates() const override {
     int all = 0;

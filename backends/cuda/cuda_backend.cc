@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backends/cuda/stored_program.h"
+#include "base/thread_pool.h"
 
 namespace egret::backends {
 namespace cuda {
@@ -119,6 +120,24 @@ class Compilation {
     return division;
   }
 
+  // With what takes libraries long to make, several steps at a time. Where it shows that a library
+  // cannot do what it seemed to, that is known the next time.
+  base::Result<Division> prepared(const MakeRegion& make) const {
+    while (true) {
+      Division division = divided(make);
+      std::vector<char> fails(division.steps.size(), 0);
+      std::vector<base::Status> entered(division.steps.size(), base::ok());
+      base::shared_pool().parallel_for(fails.size(), 1, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+          entered[i] = device_->enter();
+          fails[i] = entered[i].ok() && !division.steps[i].step->prepare(options_.search) ? 1 : 0;
+        }
+      });
+      for (const base::Status& status : entered) EGRET_RETURN_IF_ERROR(status);
+      if (std::ranges::find(fails, 1) == fails.end()) return division;
+    }
+  }
+
   std::vector<MakeStep> makers(const Contested& taken) const {
     return step_makers(device_->libraries(), *handles_, options_.precision, taken);
   }
@@ -142,8 +161,11 @@ class Compilation {
     const Division none;
     const Division& around = way.storage.channels_last ? plain() : none;
     const Storage storage(prepared_.graph, around.regions, around.steps, way.storage);
-    Division division = divided(
-        [&, makers = makers(way.taken)](const auto& nodes) { return storage.step(nodes, makers); });
+    EGRET_ASSIGN_OR_RETURN(
+        Division division,
+        prepared([&, makers = makers(way.taken)](const std::vector<ir::NodeId>& nodes) {
+          return storage.step(nodes, makers);
+        }));
     StoredProgram stored = store(prepared_, storage, division.regions, std::move(division.steps));
     return CudaPlan::make(graph_,
                           make_program(std::move(stored.prepared), std::move(stored.regions)),

@@ -80,9 +80,6 @@ base::Result<std::unique_ptr<CudaPlan>> CudaPlan::make(
   EGRET_RETURN_IF_ERROR(plan->load_kernels());
   EGRET_RETURN_IF_ERROR(plan->allocate());
   EGRET_RETURN_IF_ERROR(plan->make_streams(options.streams));
-  for (const LibraryRegion& region : plan->library_steps_) {
-    if (options.search) region.step->find_candidates();
-  }
   EGRET_RETURN_IF_ERROR(plan->allocate_workspace());
   if (options.search) EGRET_RETURN_IF_ERROR(plan->choose_algorithms());
   return plan;
@@ -106,31 +103,16 @@ base::Status CudaPlan::load_kernels() {
     const auto own = region.step->kernels();
     kernels.insert(kernels.end(), own.begin(), own.end());
   }
-  if (kernels.empty()) return base::ok();
-  const Libraries& libraries = device_->libraries();
-  EGRET_ASSIGN_OR_RETURN(const std::string image,
-                         compile_for_device(libraries.nvrtc, libraries.nvrtc_version,
-                                            codegen::source_of(kernels, codegen::Target::kCuda),
-                                            device_->facts().capability));
-  EGRET_ASSIGN_OR_RETURN(module_, device_->load(image));
-  return find_functions();
-}
-
-base::Status CudaPlan::find_functions() {
-  const auto find = [&](const codegen::KernelSource& kernel, Function& function) {
-    return device_->check(
-        device_->driver().module_function(&function, module_.get(), kernel.name.c_str()),
-        "finding a kernel");
-  };
+  EGRET_ASSIGN_OR_RETURN(modules_, KernelModules::load(*device_, kernels));
   for (std::size_t s = 0; s < program_.steps.size(); ++s) {
     if (library_step_of_[s] == nullptr)
-      EGRET_RETURN_IF_ERROR(find(*program_.steps[s].kernel, functions_[s]));
+      functions_[s] = modules_.function(*program_.steps[s].kernel);
   }
   for (const LibraryRegion& region : library_steps_) {
-    std::vector<Function> found;
+    std::vector<Function> own;
     for (const codegen::KernelSource* kernel : region.step->kernels())
-      EGRET_RETURN_IF_ERROR(find(*kernel, found.emplace_back()));
-    region.step->take_kernels(found);
+      own.push_back(modules_.function(*kernel));
+    region.step->take_kernels(own);
   }
   return base::ok();
 }

@@ -10,6 +10,7 @@
 #include "backends/backend.h"
 #include "backends/codegen/program.h"
 #include "backends/cuda/device.h"
+#include "backends/cuda/kernel_modules.h"
 #include "backends/cuda/library_step.h"
 #include "backends/cuda/stream_schedule.h"
 
@@ -58,7 +59,6 @@ class CudaPlan : public Plan {
   base::Status allocate();
   base::Status allocate_workspace();  // for each stream
   base::Status load_kernels();
-  base::Status find_functions();
   base::Status choose_algorithms();
   base::Result<double> seconds_of(std::size_t step);
   DevicePointer address(ir::NodeId id) const;
@@ -85,7 +85,7 @@ class CudaPlan : public Plan {
   std::vector<LibraryRegion> library_steps_;
   std::vector<LibraryStep*> library_step_of_;  // by step; nullptr: a kernel
   std::vector<Function> functions_;            // by step; nullptr: a library step
-  Owned<Module> module_;
+  KernelModules modules_;
   Owned<DevicePointer> memory_;
   // Where parts of the memory begin: values by node, outputs, a failure word for each step.
   std::vector<DevicePointer> inputs_, outputs_, constants_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace egret::backends::cuda {
@@ -200,37 +201,51 @@ void DnnOperations::add_pointwise(DnnBackend how, DnnBackend x, DnnBackend b, Dn
 
 // ---- Plans
 
+bool DnnOperations::has_engines(const DnnTarget& target, const DnnWish& wish) {
+  finish_graph(target);
+  while (configs_.empty() && ask(target, wish)) {
+  }
+  return !configs_.empty();
+}
+
 std::span<const DnnOperations::Plan> DnnOperations::plans(const DnnTarget& target,
                                                           const DnnWish& wish, std::size_t most) {
-  if (graph_ == nullptr) {
-    graph_ = descriptors_.make(kDnnGraphDescriptor);
-    descriptors_.set(graph_, kDnnGraphOperations, kDnnDescriptor,
-                     static_cast<std::int64_t>(operations_.size()), operations_.data());
-    if (target.handle != nullptr)
-      descriptors_.set(graph_, kDnnGraphHandle, kDnnHandle, target.handle);
-    descriptors_.finish(graph_);
-  }
-  while (descriptors_.ok() && found_.size() < most) {
-    if (!configs_.empty()) {
-      DnnBackend config = configs_.front();
-      configs_.pop_front();
-      add_plan(config, target, wish);
-    } else if (asked_ < std::size(kModes)) {
-      ask(kModes[asked_++], target);
-    } else {
-      break;
-    }
+  finish_graph(target);
+  while (found_.size() < most && (!configs_.empty() || ask(target, wish))) {
+    if (configs_.empty()) continue;
+    DnnBackend config = configs_.front();
+    configs_.pop_front();
+    add_plan(config, target, wish.workspace);
   }
   return std::span(found_).first(std::min(most, found_.size()));
 }
 
-// What this mode does not know is no failure of the whole.
-void DnnOperations::ask(int mode, const DnnTarget& target) {
+void DnnOperations::restart() {
+  graph_ = nullptr;
+  asked_ = 0;
+  configs_.clear();
+  found_.clear();
+  made_.clear();
+}
+
+void DnnOperations::finish_graph(const DnnTarget& target) {
+  if (graph_ != nullptr) return;
+  graph_ = descriptors_.make(kDnnGraphDescriptor);
+  descriptors_.set(graph_, kDnnGraphOperations, kDnnDescriptor,
+                   static_cast<std::int64_t>(operations_.size()), operations_.data());
+  if (target.handle != nullptr)
+    descriptors_.set(graph_, kDnnGraphHandle, kDnnHandle, target.handle);
+  descriptors_.finish(graph_);
+}
+
+// What one mode does not know is no failure of the whole.
+bool DnnOperations::ask(const DnnTarget& target, const DnnWish& wish) {
+  if (!descriptors_.ok() || asked_ == std::size(kModes)) return false;
   made_.push_back(std::make_unique<DnnDescriptors>(dnn_));
   DnnDescriptors& own = *made_.back();
   DnnBackend heuristics = own.make(kDnnHeuristicsDescriptor);
   own.set(heuristics, kDnnHeuristicsGraph, kDnnDescriptor, graph_);
-  own.set(heuristics, kDnnHeuristicsMode, kDnnHeuristicsModeType, mode);
+  own.set(heuristics, kDnnHeuristicsMode, kDnnHeuristicsModeType, kModes[asked_++]);
   if (target.device != nullptr)
     own.set(heuristics, kDnnHeuristicsDevice, kDnnDescriptor, target.device);
   own.finish(heuristics);
@@ -238,12 +253,14 @@ void DnnOperations::ask(int mode, const DnnTarget& target) {
       std::min(kMostConfigurations,
                own.get(heuristics, kDnnHeuristicsResults, kDnnDescriptor, 0, nullptr))));
   for (DnnBackend& config : configs) config = own.make(kDnnConfigDescriptor);
-  if (configs.empty() || !own.ok()) return;
+  if (configs.empty() || !own.ok()) return true;
   const std::int64_t count = own.get(heuristics, kDnnHeuristicsResults, kDnnDescriptor,
                                      static_cast<std::int64_t>(configs.size()), configs.data());
   configs.resize(
       static_cast<std::size_t>(std::min(count, static_cast<std::int64_t>(configs.size()))));
-  configs_.insert(configs_.end(), configs.begin(), configs.end());
+  std::ranges::copy_if(configs, std::back_inserter(configs_),
+                       [&](DnnBackend config) { return keeps_digits(config, wish); });
+  return true;
 }
 
 bool DnnOperations::keeps_digits(DnnBackend config, const DnnWish& wish) const {
@@ -261,8 +278,7 @@ bool DnnOperations::keeps_digits(DnnBackend config, const DnnWish& wish) const {
   return wish.precision != Precision::kF32 || !is_listed(notes, kDnnNoteTensorCore);
 }
 
-void DnnOperations::add_plan(DnnBackend config, const DnnTarget& target, const DnnWish& wish) {
-  if (!keeps_digits(config, wish)) return;
+void DnnOperations::add_plan(DnnBackend config, const DnnTarget& target, std::size_t workspace) {
   auto own = std::make_unique<DnnDescriptors>(dnn_);
   Plan made{own->make(kDnnPlanDescriptor)};
   own->set(made.plan, kDnnPlanConfig, kDnnDescriptor, config);
@@ -271,7 +287,7 @@ void DnnOperations::add_plan(DnnBackend config, const DnnTarget& target, const D
   own->finish(made.plan);
   std::int64_t bytes = 0;
   own->get(made.plan, kDnnPlanWorkspace, kDnnInt64, 1, &bytes);
-  if (!own->ok() || bytes > static_cast<std::int64_t>(wish.workspace)) return;
+  if (!own->ok() || bytes > static_cast<std::int64_t>(workspace)) return;
   made.workspace = static_cast<std::size_t>(bytes);
   found_.push_back(made);
   made_.push_back(std::move(own));

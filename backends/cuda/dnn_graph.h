@@ -111,11 +111,15 @@ class DnnOperations {
     DnnBackend plan = nullptr;
     std::size_t workspace = 0;
   };
+  // Whether the heuristics know any engine, of which plans() may still make none. Left out are
+  // engines that compute with fewer digits than the precision allows, and those whose results
+  // differ from run to run. Time: milliseconds.
+  bool has_engines(const DnnTarget& target, const DnnWish& wish);
   // The fastest first, as far as the heuristics know; at most `most`. Asked again, for the same
-  // target and wish, it goes on where it was. Engines that compute with fewer digits than the
-  // precision allows, and those whose results differ from run to run, are left out. Empty where
-  // there are none. Time: engines that are compiled for the operations take up to a second each.
+  // target and wish, it goes on where it was; for another after restart(). Empty where there are
+  // none. Time: engines that are compiled for the operations take up to a second each.
   std::span<const Plan> plans(const DnnTarget& target, const DnnWish& wish, std::size_t most);
+  void restart();
   int status() const { return descriptors_.status(); }
   // Equal for those that describe the same.
   const std::string& description() const { return descriptors_.said(); }
@@ -130,9 +134,11 @@ class DnnOperations {
   void end(DnnBackend operation);
   void add_pointwise(DnnBackend how, DnnBackend x, DnnBackend b, DnnBackend output);
   DnnBackend pointwise_mode(int mode, ir::DType compute);
-  void ask(int mode, const DnnTarget& target);  // the heuristics for configurations
+  void finish_graph(const DnnTarget& target);
+  // The heuristics for configurations; whether there was anything left to ask.
+  bool ask(const DnnTarget& target, const DnnWish& wish);
   bool keeps_digits(DnnBackend config, const DnnWish& wish) const;
-  void add_plan(DnnBackend config, const DnnTarget& target, const DnnWish& wish);
+  void add_plan(DnnBackend config, const DnnTarget& target, std::size_t workspace);
 
   const DnnFunctions& dnn_;
   DnnDescriptors descriptors_;

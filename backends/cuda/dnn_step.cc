@@ -11,39 +11,71 @@ constexpr std::size_t kMostPlans = 4;
 
 }  // namespace
 
-std::shared_ptr<DnnPlans> Dnn::plans(std::unique_ptr<DnnOperations> operations, ir::DType type) {
-  std::shared_ptr<DnnPlans>& known = known_[operations->description()];
+std::shared_ptr<Dnn::Plans> Dnn::plans(std::unique_ptr<DnnOperations> operations,
+                                       ir::DType type) {
+  std::shared_ptr<Plans>& known = known_[operations->description()];
   if (known == nullptr) {
-    known =
-        std::make_shared<DnnPlans>(std::move(operations), DnnWish{type, precision_, kWorkspace});
-    known->plans = known->operations->plans({.handle = handle()}, known->wish, 1);
+    known = std::make_shared<Plans>();
+    known->operations = std::move(operations);
+    known->wish = {type, precision_, kWorkspace};
+    known->possible =
+        known->operations->has_engines({.handle = handles_.front().get()}, known->wish);
   }
   return known;
 }
 
-void Dnn::find_more(DnnPlans& plans) const {
-  plans.plans = plans.operations->plans({.handle = handle()}, plans.wish, kMostPlans);
+void Dnn::make(Plans& plans, bool several) {
+  const std::size_t wanted = several ? kMostPlans : 1;
+  const std::lock_guard lock(plans.making);
+  if (!plans.possible || plans.wanted >= wanted) return;
+  DnnHandle handle = take_handle();
+  if (handle != nullptr) {
+    plans.operations->restart();
+    plans.handle = handle;
+    plans.made = plans.operations->plans({.handle = handle}, plans.wish, wanted);
+    plans.wanted = wanted;
+    give_back(handle);
+  }
+  plans.possible = !plans.made.empty();
+}
+
+DnnHandle Dnn::take_handle() {
+  const std::lock_guard lock(mutex_);
+  if (free_.empty()) {
+    DnnHandle made = nullptr;
+    if (functions_.create(&made) != 0) return nullptr;
+    handles_.emplace_back(made, functions_.destroy);
+    return made;
+  }
+  DnnHandle handle = free_.back();
+  free_.pop_back();
+  return handle;
+}
+
+void Dnn::give_back(DnnHandle handle) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(handle);
 }
 
 std::unique_ptr<LibraryStep> DnnStep::make(Dnn& dnn, Kind kind, ir::DType type,
                                            const Describe& describe) {
   auto operations = std::make_unique<DnnOperations>(dnn.functions());
   DnnArguments arguments = describe(*operations);
-  auto made = dnn.plans(std::move(operations), type);
-  if (made->plans.empty()) return nullptr;
+  auto plans = dnn.plans(std::move(operations), type);
+  if (!plans->possible) return nullptr;
   return std::unique_ptr<LibraryStep>(
-      new DnnStep(dnn, kind, std::move(made), std::move(arguments)));
+      new DnnStep(dnn, kind, std::move(plans), std::move(arguments)));
 }
 
 std::size_t DnnStep::workspace() const {
   std::size_t most = 0;
-  for (const DnnOperations::Plan& plan : made_->plans) most = std::max(most, plan.workspace);
+  for (const DnnOperations::Plan& plan : plans_->made) most = std::max(most, plan.workspace);
   return most;
 }
 
 base::Status DnnStep::enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
                               DevicePointer workspace, Stream stream) const {
-  if (dnn_.functions().set_stream(dnn_.handle(), stream) != 0)
+  if (dnn_.functions().set_stream(plans_->handle, stream) != 0)
     return base::unavailable("cuDNN takes no other stream");
   const auto at = [](DevicePointer pointer) { return reinterpret_cast<void*>(pointer); };
   std::vector<std::int64_t> ids{arguments_.output};
@@ -58,7 +90,7 @@ base::Status DnnStep::enqueue(std::span<const DevicePointer> inputs, DevicePoint
     ids.push_back(scalar.id);
     pointers.push_back(&scalar.value);
   }
-  return run_dnn_plan(dnn_.functions(), dnn_.handle(), made_->plans[chosen_].plan, ids, pointers,
+  return run_dnn_plan(dnn_.functions(), plans_->handle, plans_->made[chosen_].plan, ids, pointers,
                       at(workspace));
 }
 

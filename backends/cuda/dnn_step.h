@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,32 +32,44 @@ struct DnnArguments {
   std::vector<Scalar> scalars;
 };
 
-// Operations, and what cuDNN has made of them: one plan, until others are asked for.
-struct DnnPlans {
-  std::unique_ptr<DnnOperations> operations;
-  DnnWish wish;
-  std::span<const DnnOperations::Plan> plans{};
-};
-
-// cuDNN for the steps of a program. What is described alike is asked for once, and steps that are
-// not run ask for one plan: engines that are compiled for it take cuDNN up to a second each.
+// cuDNN for the steps of a program. What is described alike is asked for once, and only what steps
+// are run of is made into plans: engines that are compiled for it take up to a second each.
 class Dnn {
  public:
+  // Operations, and what cuDNN has made of them. A handle is for one thread at a time: plans are
+  // made with any that is free, and run with the same.
+  struct Plans {
+    std::unique_ptr<DnnOperations> operations;
+    DnnWish wish;
+    bool possible = true;  // as far as is known: engines are, and none is known to fail
+    std::mutex making;
+    DnnHandle handle = nullptr;
+    std::size_t wanted = 0;  // the most that was asked for
+    std::span<const DnnOperations::Plan> made{};
+  };
+
   Dnn(const DnnFunctions& functions, Owned<DnnHandle> handle, Precision precision)
-      : functions_(functions), handle_(std::move(handle)), precision_(precision) {}
+      : functions_(functions), precision_(precision) {
+    handles_.push_back(std::move(handle));
+    free_.push_back(handles_.back().get());
+  }
 
   const DnnFunctions& functions() const { return functions_; }
-  DnnHandle handle() const { return handle_.get(); }
-  // Of engines that keep to kWorkspace and the precision, maybe none. `type`: of what is
-  // multiplied.
-  std::shared_ptr<DnnPlans> plans(std::unique_ptr<DnnOperations> operations, ir::DType type);
-  void find_more(DnnPlans& plans) const;
+  // Of engines that keep to kWorkspace and the precision. `type`: of what is multiplied.
+  std::shared_ptr<Plans> plans(std::unique_ptr<DnnOperations> operations, ir::DType type);
+  // Makes one plan, or several to choose from. For several threads, each within the GPU's context.
+  void make(Plans& plans, bool several);
 
  private:
+  DnnHandle take_handle();  // nullptr where cuDNN makes none
+  void give_back(DnnHandle handle);
+
   const DnnFunctions& functions_;
-  Owned<DnnHandle> handle_;
   Precision precision_;
-  std::map<std::string, std::shared_ptr<DnnPlans>> known_;  // by description
+  std::mutex mutex_;  // of the handles
+  std::vector<Owned<DnnHandle>> handles_;
+  std::vector<DnnHandle> free_;
+  std::map<std::string, std::shared_ptr<Plans>> known_;  // by description
 };
 
 class DnnStep : public LibraryStep {
@@ -67,7 +80,7 @@ class DnnStep : public LibraryStep {
     Contested contested{};
   };
 
-  // nullptr where there are no plans for what `describe` puts into the operations. `type`: of what
+  // nullptr where there are no engines for what `describe` puts into the operations. `type`: of what
   // is multiplied.
   using Describe = std::function<DnnArguments(DnnOperations&)>;
   static std::unique_ptr<LibraryStep> make(Dnn& dnn, Kind kind, ir::DType type,
@@ -77,20 +90,23 @@ class DnnStep : public LibraryStep {
   const char* name() const override { return kind_.name; }
   bool prefers_channels_last() const override { return kind_.prefers_channels_last; }
   Contested contested() const override { return kind_.contested; }
-  void find_candidates() override { dnn_.find_more(*made_); }
-  int candidates() const override { return static_cast<int>(made_->plans.size()); }
+  bool prepare(bool several) override {
+    dnn_.make(*plans_, several);
+    return plans_->possible;
+  }
+  int candidates() const override { return static_cast<int>(plans_->made.size()); }
   void choose(int candidate) override { chosen_ = static_cast<std::size_t>(candidate); }
   std::size_t workspace() const override;
   base::Status enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
                        DevicePointer workspace, Stream stream) const override;
 
  private:
-  DnnStep(const Dnn& dnn, Kind kind, std::shared_ptr<DnnPlans> made, DnnArguments arguments)
-      : dnn_(dnn), kind_(kind), made_(std::move(made)), arguments_(std::move(arguments)) {}
+  DnnStep(Dnn& dnn, Kind kind, std::shared_ptr<Dnn::Plans> plans, DnnArguments arguments)
+      : dnn_(dnn), kind_(kind), plans_(std::move(plans)), arguments_(std::move(arguments)) {}
 
-  const Dnn& dnn_;
+  Dnn& dnn_;
   Kind kind_;
-  std::shared_ptr<DnnPlans> made_;
+  std::shared_ptr<Dnn::Plans> plans_;
   DnnArguments arguments_;
   std::size_t chosen_ = 0;
 };

@@ -86,6 +86,14 @@ TEST_F(CudaTails, StandBehindProductsOfParts) {
   EXPECT_EQ(steps(report, "cuDNN"), 1);
 }
 
+// Which shows only when an engine for them is to be compiled.
+TEST_F(CudaTails, AreLeftToKernelsWhereNoEngineCanBeMade) {
+  fake_cuda().dnn_compiles = 2;
+  const PlanReport report = within_errors(tail_image_network(hard_swish), bf16_);
+  EXPECT_EQ(steps(report, "cuDNN"), 3);
+  EXPECT_GT(report.kernels.size(), 3u + 1u);
+}
+
 TEST_F(CudaTails, AreLeftToKernelsInF32) {
   const PlanReport report = within_errors(tail_network(silu), {});
   EXPECT_EQ(steps(report, "cuDNN"), 0);

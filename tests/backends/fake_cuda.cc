@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <regex>
 
 #include "backends/codegen/host_compiler.h"
@@ -391,7 +392,19 @@ void fill(LtFunctions& lt) {
 
 }  // namespace
 
-void note_call(const char* call) { state().shown.calls.emplace_back(call); }
+namespace {
+std::mutex counting;
+}  // namespace
+
+void note_call(const char* call) {
+  const std::lock_guard lock(counting);
+  state().shown.calls.emplace_back(call);
+}
+
+void count_one(int FakeCuda::*what, int by) {
+  const std::lock_guard lock(counting);
+  state().shown.*what += by;
+}
 
 int do_or_capture(std::function<void()> work) {
   if (state().capturing != nullptr) {

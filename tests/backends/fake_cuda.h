@@ -3,7 +3,7 @@
 // documented to do, as far as Egret asks. Device memory is the heap; the "machine code" of a kernel
 // is its source, which the host compiler builds around tests/codegen/cuda_on_cpu.h; what is
 // captured is kept and replayed; products and convolutions follow the descriptors they are given.
-// Every call is recorded. For one thread at a time.
+// Every call is recorded. For one thread at a time, but for NVRTC and cuDNN's descriptors.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@ struct FakeCuda {
   bool lt_has_algorithms = true;
   bool dnn_has_algorithms = true;
   bool dnn_has_attention = true;  // as one operation
+  std::size_t dnn_compiles = 99;  // operations at most; engines for more are proposed, and fail
   bool narrow_types = true;       // f16 and bf16 have algorithms too
   bool hangs = false;             // no event comes
   float milliseconds = 1;         // between any two events,

@@ -6,10 +6,13 @@
 #include <functional>
 
 #include "backends/cuda/abi.h"
+#include "tests/backends/fake_cuda.h"
 
 namespace egret::backends {
 
+// By several threads too.
 void note_call(const char* call);
+void count_one(int FakeCuda::*what, int by = 1);
 // Now, or each time that what is being captured is launched. 0.
 int do_or_capture(std::function<void()> work);
 

@@ -335,8 +335,11 @@ int finish(DnnBackend descriptor) {
   if (made.finished) return kBadParameter;
   if (made.kind == kDnnConvolutionForwardDescriptor && !fits(made)) return kBadParameter;
   made.finished = true;
-  if (made.kind == kDnnPlanDescriptor) ++fake_cuda().plans;
-  return 0;
+  if (made.kind != kDnnPlanDescriptor) return 0;
+  count_one(&FakeCuda::plans);
+  const auto operations =
+      made.at(kDnnPlanConfig).at(kEngineGraph).all<DnnBackend>(kDnnGraphOperations).size();
+  return operations <= fake_cuda().dnn_compiles ? 0 : kNotSupported;
 }
 
 bool has_algorithms(const Descriptor& graph) {
@@ -360,7 +363,7 @@ int get(DnnBackend descriptor, int attribute, int, std::int64_t room, std::int64
   auto* others = static_cast<DnnBackend*>(values);
   switch (attribute) {
     case kDnnHeuristicsResults:
-      if (room > 0) ++fake_cuda().searches;
+      if (room > 0) count_one(&FakeCuda::searches);
       *count = has_algorithms(asked.at(kDnnHeuristicsGraph)) ? std::int64_t{kEngines} : 0;
       for (std::int64_t i = 0; i < std::min(room, *count); ++i) {
         of(others[i]).put(kEngineNumber, i);
@@ -419,10 +422,10 @@ void fill_fake_cudnn(DnnFunctions& dnn) {
   dnn.destroy = [](DnnHandle) { return 0; };
   dnn.set_stream = [](DnnHandle, Stream) { return 0; };
   dnn.backend_create = [](int kind, DnnBackend* made) {
-    return *made = new Descriptor{.kind = kind}, ++fake_cuda().descriptors, 0;
+    return *made = new Descriptor{.kind = kind}, count_one(&FakeCuda::descriptors), 0;
   };
   dnn.backend_destroy = [](DnnBackend descriptor) {
-    return delete &of(descriptor), --fake_cuda().descriptors, 0;
+    return delete &of(descriptor), count_one(&FakeCuda::descriptors, -1), 0;
   };
   dnn.backend_set = set;
   dnn.backend_get = get;

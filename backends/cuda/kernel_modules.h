@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The emitted kernels of a plan, compiled and loaded.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/codegen/kernel_source.h"
+#include "backends/cuda/device.h"
+
+namespace egret::backends::cuda {
+
+class KernelModules {
+ public:
+  // Each kernel once, in as many modules as threads can compile at a time. Errors: those of
+  // compile_for_device() and of loading.
+  static base::Result<KernelModules> load(const Device& device,
+                                          std::span<const codegen::KernelSource* const> kernels);
+
+  // One of those that were loaded.
+  Function function(const codegen::KernelSource& kernel) const {
+    return functions_.at(kernel.name);
+  }
+
+ private:
+  std::vector<Owned<Module>> modules_;
+  std::map<std::string, Function> functions_;  // by name
+};
+
+}  // namespace egret::backends::cuda
