@@ -2,7 +2,6 @@
 #include "backends/codegen/kernel_source.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <string_view>
 
@@ -15,12 +14,6 @@
 
 namespace egret::backends::codegen {
 namespace {
-
-constexpr int kThreads = 128;  // of a block that shares nothing
-constexpr std::int64_t kMostThreads = 1024;
-constexpr std::int64_t kMostBlocks = 1 << 16;  // threads take several elements beyond
-// Of a row: so many where there are more rows than the GPU takes at once.
-constexpr std::int64_t kTermsAThread = 4, kFewBlocks = 512;
 
 std::string input_name(std::size_t i) { return "in" + std::to_string(i); }
 
@@ -46,20 +39,10 @@ std::string host_signature(const KernelSource& kernel) {
 
 void set_launch(const Schedule& schedule, Target target, KernelSource& kernel) {
   kernel.width = std::max(schedule.row_width, schedule.lane_width);
-  if (target == Target::kHost) {
+  kernel.blocks = schedule.blocks;
+  kernel.threads = schedule.threads;
+  if (target == Target::kHost)
     kernel.steps = schedule.by_rows ? schedule.row_count : schedule.lane_count;
-  } else if (schedule.by_rows) {
-    kernel.blocks = std::min(schedule.row_count / schedule.row_width, kMostBlocks);
-    const std::int64_t terms = kernel.blocks < kFewBlocks ? 1 : kTermsAThread;
-    const auto wanted = std::bit_ceil(
-        static_cast<std::uint64_t>(std::max<std::int64_t>(1, schedule.row_work / terms)));
-    kernel.threads = static_cast<int>(
-        std::clamp<std::int64_t>(static_cast<std::int64_t>(wanted), 32, kMostThreads));
-  } else {
-    const std::int64_t packs = schedule.lane_count / schedule.lane_width;
-    kernel.blocks = std::min((packs + kThreads - 1) / kThreads, kMostBlocks);
-    kernel.threads = kThreads;
-  }
 }
 
 bool is_view(const ir::LoopNest& nest, const ir::Denotation& denotation,

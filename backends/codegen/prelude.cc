@@ -143,8 +143,10 @@ EGRET_INLINE bool in_range(i64 i, i64 size) { return i >= 0 && i < size; }
 // threads of a block; all get the result. Every thread of the block must call it.
 constexpr const char* kThreadHelpers = R"(
 #ifdef __CUDACC__
-#define EGRET_EACH(width) _Pragma("unroll") for (int u = 0; u < width; ++u)
+#define EGRET_UNROLL _Pragma("unroll")
+#define EGRET_EACH(width) EGRET_UNROLL for (int u = 0; u < width; ++u)
 #else
+#define EGRET_UNROLL
 #define EGRET_EACH(width) for (int u = 0; u < width; ++u)
 #endif
 template <class T, int N>

@@ -13,6 +13,12 @@ namespace {
 constexpr std::int64_t kLongReduction = 256, kWarpReduction = 32;
 constexpr std::int64_t kFewElements = 1 << 15;
 
+constexpr int kThreads = 128;  // of a block that shares nothing
+constexpr std::int64_t kWarp = 32, kMostThreads = 1024;
+constexpr std::int64_t kMostBlocks = 1 << 16;  // threads take several elements beyond
+// Of a row: so many elements where there are more rows than the GPU takes at once.
+constexpr std::int64_t kElementsAThread = 4, kFewBlocks = 512;
+
 ir::VariableSet variables(const ir::LoopNest& nest, const std::vector<int>& symbols) {
   ir::VariableSet set = 0;
   for (const int symbol : symbols) set |= nest.symbol(symbol).depends;
@@ -48,11 +54,11 @@ ir::VariableSet shared_rows(const ir::LoopNest& nest, ir::VariableSet outputs) {
   return joint == outputs ? longest : joint;
 }
 
-// The longest reduction that depends on none but `rows` of the `outputs`: its terms, and the
-// innermost of its variables.
+// The longest reduction that depends on none but `rows` of the `outputs`: its terms, and its
+// variables.
 struct LongReduction {
   std::int64_t terms = 0;
-  int innermost = -1;
+  std::vector<int> variables{};
 };
 LongReduction longest_reduction(const ir::LoopNest& nest, ir::VariableSet outputs,
                                 ir::VariableSet rows) {
@@ -61,7 +67,7 @@ LongReduction longest_reduction(const ir::LoopNest& nest, ir::VariableSet output
   for (const ir::NestNode& node : nest.nodes) {
     if (node.op != ir::ExprOp::kReduce || (node.depends & others) != 0) continue;
     if (const std::int64_t terms = extents(nest, node.variables); terms > longest.terms)
-      longest = {terms, node.variables.back()};
+      longest = {terms, node.variables};
   }
   return longest;
 }
@@ -73,7 +79,31 @@ bool elements_are_rows(const ir::LoopNest& nest, const Packing& packing, ir::Var
   if (longest.terms >= kLongReduction && elements <= kFewElements) return true;
   if (longest.terms < kWarpReduction) return false;
   const int width = packing.width(nest.output_variables, Packing::Loop::kRows);
-  return elements / width <= kFewElements && (width > 1 || packing.reads_along(longest.innermost));
+  return elements / width <= kFewElements &&
+         (width > 1 || packing.reads_along(longest.variables.back()));
+}
+
+// Threads of a row's block: one for each of what they share, lanes or terms, or for a few of them.
+int threads_of_row(const Schedule& of, const LongReduction& terms, const Packing& packing) {
+  struct Share {
+    std::int64_t packs;
+    int width;
+  };
+  std::vector<Share> shares{{of.lane_count / of.lane_width, of.lane_width}};
+  if (terms.terms > 0) {
+    const int width = of.row_width > 1 ? 1 : packing.width(terms.variables, Packing::Loop::kTerms);
+    shares.push_back({terms.terms / width, width});
+  }
+  std::int64_t most = 1;
+  for (const Share& share : shares) {
+    const std::int64_t each =
+        of.blocks < kFewBlocks ? 1 : std::max<std::int64_t>(1, kElementsAThread / share.width);
+    most = std::max(most, (share.packs + each - 1) / each);
+  }
+  // As many turns as it takes, and no more threads than that many need.
+  const std::int64_t turns = (most + kMostThreads - 1) / kMostThreads;
+  const std::int64_t threads = (most + turns - 1) / turns;
+  return static_cast<int>((threads + kWarp - 1) / kWarp * kWarp);
 }
 
 }  // namespace
@@ -97,13 +127,19 @@ Schedule schedule(const ir::LoopNest& nest, Target target, const Packing& packin
   }
   result.row_count = extents(nest, result.rows);
   result.lane_count = extents(nest, result.lanes);
-  result.row_work = std::max(result.lane_count, longest_reduction(nest, outputs, rows).terms);
-  if (target == Target::kCuda) {
-    using Loop = Packing::Loop;
-    if (result.by_rows) result.row_width = packing.width(result.rows, Loop::kRows);
-    if (result.row_width == 1)
-      result.lane_width =
-          packing.width(result.lanes, result.by_rows ? Loop::kRowLanes : Loop::kLanes);
+  if (target == Target::kHost) return result;
+  using Loop = Packing::Loop;
+  if (result.by_rows) result.row_width = packing.width(result.rows, Loop::kRows);
+  if (result.row_width == 1)
+    result.lane_width =
+        packing.width(result.lanes, result.by_rows ? Loop::kRowLanes : Loop::kLanes);
+  if (result.by_rows) {
+    result.blocks = std::min(result.row_count / result.row_width, kMostBlocks);
+    result.threads = threads_of_row(result, longest_reduction(nest, outputs, rows), packing);
+  } else {
+    const std::int64_t packs = result.lane_count / result.lane_width;
+    result.blocks = std::min((packs + kThreads - 1) / kThreads, kMostBlocks);
+    result.threads = kThreads;
   }
   return result;
 }

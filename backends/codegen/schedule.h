@@ -24,9 +24,11 @@ struct Schedule {
   std::vector<int> rows, lanes;  // symbols of output variables, outermost first
   std::int64_t row_count = 1;    // products of extents
   std::int64_t lane_count = 1;
-  std::int64_t row_work = 1;  // the most that the threads of a row can share: lanes or terms
   // Elements of a pack (packing.h) of rows, whose reductions are then of packs, or else of lanes.
   int row_width = 1, lane_width = 1;
+  // CUDA: the launch. Threads are a multiple of 32.
+  std::int64_t blocks = 1;
+  int threads = 1;
 };
 
 // `packing`: of the nest. Time: linear in its size.

@@ -8,6 +8,7 @@
 // pack's width, and each statement about such values is one for each of them, u being its number.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -81,6 +82,14 @@ class Writer {
   void open_nested(const std::vector<int>& symbols);
   void open_flat(const std::vector<int>& symbols, const std::string& first,
                  const std::string& stride, const std::string& end, int width = 1);
+  // `header`: of the scope, by the name of the number of what it takes.
+  void open_flat(const std::vector<int>& symbols, int width,
+                 const std::function<std::string(const std::string& flat)>& header);
+  // Flat, over blocks or threads, so many `takers`, each of which begins with its `own` number.
+  // Where all take as many turns, and few, the compiler is told so: what a turn of one loop reads
+  // is then known to be what the same turn of the next one does, and is read once.
+  void open_spread(const std::vector<int>& symbols, const std::string& own, std::int64_t takers,
+                   std::int64_t packs, int width);
   void open_shared(const std::vector<int>& symbols, int width);  // flat, over a block's threads
 
   // Packs (writer_packs.cc).

@@ -75,12 +75,18 @@ void Writer::open_nested(const std::vector<int>& symbols) {
 
 void Writer::open_flat(const std::vector<int>& symbols, const std::string& first,
                        const std::string& stride, const std::string& end, int width) {
+  open_flat(symbols, width, [&](const std::string& flat) {
+    return "for (" + index_ + " " + flat + " = " + first + "; " + flat + " < " + end + "; " + flat +
+           " += " + stride + ") {";
+  });
+}
+
+void Writer::open_flat(const std::vector<int>& symbols, int width,
+                       const std::function<std::string(const std::string& flat)>& header) {
   const auto name_of = [](int symbol) { return "i" + std::to_string(symbol); };
   const bool is_plain = symbols.size() == 1 && width == 1;
   const std::string flat = is_plain ? name_of(symbols[0]) : fresh("t");
-  Scope scope = loop("for (" + index_ + " " + flat + " = " + first + "; " + flat + " < " + end +
-                         "; " + flat + " += " + stride + ") {",
-                     symbols, static_cast<double>(extents(nest_, symbols)));
+  Scope scope = loop(header(flat), symbols, static_cast<double>(extents(nest_, symbols)));
   if (is_plain) scope.symbols[symbols[0]] = flat;
   open(std::move(scope));
   if (is_plain) return;
@@ -104,9 +110,28 @@ void Writer::open_flat(const std::vector<int>& symbols, const std::string& first
   count(4.0 * static_cast<double>(symbols.size()));
 }
 
+void Writer::open_spread(const std::vector<int>& symbols, const std::string& own,
+                         std::int64_t takers, std::int64_t packs, int width) {
+  constexpr std::int64_t kFewTurns = 4;
+  const std::string end = std::to_string(packs), stride = std::to_string(takers);
+  open_flat(symbols, width, [&](const std::string& flat) {
+    const std::string turn = "const " + index_ + " " + flat + " = " + own;
+    if (packs == takers) return "if (" + turn + "; true) {";
+    if (packs < takers) return "if (" + turn + "; " + flat + " < " + end + ") {";
+    if (packs % takers == 0 && packs / takers <= kFewTurns) {
+      const std::string number = fresh("n");
+      return "EGRET_UNROLL for (int " + number + " = 0; " + number + " < " +
+             std::to_string(packs / takers) + "; ++" + number + ") if (" + turn + " + " + number +
+             " * " + stride + "; true) {";
+    }
+    return "for (" + index_ + " " + flat + " = " + own + "; " + flat + " < " + end + "; " + flat +
+           " += " + stride + ") {";
+  });
+}
+
 void Writer::open_shared(const std::vector<int>& symbols, int width) {
-  open_flat(symbols, "(" + index_ + ")threadIdx.x", "(" + index_ + ")blockDim.x",
-            std::to_string(extents(nest_, symbols) / width), width);
+  open_spread(symbols, "(" + index_ + ")threadIdx.x", schedule_.threads,
+              extents(nest_, symbols) / width, width);
   scopes_.back().divided = true;
 }
 
@@ -127,8 +152,8 @@ std::string Writer::body() {
 
 void Writer::write_rows() {
   if (target_ == Target::kCuda) {
-    open_flat(schedule_.rows, "(" + index_ + ")blockIdx.x", "(" + index_ + ")gridDim.x",
-              std::to_string(schedule_.row_count / schedule_.row_width), schedule_.row_width);
+    open_spread(schedule_.rows, "(" + index_ + ")blockIdx.x", schedule_.blocks,
+                schedule_.row_count / schedule_.row_width, schedule_.row_width);
   } else {
     open_flat(schedule_.rows, "(" + index_ + ")low", "1", "(" + index_ + ")high");
   }
@@ -144,9 +169,11 @@ void Writer::write_lanes() {
   if (target_ == Target::kHost) {
     open_flat(schedule_.lanes, "(" + index_ + ")low", "1", "(" + index_ + ")high");
   } else {
-    open_flat(schedule_.lanes, "(" + index_ + ")blockIdx.x * blockDim.x + threadIdx.x",
-              "(" + index_ + ")(gridDim.x * blockDim.x)",
-              std::to_string(schedule_.lane_count / schedule_.lane_width), schedule_.lane_width);
+    const std::int64_t threads = schedule_.threads;
+    open_spread(schedule_.lanes,
+                "(" + index_ + ")blockIdx.x * " + std::to_string(threads) + " + threadIdx.x",
+                schedule_.blocks * threads, schedule_.lane_count / schedule_.lane_width,
+                schedule_.lane_width);
     scopes_.back().divided = true;
   }
 }

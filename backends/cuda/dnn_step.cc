@@ -11,8 +11,7 @@ constexpr std::size_t kMostPlans = 4;
 
 }  // namespace
 
-std::shared_ptr<Dnn::Plans> Dnn::plans(std::unique_ptr<DnnOperations> operations,
-                                       ir::DType type) {
+std::shared_ptr<Dnn::Plans> Dnn::plans(std::unique_ptr<DnnOperations> operations, ir::DType type) {
   std::shared_ptr<Plans>& known = known_[operations->description()];
   if (known == nullptr) {
     known = std::make_shared<Plans>();

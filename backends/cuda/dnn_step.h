@@ -80,8 +80,8 @@ class DnnStep : public LibraryStep {
     Contested contested{};
   };
 
-  // nullptr where there are no engines for what `describe` puts into the operations. `type`: of what
-  // is multiplied.
+  // nullptr where there are no engines for what `describe` puts into the operations. `type`: of
+  // what is multiplied.
   using Describe = std::function<DnnArguments(DnnOperations&)>;
   static std::unique_ptr<LibraryStep> make(Dnn& dnn, Kind kind, ir::DType type,
                                            const Describe& describe);

@@ -19,7 +19,7 @@ int data_type(ir::DType type) {
   }
 }
 
-constexpr int kMostAlgorithms = 8;
+constexpr int kMostAlgorithms = 16;
 
 class GemmStep : public LibraryStep {
  public:

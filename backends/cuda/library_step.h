@@ -44,9 +44,9 @@ class LibraryStep {
   // as many.
   virtual std::vector<const codegen::KernelSource*> kernels() const { return {}; }
   virtual void take_kernels(std::span<const Function> /*kernels*/) {}
-  // What takes long to make of it, one algorithm or several to choose from, before all that follows:
-  // several steps at a time, each by a thread within the GPU's context. False where it turns out
-  // that the library has none.
+  // What takes long to make of it, one algorithm or several to choose from, before all that
+  // follows: several steps at a time, each by a thread within the GPU's context. False where it
+  // turns out that the library has none.
   virtual bool prepare(bool /*several*/) { return true; }
   // Algorithms that the library proposes, the one that it expects to be the fastest first. That one
   // is run unless another is chosen.

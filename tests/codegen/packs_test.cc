@@ -2,6 +2,8 @@
 // Which kernels take packs of elements, and that a GPU then loads and stores 16 bytes at once.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "backends/cuda/device.h"
 #include "ir/builder.h"
 #include "tests/codegen/kernel_batch.h"
@@ -161,23 +163,53 @@ TEST(Packs, AreNotOfSoFewElementsThatThreadsLackWork) {
 }
 
 // As the GPU is told: without a device that NVRTC knows, in its assembler's text.
-TEST(Packs, AreLoadedAndStoredByOneInstruction) {
-  const cuda::Libraries& libraries = cuda::system_libraries();
-  if (!libraries.has_nvrtc.ok()) GTEST_SKIP() << libraries.has_nvrtc.message();
-  const KernelSource kernel = kernel_of(
+class PacksAsCompiled : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!libraries_.has_nvrtc.ok()) GTEST_SKIP() << libraries_.has_nvrtc.message();
+  }
+  std::string assembler(const KernelSource& kernel) const {
+    const KernelSource* const kernels[] = {&kernel};
+    const auto text = cuda::compile_for_device(libraries_.nvrtc, libraries_.nvrtc_version,
+                                               source_of(kernels, Target::kCuda), 999);
+    EXPECT_TRUE(text.ok()) << text.status().message();
+    return text.ok() ? *text : "";
+  }
+
+ private:
+  const cuda::Libraries& libraries_ = cuda::system_libraries();
+};
+
+TEST_F(PacksAsCompiled, AreLoadedAndStoredByOneInstruction) {
+  const std::string text = assembler(kernel_of(
       [](GraphBuilder& b) {
         const Value x = wide(b, b.input("x", bf16({6, 64})));
         return narrow(b, b.add("relu", {x}));
       },
-      kBF16);
-  const KernelSource* const kernels[] = {&kernel};
-  const auto text = cuda::compile_for_device(libraries.nvrtc, libraries.nvrtc_version,
-                                             source_of(kernels, Target::kCuda), 999);
-  ASSERT_TRUE(text.ok()) << text.status().message();
-  EXPECT_GE(count(*text, "ld.global.nc.v4"), 1);
-  EXPECT_EQ(count(*text, "ld.global.nc.u16"), 0);
-  EXPECT_GE(count(*text, "st.global.v4"), 1);
-  EXPECT_EQ(count(*text, "st.global.u16"), 0);
+      kBF16));
+  EXPECT_GE(count(text, "ld.global.nc.v4"), 1);
+  EXPECT_EQ(count(text, "ld.global.nc.u16"), 0);
+  EXPECT_GE(count(text, "st.global.v4"), 1);
+  EXPECT_EQ(count(text, "st.global.u16"), 0);
+}
+
+// A row that the threads of a block take in as many turns each stays in their registers, from its
+// moments to what becomes of it.
+TEST_F(PacksAsCompiled, OfARowAreLoadedOnce) {
+  for (const auto& [length, threads, turns] :
+       {std::tuple{768, 96, 1}, std::tuple{256, 32, 1}, std::tuple{16384, 1024, 2}}) {
+    const KernelSource kernel = kernel_of(
+        [&, size = length](GraphBuilder& b) {
+          const Value x = wide(b, b.input("x", bf16({4, size})));
+          const Value rows =
+              b.add("layer_norm", {x, b.scalar(DType::kF32, 2), b.scalar(DType::kF32, 1)},
+                    {{"axis", std::int64_t{1}}});
+          return narrow(b, rows);
+        },
+        kBF16);
+    EXPECT_EQ(kernel.threads, threads);
+    EXPECT_EQ(count(assembler(kernel), "ld.global.nc.v4"), turns) << length;
+  }
 }
 
 }  // namespace
