@@ -19,18 +19,15 @@ def provider_options(precision):
             "cudnn_conv_algo_search": "EXHAUSTIVE"}
 
 
-def median_seconds(path, precision, seconds):
-    """Of a run; None where ONNX Runtime has no GPU or not the precision. The host waits for each run."""
-    try:
-        import onnxruntime
-    except ImportError:
-        return None
+def prepared(path, precision):
+    """What times a run that the host waits for; empty where ONNX Runtime has no GPU or not the precision."""
+    import onnxruntime
     if "CUDAExecutionProvider" not in onnxruntime.get_available_providers() or precision not in PRECISIONS:
-        return None
+        return {}
     session = onnxruntime.InferenceSession(str(path), providers=[("CUDAExecutionProvider",
                                                                   provider_options(precision))])
     if session.get_providers()[0] != "CUDAExecutionProvider":
-        return None
+        return {}
     import numpy
     binding = session.io_binding()
     random = numpy.random.default_rng(1)
@@ -46,9 +43,13 @@ def median_seconds(path, precision, seconds):
         binding.bind_ortvalue_output(value.name, array)
     for _ in range(5):
         session.run_with_iobinding(binding)
-    times = []
-    while len(times) < 10 or sum(times) < seconds:
-        start = time.perf_counter()
-        session.run_with_iobinding(binding)
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+
+    def median(seconds):
+        times = []
+        while len(times) < 10 or sum(times) < seconds:
+            start = time.perf_counter()
+            session.run_with_iobinding(binding)
+            times.append(time.perf_counter() - start)
+        return statistics.median(times)
+
+    return {"ort": median}

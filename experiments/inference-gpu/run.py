@@ -2,81 +2,89 @@
 """Latency of models on a GPU: as built, after `egret optimize`, and in PyTorch, ONNX Runtime and JAX.
 
 Times are medians between two events on the device around a run whose inputs lie there (of ONNX Runtime and
-JAX: around a run that the host waits for). Without a GPU nothing is measured, and the experiment says why.
-$EGRET_EXPERIMENT_SECONDS limits a run; the same command goes on with the rows that are left.
+JAX: around runs that the host waits for). Peers have a table of their own, since they do not change with Egret. Rows are
+kept by device and say which revision measured them; those that are there are not measured again. Without a GPU nothing
+is measured, and the experiment says why. $EGRET_EXPERIMENT_SECONDS limits a run; the same command goes on with the rows
+that are left.
 """
+import datetime
+import os
 import pathlib
-import signal
+import re
 import statistics
 import sys
 import tempfile
+import time
 
 import jax_peer
 import ort_peer
+import peers
 import roofline
 import torch_peer
 from lib import egret, gpu, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
-PEERS = ["torch_eager", "torch_compile", "ort", "jax"]
-COLUMNS = (["model", "batch", "precision", "kernels", "original_ms", "optimized_ms", "speedup"] +
-           [f"{peer}_ms" for peer in PEERS] + ["ratio", "roofline_share", "check_error", "check_bound"])
-PATIENCE = 300  # seconds that a peer may take, its compiler included
+KEY = ["model", "batch", "precision"]
+PEER_COLUMNS = KEY + [f"{peer}_ms" for peer in peers.NAMES] + ["date"]
+COLUMNS = (KEY + ["kernels", "original_ms", "optimized_ms", "speedup"] + [f"{peer}_ms" for peer in peers.NAMES] +
+           ["ratio", "roofline_share", "optimize_s", "check_error", "check_bound", "revision"])
+PATIENCE = 300  # seconds that a peer may take to compile
+WAVE = max(1, (os.cpu_count() or 1) // 5)  # models whose peers compile at a time: each takes several processors
 
 
-def peer_seconds(path, precision, seconds):
-    """By peer; None for one that is missing here or cannot run the model, which is said."""
-    measured = dict.fromkeys(PEERS)
+def milliseconds(seconds):
+    return f"{1e3 * seconds:.4f}" if seconds is not None else ""
 
-    def give_up(number, frame):
-        raise TimeoutError(f"not done after {PATIENCE} s")
 
-    def attempt(names, run):
-        signal.signal(signal.SIGALRM, give_up)
-        signal.alarm(PATIENCE)
-        try:
-            times = run()
-        except Exception as error:  # a peer's failure is a result, not the end of the experiment
-            print(f"  {names[0]}: {type(error).__name__}: {error}".splitlines()[0], flush=True)
+def on_this_device(mode, device):
+    return ".".join([mode, "-".join(re.findall(r"[a-z0-9]+", device.split(",")[0].lower()))])
+
+
+class Rows:
+    """Both tables of a device, and what fills them."""
+
+    def __init__(self, mode, seconds, device):
+        self.device, self.seconds = device, seconds
+        name = on_this_device(mode, device)
+        versions = {"torch": torch_peer.version(), "onnxruntime": ort_peer.version(), "jax": jax_peer.version()}
+        self.peers = results.Table("inference-gpu", f"{name}.peers", PEER_COLUMNS, KEY, {"device": device, **versions})
+        self.egret = results.Table("inference-gpu", name, COLUMNS, KEY, {"device": device})
+
+    def measure_peers(self, rows, files, until):
+        missing = [row for row in rows if not self.peers.has(**row)]
+        if not missing:
             return
-        finally:
-            signal.alarm(0)
-        measured.update(zip(names, times if isinstance(times, tuple) else (times,)))
+        patience = min(PATIENCE, until - time.monotonic() - 10)
+        times = peers.measured([(files[row["model"], row["batch"]], row["precision"]) for row in missing],
+                               self.seconds, patience)
+        for row, own in zip(missing, times):
+            if patience < PATIENCE and "torch_compile" not in own:
+                continue  # it had too little time
+            self.peers.add(**row, **{f"{name}_ms": milliseconds(own.get(name)) for name in peers.NAMES},
+                           date=datetime.date.today().isoformat())
 
-    attempt(["torch_eager", "torch_compile"], lambda: torch_peer.eager_and_compiled(path, precision, seconds))
-    attempt(["ort"], lambda: ort_peer.median_seconds(path, precision, seconds))
-    attempt(["jax"], lambda: jax_peer.median_seconds(path, precision, seconds))
-    return measured
-
-
-def row_of(model, batch, precision, measured, check, work, device):
-    """One row of the table from seconds, the check's report and what the model computes and reads at least."""
-    (before, after), kernels, peers = measured
-    milliseconds = lambda s: f"{1e3 * s:.4f}" if s is not None else ""
-    best = min((s for s in peers.values() if s is not None), default=None)
-    least = roofline.least_seconds(device, precision, *work)
-    return {
-        "model": model, "batch": batch, "precision": precision, "kernels": kernels,
-        "original_ms": milliseconds(before), "optimized_ms": milliseconds(after),
-        "speedup": f"{before / after:.3f}",
-        **{f"{peer}_ms": milliseconds(seconds) for peer, seconds in peers.items()},
-        "ratio": f"{best / after:.3f}" if best is not None else "",
-        "roofline_share": f"{least / after:.3f}" if least is not None else "",
-        "check_error": f"{check['max_error']:.3g}", "check_bound": f"{check['bound']:.3g}",
-    }
-
-
-def measure(model, batch, precision, seconds, folder, device):
-    original, optimized = (pathlib.Path(folder) / name for name in ("original.onnx", "optimized.onnx"))
-    egret.run("zoo", model, "--batch", batch, "-o", original)
-    place = ["--backend", "cuda", "--precision", precision]
-    egret.call("optimize", original, "-o", optimized, *place)
-    facts = egret.call("inspect", original)
-    work = sum(operator["flops"] for operator in facts["operators"]), facts["weight_bytes"]
-    check = egret.call("compare", original, optimized, *place)
-    times, kernels = gpu.bench([original, optimized], precision, seconds)
-    measured = times, kernels, peer_seconds(original, precision, seconds)
-    return row_of(model, batch, precision, measured, check, work, device)
+    def measure(self, row, original):
+        """Egret's, beside those of the peers, which have been measured."""
+        optimized = original.with_suffix(".optimized.onnx")
+        place = ["--backend", "cuda", "--precision", row["precision"]]
+        report = egret.call("optimize", original, "-o", optimized, *place)
+        facts = egret.call("inspect", original)
+        work = sum(operator["flops"] for operator in facts["operators"]), facts["weight_bytes"]
+        check = egret.call("compare", original, optimized, *place)
+        (before, after), kernels = gpu.bench([original, optimized], row["precision"], self.seconds)
+        optimized.unlink()
+        known = next(r for r in self.peers.rows if all(r[k] == str(row[k]) for k in KEY))
+        best = min((float(known[f"{name}_ms"]) for name in peers.NAMES if known[f"{name}_ms"]), default=None)
+        least = roofline.least_seconds(self.device, row["precision"], *work)
+        self.egret.add(**row, kernels=kernels, original_ms=milliseconds(before), optimized_ms=milliseconds(after),
+                       speedup=f"{before / after:.3f}", **{f"{name}_ms": known[f"{name}_ms"] for name in peers.NAMES},
+                       ratio=f"{best / (1e3 * after):.3f}" if best is not None else "",
+                       roofline_share=f"{least / after:.3f}" if least is not None else "",
+                       optimize_s=f"{report['seconds']:.1f}", check_error=f"{check['max_error']:.3g}",
+                       check_bound=f"{check['bound']:.3g}", revision=egret.version())
+        done = self.egret.rows[-1]
+        print(f"  {row['model']} x{row['batch']} {row['precision']}: {done['original_ms']} -> {done['optimized_ms']} ms, "
+              f"best peer / Egret {done['ratio'] or '-'}", flush=True)
 
 
 def judged(rows):
@@ -96,24 +104,29 @@ def main():
     if reason is not None:
         print("nothing measured:", reason)
         return 0
-    device = gpu.name()
-    versions = {"egret": egret.version(), "torch": torch_peer.version(), "onnxruntime": ort_peer.version(),
-                "jax": jax_peer.version(), "device": device}
-    table = results.Table("inference-gpu", mode, COLUMNS, ["model", "batch", "precision"], versions)
-    missing = settings.WithinTime(
-        (model, batch, precision) for batch in size["batches"] for precision in size["precisions"]
-        for model in size["models"] if not table.has(model=model, batch=batch, precision=precision))
-    with tempfile.TemporaryDirectory() as folder:
-        for model, batch, precision in missing:
-            row = measure(model, batch, precision, size["seconds"], folder, device)
-            table.add(**row)
-            print(f"  {model} x{batch} {row['precision']}: {row['original_ms']} -> {row['optimized_ms']} ms, "
-                  f"best peer / Egret {row['ratio'] or '-'}", flush=True)
-    if missing.left:
+    rows = Rows(mode, size["seconds"], gpu.name())
+    wanted = [{"model": model, "batch": batch, "precision": precision} for batch in size["batches"]
+              for precision in size["precisions"] for model in size["models"]]
+    missing = [row for row in wanted if not rows.egret.has(**row)]
+    waves = settings.WithinTime(missing[i:i + WAVE] for i in range(0, len(missing), WAVE))
+    for wave in waves:
+        with tempfile.TemporaryDirectory() as folder:
+            files = {}
+            for row in wave:
+                name = row["model"], row["batch"]
+                if name not in files:
+                    files[name] = pathlib.Path(folder) / f"{name[0]}.{name[1]}.onnx"
+                    egret.run("zoo", name[0], "--batch", name[1], "-o", files[name])
+            rows.measure_peers(wave, files, waves.end)
+            for row in wave:
+                if rows.peers.has(**row) and time.monotonic() < waves.end:
+                    rows.measure(row, files[row["model"], row["batch"]])
+    if any(not rows.egret.has(**row) for row in wanted):
         return 0
-    table.finish()
-    table.print()
-    return results.judge(HERE / "expected.json", mode, judged(table.rows))
+    rows.peers.finish()
+    rows.egret.finish()
+    rows.egret.print()
+    return results.judge(HERE / "expected.json", mode, judged(rows.egret.rows))
 
 
 if __name__ == "__main__":

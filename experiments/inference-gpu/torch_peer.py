@@ -64,14 +64,11 @@ def outputs(path, given, precision="f32"):
         return [output.float().numpy() for output in module(*inputs)]
 
 
-def eager_and_compiled(path, precision, seconds):
-    """Median seconds of a run, eager and compiled; None, None where PyTorch has no GPU."""
-    try:
-        import torch
-    except ImportError:
-        return None, None
+def prepared(path, precision):
+    """What times a run, eager and compiled, by name: functions of how long to measure. Empty where PyTorch has no GPU."""
+    import torch
     if not torch.cuda.is_available() or precision not in PRECISIONS:
-        return None, None
+        return {}
     import numpy
     import torch._inductor.config
     from lib.onnx_graph import input_shapes
@@ -81,8 +78,17 @@ def eager_and_compiled(path, precision, seconds):
     random = numpy.random.default_rng(1)
     given = [random.random(sizes, "f4").astype(kind) for _, sizes, kind in input_shapes(path)]
     module, inputs = network(path, precision, "cuda", given)
+    compiled = torch.compile(module, mode="max-autotune")
+
+    def timer(run):
+        def median(seconds):
+            with torch.inference_mode():
+                return _median_seconds(lambda: run(*inputs), seconds)
+        return median
+
     with torch.inference_mode():
-        eager = _median_seconds(lambda: module(*inputs), seconds)
-        compiled = torch.compile(module, mode="max-autotune")
-        fast = _median_seconds(lambda: compiled(*inputs), seconds)
-    return eager, fast
+        for run in (module, compiled):
+            for _ in range(3):
+                run(*inputs)
+            torch.cuda.synchronize()
+    return {"torch_eager": timer(module), "torch_compile": timer(compiled)}
