@@ -5,7 +5,7 @@ Times are medians between two events on the device around a run whose inputs lie
 JAX: around runs that the host waits for). Peers have a table of their own, since they do not change with Egret. Rows are
 kept by device and say which revision measured them; those that are there are not measured again. Without a GPU nothing
 is measured, and the experiment says why. $EGRET_EXPERIMENT_SECONDS limits a run; the same command goes on with the rows
-that are left.
+that are left. $EGRET_PEER_SECONDS (300) limits the compilers of the peers.
 """
 import datetime
 import os
@@ -28,7 +28,8 @@ KEY = ["model", "batch", "precision"]
 PEER_COLUMNS = KEY + [f"{peer}_ms" for peer in peers.NAMES] + ["date"]
 COLUMNS = (KEY + ["kernels", "original_ms", "optimized_ms", "speedup"] + [f"{peer}_ms" for peer in peers.NAMES] +
            ["ratio", "roofline_share", "optimize_s", "check_error", "check_bound", "revision"])
-PATIENCE = 300  # seconds that a peer may take to compile
+PATIENCE = float(os.environ.get("EGRET_PEER_SECONDS", 300))  # that a peer may take to compile
+ENOUGH = 300
 WAVE = max(1, (os.cpu_count() or 1) // 5)  # models whose peers compile at a time: each takes several processors
 
 
@@ -58,8 +59,8 @@ class Rows:
         times = peers.measured([(files[row["model"], row["batch"]], row["precision"]) for row in missing],
                                self.seconds, patience)
         for row, own in zip(missing, times):
-            if patience < PATIENCE and "torch_compile" not in own:
-                continue  # it had too little time
+            if patience < ENOUGH and "torch_compile" not in own:
+                continue  # it may have had too little time
             self.peers.add(**row, **{f"{name}_ms": milliseconds(own.get(name)) for name in peers.NAMES},
                            date=datetime.date.today().isoformat())
 
