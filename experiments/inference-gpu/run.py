@@ -4,8 +4,8 @@
 Times are medians between two events on the device around a run whose inputs lie there (of ONNX Runtime and
 JAX: around runs that the host waits for). Peers have a table of their own, since they do not change with Egret. Rows are
 kept by device and say which revision measured them; those that are there are not measured again. Without a GPU nothing
-is measured, and the experiment says why. $EGRET_EXPERIMENT_SECONDS limits a run; the same command goes on with the rows
-that are left. $EGRET_PEER_SECONDS (300) limits the compilers of the peers.
+is measured, and the experiment says why. $EGRET_EXPERIMENT_SECONDS limits a run; the same command goes on with what is
+left. $EGRET_PEER_SECONDS (300) limits the compilers of the peers.
 """
 import datetime
 import os
@@ -51,21 +51,8 @@ class Rows:
         self.peers = results.Table("inference-gpu", f"{name}.peers", PEER_COLUMNS, KEY, {"device": device, **versions})
         self.egret = results.Table("inference-gpu", name, COLUMNS, KEY, {"device": device})
 
-    def measure_peers(self, rows, files, until):
-        missing = [row for row in rows if not self.peers.has(**row)]
-        if not missing:
-            return
-        patience = min(PATIENCE, until - time.monotonic() - 10)
-        times = peers.measured([(files[row["model"], row["batch"]], row["precision"]) for row in missing],
-                               self.seconds, patience)
-        for row, own in zip(missing, times):
-            if patience < ENOUGH and "torch_compile" not in own:
-                continue  # it may have had too little time
-            self.peers.add(**row, **{f"{name}_ms": milliseconds(own.get(name)) for name in peers.NAMES},
-                           date=datetime.date.today().isoformat())
-
     def measure(self, row, original):
-        """Egret's, beside those of the peers, which have been measured."""
+        """Egret's part of a row."""
         optimized = original.with_suffix(".optimized.onnx")
         place = ["--backend", "cuda", "--precision", row["precision"]]
         report = egret.call("optimize", original, "-o", optimized, *place)
@@ -74,18 +61,44 @@ class Rows:
         check = egret.call("compare", original, optimized, *place)
         (before, after), kernels = gpu.bench([original, optimized], row["precision"], self.seconds)
         optimized.unlink()
-        known = next(r for r in self.peers.rows if all(r[k] == str(row[k]) for k in KEY))
-        best = min((float(known[f"{name}_ms"]) for name in peers.NAMES if known[f"{name}_ms"]), default=None)
         least = roofline.least_seconds(self.device, row["precision"], *work)
         self.egret.add(**row, kernels=kernels, original_ms=milliseconds(before), optimized_ms=milliseconds(after),
-                       speedup=f"{before / after:.3f}", **{f"{name}_ms": known[f"{name}_ms"] for name in peers.NAMES},
-                       ratio=f"{best / (1e3 * after):.3f}" if best is not None else "",
+                       speedup=f"{before / after:.3f}",
                        roofline_share=f"{least / after:.3f}" if least is not None else "",
                        optimize_s=f"{report['seconds']:.1f}", check_error=f"{check['max_error']:.3g}",
                        check_bound=f"{check['bound']:.3g}", revision=egret.version())
-        done = self.egret.rows[-1]
-        print(f"  {row['model']} x{row['batch']} {row['precision']}: {done['original_ms']} -> {done['optimized_ms']} ms, "
-              f"best peer / Egret {done['ratio'] or '-'}", flush=True)
+        print(f"  {row['model']} x{row['batch']} {row['precision']}: {milliseconds(before)} -> {milliseconds(after)} ms",
+              flush=True)
+
+    def measure_peers(self, rows, files, patience):
+        times = peers.measured([(files[row["model"], row["batch"]], row["precision"]) for row in rows], self.seconds,
+                               patience)
+        for row, own in zip(rows, times):
+            if patience < ENOUGH and "torch_compile" not in own:
+                continue  # it may have had too little time
+            self.peers.add(**row, **{f"{name}_ms": milliseconds(own.get(name)) for name in peers.NAMES},
+                           date=datetime.date.today().isoformat())
+
+    def compare(self):
+        """Fills in what peers took, in the rows that have both."""
+        for known in self.peers.rows:
+            key = {name: known[name] for name in KEY}
+            own = next((row for row in self.egret.rows if all(row[k] == v for k, v in key.items())), None)
+            times = {f"{name}_ms": known[f"{name}_ms"] for name in peers.NAMES}
+            best = min((float(value) for value in times.values() if value), default=None)
+            if own is not None:
+                self.egret.set(key, **times, ratio=f"{best / float(own['optimized_ms']):.3f}" if best else "")
+
+
+def built(rows, folder):
+    """The files of the rows' models, by name and batch."""
+    files = {}
+    for row in rows:
+        name = row["model"], row["batch"]
+        if name not in files:
+            files[name] = pathlib.Path(folder) / f"{name[0]}.{name[1]}.onnx"
+            egret.run("zoo", name[0], "--batch", name[1], "-o", files[name])
+    return files
 
 
 def judged(rows):
@@ -108,21 +121,20 @@ def main():
     rows = Rows(mode, size["seconds"], gpu.name())
     wanted = [{"model": model, "batch": batch, "precision": precision} for batch in size["batches"]
               for precision in size["precisions"] for model in size["models"]]
-    missing = [row for row in wanted if not rows.egret.has(**row)]
-    waves = settings.WithinTime(missing[i:i + WAVE] for i in range(0, len(missing), WAVE))
+    missing = [row for row in wanted if not (rows.egret.has(**row) and rows.peers.has(**row))]
+    waves = settings.WithinTime([missing[i:i + WAVE] for i in range(0, len(missing), WAVE)])
     for wave in waves:
         with tempfile.TemporaryDirectory() as folder:
-            files = {}
+            files = built(wave, folder)
             for row in wave:
-                name = row["model"], row["batch"]
-                if name not in files:
-                    files[name] = pathlib.Path(folder) / f"{name[0]}.{name[1]}.onnx"
-                    egret.run("zoo", name[0], "--batch", name[1], "-o", files[name])
-            rows.measure_peers(wave, files, waves.end)
-            for row in wave:
-                if rows.peers.has(**row) and time.monotonic() < waves.end:
+                if not rows.egret.has(**row) and time.monotonic() < waves.end:
                     rows.measure(row, files[row["model"], row["batch"]])
-    if any(not rows.egret.has(**row) for row in wanted):
+            without = [row for row in wave if not rows.peers.has(**row)]
+            patience = min(PATIENCE, waves.end - time.monotonic() - 10)
+            if without and patience > 0:
+                rows.measure_peers(without, files, patience)
+    rows.compare()
+    if any(not table.has(**row) for row in wanted for table in (rows.egret, rows.peers)):
         return 0
     rows.peers.finish()
     rows.egret.finish()
