@@ -23,7 +23,8 @@ struct OutputOptions {
         {{"output", &O::output, "Where the optimized model goes; - for standard output",
           base::path(), 'o'},
          {"external-data", &O::external_data,
-          "File beside the output for the weights of models above 2 GiB", base::path()}}};
+          "File beside the output for the weights of models above 2 GiB (default: OUTPUT.data)",
+          base::path()}}};
     return rows;
   }
 };
@@ -227,6 +228,8 @@ class Optimize final : public Command {
     exporting.manifest = result.report.manifest;
     exporting.manifest["egret.version"] = build_info().version;
     exporting.external_data_path = output_.external_data;
+    if (output_.external_data.empty() && output_.output != "-")
+      exporting.external_data_path = output_.output + ".data";
     exporting.opset_for_composites = frontends::kComposedOpset;
     EGRET_ASSIGN_OR_RETURN(const frontends::ExportedModel exported,
                            frontends::export_onnx(result.graph, model.info, exporting));

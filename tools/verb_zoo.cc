@@ -53,15 +53,18 @@ class Zoo final : public Command {
                                        .sequence = options_.sequence}));
     frontends::OnnxModelInfo info;
     info.producer_name = "egret zoo";
+    frontends::ExportOptions exporting;
+    if (options_.output != "-") exporting.external_data_path = options_.output + ".data";
     EGRET_ASSIGN_OR_RETURN(const frontends::ExportedModel exported,
-                           frontends::export_onnx(graph, info, {}));
+                           frontends::export_onnx(graph, info, exporting));
     EGRET_RETURN_IF_ERROR(write_output(console, options_.output, exported.bytes));
     if (options_.output == "-") return ExitCode::kOk;
     base::Json json = base::versioned_json();
-    json.set("name", name_).set("bytes", std::uint64_t{exported.bytes.size()});
+    const auto bytes = exported.bytes.size() + static_cast<std::uint64_t>(exported.external_bytes);
+    json.set("name", name_).set("bytes", bytes);
     json.set("operators", std::uint64_t{graph.operator_count()});
     console.result(json, name_ + ": " + std::to_string(graph.operator_count()) + " operators, " +
-                             base::format_bytes(static_cast<double>(exported.bytes.size())) + "\n");
+                             base::format_bytes(static_cast<double>(bytes)) + "\n");
     return ExitCode::kOk;
   }
 
@@ -88,8 +91,8 @@ class Zoo final : public Command {
 Verb zoo_verb() {
   return {"zoo", "Write a model of the papers as ONNX",
           "Builds one of the models that the field's papers measure, with random weights from a "
-          "seed, and writes it "
-          "as ONNX. Without a name the models are listed.",
+          "seed, and writes it as ONNX, with weights above 2 GiB in OUTPUT.data. Without a name "
+          "the models are listed.",
           make_command<Zoo>};
 }
 
