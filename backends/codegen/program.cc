@@ -14,6 +14,7 @@ class Placer {
   explicit Placer(Program& program)
       : program_(program),
         source_(program.graph.size()),
+        parts_(program.graph.size()),
         written_(program.graph.size(), -1),
         last_(program.graph.size(), -1) {
     for (std::size_t i = 0; i < source_.size(); ++i) source_[i] = ir::NodeId(i);
@@ -25,6 +26,15 @@ class Placer {
       const bool view = !step.empty && step.kernel.ok() && step.kernel->is_view;
       if (view) source_[step.root().index()] = source_[step.inputs[0].index()];
       return view || step.empty;
+    });
+  }
+
+  // Parts lie in the value that they are joined into, which needs no step.
+  void drop_joins() {
+    std::erase_if(program_.steps, [&](const Region& step) {
+      for (std::size_t i = 0; i < step.joined.size(); ++i)
+        parts_[step.inputs[i].index()] = {step.root(), step.joined[i]};
+      return !step.joined.empty();
     });
   }
 
@@ -54,10 +64,11 @@ class Placer {
   void place_rest() {
     for (std::size_t s = 0; s < program_.steps.size(); ++s) {
       const Region& step = program_.steps[s];
-      written_[step.root().index()] = static_cast<int>(s);
-      last_[step.root().index()] = static_cast<int>(s);
-      for (const ir::NodeId input : step.inputs)
-        last_[source_[input.index()].index()] = static_cast<int>(s);
+      const auto now = static_cast<int>(s);
+      const std::size_t root = lies_in(step.root()).index();
+      if (written_[root] < 0) written_[root] = now;
+      last_[root] = now;
+      for (const ir::NodeId input : step.inputs) last_[source_[input.index()].index()] = now;
     }
     std::vector<Lifetime> lifetimes;
     std::vector<std::size_t> values;
@@ -72,13 +83,29 @@ class Placer {
       program_.places[values[k]] = {Place::Kind::kArena, 0, arena.offsets[k]};
     for (std::size_t i = 0; i < source_.size(); ++i)
       program_.places[i] = program_.places[source_[i].index()];
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (!parts_[i].whole.valid()) continue;
+      program_.places[i] = place(parts_[i].whole);
+      program_.places[i].offset += parts_[i].offset;
+      program_.places[i].whole = parts_[i].whole;
+    }
   }
 
  private:
+  struct Part {
+    ir::NodeId whole;
+    std::int64_t offset = 0;
+  };
+
+  ir::NodeId lies_in(ir::NodeId id) const {
+    const Part& part = parts_[id.index()];
+    return part.whole.valid() ? part.whole : id;
+  }
   Place& place(ir::NodeId id) { return program_.places[id.index()]; }
 
   Program& program_;
   std::vector<ir::NodeId> source_;   // by node: whose storage its value has
+  std::vector<Part> parts_;          // by node
   std::vector<int> written_, last_;  // by node: steps
 };
 
@@ -93,6 +120,7 @@ Program make_program(PreparedGraph prepared, std::vector<Region> regions) {
   program.steps = std::move(regions);
   Placer placer(program);
   placer.drop_views();
+  placer.drop_joins();
   placer.place_leaves();
   placer.place_outputs();
   placer.place_rest();

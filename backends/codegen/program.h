@@ -19,7 +19,8 @@ struct Place {
 
   Kind kind = Kind::kNone;
   std::int64_t index = 0;   // of the graph's input or output; kConstant: the node
-  std::int64_t offset = 0;  // bytes, in the arena
+  std::int64_t offset = 0;  // bytes, in the arena; of a part also in an output
+  ir::NodeId whole{};       // of a part: the value that it is joined into, with others
 };
 
 struct Program {

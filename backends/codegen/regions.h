@@ -2,6 +2,7 @@
 // Which nodes one emitted kernel computes together.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "backends/codegen/kernel_source.h"
@@ -14,7 +15,10 @@ struct Region {
   std::vector<ir::NodeId> nodes;   // ascending; the last one's value is the result
   std::vector<ir::NodeId> inputs;  // values from outside, as the kernel takes them
   base::Result<KernelSource> kernel = base::unsupported("a kernel that is not emitted");
-  bool empty = false;                // there are no elements, and so no kernel
+  bool empty = false;  // there are no elements, and so no kernel
+  // Its inputs are written where they belong in the result, each from so many bytes on: there is
+  // nothing left to do, and no kernel. (Their steps know how.)
+  std::vector<std::int64_t> joined = {};
   const char* layout = "row-major";  // of the result, for reports
 
   ir::NodeId root() const { return nodes.back(); }

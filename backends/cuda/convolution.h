@@ -44,6 +44,9 @@ struct Convolution {
 // `tails`: with a tail too, where what stands around it is not of the other kind.
 std::optional<Convolution> find_convolution(const StepDefinition& definition, bool tails);
 
+// Has the result written as part of a larger value. False where it cannot lie so.
+bool put(Convolution& convolution, const OutputPart& part);
+
 // Puts it into `operations`. For tests too.
 DnnArguments describe(const Convolution& convolution, DnnOperations& operations);
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <mutex>
 #include <utility>
 
+#include "backends/cuda/join.h"
 #include "backends/cuda/stored_program.h"
 #include "base/thread_pool.h"
 
@@ -70,8 +72,10 @@ class Compilation {
     const bool narrow = options_.precision == Precision::kBF16;
     const bool on_tensor_cores = options_.precision != Precision::kF32;
     const bool may_move_channels = options_.blocked && has_convolutions();
-    Way way{.storage = {narrow, on_tensor_cores && may_move_channels},
-            .taken = {.tails = on_tensor_cores && options_.fuse, .depthwise = true}};
+    Way way{
+        .storage = {narrow, on_tensor_cores && may_move_channels},
+        .taken = {
+            .tails = on_tensor_cores && options_.fuse, .depthwise = true, .joins = options_.fuse}};
     auto best = plan(way);
     if (!options_.search) return best;
     std::optional<double> least;
@@ -86,7 +90,7 @@ class Compilation {
     };
     const auto has = [&](bool Contested::*kind) { return best.ok() && (*best)->contested().*kind; };
     if (may_move_channels) try_other({{narrow, !way.storage.channels_last}, way.taken});
-    for (bool Contested::*kind : {&Contested::tails, &Contested::depthwise}) {
+    for (bool Contested::*kind : {&Contested::tails, &Contested::depthwise, &Contested::joins}) {
       if (!has(kind)) continue;
       Way without = way;
       without.taken.*kind = false;
@@ -122,9 +126,9 @@ class Compilation {
 
   // With what takes libraries long to make, several steps at a time. Where it shows that a library
   // cannot do what it seemed to, that is known the next time.
-  base::Result<Division> prepared(const MakeRegion& make) const {
+  base::Result<Division> prepared(const std::function<Division()>& divide) const {
     while (true) {
-      Division division = divided(make);
+      Division division = divide();
       std::vector<char> fails(division.steps.size(), 0);
       std::vector<base::Status> entered(division.steps.size(), base::ok());
       base::shared_pool().parallel_for(fails.size(), 1, [&](std::size_t begin, std::size_t end) {
@@ -161,10 +165,14 @@ class Compilation {
     const Division none;
     const Division& around = way.storage.channels_last ? plain() : none;
     const Storage storage(prepared_.graph, around.regions, around.steps, way.storage);
+    const std::vector<MakeStep> makers = this->makers(way.taken);
     EGRET_ASSIGN_OR_RETURN(
-        Division division,
-        prepared([&, makers = makers(way.taken)](const std::vector<ir::NodeId>& nodes) {
-          return storage.step(nodes, makers);
+        Division division, prepared([&] {
+          Division made = divided(
+              [&](const std::vector<ir::NodeId>& nodes) { return storage.step(nodes, makers); });
+          if (way.taken.joins)
+            join_parts(prepared_.graph, storage, makers, made.steps, made.regions);
+          return made;
         }));
     StoredProgram stored = store(prepared_, storage, division.regions, std::move(division.steps));
     return CudaPlan::make(graph_,

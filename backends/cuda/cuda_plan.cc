@@ -87,7 +87,10 @@ base::Result<std::unique_ptr<CudaPlan>> CudaPlan::make(
 
 Contested CudaPlan::contested() const {
   Contested any;
-  for (const LibraryRegion& region : library_steps_) any |= region.step->contested();
+  for (const LibraryRegion& region : library_steps_) {
+    any |= region.step->contested();
+    any.joins = any.joins || region.part.has_value();
+  }
   return any;
 }
 
@@ -175,7 +178,7 @@ DevicePointer CudaPlan::address(ir::NodeId id) const {
   const auto index = static_cast<std::size_t>(place.index);
   switch (place.kind) {
     case Place::Kind::kInput: return inputs_[index];
-    case Place::Kind::kOutput: return outputs_[index];
+    case Place::Kind::kOutput: return outputs_[index] + static_cast<DevicePointer>(place.offset);
     case Place::Kind::kConstant: return constants_[index];
     case Place::Kind::kArena: return arena_ + static_cast<DevicePointer>(place.offset);
     case Place::Kind::kNone: break;
@@ -190,7 +193,9 @@ StepMemory CudaPlan::memory_of(std::size_t s) const {
     const auto bytes = static_cast<DevicePointer>(program_.graph.node(id).type.bytes());
     return MemoryRange{address(id), address(id) + bytes};
   };
-  StepMemory memory{{}, range(step.root())};
+  const ir::NodeId whole = program_.places[step.root().index()].whole;
+  StepMemory memory{.writes = range(whole.valid() ? whole : step.root())};
+  if (whole.valid()) memory.joined_into = static_cast<int>(whole.index());
   for (const ir::NodeId input : step.inputs) {
     const Place::Kind kind = program_.places[input.index()].kind;
     if (kind == Place::Kind::kArena || kind == Place::Kind::kOutput)

@@ -243,7 +243,7 @@ class Matcher {
 }  // namespace
 
 std::optional<Attention> find_attention(const StepDefinition& definition) {
-  const auto& [denotation, inputs, constants] = definition;
+  const auto& [denotation, inputs, constants, part] = definition;
   if (!ir::is_float(denotation.type.dtype) || inputs.size() < 3 || inputs.size() > 6 ||
       denotation.type.elements() == 0)
     return std::nullopt;

@@ -234,7 +234,7 @@ bool take(const Tail& tail, const Match& match, Convolution& found) {
 }  // namespace
 
 std::optional<Convolution> find_convolution(const StepDefinition& definition, bool tails) {
-  const auto& [denotation, inputs, constants] = definition;
+  const auto& [denotation, inputs, constants, part] = definition;
   const auto fits = [](const ir::TensorType& of) {
     return ir::is_float(of.dtype) && of.elements() > 0 && of.elements() <= kMostElements;
   };
@@ -261,6 +261,12 @@ std::optional<Convolution> find_convolution(const StepDefinition& definition, bo
   if (!types_agree(*found)) return std::nullopt;
   if (found->strides.size() == 1) add_flat_axis(*found);
   return found;
+}
+
+bool put(Convolution& convolution, const OutputPart& part) {
+  std::vector<std::int64_t*> strides;
+  for (std::int64_t& stride : convolution.output.strides) strides.push_back(&stride);
+  return part.put(convolution.output.sizes, strides);
 }
 
 }  // namespace egret::backends::cuda

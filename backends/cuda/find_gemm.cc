@@ -92,8 +92,8 @@ std::optional<Found> gemm_of(const ir::LoopNest& nest, const ir::Contraction& co
   gemm.b.offset = of_b.constant;
   gemm.a.batch_stride = batch.stride(of_a);
   gemm.b.batch_stride = batch.stride(of_b);
-  gemm.leading = leading;
-  gemm.batch_stride = batch.stride(nest.output);
+  gemm.leading = gemm.added_leading = leading;
+  gemm.batch_stride = gemm.added_batch_stride = batch.stride(nest.output);
   return Found{gemm, m.symbol};
 }
 
@@ -133,7 +133,7 @@ bool set_types(Gemm& gemm, ir::DType output, std::span<const ir::TensorType> inp
 
 // The definition's nest where it may be a product with something around it.
 std::optional<ir::LoopNest> nest_of(const StepDefinition& definition) {
-  const auto& [denotation, inputs, constants] = definition;
+  const auto& [denotation, inputs, constants, part] = definition;
   if (!ir::is_float(denotation.type.dtype) || inputs.empty() || inputs.size() > kMostInputs ||
       denotation.type.elements() == 0)
     return std::nullopt;
@@ -197,6 +197,13 @@ std::optional<Product> find_product(const StepDefinition& definition) {
   for (const Product::Added& each : product.added) added.push_back(each.input);
   if (!are_of_type(added, definition, found->gemm.output_type)) return std::nullopt;
   return product;
+}
+
+bool put(Gemm& gemm, const OutputPart& part) {
+  const std::int64_t sizes[] = {gemm.m, gemm.n, gemm.batch};
+  std::int64_t row = 1;
+  std::int64_t* const strides[] = {&row, &gemm.leading, &gemm.batch_stride};
+  return part.put(sizes, strides);
 }
 
 }  // namespace egret::backends::cuda

@@ -27,7 +27,7 @@ class GemmStep : public LibraryStep {
       : lt_(lt), handle_(handle), gemm_(gemm), wide_(gemm.type == ir::DType::kF64) {}
   ~GemmStep() override {
     if (matmul_ != nullptr) lt_.matmul_destroy(matmul_);
-    for (const LtLayout layout : {a_, b_, c_}) {
+    for (const LtLayout layout : {a_, b_, added_, c_}) {
       if (layout != nullptr) lt_.layout_destroy(layout);
     }
   }
@@ -51,13 +51,9 @@ class GemmStep : public LibraryStep {
                              wide_ ? kTypeF64 : kTypeF32) == 0 &&
            set_epilogue() && transpose(kMatmulTransposeA, gemm_.a) &&
            transpose(kMatmulTransposeB, gemm_.b) && describe(a_, gemm_.a) &&
-           describe(b_, gemm_.b) &&
-           describe(c_,
-                    {.rows = gemm_.m,
-                     .columns = gemm_.n,
-                     .leading = gemm_.leading,
-                     .batch_stride = gemm_.batch_stride},
-                    gemm_.output_type) &&
+           describe(b_, gemm_.b) && describe_result(c_, gemm_.leading, gemm_.batch_stride) &&
+           (gemm_.added < 0 ||
+            describe_result(added_, gemm_.added_leading, gemm_.added_batch_stride)) &&
            propose();
   }
 
@@ -81,8 +77,8 @@ class GemmStep : public LibraryStep {
     const LtHeuristic& chosen = algorithms_[chosen_];
     const int status = lt_.matmul(
         handle_, matmul_, wide_ ? static_cast<const void*>(&wide_alpha) : &alpha, at(gemm_.a), a_,
-        at(gemm_.b), b_, wide_ ? static_cast<const void*>(&wide_beta) : &beta, c, c_, d, c_,
-        &chosen.algorithm, reinterpret_cast<void*>(workspace), chosen.workspace, stream);
+        at(gemm_.b), b_, wide_ ? static_cast<const void*>(&wide_beta) : &beta, c, layout_of_c(), d,
+        c_, &chosen.algorithm, reinterpret_cast<void*>(workspace), chosen.workspace, stream);
     if (status == 0) return base::ok();
     return base::unavailable("cuBLASLt: a product failed with status " + std::to_string(status));
   }
@@ -100,6 +96,17 @@ class GemmStep : public LibraryStep {
     return !operand.transposed ||
            lt_.matmul_set(matmul_, attribute, &transposed, sizeof transposed) == 0;
   }
+
+  bool describe_result(LtLayout& layout, std::int64_t leading, std::int64_t batch_stride) {
+    Gemm::Operand of;
+    of.rows = gemm_.m;
+    of.columns = gemm_.n;
+    of.leading = leading;
+    of.batch_stride = batch_stride;
+    return describe(layout, of, gemm_.output_type);
+  }
+  // Of what is added (cuBLASLt's C, its D being the result).
+  LtLayout layout_of_c() const { return added_ != nullptr ? added_ : c_; }
 
   bool describe(LtLayout& layout, const Gemm::Operand& of) {
     return describe(layout, of, gemm_.type);
@@ -132,7 +139,7 @@ class GemmStep : public LibraryStep {
         promise(preference, kPreferenceAlignmentB, gemm_.b.offset) &&
         promise(preference, kPreferenceAlignmentC, 0) &&
         promise(preference, kPreferenceAlignmentD, 0) &&
-        lt_.heuristic(handle_, matmul_, a_, b_, c_, c_, preference, kMostAlgorithms,
+        lt_.heuristic(handle_, matmul_, a_, b_, layout_of_c(), c_, preference, kMostAlgorithms,
                       algorithms_.data(), &found) == 0;
     lt_.preference_destroy(preference);
     algorithms_.resize(static_cast<std::size_t>(asked ? found : 0));
@@ -145,7 +152,7 @@ class GemmStep : public LibraryStep {
   Gemm gemm_;
   bool wide_;
   LtMatmul matmul_ = nullptr;
-  LtLayout a_ = nullptr, b_ = nullptr, c_ = nullptr;
+  LtLayout a_ = nullptr, b_ = nullptr, added_ = nullptr, c_ = nullptr;
   std::vector<LtHeuristic> algorithms_;
   std::size_t chosen_ = 0;
 };

@@ -27,15 +27,19 @@ struct Gemm {
 
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   Operand a, b;
-  std::int64_t leading = 0, batch_stride = 0;  // of C
-  ir::DType type = ir::DType::kF32;            // of A and B
-  ir::DType output_type = ir::DType::kF32;     // of C, D and the bias: A's, or f32
+  std::int64_t leading = 0, batch_stride = 0;              // of C
+  std::int64_t added_leading = 0, added_batch_stride = 0;  // of D
+  ir::DType type = ir::DType::kF32;                        // of A and B
+  ir::DType output_type = ir::DType::kF32;                 // of C, D and the bias: A's, or f32
   double scale = 1;
-  int bias = -1, added = -1;  // inputs; `added` is D, which lies as C does
+  int bias = -1, added = -1;  // inputs; `added` is D
   bool relu = false;
 };
 
 std::optional<Gemm> find_gemm(const StepDefinition& definition);
+
+// Has the result written as part of a larger value. False where a matrix cannot lie so.
+bool put(Gemm& gemm, const OutputPart& part);
 
 // What cuBLASLt may compute a product of f32 in; others are exact to f32 or f64.
 int compute_type(ir::DType type, Precision precision);

@@ -208,8 +208,26 @@ class Finder {
 
 }  // namespace
 
+bool OutputPart::put(std::span<const std::int64_t> sizes,
+                     std::span<std::int64_t* const> strides) const {
+  std::int64_t within = 0;  // a row
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 1) continue;
+    if (*strides[i] < length) {
+      within += (sizes[i] - 1) * *strides[i];
+    } else if (*strides[i] % length != 0) {
+      return false;
+    }
+  }
+  if (within >= length) return false;
+  for (std::int64_t* const stride : strides) {
+    if (*stride >= length) *stride = *stride / length * pitch;
+  }
+  return true;
+}
+
 LibraryRegion make_step(const ir::Graph& graph, std::vector<ir::NodeId> nodes,
-                        std::span<const MakeStep> makers) {
+                        std::span<const MakeStep> makers, const OutputPart* part) {
   auto composition = codegen::compose(graph, nodes);
   if (!composition.ok()) return {};
   std::vector<ir::TensorType> types;
@@ -221,11 +239,13 @@ LibraryRegion make_step(const ir::Graph& graph, std::vector<ir::NodeId> nodes,
   }
   std::vector<std::unique_ptr<LibraryStep>> made;
   for (const MakeStep& make : makers) {
-    auto step = make({composition->denotation, types, constants});
+    auto step = make({composition->denotation, types, constants, part});
     if (step != nullptr) made.push_back(std::move(step));
   }
   if (made.empty()) return {};
-  return {std::move(nodes), std::move(composition->inputs), any_step(std::move(made))};
+  LibraryRegion region{std::move(nodes), std::move(composition->inputs), any_step(std::move(made))};
+  if (part != nullptr) region.part = *part;
+  return region;
 }
 
 std::vector<LibraryRegion> find_library_steps(const ir::Graph& graph, const MakeRegion& make) {
@@ -248,31 +268,35 @@ std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandl
   std::vector<MakeStep> makers;
   if (LtHandle handle = handles.lt.get(); handle != nullptr) {
     makers.emplace_back([&libraries, handle, precision](const StepDefinition& definition) {
-      const auto gemm = find_gemm(definition);
+      auto gemm = find_gemm(definition);
+      if (gemm && definition.part != nullptr && !put(*gemm, *definition.part))
+        return std::unique_ptr<LibraryStep>();
       return gemm ? make_gemm_step(libraries.lt, handle, *gemm, precision) : nullptr;
     });
   }
   Dnn* const dnn = handles.dnn.get();
   if (dnn != nullptr) {
     makers.emplace_back([dnn](const StepDefinition& definition) {
-      const auto attention = find_attention(definition);
+      const auto attention = definition.part == nullptr ? find_attention(definition) : std::nullopt;
       return attention ? make_attention_step(*dnn, *attention) : nullptr;
     });
   }
   makers.emplace_back([&libraries, &handles, dnn, precision,
                        taken](const StepDefinition& definition) -> std::unique_ptr<LibraryStep> {
-    const auto convolution = find_convolution(definition, taken.tails);
+    auto convolution = find_convolution(definition, taken.tails);
     if (!convolution || (convolution->is_depthwise() && !taken.depthwise)) return nullptr;
     std::vector<std::unique_ptr<LibraryStep>> made;
-    if (dnn != nullptr) made.push_back(make_convolution_step(*dnn, *convolution));
     if (LtHandle handle = handles.lt.get(); handle != nullptr)
-      made.push_back(make_unrolled_convolution(libraries, handle, *convolution,
-                                               definition.inputs.size(), precision));
+      made.push_back(
+          make_unrolled_convolution(libraries, handle, *convolution, definition, precision));
+    const bool lies_so = definition.part == nullptr || put(*convolution, *definition.part);
+    if (dnn != nullptr && lies_so)
+      made.insert(made.begin(), make_convolution_step(*dnn, *convolution));
     return any_step(std::move(made));
   });
   if (dnn != nullptr && taken.tails) {
     makers.emplace_back([dnn](const StepDefinition& definition) {
-      const auto product = find_product(definition);
+      const auto product = definition.part == nullptr ? find_product(definition) : std::nullopt;
       return product ? make_product_step(*dnn, *product) : nullptr;
     });
   }

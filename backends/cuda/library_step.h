@@ -23,10 +23,12 @@ inline constexpr std::size_t kWorkspace = 64 << 20;  // the most bytes that a st
 struct Contested {
   bool tails = false;      // any pointwise operations behind a product or convolution (tail.h)
   bool depthwise = false;  // convolutions of each channel for itself
+  bool joins = false;      // values written where they belong in a larger one (join.h)
 
   Contested& operator|=(const Contested& other) {
     tails |= other.tails;
     depthwise |= other.depthwise;
+    joins |= other.joins;
     return *this;
   }
 };
@@ -58,10 +60,21 @@ class LibraryStep {
                                DevicePointer workspace, Stream stream) const = 0;
 };
 
+// Where the elements of a result lie in a larger value: in rows of `length`, each `pitch` behind
+// the one before it, the first from `offset` on.
+struct OutputPart {
+  std::int64_t length = 0, pitch = 0, offset = 0;
+
+  // Of axes of the result, how far elements are apart in memory: as a part of the larger value
+  // afterwards. False, and nothing done, where that cannot be said so.
+  bool put(std::span<const std::int64_t> sizes, std::span<std::int64_t* const> strides) const;
+};
+
 // Nodes that one step computes: the last one's value, from the inputs.
 struct LibraryRegion {
   std::vector<ir::NodeId> nodes, inputs;
   std::unique_ptr<LibraryStep> step;
+  std::optional<OutputPart> part{};  // as which it is written
   // Whether it does so over values as they are stored (storage.h).
   bool reads_stored = false, writes_stored = false;
 };
@@ -72,6 +85,7 @@ struct StepDefinition {
   const ir::Denotation& denotation;
   std::span<const ir::TensorType> inputs;
   std::span<const ir::Tensor* const> constants = {};  // as many as inputs, or none
+  const OutputPart* part = nullptr;                   // as which the result is to be written
 };
 
 // What is made of a definition; nullptr where it is nothing for the library, or the library has no
@@ -81,7 +95,7 @@ using MakeStep = std::function<std::unique_ptr<LibraryStep>(const StepDefinition
 // These nodes, ascending, as one step, of all `makers` that make one; without a step where none
 // does.
 LibraryRegion make_step(const ir::Graph& graph, std::vector<ir::NodeId> nodes,
-                        std::span<const MakeStep> makers);
+                        std::span<const MakeStep> makers, const OutputPart* part = nullptr);
 
 // All steps of the graph, each with the operators on its way (transposes, reshapes) that it takes
 // in without becoming anything else, and those behind it that the library computes along (a bias,

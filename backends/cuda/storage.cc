@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/codegen/composition.h"
 #include "backends/cuda/axis_order.h"
 #include "backends/cuda/stored_constant.h"
 #include "backends/prepare.h"
@@ -195,13 +196,12 @@ LibraryRegion Storage::step(const std::vector<NodeId>& nodes,
   return {};
 }
 
-// In a graph of its own.
-LibraryRegion Storage::tried(const std::vector<NodeId>& nodes, std::span<const MakeStep> makers,
-                             bool reads_stored, bool writes_stored) const {
-  ir::Graph graph;
+Storage::Apart Storage::apart(const std::vector<NodeId>& nodes, bool reads_stored,
+                              bool writes_stored) const {
+  Apart made;
+  made.values = taken_by(nodes);
   Leaves leaves;
-  const std::vector<NodeId> values = taken_by(nodes);
-  for (const NodeId value : values) {
+  for (const NodeId value : made.values) {
     const bool is_stored = is_read_stored(value, reads_stored, writes_stored);
     ir::Node leaf = graph_.node(value);
     if (is_stored || leaf.kind != ir::NodeKind::kConstant) {
@@ -209,13 +209,37 @@ LibraryRegion Storage::tried(const std::vector<NodeId>& nodes, std::span<const M
       leaf.kind = ir::NodeKind::kInput;
       leaf.type = is_stored ? stored_type(value) : graph_.node(value).type;
     }
-    leaves[value] = {graph.append(std::move(leaf)), is_stored};
+    leaves[value] = {made.graph.append(std::move(leaf)), is_stored};
   }
-  LibraryRegion made = make_step(graph, append(graph, nodes, leaves, writes_stored), makers);
+  made.nodes = append(made.graph, nodes, leaves, writes_stored);
+  return made;
+}
+
+LibraryRegion Storage::tried(const std::vector<NodeId>& nodes, std::span<const MakeStep> makers,
+                             bool reads_stored, bool writes_stored, const OutputPart* part) const {
+  Apart own = apart(nodes, reads_stored, writes_stored);
+  LibraryRegion made = make_step(own.graph, std::move(own.nodes), makers, part);
   made.nodes = nodes;
-  for (NodeId& input : made.inputs) input = values[input.index()];
+  for (NodeId& input : made.inputs) input = own.values[input.index()];
   made.reads_stored = reads_stored;
   made.writes_stored = writes_stored;
+  return made;
+}
+
+LibraryRegion Storage::step_as(const LibraryRegion& like, std::span<const MakeStep> makers,
+                               const OutputPart& part) const {
+  return tried(like.nodes, makers, like.reads_stored, like.writes_stored, &part);
+}
+
+base::Result<Storage::StoredDefinition> Storage::stored_definition(
+    const std::vector<NodeId>& nodes) const {
+  const Apart own = apart(nodes, true, has_stored(nodes.back()));
+  EGRET_ASSIGN_OR_RETURN(codegen::Composition composition, codegen::compose(own.graph, own.nodes));
+  StoredDefinition made{std::move(composition.denotation), {}, {}};
+  for (const NodeId input : composition.inputs) {
+    made.types.push_back(own.graph.node(input).type);
+    made.inputs.push_back(own.values[input.index()]);
+  }
   return made;
 }
 

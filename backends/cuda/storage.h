@@ -57,14 +57,31 @@ class Storage {
 
   // make_step() of these nodes of the graph, over stored values where a library takes them.
   LibraryRegion step(const std::vector<ir::NodeId>& nodes, std::span<const MakeStep> makers) const;
+  // The same, over values in these forms, and written as a part.
+  LibraryRegion step_as(const LibraryRegion& like, std::span<const MakeStep> makers,
+                        const OutputPart& part) const;
+  // What the nodes compute, of stored values and as stored, where those are.
+  struct StoredDefinition {
+    ir::Denotation denotation;
+    std::vector<ir::TensorType> types;
+    std::vector<ir::NodeId> inputs;
+  };
+  base::Result<StoredDefinition> stored_definition(const std::vector<ir::NodeId>& nodes) const;
   // Whether a step reads a value as stored.
   bool is_read_stored(ir::NodeId value, bool reads_stored, bool writes_stored) const;
 
  private:
   bool is_narrow(ir::NodeId value) const;
   ir::TensorType stored_type(ir::NodeId value) const;
+  // Nodes in a graph of their own, whose inputs stand for these values.
+  struct Apart {
+    ir::Graph graph;
+    std::vector<ir::NodeId> nodes, values;
+  };
+  Apart apart(const std::vector<ir::NodeId>& nodes, bool reads_stored, bool writes_stored) const;
   LibraryRegion tried(const std::vector<ir::NodeId>& nodes, std::span<const MakeStep> makers,
-                      bool reads_stored, bool writes_stored) const;
+                      bool reads_stored, bool writes_stored,
+                      const OutputPart* part = nullptr) const;
 
   const ir::Graph& graph_;
   StorageOptions options_;

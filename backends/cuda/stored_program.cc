@@ -36,7 +36,11 @@ class Storer {
       forms_[input.index()].plain = with_origin(graph().append(from_.node(input)), input);
     for (const Region& region : regions_) {
       const auto step = step_of_.find(region.root());
-      step == step_of_.end() ? append_kernel(region) : append_step(region, *step->second);
+      if (step != step_of_.end()) {
+        append_step(region, *step->second);
+      } else {
+        region.joined.empty() ? append_kernel(region) : append_joined(region);
+      }
     }
     for (const auto& output : from_.outputs())
       graph().add_output(output.name, form(output.node, false));
@@ -136,6 +140,18 @@ class Storer {
     const bool stored = placed.writes_stored;
     result_.library_steps.push_back(std::move(placed));
     append_region(std::move(region), old.root(), stored);
+  }
+
+  // Its parts lie as the steps leave them, and so does it.
+  void append_joined(const Region& region) {
+    const bool stored = storage_.has_stored(region.root());
+    Storage::Leaves leaves;
+    for (const NodeId part : region.inputs) leaves[part] = {form(part, stored), stored};
+    Region made;
+    made.nodes = append_nodes(region.nodes, leaves, stored);
+    made.joined = region.joined;
+    for (const NodeId part : region.inputs) made.inputs.push_back(leaves.at(part).id);
+    append_region(std::move(made), region.root(), stored);
   }
 
   const ir::Graph& from_;

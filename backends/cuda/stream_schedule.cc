@@ -14,8 +14,9 @@ bool depends(const StepMemory& later, const StepMemory& earlier) {
   const auto reads = [](const StepMemory& step, const MemoryRange& what) {
     return std::ranges::any_of(step.reads, [&](const auto& range) { return overlap(range, what); });
   };
+  const bool are_parts = later.joined_into >= 0 && later.joined_into == earlier.joined_into;
   return reads(later, earlier.writes) || reads(earlier, later.writes) ||
-         overlap(later.writes, earlier.writes);
+         (!are_parts && overlap(later.writes, earlier.writes));
 }
 
 class Scheduler {

@@ -19,8 +19,9 @@ struct MemoryRange {
 };
 
 struct StepMemory {
-  std::vector<MemoryRange> reads;
+  std::vector<MemoryRange> reads{};
   MemoryRange writes;
+  int joined_into = -1;  // of parts of one value, which need not wait for each other, its number
 };
 
 struct ScheduledStep {

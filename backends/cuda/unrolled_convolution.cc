@@ -56,9 +56,10 @@ class UnrolledConvolution : public LibraryStep {
 
 std::unique_ptr<LibraryStep> make_unrolled_convolution(const Libraries& libraries, LtHandle handle,
                                                        const Convolution& convolution,
-                                                       std::size_t inputs, Precision precision) {
-  const auto product = window_product(convolution, static_cast<int>(inputs));
-  if (!product) return nullptr;
+                                                       const StepDefinition& definition,
+                                                       Precision precision) {
+  auto product = window_product(convolution, static_cast<int>(definition.inputs.size()));
+  if (!product || (definition.part != nullptr && !put(*product, *definition.part))) return nullptr;
   const WindowMatrix matrix = window_matrix(convolution);
   const auto bytes = static_cast<std::size_t>(matrix.denotation.type.bytes());
   if (bytes > kWorkspace) return nullptr;

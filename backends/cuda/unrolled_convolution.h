@@ -11,10 +11,11 @@
 
 namespace egret::backends::cuda {
 
-// `inputs`: how many the definition has. nullptr where the matrix does not fit kWorkspace, or
+// `definition`: what the convolution is of. nullptr where the matrix does not fit kWorkspace, or
 // cuBLASLt does not compute what stands around the convolution.
 std::unique_ptr<LibraryStep> make_unrolled_convolution(const Libraries& libraries, LtHandle handle,
                                                        const Convolution& convolution,
-                                                       std::size_t inputs, Precision precision);
+                                                       const StepDefinition& definition,
+                                                       Precision precision);
 
 }  // namespace egret::backends::cuda

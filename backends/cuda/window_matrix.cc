@@ -123,7 +123,8 @@ std::optional<Gemm> window_product(const Convolution& c, int matrix) {
     gemm.a.batch_stride = pixels * terms;
     gemm.b = operand(c.filter.input, terms, channels, false);
   }
-  gemm.leading = gemm.m;
+  gemm.leading = gemm.added_leading = gemm.m;
+  gemm.added_batch_stride = gemm.batch_stride;
   for (const Convolution::Tensor& added : c.added) {
     const bool is_bias = added.sizes != c.output.sizes;
     int& place = is_bias ? gemm.bias : gemm.added;

@@ -128,6 +128,28 @@ TEST_F(RealCudnn, FusesWhatStandsAroundAConvolution) {
   }
 }
 
+TEST_F(RealCudnn, WritesPartsOfLargerTensors) {
+  const std::int64_t channels = 160, pixels = 56 * 56;
+  for (const Lies lies : {Lies::kRowMajor, Lies::kChannelsLast}) {
+    for (const ir::DType type : {ir::DType::kF32, ir::DType::kBF16}) {
+      for (const bool residual : {false, true}) {
+        // With channels last a residual would have to lie as the part does.
+        if (residual && lies == Lies::kChannelsLast) continue;
+        Convolution c = three_by_three(type, lies);
+        if (residual) c.added.push_back(tensor(3, {1, 64, 56, 56}, type, lies));
+        c.added.push_back(tensor(2, {1, 64, 1, 1}, type, lies));
+        c.relu = true;
+        const bool last = lies == Lies::kChannelsLast;
+        ASSERT_TRUE(put(c, {.length = 64 * (last ? 1 : pixels),
+                            .pitch = channels * (last ? 1 : pixels),
+                            .offset = 0}));
+        EXPECT_EQ(c.output.strides[3], last ? channels : 1);
+        EXPECT_GT(plans_of(c, Precision::kTF32), 0u) << to_string(type) << last << residual;
+      }
+    }
+  }
+}
+
 // Engines that are compiled for what they are to compute load the result into the driver. The
 // toolkit has a stub of it that refuses: what gets so far was taken and compiled.
 constexpr int kDriverRefused = 5001;

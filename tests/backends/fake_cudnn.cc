@@ -163,12 +163,14 @@ class Run {
     const int type = lt_type(tensor.one<int>(kDnnTensorType));
     const auto pointer = pointers_.find(tensor.one<std::int64_t>(kDnnTensorId));
     double room = 0;
-    for (std::size_t i = 0; i < values.data.size(); ++i) {
+    std::vector<std::int64_t> index(values.sizes.size(), 0);
+    do {  // and nothing of what lies between, which may be others'
+      const std::size_t i = values.place(index);
       store_element(type, &room, 0, values.data[i]);
       values.data[i] = load_element(type, &room, 0);
       if (pointer != pointers_.end())
         store_element(type, pointer->second, static_cast<std::int64_t>(i), values.data[i]);
-    }
+    } while (next(index, values.sizes));
   }
 
   void convolve(const Descriptor& operation) {
