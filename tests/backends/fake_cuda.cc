@@ -13,6 +13,7 @@
 #include "backends/codegen/host_compiler.h"
 #include "ir/dtype.h"
 #include "tests/backends/fake_cuda_state.h"
+#include "tests/codegen/cuda_on_cpu_include.h"
 
 namespace egret::backends {
 namespace cuda {
@@ -71,7 +72,7 @@ std::byte* bytes_at(DevicePointer memory) { return reinterpret_cast<std::byte*>(
 
 // The kernels as a library for the host: each can be launched with an array of its arguments.
 std::string host_source(const std::string& kernels) {
-  std::string text = "#include \"" EGRET_SOURCE_DIR "/tests/codegen/cuda_on_cpu.h\"\n";
+  std::string text = include_cuda_on_cpu();
   text += std::regex_replace(kernels, std::regex("extern \"C\" __global__"), "__global__");
   text += R"(
 #include <utility>

@@ -6,6 +6,7 @@
 
 #include <ucontext.h>
 
+#include <deque>
 #include <functional>
 #include <vector>
 
@@ -46,9 +47,10 @@ class Block {
   Block(unsigned threads, const std::function<void()>& kernel)
       : kernel_(kernel), threads_(threads), slots_(threads) {}
 
-  // Kept from block to block: stacks are large.
-  static std::vector<Fiber>& fibers() {
-    static std::vector<Fiber> all;
+  // Kept from block to block, as stacks are large, and where they are, as contexts point into
+  // themselves.
+  static std::deque<Fiber>& fibers() {
+    static std::deque<Fiber> all;
     return all;
   }
 

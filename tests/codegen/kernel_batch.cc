@@ -13,6 +13,7 @@
 #include "backends/codegen/prelude.h"
 #include "backends/codegen/writer.h"
 #include "ir/interpreter.h"
+#include "tests/codegen/cuda_on_cpu_include.h"
 
 namespace egret::backends::codegen {
 namespace {
@@ -113,7 +114,7 @@ std::string KernelBatch::runnable_source() const {
   std::string text = emitted();
   // The same text, but that a CPU's compiler knows no __global__ beside extern "C".
   if (target_ == Target::kCuda) {
-    text = "#include \"" EGRET_SOURCE_DIR "/tests/codegen/cuda_on_cpu.h\"\n" +
+    text = include_cuda_on_cpu() +
            std::regex_replace(text, std::regex("extern \"C\" __global__"), "__global__");
   }
   for (std::size_t i = 0; i < cases_.size(); ++i) text += caller(i, cases_[i].kernel, target_);
