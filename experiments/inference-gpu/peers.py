@@ -13,6 +13,7 @@ from peer_worker import MARK
 WORKER = pathlib.Path(__file__).resolve().parent / "peer_worker.py"
 MODULES = ["torch", "ort", "jax"]
 NAMES = ["torch_eager", "torch_compile", "ort", "jax"]
+MOST_TIMING = 60  # seconds of one worker
 
 
 class Worker:
@@ -59,26 +60,30 @@ class Worker:
 
 
 def measured(rows, seconds, patience):
-    """Median seconds by name, for each (path, precision) of rows; what is missing or fails is left out, and said."""
-    workers = [[Worker(peer, path, precision, seconds) for peer in MODULES] for path, precision in rows]
+    """Median seconds by name, for each (path, precision) of rows; what is missing or fails is left out, and said. One peer
+    after the other, since their compilers take all processors."""
+    until = time.monotonic() + patience
+    times = [{} for _ in rows]
+    for peer in MODULES:
+        for own, more in zip(times, of_peer(peer, rows, seconds, until)):
+            own.update(more)
+    return times
+
+
+def of_peer(peer, rows, seconds, until):
+    workers = [Worker(peer, path, precision, seconds) for path, precision in rows]
     try:
-        until = time.monotonic() + patience
-        for row in workers:
-            for worker in row:
-                worker.waited_for("ready", until)
-        for worker in sum(workers, []):
+        for worker in workers:
+            worker.waited_for("ready", until)
+        for worker in workers:
             if worker.ready is None:
-                worker.failed = worker.failed or f"not done after {patience:.0f} s"
+                worker.failed = worker.failed or "not done in time"
                 worker.end()  # and disturbs those no more that are timed
-        times = []
-        for (path, precision), row in zip(rows, workers):
-            times.append({})
-            for worker in row:
-                if worker.ready is not None:
-                    times[-1].update(worker.timed(time.monotonic() + patience))
-                if worker.failed:
-                    print(f"  {worker.peer} {path.stem} {precision}: {worker.failed}", flush=True)
+        times = [worker.timed(time.monotonic() + MOST_TIMING) if worker.ready is not None else {} for worker in workers]
+        for worker, (path, precision) in zip(workers, rows):
+            if worker.failed:
+                print(f"  {peer} {path.stem} {precision}: {worker.failed}", flush=True)
         return times
     finally:
-        for worker in sum(workers, []):
+        for worker in workers:
             worker.end()
