@@ -11,7 +11,7 @@ import time
 from peer_worker import MARK
 
 WORKER = pathlib.Path(__file__).resolve().parent / "peer_worker.py"
-MODULES = ["torch", "ort", "jax"]
+PEERS = {"torch": 0.7, "ort": 0.1, "jax": 0.2}  # and their parts of the time in which all compile
 NAMES = ["torch_eager", "torch_compile", "ort", "jax"]
 MOST_TIMING = 60  # seconds of one worker
 
@@ -62,10 +62,9 @@ class Worker:
 def measured(rows, seconds, patience):
     """Median seconds by name, for each (path, precision) of rows; what is missing or fails is left out, and said. One peer
     after the other, since their compilers take all processors."""
-    until = time.monotonic() + patience
     times = [{} for _ in rows]
-    for peer in MODULES:
-        for own, more in zip(times, of_peer(peer, rows, seconds, until)):
+    for peer, part in PEERS.items():
+        for own, more in zip(times, of_peer(peer, rows, seconds, time.monotonic() + part * patience)):
             own.update(more)
     return times
 
