@@ -57,7 +57,7 @@ class Joiner {
  public:
   Joiner(const ir::Graph& graph, const Storage& storage, std::span<const MakeStep> makers,
          std::vector<LibraryRegion>& steps)
-      : storage_(storage), makers_(makers), steps_(steps), uses_(use_counts(graph)) {
+      : storage_(storage), makers_(makers), uses_(use_counts(graph)) {
     for (LibraryRegion& step : steps) {
       step_of_[step.nodes.back()] = &step;
       for (const NodeId input : step.inputs) {
@@ -111,7 +111,6 @@ class Joiner {
 
   const Storage& storage_;
   std::span<const MakeStep> makers_;
-  std::vector<LibraryRegion>& steps_;
   std::vector<int> uses_;
   std::map<NodeId, LibraryRegion*> step_of_;  // by root
   std::vector<NodeId> read_plain_;            // by library steps, though it has a stored form

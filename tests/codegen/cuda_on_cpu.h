@@ -20,6 +20,10 @@ struct Position {
 };
 static Position threadIdx, blockIdx, blockDim, gridDim;
 
+// Of each library of kernels alone: what several shared would be gone when the one that made it is
+// closed.
+namespace {
+
 class Block {
  public:
   // False when the threads do not meet.
@@ -109,11 +113,13 @@ class Block {
   bool is_alone_ = false, met_alone_ = false;
 };
 
+}  // namespace
+
 static void __syncthreads() { Block::meet(); }
 
 // All threads of the block meet, not those of a warp alone: emitted kernels shuffle in step.
 template <class T>
-T __shfl_xor_sync(unsigned, T value, int mask) {
+static T __shfl_xor_sync(unsigned, T value, int mask) {
   static_assert(sizeof(T) <= sizeof(double));
   T* mine = reinterpret_cast<T*>(Block::slots() + threadIdx.x);
   *mine = value;
