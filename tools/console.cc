@@ -73,6 +73,8 @@ base::Result<std::string> read_input(const std::string& path, std::int64_t limit
   return path == "-" ? base::read_standard_input(limit_bytes) : base::read_file(path, limit_bytes);
 }
 
+std::string external_data_of(const std::string& path) { return path == "-" ? "" : path + ".data"; }
+
 base::Status write_output(Console& console, const std::string& path, std::string_view bytes) {
   if (path != "-") return base::write_file(path, bytes);
   console.data(bytes);

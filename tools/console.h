@@ -55,5 +55,8 @@ class Console {
 base::Result<std::string> read_input(const std::string& path, std::int64_t limit_bytes);
 // Replaces a file (base::write_file), or writes to standard output for "-".
 base::Status write_output(Console& console, const std::string& path, std::string_view bytes);
+// Where the weights of a model above 2 GiB go that is written there: beside it. None ("") for
+// standard output.
+std::string external_data_of(const std::string& path);
 
 }  // namespace egret::tools

@@ -227,9 +227,8 @@ class Optimize final : public Command {
     frontends::ExportOptions exporting;
     exporting.manifest = result.report.manifest;
     exporting.manifest["egret.version"] = build_info().version;
-    exporting.external_data_path = output_.external_data;
-    if (output_.external_data.empty() && output_.output != "-")
-      exporting.external_data_path = output_.output + ".data";
+    exporting.external_data_path =
+        output_.external_data.empty() ? external_data_of(output_.output) : output_.external_data;
     exporting.opset_for_composites = frontends::kComposedOpset;
     EGRET_ASSIGN_OR_RETURN(const frontends::ExportedModel exported,
                            frontends::export_onnx(result.graph, model.info, exporting));

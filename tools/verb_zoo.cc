@@ -54,7 +54,7 @@ class Zoo final : public Command {
     frontends::OnnxModelInfo info;
     info.producer_name = "egret zoo";
     frontends::ExportOptions exporting;
-    if (options_.output != "-") exporting.external_data_path = options_.output + ".data";
+    exporting.external_data_path = external_data_of(options_.output);
     EGRET_ASSIGN_OR_RETURN(const frontends::ExportedModel exported,
                            frontends::export_onnx(graph, info, exporting));
     EGRET_RETURN_IF_ERROR(write_output(console, options_.output, exported.bytes));

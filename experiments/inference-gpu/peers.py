@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of PyTorch, ONNX Runtime and JAX: they compile side by side, for minutes, and are timed in turn, each alone."""
+"""Times of PyTorch, ONNX Runtime and JAX: each compiles several models side by side, for minutes, and is timed on them in
+turn, alone."""
 import json
 import os
 import pathlib

@@ -10,7 +10,6 @@ left. $EGRET_PEER_SECONDS (300) limits the compilers of the peers.
 import datetime
 import os
 import pathlib
-import re
 import statistics
 import sys
 import tempfile
@@ -37,16 +36,12 @@ def milliseconds(seconds):
     return f"{1e3 * seconds:.4f}" if seconds is not None else ""
 
 
-def on_this_device(mode, device):
-    return ".".join([mode, "-".join(re.findall(r"[a-z0-9]+", device.split(",")[0].lower()))])
-
-
 class Rows:
     """Both tables of a device, and what fills them."""
 
     def __init__(self, mode, seconds, device):
         self.device, self.seconds = device, seconds
-        name = on_this_device(mode, device)
+        name = results.on_machine(mode, device.split(",")[0])
         versions = {"torch": torch_peer.version(), "onnxruntime": ort_peer.version(), "jax": jax_peer.version()}
         self.peers = results.Table("inference-gpu", f"{name}.peers", PEER_COLUMNS, KEY, {"device": device, **versions})
         self.egret = results.Table("inference-gpu", name, COLUMNS, KEY, {"device": device})

@@ -25,10 +25,13 @@ def processor():
     return platform.machine()
 
 
+def on_machine(mode, name):
+    """A table's name for each kind of machine: what one measured is neither replaced nor gone on with by another."""
+    return ".".join([mode, "-".join(re.findall(r"[a-z0-9]+", name.lower()))])
+
+
 def on_this_processor(mode):
-    """A table's name for each kind of processor: what one measured is neither replaced nor gone on with by another."""
-    words = re.findall(r"[a-z0-9]+", re.sub(r"\((r|tm)\)|processor", "", processor().lower()))
-    return ".".join([mode, "-".join(words)])
+    return on_machine(mode, re.sub(r"\((r|tm)\)|processor", "", processor().lower()))
 
 
 class Table:

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cuda/device.h"
+#include "backends/cuda/launch.h"
 #include "tests/codegen/kernel_batch.h"
 #include "tests/codegen/sample_kernels.h"
 
@@ -53,12 +54,8 @@ class DeviceKernels : public ::testing::Test {
     EGRET_RETURN_IF_ERROR(with(failure, sizeof *failure));
     std::vector<cuda::DevicePointer> pointers;
     for (const auto& owned : memory) pointers.push_back(owned.get());
-    std::vector<void*> arguments;
-    for (cuda::DevicePointer& pointer : pointers) arguments.push_back(&pointer);
     EGRET_RETURN_IF_ERROR(
-        device_->check(driver.launch(function, static_cast<unsigned>(kernel.blocks), 1, 1,
-                                     static_cast<unsigned>(kernel.threads), 1, 1, 0,
-                                     device_->stream(), arguments.data(), nullptr),
+        device_->check(cuda::launch_kernel(driver, function, kernel, pointers, device_->stream()),
                        "launching a kernel"));
     EGRET_RETURN_IF_ERROR(
         device_->copy_out(output.mutable_data().data(), pointers[inputs.size()], bytes));
