@@ -14,24 +14,30 @@ std::int64_t aligned(std::int64_t bytes) {
 }  // namespace
 
 ArenaPlan plan_arena(std::span<const Lifetime> lifetimes) {
-  std::vector<std::size_t> order(lifetimes.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return lifetimes[a].bytes > lifetimes[b].bytes;
+  std::vector<std::int64_t> bytes;
+  for (const Lifetime& life : lifetimes) bytes.push_back(life.bytes);
+  return plan_arena(bytes, [&](std::size_t a, std::size_t b) {
+    return lifetimes[a].first <= lifetimes[b].last && lifetimes[b].first <= lifetimes[a].last;
   });
+}
+
+ArenaPlan plan_arena(std::span<const std::int64_t> bytes,
+                     const std::function<bool(std::size_t, std::size_t)>& meet) {
+  std::vector<std::size_t> order(bytes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
   ArenaPlan plan;
-  plan.offsets.assign(lifetimes.size(), 0);
+  plan.offsets.assign(bytes.size(), 0);
   std::vector<std::size_t> placed;  // by offset
   for (const std::size_t item : order) {
-    const Lifetime& life = lifetimes[item];
-    const std::int64_t size = aligned(std::max<std::int64_t>(life.bytes, 1));
+    const std::int64_t size = aligned(std::max<std::int64_t>(bytes[item], 1));
     std::int64_t offset = 0;
     for (const std::size_t other : placed) {
-      const Lifetime& neighbour = lifetimes[other];
-      if (neighbour.last < life.first || life.last < neighbour.first) continue;
+      if (!meet(item, other)) continue;
       if (offset + size <= plan.offsets[other]) break;
-      offset = std::max(offset,
-                        plan.offsets[other] + aligned(std::max<std::int64_t>(neighbour.bytes, 1)));
+      offset =
+          std::max(offset, plan.offsets[other] + aligned(std::max<std::int64_t>(bytes[other], 1)));
     }
     plan.offsets[item] = offset;
     plan.bytes = std::max(plan.bytes, offset + size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places buffers of known lifetimes in one arena.
+// Places buffers of known lifetimes in one arena, or of which it is known which meet.
 //
 // Method: largest first, each at the lowest offset where it fits among those already placed whose
 // lifetimes meet its own (Pisarchyk and Lee, "Efficient memory management for deep neural net
@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -26,5 +27,8 @@ struct ArenaPlan {
 inline constexpr std::int64_t kArenaAlignment = 64;
 
 ArenaPlan plan_arena(std::span<const Lifetime> lifetimes);
+// The same of buffers of which it is told which are needed at the same time, by their numbers.
+ArenaPlan plan_arena(std::span<const std::int64_t> bytes,
+                     const std::function<bool(std::size_t, std::size_t)>& meet);
 
 }  // namespace egret::backends

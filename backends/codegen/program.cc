@@ -2,6 +2,7 @@
 #include "backends/codegen/program.h"
 
 #include <algorithm>
+#include <boost/dynamic_bitset.hpp>
 #include <utility>
 
 #include "backends/memory_planner.h"
@@ -15,7 +16,7 @@ class Placer {
       : program_(program),
         source_(program.graph.size()),
         parts_(program.graph.size()),
-        written_(program.graph.size(), -1),
+        writers_(program.graph.size()),
         last_(program.graph.size(), -1) {
     for (std::size_t i = 0; i < source_.size(); ++i) source_[i] = ir::NodeId(i);
   }
@@ -61,23 +62,25 @@ class Placer {
     }
   }
 
-  void place_rest() {
+  void place_rest(std::int64_t most_apart) {
     for (std::size_t s = 0; s < program_.steps.size(); ++s) {
       const Region& step = program_.steps[s];
       const auto now = static_cast<int>(s);
       const std::size_t root = lies_in(step.root()).index();
-      if (written_[root] < 0) written_[root] = now;
+      writers_[root].push_back(now);
       last_[root] = now;
       for (const ir::NodeId input : step.inputs) last_[source_[input.index()].index()] = now;
     }
-    std::vector<Lifetime> lifetimes;
     std::vector<std::size_t> values;
-    for (std::size_t i = 0; i < written_.size(); ++i) {
-      if (written_[i] < 0 || program_.places[i].kind != Place::Kind::kNone) continue;
-      lifetimes.push_back({program_.graph.node(ir::NodeId(i)).type.bytes(), written_[i], last_[i]});
-      values.push_back(i);
+    for (std::size_t i = 0; i < writers_.size(); ++i) {
+      if (!writers_[i].empty() && program_.places[i].kind == Place::Kind::kNone)
+        values.push_back(i);
     }
-    const ArenaPlan arena = plan_arena(lifetimes);
+    ArenaPlan arena = placed_in_order(values);
+    if (arena.bytes <= most_apart) {
+      ArenaPlan apart = placed_by_dependence(values);
+      if (apart.bytes <= most_apart) arena = std::move(apart);
+    }
     program_.arena_bytes = arena.bytes;
     for (std::size_t k = 0; k < values.size(); ++k)
       program_.places[values[k]] = {Place::Kind::kArena, 0, arena.offsets[k]};
@@ -97,6 +100,52 @@ class Placer {
     std::int64_t offset = 0;
   };
 
+  using Steps = boost::dynamic_bitset<>;
+
+  ArenaPlan placed_in_order(const std::vector<std::size_t>& values) const {
+    std::vector<Lifetime> lifetimes;
+    for (const std::size_t i : values)
+      lifetimes.push_back({bytes_of(i), writers_[i].front(), last_[i]});
+    return plan_arena(lifetimes);
+  }
+
+  ArenaPlan placed_by_dependence(const std::vector<std::size_t>& values) const {
+    std::vector<Steps> touch(writers_.size());  // by value: steps that write or read it
+    std::vector<Steps> before;                  // by step: those that it depends on
+    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+      const Region& step = program_.steps[s];
+      before.emplace_back(program_.steps.size());
+      const auto touches = [&](std::size_t value) {
+        touch[value].resize(program_.steps.size());
+        touch[value].set(s);
+      };
+      touches(lies_in(step.root()).index());
+      for (const ir::NodeId input : step.inputs) {
+        const std::size_t value = lies_in(source_[input.index()]).index();
+        touches(value);
+        for (const int writer : writers_[value]) {
+          if (static_cast<std::size_t>(writer) >= s) continue;
+          before[s] |= before[static_cast<std::size_t>(writer)];
+          before[s].set(static_cast<std::size_t>(writer));
+        }
+      }
+    }
+    // Whether all that touch the first are done when the second begins to be written.
+    const auto precedes = [&](std::size_t first, std::size_t second) {
+      return std::ranges::all_of(writers_[second], [&](int writer) {
+        return touch[first].is_subset_of(before[static_cast<std::size_t>(writer)]);
+      });
+    };
+    std::vector<std::int64_t> bytes;
+    for (const std::size_t i : values) bytes.push_back(bytes_of(i));
+    return plan_arena(bytes, [&](std::size_t a, std::size_t b) {
+      return !precedes(values[a], values[b]) && !precedes(values[b], values[a]);
+    });
+  }
+
+  std::int64_t bytes_of(std::size_t value) const {
+    return program_.graph.node(ir::NodeId(value)).type.bytes();
+  }
   ir::NodeId lies_in(ir::NodeId id) const {
     const Part& part = parts_[id.index()];
     return part.whole.valid() ? part.whole : id;
@@ -104,14 +153,15 @@ class Placer {
   Place& place(ir::NodeId id) { return program_.places[id.index()]; }
 
   Program& program_;
-  std::vector<ir::NodeId> source_;   // by node: whose storage its value has
-  std::vector<Part> parts_;          // by node
-  std::vector<int> written_, last_;  // by node: steps
+  std::vector<ir::NodeId> source_;         // by node: whose storage its value has
+  std::vector<Part> parts_;                // by node
+  std::vector<std::vector<int>> writers_;  // by node: steps, several where they write parts
+  std::vector<int> last_;                  // by node: the last step that touches it
 };
 
 }  // namespace
 
-Program make_program(PreparedGraph prepared, std::vector<Region> regions) {
+Program make_program(PreparedGraph prepared, std::vector<Region> regions, std::int64_t most_apart) {
   Program program;
   program.graph = std::move(prepared.graph);
   program.origin = std::move(prepared.origin);
@@ -123,7 +173,7 @@ Program make_program(PreparedGraph prepared, std::vector<Region> regions) {
   placer.drop_joins();
   placer.place_leaves();
   placer.place_outputs();
-  placer.place_rest();
+  placer.place_rest(most_apart);
   return program;
 }
 

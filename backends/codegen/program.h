@@ -40,8 +40,13 @@ struct Program {
   std::int64_t folded_nodes = 0;
 };
 
-// `regions`: of the prepared graph, in an order in which they can be computed.
-Program make_program(PreparedGraph prepared, std::vector<Region> regions);
+// `regions`: of the prepared graph, in an order in which they can be computed. A value's place is
+// free for another once all that touch it have run, one after the other; or, if the arena then
+// takes no more than `most_apart` bytes, for what depends on all of those: places then order no
+// steps that may run beside each other. Time: quadratic in their number, and with `most_apart`
+// cubic, 64 of them at a time.
+Program make_program(PreparedGraph prepared, std::vector<Region> regions,
+                     std::int64_t most_apart = 0);
 
 // The prelude and each emitted kernel once.
 std::string source_of(const Program& program, Target target);
