@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -127,6 +128,13 @@ class Plan {
   std::vector<ir::TensorType> output_types_;
 };
 
+// What no kernel of a device exceeds: by what the device says of itself.
+struct PeakRates {
+  double flops_per_second = 0;
+  double bytes_per_second = 0;
+  double seconds_per_kernel = 0;  // the least that one takes among others
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -152,6 +160,11 @@ class Backend {
   // Whether plans may compute in this precision (PlanOptions::precision). Errors: usage_error where
   // the backend never does; unavailable where this machine cannot, with what to do.
   virtual base::Status takes_precision(Precision precision) const;
+  // Of the device that kernels run on; nullopt where that is this machine's processor, or where
+  // there is none.
+  virtual std::optional<PeakRates> peak_rates(Precision /*precision*/) const {
+    return std::nullopt;
+  }
   // Whether PlanOptions::slices may be more than one.
   virtual bool runs_slices() const { return false; }
   // Whether every plan computes this operator by a kernel that neither takes the operators along

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "backends/taken_along.h"
 #include "ir/builder.h"
 
 namespace egret::backends {
@@ -11,22 +12,12 @@ namespace {
 
 // The graph of one application of the operator, its first input straight or behind a relu, which
 // an operator that joins regions is fused with.
-base::Result<ir::Graph> one_operator(const ir::Operator& op, const ir::Attrs& attrs,
-                                     std::span<const ir::TensorType> types,
-                                     const std::vector<bool>& constant_mask, bool after_relu,
-                                     std::uint64_t seed) {
+base::Result<ir::Graph> one_operator(const Application& of, bool after_relu, std::uint64_t seed) {
   ir::GraphBuilder builder;
   base::Random random(seed);
-  std::vector<ir::Value> inputs;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    if (i < constant_mask.size() && constant_mask[i]) {
-      inputs.push_back(builder.constant(ir::Tensor::random(types[i], random)));
-    } else {
-      inputs.push_back(builder.input("x" + std::to_string(i), types[i]));
-    }
-  }
+  std::vector<ir::Value> inputs = add_inputs(builder, of, random);
   if (after_relu) inputs[0] = builder.add("relu", {inputs[0]});
-  builder.output("y", builder.add(op, inputs, attrs));
+  builder.output("y", builder.add(of.op, inputs, of.attrs));
   return builder.finish();
 }
 
@@ -36,47 +27,10 @@ PlanOptions plan_options(const TimerOptions& options) {
   return {.threads = options.threads, .precision = options.precision, .thrift = false};
 }
 
-// Whether a plan needs no kernel at all for the operator once its inputs are computed by kernels
-// and not given: a concatenation whose parts are written in their places. Parts of rank 4 come from
-// convolutions, whose layouts then decide.
-base::Result<bool> is_absorbed(const Backend& backend, const ir::Operator& op,
-                               const ir::Attrs& attrs, std::span<const ir::TensorType> types,
-                               const std::vector<bool>& constant_mask,
-                               const TimerOptions& options) {
-  constexpr std::int64_t kChannels = 16;
-  ir::GraphBuilder builder;
-  base::Random random(options.measure.seed);
-  std::vector<ir::Value> inputs;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    const bool constant = i < constant_mask.size() && constant_mask[i];
-    if (constant || types[i].dtype != ir::DType::kF32) return false;
-    const std::string name = "x" + std::to_string(i);
-    if (types[i].rank() == 4) {
-      const ir::Shape shape = types[i].shape();
-      const ir::TensorType given(ir::DType::kF32,
-                                 ir::Shape{shape[0], kChannels, shape[2], shape[3]});
-      const ir::TensorType weights(ir::DType::kF32, ir::Shape{shape[1], kChannels, 1, 1});
-      const ir::Integers ones{1, 1};
-      const ir::Value w = builder.constant(ir::Tensor::random(weights, random));
-      inputs.push_back(builder.add(
-          "conv", {builder.input(name, given), w},
-          {{"strides", ones}, {"dilations", ones}, {"pads", ir::Integers{0, 0, 0, 0}}}));
-    } else {
-      inputs.push_back(builder.add("relu", {builder.input(name, types[i])}));
-    }
-  }
-  const ir::Value result = builder.add(op, inputs, attrs);
-  // A reader of its own, as in a graph: an output would have to be copied out.
-  builder.output("y", builder.add("relu", {result}));
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, builder.finish());
-  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(graph, plan_options(options)));
-  const PlanReport report = plan->report();
-  return std::ranges::none_of(report.kernels, [&](const PlanReport::Kernel& kernel) {
-    return std::ranges::any_of(kernel.ids, [&](const ir::NodeId id) {
-      return graph.node(id).kind == ir::NodeKind::kOperator && graph.node(id).op == &op;
-    });
-  });
-}
+// What an operator adds at least to a device's kernel that takes it along. Events tell no less
+// apart, and of two graphs with as many kernels the one with fewer operators is to be preferred: in
+// a graph not every operator is taken along that is by itself.
+constexpr double kLeastOnDevice = 1e-7;
 
 struct KernelSeconds {
   Timing timing;
@@ -88,13 +42,15 @@ struct KernelSeconds {
 // it up: of several short measurements the one with the least median is the operator's.
 //
 // Inputs lie in the caches as far as they fit. Weights come from memory, as those of a graph do;
-// to sweep the caches takes longer than most kernels, hence fewer runs.
-base::Result<Timing> quiet_timing(Plan& plan, const MeasureOptions& options) {
+// to sweep the caches takes longer than most kernels, hence fewer runs. A device's caches are not
+// swept: its memory is hardly slower.
+base::Result<Timing> quiet_timing(Plan& plan, bool on_device, const MeasureOptions& options) {
   constexpr int kMeasurements = 3;
   constexpr std::int64_t kFewWeights = 32 << 10;  // bytes that other kernels leave in the caches
   MeasureOptions part = options;
   part.rotate_bytes = 0;
-  part.sweep = plan.report().weights_bytes > kFewWeights;
+  part.on_device = on_device;
+  part.sweep = !on_device && plan.report().weights_bytes > kFewWeights;
   if (part.sweep) {
     part.warm_up_runs = 1;
     part.min_runs = (options.min_runs + 1) / 2;
@@ -109,25 +65,30 @@ base::Result<Timing> quiet_timing(Plan& plan, const MeasureOptions& options) {
   return best;
 }
 
-// The kernels that compute the operators, without reorders; with the spread of the whole plan.
-base::Result<KernelSeconds> time_kernels(const Backend& backend, const ir::Graph& graph,
-                                         const TimerOptions& options) {
+base::Result<std::unique_ptr<Plan>> compile_profiled(const Backend& backend, const ir::Graph& graph,
+                                                     const TimerOptions& options) {
   PlanOptions profiled = plan_options(options);
   profiled.profile = true;
-  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(graph, profiled));
+  return backend.compile(graph, profiled);
+}
+
+// The kernels that compute the operators, without reorders; with the spread of the whole plan. What
+// a device takes to begin is no kernel's.
+base::Result<KernelSeconds> time_kernels(Plan& plan, bool on_device, const TimerOptions& options) {
   KernelSeconds result_timing;
-  EGRET_ASSIGN_OR_RETURN(result_timing.timing, quiet_timing(*plan, options.measure));
-  const PlanReport report = plan->report();
+  EGRET_ASSIGN_OR_RETURN(result_timing.timing, quiet_timing(plan, on_device, options.measure));
+  const PlanReport report = plan.report();
   double kernels = 0, all = 0;
   for (const PlanReport::Kernel& kernel : report.kernels) {
     all += kernel.seconds;
-    if (kernel.name == "reorder") continue;
+    if (kernel.name == "reorder" || kernel.nodes.empty()) continue;
     kernels += kernel.seconds;
     result_timing.any_kernel = true;
   }
   result_timing.fallback = !report.fallbacks.empty();
-  const double share = all > 0 ? kernels / all : 1;
   Timing& timing = result_timing.timing;
+  if (on_device) all = timing.median_s;
+  const double share = all > 0 ? kernels / all : 1;
   for (double* seconds : {&timing.median_s, &timing.p10_s, &timing.p90_s, &timing.mad_s})
     *seconds *= share;
   return result_timing;
@@ -151,19 +112,31 @@ base::Result<OperatorTiming> time_operator(const Backend& backend, const ir::Ope
                            std::to_string(static_cast<std::int64_t>(bytes)) + " bytes");
   }
   const std::uint64_t seed = options.measure.seed;
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph alone,
-                         one_operator(op, attrs, types, constant_mask, false, seed));
-  EGRET_ASSIGN_OR_RETURN(const KernelSeconds single, time_kernels(backend, alone, options));
+  const Application application{op, attrs, types, constant_mask};
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph alone, one_operator(application, false, seed));
+  const bool on_device = backend.peak_rates(options.precision).has_value();
+  EGRET_ASSIGN_OR_RETURN(const auto alone_plan, compile_profiled(backend, alone, options));
+  EGRET_ASSIGN_OR_RETURN(const KernelSeconds single, time_kernels(*alone_plan, on_device, options));
   OperatorTiming timing{.alone = single.timing, .fallback = single.fallback};
   timing.view = !single.any_kernel;
   if (timing.view) timing.alone = {.runs = single.timing.runs};
   timing.fused_s = timing.alone.median_s;
 
   if (types.size() > 1 && !timing.view) {
-    EGRET_ASSIGN_OR_RETURN(const bool absorbed,
-                           is_absorbed(backend, op, attrs, types, constant_mask, options));
-    if (absorbed) {
+    EGRET_ASSIGN_OR_RETURN(const bool in_place,
+                           is_written_in_place(backend, application, plan_options(options)));
+    if (in_place) {
       timing.fused_s = 0;
+      return timing;
+    }
+  }
+
+  // The kernels of a device's libraries read what is moved where it lies; emitted ones do anyway.
+  if (on_device && !timing.view) {
+    EGRET_ASSIGN_OR_RETURN(const bool on_the_way,
+                           is_read_in_place(backend, application, type, plan_options(options)));
+    if (on_the_way) {
+      timing.fused_s = kLeastOnDevice;
       return timing;
     }
   }
@@ -173,17 +146,18 @@ base::Result<OperatorTiming> time_operator(const Backend& backend, const ir::Ope
   if (timing.view || types.empty() || !first_is_input || types[0] != type ||
       type.dtype != ir::DType::kF32)
     return timing;
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph pair,
-                         one_operator(op, attrs, types, constant_mask, true, seed));
-  EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(pair, plan_options(options)));
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph pair, one_operator(application, true, seed));
+  EGRET_ASSIGN_OR_RETURN(const auto plan, compile_profiled(backend, pair, options));
   if (plan->report().kernels.size() != 1) return timing;
-  EGRET_ASSIGN_OR_RETURN(const ir::Graph relu, one_operator(ir::get_operator("relu"), {},
-                                                            types.first(1), {}, false, seed));
-  EGRET_ASSIGN_OR_RETURN(const auto before, backend.compile(relu, {.threads = options.threads}));
+  const Application relu{ir::get_operator("relu"), {}, types.first(1), {}};
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph first_alone, one_operator(relu, false, seed));
+  EGRET_ASSIGN_OR_RETURN(const auto before, compile_profiled(backend, first_alone, options));
   // Two plans with different inputs cannot take turns; both are the same streaming loop.
-  EGRET_ASSIGN_OR_RETURN(const Timing together, quiet_timing(*plan, options.measure));
-  EGRET_ASSIGN_OR_RETURN(const Timing first, quiet_timing(*before, options.measure));
-  timing.fused_s = std::clamp(together.median_s - first.median_s, 0.0, timing.alone.median_s);
+  EGRET_ASSIGN_OR_RETURN(const KernelSeconds together, time_kernels(*plan, on_device, options));
+  EGRET_ASSIGN_OR_RETURN(const KernelSeconds first, time_kernels(*before, on_device, options));
+  timing.fused_s = std::min(
+      timing.alone.median_s,
+      std::max(on_device ? kLeastOnDevice : 0.0, together.timing.median_s - first.timing.median_s));
   return timing;
 }
 

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <initializer_list>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "backends/measure.h"
 #include "driver/machine.h"
@@ -70,8 +72,7 @@ base::Result<double> rough_seconds(const backends::Backend& backend, const ir::G
 template <typename MakeProbe, typename Amount>
 base::Result<double> best_rate(const backends::Backend& backend,
                                const backends::PlanOptions& options,
-                               std::initializer_list<std::int64_t> sizes, MakeProbe make,
-                               Amount amount) {
+                               std::span<const std::int64_t> sizes, MakeProbe make, Amount amount) {
   constexpr double kLongest = 0.3;
   std::optional<Probe> largest;
   double rough_rate = 0;
@@ -90,17 +91,26 @@ ir::TensorType f32(const ir::Shape& shape) { return {ir::DType::kF32, shape}; }
 
 }  // namespace
 
-base::Result<cost::Rates> measured_rates(const backends::Backend& backend, int threads,
-                                         backends::Precision precision) {
-  const backends::PlanOptions options{.threads = threads, .precision = precision};
+base::Result<cost::Rates> measured_rates(const Execution& execution) {
+  const backends::Backend& backend = *backends::find_backend(execution.backend);
+  const backends::PlanOptions options{.threads = execution.threads,
+                                      .precision = execution.precision};
+  // A device takes more to be busy.
+  const bool is_large = backend.peak_rates(execution.precision).has_value();
+  const auto sizes = [is_large](std::initializer_list<std::int64_t> of_all,
+                                std::initializer_list<std::int64_t> of_large) {
+    std::vector<std::int64_t> all(of_all);
+    if (is_large) all.insert(all.end(), of_large);
+    return all;
+  };
   const auto product = [](std::int64_t side) { return probe("matmul", 2, 1, f32({side, side})); };
   const auto sum = [](std::int64_t length) { return probe("add", 2, 0, f32({length})); };
   EGRET_ASSIGN_OR_RETURN(const double flops,
-                         best_rate(backend, options, {64, 128, 256, 512, 1024}, product,
-                                   [](const ir::Work& work) { return work.flops; }));
+                         best_rate(backend, options, sizes({64, 128, 256, 512, 1024}, {4096}),
+                                   product, [](const ir::Work& work) { return work.flops; }));
   EGRET_ASSIGN_OR_RETURN(
       const double bytes,
-      best_rate(backend, options, {1 << 16, 1 << 19, 1 << 22, 1 << 23}, sum,
+      best_rate(backend, options, sizes({1 << 16, 1 << 19, 1 << 22, 1 << 23}, {1 << 26}), sum,
                 [](const ir::Work& work) { return work.bytes_read + work.bytes_written; }));
   EGRET_ASSIGN_OR_RETURN(const Probe small, probe("relu", 1, 0, f32({16})));
   EGRET_ASSIGN_OR_RETURN(const double small_s, best_seconds(backend, small.graph, options));
@@ -109,8 +119,8 @@ base::Result<cost::Rates> measured_rates(const backends::Backend& backend, int t
 }
 
 base::Result<KnownRates> known_rates(const cost::Database& database, const std::string& machine,
-                                     int threads, backends::Precision precision) {
-  const cost::Rates assumed = assumed_rates(threads, precision);
+                                     const Execution& execution) {
+  const cost::Rates assumed = assumed_rates(execution);
   EGRET_ASSIGN_OR_RETURN(const std::optional<cost::Rates> stored, database.find_rates(machine));
   if (!stored) return KnownRates{.rates = assumed, .measured = false, .fastest = assumed};
   return KnownRates{
@@ -118,27 +128,24 @@ base::Result<KnownRates> known_rates(const cost::Database& database, const std::
 }
 
 base::Result<KnownRates> known_rates_at(const std::string& path, const std::string& machine,
-                                        int threads, backends::Precision precision) {
+                                        const Execution& execution) {
   const std::string file = path.empty() ? cost::default_database_path() : path;
   std::error_code ignored;  // what cannot be examined holds no rates for us
   if (!std::filesystem::is_regular_file(file, ignored)) {
-    const cost::Rates assumed = assumed_rates(threads, precision);
+    const cost::Rates assumed = assumed_rates(execution);
     return KnownRates{.rates = assumed, .measured = false, .fastest = assumed};
   }
   EGRET_ASSIGN_OR_RETURN(const auto database, cost::Database::open(file));
-  return known_rates(*database, machine, threads, precision);
+  return known_rates(*database, machine, execution);
 }
 
-base::Result<KnownRates> rates_once_measured(cost::Database& database,
-                                             const backends::Backend& backend, int threads,
-                                             backends::Precision precision) {
-  const std::string machine = machine_fingerprint(threads, backend.name(), precision);
-  EGRET_ASSIGN_OR_RETURN(const KnownRates known,
-                         known_rates(database, machine, threads, precision));
+base::Result<KnownRates> rates_once_measured(cost::Database& database, const Execution& execution) {
+  const std::string machine = machine_fingerprint(execution);
+  EGRET_ASSIGN_OR_RETURN(const KnownRates known, known_rates(database, machine, execution));
   if (known.measured) return known;
-  EGRET_ASSIGN_OR_RETURN(const cost::Rates rates, measured_rates(backend, threads, precision));
+  EGRET_ASSIGN_OR_RETURN(const cost::Rates rates, measured_rates(execution));
   EGRET_RETURN_IF_ERROR(database.store_rates(machine, rates));
-  return known_rates(database, machine, threads, precision);
+  return known_rates(database, machine, execution);
 }
 
 }  // namespace egret::driver

@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "backends/backend.h"
 #include "base/status.h"
 #include "cost/database.h"
 #include "cost/model.h"
+#include "driver/machine.h"
 
 namespace egret::driver {
 
@@ -17,8 +17,7 @@ namespace egret::driver {
 // traffic by the sum of two arrays of 32 MiB, which the caches do not hold, the start of a kernel
 // by one operator on 16 elements. A backend for which that would take many seconds (the
 // interpreter) is measured on smaller ones. Errors: those of the backend.
-base::Result<cost::Rates> measured_rates(const backends::Backend& backend, int threads,
-                                         backends::Precision precision = backends::Precision::kF32);
+base::Result<cost::Rates> measured_rates(const Execution& execution);
 
 struct KnownRates {
   cost::Rates rates;
@@ -31,16 +30,12 @@ struct KnownRates {
 // The rates of a machine (machine_fingerprint()) in the database, or those assumed of this
 // processor. Errors: the database's.
 base::Result<KnownRates> known_rates(const cost::Database& database, const std::string& machine,
-                                     int threads,
-                                     backends::Precision precision = backends::Precision::kF32);
+                                     const Execution& execution);
 // As above, of the database at `path` (empty: the default path), which is not made where there is
 // none.
 base::Result<KnownRates> known_rates_at(const std::string& path, const std::string& machine,
-                                        int threads,
-                                        backends::Precision precision = backends::Precision::kF32);
+                                        const Execution& execution);
 // As known_rates(), but measured and kept where there are none. Errors: the backend's, too.
-base::Result<KnownRates> rates_once_measured(
-    cost::Database& database, const backends::Backend& backend, int threads,
-    backends::Precision precision = backends::Precision::kF32);
+base::Result<KnownRates> rates_once_measured(cost::Database& database, const Execution& execution);
 
 }  // namespace egret::driver

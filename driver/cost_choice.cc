@@ -11,10 +11,9 @@
 namespace egret::driver {
 namespace {
 
-int threads_of(const OptimizeOptions& options) { return static_cast<int>(options.threads); }
-
-backends::Precision precision_of(const OptimizeOptions& options) {
-  return backends::precision_named(options.precision);
+Execution execution_of(const OptimizeOptions& options) {
+  return {options.backend, static_cast<int>(options.threads),
+          backends::precision_named(options.precision)};
 }
 
 base::Result<CostChoice> profiled_costs(const OptimizeOptions& options,
@@ -25,8 +24,8 @@ base::Result<CostChoice> profiled_costs(const OptimizeOptions& options,
   EGRET_ASSIGN_OR_RETURN(const std::int64_t others,
                          entries_of_others_alone(*choice.database, machine));
   choice.warning = warning_of_other_machines(others, machine);
-  EGRET_ASSIGN_OR_RETURN(choice.rates, known_rates(*choice.database, machine, threads_of(options),
-                                                   precision_of(options)));
+  EGRET_ASSIGN_OR_RETURN(choice.rates,
+                         known_rates(*choice.database, machine, execution_of(options)));
   auto profiled = std::make_unique<cost::ProfiledModel>(*choice.database, machine,
                                                         choice.rates.fastest, choice.rates.rates);
   choice.profiled = profiled.get();
@@ -43,8 +42,8 @@ base::Result<CostChoice> interpolated_costs(const OptimizeOptions& options,
   if (!options.cost_machine.empty()) {
     EGRET_ASSIGN_OR_RETURN(choice.machine, machine_called(*database, options.cost_machine));
   }
-  EGRET_ASSIGN_OR_RETURN(choice.rates, known_rates(*database, choice.machine, threads_of(options),
-                                                   precision_of(options)));
+  EGRET_ASSIGN_OR_RETURN(choice.rates,
+                         known_rates(*database, choice.machine, execution_of(options)));
   EGRET_ASSIGN_OR_RETURN(const auto rows, database->rows(choice.machine));
   if (rows.empty()) {
     choice.warning = "the database of costs has no entries of " + choice.machine +
@@ -60,9 +59,8 @@ base::Result<CostChoice> estimated_costs(const OptimizeOptions& options,
   const auto row =
       std::ranges::find(cost::estimating_models(), options.cost, &cost::ModelRow::name);
   if (row != cost::estimating_models().end() && row->uses_rates) {
-    EGRET_ASSIGN_OR_RETURN(
-        choice.rates,
-        known_rates_at(options.cost_db, machine, threads_of(options), precision_of(options)));
+    EGRET_ASSIGN_OR_RETURN(choice.rates,
+                           known_rates_at(options.cost_db, machine, execution_of(options)));
   }
   choice.model = cost::make_model(options.cost, choice.rates.rates);
   if (choice.model == nullptr)

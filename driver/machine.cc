@@ -38,8 +38,8 @@ Processor processor() {
 
 }  // namespace
 
-std::string machine_fingerprint(int threads, std::string_view backend,
-                                backends::Precision precision) {
+std::string machine_fingerprint(const Execution& execution) {
+  const auto& [backend, threads, precision] = execution;
   const Processor cpu = processor();
   std::string before;
   if (backend != "cpu")
@@ -53,7 +53,13 @@ std::string machine_fingerprint(int threads, std::string_view backend,
               : " / " + std::string(backends::to_string(precision)));
 }
 
-cost::Rates assumed_rates(int threads, backends::Precision precision) {
+cost::Rates assumed_rates(const Execution& execution) {
+  const auto& [backend, threads, precision] = execution;
+  if (const auto peak = backends::find_backend(backend)->peak_rates(precision)) {
+    return {.flops_per_second = peak->flops_per_second,
+            .bytes_per_second = peak->bytes_per_second,
+            .seconds_per_kernel = peak->seconds_per_kernel};
+  }
   const double cores = threads > 0 ? threads : backends::available_threads();
   const bool wide = processor().isa.starts_with("avx512");
   // 2 multiply-adds of 8 or 16 lanes a cycle at 3.5 GHz; a core's share of memory traffic.

@@ -55,11 +55,11 @@ class Profiling {
     EGRET_RETURN_IF_ERROR(backend_->takes_precision(precision()));
     EGRET_RETURN_IF_ERROR(backend_->availability());
     EGRET_ASSIGN_OR_RETURN(database_, cost::open_database(options_.cost_db));
-    report_.machine = machine_fingerprint(threads(), options_.backend, precision());
+    const Execution execution{options_.backend, threads(), precision()};
+    report_.machine = machine_fingerprint(execution);
     EGRET_ASSIGN_OR_RETURN(report_.of_other_machines,
                            entries_of_others_alone(*database_, report_.machine));
-    EGRET_ASSIGN_OR_RETURN(report_.rates,
-                           rates_once_measured(*database_, *backend_, threads(), precision()));
+    EGRET_ASSIGN_OR_RETURN(report_.rates, rates_once_measured(*database_, execution));
     model_.emplace(*database_, report_.machine, report_.rates.fastest, report_.rates.rates);
     if (!measure_) {
       measure_ = [this](const cost::Query& query) {

@@ -37,7 +37,7 @@ struct OptimizeOptions {
   double limit_time = 20;                             // of saturation, or of a search
   std::int64_t limit_memory = std::int64_t{4} << 30;  // of the e-graph, or of a search
   std::int64_t limit_arena = 0;                       // of the result's activations; 0: none
-  std::int64_t multi_iterations = 2;
+  std::int64_t multi_iterations = 3;
   double extract_time = 2;     // each time the extractor runs
   double search_alpha = 1.05;  // of searches over whole graphs (driver/graph_search.h)
   std::int64_t search_budget = 1000;

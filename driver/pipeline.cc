@@ -123,7 +123,7 @@ class Pipeline {
   }
 
   base::Status make_cost_model() {
-    machine_ = machine_fingerprint(threads(), options_.backend, precision());
+    machine_ = machine_fingerprint({options_.backend, threads(), precision()});
     EGRET_ASSIGN_OR_RETURN(costs_, choose_costs(options_, machine_));
     report_.rates = costs_.rates;
     report_.costs_warning = costs_.warning;

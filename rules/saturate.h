@@ -34,7 +34,7 @@ struct CompiledRule {
 
 struct SaturateOptions {
   egraph::Limits limits = default_limits();
-  int multi_pattern_iterations = 2;
+  int multi_pattern_iterations = 3;
   std::uint64_t match_limit = 2000;  // of the backoff scheduler, before a rule's first ban
   std::uint64_t ban_length = 3;
   base::ProgressSink* progress = nullptr;

@@ -73,11 +73,11 @@ class Bench final : public Command {
                            backends::measure_interleaved(plans, measuring));
     cost::Rates rates;
     if (options_.kernels) {
-      const backends::Backend& backend = *backends::find_backend(backend_.backend);
       EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(options_.cost_db));
-      EGRET_ASSIGN_OR_RETURN(const driver::KnownRates known,
-                             driver::rates_once_measured(*database, backend, threads(console),
-                                                         precision_of(backend_)));
+      EGRET_ASSIGN_OR_RETURN(
+          const driver::KnownRates known,
+          driver::rates_once_measured(
+              *database, {backend_.backend, threads(console), precision_of(backend_)}));
       rates = known.rates;
     }
     report(racers, timings, rates, resident_before, console);

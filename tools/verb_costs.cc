@@ -132,10 +132,10 @@ class List final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     const std::string machine =
-        options_.all_machines
-            ? ""
-            : driver::machine_fingerprint(static_cast<int>(console.options().threads), "cpu",
-                                          backends::precision_named(options_.precision));
+        options_.all_machines ? ""
+                              : driver::machine_fingerprint(
+                                    {.threads = static_cast<int>(console.options().threads),
+                                     .precision = backends::precision_named(options_.precision)});
     EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(costs_.cost_db));
     EGRET_ASSIGN_OR_RETURN(const auto rows, database->rows(machine));
     base::Json json = base::versioned_json();

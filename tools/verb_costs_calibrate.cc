@@ -38,13 +38,13 @@ class Calibrate final : public Command {
     const backends::Precision precision = backends::precision_named(options_.precision);
     EGRET_RETURN_IF_ERROR(backend->takes_precision(precision));
     EGRET_RETURN_IF_ERROR(backend->availability());
-    const auto threads = static_cast<int>(console.options().threads);
-    const std::string machine = driver::machine_fingerprint(threads, options_.backend, precision);
+    const driver::Execution execution{options_.backend, static_cast<int>(console.options().threads),
+                                      precision};
+    const std::string machine = driver::machine_fingerprint(execution);
     EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(options_.cost_db));
-    EGRET_ASSIGN_OR_RETURN(const cost::Rates rates,
-                           driver::measured_rates(*backend, threads, precision));
+    EGRET_ASSIGN_OR_RETURN(const cost::Rates rates, driver::measured_rates(execution));
     EGRET_RETURN_IF_ERROR(database->store_rates(machine, rates));
-    const cost::Rates assumed = driver::assumed_rates(threads, precision);
+    const cost::Rates assumed = driver::assumed_rates(execution);
     console.result(base::versioned_json()
                        .set("machine", machine)
                        .set("rates", rates_json(rates))

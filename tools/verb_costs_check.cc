@@ -75,15 +75,15 @@ class Check final : public Command {
   void declare(Arguments& arguments) override { arguments.options(options_); }
 
   base::Result<ExitCode> run(Console& console) override {
-    const auto threads = static_cast<int>(console.options().threads);
+    const driver::Execution execution{.threads = static_cast<int>(console.options().threads)};
     EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(options_.cost_db));
-    std::string machine = driver::machine_fingerprint(threads);
+    std::string machine = driver::machine_fingerprint(execution);
     if (!options_.machine.empty()) {
       EGRET_ASSIGN_OR_RETURN(machine, driver::machine_called(*database, options_.machine));
     }
     EGRET_ASSIGN_OR_RETURN(const auto rows, database->rows(machine));
     EGRET_ASSIGN_OR_RETURN(const driver::KnownRates known,
-                           driver::known_rates(*database, machine, threads));
+                           driver::known_rates(*database, machine, execution));
     cost::PredictionCheck check;
     if (options_.known_db.empty()) {
       check = cost::check_leaving_one_out(rows, known.rates);

@@ -33,7 +33,7 @@ struct SourceOptions {
   std::int64_t limit_nodes = 20'000;
   std::int64_t limit_iterations = 12;
   double limit_time = 20;
-  std::int64_t multi_iterations = 2;
+  std::int64_t multi_iterations = 3;
 
   static const base::OptionTable<SourceOptions>& table() {
     using S = SourceOptions;
@@ -210,7 +210,7 @@ class EGraphDump final : public Command {
   // By node. The format has no word for a node that must not be chosen.
   base::Result<std::unordered_map<std::uint32_t, double>> estimated_costs(
       const rules::TensorEGraph& tensors, const egraph::EGraphView& view) const {
-    const auto model = cost::make_model(options_.cost, driver::assumed_rates(1));
+    const auto model = cost::make_model(options_.cost, driver::assumed_rates({.threads = 1}));
     EGRET_ASSIGN_OR_RETURN(const std::vector<double> prices,
                            driver::price_nodes(tensors, view, *model));
     std::unordered_map<std::uint32_t, double> costs;

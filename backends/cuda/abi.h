@@ -29,7 +29,10 @@ inline constexpr unsigned kEventWithoutTiming = 2;
 inline constexpr unsigned kEventRecordExternal = 1;  // in a recorded graph: an event of its own
 inline constexpr int kCaptureThreadLocal = 1;
 inline constexpr int kDeviceMemory = 2;
+inline constexpr int kAttributeClockKilohertz = 13;
 inline constexpr int kAttributeMultiprocessors = 16;
+inline constexpr int kAttributeMemoryClockKilohertz = 36;
+inline constexpr int kAttributeMemoryBusBits = 37;
 inline constexpr int kAttributeCapabilityMajor = 75;
 inline constexpr int kAttributeCapabilityMinor = 76;
 

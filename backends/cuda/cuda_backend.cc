@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backends/cuda/join.h"
+#include "backends/cuda/peak_rates.h"
 #include "backends/cuda/stored_program.h"
 #include "base/thread_pool.h"
 
@@ -32,6 +33,11 @@ class CudaBackend : public Backend {
   }
   base::Status takes_precision(Precision /*precision*/) const override { return base::ok(); }
   base::Status availability() const override { return usable(libraries_()); }
+  std::optional<PeakRates> peak_rates(Precision precision) const override {
+    const auto device = first_device();
+    if (!device.ok()) return std::nullopt;
+    return cuda::peak_rates((*device)->facts(), precision);
+  }
 
   base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
                                               const PlanOptions& options) const override {
@@ -64,7 +70,7 @@ class Compilation {
         prepared_(std::move(prepared)),
         device_(std::move(device)),
         bound_(bound),
-        handles_(open_libraries(device_->libraries(), options.precision)) {}
+        handles_(open_libraries(*device_, options.precision)) {}
 
   // What may be faster, and may be not, is measured, unless there is to be no search: channels last
   // around convolutions, and what libraries and emitted kernels both can do.
@@ -175,9 +181,18 @@ class Compilation {
           return made;
         }));
     StoredProgram stored = store(prepared_, storage, division.regions, std::move(division.steps));
-    return CudaPlan::make(graph_,
-                          make_program(std::move(stored.prepared), std::move(stored.regions)),
-                          handles_, std::move(stored.library_steps), options_, device_, bound_);
+    codegen::Program program =
+        make_program(std::move(stored.prepared), std::move(stored.regions), most_apart());
+    return CudaPlan::make(graph_, std::move(program), handles_, std::move(stored.library_steps),
+                          options_, device_, bound_);
+  }
+
+  // Values that share a place order the steps that touch them, on whatever streams they are: so
+  // they do only where steps are ordered anyway, unless that takes much of the device's memory.
+  std::int64_t most_apart() const {
+    constexpr std::int64_t kShare = 4;
+    const bool spares = options_.streams == 1 || options_.limit_arena > 0;
+    return spares ? 0 : static_cast<std::int64_t>(device_->facts().memory_bytes) / kShare;
   }
 
   const ir::Graph& graph_;

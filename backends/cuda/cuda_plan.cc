@@ -15,8 +15,9 @@ using codegen::Region;
 
 constexpr std::int64_t kAlignment = 256;
 constexpr std::size_t kMostTimes = 10000;
-constexpr int kTimedRuns = 5;     // of an algorithm
-constexpr int kMeasuredRuns = 5;  // of a plan
+constexpr int kTimedRuns = 5;      // of an algorithm
+constexpr int kMeasuredRuns = 5;   // of a plan
+constexpr int kProfiledRuns = 16;  // of a step
 
 // Parts of one block, one after the other.
 class Carver {
@@ -47,8 +48,7 @@ CudaPlan::CudaPlan(const ir::Graph& original, codegen::Program program,
       handles_(std::move(handles)),
       library_steps_(std::move(library_steps)),
       library_step_of_(program_.steps.size(), nullptr),
-      functions_(program_.steps.size(), nullptr),
-      totals_(program_.steps.size(), 0) {
+      functions_(program_.steps.size(), nullptr) {
   for (std::size_t s = 0; s < program_.steps.size(); ++s) {
     const auto root_of = [](const LibraryRegion& region) { return region.nodes.back(); };
     const auto found = std::ranges::find(library_steps_, program_.steps[s].root(), root_of);
@@ -264,21 +264,22 @@ base::Status CudaPlan::enqueue_step(std::size_t s, int on) {
       "launching a kernel");
 }
 
-// Of one of several runs, where values lie and whatever they are; infinite where the library
-// refuses. Recorded as a plan's are: the host's calls may take longer than what they start.
+base::Result<Owned<GraphExec>> CudaPlan::record_runs(std::size_t step, int runs) {
+  return device_->record([&] {
+    base::Status enqueued = base::ok();
+    for (int i = 0; i < runs && enqueued.ok(); ++i) enqueued = enqueue_step(step);
+    return enqueued;
+  });
+}
+
 base::Result<double> CudaPlan::seconds_of(std::size_t step) {
   EGRET_RETURN_IF_ERROR(device_->wait());
   if (!enqueue_step(step).ok()) return HUGE_VAL;
   EGRET_RETURN_IF_ERROR(device_->wait());
-  const auto runs = device_->record([&] {
-    base::Status enqueued = base::ok();
-    for (int i = 0; i < kTimedRuns && enqueued.ok(); ++i) enqueued = enqueue_step(step);
-    return enqueued;
-  });
+  const auto runs = record_runs(step, kTimedRuns);
   if (!runs.ok()) return HUGE_VAL;
-  EGRET_RETURN_IF_ERROR(launch_timed(runs->get()));
-  EGRET_RETURN_IF_ERROR(device_->wait());
-  return timed_seconds().value_or(HUGE_VAL) / kTimedRuns;
+  EGRET_ASSIGN_OR_RETURN(const double seconds, seconds_of(runs->get()));
+  return seconds / kTimedRuns;
 }
 
 base::Status CudaPlan::choose_algorithms() {
@@ -336,10 +337,29 @@ base::Status CudaPlan::failure() const {
   return base::ok();
 }
 
+// What each step adds to a launch of several: a launch and the events around it take as long
+// themselves as a small kernel.
+base::Status CudaPlan::time_steps() {
+  for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+    EGRET_ASSIGN_OR_RETURN(const auto one, record_runs(s, 1));
+    EGRET_ASSIGN_OR_RETURN(const auto more, record_runs(s, 1 + kProfiledRuns));
+    double of_first = HUGE_VAL, of_all = HUGE_VAL;
+    for (int i = 0; i < kMeasuredRuns; ++i) {
+      EGRET_ASSIGN_OR_RETURN(const double first, seconds_of(one.get()));
+      EGRET_ASSIGN_OR_RETURN(const double all, seconds_of(more.get()));
+      of_first = std::min(of_first, first);
+      of_all = std::min(of_all, all);
+    }
+    report_.kernels[s].seconds = std::max(0.0, of_all - of_first) / kProfiledRuns;
+  }
+  return base::ok();
+}
+
 // One event between any two steps of a recorded run.
 base::Status CudaPlan::record_profile() {
   EGRET_RETURN_IF_ERROR(enqueue_all());  // directly, the first time
   EGRET_RETURN_IF_ERROR(device_->wait());
+  EGRET_RETURN_IF_ERROR(time_steps());
   const auto mark = [&]() -> base::Status {
     EGRET_ASSIGN_OR_RETURN(Owned<Event> event, device_->event());
     marks_.push_back(std::move(event));
@@ -371,9 +391,7 @@ base::Status CudaPlan::run_profiled() {
     driver.event_elapsed(&own, marks_[s].get(), marks_[s + 1].get());
     report_.kernels[s].last_start_s = since_start * 1e-3;
     report_.kernels[s].last_s = own * 1e-3;
-    totals_[s] += report_.kernels[s].last_s;
   }
-  ++profiled_runs_;
   return base::ok();
 }
 
@@ -417,11 +435,16 @@ base::Result<double> CudaPlan::measure() {
   for (int i = 0; i < 2; ++i) EGRET_RETURN_IF_ERROR(launch());  // directly, then as recorded
   double least = HUGE_VAL;
   for (int i = 0; i < kMeasuredRuns; ++i) {
-    EGRET_RETURN_IF_ERROR(launch_timed(recorded_.get()));
-    EGRET_RETURN_IF_ERROR(device_->wait());
-    least = std::min(least, timed_seconds().value_or(HUGE_VAL));
+    EGRET_ASSIGN_OR_RETURN(const double seconds, seconds_of(recorded_.get()));
+    least = std::min(least, seconds);
   }
   return least;
+}
+
+base::Result<double> CudaPlan::seconds_of(GraphExec graph) {
+  EGRET_RETURN_IF_ERROR(launch_timed(graph));
+  EGRET_RETURN_IF_ERROR(device_->wait());
+  return timed_seconds().value_or(HUGE_VAL);
 }
 
 base::Status CudaPlan::launch_timed(GraphExec graph) {
@@ -447,8 +470,6 @@ base::Status CudaPlan::launch() {
 
 PlanReport CudaPlan::report() const {
   PlanReport report = report_;
-  for (std::size_t s = 0; profiled_runs_ > 0 && s < totals_.size(); ++s)
-    report.kernels[s].seconds = totals_[s] / profiled_runs_;
   std::vector<double> seconds = device_seconds_;
   if (!seconds.empty()) {
     const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);

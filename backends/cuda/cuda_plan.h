@@ -60,7 +60,10 @@ class CudaPlan : public Plan {
   base::Status allocate_workspace();  // for each stream
   base::Status load_kernels();
   base::Status choose_algorithms();
-  base::Result<double> seconds_of(std::size_t step);
+  base::Result<double> seconds_of(std::size_t step);  // infinite where the library refuses
+  // So many runs of the step, where values lie and whatever they are, as one launch: the host's
+  // calls may take longer than what they start.
+  base::Result<Owned<GraphExec>> record_runs(std::size_t step, int runs);
   DevicePointer address(ir::NodeId id) const;
   StepMemory memory_of(std::size_t step) const;
   base::Status make_streams(int most);
@@ -70,9 +73,11 @@ class CudaPlan : public Plan {
   bool may_fail() const;         // a kernel may leave a failure word
   base::Status clear_failures();
   base::Status enqueue_all();  // the failure words cleared, all steps, outputs copied
+  base::Status time_steps();
   base::Status record_profile();
   base::Status run_profiled();
   base::Status launch_timed(GraphExec graph);
+  base::Result<double> seconds_of(GraphExec graph);  // launched and awaited
   // Between the two events around the last launch_timed(), once the stream has done it.
   std::optional<double> timed_seconds() const;
 
@@ -103,8 +108,6 @@ class CudaPlan : public Plan {
   std::vector<Owned<Event>> marks_;     // between its steps
   std::vector<double> device_seconds_;  // of its launches
   double last_device_s_ = 0;            // of the last run, if it launched that
-  std::vector<double> totals_;          // by step, of profiled runs
-  int profiled_runs_ = 0;
 };
 
 }  // namespace egret::backends::cuda

@@ -21,13 +21,25 @@ base::Result<std::shared_ptr<Device>> Device::open(const Libraries& libraries, i
   device->facts_.name = name;
   device->facts_.uuid.assign(uuid.bytes, sizeof uuid.bytes);
   device->facts_.capability = major * 10 + minor;
-  driver.device_attribute(&device->facts_.multiprocessors, kAttributeMultiprocessors, id);
+  DeviceFacts& facts = device->facts_;
+  for (const auto& [value, attribute] :
+       {std::pair{&facts.multiprocessors, kAttributeMultiprocessors},
+        {&facts.clock_kilohertz, kAttributeClockKilohertz},
+        {&facts.memory_clock_kilohertz, kAttributeMemoryClockKilohertz},
+        {&facts.memory_bus_bits, kAttributeMemoryBusBits}}) {
+    driver.device_attribute(value, attribute, id);
+  }
   driver.device_memory(&device->facts_.memory_bytes, id);
   EGRET_RETURN_IF_ERROR(
       device->check(driver.context_retain(&device->context_, id), "opening the GPU"));
   EGRET_RETURN_IF_ERROR(device->enter());
   EGRET_ASSIGN_OR_RETURN(device->stream_, device->another_stream());
   return device;
+}
+
+// What is given back here and by its members asks for the context.
+Device::~Device() {
+  if (context_ != nullptr) (void)enter();
 }
 
 base::Status Device::check(int status, const char* what) const {

@@ -6,12 +6,14 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "backends/cuda/libraries.h"
+#include "backends/precision.h"
 #include "base/status.h"
 
 namespace egret::backends::cuda {
@@ -40,22 +42,31 @@ class Owned {
 };
 
 struct DeviceFacts {
-  std::string name;
-  std::string uuid;    // 16 bytes, of this GPU alone
+  std::string name{};
+  std::string uuid{};  // 16 bytes, of this GPU alone
   int capability = 0;  // 90 is 9.0
   int multiprocessors = 0;
   std::size_t memory_bytes = 0;
+  // 0 where the driver does not say.
+  int clock_kilohertz = 0, memory_clock_kilohertz = 0;
+  int memory_bus_bits = 0;
 };
+
+struct LibraryHandles;
 
 // Its functions are called by one thread at a time. The tables of `libraries` outlive it.
 class Device {
  public:
   static base::Result<std::shared_ptr<Device>> open(const Libraries& libraries, int ordinal);
+  ~Device();
 
   const DeviceFacts& facts() const { return facts_; }
   const DriverFunctions& driver() const { return libraries_.driver; }
   const Libraries& libraries() const { return libraries_; }
   Stream stream() const { return stream_.get(); }
+  // What libraries know by now, which all plans of a precision share: open_libraries() puts it
+  // here.
+  std::shared_ptr<LibraryHandles>& handles(Precision precision) { return handles_[precision]; }
 
   // Makes the context that of the calling thread; before any other call on a new thread.
   base::Status enter() const;
@@ -80,6 +91,7 @@ class Device {
   DeviceFacts facts_;
   Context context_ = nullptr;  // the primary one, which lives as long as the process
   Owned<Stream> stream_;
+  std::map<Precision, std::shared_ptr<LibraryHandles>> handles_;
 };
 
 // The GPU of this process: $EGRET_CUDA_DEVICE, else of the processes that mpirun started on this

@@ -32,7 +32,7 @@ struct DnnArguments {
   std::vector<Scalar> scalars;
 };
 
-// cuDNN for the steps of a program. What is described alike is asked for once, and only what steps
+// cuDNN for the steps of all plans. What is described alike is asked for once, and only what steps
 // are run of is made into plans: engines that are compiled for it take up to a second each.
 class Dnn {
  public:

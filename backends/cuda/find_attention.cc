@@ -244,8 +244,7 @@ class Matcher {
 
 std::optional<Attention> find_attention(const StepDefinition& definition) {
   const auto& [denotation, inputs, constants, part] = definition;
-  if (!ir::is_float(denotation.type.dtype) || inputs.size() < 3 || inputs.size() > 6 ||
-      denotation.type.elements() == 0)
+  if (!ir::is_float(denotation.type.dtype) || inputs.size() > 6 || denotation.type.elements() == 0)
     return std::nullopt;
   auto nest = codegen::lowered(denotation, inputs, ir::Precision::kF64);
   if (!nest.ok()) return std::nullopt;

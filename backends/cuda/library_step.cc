@@ -18,7 +18,7 @@
 namespace egret::backends::cuda {
 namespace {
 
-constexpr int kMostMoves = 8;
+constexpr int kMostMoves = 16;
 constexpr std::size_t kMostAttention = 16;  // nodes
 constexpr int kMostReaders = 12;
 constexpr int kMostRefused = 2;  // one after the other
@@ -252,8 +252,11 @@ std::vector<LibraryRegion> find_library_steps(const ir::Graph& graph, const Make
   return Finder(graph, make).run();
 }
 
-std::shared_ptr<LibraryHandles> open_libraries(const Libraries& libraries, Precision precision) {
-  auto handles = std::make_shared<LibraryHandles>();
+std::shared_ptr<LibraryHandles> open_libraries(Device& device, Precision precision) {
+  std::shared_ptr<LibraryHandles>& handles = device.handles(precision);
+  if (handles != nullptr) return handles;
+  const Libraries& libraries = device.libraries();
+  handles = std::make_shared<LibraryHandles>();
   if (LtHandle made = nullptr; libraries.has_lt.ok() && libraries.lt.create(&made) == 0)
     handles->lt = {made, libraries.lt.destroy};
   if (DnnHandle made = nullptr; libraries.has_dnn.ok() && libraries.dnn.create(&made) == 0) {

@@ -103,14 +103,16 @@ LibraryRegion make_step(const ir::Graph& graph, std::vector<ir::NodeId> nodes,
 using MakeRegion = std::function<LibraryRegion(std::vector<ir::NodeId> nodes)>;
 std::vector<LibraryRegion> find_library_steps(const ir::Graph& graph, const MakeRegion& make);
 
-// The libraries' own states, for the plans of one program, of which one runs at a time; nullptr for
-// libraries that are not there. Steps refer to them.
+// The libraries' own states, for all plans on a device, of which one is made or run at a time;
+// nullptr for libraries that are not there. Steps refer to them.
 class Dnn;
 struct LibraryHandles {
   Owned<LtHandle> lt;
   std::shared_ptr<Dnn> dnn;
 };
-std::shared_ptr<LibraryHandles> open_libraries(const Libraries& libraries, Precision precision);
+// Those of the device, made when they are first asked for: cuDNN takes long to open, and what it
+// has compiled for one plan serves the next.
+std::shared_ptr<LibraryHandles> open_libraries(Device& device, Precision precision);
 // `taken`: the contested ones that shall be steps.
 std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandles& handles,
                                   Precision precision, const Contested& taken);

@@ -79,6 +79,9 @@ TEST(CudaAbi, IsThatOfTheDriversHeader) {
                 offsetof(RowCopy, row_bytes) == offsetof(CUDA_MEMCPY2D, WidthInBytes) &&
                 offsetof(RowCopy, rows) == offsetof(CUDA_MEMCPY2D, Height));
   static_assert(kCaptureThreadLocal == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  static_assert(kAttributeClockKilohertz == CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  static_assert(kAttributeMemoryClockKilohertz == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+  static_assert(kAttributeMemoryBusBits == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
   static_assert(kAttributeMultiprocessors == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   static_assert(kAttributeCapabilityMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   static_assert(kAttributeCapabilityMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);

@@ -113,7 +113,7 @@ TEST_F(CudaJoins, LeaveNoKernelToCopyParts) {
   for (const Precision precision : {Precision::kF32, Precision::kTF32, Precision::kBF16}) {
     for (const bool blocked : {false, true}) {
       for (const bool with_dnn : {false, true}) {
-        fake_cuda() = {};
+        begin_anew();
         fake_cuda().dnn_has_algorithms = with_dnn;
         const PlanOptions options{.precision = precision, .search = false, .blocked = blocked};
         const PlanReport report = within_errors(fire_network(), options);
@@ -132,7 +132,7 @@ TEST_F(CudaJoins, LeaveNoKernelToCopyParts) {
 
 TEST_F(CudaJoins, AreMeasured) {
   for (const bool later_is_faster : {false, true}) {  // plans without joins are tried last
-    fake_cuda() = {};
+    begin_anew();
     fake_cuda().faster_each_time = later_is_faster;
     const PlanReport report = within_errors(fire_network(), {.precision = Precision::kBF16});
     const bool copies = std::ranges::any_of(report.kernels, [](const auto& kernel) {

@@ -20,11 +20,13 @@ namespace cuda {
 
 // What the driver's handles point to here.
 struct ModuleTag {
-  std::shared_ptr<const codegen::HostLibrary> library;
+  std::shared_ptr<const codegen::HostLibrary> library;  // none where nothing is computed
 };
+struct StreamTag {};
+struct EventTag {};
 struct FunctionTag {
-  int (*launch)(unsigned blocks, unsigned threads, void** arguments);
-  int arity;
+  int (*launch)(unsigned blocks, unsigned threads, void** arguments) = nullptr;
+  int arity = 0;
 };
 struct GraphTag {
   std::vector<std::function<void()>> nodes;
@@ -36,7 +38,7 @@ struct NvrtcProgramTag {
   std::string source;
 };
 struct LtMatmulTag {
-  int scale_type;
+  int scale_type, compute_type;
   bool transpose_a = false, transpose_b = false;
   std::int32_t epilogue = 0;
   const void* bias = nullptr;
@@ -56,6 +58,7 @@ using namespace cuda;
 
 struct State {
   FakeCuda shown;
+  FakeClock clock;
   std::map<DevicePointer, std::size_t> allocations;
   std::vector<std::unique_ptr<FunctionTag>> functions;
   std::unique_ptr<GraphTag> capturing;
@@ -109,7 +112,15 @@ void fill(DriverFunctions& d) {
     return std::memset(uuid->bytes, 'a' + device, sizeof uuid->bytes), 0;
   };
   d.device_attribute = [](int* value, int attribute, int) {
-    *value = attribute == kAttributeCapabilityMajor ? 9 : attribute == kAttributeMultiprocessors;
+    const bool is_large = state().shown.simulates;
+    switch (attribute) {
+      case kAttributeCapabilityMajor: *value = 9; break;
+      case kAttributeMultiprocessors: *value = is_large ? 132 : 1; break;
+      case kAttributeClockKilohertz: *value = 1'980'000; break;
+      case kAttributeMemoryClockKilohertz: *value = 3'201'000; break;
+      case kAttributeMemoryBusBits: *value = 6144; break;
+      default: *value = 0; break;
+    }
     return 0;
   };
   d.device_memory = [](std::size_t* bytes, int) { return *bytes = state().shown.memory_bytes, 0; };
@@ -117,18 +128,32 @@ void fill(DriverFunctions& d) {
     return *context = reinterpret_cast<Context>(1), 0;
   };
   d.context_set = [](Context) { return 0; };
-  d.stream_create = [](Stream* stream, unsigned) {
-    return *stream = reinterpret_cast<Stream>(1), 0;
-  };
-  d.stream_destroy = [](Stream) { return 0; };
+  d.stream_create = [](Stream* stream, unsigned) { return *stream = new StreamTag, 0; };
+  d.stream_destroy = [](Stream stream) { return delete stream, 0; };
   d.stream_wait = [](Stream) { return note("stream_wait"), 0; };
-  d.event_create = [](Event* event, unsigned) { return *event = reinterpret_cast<Event>(1), 0; };
-  d.event_destroy = [](Event) { return 0; };
-  d.event_record = [](Event, Stream) { return note("event_record"), 0; };
-  d.event_record_with_flags = [](Event, Stream, unsigned) { return note("event_mark"), 0; };
+  d.event_create = [](Event* event, unsigned) { return *event = new EventTag, 0; };
+  d.event_destroy = [](Event event) {
+    state().clock.forget(event);
+    return delete event, 0;
+  };
+  d.event_record = [](Event event, Stream stream) {
+    note("event_record");
+    return do_or_capture([=] { state().clock.mark(event, stream); });
+  };
+  d.event_record_with_flags = [](Event event, Stream stream, unsigned) {
+    note("event_mark");
+    return do_or_capture([=] { state().clock.mark(event, stream); });
+  };
   d.event_query = [](Event) { return state().shown.hangs ? kDriverNotReady : 0; };
-  d.stream_wait_event = [](Stream, Event, unsigned) { return note("stream_wait_event"), 0; };
-  d.event_elapsed = [](float* milliseconds, Event, Event) {
+  d.stream_wait_event = [](Stream stream, Event event, unsigned) {
+    note("stream_wait_event");
+    return do_or_capture([=] { state().clock.wait(stream, event); });
+  };
+  d.event_elapsed = [](float* milliseconds, Event before, Event after) {
+    if (state().shown.simulates) {
+      *milliseconds = static_cast<float>(1e3 * state().clock.between(before, after));
+      return 0;
+    }
     float& next = state().shown.milliseconds;
     *milliseconds = next;
     next *= state().shown.faster_each_time ? 0.5F : 1;
@@ -139,7 +164,8 @@ void fill(DriverFunctions& d) {
     note("allocate");
     if (state().shown.allocated + bytes > state().shown.memory_bytes) return kDriverOutOfMemory;
     *memory = reinterpret_cast<DevicePointer>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
-    std::memset(bytes_at(*memory), 0xcd, bytes);  // nothing may rely on what is there
+    if (!state().shown.simulates)
+      std::memset(bytes_at(*memory), 0xcd, bytes);  // nothing may rely on what is there
     state().allocations[*memory] = bytes;
     state().shown.allocated += bytes;
     return 0;
@@ -183,6 +209,7 @@ void fill(DriverFunctions& d) {
 void fill_execution(DriverFunctions& d) {
   d.module_load = [](Module* module, const void* image) {
     note("module_load");
+    if (state().shown.simulates) return *module = new ModuleTag, 0;
     auto library = codegen::compile_for_host(host_source(static_cast<const char*>(image)), "-O0");
     if (!library.ok()) return 1;
     *module = new ModuleTag{*std::move(library)};
@@ -195,6 +222,11 @@ void fill_execution(DriverFunctions& d) {
   };
   d.module_function = [](Function* function, Module module, const char* name) {
     auto found = std::make_unique<FunctionTag>();
+    if (module->library == nullptr) {
+      *function = found.get();
+      state().functions.push_back(std::move(found));
+      return 0;
+    }
     found->launch = reinterpret_cast<decltype(found->launch)>(
         module->library->find(std::string("launch_") + name));
     const auto arity =
@@ -206,13 +238,15 @@ void fill_execution(DriverFunctions& d) {
     return 0;
   };
   d.launch = [](Function function, unsigned grid, unsigned, unsigned, unsigned block, unsigned,
-                unsigned, unsigned, Stream, void** arguments, void**) {
+                unsigned, unsigned, Stream stream, void** arguments, void**) {
     note("launch");
+    constexpr double kBytesOfThread = 16;
     // The values are taken now, as the driver does.
     std::vector<DevicePointer> values;
     for (int i = 0; i < function->arity; ++i)
       values.push_back(*static_cast<DevicePointer*>(arguments[i]));
-    return do_or_capture([=]() mutable {
+    const FakeWork work{.bytes = double(grid) * block * kBytesOfThread};
+    return run_or_capture(stream, work, [=]() mutable {
       std::vector<void*> pointers;
       for (DevicePointer& value : values) pointers.push_back(&value);
       if (function->launch(grid, block, pointers.data()) != 0) std::abort();
@@ -232,9 +266,11 @@ void fill_execution(DriverFunctions& d) {
     *exec = new GraphExecTag{graph->nodes};
     return 0;
   };
-  d.graph_launch = [](GraphExec exec, Stream) {
+  d.graph_launch = [](GraphExec exec, Stream stream) {
     note("graph_launch");
+    state().clock.begin_graph(stream);
     for (const auto& node : exec->nodes) node();
+    state().clock.end_graph(stream);
     return 0;
   };
   d.graph_destroy = [](Graph graph) {
@@ -314,12 +350,27 @@ bool fits(const LtMatmulTag& of, const LtLayoutTag& a, const LtLayoutTag& b, con
          (d.type == a.type || (d.type == kTypeF32 && a.type != kTypeF64));
 }
 
+FakeWork work_of(const LtMatmulTag& of, const LtLayoutTag& a, const LtLayoutTag& b,
+                 const LtLayoutTag& d) {
+  const auto bytes = [](const LtLayoutTag& layout) {
+    const double width = layout.type == kTypeF64 ? 8 : layout.type == kTypeF32 ? 4 : 2;
+    const double batches = layout.batch_stride == 0 ? 1 : layout.batch;
+    return width * batches * static_cast<double>(layout.rows * layout.columns);
+  };
+  const std::int64_t depth = of.transpose_a ? a.rows : a.columns;
+  return {.flops = 2.0 * d.batch * static_cast<double>(d.rows * d.columns * depth),
+          .bytes = bytes(a) + bytes(b) + bytes(d),
+          .depth = depth,
+          .on_tensor_cores = a.type == kTypeF16 || a.type == kTypeBF16 ||
+                             (of.compute_type != kComputeF32 && of.compute_type != kComputeF64)};
+}
+
 void fill(LtFunctions& lt) {
   lt.create = [](LtHandle* handle) { return *handle = reinterpret_cast<LtHandle>(1), 0; };
   lt.destroy = [](LtHandle) { return 0; };
   lt.matmul_create = [](LtMatmul* matmul, int compute_type, int scale_type) {
     state().shown.compute_types.insert(compute_type);
-    *matmul = new LtMatmulTag{scale_type};
+    *matmul = new LtMatmulTag{scale_type, compute_type};
     return 0;
   };
   lt.matmul_destroy = [](LtMatmul matmul) {
@@ -378,16 +429,18 @@ void fill(LtFunctions& lt) {
   lt.matmul = [](LtHandle, LtMatmul matmul, const void* alpha, const void* a, LtLayout a_layout,
                  const void* b, LtLayout b_layout, const void* beta, const void* c, LtLayout,
                  void* d, LtLayout d_layout, const LtAlgorithm* algorithm, void*, std::size_t,
-                 Stream) {
+                 Stream stream) {
     note("matmul");
     state().shown.algorithms.push_back(algorithm->data[0]);
     const auto factor = [&](const void* at) {
       return matmul->scale_type == kTypeF64 ? *static_cast<const double*>(at)
                                             : *static_cast<const float*>(at);
     };
-    return do_or_capture([=, alpha = factor(alpha), beta = factor(beta), of = *matmul] {
-      multiply(of, alpha, a, *a_layout, b, *b_layout, beta, c, d, *d_layout);
-    });
+    const FakeWork work = work_of(*matmul, *a_layout, *b_layout, *d_layout);
+    return run_or_capture(stream, work,
+                          [=, alpha = factor(alpha), beta = factor(beta), of = *matmul] {
+                            multiply(of, alpha, a, *a_layout, b, *b_layout, beta, c, d, *d_layout);
+                          });
   };
 }
 
@@ -414,6 +467,11 @@ int do_or_capture(std::function<void()> work) {
     work();
   }
   return 0;
+}
+
+int run_or_capture(Stream stream, const FakeWork& work, std::function<void()> compute) {
+  if (!state().shown.simulates) return do_or_capture(std::move(compute));
+  return do_or_capture([=] { state().clock.run(stream, work); });
 }
 
 double load_element(int type, const void* data, std::int64_t i) {

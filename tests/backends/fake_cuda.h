@@ -27,6 +27,9 @@ struct FakeCuda {
   bool hangs = false;             // no event comes
   float milliseconds = 1;         // between any two events,
   bool faster_each_time = false;  // or half as many each time
+  // Nothing is computed, a clock tells how long it would take (fake_clock.h). A library has it so
+  // where FAKE_CUDA=simulates.
+  bool simulates = false;
 
   std::vector<std::string> calls;         // names as in the *_functions.def
   std::size_t allocated = 0;              // bytes not freed yet

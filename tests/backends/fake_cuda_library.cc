@@ -2,6 +2,9 @@
 // The functions of fake_cuda.h under the names that CUDA's libraries give them, as a library that
 // the program can load in their place: EGRET_CUDA_LIBRARIES=build/release/fake_cuda. So whole
 // commands run on the backend where there is no GPU.
+#include <cstdlib>
+#include <string_view>
+
 #include "tests/backends/fake_cuda.h"
 
 namespace {
@@ -32,6 +35,11 @@ const Libraries& fake() {
 namespace {
 
 [[gnu::constructor]] void fill_slots() {
+  const char* how = std::getenv("FAKE_CUDA");
+  if (how != nullptr && std::string_view(how) == "simulates") {
+    fake_cuda().simulates = true;
+    fake_cuda().memory_bytes = std::size_t{1} << 37;
+  }
 #define EGRET_CUDA_FUNCTION(name, symbol, arguments) \
   slot_of_##symbol = reinterpret_cast<void*>(fake().lt.name);
 #include "backends/cuda/cublaslt_functions.def"

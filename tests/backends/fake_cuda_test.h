@@ -20,12 +20,19 @@ class FakeCudaTest : public ::testing::Test {
   void SetUp() override {
     const auto version = codegen::host_compiler_version();
     if (!version.ok()) GTEST_SKIP() << version.status().message();
-    fake_cuda() = {};
-    backend_ = cuda::make_backend(fake_libraries);
+    begin_anew();
   }
   void TearDown() override {
+    backend_.reset();
     EXPECT_EQ(fake_cuda().allocated, 0u);
     EXPECT_EQ(fake_cuda().descriptors, 0);
+  }
+
+  // Another backend, which has made nothing yet, over functions that have done nothing.
+  void begin_anew() {
+    backend_.reset();
+    fake_cuda() = {};
+    backend_ = cuda::make_backend(fake_libraries);
   }
 
   static ir::Graph graph(ir::GraphBuilder& b) {

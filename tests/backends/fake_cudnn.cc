@@ -393,7 +393,61 @@ int get(DnnBackend descriptor, int attribute, int, std::int64_t room, std::int64
   }
 }
 
-int execute(DnnHandle, DnnBackend plan, DnnBackend pack) {
+// ---- What operations amount to, as one kernel
+
+double elements(const Descriptor& tensor) {
+  double product = 1;
+  for (const std::int64_t size : tensor.all<std::int64_t>(kDnnTensorSizes))
+    product *= static_cast<double>(size);
+  return product;
+}
+
+// Terms that each element of the operation's result is a sum of; 0 of pointwise ones.
+std::int64_t depth_of(const Descriptor& operation) {
+  const auto size = [&](int attribute, std::size_t axis) {
+    return operation.at(attribute).all<std::int64_t>(kDnnTensorSizes).at(axis);
+  };
+  switch (operation.kind) {
+    case kDnnConvolutionForwardDescriptor:
+      return static_cast<std::int64_t>(elements(operation.at(kDnnForwardFilter))) /
+             size(kDnnForwardFilter, 0);
+    case kDnnProductOperationDescriptor: return size(kDnnProductB, 1);
+    case kDnnAttentionDescriptor: return size(kDnnAttentionK, 2);
+    default: return 0;
+  }
+}
+
+FakeWork work_of(const Descriptor& graph, std::int64_t engine) {
+  constexpr int kTensors[] = {
+      kDnnForwardFilter, kDnnForwardImage, kDnnForwardOutput,  kDnnOperationX, kDnnOperationB,
+      kDnnOperationY,    kDnnProductA,     kDnnProductB,       kDnnProductC,   kDnnAttentionQ,
+      kDnnAttentionK,    kDnnAttentionV,   kDnnAttentionOutput};
+  FakeWork work{.on_tensor_cores = engine == kTensorCores};
+  for (DnnBackend raw : graph.all<DnnBackend>(kDnnGraphOperations)) {
+    const Descriptor& operation = of(raw);
+    for (const int attribute : kTensors) {
+      if (!operation.has(attribute) || operation.at(attribute).has(kDnnTensorIsVirtual)) continue;
+      const int type = operation.at(attribute).one<int>(kDnnTensorType);
+      work.bytes += elements(operation.at(attribute)) * (type == kDnnF32 ? 4 : 2);
+    }
+    const std::int64_t depth = depth_of(operation);
+    const int result = operation.kind == kDnnConvolutionForwardDescriptor ? kDnnForwardOutput
+                       : operation.kind == kDnnProductOperationDescriptor ? kDnnProductC
+                                                                          : kDnnAttentionOutput;
+    if (depth > 0) work.flops += 2.0 * static_cast<double>(depth) * elements(operation.at(result));
+    work.depth = std::max(work.depth, depth);
+  }
+  return work;
+}
+
+// ---- Runs
+
+std::map<DnnHandle, Stream>& streams() {
+  static std::map<DnnHandle, Stream> of_handles;
+  return of_handles;
+}
+
+int execute(DnnHandle handle, DnnBackend plan, DnnBackend pack) {
   note_call("execute");
   const auto ids = of(pack).all<std::int64_t>(kDnnPackIds);
   const auto places = of(pack).all<void*>(kDnnPackPointers);
@@ -401,7 +455,8 @@ int execute(DnnHandle, DnnBackend plan, DnnBackend pack) {
   std::map<std::int64_t, void*> pointers;
   for (std::size_t i = 0; i < ids.size(); ++i) pointers[ids[i]] = places[i];
   const Descriptor& config = of(plan).at(kDnnPlanConfig);
-  fake_cuda().engines.push_back(config.one<std::int64_t>(kEngineNumber));
+  const auto engine = config.one<std::int64_t>(kEngineNumber);
+  fake_cuda().engines.push_back(engine);
   const Descriptor& graph = config.at(kEngineGraph);
   // Numbers are taken now, and not when what is captured is launched.
   std::map<std::int64_t, double> numbers;
@@ -414,7 +469,8 @@ int execute(DnnHandle, DnnBackend plan, DnnBackend pack) {
         numbers[id] = *static_cast<const float*>(pointers.at(id));
     }
   }
-  return do_or_capture([&graph, pointers, numbers] { Run(graph, pointers, numbers).run(); });
+  return run_or_capture(streams()[handle], work_of(graph, engine),
+                        [&graph, pointers, numbers] { Run(graph, pointers, numbers).run(); });
 }
 
 }  // namespace
@@ -422,7 +478,7 @@ int execute(DnnHandle, DnnBackend plan, DnnBackend pack) {
 void fill_fake_cudnn(DnnFunctions& dnn) {
   dnn.create = [](DnnHandle* handle) { return *handle = reinterpret_cast<DnnHandle>(1), 0; };
   dnn.destroy = [](DnnHandle) { return 0; };
-  dnn.set_stream = [](DnnHandle, Stream) { return 0; };
+  dnn.set_stream = [](DnnHandle handle, Stream stream) { return streams()[handle] = stream, 0; };
   dnn.backend_create = [](int kind, DnnBackend* made) {
     return *made = new Descriptor{.kind = kind}, count_one(&FakeCuda::descriptors), 0;
   };

@@ -20,6 +20,7 @@ set_source_files_properties(backends/dnn_graph_test.cc PROPERTIES
 
 # CUDA's libraries without a GPU, for whole commands: one library under the names of all.
 add_library(fake_cuda SHARED backends/fake_cuda_library.cc backends/fake_cuda.cc
+            backends/fake_clock.cc
             backends/fake_cudnn.cc)
 target_link_libraries(fake_cuda PRIVATE egret::backends egret_warnings)
 target_compile_definitions(fake_cuda PRIVATE EGRET_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

@@ -16,23 +16,24 @@ TEST(MachineFingerprint, NamesTheThreadsTheKernelLibraryAndTheTimingMethod) {
   EXPECT_TRUE(std::any_of(version.begin(), version.end(), [](char c) {
     return c >= '0' && c <= '9';
   })) << version;
-  EXPECT_TRUE(machine_fingerprint(3).ends_with(" / 3 threads / " + version + " / timing " +
-                                               std::to_string(backends::kTimingMethod)))
-      << machine_fingerprint(3);
-  EXPECT_EQ(machine_fingerprint(3), machine_fingerprint(3));
-  EXPECT_NE(machine_fingerprint(3), machine_fingerprint(4));
+  EXPECT_TRUE(machine_fingerprint({.threads = 3})
+                  .ends_with(" / 3 threads / " + version + " / timing " +
+                             std::to_string(backends::kTimingMethod)))
+      << machine_fingerprint({.threads = 3});
+  EXPECT_EQ(machine_fingerprint({.threads = 3}), machine_fingerprint({.threads = 3}));
+  EXPECT_NE(machine_fingerprint({.threads = 3}), machine_fingerprint({.threads = 4}));
 }
 
 TEST(MachineFingerprint, KeepsBackendsApart) {
-  EXPECT_EQ(machine_fingerprint(3, "cpu"), machine_fingerprint(3));
-  EXPECT_EQ(machine_fingerprint(3, "reference"),
-            "reference interpreter on " + machine_fingerprint(3));
+  EXPECT_EQ(machine_fingerprint({"cpu", 3}), machine_fingerprint({.threads = 3}));
+  EXPECT_EQ(machine_fingerprint({"reference", 3}),
+            "reference interpreter on " + machine_fingerprint({.threads = 3}));
 }
 
 TEST(MachineFingerprint, KeepsTimesInBf16Apart) {
-  const std::string in_f32 = machine_fingerprint(3);
-  EXPECT_EQ(machine_fingerprint(3, "cpu", backends::Precision::kF32), in_f32);
-  EXPECT_EQ(machine_fingerprint(3, "cpu", backends::Precision::kBF16), in_f32 + " / bf16");
+  const std::string in_f32 = machine_fingerprint({.threads = 3});
+  EXPECT_EQ(machine_fingerprint({"cpu", 3, backends::Precision::kF32}), in_f32);
+  EXPECT_EQ(machine_fingerprint({"cpu", 3, backends::Precision::kBF16}), in_f32 + " / bf16");
 }
 
 }  // namespace

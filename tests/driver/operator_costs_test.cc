@@ -45,11 +45,11 @@ class OperatorCosts : public testing::Test {
     keep_rates();  // measuring them takes a second
   }
   ~OperatorCosts() override { std::filesystem::remove_all(folder_); }
-  static std::string machine() { return machine_fingerprint(1); }
+  static std::string machine() { return machine_fingerprint({.threads = 1}); }
   void keep_rates() const {
     const auto database = cost::Database::open(path_);
     ASSERT_TRUE(database.ok());
-    ASSERT_TRUE((*database)->store_rates(machine(), assumed_rates(1)).ok());
+    ASSERT_TRUE((*database)->store_rates(machine(), assumed_rates({.threads = 1})).ok());
   }
   ProfileReport run(base::ProgressSink* sink = nullptr,
                     const cost::ProfiledModel::Measure& measure = {}) {
@@ -285,11 +285,11 @@ TEST_F(OperatorCosts, AreTriedHoweverSlowTheRatesAre) {
   const cost::Rates slow{.flops_per_second = 1e3, .bytes_per_second = 1e3, .seconds_per_kernel = 1};
   const auto database = cost::Database::open(path_);
   ASSERT_TRUE((*database)->store_rates(machine(), slow).ok());
-  const auto known = known_rates(**database, machine(), 1);
+  const auto known = known_rates(**database, machine(), {.threads = 1});
   ASSERT_TRUE(known.ok());
   EXPECT_EQ(known->rates.flops_per_second, 1e3);
-  EXPECT_GE(known->fastest.flops_per_second, assumed_rates(1).flops_per_second);
-  EXPECT_LE(known->fastest.seconds_per_kernel, assumed_rates(1).seconds_per_kernel);
+  EXPECT_GE(known->fastest.flops_per_second, assumed_rates({.threads = 1}).flops_per_second);
+  EXPECT_LE(known->fastest.seconds_per_kernel, assumed_rates({.threads = 1}).seconds_per_kernel);
 }
 
 TEST(DoubtAboutCosts, IsOfLargeDifferencesAlone) {
