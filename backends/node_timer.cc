@@ -43,14 +43,19 @@ struct KernelSeconds {
 //
 // Inputs lie in the caches as far as they fit. Weights come from memory, as those of a graph do;
 // to sweep the caches takes longer than most kernels, hence fewer runs. A device's caches are not
-// swept: its memory is hardly slower.
+// swept: its memory is hardly slower. Nor is it disturbed, and times each kernel by many launches
+// in any run: a few runs tell how much they vary.
 base::Result<Timing> quiet_timing(Plan& plan, bool on_device, const MeasureOptions& options) {
   constexpr int kMeasurements = 3;
   constexpr std::int64_t kFewWeights = 32 << 10;  // bytes that other kernels leave in the caches
   MeasureOptions part = options;
   part.rotate_bytes = 0;
   part.on_device = on_device;
-  part.sweep = !on_device && plan.report().weights_bytes > kFewWeights;
+  if (on_device) {
+    part.min_seconds = 0;
+    return measure(plan, part);
+  }
+  part.sweep = plan.report().weights_bytes > kFewWeights;
   if (part.sweep) {
     part.warm_up_runs = 1;
     part.min_runs = (options.min_runs + 1) / 2;

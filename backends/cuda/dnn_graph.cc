@@ -225,7 +225,6 @@ void DnnOperations::restart() {
   asked_ = 0;
   configs_.clear();
   found_.clear();
-  made_.clear();
 }
 
 void DnnOperations::finish_graph(const DnnTarget& target) {

@@ -116,8 +116,9 @@ class DnnOperations {
   // differ from run to run. Time: milliseconds.
   bool has_engines(const DnnTarget& target, const DnnWish& wish);
   // The fastest first, as far as the heuristics know; at most `most`. Asked again, for the same
-  // target and wish, it goes on where it was; for another after restart(). Empty where there are
-  // none. Time: engines that are compiled for the operations take up to a second each.
+  // target and wish, it goes on where it was; for another after restart(), which keeps the plans
+  // that are made, as they may be run still. Empty where there are none. Time: engines that are
+  // compiled for the operations take up to a second each.
   std::span<const Plan> plans(const DnnTarget& target, const DnnWish& wish, std::size_t most);
   void restart();
   int status() const { return descriptors_.status(); }

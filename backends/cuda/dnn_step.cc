@@ -23,19 +23,23 @@ std::shared_ptr<Dnn::Plans> Dnn::plans(std::unique_ptr<DnnOperations> operations
   return known;
 }
 
-void Dnn::make(Plans& plans, bool several) {
+Dnn::Made Dnn::make(Plans& plans, bool several) {
   const std::size_t wanted = several ? kMostPlans : 1;
   const std::lock_guard lock(plans.making);
-  if (!plans.possible || plans.wanted >= wanted) return;
-  DnnHandle handle = take_handle();
-  if (handle != nullptr) {
-    plans.operations->restart();
-    plans.handle = handle;
-    plans.made = plans.operations->plans({.handle = handle}, plans.wish, wanted);
-    plans.wanted = wanted;
-    give_back(handle);
+  if (plans.possible && plans.wanted < wanted) {
+    plans.made = {};
+    if (DnnHandle handle = take_handle(); handle != nullptr) {
+      plans.operations->restart();
+      const auto made = plans.operations->plans({.handle = handle}, plans.wish, wanted);
+      plans.made = {handle, {made.begin(), made.end()}};
+      plans.wanted = wanted;
+      give_back(handle);
+    }
+    plans.possible = !plans.made.plans.empty();
   }
-  plans.possible = !plans.made.empty();
+  Made answer = plans.made;
+  answer.plans.resize(std::min(answer.plans.size(), wanted));
+  return answer;
 }
 
 DnnHandle Dnn::take_handle() {
@@ -68,13 +72,13 @@ std::unique_ptr<LibraryStep> DnnStep::make(Dnn& dnn, Kind kind, ir::DType type,
 
 std::size_t DnnStep::workspace() const {
   std::size_t most = 0;
-  for (const DnnOperations::Plan& plan : plans_->made) most = std::max(most, plan.workspace);
+  for (const DnnOperations::Plan& plan : made_.plans) most = std::max(most, plan.workspace);
   return most;
 }
 
 base::Status DnnStep::enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
                               DevicePointer workspace, Stream stream) const {
-  if (dnn_.functions().set_stream(plans_->handle, stream) != 0)
+  if (dnn_.functions().set_stream(made_.handle, stream) != 0)
     return base::unavailable("cuDNN takes no other stream");
   const auto at = [](DevicePointer pointer) { return reinterpret_cast<void*>(pointer); };
   std::vector<std::int64_t> ids{arguments_.output};
@@ -89,7 +93,7 @@ base::Status DnnStep::enqueue(std::span<const DevicePointer> inputs, DevicePoint
     ids.push_back(scalar.id);
     pointers.push_back(&scalar.value);
   }
-  return run_dnn_plan(dnn_.functions(), plans_->handle, plans_->made[chosen_].plan, ids, pointers,
+  return run_dnn_plan(dnn_.functions(), made_.handle, made_.plans[chosen_].plan, ids, pointers,
                       at(workspace));
 }
 

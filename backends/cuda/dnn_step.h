@@ -36,16 +36,20 @@ struct DnnArguments {
 // are run of is made into plans: engines that are compiled for it take up to a second each.
 class Dnn {
  public:
-  // Operations, and what cuDNN has made of them. A handle is for one thread at a time: plans are
-  // made with any that is free, and run with the same.
+  // Plans, and the handle that they were made with and are run with: one is for one thread at a
+  // time.
+  struct Made {
+    DnnHandle handle = nullptr;
+    std::vector<DnnOperations::Plan> plans{};
+  };
+  // Operations, and what cuDNN has made of them.
   struct Plans {
     std::unique_ptr<DnnOperations> operations;
     DnnWish wish;
     bool possible = true;  // as far as is known: engines are, and none is known to fail
     std::mutex making;
-    DnnHandle handle = nullptr;
     std::size_t wanted = 0;  // the most that was asked for
-    std::span<const DnnOperations::Plan> made{};
+    Made made{};
   };
 
   Dnn(const DnnFunctions& functions, Owned<DnnHandle> handle, Precision precision)
@@ -57,8 +61,9 @@ class Dnn {
   const DnnFunctions& functions() const { return functions_; }
   // Of engines that keep to kWorkspace and the precision. `type`: of what is multiplied.
   std::shared_ptr<Plans> plans(std::unique_ptr<DnnOperations> operations, ir::DType type);
-  // Makes one plan, or several to choose from. For several threads, each within the GPU's context.
-  void make(Plans& plans, bool several);
+  // One plan, or several to choose from; none where none can be made. What was made before and
+  // serves is not made again. For several threads, each within the GPU's context.
+  Made make(Plans& plans, bool several);
 
  private:
   DnnHandle take_handle();  // nullptr where cuDNN makes none
@@ -91,10 +96,10 @@ class DnnStep : public LibraryStep {
   bool prefers_channels_last() const override { return kind_.prefers_channels_last; }
   Contested contested() const override { return kind_.contested; }
   bool prepare(bool several) override {
-    dnn_.make(*plans_, several);
-    return plans_->possible;
+    made_ = dnn_.make(*plans_, several);
+    return !made_.plans.empty();
   }
-  int candidates() const override { return static_cast<int>(plans_->made.size()); }
+  int candidates() const override { return static_cast<int>(made_.plans.size()); }
   void choose(int candidate) override { chosen_ = static_cast<std::size_t>(candidate); }
   std::size_t workspace() const override;
   base::Status enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
@@ -108,6 +113,7 @@ class DnnStep : public LibraryStep {
   Kind kind_;
   std::shared_ptr<Dnn::Plans> plans_;
   DnnArguments arguments_;
+  Dnn::Made made_;
   std::size_t chosen_ = 0;
 };
 

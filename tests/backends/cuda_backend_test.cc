@@ -339,6 +339,24 @@ TEST_F(CudaBackend, KeepsWhatItHasMadeForTheNextPlan) {
   EXPECT_EQ(made(), 0);
 }
 
+// Several plans to choose from are made anew, and the first one is still run.
+TEST_F(CudaBackend, RunsWhatWasMadeBeforeMoreWasMade) {
+  const ir::Graph one = equal_convolutions(1);
+  const auto first = backend_->compile(one, {.search = false});
+  const auto second = backend_->compile(one, {});
+  ASSERT_TRUE(first.ok() && second.ok());
+  base::Random random(6);
+  std::vector<Tensor> inputs;
+  for (const TensorType& type : (*first)->input_types())
+    inputs.push_back(Tensor::random(type, random));
+  for (int i = 0; i < 2; ++i) {
+    const auto a = (*first)->run(inputs), b = (*second)->run(inputs);
+    ASSERT_TRUE(a.ok() && b.ok());
+    for (std::int64_t k = 0; k < a->at(0).elements(); ++k)
+      ASSERT_NEAR(a->at(0).f64_at(k), b->at(0).f64_at(k), 1e-5);
+  }
+}
+
 // Those of the steps that are run; one tells whether there can be a step.
 TEST_F(CudaBackend, MakesPlansWhereTheyAreTried) {
   const auto plans = [&](bool search) {
