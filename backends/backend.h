@@ -48,6 +48,8 @@ struct PlanOptions {
   int streams = 4;  // of a device, on which kernels that do not need each other run
   // Of a device's libraries: run the algorithms that they propose, and take the fastest.
   bool search = true;
+  // The plan is asked for its report and not run: a device's plan then has no kernels and memory.
+  bool report_only = false;
   // Ablations; all on by default.
   bool fuse = true;                           // epilogues and pointwise regions
   bool blocked = true;                        // layouts other than row-major, Winograd
@@ -157,6 +159,10 @@ class Backend {
                                                                 const PlanOptions& options) const {
     return compile(graph, options);
   }
+  // To whoever compiles these graphs one after the other afterwards: what takes long to make for
+  // them is made now, by all processors. Nothing else changes, and errors show then.
+  virtual void make_ready(std::span<const ir::Graph> /*graphs*/,
+                          const PlanOptions& /*options*/) const {}
   // Whether plans may compute in this precision (PlanOptions::precision). Errors: usage_error where
   // the backend never does; unavailable where this machine cannot, with what to do.
   virtual base::Status takes_precision(Precision precision) const;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string>
 
-#include "backends/taken_along.h"
 #include "ir/builder.h"
 
 namespace egret::backends {
@@ -70,11 +69,15 @@ base::Result<Timing> quiet_timing(Plan& plan, bool on_device, const MeasureOptio
   return best;
 }
 
-base::Result<std::unique_ptr<Plan>> compile_profiled(const Backend& backend, const ir::Graph& graph,
-                                                     const TimerOptions& options) {
+PlanOptions profiling_options(const TimerOptions& options) {
   PlanOptions profiled = plan_options(options);
   profiled.profile = true;
-  return backend.compile(graph, profiled);
+  return profiled;
+}
+
+base::Result<std::unique_ptr<Plan>> compile_profiled(const Backend& backend, const ir::Graph& graph,
+                                                     const TimerOptions& options) {
+  return backend.compile(graph, profiling_options(options));
 }
 
 // The kernels that compute the operators, without reorders; with the spread of the whole plan. What
@@ -99,7 +102,27 @@ base::Result<KernelSeconds> time_kernels(Plan& plan, bool on_device, const Timer
   return result_timing;
 }
 
+bool may_follow_relu(const Application& of, const ir::TensorType& type) {
+  return !of.types.empty() && !of.is_constant(0) && of.types[0] == type &&
+         type.dtype == ir::DType::kF32;
+}
+
 }  // namespace
+
+void make_ready(const Backend& backend, std::span<const Application> applications,
+                const TimerOptions& options) {
+  std::vector<ir::Graph> graphs;
+  for (const Application& of : applications) {
+    const auto type = ir::infer_type(of.op, of.attrs, of.types);
+    if (!type.ok() || !type->is_concrete()) continue;
+    for (const bool after_relu : {false, true}) {
+      if (after_relu && !may_follow_relu(of, *type)) continue;
+      auto graph = one_operator(of, after_relu, options.measure.seed);
+      if (graph.ok()) graphs.push_back(*std::move(graph));
+    }
+  }
+  backend.make_ready(graphs, profiling_options(options));
+}
 
 base::Result<OperatorTiming> time_operator(const Backend& backend, const ir::Operator& op,
                                            const ir::Attrs& attrs,
@@ -131,7 +154,7 @@ base::Result<OperatorTiming> time_operator(const Backend& backend, const ir::Ope
     EGRET_ASSIGN_OR_RETURN(const bool in_place,
                            is_written_in_place(backend, application, plan_options(options)));
     if (in_place) {
-      timing.fused_s = 0;
+      timing.fused_s = on_device ? kLeastOnDevice : 0;
       return timing;
     }
   }
@@ -147,10 +170,7 @@ base::Result<OperatorTiming> time_operator(const Backend& backend, const ir::Ope
   }
 
   // Behind a relu of the same shape, which is itself a kernel when nothing is fused with it.
-  const bool first_is_input = constant_mask.empty() || !constant_mask[0];
-  if (timing.view || types.empty() || !first_is_input || types[0] != type ||
-      type.dtype != ir::DType::kF32)
-    return timing;
+  if (timing.view || !may_follow_relu(application, type)) return timing;
   EGRET_ASSIGN_OR_RETURN(const ir::Graph pair, one_operator(application, true, seed));
   EGRET_ASSIGN_OR_RETURN(const auto plan, compile_profiled(backend, pair, options));
   if (plan->report().kernels.size() != 1) return timing;

@@ -13,6 +13,7 @@
 
 #include "backends/backend.h"
 #include "backends/measure.h"
+#include "backends/taken_along.h"
 #include "base/status.h"
 
 namespace egret::backends {
@@ -43,5 +44,10 @@ base::Result<OperatorTiming> time_operator(const Backend& backend, const ir::Ope
                                            std::span<const ir::TensorType> types,
                                            const std::vector<bool>& constant_mask,
                                            const TimerOptions& options = {});
+
+// To whoever times these operators afterwards: what takes long to make for that is made by all
+// processors (Backend::make_ready()).
+void make_ready(const Backend& backend, std::span<const Application> applications,
+                const TimerOptions& options = {});
 
 }  // namespace egret::backends

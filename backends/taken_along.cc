@@ -14,6 +14,7 @@ constexpr std::int64_t kChannels = 16;
 base::Result<PlanReport> report_of(const Backend& backend, const ir::Graph& graph,
                                    PlanOptions options) {
   options.search = false;
+  options.report_only = true;
   EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(graph, options));
   return plan->report();
 }

@@ -118,6 +118,7 @@ class Profiling {
     const base::Progress progress(sink_, "profile");
     std::size_t next = 0;
     for (; next < items.size() && !is_over(watch); ++next) {
+      if (next % kMeasuredTogether == 0) make_ready(view, std::span(items).subspan(next));
       const NodeQuery query(tensors(), view, items[next].node);
       const auto added = model_->profile(query.query(), measure_);
       if (added.ok()) {
@@ -136,6 +137,16 @@ class Profiling {
     }
     report_.left = static_cast<std::int64_t>(items.size() - next);
     return base::ok();
+  }
+
+  void make_ready(const egraph::EGraphView& view, std::span<const Item> items) const {
+    std::vector<std::unique_ptr<NodeQuery>> owners;
+    std::vector<cost::Query> queries;
+    for (const Item& item : items.first(std::min(items.size(), kMeasuredTogether))) {
+      owners.push_back(std::make_unique<NodeQuery>(tensors(), view, item.node));
+      queries.push_back(owners.back()->query());
+    }
+    make_ready_to_measure(*backend_, queries, threads(), precision());
   }
 
   // Those of the e-graph's operators whose entries are noisy, the largest deviations first.
@@ -222,6 +233,17 @@ base::Result<cost::Entry> measured_cost(const backends::Backend& backend, const 
   return cost::Entry{.runs = std::max(1, timing.alone.runs),
                      .median_s = timing.view ? 0 : timing.fused_s,
                      .deviation_s = timing.alone.mad_s};
+}
+
+void make_ready_to_measure(const backends::Backend& backend, std::span<const cost::Query> queries,
+                           int threads, backends::Precision precision) {
+  std::vector<std::vector<bool>> constant;
+  for (const cost::Query& query : queries)
+    constant.emplace_back(query.constant.begin(), query.constant.end());
+  std::vector<backends::Application> applications;
+  for (std::size_t i = 0; i < queries.size(); ++i)
+    applications.push_back({*queries[i].op, *queries[i].attrs, queries[i].inputs, constant[i]});
+  backends::make_ready(backend, applications, {.threads = threads, .precision = precision});
 }
 
 std::string doubt_about_costs(double predicted_s, double measured_s) {

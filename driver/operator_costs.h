@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,10 @@ namespace egret::driver {
 base::Result<cost::Entry> measured_cost(const backends::Backend& backend, const cost::Query& query,
                                         int threads,
                                         backends::Precision precision = backends::Precision::kF32);
+
+// To whoever measures these afterwards: what takes long to make for that is made by all processors.
+void make_ready_to_measure(const backends::Backend& backend, std::span<const cost::Query> queries,
+                           int threads, backends::Precision precision);
 
 // What there is to say of measured costs that add up to `predicted_s` for a graph that takes
 // `measured_s`: empty unless one is several times the other, and more than a millisecond. That

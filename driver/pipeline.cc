@@ -188,6 +188,9 @@ class Pipeline {
     profiler_.measure = [this](const cost::Query& query) {
       return measured_cost(*backend_, query, threads(), precision());
     };
+    profiler_.make_ready = [this](std::span<const cost::Query> queries) {
+      make_ready_to_measure(*backend_, queries, threads(), precision());
+    };
     profiler_.budget_s = options_.profile_time;
   }
 

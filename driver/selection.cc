@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
+#include <memory>
+#include <set>
 
 #include "base/hash.h"
 #include "base/random.h"
@@ -66,6 +69,28 @@ base::Result<bool> Profiler::profile(const cost::Query& query) {
   return added;
 }
 
+base::Status Profiler::profile_all(std::span<const cost::Query> queries,
+                                   const std::function<void(const cost::Query&)>& each) {
+  if (model == nullptr) return base::ok();
+  std::vector<cost::Query> unknown;
+  std::set<std::string> seen;
+  for (const cost::Query& query : queries) {
+    EGRET_ASSIGN_OR_RETURN(const cost::Cost cost, model->cost(query));
+    if (!cost.measured() && seen.insert(cost::key_of(query)).second) unknown.push_back(query);
+  }
+  for (std::size_t next = 0; next < unknown.size() && may_measure(); ++next) {
+    if (make_ready && next % kMeasuredTogether == 0) {
+      const base::Stopwatch watch;
+      const std::size_t count = std::min(kMeasuredTogether, unknown.size() - next);
+      make_ready(std::span(unknown).subspan(next, count));
+      spent_s += watch.seconds();
+    }
+    EGRET_RETURN_IF_ERROR(profile(unknown[next]).status());
+    if (each) each(unknown[next]);
+  }
+  return base::ok();
+}
+
 base::Result<std::vector<double>> price_nodes(const rules::TensorEGraph& tensors,
                                               const egraph::EGraphView& view, cost::Model& model) {
   std::vector<double> costs(view.node_count());
@@ -84,29 +109,54 @@ base::Result<double> price_of(const cost::Query& query, cost::Model& model, Prof
   return cost.seconds;
 }
 
-base::Result<Prediction> predict(const ir::Graph& graph, cost::Model& model, Profiler& profiler) {
+namespace {
+
+// A graph's operators that do not depend on weights alone.
+class GraphQueries {
+ public:
+  explicit GraphQueries(const ir::Graph& graph);
+  std::span<const cost::Query> all() const { return queries_; }
+
+ private:
+  struct Storage {
+    std::vector<ir::TensorType> types;
+    std::unique_ptr<bool[]> constant;
+  };
+  std::deque<Storage> storage_;  // what the queries point into
+  std::vector<cost::Query> queries_;
+};
+
+GraphQueries::GraphQueries(const ir::Graph& graph) {
   std::vector<char> constant(graph.size(), 0);
-  Prediction total;
   for (std::size_t i = 0; i < graph.size(); ++i) {
     const ir::Node& node = graph.node(ir::NodeId(i));
     if (node.kind != ir::NodeKind::kOperator) {
       constant[i] = node.kind == ir::NodeKind::kConstant ? 1 : 0;
       continue;
     }
-    std::vector<ir::TensorType> types;
-    const auto flags = std::make_unique<bool[]>(node.inputs.size());
+    Storage& own = storage_.emplace_back();
+    own.constant = std::make_unique<bool[]>(node.inputs.size());
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-      types.push_back(graph.node(node.inputs[k]).type);
-      flags[k] = constant[node.inputs[k].index()] != 0;
+      own.types.push_back(graph.node(node.inputs[k]).type);
+      own.constant[k] = constant[node.inputs[k].index()] != 0;
     }
     const cost::Query query{.op = node.op,
                             .attrs = &node.attrs,
-                            .inputs = types,
-                            .constant = {flags.get(), node.inputs.size()},
+                            .inputs = own.types,
+                            .constant = {own.constant.get(), node.inputs.size()},
                             .output = &node.type};
     constant[i] = node.inputs.empty() || query.all_constant() ? 1 : 0;
-    if (constant[i] != 0) continue;
-    EGRET_RETURN_IF_ERROR(price_of(query, model, profiler).status());
+    if (constant[i] == 0) queries_.push_back(query);
+  }
+}
+
+}  // namespace
+
+base::Result<Prediction> predict(const ir::Graph& graph, cost::Model& model, Profiler& profiler) {
+  const GraphQueries queries(graph);
+  EGRET_RETURN_IF_ERROR(profiler.profile_all(queries.all()));
+  Prediction total;
+  for (const cost::Query& query : queries.all()) {
     EGRET_ASSIGN_OR_RETURN(const cost::Cost cost, model.expected(query));
     total.seconds += cost.seconds;
     total.interpolated += cost.kind == cost::CostKind::kInterpolated ? 1 : 0;
@@ -144,26 +194,35 @@ base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
                      {base::kBestCost, result.solution.dag_cost},
                      {kMeasured, profiler.measured}});
 
-    result.estimated = 0;
-    bool learned = false;
+    std::vector<std::unique_ptr<NodeQuery>> owners;
+    std::vector<cost::Query> estimated;
+    const auto is_estimated = [&](const cost::Query& query) -> base::Result<bool> {
+      EGRET_ASSIGN_OR_RETURN(const cost::Cost cost, model.cost(query));
+      return !cost.measured();
+    };
     for (const extract::NodeIndex node : result.solution.choice) {
       if (node == extract::kNoNode) continue;
-      const NodeQuery query(tensors, view, node);
-      if (query.free()) continue;
-      EGRET_ASSIGN_OR_RETURN(const cost::Cost cost, model.cost(query.query()));
-      if (cost.measured()) continue;
-      ++result.estimated;
-      if (!profiler.may_measure() || result.rounds >= options.max_rounds) continue;
-      EGRET_RETURN_IF_ERROR(profiler.profile(query.query()).status());
-      --result.estimated;
-      learned = true;
-      if (progress.due()) {
-        progress.report({{base::kIteration, result.rounds}, {kMeasured, profiler.measured}},
-                        std::min(1.0, profiler.spent_s / profiler.budget_s),
-                        query.query().op->name());
-      }
+      auto query = std::make_unique<NodeQuery>(tensors, view, node);
+      if (query->free()) continue;
+      EGRET_ASSIGN_OR_RETURN(const bool unmeasured, is_estimated(query->query()));
+      if (!unmeasured) continue;
+      estimated.push_back(query->query());
+      owners.push_back(std::move(query));
     }
-    if (!learned) break;
+    const std::int64_t before = profiler.measured;
+    if (result.rounds < options.max_rounds) {
+      EGRET_RETURN_IF_ERROR(profiler.profile_all(estimated, [&](const cost::Query& query) {
+        if (!progress.due()) return;
+        progress.report({{base::kIteration, result.rounds}, {kMeasured, profiler.measured}},
+                        std::min(1.0, profiler.spent_s / profiler.budget_s), query.op->name());
+      }));
+    }
+    result.estimated = 0;
+    for (const cost::Query& query : estimated) {
+      EGRET_ASSIGN_OR_RETURN(const bool unmeasured, is_estimated(query));
+      result.estimated += unmeasured ? 1 : 0;
+    }
+    if (profiler.measured == before) break;
     EGRET_ASSIGN_OR_RETURN(costs, prices());
   }
   EGRET_RETURN_IF_ERROR(extract::check_solution({view, costs}, result.solution));

@@ -30,6 +30,8 @@ bool made_by_rule(const rules::TensorEGraph& tensors, const egraph::EGraphView& 
 struct Profiler {
   cost::ProfiledModel* model = nullptr;  // null: the cost model only estimates
   cost::ProfiledModel::Measure measure;  // times one operator
+  // Told of several before they are timed; may be empty.
+  std::function<void(std::span<const cost::Query>)> make_ready{};
   double budget_s = 20;
   double spent_s = 0;
   std::int64_t measured = 0;
@@ -37,7 +39,13 @@ struct Profiler {
   bool may_measure() const;
   // False: it was known already.
   base::Result<bool> profile(const cost::Query& query);
+  // Those that are not known yet, while there is time; `each` is told of one that was measured.
+  base::Status profile_all(std::span<const cost::Query> queries,
+                           const std::function<void(const cost::Query&)>& each = {});
 };
+
+// Operators that the backend is told of before the first of them is measured.
+inline constexpr std::size_t kMeasuredTogether = 32;
 
 // The predicted time of an operator, measured where there is time.
 base::Result<double> price_of(const cost::Query& query, cost::Model& model, Profiler& profiler);

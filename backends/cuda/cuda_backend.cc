@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <deque>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -39,6 +40,7 @@ class CudaBackend : public Backend {
     return cuda::peak_rates((*device)->facts(), precision);
   }
 
+  void make_ready(std::span<const ir::Graph> graphs, const PlanOptions& options) const override;
   base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
                                               const PlanOptions& options) const override {
     EGRET_ASSIGN_OR_RETURN(auto plan,
@@ -60,6 +62,22 @@ class CudaBackend : public Backend {
   mutable std::shared_ptr<Device> device_;
 };
 
+// With what takes libraries long to make, several steps at a time; which of them the libraries then
+// cannot do after all.
+base::Result<std::vector<char>> prepare_steps(const Device& device,
+                                              std::span<LibraryStep* const> steps, bool search) {
+  std::vector<char> fails(steps.size(), 0);
+  std::vector<base::Status> entered(steps.size(), base::ok());
+  base::shared_pool().parallel_for(steps.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      entered[i] = device.enter();
+      fails[i] = entered[i].ok() && !steps[i]->prepare(search) ? 1 : 0;
+    }
+  });
+  for (const base::Status& status : entered) EGRET_RETURN_IF_ERROR(status);
+  return fails;
+}
+
 // All plans for one graph.
 class Compilation {
  public:
@@ -75,13 +93,7 @@ class Compilation {
   // What may be faster, and may be not, is measured, unless there is to be no search: channels last
   // around convolutions, and what libraries and emitted kernels both can do.
   base::Result<std::unique_ptr<CudaPlan>> best() {
-    const bool narrow = options_.precision == Precision::kBF16;
-    const bool on_tensor_cores = options_.precision != Precision::kF32;
-    const bool may_move_channels = options_.blocked && has_convolutions();
-    Way way{
-        .storage = {narrow, on_tensor_cores && may_move_channels},
-        .taken = {
-            .tails = on_tensor_cores && options_.fuse, .depthwise = true, .joins = options_.fuse}};
+    Way way = first_way();
     auto best = plan(way);
     if (!options_.search) return best;
     std::optional<double> least;
@@ -95,7 +107,7 @@ class Compilation {
       way = other;
     };
     const auto has = [&](bool Contested::*kind) { return best.ok() && (*best)->contested().*kind; };
-    if (may_move_channels) try_other({{narrow, !way.storage.channels_last}, way.taken});
+    if (may_move_channels()) try_other(with_channels_moved(way));
     for (bool Contested::*kind : {&Contested::tails, &Contested::depthwise, &Contested::joins}) {
       if (!has(kind)) continue;
       Way without = way;
@@ -103,6 +115,28 @@ class Compilation {
       try_other(without);
     }
     return best;
+  }
+
+  // The plans that are made first, begun: what is still to be prepared of them.
+  std::vector<LibraryStep*> begin() {
+    std::vector<LibraryStep*> steps;
+    for (const Way& way : first_ways()) {
+      auto storage = std::make_unique<Storage>(this->storage(way));
+      Division made = division(way, *storage);
+      begun_.push_back({std::move(storage), std::move(made)});
+      for (const LibraryRegion& region : begun_.back().division.steps)
+        steps.push_back(region.step.get());
+    }
+    return steps;
+  }
+  // And once it is: the kernels of each, which live as long as this.
+  std::vector<std::vector<const codegen::KernelSource*>> kernels() {
+    std::vector<std::vector<const codegen::KernelSource*>> all;
+    for (Begun& plan : begun_) {
+      programs_.push_back(assembled(*plan.storage, std::move(plan.division)));
+      all.push_back(kernels_of(programs_.back().program, programs_.back().library_steps));
+    }
+    return all;
   }
 
  private:
@@ -113,6 +147,14 @@ class Compilation {
   struct Division {
     std::vector<LibraryRegion> steps;
     std::vector<codegen::Region> regions;
+  };
+  struct Begun {
+    std::unique_ptr<Storage> storage;
+    Division division;
+  };
+  struct Assembled {
+    codegen::Program program;
+    std::vector<LibraryRegion> library_steps;
   };
 
   // Infinite where it cannot be run.
@@ -130,22 +172,21 @@ class Compilation {
     return division;
   }
 
-  // With what takes libraries long to make, several steps at a time. Where it shows that a library
-  // cannot do what it seemed to, that is known the next time.
-  base::Result<Division> prepared(const std::function<Division()>& divide) const {
-    while (true) {
-      Division division = divide();
-      std::vector<char> fails(division.steps.size(), 0);
-      std::vector<base::Status> entered(division.steps.size(), base::ok());
-      base::shared_pool().parallel_for(fails.size(), 1, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) {
-          entered[i] = device_->enter();
-          fails[i] = entered[i].ok() && !division.steps[i].step->prepare(options_.search) ? 1 : 0;
-        }
-      });
-      for (const base::Status& status : entered) EGRET_RETURN_IF_ERROR(status);
-      if (std::ranges::find(fails, 1) == fails.end()) return division;
-    }
+  Way first_way() const {
+    const bool on_tensor_cores = options_.precision != Precision::kF32;
+    return {
+        .storage = {options_.precision == Precision::kBF16, on_tensor_cores && may_move_channels()},
+        .taken = {
+            .tails = on_tensor_cores && options_.fuse, .depthwise = true, .joins = options_.fuse}};
+  }
+  static Way with_channels_moved(Way way) {
+    way.storage.channels_last = !way.storage.channels_last;
+    return way;
+  }
+  std::vector<Way> first_ways() const {
+    std::vector<Way> ways{first_way()};
+    if (options_.search && may_move_channels()) ways.push_back(with_channels_moved(ways[0]));
+    return ways;
   }
 
   std::vector<MakeStep> makers(const Contested& taken) const {
@@ -153,7 +194,7 @@ class Compilation {
   }
 
   // Of the values as the graph says.
-  const Division& plain() {
+  const Division& plain() const {
     if (!plain_) {
       plain_ =
           divided([&, makers = makers({.depthwise = true})](const std::vector<ir::NodeId>& nodes) {
@@ -162,28 +203,49 @@ class Compilation {
     }
     return *plain_;
   }
-  bool has_convolutions() {
-    return std::ranges::any_of(
-        plain().steps, [](const LibraryRegion& of) { return of.step->prefers_channels_last(); });
+  bool may_move_channels() const {
+    return options_.blocked && std::ranges::any_of(plain().steps, [](const LibraryRegion& of) {
+             return of.step->prefers_channels_last();
+           });
   }
 
-  base::Result<std::unique_ptr<CudaPlan>> plan(const Way& way) {
-    const Division none;
+  Storage storage(const Way& way) const {
+    static const Division none;
     const Division& around = way.storage.channels_last ? plain() : none;
-    const Storage storage(prepared_.graph, around.regions, around.steps, way.storage);
+    return Storage(prepared_.graph, around.regions, around.steps, way.storage);
+  }
+
+  Division division(const Way& way, const Storage& storage) const {
     const std::vector<MakeStep> makers = this->makers(way.taken);
-    EGRET_ASSIGN_OR_RETURN(
-        Division division, prepared([&] {
-          Division made = divided(
-              [&](const std::vector<ir::NodeId>& nodes) { return storage.step(nodes, makers); });
-          if (way.taken.joins)
-            join_parts(prepared_.graph, storage, makers, made.steps, made.regions);
-          return made;
-        }));
+    Division made =
+        divided([&](const std::vector<ir::NodeId>& nodes) { return storage.step(nodes, makers); });
+    if (way.taken.joins) join_parts(prepared_.graph, storage, makers, made.steps, made.regions);
+    return made;
+  }
+
+  // Where it shows that a library cannot do what it seemed to, that is known the next time.
+  base::Result<Division> prepared(const Way& way, const Storage& storage) const {
+    while (true) {
+      Division made = division(way, storage);
+      std::vector<LibraryStep*> steps;
+      for (const LibraryRegion& region : made.steps) steps.push_back(region.step.get());
+      EGRET_ASSIGN_OR_RETURN(const std::vector<char> fails,
+                             prepare_steps(*device_, steps, options_.search));
+      if (std::ranges::find(fails, 1) == fails.end()) return made;
+    }
+  }
+
+  Assembled assembled(const Storage& storage, Division division) const {
     StoredProgram stored = store(prepared_, storage, division.regions, std::move(division.steps));
-    codegen::Program program =
-        make_program(std::move(stored.prepared), std::move(stored.regions), most_apart());
-    return CudaPlan::make(graph_, std::move(program), handles_, std::move(stored.library_steps),
+    return {make_program(std::move(stored.prepared), std::move(stored.regions), most_apart()),
+            std::move(stored.library_steps)};
+  }
+
+  base::Result<std::unique_ptr<CudaPlan>> plan(const Way& way) const {
+    const Storage storage = this->storage(way);
+    EGRET_ASSIGN_OR_RETURN(Division division, prepared(way, storage));
+    Assembled made = assembled(storage, std::move(division));
+    return CudaPlan::make(graph_, std::move(made.program), handles_, std::move(made.library_steps),
                           options_, device_, bound_);
   }
 
@@ -201,8 +263,34 @@ class Compilation {
   const std::shared_ptr<Device> device_;
   const std::optional<BoundMemory>& bound_;
   const std::shared_ptr<LibraryHandles> handles_;
-  std::optional<Division> plain_;
+  mutable std::optional<Division> plain_;
+  std::deque<Begun> begun_;
+  std::deque<Assembled> programs_;
 };
+
+bool takes_none(const ir::Graph& /*graph*/, ir::NodeId /*id*/) { return false; }
+
+void CudaBackend::make_ready(std::span<const ir::Graph> graphs, const PlanOptions& options) const {
+  const auto device = first_device();
+  if (!device.ok() || !(*device)->enter().ok()) return;
+  const std::optional<BoundMemory> unbound;
+  std::vector<std::unique_ptr<Compilation>> compilations;
+  std::vector<LibraryStep*> steps;
+  for (const ir::Graph& graph : graphs) {
+    auto prepared = prepare(*this, graph, options, takes_none);
+    if (!prepared.ok()) continue;
+    compilations.push_back(
+        std::make_unique<Compilation>(graph, options, *std::move(prepared), *device, unbound));
+    std::ranges::copy(compilations.back()->begin(), std::back_inserter(steps));
+  }
+  if (!prepare_steps(**device, steps, options.search).ok()) return;
+  std::vector<std::vector<const codegen::KernelSource*>> kernels;
+  for (const auto& compilation : compilations) {
+    auto own = compilation->kernels();
+    std::ranges::move(own, std::back_inserter(kernels));
+  }
+  KernelModules::compile(**device, kernels);
+}
 
 }  // namespace
 
@@ -211,7 +299,6 @@ base::Result<std::unique_ptr<CudaPlan>> compile_on(const Backend& backend,
                                                    const ir::Graph& graph,
                                                    const PlanOptions& options,
                                                    std::optional<BoundMemory> bound) {
-  const auto takes_none = [](const ir::Graph&, ir::NodeId) { return false; };
   EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(backend, graph, options, takes_none));
   EGRET_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, std::move(opened));
   EGRET_RETURN_IF_ERROR(device->enter());

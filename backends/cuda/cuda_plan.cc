@@ -77,6 +77,7 @@ base::Result<std::unique_ptr<CudaPlan>> CudaPlan::make(
   std::unique_ptr<CudaPlan> plan(new CudaPlan(original, std::move(program), std::move(handles),
                                               std::move(library_steps), options, std::move(device),
                                               std::move(bound)));
+  if (options.report_only) return plan;
   EGRET_RETURN_IF_ERROR(plan->load_kernels());
   EGRET_RETURN_IF_ERROR(plan->allocate());
   EGRET_RETURN_IF_ERROR(plan->make_streams(options.streams));
@@ -94,19 +95,27 @@ Contested CudaPlan::contested() const {
   return any;
 }
 
-base::Status CudaPlan::load_kernels() {
+std::vector<const codegen::KernelSource*> kernels_of(const codegen::Program& program,
+                                                     std::span<const LibraryRegion> library_steps) {
   std::vector<const codegen::KernelSource*> kernels;
-  for (std::size_t s = 0; s < program_.steps.size(); ++s) {
-    const Region& step = program_.steps[s];
-    if (library_step_of_[s] != nullptr) continue;
-    if (!step.kernel.ok()) return step.kernel.status().at(node_label(program_.graph, step.root()));
-    kernels.push_back(&*step.kernel);
+  for (const Region& step : program.steps) {
+    if (step.kernel.ok()) kernels.push_back(&*step.kernel);
   }
-  for (const LibraryRegion& region : library_steps_) {
+  for (const LibraryRegion& region : library_steps) {
     const auto own = region.step->kernels();
     kernels.insert(kernels.end(), own.begin(), own.end());
   }
-  EGRET_ASSIGN_OR_RETURN(modules_, KernelModules::load(*device_, kernels));
+  return kernels;
+}
+
+base::Status CudaPlan::load_kernels() {
+  for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+    const Region& step = program_.steps[s];
+    if (library_step_of_[s] == nullptr && !step.kernel.ok())
+      return step.kernel.status().at(node_label(program_.graph, step.root()));
+  }
+  EGRET_ASSIGN_OR_RETURN(modules_,
+                         KernelModules::load(*device_, kernels_of(program_, library_steps_)));
   for (std::size_t s = 0; s < program_.steps.size(); ++s) {
     if (library_step_of_[s] == nullptr)
       functions_[s] = modules_.function(*program_.steps[s].kernel);

@@ -21,6 +21,10 @@ struct BoundMemory {
   std::vector<DevicePointer> inputs, outputs;
 };
 
+// The emitted kernels of a program and of its library steps.
+std::vector<const codegen::KernelSource*> kernels_of(const codegen::Program& program,
+                                                     std::span<const LibraryRegion> library_steps);
+
 class CudaPlan : public Plan {
  public:
   // `products`, made with `lt`: the program's steps without a kernel. Errors: unsupported for a

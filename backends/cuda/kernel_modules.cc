@@ -2,7 +2,7 @@
 #include "backends/cuda/kernel_modules.h"
 
 #include <algorithm>
-#include <optional>
+#include <iterator>
 
 #include "base/thread_pool.h"
 
@@ -26,13 +26,13 @@ std::vector<std::vector<const KernelSource*>> parts_of(
   return parts;
 }
 
-}  // namespace
+using Image = base::Result<std::string>;
 
-base::Result<KernelModules> KernelModules::load(const Device& device,
-                                                std::span<const KernelSource* const> kernels) {
-  const auto parts = parts_of(kernels);
+// By all threads, in this order.
+std::vector<Image> compiled(const Device& device,
+                            std::span<const std::vector<const KernelSource*>> parts) {
   const Libraries& libraries = device.libraries();
-  std::vector<std::optional<base::Result<std::string>>> images(parts.size());
+  std::vector<Image> images(parts.size(), base::internal_error("not compiled"));
   base::shared_pool().parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       images[i] = compile_for_device(libraries.nvrtc, libraries.nvrtc_version,
@@ -40,9 +40,28 @@ base::Result<KernelModules> KernelModules::load(const Device& device,
                                      device.facts().capability);
     }
   });
+  return images;
+}
+
+}  // namespace
+
+void KernelModules::compile(const Device& device,
+                            std::span<const std::vector<const KernelSource*>> plans) {
+  std::vector<std::vector<const KernelSource*>> all;
+  for (const auto& kernels : plans) {
+    auto parts = parts_of(kernels);
+    std::ranges::move(parts, std::back_inserter(all));
+  }
+  (void)compiled(device, all);
+}
+
+base::Result<KernelModules> KernelModules::load(const Device& device,
+                                                std::span<const KernelSource* const> kernels) {
+  const auto parts = parts_of(kernels);
+  std::vector<Image> images = compiled(device, parts);
   KernelModules loaded;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    EGRET_ASSIGN_OR_RETURN(const std::string image, *std::move(images[i]));
+    EGRET_ASSIGN_OR_RETURN(const std::string image, std::move(images[i]));
     EGRET_ASSIGN_OR_RETURN(loaded.modules_.emplace_back(), device.load(image));
     for (const KernelSource* kernel : parts[i]) {
       EGRET_RETURN_IF_ERROR(device.check(

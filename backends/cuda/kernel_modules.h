@@ -19,6 +19,11 @@ class KernelModules {
   static base::Result<KernelModules> load(const Device& device,
                                           std::span<const codegen::KernelSource* const> kernels);
 
+  // Those of several plans into the kernel cache, where load() then finds them. What does not
+  // compile shows there.
+  static void compile(const Device& device,
+                      std::span<const std::vector<const codegen::KernelSource*>> plans);
+
   // One of those that were loaded.
   Function function(const codegen::KernelSource& kernel) const {
     return functions_.at(kernel.name);

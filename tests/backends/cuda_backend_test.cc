@@ -339,6 +339,34 @@ TEST_F(CudaBackend, KeepsWhatItHasMadeForTheNextPlan) {
   EXPECT_EQ(made(), 0);
 }
 
+TEST_F(CudaBackend, MakesAheadWhatPlansNeed) {
+  const ir::Graph graphs[] = {equal_convolutions(1), equal_convolutions(2)};
+  backend_->make_ready(graphs, {});
+  const int ahead = fake_cuda().plans;
+  EXPECT_GT(ahead, 0);
+  EXPECT_EQ(fake_cuda().count("launch"), 0u);
+  for (const ir::Graph& graph : graphs) expect_matches_reference(graph, 1, 1e-5, *backend_);
+  EXPECT_EQ(fake_cuda().plans, ahead);
+}
+
+TEST_F(CudaBackend, ReportsOfAPlanThatIsNotRun) {
+  const ir::Graph one = equal_convolutions(1);
+  const auto report = [&](bool report_only) {
+    const auto plan = backend_->compile(one, {.search = false, .report_only = report_only});
+    EXPECT_TRUE(plan.ok()) << plan.status().message();
+    return plan.ok() ? (*plan)->report() : PlanReport{};
+  };
+  const PlanReport seen = report(true);
+  EXPECT_EQ(fake_cuda().count("allocate"), 0u);
+  EXPECT_EQ(fake_cuda().count("module_load"), 0u);
+  const PlanReport whole = report(false);
+  ASSERT_EQ(seen.kernels.size(), whole.kernels.size());
+  for (std::size_t i = 0; i < seen.kernels.size(); ++i) {
+    EXPECT_EQ(seen.kernels[i].nodes, whole.kernels[i].nodes);
+    EXPECT_EQ(seen.kernels[i].implementation, whole.kernels[i].implementation);
+  }
+}
+
 // Several plans to choose from are made anew, and the first one is still run.
 TEST_F(CudaBackend, RunsWhatWasMadeBeforeMoreWasMade) {
   const ir::Graph one = equal_convolutions(1);
