@@ -42,6 +42,7 @@ class CudaPlan : public Plan {
   void stop_profiling() override { profile_ = false; }
 
   Contested contested() const;  // which of these are steps
+  int streams() const { return schedule_.streams; }
   // Puts a run on the device's stream, and does not wait for it. The first one launches directly,
   // because libraries may prepare things that cannot be recorded; the others what is recorded.
   base::Status launch();

@@ -339,6 +339,27 @@ TEST_F(CudaBackend, KeepsWhatItHasMadeForTheNextPlan) {
   EXPECT_EQ(made(), 0);
 }
 
+TEST_F(CudaBackend, RunsBranchesOneAfterTheOtherWhereThatIsFaster) {
+  GraphBuilder b;
+  const Value x = b.input("x", f32({40, 48}));
+  const auto branch = [&](const char* name) {
+    const Value product = b.add("matmul", {x, b.input(name, f32({48, 56}))});
+    return b.add("softmax", {product}, {{"axis", std::int64_t{1}}});
+  };
+  const Value left = branch("left"), right = branch("right");
+  b.output("y", b.add("add", {left, right}));
+  const ir::Graph branches = graph(b);
+  for (const bool later_is_faster : {false, true}) {  // the plan in order is measured last
+    begin_anew();
+    fake_cuda().faster_each_time = later_is_faster;
+    const auto plan = backend_->compile(branches, {});
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    fake_cuda().calls.clear();
+    ASSERT_TRUE((*plan)->run(zeros((*plan)->input_types())).ok());
+    EXPECT_EQ(fake_cuda().count("stream_wait_event") > 0, !later_is_faster);
+  }
+}
+
 TEST_F(CudaBackend, MakesAheadWhatPlansNeed) {
   const ir::Graph graphs[] = {equal_convolutions(1), equal_convolutions(2)};
   backend_->make_ready(graphs, {});
