@@ -42,4 +42,30 @@ ir::Graph attention_block(std::int64_t batch, std::int64_t head) {
   return *std::move(graph);
 }
 
+ir::Graph merged_attention(std::int64_t head) {
+  constexpr std::int64_t kHeads = 2, kRows = 64;
+  const std::int64_t width = kHeads * head;
+  ir::GraphBuilder b;
+  base::Random random(2);
+  const ir::Value x = b.input("x", ir::TensorType(ir::DType::kF32, {1, kRows, width}));
+  const ir::Value w =
+      b.constant(ir::Tensor::random(ir::TensorType(ir::DType::kF32, {width, 3 * width}), random));
+  const ir::Value all = b.add("matmul", {x, w});
+  const auto part = [&](std::int64_t number) {
+    const ir::Value own = b.add("slice", {all},
+                                {{"axis", std::int64_t{2}},
+                                 {"start", number * width},
+                                 {"size", width},
+                                 {"step", std::int64_t{1}}});
+    const ir::Value heads =
+        b.add("reshape", {own}, {{"shape", ir::Integers{1, kRows, kHeads, head}}});
+    return b.add("transpose", {heads}, {{"perm", ir::Integers{0, 2, 1, 3}}});
+  };
+  const ir::Value q = part(0), k = part(1), v = part(2);
+  const ir::Value scores =
+      b.add("matmul", {q, b.add("transpose", {k}, {{"perm", ir::Integers{0, 1, 3, 2}}})});
+  b.output("y", b.add("matmul", {b.add("softmax", {scores}, {{"axis", std::int64_t{3}}}), v}));
+  return *std::move(b).finish();
+}
+
 }  // namespace egret::backends

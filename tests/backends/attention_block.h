@@ -9,4 +9,8 @@ namespace egret::backends {
 // layer norm: six products with moves, a softmax and a norm between them.
 ir::Graph attention_block(std::int64_t batch, std::int64_t head);
 
+// Attention over x [1, 64, 2 * head], two heads, of queries, keys and values that are parts of one
+// product.
+ir::Graph merged_attention(std::int64_t head);
+
 }  // namespace egret::backends

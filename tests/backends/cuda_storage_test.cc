@@ -103,28 +103,7 @@ TEST_F(CudaStorage, KeepsAttentionInBf16) {
 // Softmax of products of x with itself, by a factor and with a mask added, times x again.
 // Queries, keys and values as parts of one product: each is read where it lies.
 TEST_F(CudaStorage, ReadsPartsOfOneValueIntoAttention) {
-  constexpr std::int64_t kWidth = 16, kHeads = 2, kRows = 64;
-  ir::GraphBuilder b;
-  base::Random random(2);
-  const ir::Value x = b.input("x", ir::TensorType(ir::DType::kF32, {1, kRows, kHeads * kWidth}));
-  const ir::Value w = b.constant(ir::Tensor::random(
-      ir::TensorType(ir::DType::kF32, {kHeads * kWidth, 3 * kHeads * kWidth}), random));
-  const ir::Value all = b.add("matmul", {x, w});
-  const auto part = [&](std::int64_t number) {
-    const ir::Value own = b.add("slice", {all},
-                                {{"axis", std::int64_t{2}},
-                                 {"start", number * kHeads * kWidth},
-                                 {"size", kHeads * kWidth},
-                                 {"step", std::int64_t{1}}});
-    const ir::Value heads =
-        b.add("reshape", {own}, {{"shape", ir::Integers{1, kRows, kHeads, kWidth}}});
-    return b.add("transpose", {heads}, {{"perm", ir::Integers{0, 2, 1, 3}}});
-  };
-  const ir::Value q = part(0), k = part(1), v = part(2);
-  const ir::Value scores =
-      b.add("matmul", {q, b.add("transpose", {k}, {{"perm", ir::Integers{0, 1, 3, 2}}})});
-  b.output("y", b.add("matmul", {b.add("softmax", {scores}, {{"axis", std::int64_t{3}}}), v}));
-  const PlanReport report = within_errors(graph(b), {.precision = Precision::kBF16});
+  const PlanReport report = within_errors(merged_attention(16), {.precision = Precision::kBF16});
   EXPECT_EQ(count(report, "attention", "row-major"), 1);
   EXPECT_EQ(report.kernels.size(), 4u);  // and the product, the input to bf16, the result from it
 }

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iostream>
 
+#include "backends/measure.h"
+#include "backends/node_timer.h"
 #include "ir/builder.h"
 #include "tests/backends/attention_block.h"
 #include "tests/backends/graph_compare.h"
@@ -103,6 +106,72 @@ TEST_F(DeviceGraphs, RunBranchesBesideEachOther) {
   }
   b.output("y", sum);
   check(b, 2e-5);
+}
+
+// Branches of different lengths, whose values take the places of others: whatever order the streams
+// allow gives the same result.
+TEST_F(DeviceGraphs, ComputeTheSameInEachOfManyRuns) {
+  GraphBuilder b;
+  Value x = b.input("x", f32({64, 256}));
+  for (int block = 0; block < 4; ++block) {
+    Value sum = x;
+    for (int branch = 0; branch < 4; ++branch) {
+      Value y = x;
+      for (int i = 0; i <= branch; ++i) {
+        const Value w =
+            b.input("w" + std::to_string(100 * block + 10 * branch + i), f32({256, 256}));
+        y = b.add("softmax", {b.add("matmul", {y, w})}, {{"axis", std::int64_t{1}}});
+      }
+      sum = b.add("add", {sum, y});
+    }
+    x = b.add("tanh", {sum});
+  }
+  b.output("y", x);
+  const auto graph = std::move(b).finish();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  expect_matches_reference(*graph, 1, 2e-5, backend_);
+  const auto plan = backend_.compile(*graph, {});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const auto inputs = random_inputs((*plan)->input_types(), base::Random(5));
+  const auto first = (*plan)->run(inputs);
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  for (int run = 0; run < 200; ++run) {
+    const auto again = (*plan)->run(inputs);
+    ASSERT_TRUE(again.ok()) << again.status().message();
+    ASSERT_TRUE(std::ranges::equal(again->at(0).data(), first->at(0).data())) << "run " << run;
+  }
+}
+
+TEST_F(DeviceGraphs, ReadPartsOfOneProductIntoAttention) {
+  const ir::Graph graph = merged_attention(64);
+  expect_matches_reference(graph, 1, 2e-5, backend_);
+  PlanReport report;
+  const PlanOptions narrow{.precision = Precision::kBF16};
+  EXPECT_LE(relative_error(graph, narrow, backend_, &report), 16 * roundoff(Precision::kBF16));
+  std::cout << "  " << report.kernels.size() << " kernels\n";
+}
+
+// An operator takes what its kernel takes, not what it takes to bring its inputs.
+TEST_F(DeviceGraphs, AreTimedByTheirKernels) {
+  const auto seconds = [&](std::string_view op, const ir::Attrs& attrs,
+                           const std::vector<TensorType>& types, std::vector<bool> constants) {
+    const auto timed = time_operator(backend_, ir::get_operator(op), attrs, types, constants);
+    EXPECT_TRUE(timed.ok()) << timed.status().message();
+    const double own = timed.ok() ? timed->fused_s : 0;
+    std::cout << "  " << op << ": " << 1e6 * own << " us, alone "
+              << (timed.ok() ? 1e6 * timed->alone.median_s : 0) << "\n";
+    return own;
+  };
+  const double small = seconds("matmul", {}, {f32({128, 768}), f32({768, 768})}, {false, true});
+  const double large = seconds("matmul", {}, {f32({4096, 4096}), f32({4096, 4096})}, {false, true});
+  EXPECT_GT(small, 1e-6);
+  EXPECT_LT(small, 1e-4);
+  EXPECT_GT(large, 5 * small);
+  const ir::Attrs part{{"axis", std::int64_t{1}},
+                       {"start", std::int64_t{512}},
+                       {"size", std::int64_t{512}},
+                       {"step", std::int64_t{1}}};
+  EXPECT_LT(seconds("slice", part, {f32({128, 1536})}, {}), small / 4);
 }
 
 TEST_F(DeviceGraphs, ComputeInLessThanF32WithinItsErrors) {
