@@ -64,7 +64,9 @@ ir::Graph merged_attention(std::int64_t head) {
   const ir::Value q = part(0), k = part(1), v = part(2);
   const ir::Value scores =
       b.add("matmul", {q, b.add("transpose", {k}, {{"perm", ir::Integers{0, 1, 3, 2}}})});
-  b.output("y", b.add("matmul", {b.add("softmax", {scores}, {{"axis", std::int64_t{3}}}), v}));
+  const ir::Value scaled =
+      b.add("mul", {scores, b.scalar(ir::DType::kF32, 1.0 / static_cast<double>(head))});
+  b.output("y", b.add("matmul", {b.add("softmax", {scaled}, {{"axis", std::int64_t{3}}}), v}));
   return *std::move(b).finish();
 }
 
