@@ -106,11 +106,11 @@ base::Result<cost::Rates> measured_rates(const Execution& execution) {
   const auto product = [](std::int64_t side) { return probe("matmul", 2, 1, f32({side, side})); };
   const auto sum = [](std::int64_t length) { return probe("add", 2, 0, f32({length})); };
   EGRET_ASSIGN_OR_RETURN(const double flops,
-                         best_rate(backend, options, sizes({64, 128, 256, 512, 1024}, {4096}),
+                         best_rate(backend, options, sizes({64, 128, 256, 512, 1024}, {2048, 4096}),
                                    product, [](const ir::Work& work) { return work.flops; }));
   EGRET_ASSIGN_OR_RETURN(
       const double bytes,
-      best_rate(backend, options, sizes({1 << 16, 1 << 19, 1 << 22, 1 << 23}, {1 << 26}), sum,
+      best_rate(backend, options, sizes({1 << 16, 1 << 19, 1 << 22, 1 << 23}, {1 << 25}), sum,
                 [](const ir::Work& work) { return work.bytes_read + work.bytes_written; }));
   EGRET_ASSIGN_OR_RETURN(const Probe small, probe("relu", 1, 0, f32({16})));
   EGRET_ASSIGN_OR_RETURN(const double small_s, best_seconds(backend, small.graph, options));

@@ -15,8 +15,9 @@ namespace egret::driver {
 // Measured, in about two seconds, with so many threads (0: as many as the process may use):
 // arithmetic by a product of two matrices of 1024 x 1024 f32 of which one is a weight, memory
 // traffic by the sum of two arrays of 32 MiB, which the caches do not hold, the start of a kernel
-// by one operator on 16 elements. A backend for which that would take many seconds (the
-// interpreter) is measured on smaller ones. Errors: those of the backend.
+// by one operator on 16 elements; on a device by 4096 x 4096 and 128 MiB. A backend for which that
+// would take many seconds (the interpreter) is measured on smaller ones. Errors: those of the
+// backend.
 base::Result<cost::Rates> measured_rates(const Execution& execution);
 
 struct KnownRates {
