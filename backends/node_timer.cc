@@ -2,6 +2,7 @@
 #include "backends/node_timer.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "ir/builder.h"
@@ -102,6 +103,20 @@ base::Result<KernelSeconds> time_kernels(Plan& plan, bool on_device, const Timer
   return result_timing;
 }
 
+// Of inputs and output; nullopt where sizes are not concrete.
+std::optional<double> bytes_of(const Application& of, const ir::TensorType& type) {
+  double bytes = static_cast<double>(type.is_concrete() ? type.bytes() : 0);
+  for (const ir::TensorType& input : of.types) {
+    if (!input.is_concrete()) return std::nullopt;
+    bytes += static_cast<double>(input.bytes());
+  }
+  return bytes;
+}
+
+bool runs_on_device(const Backend& backend, const TimerOptions& options) {
+  return backend.peak_rates(options.precision).has_value();
+}
+
 bool may_follow_relu(const Application& of, const ir::TensorType& type) {
   return !of.types.empty() && !of.is_constant(0) && of.types[0] == type &&
          type.dtype == ir::DType::kF32;
@@ -111,10 +126,15 @@ bool may_follow_relu(const Application& of, const ir::TensorType& type) {
 
 void make_ready(const Backend& backend, std::span<const Application> applications,
                 const TimerOptions& options) {
+  if (!runs_on_device(backend, options)) return;  // the graphs hold weights, for nothing there
   std::vector<ir::Graph> graphs;
+  double bytes = 0;
   for (const Application& of : applications) {
     const auto type = ir::infer_type(of.op, of.attrs, of.types);
-    if (!type.ok() || !type->is_concrete()) continue;
+    if (!type.ok()) continue;
+    const auto own = bytes_of(of, *type);
+    if (!own || bytes + *own > static_cast<double>(options.max_bytes)) continue;
+    bytes += *own;
     for (const bool after_relu : {false, true}) {
       if (after_relu && !may_follow_relu(of, *type)) continue;
       auto graph = one_operator(of, after_relu, options.measure.seed);
@@ -130,19 +150,16 @@ base::Result<OperatorTiming> time_operator(const Backend& backend, const ir::Ope
                                            const std::vector<bool>& constant_mask,
                                            const TimerOptions& options) {
   EGRET_ASSIGN_OR_RETURN(const ir::TensorType type, ir::infer_type(op, attrs, types));
-  double bytes = static_cast<double>(type.is_concrete() ? type.bytes() : 0);
-  for (const ir::TensorType& input : types) {
-    if (!input.is_concrete()) return base::unsupported("timing needs concrete sizes");
-    bytes += static_cast<double>(input.bytes());
-  }
-  if (bytes > static_cast<double>(options.max_bytes)) {
+  const Application application{op, attrs, types, constant_mask};
+  const auto bytes = bytes_of(application, type);
+  if (!bytes) return base::unsupported("timing needs concrete sizes");
+  if (*bytes > static_cast<double>(options.max_bytes)) {
     return base::limit_hit("timing " + op.name() + " would take " +
-                           std::to_string(static_cast<std::int64_t>(bytes)) + " bytes");
+                           std::to_string(static_cast<std::int64_t>(*bytes)) + " bytes");
   }
   const std::uint64_t seed = options.measure.seed;
-  const Application application{op, attrs, types, constant_mask};
   EGRET_ASSIGN_OR_RETURN(const ir::Graph alone, one_operator(application, false, seed));
-  const bool on_device = backend.peak_rates(options.precision).has_value();
+  const bool on_device = runs_on_device(backend, options);
   EGRET_ASSIGN_OR_RETURN(const auto alone_plan, compile_profiled(backend, alone, options));
   EGRET_ASSIGN_OR_RETURN(const KernelSeconds single, time_kernels(*alone_plan, on_device, options));
   OperatorTiming timing{.alone = single.timing, .fallback = single.fallback};
