@@ -5,7 +5,7 @@
     experiments/egraph-engine/models.py --rules-of 01475eb [--before OTHER/build/release/bin/egret]
 
 Only the saturation phase of `egret optimize` is of interest: nothing is measured, checked or kept of the rest. The
-limits are the program's own; or larger ones, with all rules. This build takes its rules from the files of the revision
+limits are the program's own, as they were then; or larger ones, with all rules. This build takes its rules from the files of the revision
 that is named, so that both have the same; the e-graphs must be equal in size. Without --before, the rows of the other
 build stay as they were measured. Results: experiments/results/egraph-engine/models.csv.
 """
@@ -22,7 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from lib import egret, results  # noqa: E402
 
 MODELS = ["inception-v3", "nasnet-a", "bert-base", "resnext50", "nasrnn"]
-LIMITS = {"default": [],
+LIMITS = {"default": ["--multi-iterations", "2"],  # as both builds had it
           "large": ["--multi-iterations", "4", "--limit-nodes", "200000", "--limit-iterations", "30",
                     "--limit-time", "300"]}
 COLUMNS = ["model", "limits", "build", "e_nodes", "e_classes", "iterations", "stop_reason", "seconds", "search_s",
