@@ -47,11 +47,15 @@ WRAPPER
     chmod +x "$root/build/release/bin/$program"
   done
   cp -r experiments/lib experiments/data experiments/run_all experiments/*gpu* "$root/experiments"
-  # Rows of these that are kept are not measured again.
+  # Rows of these that are kept are not measured again, nor costs.
   local kept
   for kept in inference-gpu gpu-ablations; do
     [ ! -d "experiments/results/$kept" ] ||
       { mkdir -p "$root/experiments/results" && cp -r "experiments/results/$kept" "$root/experiments/results"; }
+  done
+  local costs
+  for costs in experiments/results/gpu/*/costs.json; do
+    [ ! -f "$costs" ] || { mkdir -p "$root/$(dirname "$costs")" && cp "$costs" "$root/$costs"; }
   done
   cp scripts/gpu_check.sh "$root"
   local data
@@ -194,7 +198,11 @@ check() {
   out=$(cd "$out" && pwd)
   end=$((SECONDS + ${GPU_CHECK_SECONDS:-86400}))
   export EGRET_CUDA_LIBRARIES=${EGRET_CUDA_LIBRARIES:-$(wheel_folders)}
-  export EGRET_KERNEL_CACHE=$out/kernels
+  export EGRET_KERNEL_CACHE=$out/kernels EGRET_COST_DB=$out/costs.sqlite
+  local known
+  for known in experiments/results/gpu/*/costs.json "$out/costs.json"; do
+    [ ! -f "$known" ] || "$bin/egret" costs import -q "$known"
+  done
   [ ! -d shared ] || export EGRET_SHARED=$PWD/shared
   describe_machine | tee "$out/machine.json"
   "$bin/egret" zoo squeezenet1.1 -q -o "$out/probe.onnx"
@@ -221,7 +229,7 @@ check() {
     esac | tee -a "$out/summary.txt"
     [ $code -eq 0 ] || [ $code -eq 124 ] || [ $code -eq 137 ] || failed=1
   done
-  rm -rf "$out/kernels" "$out/probe.onnx"
+  rm -rf "$out/kernels" "$out/probe.onnx" "$EGRET_COST_DB"*
   for stage in inference-gpu gpu-models gpu-ablations; do
     [ ! -d "experiments/results/$stage" ] || cp -r "experiments/results/$stage" "$out"
   done

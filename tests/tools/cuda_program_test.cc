@@ -26,6 +26,11 @@ class CudaProgram : public FolderTest {
   ProgramRun run(const std::string& words) const {
     return run_program(words, "EGRET_CUDA_LIBRARIES=" EGRET_BINARY_DIR "/fake_cuda");
   }
+  // Nothing is computed, a clock says what it would take.
+  ProgramRun run_simulated(const std::string& words) const {
+    return run_program(words,
+                       "FAKE_CUDA=simulates EGRET_CUDA_LIBRARIES=" EGRET_BINARY_DIR "/fake_cuda");
+  }
   base::Json answer(const std::string& words) const {
     const ProgramRun done = run(words + " --json --backend cuda");
     EXPECT_EQ(done.code, 0) << words << ": " << done.err;
@@ -54,7 +59,7 @@ TEST_F(CudaProgram, TimesWhatTheDeviceDoes) {
 }
 
 // Three products of one input, each with a bias: on a GPU that small kernels leave idle, one of all
-// takes hardly longer than each. (Nothing is computed: a clock says what it would take.)
+// takes hardly longer than each.
 TEST_F(CudaProgram, OptimizesByWhatTheDeviceTakes) {
   using ir::TensorType;
   ir::GraphBuilder b;
@@ -74,10 +79,9 @@ TEST_F(CudaProgram, OptimizesByWhatTheDeviceTakes) {
   const auto exported = frontends::export_onnx(*std::move(b).finish(), {});
   ASSERT_TRUE(exported.ok()) << exported.status().message();
   ASSERT_TRUE(base::write_file(path("three.onnx"), exported->bytes).ok());
-  const ProgramRun done = run_program(
-      "optimize " + path("three.onnx") + " -o " + path("one.onnx") + " --backend cuda --no-check" +
-          " --json --measure-time 0s --cost-db " + path("costs.db"),
-      "FAKE_CUDA=simulates EGRET_CUDA_LIBRARIES=" EGRET_BINARY_DIR "/fake_cuda");
+  const ProgramRun done = run_simulated("optimize " + path("three.onnx") + " -o " +
+                                        path("one.onnx") + " --backend cuda --no-check --json" +
+                                        " --measure-time 0s --cost-db " + path("costs.db"));
   ASSERT_EQ(done.code, 0) << done.err;
   const auto report = base::Json::parse(done.out);
   ASSERT_TRUE(report.ok()) << done.out;
@@ -91,6 +95,24 @@ TEST_F(CudaProgram, OptimizesByWhatTheDeviceTakes) {
   EXPECT_LT(*report->find("measured_after_s")->as_real(), before);
   EXPECT_LT(predicted, 2 * before);  // kernels alone, not what brings inputs to the device
   EXPECT_GT(predicted, before / 2);
+}
+
+// By kernels large enough to keep it busy, and without what a launch takes.
+TEST_F(CudaProgram, CalibratesTheDevice) {
+  const ProgramRun done =
+      run_simulated("costs calibrate --backend cuda --json --cost-db " + path("costs.db"));
+  ASSERT_EQ(done.code, 0) << done.err;
+  const auto report = base::Json::parse(done.out);
+  ASSERT_TRUE(report.ok()) << done.out;
+  const auto rate = [&](const char* of, const char* name) {
+    return *report->find(of)->find(name)->as_real();
+  };
+  for (const char* name : {"flops_per_second", "bytes_per_second"}) {
+    EXPECT_GT(rate("rates", name), 0.25 * rate("assumed", name)) << name;
+    EXPECT_LT(rate("rates", name), rate("assumed", name)) << name;
+  }
+  EXPECT_GT(rate("rates", "seconds_per_kernel"), rate("assumed", "seconds_per_kernel"));
+  EXPECT_LT(rate("rates", "seconds_per_kernel"), 3e-6);
 }
 
 TEST_F(CudaProgram, SaysThatThereIsAGpu) {
