@@ -24,6 +24,10 @@
 namespace egret::driver {
 namespace {
 
+backends::TimerOptions timer_options(const Execution& execution) {
+  return {.threads = execution.threads, .precision = execution.precision};
+}
+
 struct Item {
   extract::NodeIndex node = 0;
   double estimate_s = 0;
@@ -52,19 +56,16 @@ class Profiling {
     backend_ = backends::find_backend(options_.backend);
     if (backend_ == nullptr)
       return base::usage_error("no backend is called '" + options_.backend + "'");
-    EGRET_RETURN_IF_ERROR(backend_->takes_precision(precision()));
+    EGRET_RETURN_IF_ERROR(backend_->takes_precision(execution().precision));
     EGRET_RETURN_IF_ERROR(backend_->availability());
     EGRET_ASSIGN_OR_RETURN(database_, cost::open_database(options_.cost_db));
-    const Execution execution{options_.backend, threads(), precision()};
-    report_.machine = machine_fingerprint(execution);
+    report_.machine = machine_fingerprint(execution());
     EGRET_ASSIGN_OR_RETURN(report_.of_other_machines,
                            entries_of_others_alone(*database_, report_.machine));
-    EGRET_ASSIGN_OR_RETURN(report_.rates, rates_once_measured(*database_, execution));
+    EGRET_ASSIGN_OR_RETURN(report_.rates, rates_once_measured(*database_, execution()));
     model_.emplace(*database_, report_.machine, report_.rates.fastest, report_.rates.rates);
     if (!measure_) {
-      measure_ = [this](const cost::Query& query) {
-        return measured_cost(*backend_, query, threads(), precision());
-      };
+      measure_ = [this](const cost::Query& query) { return measured_cost(query, execution()); };
     }
     return base::ok();
   }
@@ -146,7 +147,7 @@ class Profiling {
       owners.push_back(std::make_unique<NodeQuery>(tensors(), view, item.node));
       queries.push_back(owners.back()->query());
     }
-    make_ready_to_measure(*backend_, queries, threads(), precision());
+    make_ready_to_measure(queries, execution());
   }
 
   // Those of the e-graph's operators whose entries are noisy, the largest deviations first.
@@ -189,8 +190,10 @@ class Profiling {
   }
 
   const rules::TensorEGraph& tensors() const { return *saturated_.tensors; }
-  int threads() const { return static_cast<int>(options_.threads); }
-  backends::Precision precision() const { return backends::precision_named(options_.precision); }
+  Execution execution() const {
+    return {options_.backend, static_cast<int>(options_.threads),
+            backends::precision_named(options_.precision)};
+  }
 
   const ProfileOptions& options_;
   base::ProgressSink* sink_;
@@ -223,27 +226,26 @@ const base::OptionTable<ProfileOptions>& ProfileOptions::table() {
   return rows;
 }
 
-base::Result<cost::Entry> measured_cost(const backends::Backend& backend, const cost::Query& query,
-                                        int threads, backends::Precision precision) {
+base::Result<cost::Entry> measured_cost(const cost::Query& query, const Execution& execution) {
   const std::vector<bool> constant(query.constant.begin(), query.constant.end());
   EGRET_ASSIGN_OR_RETURN(
       const backends::OperatorTiming timing,
-      backends::time_operator(backend, *query.op, *query.attrs, query.inputs, constant,
-                              {.threads = threads, .precision = precision}));
+      backends::time_operator(*backends::find_backend(execution.backend), *query.op, *query.attrs,
+                              query.inputs, constant, timer_options(execution)));
   return cost::Entry{.runs = std::max(1, timing.alone.runs),
                      .median_s = timing.view ? 0 : timing.fused_s,
                      .deviation_s = timing.alone.mad_s};
 }
 
-void make_ready_to_measure(const backends::Backend& backend, std::span<const cost::Query> queries,
-                           int threads, backends::Precision precision) {
+void make_ready_to_measure(std::span<const cost::Query> queries, const Execution& execution) {
   std::vector<std::vector<bool>> constant;
   for (const cost::Query& query : queries)
     constant.emplace_back(query.constant.begin(), query.constant.end());
   std::vector<backends::Application> applications;
   for (std::size_t i = 0; i < queries.size(); ++i)
     applications.push_back({*queries[i].op, *queries[i].attrs, queries[i].inputs, constant[i]});
-  backends::make_ready(backend, applications, {.threads = threads, .precision = precision});
+  backends::make_ready(*backends::find_backend(execution.backend), applications,
+                       timer_options(execution));
 }
 
 std::string doubt_about_costs(double predicted_s, double measured_s) {

@@ -27,16 +27,12 @@
 
 namespace egret::driver {
 
-// One operator's entry in the database: what it adds to a plan on so many threads (0: all) in this
-// precision. Nothing
-// for a view; for what other kernels absorb, the time that it adds to them.
-base::Result<cost::Entry> measured_cost(const backends::Backend& backend, const cost::Query& query,
-                                        int threads,
-                                        backends::Precision precision = backends::Precision::kF32);
+// One operator's entry in the database: what it adds to a plan that is executed so. Nothing for a
+// view; for what other kernels absorb, the time that it adds to them.
+base::Result<cost::Entry> measured_cost(const cost::Query& query, const Execution& execution);
 
 // To whoever measures these afterwards: what takes long to make for that is made by all processors.
-void make_ready_to_measure(const backends::Backend& backend, std::span<const cost::Query> queries,
-                           int threads, backends::Precision precision);
+void make_ready_to_measure(std::span<const cost::Query> queries, const Execution& execution);
 
 // What there is to say of measured costs that add up to `predicted_s` for a graph that takes
 // `measured_s`: empty unless one is several times the other, and more than a millisecond. That

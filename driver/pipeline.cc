@@ -123,7 +123,7 @@ class Pipeline {
   }
 
   base::Status make_cost_model() {
-    machine_ = machine_fingerprint({options_.backend, threads(), precision()});
+    machine_ = machine_fingerprint(execution());
     EGRET_ASSIGN_OR_RETURN(costs_, choose_costs(options_, machine_));
     report_.rates = costs_.rates;
     report_.costs_warning = costs_.warning;
@@ -186,10 +186,10 @@ class Pipeline {
   void start_profiler() {
     profiler_.model = costs_.profiled;
     profiler_.measure = [this](const cost::Query& query) {
-      return measured_cost(*backend_, query, threads(), precision());
+      return measured_cost(query, execution());
     };
     profiler_.make_ready = [this](std::span<const cost::Query> queries) {
-      make_ready_to_measure(*backend_, queries, threads(), precision());
+      make_ready_to_measure(queries, execution());
     };
     profiler_.budget_s = options_.profile_time;
   }
@@ -512,6 +512,7 @@ class Pipeline {
 
   int threads() const { return static_cast<int>(options_.threads); }
   backends::Precision precision() const { return backends::precision_named(options_.precision); }
+  Execution execution() const { return {options_.backend, threads(), precision()}; }
   backends::PlanOptions plan_options() const {
     return {.threads = threads(),
             .profile = predicts_by_kernels(),

@@ -195,32 +195,26 @@ base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
                      {kMeasured, profiler.measured}});
 
     std::vector<std::unique_ptr<NodeQuery>> owners;
-    std::vector<cost::Query> estimated;
-    const auto is_estimated = [&](const cost::Query& query) -> base::Result<bool> {
-      EGRET_ASSIGN_OR_RETURN(const cost::Cost cost, model.cost(query));
-      return !cost.measured();
-    };
+    std::vector<cost::Query> chosen;
     for (const extract::NodeIndex node : result.solution.choice) {
       if (node == extract::kNoNode) continue;
       auto query = std::make_unique<NodeQuery>(tensors, view, node);
       if (query->free()) continue;
-      EGRET_ASSIGN_OR_RETURN(const bool unmeasured, is_estimated(query->query()));
-      if (!unmeasured) continue;
-      estimated.push_back(query->query());
+      chosen.push_back(query->query());
       owners.push_back(std::move(query));
     }
     const std::int64_t before = profiler.measured;
     if (result.rounds < options.max_rounds) {
-      EGRET_RETURN_IF_ERROR(profiler.profile_all(estimated, [&](const cost::Query& query) {
+      EGRET_RETURN_IF_ERROR(profiler.profile_all(chosen, [&](const cost::Query& query) {
         if (!progress.due()) return;
         progress.report({{base::kIteration, result.rounds}, {kMeasured, profiler.measured}},
                         std::min(1.0, profiler.spent_s / profiler.budget_s), query.op->name());
       }));
     }
     result.estimated = 0;
-    for (const cost::Query& query : estimated) {
-      EGRET_ASSIGN_OR_RETURN(const bool unmeasured, is_estimated(query));
-      result.estimated += unmeasured ? 1 : 0;
+    for (const cost::Query& query : chosen) {
+      EGRET_ASSIGN_OR_RETURN(const cost::Cost cost, model.cost(query));
+      result.estimated += cost.measured() ? 0 : 1;
     }
     if (profiler.measured == before) break;
     EGRET_ASSIGN_OR_RETURN(costs, prices());

@@ -157,14 +157,10 @@ experiment() {
   EGRET_EXPERIMENT_SECONDS=$((left > 20 ? left - 20 : 1)) python3 experiments/run_all --full "$1"
 }
 stage_models() { experiment gpu-models; }
-stage_inference() {
-  experiment inference-gpu
-  "$bin/egret" costs export "$out/costs.json"
-}
+stage_inference() { experiment inference-gpu; }
 stage_ablations() { experiment gpu-ablations; }
 
-# For planning without the GPU (egret costs import): what `optimize` has measured by then, rates, and
-# more operators.
+# Rates, and operators beside those that `optimize` measured.
 stage_costs() {
   local model precision left
   for precision in bf16 f32; do
@@ -174,10 +170,8 @@ stage_costs() {
       left=$(((end - SECONDS) / 6))
       "$bin/egret" costs profile "$out/costs.onnx" --backend cuda --precision $precision \
         --profile-time $((left < 60 ? (left > 5 ? left : 5) : 60))s || [ $? -eq 5 ] # its time is over
-      "$bin/egret" costs export "$out/costs.json"
     done
   done
-  rm -f "$out/costs.onnx"
 }
 
 stage_sanitizer() {
@@ -229,7 +223,9 @@ check() {
     esac | tee -a "$out/summary.txt"
     [ $code -eq 0 ] || [ $code -eq 124 ] || [ $code -eq 137 ] || failed=1
   done
-  rm -rf "$out/kernels" "$out/probe.onnx" "$EGRET_COST_DB"*
+  # For planning without the GPU (egret costs import): all that stages measured, done or stopped.
+  [ ! -f "$EGRET_COST_DB" ] || "$bin/egret" costs export -q "$out/costs.json"
+  rm -rf "$out/kernels" "$out/probe.onnx" "$out/costs.onnx" "$EGRET_COST_DB"*
   for stage in inference-gpu gpu-models gpu-ablations; do
     [ ! -d "experiments/results/$stage" ] || cp -r "experiments/results/$stage" "$out"
   done

@@ -76,11 +76,9 @@ class Placer {
       if (!writers_[i].empty() && program_.places[i].kind == Place::Kind::kNone)
         values.push_back(i);
     }
-    ArenaPlan arena = placed_in_order(values);
-    if (arena.bytes <= most_apart) {
-      ArenaPlan apart = placed_by_dependence(values);
-      if (apart.bytes <= most_apart) arena = std::move(apart);
-    }
+    ArenaPlan arena;
+    if (most_apart > 0) arena = placed_by_dependence(values);
+    if (most_apart == 0 || arena.bytes > most_apart) arena = placed_in_order(values);
     program_.arena_bytes = arena.bytes;
     for (std::size_t k = 0; k < values.size(); ++k)
       program_.places[values[k]] = {Place::Kind::kArena, 0, arena.offsets[k]};

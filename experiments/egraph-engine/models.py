@@ -5,9 +5,9 @@
     experiments/egraph-engine/models.py --rules-of 01475eb [--before OTHER/build/release/bin/egret]
 
 Only the saturation phase of `egret optimize` is of interest: nothing is measured, checked or kept of the rest. The
-limits are the program's own, as they were then; or larger ones, with all rules. This build takes its rules from the files of the revision
-that is named, so that both have the same; the e-graphs must be equal in size. Without --before, the rows of the other
-build stay as they were measured. Results: experiments/results/egraph-engine/models.csv.
+limits are the program's own, as they were then; or larger ones, with all rules. This build takes its rules from the
+files of the revision that is named, so that both have the same; the e-graphs must be equal in size. Without --before,
+the rows of the other build stay as they were measured. Results: experiments/results/egraph-engine/models.csv.
 """
 import argparse
 import csv

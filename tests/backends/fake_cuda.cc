@@ -228,17 +228,14 @@ void fill_execution(DriverFunctions& d) {
   };
   d.module_function = [](Function* function, Module module, const char* name) {
     auto found = std::make_unique<FunctionTag>();
-    if (module->library == nullptr) {
-      *function = found.get();
-      state().functions.push_back(std::move(found));
-      return 0;
+    if (module->library != nullptr) {
+      found->launch = reinterpret_cast<decltype(found->launch)>(
+          module->library->find(std::string("launch_") + name));
+      const auto arity =
+          reinterpret_cast<int (*)()>(module->library->find(std::string("arity_") + name));
+      if (arity == nullptr) return 500;
+      found->arity = arity();
     }
-    found->launch = reinterpret_cast<decltype(found->launch)>(
-        module->library->find(std::string("launch_") + name));
-    const auto arity =
-        reinterpret_cast<int (*)()>(module->library->find(std::string("arity_") + name));
-    if (arity == nullptr) return 500;
-    found->arity = arity();
     *function = found.get();
     state().functions.push_back(std::move(found));
     return 0;
