@@ -30,9 +30,11 @@ using base::Status;
 constexpr std::int64_t kMostConfigBytes = 1 << 20;
 
 // Environment variables that are no option, so that a warning about unknown ones stays silent.
-constexpr std::array<std::string_view, 5> kOtherVariables = {
-    "EGRET_SHARED", "EGRET_WERROR", "EGRET_KERNEL_CACHE", "EGRET_HOST_COMPILER",
-    "EGRET_CUDA_LIBRARIES"};
+// The last two are of experiments, which call the program.
+constexpr std::array<std::string_view, 9> kOtherVariables = {
+    "EGRET_SHARED",         "EGRET_WERROR",      "EGRET_KERNEL_CACHE", "EGRET_HOST_COMPILER",
+    "EGRET_CUDA_LIBRARIES", "EGRET_CUDA_DEVICE", "EGRET_CUDA_TURNS",   "EGRET_EXPERIMENT_SECONDS",
+    "EGRET_PEER_SECONDS"};
 
 bool names_option(const std::string& argument) { return argument.size() > 1 && argument[0] == '-'; }
 

@@ -282,6 +282,7 @@ base::Result<Owned<GraphExec>> CudaPlan::record_runs(std::size_t step, int runs)
 }
 
 base::Result<double> CudaPlan::seconds_of(std::size_t step) {
+  const auto turn = device_->take_turn();
   EGRET_RETURN_IF_ERROR(device_->wait());
   if (!enqueue_step(step).ok()) return HUGE_VAL;
   EGRET_RETURN_IF_ERROR(device_->wait());
@@ -406,6 +407,7 @@ base::Status CudaPlan::run_profiled() {
 
 base::Status CudaPlan::execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) {
   EGRET_RETURN_IF_ERROR(device_->enter());
+  const auto turn = device_->take_turn();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].bytes() == 0) continue;
     EGRET_RETURN_IF_ERROR(device_->copy_in(inputs_[i], inputs[i].data().data(),
@@ -441,6 +443,7 @@ std::optional<double> CudaPlan::timed_seconds() const {
 }
 
 base::Result<double> CudaPlan::measure() {
+  const auto turn = device_->take_turn();
   for (int i = 0; i < 2; ++i) EGRET_RETURN_IF_ERROR(launch());  // directly, then as recorded
   double least = HUGE_VAL;
   for (int i = 0; i < kMeasuredRuns; ++i) {

@@ -9,6 +9,7 @@ base::Result<std::shared_ptr<Device>> Device::open(const Libraries& libraries, i
   EGRET_RETURN_IF_ERROR(usable(libraries));
   std::shared_ptr<Device> device(new Device(libraries));
   const DriverFunctions& driver = libraries.driver;
+  EGRET_ASSIGN_OR_RETURN(device->turns_, DeviceTurns::open());
   int id = 0;
   EGRET_RETURN_IF_ERROR(device->check(driver.device_get(&id, ordinal), "choosing the GPU"));
   char name[256] = {};

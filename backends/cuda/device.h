@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/cuda/device_turns.h"
 #include "backends/cuda/libraries.h"
 #include "backends/precision.h"
 #include "base/status.h"
@@ -68,6 +69,10 @@ class Device {
   // here.
   std::shared_ptr<LibraryHandles>& handles(Precision precision) { return handles_[precision]; }
 
+  // Held while something runs there whose time counts, or that would disturb what another process
+  // times.
+  DeviceTurns::Turn take_turn() { return DeviceTurns::Turn(turns_); }
+
   // Makes the context that of the calling thread; before any other call on a new thread.
   base::Status enter() const;
   base::Status check(int status, const char* what) const;
@@ -91,6 +96,7 @@ class Device {
   DeviceFacts facts_;
   Context context_ = nullptr;  // the primary one, which lives as long as the process
   Owned<Stream> stream_;
+  DeviceTurns turns_;
   std::map<Precision, std::shared_ptr<LibraryHandles>> handles_;
 };
 

@@ -13,7 +13,7 @@ from lib import egret, gpu, results, settings
 
 HERE = pathlib.Path(__file__).resolve().parent
 COLUMNS = ["model", "batch", "way", "operators_before", "operators_after", "original_ms", "optimized_ms", "speedup",
-           "paper_speedup", "optimize_s", "check_error", "check_bound"]
+           "paper_speedup", "optimize_s", "check_error", "check_bound", "revision"]
 
 
 def row_of(original, way, precision, seconds, folder):
@@ -34,8 +34,9 @@ def main():
     if reason is not None:
         print("nothing measured:", reason)
         return 0
-    table = results.Table("gpu-ablations", mode, COLUMNS, ["model", "batch", "way"],
-                          {"egret": egret.version(), "device": gpu.name(), "precision": size["precision"]})
+    chip = gpu.name().split(",")[0]
+    table = results.Table("gpu-ablations", results.on_machine(mode, chip), COLUMNS, ["model", "batch", "way"],
+                          {"device": chip, "precision": size["precision"]}, of_host=False)
     missing = settings.WithinTime((model, batch, way) for model, batch, ways in size["rows"] for way in ways
                                   if not table.has(model=model, batch=batch, way=way))
     with tempfile.TemporaryDirectory() as folder:

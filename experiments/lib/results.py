@@ -35,16 +35,17 @@ def on_this_processor(mode):
 
 
 class Table:
-    """columns: names in order; key: the columns that identify a row."""
+    """columns: names in order; key: the columns that identify a row. Without of_host rows go on on any host: what they
+    say is of the device that the manifest names."""
 
-    def __init__(self, experiment, mode, columns, key, manifest):
+    def __init__(self, experiment, mode, columns, key, manifest, of_host=True):
         self.folder = RESULTS / experiment
         self.folder.mkdir(parents=True, exist_ok=True)
         self.csv = self.folder / f"{mode}.csv"
         self.json = self.folder / f"{mode}.json"
         self.columns = columns
         self.key = key
-        self.manifest = dict(manifest, processor=processor(), cores=os.cpu_count())
+        self.manifest = dict(manifest, **({"processor": processor(), "cores": os.cpu_count()} if of_host else {}))
         self.rows = self._kept_rows()
 
     def _kept_rows(self):

@@ -25,4 +25,4 @@ class WithinTime:
         while self.left and time.monotonic() < self.end:
             yield self.left.pop(0)
         if self.left:
-            print(f"{len(self.left)} rows are left; the same command goes on with them")
+            print("the time is over; the same command goes on with what is left")
