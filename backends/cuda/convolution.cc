@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 namespace egret::backends::cuda {
@@ -25,7 +26,7 @@ class Describer {
   DnnArguments write() {
     left_ = 1 + (c_.tail.empty() ? c_.added.size() + (c_.relu ? 1 : 0) : c_.tail.size());
     DnnBackend value = next_output();
-    operations_.convolution(input(c_.image), input(c_.filter), value,
+    operations_.convolution(image(), input(c_.filter), value,
                             {c_.strides, c_.dilations, c_.pads, c_.pads_after}, c_.scale, compute_);
     arguments_.output = kOutputId;
     if (!c_.tail.empty()) {
@@ -58,11 +59,20 @@ class Describer {
     return known;
   }
 
-  DnnBackend input(const Convolution::Tensor& tensor) {
+  DnnBackend image() {
+    const ir::DType type = c_.image.type;
+    return input(c_.image, c_.first_channel * c_.image.strides[1] *
+                               static_cast<std::int64_t>(byte_size(type)));
+  }
+
+  DnnBackend input(const Convolution::Tensor& tensor, std::int64_t offset = 0) {
     const auto id = static_cast<std::int64_t>(arguments_.inputs.size()) + 1;
-    arguments_.inputs.push_back({id, tensor.input});
-    return operations_.tensor(
-        {.id = id, .sizes = tensor.sizes, .strides = tensor.strides, .type = tensor.type});
+    arguments_.inputs.push_back({id, tensor.input, offset});
+    return operations_.tensor({.id = id,
+                               .sizes = tensor.sizes,
+                               .strides = tensor.strides,
+                               .type = tensor.type,
+                               .alignment = std::gcd(kDnnAlignment, offset)});
   }
 
   DnnBackend next_output() {

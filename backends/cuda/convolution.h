@@ -25,6 +25,8 @@ struct Convolution {
   };
 
   Tensor image, filter, output;
+  // Of a tensor with more channels the image is those from here on.
+  std::int64_t first_channel = 0, stored_channels = 0;
   int groups = 1;
   std::vector<std::int64_t> pads, pads_after, strides, dilations;  // a spatial axis
   double scale = 1;

@@ -72,8 +72,8 @@ class Match {
       found_ = {};
       found_.output = tensor(-1, output_, of_output);
       for (const Integers& of_image : orders) {
-        found_.image = tensor(image.input, type_of(image), of_image);
         for (const Integers& of_filter : orders) {
+          found_.image = tensor(image.input, type_of(image), of_image);
           found_.filter = tensor(filter.input, type_of(filter), of_filter);
           if (matches(ordered(image.axes, of_image), ordered(filter.axes, of_filter)))
             return found_;
@@ -111,17 +111,40 @@ class Match {
   bool matches(const std::vector<Affine>& image, const std::vector<Affine>& filter) {
     for (auto* list : {&found_.strides, &found_.dilations, &found_.pads, &found_.pads_after})
       list->clear();
-    if (image[0] != out_[0] || filter[0] != out_[1] || !channels(image[1], filter[1])) return false;
+    if (image[0] != out_[0] || filter[0] != out_[1] || !reads_all_of(filter) ||
+        found_.image.sizes[0] != found_.output.sizes[0] || !channels(image[1], filter[1]))
+      return false;
     for (std::size_t axis = 2; axis < image.size(); ++axis) {
       if (!spatial(axis, image[axis], filter[axis])) return false;
     }
     return only_padding(sum_.guard, image);
   }
 
-  // The filter reads channel c of its group, the image channel g*C + c.
+  // How many values a form without negative factors has room for, from its constant on.
+  std::int64_t range(const Affine& form) const {
+    std::int64_t most = 0;
+    for (const auto& part : form.parts) most += part.factor * (nest_.extent(part.symbol) - 1);
+    return most + 1;
+  }
+
+  // The output's channels are the filter's, and the sum is over all its other elements, each once.
+  bool reads_all_of(const std::vector<Affine>& filter) const {
+    std::int64_t elements = 1, terms = 1;
+    for (std::size_t axis = 0; axis < filter.size(); ++axis) {
+      if (range(filter[axis]) != found_.filter.sizes[axis]) return false;
+      if (axis > 0) elements *= found_.filter.sizes[axis];
+    }
+    for (const int variable : sum_.variables) terms *= nest_.extent(variable);
+    return elements == terms && found_.filter.sizes[0] == found_.output.sizes[1];
+  }
+
+  // The filter reads channel c of its group, the image channel first + g*C + c.
   bool channels(const Affine& image, const Affine& filter) {
     const std::int64_t group_size = found_.filter.sizes[1];
-    if (found_.image.sizes[1] % group_size != 0) return false;
+    found_.first_channel = image.constant;
+    found_.stored_channels = found_.image.sizes[1];
+    found_.image.sizes[1] = range(image);
+    if (image.constant < 0 || found_.image.sizes[1] % group_size != 0) return false;
     found_.groups = static_cast<int>(found_.image.sizes[1] / group_size);
     if (found_.filter.sizes[0] % found_.groups != 0) return false;
     const std::int64_t outputs_of_group = found_.filter.sizes[0] / found_.groups;
@@ -131,7 +154,8 @@ class Match {
         group = group + Affine::of_symbol(part.symbol) * (part.factor / outputs_of_group);
     }
     if (found_.groups == 1) group = Affine();
-    return image - filter == group * group_size && reduced_only(filter);
+    return image - filter == group * group_size + Affine(found_.first_channel) &&
+           reduced_only(filter);
   }
 
   bool reduced_only(const Affine& form) const {

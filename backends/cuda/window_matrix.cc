@@ -56,7 +56,7 @@ WindowMatrix window_matrix(const Convolution& c) {
   const Index n = pool->fresh_var(), channel = pool->fresh_var();
   const Indices output = variables(spatial), window = variables(spatial);
 
-  Indices read{n, channel};
+  Indices read{n, channel + Index(c.first_channel)};
   ir::Guard inside(true);
   for (std::size_t i = 0; i < spatial; ++i) {
     const Index at = output[i] * c.strides[i] + window[i] * c.dilations[i] - Index(c.pads[i]);
@@ -82,9 +82,10 @@ WindowMatrix window_matrix(const Convolution& c) {
   add(0, output, pixels);
   if (has_channels_last(c.output)) add(1, product, product_sizes);
 
-  WindowMatrix made{{pool, type_of(c.image.type, sizes), axes, element, {}},
-                    type_of(c.image.type, as_stored(c.image.sizes, image_last))};
-  return made;
+  std::vector<std::int64_t> stored = c.image.sizes;
+  stored[1] = c.stored_channels;
+  return {{pool, type_of(c.image.type, sizes), axes, element, {}},
+          type_of(c.image.type, as_stored(stored, image_last))};
 }
 
 std::optional<Gemm> window_product(const Convolution& c, int matrix) {

@@ -9,6 +9,7 @@
 #include "ir/builder.h"
 #include "ir/interpreter.h"
 #include "tests/backends/attention_block.h"
+#include "tests/backends/convolve.h"
 #include "tests/backends/fake_clock.h"
 #include "tests/backends/fake_cuda_test.h"
 #include "tests/backends/graph_compare.h"
@@ -102,85 +103,6 @@ TEST_F(CudaBackend, MultipliesAVectorByAMatrix) {
   }
 }
 
-struct Window {
-  ir::Shape image, filter;
-  Integers strides, pads, dilations;
-  std::int64_t groups = 1;
-};
-
-// The graph of one convolution.
-void convolve(GraphBuilder& b, const Window& window) {
-  const Value x = b.input("x", TensorType(DType::kF32, window.image));
-  const Value w = b.input("w", TensorType(DType::kF32, window.filter));
-  b.output("y", b.add("conv", {x, w},
-                      {{"strides", window.strides},
-                       {"pads", window.pads},
-                       {"dilations", window.dilations},
-                       {"group", window.groups}}));
-}
-
-TEST_F(CudaBackend, FindsConvolutions) {
-  const Window windows[] = {
-      {{2, 3, 9, 10}, {4, 3, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1},
-      {{1, 4, 9, 10}, {6, 2, 3, 2}, {2, 1}, {0, 1, 0, 1}, {1, 2}, 2},
-      {{1, 6, 8, 8}, {6, 1, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 6},  // depthwise
-      {{1, 3, 8, 8}, {6, 1, 3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 3},  // two outputs a channel
-      {{2, 3, 12}, {4, 3, 5}, {2}, {2, 2}, {1}, 1},                   // one axis
-      {{1, 2, 5, 6, 7}, {3, 2, 2, 3, 2}, {1, 2, 1}, {0, 1, 0, 0, 1, 0}, {1, 1, 2}, 1},
-      {{1, 3, 7, 7}, {4, 3, 7, 7}, {1, 1}, {0, 0, 0, 0}, {1, 1}, 1},  // one pixel out
-      {{1, 2, 6, 6}, {3, 2, 3, 3}, {1, 1}, {1, 1, 0, 0}, {1, 1}, 1},  // padded on one side alone
-      {{1, 2, 7, 7}, {3, 2, 3, 3}, {2, 2}, {0, 0, 1, 1}, {1, 1}, 1},
-  };
-  for (const Window& window : windows) {
-    GraphBuilder b;
-    convolve(b, window);
-    EXPECT_EQ(steps_of(check(b), "cuDNN"), 1) << ir::to_string(window.image);
-  }
-}
-
-// As a product with the matrix of its windows, however values lie.
-TEST_F(CudaBackend, UnrollsConvolutions) {
-  const Window windows[] = {
-      {{2, 3, 9, 10}, {4, 3, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1},
-      {{2, 4, 9, 10}, {6, 4, 3, 2}, {2, 1}, {0, 1, 0, 1}, {1, 2}, 1},
-      {{1, 8, 9, 9}, {4, 8, 1, 1}, {2, 2}, {0, 0, 0, 0}, {1, 1}, 1},
-      {{2, 3, 12}, {4, 3, 5}, {2}, {2, 2}, {1}, 1},
-      {{1, 2, 5, 6, 7}, {3, 2, 2, 3, 2}, {1, 2, 1}, {0, 1, 0, 0, 1, 0}, {1, 1, 2}, 1},
-  };
-  for (const Window& window : windows) {
-    fake_cuda().dnn_has_algorithms = false;
-    GraphBuilder b;
-    convolve(b, window);
-    EXPECT_EQ(steps_of(check(b), "cuBLASLt"), 1) << ir::to_string(window.image);
-  }
-}
-
-TEST_F(CudaBackend, UnrollsConvolutionsWithTheirBiasWhereChannelsLieLast) {
-  for (const bool channels_last : {false, true}) {
-    begin_anew();
-    fake_cuda().dnn_has_algorithms = false;
-    fake_cuda().faster_each_time = channels_last;  // the plan that is tried later
-    PlanReport report;
-    EXPECT_LE(relative_error(small_network(), {}, *backend_, &report), 1e-5);
-    const auto unrolled = std::ranges::count_if(report.kernels, [](const auto& kernel) {
-      return kernel.implementation == "cuBLASLt" && kernel.name == "convolution" &&
-             kernel.nodes.size() > 1;
-    });
-    EXPECT_EQ(unrolled > 0, channels_last);
-  }
-}
-
-// A step that cuDNN and cuBLASLt both compute: the second library's algorithms are tried later.
-TEST_F(CudaBackend, UnrollsConvolutionsWhereThatIsFaster) {
-  for (const bool later_is_faster : {false, true}) {
-    begin_anew();
-    fake_cuda().faster_each_time = later_is_faster;
-    GraphBuilder b;
-    convolve(b, {{2, 3, 9, 10}, {4, 3, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1});
-    EXPECT_EQ(steps_of(check(b), "cuDNN"), later_is_faster ? 0 : 1);
-  }
-}
-
 TEST_F(CudaBackend, LeavesToKernelsWhatTheLibrariesDoNotTake) {
   fake_cuda().lt_has_algorithms = false;
   fake_cuda().dnn_has_algorithms = false;
@@ -218,37 +140,6 @@ TEST_F(CudaBackend, LeavesToKernelsWhatIsNoEpilogue) {
   const PlanReport report = check(b);
   EXPECT_EQ(products(report), 2);
   EXPECT_EQ(report.kernels.size(), 5u);
-}
-
-TEST_F(CudaBackend, TakesBiasResidualAndReluIntoAConvolution) {
-  const Attrs attrs{
-      {"strides", Integers{1, 1}}, {"pads", Integers{1, 1, 1, 1}}, {"dilations", Integers{1, 1}}};
-  for (int which = 0; which < 8; ++which) {
-    GraphBuilder b;
-    Value y =
-        b.add("conv", {b.input("x", f32({2, 4, 6, 6})), b.input("w", f32({8, 4, 3, 3}))}, attrs);
-    if ((which & 1) != 0) y = b.add("add", {y, b.input("bias", f32({1, 8, 1, 1}))});
-    if ((which & 2) != 0) y = b.add("add", {y, b.input("residual", f32({2, 8, 6, 6}))});
-    if ((which & 4) != 0) y = b.add("relu", {y});
-    b.output("y", y);
-    const PlanReport report = check(b);
-    EXPECT_EQ(steps_of(report, "cuDNN"), 1) << which;
-    EXPECT_EQ(report.kernels.size(), 1u) << which;
-  }
-}
-
-TEST_F(CudaBackend, TakesABoundedReluIntoAConvolution) {
-  GraphBuilder b;
-  const Value x = b.input("x", f32({2, 4, 6, 6}));
-  const Attrs attrs{
-      {"strides", Integers{1, 1}}, {"pads", Integers{1, 1, 1, 1}}, {"dilations", Integers{1, 1}}};
-  const Value y = b.add("conv", {x, b.input("w", f32({8, 4, 3, 3}))}, attrs);
-  const Value z = b.add("conv", {x, b.input("v", f32({8, 4, 3, 3}))}, attrs);
-  b.output("y", b.add("clip", {y}, {{"min", 0.0}, {"max", 0.5}}));
-  b.output("z", b.add("clip", {z}, {{"min", -1.0}, {"max", 0.5}}));
-  const PlanReport report = check(b);
-  EXPECT_EQ(steps_of(report, "cuDNN"), 2);
-  EXPECT_EQ(report.kernels.size(), 3u);  // a relu starts at 0
 }
 
 TEST_F(CudaBackend, ComputesInLessThanF32OnlyWhereThatIsAsked) {
@@ -414,18 +305,6 @@ TEST_F(CudaBackend, MakesPlansWhereTheyAreTried) {
   };
   const int without = plans(false);
   EXPECT_GT(plans(true), without);
-}
-
-TEST_F(CudaBackend, ComputesConvolutionsOfSingleChannelsByTheFasterOfLibraryAndKernel) {
-  GraphBuilder b;
-  convolve(b, {{1, 24, 8, 8}, {24, 1, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 24});
-  const ir::Graph depthwise = graph(b);
-  for (const bool later_is_faster : {false, true}) {  // the plan of the kernel is measured last
-    begin_anew();
-    fake_cuda().faster_each_time = later_is_faster;
-    const PlanReport report = expect_matches_reference(depthwise, 1, 1e-5, *backend_);
-    EXPECT_EQ(steps_of(report, "cuDNN"), later_is_faster ? 0 : 1);
-  }
 }
 
 TEST_F(CudaBackend, LaunchesARecordedGraphFromTheSecondRunOn) {
