@@ -18,7 +18,9 @@ namespace {
 std::string input_name(std::size_t i) { return "in" + std::to_string(i); }
 
 std::string cuda_signature(const KernelSource& kernel) {
-  std::string text = "extern \"C\" __global__ void " + kernel.name + "(";
+  // The bound: threads of a block share its registers, and a launch of more than there are fails.
+  std::string text = "extern \"C\" __global__ void __launch_bounds__(" +
+                     std::to_string(kernel.threads) + ") " + kernel.name + "(";
   for (std::size_t i = 0; i < kernel.inputs.size(); ++i)
     text += "const " + element_type(kernel.inputs[i]) + "* __restrict__ " + input_name(i) + ", ";
   return text + element_type(kernel.output) + "* __restrict__ out, int* failure) {\n";
@@ -87,6 +89,7 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
   kernel.may_fail = body.find("failure") != std::string::npos;
   std::string types = element_type(kernel.output);
   for (const ir::DType type : kernel.inputs) types += " " + element_type(type);
+  if (target == Target::kCuda) types += " " + std::to_string(kernel.threads);
   kernel.name = "kernel_" + base::content_hash(types + "\n" + body).to_hex();
   kernel.text =
       (target == Target::kCuda ? cuda_signature(kernel) : host_signature(kernel)) + body + "}\n";

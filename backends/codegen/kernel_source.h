@@ -52,7 +52,8 @@ struct KernelSource {
   // the interpreter (ir/contraction.h): f64 on one thread, 64x64 3.3, 512x512 50 times.
   bool is_product = false;
 
-  // CUDA:  extern "C" __global__ void NAME(const T* in0, .., T* out, int* failure)
+  // CUDA:  extern "C" __global__ void __launch_bounds__(THREADS)
+  //            NAME(const T* in0, .., T* out, int* failure)
   // host:  extern "C" void NAME(const void* const* in, void* out, int* failure, i64 low, i64 high)
 };
 

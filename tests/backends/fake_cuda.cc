@@ -96,7 +96,7 @@ int call(void (*kernel)(A...), unsigned blocks, unsigned threads, void** p) {
 }
 template <class... A> int arity(void (*)(A...)) { return sizeof...(A); }
 )";
-  const std::regex declaration("__global__ void (\\w+)\\(");
+  const std::regex declaration("__launch_bounds__\\(\\d+\\) (\\w+)\\(");
   for (std::sregex_iterator at(kernels.begin(), kernels.end(), declaration), end; at != end; ++at) {
     const std::string name = (*at)[1];
     text += "extern \"C\" int launch_" + name +

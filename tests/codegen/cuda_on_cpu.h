@@ -11,6 +11,7 @@
 #include <vector>
 
 #define __global__ static
+#define __launch_bounds__(threads)
 #define __device__
 #define __shared__ static
 #define __forceinline__ inline
