@@ -130,7 +130,9 @@ base::Result<PreparedGraph> fold_constants(const Backend& backend, const Prepare
   if (folded.empty()) return from;
   PlanOptions once = options;
   once.fold = false;
-  once.profile = false;
+  once.profile = once.report_only = false;
+  once.search = false;  // it runs once
+  once.streams = 1;
   once.slices = 1;                   // the same constants for all of them
   once.emission = Emission::kNone;   // to compile takes longer than to interpret once
   once.precision = Precision::kF32;  // what is computed once need not be fast

@@ -124,12 +124,13 @@ inline constexpr int kDnnReduceSum = 0, kDnnReduceMax = 3;
 inline constexpr int kDnnHeuristicsA = 3, kDnnHeuristicsFallback = 2;  // modes
 inline constexpr int kDnnNoteTensorCore = 0, kDnnNoteConvertsInputs = 1, kDnnNoteReducedSums = 2,
                      kDnnNoteNondeterministic = 4;
+inline constexpr int kDnnBehaviorCompiled = 0;
 // Types of attributes.
 inline constexpr int kDnnHandle = 0, kDnnDataType = 1, kDnnBoolean = 2, kDnnInt64 = 3,
                      kDnnFloat = 4, kDnnDouble = 5, kDnnVoidPointer = 6,
                      kDnnConvolutionModeType = 7, kDnnHeuristicsModeType = 8, kDnnNoteType = 11,
                      kDnnPointwiseModeType = 14, kDnnDescriptor = 15, kDnnReductionType = 18,
-                     kDnnChar = 24;
+                     kDnnBehaviorType = 19, kDnnChar = 24;
 // Kinds of descriptors.
 inline constexpr int kDnnPointwiseDescriptor = 0, kDnnConvolutionDescriptor = 1,
                      kDnnEngineDescriptor = 2, kDnnConfigDescriptor = 3,
@@ -165,7 +166,7 @@ inline constexpr int kDnnReductionOperator = 1600, kDnnReductionComputeType = 16
 inline constexpr int kDnnAttentionQ = 2800, kDnnAttentionK = 2801, kDnnAttentionV = 2802,
                      kDnnAttentionOutput = 2803, kDnnAttentionScale = 2805;
 inline constexpr int kDnnPackIds = 1000, kDnnPackPointers = 1001, kDnnPackWorkspace = 1003;
-inline constexpr int kDnnEngineNotes = 1303;
+inline constexpr int kDnnEngineNotes = 1303, kDnnEngineBehavior = 1305;
 inline constexpr int kDnnDeviceJson = 2702;
 
 struct DnnFunctions {

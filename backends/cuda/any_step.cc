@@ -13,6 +13,16 @@ class AnyStep : public LibraryStep {
 
   const char* library() const override { return steps_[chosen_]->library(); }
   const char* name() const override { return steps_[chosen_]->name(); }
+  std::string description() const override {
+    std::string all;
+    for (const auto& step : steps_) all += step->description() + "\n";
+    return all;
+  }
+  std::vector<std::string> descriptions() const override {
+    std::vector<std::string> all;
+    for (const auto& step : steps_) all.push_back(step->description());
+    return all;
+  }
   bool prefers_channels_last() const override {
     return std::ranges::any_of(steps_, [](const auto& s) { return s->prefers_channels_last(); });
   }

@@ -2,6 +2,7 @@
 #include "backends/cuda/attention.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -55,15 +56,16 @@ class Describer {
  private:
   DnnBackend outside(const Attention::Tensor& tensor) {
     std::int64_t id = kOutputId;
+    const std::int64_t offset = tensor.offset * static_cast<std::int64_t>(byte_size(a_.type));
     if (tensor.input >= 0) {
       id = static_cast<std::int64_t>(arguments_.inputs.size()) + 1;
-      const auto bytes = static_cast<std::int64_t>(byte_size(a_.type));
-      arguments_.inputs.push_back({id, tensor.input, tensor.offset * bytes});
+      arguments_.inputs.push_back({id, tensor.input, offset});
     }
     return operations_.tensor({.id = id,
                                .sizes = listed(tensor.sizes),
                                .strides = listed(tensor.strides),
-                               .type = a_.type});
+                               .type = a_.type,
+                               .alignment = std::gcd(kDnnAlignment, offset)});
   }
 
   DnnBackend between(const Sizes& sizes, ir::DType type) {

@@ -41,6 +41,9 @@ class CudaPlan : public Plan {
   double last_device_s() const override { return last_device_s_; }
   void stop_profiling() override { profile_ = false; }
 
+  // A library refused to run one of the steps, with all its algorithms: the plan cannot be run, and
+  // the next one does without that step.
+  bool is_refused() const { return is_refused_; }
   Contested contested() const;  // which of these are steps
   int streams() const { return schedule_.streams; }
   // Puts a run on the device's stream, and does not wait for it. The first one launches directly,
@@ -64,8 +67,12 @@ class CudaPlan : public Plan {
   base::Status allocate();
   base::Status allocate_workspace();  // for each stream
   base::Status load_kernels();
-  base::Status choose_algorithms();
-  base::Result<double> seconds_of(std::size_t step);  // infinite where the library refuses
+  // As known of equal steps, else the fastest of those that can be run, or the first without a
+  // search.
+  base::Status choose_algorithms(bool search);
+  base::Result<int> fastest_candidate(std::size_t step);
+  base::Result<int> first_candidate(std::size_t step);
+  base::Result<bool> can_run(std::size_t step);  // as chosen; false where the library refuses
   // So many runs of the step, where values lie and whatever they are, as one launch: the host's
   // calls may take longer than what they start.
   base::Result<Owned<GraphExec>> record_runs(std::size_t step, int runs);
@@ -76,8 +83,8 @@ class CudaPlan : public Plan {
   base::Status enqueue_step(std::size_t step, int stream = 0);
   base::Status enqueue_steps();  // on all streams, from the first and back to it
   bool may_fail() const;         // a kernel may leave a failure word
-  base::Status clear_failures();
-  base::Status enqueue_all();  // the failure words cleared, all steps, outputs copied
+  base::Status clear_failures() const;
+  base::Status enqueue_all();  // all steps, outputs copied
   base::Status time_steps();
   base::Status record_profile();
   base::Status run_profiled();
@@ -102,6 +109,7 @@ class CudaPlan : public Plan {
   DevicePointer arena_ = 0, failures_ = 0;
   Owned<DevicePointer> workspaces_;  // one after the other, by stream
   std::size_t workspace_bytes_ = 0;  // of each
+  bool is_refused_ = false;
   bool launched_ = false;
   StreamSchedule schedule_;
   std::vector<Owned<Stream>> streams_;  // but the first, which is the device's

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 namespace egret::backends::cuda {
 namespace {
 
-constexpr std::int64_t kMostConfigurations = 16;
+constexpr std::int64_t kMostConfigurations = 256;
 constexpr std::int64_t kMostNotes = 32;
 constexpr int kModes[] = {kDnnHeuristicsA, kDnnHeuristicsFallback};
 
@@ -29,6 +30,19 @@ std::size_t size_of(int type) {
 
 bool is_listed(std::span<const int> notes, int note) {
   return std::ranges::find(notes, note) != notes.end();
+}
+
+// What a configuration's engine says of itself; nullopt where it does not answer.
+std::optional<std::vector<int>> notes_of(const DnnFunctions& dnn, DnnBackend config, int attribute,
+                                         int type) {
+  DnnDescriptors own(dnn);
+  DnnBackend engine = own.make(kDnnEngineDescriptor);
+  own.get(config, kDnnConfigEngine, kDnnDescriptor, 1, &engine);
+  std::vector<int> notes(kMostNotes);
+  const std::int64_t count = own.get(engine, attribute, type, kMostNotes, notes.data());
+  if (!own.ok()) return std::nullopt;
+  notes.resize(static_cast<std::size_t>(std::min(count, kMostNotes)));
+  return notes;
 }
 
 }  // namespace
@@ -215,14 +229,18 @@ std::span<const DnnOperations::Plan> DnnOperations::plans(const DnnTarget& targe
     if (configs_.empty()) continue;
     DnnBackend config = configs_.front();
     configs_.pop_front();
+    const bool compiles = is_compiled(config);
+    if (compiles && compiled_ >= kMostCompiled) continue;
+    const std::size_t before = found_.size();
     add_plan(config, target, wish.workspace);
+    if (compiles) compiled_ += found_.size() - before;
   }
   return std::span(found_).first(std::min(most, found_.size()));
 }
 
 void DnnOperations::restart() {
   graph_ = nullptr;
-  asked_ = 0;
+  asked_ = compiled_ = 0;
   configs_.clear();
   found_.clear();
 }
@@ -263,18 +281,18 @@ bool DnnOperations::ask(const DnnTarget& target, const DnnWish& wish) {
 }
 
 bool DnnOperations::keeps_digits(DnnBackend config, const DnnWish& wish) const {
-  DnnDescriptors own(dnn_);
-  DnnBackend engine = own.make(kDnnEngineDescriptor);
-  own.get(config, kDnnConfigEngine, kDnnDescriptor, 1, &engine);
-  int values[kMostNotes] = {};
-  const std::int64_t count = own.get(engine, kDnnEngineNotes, kDnnNoteType, kMostNotes, values);
-  if (!own.ok()) return false;
-  const std::span<const int> notes(values, static_cast<std::size_t>(std::min(count, kMostNotes)));
-  if (is_listed(notes, kDnnNoteNondeterministic) || is_listed(notes, kDnnNoteReducedSums))
+  const auto notes = notes_of(dnn_, config, kDnnEngineNotes, kDnnNoteType);
+  if (!notes || is_listed(*notes, kDnnNoteNondeterministic) ||
+      is_listed(*notes, kDnnNoteReducedSums))
     return false;
   if (wish.type != ir::DType::kF32) return true;
-  if (is_listed(notes, kDnnNoteConvertsInputs)) return false;
-  return wish.precision != Precision::kF32 || !is_listed(notes, kDnnNoteTensorCore);
+  if (is_listed(*notes, kDnnNoteConvertsInputs)) return false;
+  return wish.precision != Precision::kF32 || !is_listed(*notes, kDnnNoteTensorCore);
+}
+
+bool DnnOperations::is_compiled(DnnBackend config) const {
+  const auto notes = notes_of(dnn_, config, kDnnEngineBehavior, kDnnBehaviorType);
+  return notes && is_listed(*notes, kDnnBehaviorCompiled);
 }
 
 void DnnOperations::add_plan(DnnBackend config, const DnnTarget& target, std::size_t workspace) {

@@ -115,10 +115,12 @@ class DnnOperations {
   // engines that compute with fewer digits than the precision allows, and those whose results
   // differ from run to run. Time: milliseconds.
   bool has_engines(const DnnTarget& target, const DnnWish& wish);
-  // The fastest first, as far as the heuristics know; at most `most`. Asked again, for the same
-  // target and wish, it goes on where it was; for another after restart(), which keeps the plans
-  // that are made, as they may be run still. Empty where there are none. Time: engines that are
-  // compiled for the operations take up to a second each.
+  // The fastest first, as far as the heuristics know; at most `most`, of which at most
+  // kMostCompiled are of engines that cuDNN compiles for the operations: those take up to seconds
+  // each. Asked again, for the same target and wish, it goes on where it was; for another after
+  // restart(), which keeps the plans that are made, as they may be run still. Empty where there are
+  // none.
+  static constexpr std::size_t kMostCompiled = 4;
   std::span<const Plan> plans(const DnnTarget& target, const DnnWish& wish, std::size_t most);
   void restart();
   int status() const { return descriptors_.status(); }
@@ -139,6 +141,7 @@ class DnnOperations {
   // The heuristics for configurations; whether there was anything left to ask.
   bool ask(const DnnTarget& target, const DnnWish& wish);
   bool keeps_digits(DnnBackend config, const DnnWish& wish) const;
+  bool is_compiled(DnnBackend config) const;
   void add_plan(DnnBackend config, const DnnTarget& target, std::size_t workspace);
 
   const DnnFunctions& dnn_;
@@ -147,6 +150,7 @@ class DnnOperations {
   DnnBackend graph_ = nullptr;
   std::size_t asked_ = 0;           // modes of the heuristics
   std::deque<DnnBackend> configs_;  // not tried yet
+  std::size_t compiled_ = 0;        // plans of engines that are
   std::vector<Plan> found_;
   std::vector<std::unique_ptr<DnnDescriptors>> made_;  // what plans are made of
 };

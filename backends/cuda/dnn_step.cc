@@ -7,7 +7,7 @@
 namespace egret::backends::cuda {
 namespace {
 
-constexpr std::size_t kMostPlans = 4;
+constexpr std::size_t kMostPlans = 12;
 
 }  // namespace
 

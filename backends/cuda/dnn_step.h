@@ -93,6 +93,9 @@ class DnnStep : public LibraryStep {
 
   const char* library() const override { return "cuDNN"; }
   const char* name() const override { return kind_.name; }
+  std::string description() const override {
+    return std::string("cuDNN ") + kind_.name + plans_->operations->description();
+  }
   bool prefers_channels_last() const override { return kind_.prefers_channels_last; }
   Contested contested() const override { return kind_.contested; }
   bool prepare(bool several) override {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sstream>
 #include <vector>
 
 #include "backends/memory_planner.h"
@@ -23,8 +24,12 @@ constexpr int kMostAlgorithms = 16;
 
 class GemmStep : public LibraryStep {
  public:
-  GemmStep(const LtFunctions& lt, LtHandle handle, const Gemm& gemm)
-      : lt_(lt), handle_(handle), gemm_(gemm), wide_(gemm.type == ir::DType::kF64) {}
+  GemmStep(const LtFunctions& lt, LtHandle handle, const Gemm& gemm, Precision precision)
+      : lt_(lt),
+        handle_(handle),
+        gemm_(gemm),
+        precision_(precision),
+        wide_(gemm.type == ir::DType::kF64) {}
   ~GemmStep() override {
     if (matmul_ != nullptr) lt_.matmul_destroy(matmul_);
     for (const LtLayout layout : {a_, b_, added_, c_}) {
@@ -36,6 +41,21 @@ class GemmStep : public LibraryStep {
 
   const char* library() const override { return "cuBLASLt"; }
   const char* name() const override { return "product"; }
+  std::string description() const override {
+    std::ostringstream text;
+    text << "cuBLASLt " << static_cast<int>(precision_) << ' ' << static_cast<int>(gemm_.type)
+         << ' ' << static_cast<int>(gemm_.output_type);
+    for (const std::int64_t size :
+         {gemm_.m, gemm_.n, gemm_.k, gemm_.batch, gemm_.leading, gemm_.batch_stride,
+          gemm_.added_leading, gemm_.added_batch_stride})
+      text << ' ' << size;
+    for (const Gemm::Operand* of : {&gemm_.a, &gemm_.b}) {
+      text << ' ' << of->transposed << ' ' << of->leading << ' ' << of->offset << ' '
+           << of->batch_stride;
+    }
+    text << ' ' << (gemm_.bias >= 0) << ' ' << (gemm_.added >= 0) << ' ' << gemm_.relu;
+    return text.str();
+  }
   int candidates() const override { return static_cast<int>(algorithms_.size()); }
   void choose(int candidate) override { chosen_ = static_cast<std::size_t>(candidate); }
 
@@ -46,8 +66,8 @@ class GemmStep : public LibraryStep {
   }
 
   // False where cuBLASLt refuses.
-  bool prepare(Precision precision) {
-    return lt_.matmul_create(&matmul_, compute_type(gemm_.type, precision),
+  bool describe_and_propose() {
+    return lt_.matmul_create(&matmul_, compute_type(gemm_.type, precision_),
                              wide_ ? kTypeF64 : kTypeF32) == 0 &&
            set_epilogue() && transpose(kMatmulTransposeA, gemm_.a) &&
            transpose(kMatmulTransposeB, gemm_.b) && describe(a_, gemm_.a) &&
@@ -150,6 +170,7 @@ class GemmStep : public LibraryStep {
   const LtFunctions& lt_;
   LtHandle handle_;
   Gemm gemm_;
+  Precision precision_;
   bool wide_;
   LtMatmul matmul_ = nullptr;
   LtLayout a_ = nullptr, b_ = nullptr, added_ = nullptr, c_ = nullptr;
@@ -173,8 +194,8 @@ int compute_type(ir::DType type, Precision precision) {
 
 std::unique_ptr<LibraryStep> make_gemm_step(const LtFunctions& lt, LtHandle handle,
                                             const Gemm& gemm, Precision precision) {
-  auto step = std::make_unique<GemmStep>(lt, handle, gemm);
-  if (!step->prepare(precision)) return nullptr;
+  auto step = std::make_unique<GemmStep>(lt, handle, gemm, precision);
+  if (!step->describe_and_propose()) return nullptr;
   return step;
 }
 

@@ -268,39 +268,44 @@ std::shared_ptr<LibraryHandles> open_libraries(Device& device, Precision precisi
 
 std::vector<MakeStep> step_makers(const Libraries& libraries, const LibraryHandles& handles,
                                   Precision precision, const Contested& taken) {
+  using Step = std::unique_ptr<LibraryStep>;
+  const auto usable = [&handles](Step step) {
+    return step != nullptr && handles.refused.contains(step->description()) ? nullptr
+                                                                            : std::move(step);
+  };
   std::vector<MakeStep> makers;
   if (LtHandle handle = handles.lt.get(); handle != nullptr) {
-    makers.emplace_back([&libraries, handle, precision](const StepDefinition& definition) {
+    makers.emplace_back([&libraries, usable, handle, precision](const StepDefinition& definition) {
       auto gemm = find_gemm(definition);
-      if (gemm && definition.part != nullptr && !put(*gemm, *definition.part))
-        return std::unique_ptr<LibraryStep>();
-      return gemm ? make_gemm_step(libraries.lt, handle, *gemm, precision) : nullptr;
+      if (gemm && definition.part != nullptr && !put(*gemm, *definition.part)) return Step();
+      return gemm ? usable(make_gemm_step(libraries.lt, handle, *gemm, precision)) : nullptr;
     });
   }
   Dnn* const dnn = handles.dnn.get();
   if (dnn != nullptr) {
-    makers.emplace_back([dnn](const StepDefinition& definition) {
+    makers.emplace_back([dnn, usable](const StepDefinition& definition) {
       const auto attention = definition.part == nullptr ? find_attention(definition) : std::nullopt;
-      return attention ? make_attention_step(*dnn, *attention) : nullptr;
+      return attention ? usable(make_attention_step(*dnn, *attention)) : nullptr;
     });
   }
-  makers.emplace_back([&libraries, &handles, dnn, precision,
-                       taken](const StepDefinition& definition) -> std::unique_ptr<LibraryStep> {
-    auto convolution = find_convolution(definition, taken.tails);
-    if (!convolution || (convolution->is_depthwise() && !taken.depthwise)) return nullptr;
-    std::vector<std::unique_ptr<LibraryStep>> made;
-    if (LtHandle handle = handles.lt.get(); handle != nullptr)
-      made.push_back(
-          make_unrolled_convolution(libraries, handle, *convolution, definition, precision));
-    const bool lies_so = definition.part == nullptr || put(*convolution, *definition.part);
-    if (dnn != nullptr && lies_so)
-      made.insert(made.begin(), make_convolution_step(*dnn, *convolution));
-    return any_step(std::move(made));
-  });
+  makers.emplace_back(
+      [&libraries, &handles, usable, dnn, precision, taken](const StepDefinition& definition) {
+        auto convolution = find_convolution(definition, taken.tails);
+        if (!convolution || (convolution->is_depthwise() && !taken.depthwise)) return Step();
+        std::vector<Step> made;
+        if (LtHandle handle = handles.lt.get(); handle != nullptr) {
+          made.push_back(usable(
+              make_unrolled_convolution(libraries, handle, *convolution, definition, precision)));
+        }
+        const bool lies_so = definition.part == nullptr || put(*convolution, *definition.part);
+        if (dnn != nullptr && lies_so)
+          made.insert(made.begin(), usable(make_convolution_step(*dnn, *convolution)));
+        return any_step(std::move(made));
+      });
   if (dnn != nullptr && taken.tails) {
-    makers.emplace_back([dnn](const StepDefinition& definition) {
+    makers.emplace_back([dnn, usable](const StepDefinition& definition) {
       const auto product = definition.part == nullptr ? find_product(definition) : std::nullopt;
-      return product ? make_product_step(*dnn, *product) : nullptr;
+      return product ? usable(make_product_step(*dnn, *product)) : nullptr;
     });
   }
   return makers;

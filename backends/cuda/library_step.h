@@ -4,9 +4,12 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backends/backend.h"
@@ -39,6 +42,10 @@ class LibraryStep {
   virtual ~LibraryStep() = default;
   virtual const char* library() const = 0;
   virtual const char* name() const = 0;  // of the kind of step, for reports
+  // Equal for steps that the same algorithms are proposed for, in the same order; and those of the
+  // steps that this one chooses between.
+  virtual std::string description() const = 0;
+  virtual std::vector<std::string> descriptions() const { return {description()}; }
   // Whether what it reads and writes had better lie with channels last.
   virtual bool prefers_channels_last() const { return false; }
   virtual Contested contested() const { return {}; }  // which of these it is
@@ -109,6 +116,9 @@ class Dnn;
 struct LibraryHandles {
   Owned<LtHandle> lt;
   std::shared_ptr<Dnn> dnn;
+  // By description: the fastest of the candidates, as measured, and steps of which none can be run.
+  std::map<std::string, int> fastest{};
+  std::set<std::string> refused{};
 };
 // Those of the device, made when they are first asked for: cuDNN takes long to open, and what it
 // has compiled for one plan serves the next.

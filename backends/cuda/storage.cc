@@ -22,24 +22,38 @@ ir::TensorType moved(const ir::TensorType& type, const Integers& perm) {
   return {type.dtype, sizes};
 }
 
-NodeId append_operator(ir::Graph& graph, const char* op, NodeId x, ir::Attrs attrs,
-                       ir::TensorType type) {
+NodeId append_operator(ir::Graph& graph, const char* op, std::vector<NodeId> inputs,
+                       ir::Attrs attrs, ir::TensorType type) {
   ir::Node node;
   node.op = ir::find_operator(op);
   node.attrs = std::move(attrs);
-  node.inputs = {x};
+  node.inputs = std::move(inputs);
   node.type = std::move(type);
   return graph.append(std::move(node));
 }
 
 NodeId append_transpose(ir::Graph& graph, NodeId x, Integers perm) {
   ir::TensorType type = moved(graph.node(x).type, perm);
-  return append_operator(graph, "transpose", x, {{"perm", std::move(perm)}}, std::move(type));
+  return append_operator(graph, "transpose", {x}, {{"perm", std::move(perm)}}, std::move(type));
 }
 
 NodeId append_cast(ir::Graph& graph, NodeId x, ir::DType to) {
   ir::TensorType type(to, graph.node(x).type.shape());
-  return append_operator(graph, "cast", x, {{"to", std::string(to_string(to))}}, std::move(type));
+  return append_operator(graph, "cast", {x}, {{"to", std::string(to_string(to))}}, std::move(type));
+}
+
+// Finite numbers within bf16's; infinities and what is not a number as they are.
+NodeId append_bound(ir::Graph& graph, NodeId x, std::vector<NodeId>& nodes) {
+  const ir::TensorType type = graph.node(x).type;
+  const std::int64_t yes = 1;
+  const NodeId infinite =
+      append_operator(graph, "is_inf", {x}, {{"detect_negative", yes}, {"detect_positive", yes}},
+                      {ir::DType::kBool, type.shape()});
+  const NodeId bounded =
+      append_operator(graph, "clip", {x}, {{"min", -kMostBF16}, {"max", kMostBF16}}, type);
+  const NodeId bound = append_operator(graph, "where", {infinite, x, bounded}, {}, type);
+  nodes.insert(nodes.end(), {infinite, bounded, bound});
+  return bound;
 }
 
 // Values, by node, that convolutions read or write, and those of equal rank that any region joins
@@ -114,13 +128,16 @@ ir::TensorType Storage::stored_type(NodeId value) const {
   return type;
 }
 
-NodeId Storage::encode(ir::Graph& to, NodeId plain, NodeId value,
+NodeId Storage::encode(ir::Graph& to, NodeId plain, NodeId value, Overflow overflow,
                        std::vector<NodeId>& nodes) const {
   if (is_channels_last(value)) {
     plain = append_transpose(to, plain, channels_behind(graph_.node(value).type.rank()));
     nodes.push_back(plain);
   }
-  if (is_narrow(value)) nodes.push_back(plain = append_cast(to, plain, ir::DType::kBF16));
+  if (is_narrow(value)) {
+    if (overflow == Overflow::kLargest) plain = append_bound(to, plain, nodes);
+    nodes.push_back(plain = append_cast(to, plain, ir::DType::kBF16));
+  }
   to.rename(plain, node_label(graph_, value));
   return plain;
 }
@@ -151,7 +168,7 @@ std::vector<NodeId> Storage::taken_by(std::span<const NodeId> region) const {
 }
 
 std::vector<NodeId> Storage::append(ir::Graph& to, std::span<const NodeId> region,
-                                    const Leaves& leaves, bool root_stored,
+                                    const Leaves& leaves, bool root_stored, Overflow overflow,
                                     std::vector<NodeId>* copies) const {
   std::vector<NodeId> nodes;
   std::map<NodeId, NodeId> at;
@@ -163,7 +180,7 @@ std::vector<NodeId> Storage::append(ir::Graph& to, std::span<const NodeId> regio
     nodes.push_back(at[id] = to.append(std::move(node)));
     if (copies != nullptr) copies->push_back(nodes.back());
   }
-  if (root_stored) encode(to, nodes.back(), region.back(), nodes);
+  if (root_stored) encode(to, nodes.back(), region.back(), overflow, nodes);
   return nodes;
 }
 

@@ -23,6 +23,10 @@ struct StorageOptions {
   bool channels_last = false;  // what convolutions read and write, and what lies between them
 };
 
+// What a finite number beyond the largest of bf16 is stored as. Masks are made of f32's largest: a
+// row that is masked everywhere is uniform behind a softmax, and of infinities it would be NaN.
+enum class Overflow { kInfinite, kLargest };
+
 class Storage {
  public:
   // Which values lie with channels last is read off `regions`, with `steps` among them.
@@ -43,7 +47,7 @@ class Storage {
   ir::Tensor stored(ir::NodeId constant) const;
 
   // In `to`, from one form of a value to the other: operators, at the end of `nodes` too.
-  ir::NodeId encode(ir::Graph& to, ir::NodeId plain, ir::NodeId value,
+  ir::NodeId encode(ir::Graph& to, ir::NodeId plain, ir::NodeId value, Overflow overflow,
                     std::vector<ir::NodeId>& nodes) const;
   ir::NodeId decode(ir::Graph& to, ir::NodeId stored, ir::NodeId value,
                     std::vector<ir::NodeId>& nodes) const;
@@ -53,6 +57,7 @@ class Storage {
   // `copies`: of each of its own nodes, in order.
   std::vector<ir::NodeId> append(ir::Graph& to, std::span<const ir::NodeId> region,
                                  const Leaves& leaves, bool root_stored,
+                                 Overflow overflow = Overflow::kInfinite,
                                  std::vector<ir::NodeId>* copies = nullptr) const;
 
   // make_step() of these nodes of the graph, over stored values where a library takes them.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/stored_constant.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <cstring>
 
 namespace egret::backends::cuda {
@@ -32,7 +35,11 @@ ir::Tensor in_bf16(const ir::Tensor& plain) {
   ir::Tensor result = ir::Tensor::unfilled(ir::TensorType(ir::DType::kBF16, plain.shape()));
   const auto from = plain.as<float>();
   const auto to = result.mutable_as<std::uint16_t>();
-  for (std::size_t i = 0; i < from.size(); ++i) to[i] = ir::float_to_bfloat16(from[i]);
+  constexpr auto most = static_cast<float>(kMostBF16);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const float number = std::isfinite(from[i]) ? std::clamp(from[i], -most, most) : from[i];
+    to[i] = ir::float_to_bfloat16(number);
+  }
   return result;
 }
 

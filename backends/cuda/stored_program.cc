@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/stored_program.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
+
+#include "backends/cuda/stored_constant.h"
 
 namespace egret::backends::cuda {
 namespace {
@@ -80,7 +84,8 @@ class Storer {
       return wanted = with_origin(graph().append(std::move(node)), value);
     }
     std::vector<NodeId> nodes;
-    wanted = stored ? storage_.encode(graph(), forms.plain, value, nodes)
+    wanted = stored ? storage_.encode(graph(), forms.plain, value,
+                                      overflow_of(std::span(&value, 1)), nodes)
                     : storage_.decode(graph(), forms.stored, value, nodes);
     append_region(codegen::region_of(graph(), std::move(nodes), codegen::Target::kCuda), value,
                   stored);
@@ -97,9 +102,10 @@ class Storer {
 
   // The root's form is known from then on.
   std::vector<NodeId> append_nodes(std::span<const NodeId> region, const Storage::Leaves& leaves,
-                                   bool root_stored) {
+                                   bool root_stored, Overflow overflow = Overflow::kInfinite) {
     std::vector<NodeId> copies;
-    std::vector<NodeId> nodes = storage_.append(graph(), region, leaves, root_stored, &copies);
+    std::vector<NodeId> nodes =
+        storage_.append(graph(), region, leaves, root_stored, overflow, &copies);
     for (std::size_t i = 0; i < region.size(); ++i) with_origin(copies[i], region[i]);
     result_.prepared.origin.resize(graph().size());
     Forms& forms = forms_[region.back().index()];
@@ -112,14 +118,27 @@ class Storer {
     result_.regions.push_back(std::move(region));
   }
 
+  // Of what a kernel computes of these: numbers that bf16 does not have come from outside, or of a
+  // constant that lies as it is.
+  Overflow overflow_of(std::span<const NodeId> values) const {
+    const bool may_be = std::ranges::any_of(values, [&](NodeId value) {
+      const ir::Node& node = from_.node(value);
+      if (node.kind == ir::NodeKind::kInput) return true;
+      return node.kind == ir::NodeKind::kConstant && ir::is_float(node.type.dtype) &&
+             node.type.elements() == 1 && std::abs(node.data.f64_at(0)) > kMostBF16;
+    });
+    return may_be ? Overflow::kLargest : Overflow::kInfinite;
+  }
+
   void append_kernel(const Region& region) {
     const NodeId root = region.root();
+    const std::vector<NodeId> values = storage_.taken_by(region.nodes);
     Storage::Leaves leaves;
-    for (const NodeId value : storage_.taken_by(region.nodes)) leaves[value] = any_form(value);
+    for (const NodeId value : values) leaves[value] = any_form(value);
     const bool plain =
         storage_.is_output(root) || (wanted_plain_[root.index()] && !wanted_stored_[root.index()]);
     const bool stored = storage_.has_stored(root) && !plain;
-    std::vector<NodeId> nodes = append_nodes(region.nodes, leaves, stored);
+    std::vector<NodeId> nodes = append_nodes(region.nodes, leaves, stored, overflow_of(values));
     append_region(codegen::region_of(graph(), std::move(nodes), codegen::Target::kCuda), root,
                   stored);
   }

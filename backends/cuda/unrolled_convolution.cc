@@ -25,6 +25,7 @@ class UnrolledConvolution : public LibraryStep {
 
   const char* library() const override { return product_->library(); }
   const char* name() const override { return "convolution"; }
+  std::string description() const override { return windows_.name + " " + product_->description(); }
   bool prefers_channels_last() const override { return true; }
   std::vector<const codegen::KernelSource*> kernels() const override { return {&windows_}; }
   void take_kernels(std::span<const Function> kernels) override { write_windows_ = kernels[0]; }

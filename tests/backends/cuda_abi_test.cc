@@ -162,7 +162,8 @@ TEST(CudaAbi, IsThatOfCudnnsHeader) {
   static_assert(kDnnNoteTensorCore == CUDNN_NUMERICAL_NOTE_TENSOR_CORE &&
                 kDnnNoteConvertsInputs == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS &&
                 kDnnNoteReducedSums == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION &&
-                kDnnNoteNondeterministic == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+                kDnnNoteNondeterministic == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC &&
+                kDnnBehaviorCompiled == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION);
   static_assert(kDnnHandle == CUDNN_TYPE_HANDLE && kDnnDataType == CUDNN_TYPE_DATA_TYPE &&
                 kDnnBoolean == CUDNN_TYPE_BOOLEAN && kDnnInt64 == CUDNN_TYPE_INT64 &&
                 kDnnFloat == CUDNN_TYPE_FLOAT && kDnnDouble == CUDNN_TYPE_DOUBLE &&
@@ -170,6 +171,7 @@ TEST(CudaAbi, IsThatOfCudnnsHeader) {
                 kDnnConvolutionModeType == CUDNN_TYPE_CONVOLUTION_MODE &&
                 kDnnHeuristicsModeType == CUDNN_TYPE_HEUR_MODE &&
                 kDnnNoteType == CUDNN_TYPE_NUMERICAL_NOTE &&
+                kDnnBehaviorType == CUDNN_TYPE_BEHAVIOR_NOTE &&
                 kDnnPointwiseModeType == CUDNN_TYPE_POINTWISE_MODE &&
                 kDnnDescriptor == CUDNN_TYPE_BACKEND_DESCRIPTOR && kDnnChar == CUDNN_TYPE_CHAR);
   static_assert(kDnnPointwiseDescriptor == CUDNN_BACKEND_POINTWISE_DESCRIPTOR &&
@@ -222,7 +224,8 @@ TEST(CudaAbi, IsThatOfCudnnsHeader) {
                 kDnnConfigEngine == CUDNN_ATTR_ENGINECFG_ENGINE &&
                 kDnnPlanConfig == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG &&
                 kDnnPlanWorkspace == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE &&
-                kDnnEngineNotes == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
+                kDnnEngineNotes == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE &&
+                kDnnEngineBehavior == CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE);
   static_assert(kDnnForwardAlpha == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA &&
                 kDnnForwardBeta == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA &&
                 kDnnForwardConvolution == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC &&

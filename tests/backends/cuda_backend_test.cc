@@ -181,6 +181,37 @@ TEST_F(CudaBackend, TakesTheFastestOfTheAlgorithmsThatLibrariesPropose) {
   }
 }
 
+TEST_F(CudaBackend, ChoosesOnceForEqualSteps) {
+  fake_cuda().faster_each_time = true;
+  GraphBuilder b;
+  Value y = b.input("x", f32({48, 48}));
+  const Value w = b.input("w", f32({48, 48}));
+  for (int i = 0; i < 3; ++i) y = b.add("sigmoid", {b.add("matmul", {y, w})});
+  b.output("y", y);
+  const ir::Graph chain = graph(b);
+  const auto plan = backend_->compile(chain, {});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const std::size_t tried = fake_cuda().algorithms.size();
+  fake_cuda().algorithms.clear();
+  ASSERT_TRUE((*plan)->run(zeros((*plan)->input_types())).ok());
+  EXPECT_EQ(std::ranges::count(fake_cuda().algorithms, 1u), 6);  // directly, and as recorded
+  // And for those of the next plan.
+  fake_cuda().algorithms.clear();
+  ASSERT_TRUE(backend_->compile(chain, {}).ok());
+  EXPECT_LT(fake_cuda().algorithms.size(), tried);
+}
+
+// What a library proposes it may refuse to run.
+TEST_F(CudaBackend, ComputesByKernelsWhatLibrariesRefuse) {
+  for (const bool search : {false, true}) {
+    begin_anew();
+    fake_cuda().libraries_run = false;
+    PlanReport report;
+    EXPECT_LE(relative_error(small_network(), {.search = search}, *backend_, &report), 1e-5);
+    EXPECT_EQ(products(report) + steps_of(report, "cuDNN"), 0);
+  }
+}
+
 TEST_F(CudaBackend, TakesTheFasterOfTwoLibraries) {
   GraphBuilder b;
   convolve(b, {{1, 32, 8, 8}, {48, 32, 1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}, 1});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "backends/cuda/storage.h"
 #include "backends/cuda/stored_constant.h"
@@ -11,6 +12,7 @@
 #include "ir/interpreter.h"
 #include "tests/backends/attention_block.h"
 #include "tests/backends/fake_cuda_test.h"
+#include "tests/backends/graph_compare.h"
 #include "tests/backends/small_network.h"
 
 namespace egret::backends {
@@ -154,6 +156,36 @@ TEST_F(CudaStorage, LeavesToProductsWhatIsNoAttention) {
   EXPECT_EQ(count(within_errors(masked_attention(16, true), bf16), "product", "row-major"), 2);
   EXPECT_EQ(count(within_errors(masked_attention(12, false), bf16), "product", "row-major"), 2);
   EXPECT_EQ(count(within_errors(masked_attention(16, false), {}), "product", "row-major"), 2);
+}
+
+// Masks of f32's largest number, given and made, and rows that are masked everywhere: what is
+// stored of them in bf16 is finite, and an infinity stays one.
+TEST_F(CudaStorage, KeepsFiniteMasksFinite) {
+  constexpr float kLeast = -std::numeric_limits<float>::max();
+  constexpr float kInfinite = std::numeric_limits<float>::infinity();
+  GraphBuilder b;
+  const Value given = b.input("given", f32({4, 16})), keep = b.input("keep", f32({4, 16}));
+  const Value made =
+      b.add("mul", {b.add("sub", {b.scalar(DType::kF32, 1), keep}), b.scalar(DType::kF32, kLeast)});
+  const Value fixed = b.constant(Tensor::filled(f32({1, 16}), kLeast));
+  const auto softmax = [&](Value x) { return b.add("softmax", {x}, {{"axis", std::int64_t{1}}}); };
+  b.output("given", softmax(b.add("neg", {b.add("neg", {given})})));
+  b.output("made", softmax(made));
+  b.output("fixed", softmax(b.add("max", {b.add("neg", {keep}), fixed})));
+  b.output("added", softmax(b.add("add", {fixed, b.input("small", f32({4, 16}))})));
+  const ir::Graph masks = graph(b);
+  std::vector<Tensor> inputs{Tensor::filled(f32({4, 16}), kLeast), Tensor(f32({4, 16})),
+                             Tensor(f32({4, 16}))};
+  inputs[0].mutable_as<float>()[0] = -kInfinite;  // beside finite ones
+  inputs[1].mutable_as<float>()[20] = 1;
+  const auto plan = backend_->compile(masks, {.precision = Precision::kBF16, .fuse = false});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const auto got = (*plan)->run(inputs);
+  ASSERT_TRUE(got.ok()) << got.status().message();
+  const auto expected = ir::interpret(masks, inputs);
+  ASSERT_TRUE(expected.ok());
+  for (std::size_t i = 0; i < got->size(); ++i)
+    EXPECT_LE(largest_difference((*expected)[i], (*got)[i]), 0.01) << i;
 }
 
 // Values that are read, and given out, and computed of nothing but what comes in.

@@ -24,9 +24,10 @@ struct FakeCuda {
   bool dnn_has_attention = true;  // as one operation
   std::size_t dnn_compiles = 99;  // operations at most; engines for more are proposed, and fail
   bool narrow_types = true;       // f16 and bf16 have algorithms too
+  bool libraries_run = true;      // or refuse what they have proposed
   bool hangs = false;             // no event comes
   float milliseconds = 1;         // between any two events,
-  bool faster_each_time = false;  // or half as many each time
+  bool faster_each_time = false;  // or a tenth fewer each time
   // Nothing is computed, a clock tells how long it would take (fake_clock.h). A library has it so
   // where FAKE_CUDA=simulates.
   bool simulates = false;

@@ -382,6 +382,7 @@ int get(DnnBackend descriptor, int attribute, int, std::int64_t room, std::int64
       *count = asked.one<std::int64_t>(kEngineNumber) == kTensorCores ? 1 : 0;
       if (*count == 1) *static_cast<int*>(values) = kDnnNoteTensorCore;
       return 0;
+    case kDnnEngineBehavior: return *count = 0, 0;
     case kDnnPlanWorkspace:
       *static_cast<std::int64_t*>(values) =
           asked.at(kDnnPlanConfig).one<std::int64_t>(kEngineNumber) == kGreedy
@@ -449,6 +450,7 @@ std::map<DnnHandle, Stream>& streams() {
 
 int execute(DnnHandle handle, DnnBackend plan, DnnBackend pack) {
   note_call("execute");
+  if (!fake_cuda().libraries_run) return kNotSupported;
   const auto ids = of(pack).all<std::int64_t>(kDnnPackIds);
   const auto places = of(pack).all<void*>(kDnnPackPointers);
   if (ids.size() != places.size()) return kBadParameter;
