@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "driver/node_query.h"
+#include "ir/body.h"
+#include "ir/onnx_form.h"
 
 namespace egret::driver {
 
@@ -23,10 +25,22 @@ bool ForbiddenOperators::contain(const ir::Operator* op) const {
   return std::ranges::find(operators_, op) != operators_.end();
 }
 
+bool ForbiddenOperators::has(const ir::Operator& op, const ir::Attrs& attrs,
+                             std::span<const ir::TensorType> inputs,
+                             const ir::TensorType& output) const {
+  if (contain(&op)) return true;
+  if (ir::is_written_whole(op, attrs, inputs, output)) return false;
+  const auto body = ir::body_graph(op, attrs, inputs);
+  return body.ok() && any_in(*body);
+}
+
 bool ForbiddenOperators::any_in(const ir::Graph& graph) const {
   for (std::size_t i = 0; i < graph.size() && !empty(); ++i) {
     const ir::Node& node = graph.node(ir::NodeId(i));
-    if (node.kind == ir::NodeKind::kOperator && contain(node.op)) return true;
+    if (node.kind != ir::NodeKind::kOperator) continue;
+    std::vector<ir::TensorType> types;
+    for (const ir::NodeId input : node.inputs) types.push_back(graph.node(input).type);
+    if (has(*node.op, node.attrs, types, node.type)) return true;
   }
   return false;
 }
@@ -38,7 +52,9 @@ std::vector<double> ForbiddenOperators::factors(const rules::TensorEGraph& tenso
   factors.assign(view.node_count(), 1);
   for (egraph::EGraphView::Index node = 0; node < view.node_count(); ++node) {
     const NodeQuery query(tensors, view, node);
-    if (!query.free() && contain(query.query().op))
+    if (query.free()) continue;
+    const cost::Query& asked = query.query();
+    if (has(*asked.op, *asked.attrs, asked.inputs, *asked.output))
       factors[node] = std::numeric_limits<double>::infinity();
   }
   return factors;

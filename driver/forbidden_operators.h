@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that a result must not have: a runtime has no kernel for them, or a bad one. What is
+// Operators that a result must not have: a runtime has no kernel for them, or a bad one. A
+// composite that ONNX has no operator for has those of its body, as which it is written. What is
 // computed from weights alone does not count, as far as it is folded.
 #pragma once
 
@@ -30,6 +31,9 @@ class ForbiddenOperators {
 
  private:
   bool contain(const ir::Operator* op) const;
+  // Whether it is one of them, or is written as one.
+  bool has(const ir::Operator& op, const ir::Attrs& attrs, std::span<const ir::TensorType> inputs,
+           const ir::TensorType& output) const;
 
   std::vector<const ir::Operator*> operators_;
 };
