@@ -43,11 +43,17 @@ def tabular(columns, rows):
     return "\n".join(lines + [r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
-def provenance(manifest, mode):
+def threads_said(rows, manifest):
+    """"1 thread", or "1 and 2 threads": as the manifest says, or each row."""
+    of_rows = [row["threads"] for row in rows if row.get("threads")]
+    counts = sorted({int(count) for count in ([manifest["threads"]] if "threads" in manifest else of_rows)})
+    return " and ".join(map(str, counts)) + (" thread" if counts == [1] else " threads")
+
+
+def provenance(rows, manifest, mode):
     if manifest.get("unfinished"):
         mode = "unfinished " + mode
-    threads = manifest.get("threads", "?")
-    return (f"Measured on {manifest['processor']}, {threads} thread{'' if threads == 1 else 's'}, {manifest['date']}, "
+    return (f"Measured on {manifest['processor']}, {threads_said(rows, manifest)}, {manifest['date']}, "
             f"Egret {manifest['egret']}; {mode} run.")
 
 
@@ -253,7 +259,7 @@ class Table:
             manifest = dict(manifest, threads=self.threads)
         if "egret" not in manifest:  # each row says it
             manifest = dict(manifest, egret=", ".join(sorted({row["egret"] for row in rows})))
-        said = provenance(manifest, mode) + (f" {self.peer[0]} {manifest[self.peer[1]]}." if self.peer else "")
+        said = provenance(rows, manifest, mode) + (f" {self.peer[0]} {manifest[self.peer[1]]}." if self.peer else "")
         return tabular(*self.cells(rows)), escaped(said)
 
 

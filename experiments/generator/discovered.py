@@ -122,7 +122,8 @@ def main():
                              + (" are weights" if " and " in rule.heuristics[0] else " is one of the weights"))
             if uses[rule.name]:
                 made = sorted(model for model, (n, _) in uses[rule.name].items() if n)
-                notes.append(f"fires in {len(uses[rule.name])} models"
+                models = len(uses[rule.name])
+                notes.append(f"fires in {models} model{'' if models == 1 else 's'}"
                              + (", makes part of " + ", ".join(made[:3]) + (" and others" if len(made) > 3 else "")
                                 if made else ", such as " + min(uses[rule.name])))
             elif USES.exists():
