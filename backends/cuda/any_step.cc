@@ -70,6 +70,9 @@ class AnyStep : public LibraryStep {
                        DevicePointer workspace, Stream stream) const override {
     return steps_[chosen_]->enqueue(inputs, output, workspace, stream);
   }
+  base::Result<bool> is_right(const Device& device, const TrialMemory& memory) const override {
+    return steps_[chosen_]->is_right(device, memory);
+  }
 
  private:
   std::vector<std::unique_ptr<LibraryStep>> steps_;

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cuda/attention_check.h"
+
 namespace egret::backends::cuda {
 namespace {
 
@@ -109,7 +111,11 @@ DnnArguments describe(const Attention& attention, AttentionForm form, DnnOperati
 std::unique_ptr<LibraryStep> make_attention_step(Dnn& dnn, const Attention& attention) {
   for (const AttentionForm form : {AttentionForm::kWhole, AttentionForm::kParts}) {
     if (form == AttentionForm::kWhole && attention.mask) continue;
-    auto step = DnnStep::make(dnn, {.name = "attention"}, attention.type,
+    const auto trial = [attention](const Device& device, const LibraryStep& step,
+                                   const TrialMemory& memory) {
+      return computes_attention(device, attention, step, memory);
+    };
+    auto step = DnnStep::make(dnn, {.name = "attention", .trial = trial}, attention.type,
                               [&](DnnOperations& into) { return describe(attention, form, into); });
     if (step != nullptr) return step;
   }

@@ -288,7 +288,20 @@ base::Result<bool> CudaPlan::can_run(std::size_t step) {
   EGRET_RETURN_IF_ERROR(device_->wait());
   if (!enqueue_step(step).ok()) return false;
   EGRET_RETURN_IF_ERROR(device_->wait());
-  return true;
+  return library_step_of_[step]->is_right(*device_, trial_memory(step));
+}
+
+// Values that the plan writes itself hold nothing before its first run.
+TrialMemory CudaPlan::trial_memory(std::size_t s) const {
+  const Region& step = program_.steps[s];
+  TrialMemory memory{.output = address(step.root()), .workspace = workspaces_.get()};
+  for (const ir::NodeId input : step.inputs) {
+    const Place::Kind kind = program_.places[input.index()].kind;
+    memory.inputs.push_back(address(input));
+    memory.fixed.push_back(kind == Place::Kind::kConstant ||
+                           (bound_ && kind != Place::Kind::kArena));
+  }
+  return memory;
 }
 
 // All in turn, several times: a GPU that was idle takes a while to be as fast as it can, and the

@@ -72,7 +72,9 @@ class CudaPlan : public Plan {
   base::Status choose_algorithms(bool search);
   base::Result<int> fastest_candidate(std::size_t step);
   base::Result<int> first_candidate(std::size_t step);
-  base::Result<bool> can_run(std::size_t step);  // as chosen; false where the library refuses
+  // As chosen; false where the library refuses, or does not compute what the step is.
+  base::Result<bool> can_run(std::size_t step);
+  TrialMemory trial_memory(std::size_t step) const;
   // So many runs of the step, where values lie and whatever they are, as one launch: the host's
   // calls may take longer than what they start.
   base::Result<Owned<GraphExec>> record_runs(std::size_t step, int runs);

@@ -67,7 +67,7 @@ std::unique_ptr<LibraryStep> DnnStep::make(Dnn& dnn, Kind kind, ir::DType type,
   auto plans = dnn.plans(std::move(operations), type);
   if (!plans->possible) return nullptr;
   return std::unique_ptr<LibraryStep>(
-      new DnnStep(dnn, kind, std::move(plans), std::move(arguments)));
+      new DnnStep(dnn, std::move(kind), std::move(plans), std::move(arguments)));
 }
 
 std::size_t DnnStep::workspace() const {

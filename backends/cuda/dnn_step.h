@@ -83,6 +83,9 @@ class DnnStep : public LibraryStep {
     const char* name;
     bool prefers_channels_last = false;
     Contested contested{};
+    // LibraryStep::is_right(); true where there is none.
+    std::function<base::Result<bool>(const Device&, const LibraryStep&, const TrialMemory&)>
+        trial{};
   };
 
   // nullptr where there are no engines for what `describe` puts into the operations. `type`: of
@@ -107,10 +110,16 @@ class DnnStep : public LibraryStep {
   std::size_t workspace() const override;
   base::Status enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
                        DevicePointer workspace, Stream stream) const override;
+  base::Result<bool> is_right(const Device& device, const TrialMemory& memory) const override {
+    return kind_.trial ? kind_.trial(device, *this, memory) : true;
+  }
 
  private:
   DnnStep(Dnn& dnn, Kind kind, std::shared_ptr<Dnn::Plans> plans, DnnArguments arguments)
-      : dnn_(dnn), kind_(kind), plans_(std::move(plans)), arguments_(std::move(arguments)) {}
+      : dnn_(dnn),
+        kind_(std::move(kind)),
+        plans_(std::move(plans)),
+        arguments_(std::move(arguments)) {}
 
   Dnn& dnn_;
   Kind kind_;

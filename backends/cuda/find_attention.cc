@@ -204,11 +204,14 @@ class Matcher {
     return made;
   }
 
+  // What does not move along an axis has one element there, as far from the next as rows have it
+  // that lie together.
   static void broadcast(Attention::Tensor& mask) {
-    for (std::size_t axis = 0; axis < 4; ++axis) {
-      if (mask.strides[axis] != 0) continue;
-      mask.sizes[axis] = 1;
-      mask.strides[axis] = 1;
+    std::int64_t reach = 1;
+    for (std::size_t axis = 4; axis-- > 0;) {
+      if (mask.strides[axis] == 0) mask.sizes[axis] = 1;
+      if (mask.sizes[axis] == 1) mask.strides[axis] = reach;
+      reach = std::max(reach, mask.sizes[axis] * mask.strides[axis]);
     }
   }
 

@@ -36,6 +36,14 @@ struct Contested {
   }
 };
 
+// Where a step reads and writes, for a trial: memory that holds nothing yet, but for `fixed`
+// inputs.
+struct TrialMemory {
+  std::vector<DevicePointer> inputs{};
+  std::vector<char> fixed{};  // by input
+  DevicePointer output = 0, workspace = 0;
+};
+
 // Ready to run: descriptors made and an algorithm chosen.
 class LibraryStep {
  public:
@@ -65,6 +73,12 @@ class LibraryStep {
   // `inputs` as the region numbers them.
   virtual base::Status enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
                                DevicePointer workspace, Stream stream) const = 0;
+  // Whether the chosen algorithm computes what the step is, as a trial shows: of steps that a
+  // library has been seen to get wrong. Errors: what the device reports.
+  virtual base::Result<bool> is_right(const Device& /*device*/,
+                                      const TrialMemory& /*memory*/) const {
+    return true;
+  }
 };
 
 // Where the elements of a result lie in a larger value: in rows of `length`, each `pitch` behind

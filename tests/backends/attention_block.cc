@@ -42,6 +42,24 @@ ir::Graph attention_block(std::int64_t batch, std::int64_t head) {
   return *std::move(graph);
 }
 
+ir::Graph masked_attention(std::int64_t width, bool shows_weights) {
+  ir::GraphBuilder b;
+  const Value x =
+      b.add("tanh", {b.input("x", ir::TensorType(ir::DType::kF32, Shape{2, 3, 40, width}))});
+  const Value turned = b.add("transpose", {x}, {{"perm", Integers{0, 1, 3, 2}}});
+  Value scores = b.add("matmul", {x, turned});
+  scores = b.add("div", {scores, b.scalar(ir::DType::kF32, 5)});
+  base::Random random(3);
+  scores = b.add(
+      "add",
+      {b.constant(ir::Tensor::random(ir::TensorType(ir::DType::kF32, {40, 40}), random)), scores});
+  const Value shares = b.add("softmax", {scores}, {{"axis", std::int64_t{3}}});
+  if (shows_weights) b.output("shares", shares);
+  const Value y = b.add("matmul", {shares, x});
+  b.output("y", b.add("relu", {b.add("transpose", {y}, {{"perm", Integers{0, 2, 1, 3}}})}));
+  return *std::move(b).finish();
+}
+
 ir::Graph merged_attention(std::int64_t head) {
   constexpr std::int64_t kHeads = 2, kRows = 64;
   const std::int64_t width = kHeads * head;

@@ -13,4 +13,8 @@ ir::Graph attention_block(std::int64_t batch, std::int64_t head);
 // product.
 ir::Graph merged_attention(std::int64_t head);
 
+// Softmax of products of x [2, 3, 40, width] with itself, by a factor and with a mask added that
+// serves all heads, times x again. `shows_weights`: the softmax is an output too.
+ir::Graph masked_attention(std::int64_t width, bool shows_weights);
+
 }  // namespace egret::backends

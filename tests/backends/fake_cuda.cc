@@ -467,6 +467,8 @@ void count_one(int FakeCuda::*what, int by) {
   state().shown.*what += by;
 }
 
+bool is_capturing() { return state().capturing != nullptr; }
+
 int do_or_capture(std::function<void()> work) {
   if (state().capturing != nullptr) {
     state().capturing->nodes.push_back(std::move(work));

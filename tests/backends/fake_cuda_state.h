@@ -14,6 +14,7 @@ namespace egret::backends {
 // By several threads too.
 void note_call(const char* call);
 void count_one(int FakeCuda::*what, int by = 1);
+bool is_capturing();
 // Now, or each time that what is being captured is launched. 0.
 int do_or_capture(std::function<void()> work);
 // The same of a kernel, where the clock says what it takes instead where that is all there is.

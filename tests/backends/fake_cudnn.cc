@@ -216,9 +216,13 @@ class Run {
     const Values b = operation.has(kDnnOperationB) ? input(operation.at(kDnnOperationB)) : x;
     const Descriptor& output = operation.at(kDnnOperationY);
     Values& y = empty(output);
+    const bool moves = fake_cuda().dnn_moves_masks && mode == kDnnAdd && b.sizes.size() == 4 &&
+                       b.sizes[1] == 1 && y.sizes[1] > 1;
     std::vector<std::int64_t> o(y.sizes.size(), 0);
     do {
-      const double value = x.at(o), other = b.at(o);
+      std::vector<std::int64_t> of_b = o;
+      if (moves) of_b[3] = std::min(o[3] + o[1], b.sizes[3] - 1);
+      const double value = x.at(o), other = b.at(of_b);
       switch (mode) {
         case kDnnAdd: y.at(o) = value + other; break;
         case kDnnSubtract: y.at(o) = value - other; break;
@@ -266,24 +270,33 @@ class Run {
     const double scale = input(operation.at(kDnnAttentionScale)).data[0];
     const Descriptor& output = operation.at(kDnnAttentionOutput);
     Values& y = empty(output);
-    std::vector<std::int64_t> o(4, 0);
+    std::vector<double> weights(static_cast<std::size_t>(k.sizes[2]));
+    std::vector<std::int64_t> row(4, 0);
+    const std::vector<std::int64_t> rows{y.sizes[0], y.sizes[1], y.sizes[2], 1};
     do {
-      std::vector<double> weights;
+      const std::size_t of_q = q.place(row);
       for (std::int64_t t = 0; t < k.sizes[2]; ++t) {
+        const std::size_t of_k = k.place({row[0], row[1], t, 0});
         double sum = 0;
-        for (std::int64_t d = 0; d < q.sizes[3]; ++d)
-          sum += q.at({o[0], o[1], o[2], d}) * k.at({o[0], o[1], t, d});
-        weights.push_back(scale * sum);
+        for (std::int64_t d = 0; d < q.sizes[3]; ++d) {
+          sum += q.data[of_q + static_cast<std::size_t>(d * q.strides[3])] *
+                 k.data[of_k + static_cast<std::size_t>(d * k.strides[3])];
+        }
+        weights[static_cast<std::size_t>(t)] = scale * sum;
       }
       const double largest = *std::ranges::max_element(weights);
-      double total = 0, result = 0;
+      double total = 0;
+      for (double& weight : weights) total += weight = std::exp(weight - largest);
+      const std::size_t of_y = y.place(row);
       for (std::int64_t t = 0; t < k.sizes[2]; ++t) {
-        const double weight = std::exp(weights[static_cast<std::size_t>(t)] - largest);
-        total += weight;
-        result += weight * v.at({o[0], o[1], t, o[3]});
+        const std::size_t of_v = v.place({row[0], row[1], t, 0});
+        for (std::int64_t e = 0; e < y.sizes[3]; ++e) {
+          y.data[of_y + static_cast<std::size_t>(e * y.strides[3])] +=
+              weights[static_cast<std::size_t>(t)] / total *
+              v.data[of_v + static_cast<std::size_t>(e * v.strides[3])];
+        }
       }
-      y.at(o) = result / total;
-    } while (next(o, y.sizes));
+    } while (next(row, rows));
     leave(output, y);
   }
 
@@ -448,6 +461,13 @@ std::map<DnnHandle, Stream>& streams() {
   return of_handles;
 }
 
+bool is_attention(const Descriptor& graph) {
+  return std::ranges::any_of(graph.all<DnnBackend>(kDnnGraphOperations), [](DnnBackend operation) {
+    const int kind = of(operation).kind;
+    return kind == kDnnAttentionDescriptor || kind == kDnnReductionOperationDescriptor;
+  });
+}
+
 int execute(DnnHandle handle, DnnBackend plan, DnnBackend pack) {
   note_call("execute");
   if (!fake_cuda().libraries_run) return kNotSupported;
@@ -471,6 +491,9 @@ int execute(DnnHandle handle, DnnBackend plan, DnnBackend pack) {
         numbers[id] = *static_cast<const float*>(pointers.at(id));
     }
   }
+  // Attention is computed where all else is simulated too: whoever asks for it tries it first.
+  if (fake_cuda().simulates && is_attention(graph) && !is_capturing())
+    Run(graph, pointers, numbers).run();
   return run_or_capture(streams()[handle], work_of(graph, engine),
                         [&graph, pointers, numbers] { Run(graph, pointers, numbers).run(); });
 }
