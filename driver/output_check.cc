@@ -144,6 +144,7 @@ base::Result<OutputCheck::Sample> OutputCheck::evaluate(const ir::Graph& referen
   exact.should_stop = options.should_stop;
   ir::InterpretOptions disturbed = exact;
   disturbed.perturbation = options.roundoff;
+  disturbed.sum_perturbation = std::min(options.roundoff, kF32Roundoff);  // in any precision
   Sample sample;
   EGRET_ASSIGN_OR_RETURN(sample.expected, ir::interpret(reference, inputs, exact));
   // Small graphs have few outputs, whose moves may all be small by chance: disturb them more often.

@@ -5,7 +5,8 @@
 // execution may honestly stray from it is estimated from the same graph by stochastic arithmetic
 // (Vignes, "Discrete stochastic arithmetic for validating results of numerical software", 2004):
 // interpreted again with every value disturbed by a relative error of f32's size, outputs move by
-// about what rounding moves them. The bound of an output is `safety` times its largest move, plus
+// about what rounding moves them; sums are in f32 whatever is stored in. The bound of an output is
+// `safety` times its largest move, plus
 // the rounding of the output itself. An integer or boolean output must be equal, except for
 // elements that the disturbance changes too (an argmax between equals).
 //

@@ -161,8 +161,11 @@ base::Result<Tensor> evaluate(const EvaluationPlan& plan, std::span<const Tensor
   }
   for (const LanePlan& box : plan.boxes)
     EGRET_RETURN_IF_ERROR(run_lanes(box, inputs, out, options));
-  if (options.perturbation > 0 && plan.rounded_terms > 0 && is_float(plan.type))
-    perturb(out, options.perturbation * std::sqrt(plan.rounded_terms), options.seed);
+  if (options.perturbation > 0 && plan.rounded_terms > 0 && is_float(plan.type)) {
+    const double of_sums = options.sum_perturbation.value_or(options.perturbation);
+    perturb(out, std::max(options.perturbation, of_sums * std::sqrt(plan.rounded_terms)),
+            options.seed);
+  }
   return out;
 }
 

@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -48,6 +49,9 @@ struct InterpretOptions {
   // move, compare or select elements round nothing and are left alone. Constants are moved by u
   // too, because folding rounds them anew.
   double perturbation = 0;
+  // Where sums keep more digits than what is stored: sqrt(terms) goes with this instead, as far as
+  // that is more than `perturbation`.
+  std::optional<double> sum_perturbation{};
   std::uint64_t seed = 0;
   std::function<bool()>
       should_stop{};               // polled between pieces of work; may be called by any thread
