@@ -81,6 +81,11 @@ TEST_F(PlanVerb, KeepsToTheMemoryOfADevice) {
   EXPECT_THAT(tight.err, HasSubstr("none was found that keeps to 64.0 KiB"));
 }
 
+TEST_F(PlanVerb, TakesTimesAsOtherVerbsDo) {
+  const ProgramRun run = plan("--mesh x=2 --limit-time 20s");
+  EXPECT_EQ(run.code, 0) << run.err;
+}
+
 TEST_F(PlanVerb, SaysWhatIsWrong) {
   EXPECT_THAT(plan("--mesh x").err, HasSubstr("'x' is no mesh axis; write NAME=SIZE"));
   EXPECT_THAT(plan("--machine dgx-h10").err, HasSubstr("did you mean \"dgx-h100\"?"));
