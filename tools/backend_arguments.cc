@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "base/units.h"
 #include "driver/batch_plan.h"
 #include "frontends/onnx.h"
 
@@ -21,9 +22,9 @@ const base::OptionTable<BackendOptions>& BackendOptions::table() {
         base::one_of(backends::precision_names())},
        {"seed", &B::seed, "Seed of random inputs", base::range(0)},
        {"limit-arena", &B::limit_arena,
-        "Bytes that activations and scratch space should keep to, even where that is slower; 0: "
-        "none",
-        base::range(0)},
+        "Memory that activations and scratch space should keep to, even where that is slower; exit "
+        "5 where they take more all the same; 0: any",
+        base::bytes(0)},
        {"without", &B::without,
         "Leave out a part of the backend, to see what it gives: kernels that compute several "
         "operators, layouts other than row-major, what is computed of constants beforehand, "
@@ -68,6 +69,16 @@ base::Result<std::unique_ptr<backends::Plan>> compile_plan(ir::Graph graph,
        .thrift = has("thrift"),
        .slice = has("slices"),
        .emission = has("emitted") ? backends::Emission::kWhereWorth : backends::Emission::kNone});
+}
+
+ExitCode keeps_to_arena(const backends::Plan& plan, const BackendOptions& options,
+                        Console& console) {
+  const std::int64_t taken = plan.report().arena_bytes;
+  if (options.limit_arena == 0 || taken <= options.limit_arena) return ExitCode::kOk;
+  console.warning("activations take " + base::format_bytes(static_cast<double>(taken)) +
+                  "; no plan of this graph was found that keeps to --limit-arena " +
+                  base::format_bytes(static_cast<double>(options.limit_arena)));
+  return ExitCode::kLimit;
 }
 
 base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,

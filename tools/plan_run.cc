@@ -54,6 +54,10 @@ const base::OptionTable<PlanRunOptions>& PlanRunOptions::table() {
 
 base::Result<PlanRun> PlanRun::of(const std::string& path, const BackendOptions& backend,
                                   const PlanRunOptions& options, Console& console) {
+  if (backend.limit_arena > 0)
+    return base::usage_error(
+        "--limit-arena is for models, not for plans: egret plan has "
+        "--limit-memory");
   PlanRun run;
   const backends::Backend* found = backends::find_backend(backend.backend);
   if (found == nullptr) return base::usage_error("no backend is called '" + backend.backend + "'");

@@ -81,7 +81,11 @@ class Bench final : public Command {
       rates = known.rates;
     }
     report(racers, timings, rates, resident_before, console);
-    return ExitCode::kOk;
+    ExitCode code = ExitCode::kOk;
+    for (const Racer& racer : racers) {
+      if (keeps_to_arena(*racer.plan, backend_, console) != ExitCode::kOk) code = ExitCode::kLimit;
+    }
+    return code;
   }
 
  private:
