@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "parallel/plan_file.h"
 #include "tools/model_file.h"
+#include "tools/plan_run.h"
 #include "tools/training_arguments.h"
 #include "tools/verb.h"
 
@@ -117,7 +118,9 @@ class PlanVerb final : public Command {
     EGRET_ASSIGN_OR_RETURN(const parallel::Machine machine, read_machine(arguments_));
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
-    parallel::PlanOrigin origin{.model = path_, .bind = model_.bind, .machine = machine.name};
+    parallel::PlanOrigin origin{.model = model_path_in_plan(path_, arguments_.output),
+                                .bind = model_.bind,
+                                .machine = machine.name};
     EGRET_ASSIGN_OR_RETURN(const parallel::Plan plan,
                            arguments_.train
                                ? plan_training(model.graph, machine, console)
