@@ -58,11 +58,10 @@ std::vector<Finding> examine() {
                     component.linked};
     if (const Probe* probe = find_probe(component.name)) {
       const ProbeAnswer answer = ask(*probe);
-      // This program could not have started without the libraries it requires; the probe may know
-      // only other versions of them.
-      const bool loaded = component.linked && component.required;
-      if (answer.present || !loaded) finding.here = here_text(answer);
-      finding.ready = component.linked && (answer.present || loaded);
+      // This program could not have started without the libraries it links; the probe may know only
+      // other versions of them.
+      if (answer.present || !component.linked) finding.here = here_text(answer);
+      finding.ready = component.linked;
     }
     findings.push_back(std::move(finding));
   }
