@@ -158,6 +158,8 @@ class EGraphDump final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    if (console.options().json && options_.form != Form::kJson)
+      return base::usage_error("text and drawings are no JSON; --form json writes the e-graph so");
     EGRET_ASSIGN_OR_RETURN(const Opened opened, open(path_, source_, model_, console));
     if (options_.form == Form::kJson) {
       EGRET_RETURN_IF_ERROR(write_json(opened, console));

@@ -55,6 +55,8 @@ class Inspect final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    if (console.options().json && options_.form != Form::kSummary)
+      return base::usage_error("--json is for the summary; the graph is text or DOT only");
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_model(path_, model_, console));
     switch (options_.form) {

@@ -60,6 +60,14 @@ TEST(CommandLine, JsonResultsCarryTheSchemaVersion) {
   }
 }
 
+TEST(CommandLine, FormsThatAreNoJsonAreNotGivenForIt) {
+  for (const char* form : {"text", "dot"}) {
+    const ProgramRun run = run_program("inspect --json --form " + std::string(form) + " m.onnx");
+    EXPECT_EQ(run.code, 2) << form;
+    EXPECT_NE(run.err.find("--json is for the summary"), std::string::npos) << run.err;
+  }
+}
+
 TEST(CommandLine, JsonErrorsCarryCodeAndMessage) {
   const ProgramRun run = run_program("completion tcsh --json");
   EXPECT_EQ(run.code, 2);

@@ -38,6 +38,17 @@ TEST_F(EGraphVerbs, DumpFilesInEachForm) {
             run_program("egraph dump - < " + path("e.json")).out);
 }
 
+TEST_F(EGraphVerbs, DumpNoTextWhereJsonIsAskedFor) {
+  for (const char* form : {"text", "dot", "svg"}) {
+    const ProgramRun run =
+        run_program("egraph dump --json --form " + (form + (" " + path("e.json"))));
+    EXPECT_EQ(run.code, 2) << form;
+    EXPECT_THAT(run.err, HasSubstr("--form json")) << form;
+    EXPECT_TRUE(base::Json::parse(run.out).ok()) << run.out;
+  }
+  EXPECT_EQ(run_program("egraph dump --json --form json " + path("e.json")).code, 0);
+}
+
 TEST_F(EGraphVerbs, SayWhatIsNotShown) {
   const ProgramRun run = run_program("egraph dump --most-classes 1 " + path("e.json"));
   EXPECT_EQ(run.out, "sum: + left right\n... 2 classes with 3 nodes not shown\n");
