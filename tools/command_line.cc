@@ -299,6 +299,13 @@ int run_egret(const std::vector<std::string>& arguments) try {
   if (first == "--help" || first == "-h") return run_verb(*find_verb("help"), {});
   if (first == "--version" || first == "-V") return run_verb(*find_verb("version"), {});
   const VerbChoice choice = choose_verb(arguments);
+  if (const std::string help = group_help(first); choice.verb == nullptr && !help.empty()) {
+    const bool asked = arguments.size() == 2 && (arguments[1] == "--help" || arguments[1] == "-h");
+    if (asked || arguments.size() == 1) {
+      std::fwrite(help.data(), 1, help.size(), asked ? stdout : stderr);
+      return static_cast<int>(asked ? ExitCode::kOk : ExitCode::kUsage);
+    }
+  }
   if (choice.verb == nullptr) {
     Console console{CommonOptions{}};
     return fail(console, unknown_verb(arguments));

@@ -96,6 +96,17 @@ std::string overview_help() {
   return text;
 }
 
+std::string group_help(std::string_view first_word) {
+  const std::string group = std::string(first_word) + " ";
+  std::string rows;
+  for (const Verb& verb : verbs()) {
+    if (verb.name.starts_with(group)) rows += entry(verb.name, verb.summary, 100);
+  }
+  if (rows.empty()) return "";
+  return "usage: egret " + group + "VERB [OPTIONS] [ARGUMENTS]\n\nVerbs:\n" + rows + "\n`egret " +
+         group + "VERB --help` explains a verb.\n";
+}
+
 std::string verb_help(const Verb& verb, std::size_t width) {
   const Declared declared(verb);
   const Arguments& arguments = declared.arguments;

@@ -12,6 +12,8 @@ namespace egret::tools {
 
 // "Usage: egret ..." and the verbs with their summaries.
 std::string overview_help();
+// The same for the verbs that begin with this word ("rules"); "" when there are none.
+std::string group_help(std::string_view first_word);
 // Usage, details, arguments and options of one verb. WIDTH in columns.
 std::string verb_help(const Verb& verb, std::size_t width);
 // "egret optimize [OPTIONS] MODEL".

@@ -51,6 +51,24 @@ TEST(CommandLine, EveryVerbExplainsItselfAndHasAManualPage) {
   }
 }
 
+TEST(CommandLine, GroupsOfVerbsExplainThemselves) {
+  for (const char* group : {"rules", "egraph", "costs"}) {
+    const std::string first_row = "Verbs:\n  " + std::string(group) + " ";
+    for (const std::string& words :
+         {std::string(group) + " --help", "help " + std::string(group)}) {
+      const ProgramRun help = run_program(words);
+      EXPECT_EQ(help.code, 0) << words;
+      EXPECT_NE(help.out.find(first_row), std::string::npos) << words << help.out;
+    }
+    const ProgramRun alone = run_program(group);
+    EXPECT_EQ(alone.code, 2) << group;
+    EXPECT_NE(alone.err.find(first_row), std::string::npos) << alone.err;
+  }
+  const ProgramRun misspelt = run_program("rules lst");
+  EXPECT_EQ(misspelt.code, 2);
+  EXPECT_NE(misspelt.err.find("did you mean \"list\"?"), std::string::npos) << misspelt.err;
+}
+
 TEST(CommandLine, JsonResultsCarryTheSchemaVersion) {
   for (const char* verb : {"version", "doctor", "help"}) {
     const ProgramRun run = run_program(std::string(verb) + " --json");
