@@ -77,9 +77,10 @@ Status unknown_verb(const std::vector<std::string>& arguments) {
                            base::did_you_mean(first, first_words) + " (`egret help` lists them)");
 }
 
-// What CLI11 found: texts by option name, and whether help was asked for.
+// What CLI11 found: texts by option name, other words, and whether help was asked for.
 struct ParsedFlags {
   std::vector<std::pair<std::string, std::vector<std::string>>> texts;
+  std::vector<std::string> positionals;
   bool help = false;
 };
 
@@ -159,17 +160,16 @@ base::Result<ParsedFlags> parse_words(const Verb& verb, const Arguments& declare
     return base::usage_error(verb.name + ": " + error.what());
   }
   if (parsed.help) return parsed;
-  std::vector<std::string> given;
   for (const std::string& word : app.remaining()) {
     if (names_option(word)) {
       const std::string flag = word.substr(0, word.find('='));
       return base::usage_error(verb.name + ": there is no option " + flag +
                                base::did_you_mean(flag, flag_names(declared.set())));
     }
-    given.push_back(word);
+    parsed.positionals.push_back(word);
   }
-  given.insert(given.end(), positionals_after.begin(), positionals_after.end());
-  EGRET_RETURN_IF_ERROR(assign_positionals(declared, given, verb));
+  parsed.positionals.insert(parsed.positionals.end(), positionals_after.begin(),
+                            positionals_after.end());
   return parsed;
 }
 
@@ -272,6 +272,9 @@ int run_verb(const Verb& verb, std::vector<std::string> words) {
     return 0;
   }
   if (parsed.ok()) status = apply_origins(*parsed, arguments.set(), invocation);
+  // The options in force can be shown without what the verb works on.
+  if (status.ok() && !invocation.print_config)
+    status = assign_positionals(arguments, parsed->positionals, verb);
   Console console(common);
   if (!status.ok()) return fail(console, status);
   if (!common.quiet) warn_of_unknown_variables(console);

@@ -69,6 +69,14 @@ TEST(CommandLine, GroupsOfVerbsExplainThemselves) {
   EXPECT_NE(misspelt.err.find("did you mean \"list\"?"), std::string::npos) << misspelt.err;
 }
 
+TEST(CommandLine, ConfigurationIsPrintedWithoutPositionalArguments) {
+  for (const Verb& verb : verbs()) {
+    const ProgramRun run = run_program(verb.name + " --print-config");
+    EXPECT_EQ(run.code, 0) << verb.name << run.err;
+    EXPECT_NE(run.out.find("[general]"), std::string::npos) << verb.name;
+  }
+}
+
 TEST(CommandLine, JsonResultsCarryTheSchemaVersion) {
   for (const char* verb : {"version", "doctor", "help"}) {
     const ProgramRun run = run_program(std::string(verb) + " --json");
