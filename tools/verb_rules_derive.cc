@@ -74,7 +74,7 @@ class Derive final : public Command {
       derived += derivation.derived ? 1 : 0;
       if (!derivation.derived) {
         missing.push(base::Json::object().set("name", goal.name).set("reason", derivation.reason));
-        table.row({goal.name, derivation.reason.substr(0, derivation.reason.find('\n'))});
+        table.row({goal.name, derivation.reason});
       }
       if (progress.due()) {
         progress.report({{base::kItems, total}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `egret rules verify`: what it exits with.
+// `egret rules verify`: what it exits with; what `derive` prints.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 namespace egret::tools {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 class RulesVerify : public FolderTest {
@@ -53,6 +54,14 @@ TEST_F(RulesVerify, RefusesWhatIsNoRule) {
   const ProgramRun unbound = verify("relu(?x) => relu(?y)");
   EXPECT_EQ(unbound.code, 3);
   EXPECT_THAT(unbound.err, HasSubstr("a.rules:2"));
+}
+
+TEST_F(RulesVerify, DeriveSaysOnOneLineWhereTheSidesStayApart) {
+  ASSERT_TRUE(base::write_file(path("a.rules"), "rule a\n  neg(neg(?x)) => ?x\n").ok());
+  ASSERT_TRUE(base::write_file(path("b.rules"), "rule b\n  add(?x, ?y) => add(?y, ?x)\n").ok());
+  const ProgramRun run = run_program("rules derive " + path("a.rules") + " " + path("b.rules"));
+  EXPECT_EQ(run.code, 30) << run.err;
+  EXPECT_THAT(run.out, ContainsRegex("the sides stay apart at [?]x: [a-z0-9]+\\[.*, [?]y: "));
 }
 
 }  // namespace
