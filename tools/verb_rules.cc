@@ -89,7 +89,8 @@ class Show final : public Command {
       if (options_.proof) {
         const rules::Verdict verdict = rules::verify(rule, {}, known);
         base::Json proofs = base::Json::array();
-        text += std::string(rules::to_string(verdict.status)) + " " + verdict.reason + "\n";
+        text += rules::to_string(verdict.status);
+        text += (verdict.reason.empty() ? "" : ": " + verdict.reason) + "\n";
         for (const std::string& proof : verdict.proofs) {
           proofs.push(proof);
           text += proof;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `egret rules verify`: what it exits with; what `derive` prints.
+// `egret rules verify`: what it exits with; what `show` and `derive` print.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/file.h"
+#include "base/json.h"
 #include "tests/tools/folder_test.h"
 
 namespace egret::tools {
@@ -54,6 +57,18 @@ TEST_F(RulesVerify, RefusesWhatIsNoRule) {
   const ProgramRun unbound = verify("relu(?x) => relu(?y)");
   EXPECT_EQ(unbound.code, 3);
   EXPECT_THAT(unbound.err, HasSubstr("a.rules:2"));
+}
+
+TEST(RulesShow, NamesEachFamilyOfAProofOnce) {
+  const ProgramRun run = run_program("rules show --proof --json add-commutes");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const auto json = base::Json::parse(run.out);
+  std::set<std::string> seen;
+  for (const base::Json& proof : json->find("rules")->items().at(0).find("proofs")->items())
+    EXPECT_TRUE(seen.insert(*proof.as_string()).second) << *proof.as_string();
+  EXPECT_THAT(*seen.begin(), HasSubstr("of rank "));
+  const ProgramRun text = run_program("rules show --proof add-commutes");
+  EXPECT_THAT(text.out, HasSubstr("\nproven\nfamily ("));
 }
 
 TEST_F(RulesVerify, DeriveSaysOnOneLineWhereTheSidesStayApart) {
