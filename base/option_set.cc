@@ -137,7 +137,9 @@ std::string BoundOption::value_name() const {
   switch (domain.unit) {
     case Unit::kBytes: return "SIZE";
     case Unit::kSeconds: return "TIME";
-    case Unit::kPath: return "FILE";
+    case Unit::kPath:
+    case Unit::kOutput: return "FILE";
+    case Unit::kOutputFolder: return "FOLDER";
     case Unit::kPlain: break;
   }
   if (std::holds_alternative<std::int64_t*>(slot)) return "N";

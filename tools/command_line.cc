@@ -17,6 +17,7 @@
 #include "base/toml.h"
 #include "tools/console.h"
 #include "tools/help_text.h"
+#include "tools/output_places.h"
 #include "tools/verb_table.h"
 
 extern char** environ;
@@ -283,6 +284,8 @@ int run_verb(const Verb& verb, std::vector<std::string> words) {
     status = console.finish();
     return status.ok() ? 0 : fail(console, status);
   }
+  status = prepare_outputs(arguments.set());
+  if (!status.ok()) return fail(console, status);
   if (common.threads > 0) base::set_shared_threads(static_cast<std::size_t>(common.threads));
   const base::Result<ExitCode> code = command->run(console);
   if (!code.ok()) return fail(console, code.status());

@@ -77,7 +77,7 @@ struct DumpVerbOptions {
          {"most-classes", &D::most_classes,
           "How many classes text and drawings show, nearest to the roots first",
           base::range(1, 1e9)},
-         {"output", &D::output, "Where it goes; - for standard output", base::path(), 'o'}}};
+         {"output", &D::output, "Where it goes; - for standard output", base::output_file(), 'o'}}};
     return rows;
   }
 };

@@ -18,7 +18,8 @@ struct GradOptions {
     using G = GradOptions;
     static const base::OptionTable<G> rows{
         "grad",
-        {{"output", &G::output, "Where the step goes; - for standard output", base::path(), 'o'},
+        {{"output", &G::output, "Where the step goes; - for standard output", base::output_file(),
+          'o'},
          {"no-run", &G::skip_check,
           "Write the step without running it once with the reference interpreter"}}};
     return rows;

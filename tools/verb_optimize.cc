@@ -21,10 +21,10 @@ struct OutputOptions {
     static const base::OptionTable<O> rows{
         "output",
         {{"output", &O::output, "Where the optimized model goes; - for standard output",
-          base::path(), 'o'},
+          base::output_file(), 'o'},
          {"external-data", &O::external_data,
           "File beside the output for the weights of models above 2 GiB (default: OUTPUT.data)",
-          base::path()}}};
+          base::output_file()}}};
     return rows;
   }
 };

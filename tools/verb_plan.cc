@@ -27,7 +27,8 @@ struct PlanArguments {
     using P = PlanArguments;
     static const base::OptionTable<P> rows{
         "plan-machine",
-        {{"output", &P::output, "Where the plan goes; - for standard output", base::path(), 'o'},
+        {{"output", &P::output, "Where the plan goes; - for standard output", base::output_file(),
+          'o'},
          {"mesh", &P::mesh, "Devices as NAME=SIZE,...: instead of the machine's own mesh"},
          {"machine", &P::machine, "A machine file (TOML), or one that Egret knows: local, dgx-h100",
           base::path()},
@@ -131,6 +132,8 @@ class PlanVerb final : public Command {
     if (!arguments_.output.empty())
       EGRET_RETURN_IF_ERROR(write_output(console, arguments_.output, json.dump(1) + "\n"));
     if (arguments_.output != "-") console.result(json, to_text(plan, machine));
+    if (arguments_.output.empty() && !console.options().json)
+      console.note("the plan is not written; -o FILE writes it");
     if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes) {
       console.warning("the plan needs " + base::format_bytes(plan.memory_bytes) +
                       " a device; none was found that keeps to " +

@@ -28,7 +28,7 @@ struct MinimizeOptions {
          {"minimize-with", &T::with, "Rules that help to derive and stay out of the result"},
          {"minimize-seed", &T::seed, "Seed of the instances", base::range(0)},
          {"rules-output", &T::output, "File for the rules that are kept; - for standard output",
-          base::path(), 'o'}}};
+          base::output_file(), 'o'}}};
     return rows;
   }
 };

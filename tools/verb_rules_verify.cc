@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <system_error>
 
 #include "base/file.h"
 #include "base/in_order.h"
@@ -58,7 +57,8 @@ struct VerifyRuleOptions {
          {"second-opinion", &T::second_opinion,
           "Have cvc5 confirm each answer of Z3 that a proof uses"},
          {"keep-queries", &T::keep_queries,
-          "Write what Z3 was asked to this folder, as SMT-LIB, a file each", base::path()}}};
+          "Write what Z3 was asked to this folder, as SMT-LIB, a file each",
+          base::output_folder()}}};
     return rows;
   }
 };
@@ -91,7 +91,6 @@ class Verify final : public Command {
           "--second-opinion: this build has no cvc5; install libcvc5-dev and build again");
     }
     EGRET_ASSIGN_OR_RETURN(const rules::RuleSet lemmas, proven_lemmas());
-    EGRET_RETURN_IF_ERROR(make_query_folder());
     rules::VerifyOptions how;
     how.lemmas = lemmas.rules;
     how.instances = static_cast<int>(options_.instances);
@@ -155,15 +154,6 @@ class Verify final : public Command {
     EGRET_ASSIGN_OR_RETURN(const rules::RuleStatuses statuses, rules::builtin_statuses());
     EGRET_RETURN_IF_ERROR(rules::require_status(lemmas, statuses, rules::RuleStatus::kProven));
     return lemmas;
-  }
-
-  base::Status make_query_folder() const {
-    if (options_.keep_queries.empty()) return base::ok();
-    std::error_code problem;
-    std::filesystem::create_directories(options_.keep_queries, problem);
-    return problem ? base::unavailable("--keep-queries " + options_.keep_queries + ": " +
-                                       problem.message())
-                   : base::ok();
   }
 
   // RULE-001.smt2 and so on, in the order in which they were asked.

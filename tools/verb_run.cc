@@ -25,11 +25,11 @@ struct RunOptions {
     static const base::OptionTable<R> rows{
         "run",
         {{"output-folder", &R::output_folder, "Write each output as output_K.pb into this folder",
-          base::path()},
+          base::output_folder()},
          {"trace", &R::trace,
           "Write when each kernel ran, and what it computed and moved, into this file, which "
           "chrome://tracing and Perfetto read; the run is then the second one",
-          base::path()},
+          base::output_file()},
          {"check", &R::check,
           "Compare the outputs with the f64 interpreter; exit 6 where they differ"}}};
     return rows;

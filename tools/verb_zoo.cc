@@ -20,7 +20,8 @@ struct ZooArguments {
     using Z = ZooArguments;
     static const base::OptionTable<Z> rows{
         "zoo",
-        {{"output", &Z::output, "Where the model goes; - for standard output", base::path(), 'o'},
+        {{"output", &Z::output, "Where the model goes; - for standard output", base::output_file(),
+          'o'},
          {"batch", &Z::batch, "Batch size", base::range(1, 65536)},
          {"seed", &Z::seed, "Seed of the random weights", base::range(0)},
          {"sequence", &Z::sequence, "Sequence length of transformers; 0 takes the model's own",
