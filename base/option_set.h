@@ -26,7 +26,7 @@ struct BoundOption {
   OptionDomain domain;
   char short_flag = 0;
   OptionSlot slot;
-  std::string default_text;  // the value when it was bound
+  std::string default_text;  // the value when it was bound, with its unit
   OptionOrigin origin = OptionOrigin::kDefault;
 
   bool is_switch() const { return std::holds_alternative<bool*>(slot); }

@@ -32,8 +32,7 @@ const base::OptionTable<BackendOptions>& BackendOptions::table() {
         "kernels take in memory for their speed, or batches run sample after sample where that is "
         "faster",
         base::one_of({"fusion", "blocked", "folding", "emitted", "thrift", "slices"})},
-       {"input", &B::input,
-        "Tensor file (.pb) of an input, as FILE or NAME=FILE; may be repeated"}}};
+       {"input", &B::input, "Tensor file (.pb) of an input, as FILE or NAME=FILE"}}};
   return rows;
 }
 

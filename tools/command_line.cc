@@ -18,6 +18,7 @@
 #include "tools/console.h"
 #include "tools/help_text.h"
 #include "tools/output_places.h"
+#include "tools/variables.h"
 #include "tools/verb_table.h"
 
 extern char** environ;
@@ -30,12 +31,9 @@ using base::Status;
 
 constexpr std::int64_t kMostConfigBytes = 1 << 20;
 
-// Environment variables that are no option, so that a warning about unknown ones stays silent.
-// The last two are of experiments, which call the program.
-constexpr std::array<std::string_view, 9> kOtherVariables = {
-    "EGRET_SHARED",         "EGRET_WERROR",      "EGRET_KERNEL_CACHE", "EGRET_HOST_COMPILER",
-    "EGRET_CUDA_LIBRARIES", "EGRET_CUDA_DEVICE", "EGRET_CUDA_TURNS",   "EGRET_EXPERIMENT_SECONDS",
-    "EGRET_PEER_SECONDS"};
+// Other environment variables: of the build, of tests, and of experiments, which call the program.
+constexpr auto kOtherVariables = std::to_array<std::string_view>(
+    {"EGRET_SHARED", "EGRET_WERROR", "EGRET_EXPERIMENT_SECONDS", "EGRET_PEER_SECONDS"});
 
 bool names_option(const std::string& argument) { return argument.size() > 1 && argument[0] == '-'; }
 
@@ -214,6 +212,7 @@ Status apply_origins(const ParsedFlags& parsed, base::OptionSet& set,
 // EGRET_* variables that no option reads: most likely a misspelling, so worth a word.
 void warn_of_unknown_variables(Console& console) {
   std::vector<std::string> known(kOtherVariables.begin(), kOtherVariables.end());
+  for (const VariableRow& row : kVariables) known.emplace_back(row.name);
   for (const std::string_view name : {"config", "print-config"}) {
     base::BoundOption option;
     option.name = name;

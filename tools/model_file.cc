@@ -14,8 +14,7 @@ constexpr std::int64_t kMostModelBytes = std::int64_t{1} << 31;  // protobuf's o
 const base::OptionTable<ModelOptions>& ModelOptions::table() {
   using M = ModelOptions;
   static const base::OptionTable<M> rows{
-      "model",
-      {{"bind", &M::bind, "Give a symbolic dimension its size, as NAME=SIZE; may be repeated"}}};
+      "model", {{"bind", &M::bind, "Give a symbolic dimension its size, as NAME=SIZE"}}};
   return rows;
 }
 

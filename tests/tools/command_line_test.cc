@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "tests/tools/program_run.h"
+#include "tools/variables.h"
 #include "tools/verb_table.h"
 
 namespace egret::tools {
@@ -48,6 +49,37 @@ TEST(CommandLine, EveryVerbExplainsItselfAndHasAManualPage) {
     const ProgramRun page = run_program("man " + verb.name);
     EXPECT_EQ(page.code, 0) << verb.name;
     EXPECT_NE(page.out.find(".SH EXIT STATUS"), std::string::npos) << verb.name;
+  }
+}
+
+TEST(CommandLine, HelpSpeaksOfTheVerbsOwnOptions) {
+  const std::string optimize = run_program("optimize --help").out;
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(has(optimize, "after this time [20s]")) << optimize;
+  EXPECT_TRUE(has(optimize, "[4GiB]")) << optimize;
+  EXPECT_TRUE(has(optimize, "TIME is a number and ns")) << optimize;
+  EXPECT_TRUE(has(optimize, "SIZE is a number and KiB")) << optimize;
+  EXPECT_FALSE(has(run_program("run --help").out, "may be repeated; may be repeated"));
+  EXPECT_TRUE(has(run_program("run --help").out, "--output-folder FOLDER"));
+  for (const Verb& verb : verbs()) {
+    const std::string help = run_program(verb.name + " --help").out;
+    const std::string footer = help.substr(help.rfind("Each option"));
+    const std::size_t flag = footer.find("--");
+    const std::string cited = footer.substr(flag, footer.find(':', flag) - flag);
+    EXPECT_TRUE(has(help.substr(0, help.size() - footer.size()), cited.c_str()))
+        << verb.name << " has no " << cited;
+  }
+  const std::string version = run_program("version --help").out;
+  EXPECT_FALSE(has(version, "TIME is")) << version;
+}
+
+TEST(CommandLine, VariablesThatAreNoOptionsAreListed) {
+  for (const char* words : {"help", "man"}) {
+    const ProgramRun run = run_program(words);
+    for (const VariableRow& row : kVariables)
+      EXPECT_NE(run.out.find(row.name), std::string::npos) << words << " " << row.name;
   }
 }
 
