@@ -117,8 +117,9 @@ base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,
 void report_fallbacks(const backends::Plan& plan, Console& console) {
   const backends::PlanReport report = plan.report();
   if (!report.missing.empty()) {
-    console.note(std::to_string(report.fallbacks.size()) +
-                 " kernels fall back to the interpreter: " + report.missing);
+    console.note(base::counted(static_cast<std::int64_t>(report.fallbacks.size()), "kernel falls",
+                               "kernels fall") +
+                 " back to the interpreter: " + report.missing);
   }
   for (const auto& fallback : report.fallbacks) {
     console.detail("falls back to the interpreter: " + fallback.node + " (" + fallback.op +

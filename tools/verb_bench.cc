@@ -152,9 +152,7 @@ class Bench final : public Command {
     }
     json.set("models", std::move(models));
     if (options_.kernels) json.set("rates", rates_json(rates));
-    const std::string count = std::to_string(threads);
-    console.result(
-        json, table.render() + (threads == 1 ? "1 thread" : count + " threads") + "\n" + kernels);
+    console.result(json, table.render() + base::counted(threads, "thread") + "\n" + kernels);
   }
 
   std::vector<std::string> paths_;

@@ -102,7 +102,7 @@ std::string to_text(const Machine& machine, const std::vector<Finding>& findings
                      std::string(build_info().revision) + ", " +
                      std::string(build_info().build_type) + ", " +
                      std::string(build_info().compiler) + ")\n";
-  text += machine.processor + ", " + std::to_string(machine.threads) + " thread(s), " +
+  text += machine.processor + ", " + base::counted(machine.threads, "thread") + ", " +
           base::format_bytes(machine.memory_bytes) + " memory";
   for (const std::string& set : machine.instruction_sets) text += ", " + set;
   base::TextTable table({{""}, {"component"}, {"in this build"}, {"on this machine"}, {"for"}});

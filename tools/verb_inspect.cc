@@ -94,7 +94,7 @@ class Inspect final : public Command {
       parameters += node.type.elements();
       bytes += node.type.bytes();
     }
-    facts.row({"weights", base::format_count(parameters) + " elements, " +
+    facts.row({"weights", base::counted(parameters, "element") + ", " +
                               base::format_bytes(static_cast<double>(bytes))});
     for (const auto& [domain, version] : model.info.opsets) {
       facts.row({"opset", std::to_string(version) + (domain.empty() ? "" : " of " + domain)});

@@ -50,9 +50,9 @@ base::Result<parallel::Machine> read_machine(const PlanArguments& arguments) {
   if (!machine) {
     const bool is_name = arguments.machine.find_first_of("./") == std::string::npos;
     if (is_name) {
-      return base::usage_error("there is no machine '" + arguments.machine + "'" +
-                               base::did_you_mean(arguments.machine, names) +
-                               "; a machine file's name ends in .toml");
+      return base::usage_error("there is no machine '" + arguments.machine +
+                               "' (a machine file's name ends in .toml)" +
+                               base::did_you_mean(arguments.machine, names));
     }
     EGRET_ASSIGN_OR_RETURN(const std::string text,
                            base::read_file(arguments.machine, kMostMachineBytes));

@@ -119,7 +119,7 @@ class Generate final : public Command {
       rules += generations[i].rules.size();
     }
     console.result(base::versioned_json().set("rules", rules).set("spaces", std::move(spaces)),
-                   tables + std::to_string(rules) + " rules in all\n");
+                   tables + base::counted(static_cast<std::int64_t>(rules), "rule") + " in all\n");
     return generations.back().stopped ? ExitCode::kLimit : ExitCode::kOk;
   }
 
@@ -168,7 +168,8 @@ class Generate final : public Command {
                  base::format_seconds(level.seconds), base::format_seconds(c.seconds),
                  base::format_bytes(static_cast<double>(level.bytes))});
     }
-    return table.render() + "\n" + std::to_string(generation.rules.size()) + " rules in " +
+    return table.render() + "\n" +
+           base::counted(static_cast<std::int64_t>(generation.rules.size()), "rule") + " in " +
            options_.folder + "\n";
   }
 

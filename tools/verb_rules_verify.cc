@@ -219,9 +219,9 @@ class Verify final : public Command {
 
   static std::string text_of(const rules::InferredCondition& condition) {
     return "  " + std::string(rules::to_string(condition.verdict.status)) + " where " +
-           condition.text + "\n  of " + std::to_string(condition.outside) +
-           " instances that do not satisfy this, " + std::to_string(condition.outside_equal) +
-           " have equal sides\n";
+           condition.text + "\n  of " + base::counted(condition.outside, "instance") +
+           " beyond this, " +
+           base::counted(condition.outside_equal, "has equal sides", "have equal sides") + "\n";
   }
 
   std::string summary(double elapsed) {
@@ -235,15 +235,15 @@ class Verify final : public Command {
     const std::size_t threads = base::shared_pool().threads();
     text += "; median " + base::format_seconds(seconds_[seconds_.size() / 2]) + ", longest " +
             base::format_seconds(seconds_.back()) + ", all " + base::format_seconds(elapsed) +
-            " on " + std::to_string(threads) + (threads == 1 ? " thread\n" : " threads\n");
-    text += std::to_string(solver_.queries) + " queries, longest " +
+            " on " + base::counted(static_cast<std::int64_t>(threads), "thread") + "\n";
+    text += base::counted(solver_.queries, "query", "queries") + ", longest " +
             base::format_seconds(solver_.longest_seconds) + " (" +
-            std::to_string(solver_.most_work) + " units of work); " +
+            base::counted(static_cast<std::int64_t>(solver_.most_work), "unit") + " of work); " +
             std::to_string(solver_.remembered) + " answered from memory\n";
     if (options_.second_opinion) {
-      text += "of " + std::to_string(solver_.contradictions) + " answers that proofs use, cvc5 " +
-              "confirms " + std::to_string(solver_.confirmed) + ", does not decide " +
-              std::to_string(solver_.unconfirmed) + ", contradicts " +
+      text += "of " + base::counted(solver_.contradictions, "answer") +
+              " that proofs use, cvc5 confirms " + std::to_string(solver_.confirmed) +
+              ", does not decide " + std::to_string(solver_.unconfirmed) + ", contradicts " +
               std::to_string(solver_.disagreed) + "\n";
     }
     return text;

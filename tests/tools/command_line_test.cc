@@ -83,6 +83,14 @@ TEST(CommandLine, VariablesThatAreNoOptionsAreListed) {
   }
 }
 
+TEST(CommandLine, SuggestionsComeLast) {
+  const ProgramRun run = run_program("zoo resnet19");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("(egret zoo --list shows all); did you mean \"resnet18\"?\n"),
+            std::string::npos)
+      << run.err;
+}
+
 TEST(CommandLine, GroupsOfVerbsExplainThemselves) {
   for (const char* group : {"rules", "egraph", "costs"}) {
     const std::string first_row = "Verbs:\n  " + std::string(group) + " ";
