@@ -47,6 +47,32 @@ std::string number_text(double value, Unit unit) {
   return whole ? std::to_string(static_cast<std::int64_t>(value)) : format_real(value);
 }
 
+// What one would type: 4GiB, not 4294967296. It reads back the same.
+std::string bytes_as_typed(std::int64_t bytes) {
+  constexpr std::int64_t kKibi = 1024;
+  std::string_view unit = "";
+  for (const std::string_view larger : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (bytes == 0 || bytes % kKibi != 0) break;
+    bytes /= kKibi;
+    unit = larger;
+  }
+  return std::to_string(bytes) + std::string(unit);
+}
+
+std::string seconds_as_typed(double seconds) {
+  if (seconds == 0) return "0";
+  const bool minutes = seconds >= 60 && std::fmod(seconds, 60) == 0;
+  return minutes ? format_real(seconds / 60) + "m" : format_real(seconds) + "s";
+}
+
+std::string text_with_unit(const BoundOption& option) {
+  if (option.domain.unit == Unit::kBytes)
+    return bytes_as_typed(*std::get<std::int64_t*>(option.slot));
+  if (option.domain.unit == Unit::kSeconds)
+    return seconds_as_typed(*std::get<double*>(option.slot));
+  return option.value_text();
+}
+
 Status check_range(double value, const BoundOption& option) {
   if (value >= option.domain.low && value <= option.domain.high) return ok();
   return usage_error(number_text(value, option.domain.unit) +
@@ -137,7 +163,9 @@ std::string BoundOption::value_name() const {
   switch (domain.unit) {
     case Unit::kBytes: return "SIZE";
     case Unit::kSeconds: return "TIME";
-    case Unit::kPath: return "FILE";
+    case Unit::kPath:
+    case Unit::kOutput: return "FILE";
+    case Unit::kOutputFolder: return "FOLDER";
     case Unit::kPlain: break;
   }
   if (std::holds_alternative<std::int64_t*>(slot)) return "N";
@@ -196,7 +224,7 @@ void OptionSet::add(BoundOption option) {
   EGRET_CHECK(find(option.name) == nullptr, "two options of one command share a name");
   EGRET_CHECK(!std::holds_alternative<EnumSlot>(option.slot) || !option.domain.choices.empty(),
               "an enum option needs choices");
-  option.default_text = option.value_text();
+  option.default_text = text_with_unit(option);
   options_.push_back(std::move(option));
 }
 

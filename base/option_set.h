@@ -26,15 +26,16 @@ struct BoundOption {
   OptionDomain domain;
   char short_flag = 0;
   OptionSlot slot;
-  std::string default_text;  // the value when it was bound
+  std::string default_text;  // the value when it was bound, with its unit
   OptionOrigin origin = OptionOrigin::kDefault;
 
   bool is_switch() const { return std::holds_alternative<bool*>(slot); }
   bool is_list() const { return std::holds_alternative<std::vector<std::string>*>(slot); }
   std::string flag() const { return "--" + name; }
-  std::string variable() const;    // EGRET_LIMIT_NODES
-  std::string key() const;         // saturation.limit-nodes
-  std::string value_name() const;  // N, X, SIZE, TIME, FILE, TEXT, or a|b|c; "" for a switch
+  std::string variable() const;  // EGRET_LIMIT_NODES
+  std::string key() const;       // saturation.limit-nodes
+  // N, X, SIZE, TIME, FILE, FOLDER, TEXT, or a|b|c; "" for a switch
+  std::string value_name() const;
   std::string limits() const;      // "at least 1", "1 to 64", or ""
   std::string value_text() const;  // as a flag would take it; lists joined by commas
   std::string value_toml() const;

@@ -40,7 +40,7 @@ namespace egret::base {
 
 // What values an option may take, and how they are written.
 struct OptionDomain {
-  enum class Unit : unsigned char { kPlain, kBytes, kSeconds, kPath };
+  enum class Unit : unsigned char { kPlain, kBytes, kSeconds, kPath, kOutput, kOutputFolder };
 
   Unit unit = Unit::kPlain;
   double low = -std::numeric_limits<double>::infinity();
@@ -64,11 +64,16 @@ inline OptionDomain one_of(std::vector<std::string> choices) {
   domain.choices = std::move(choices);
   return domain;
 }
-inline OptionDomain path() {
+inline OptionDomain path(OptionDomain::Unit unit = OptionDomain::Unit::kPath) {
   OptionDomain domain;
-  domain.unit = OptionDomain::Unit::kPath;
+  domain.unit = unit;
   return domain;
 }
+// A file that is written at the end, in a folder that must be there at the beginning; "-" is
+// standard output.
+inline OptionDomain output_file() { return path(OptionDomain::Unit::kOutput); }
+// A folder for results, which is made at the beginning.
+inline OptionDomain output_folder() { return path(OptionDomain::Unit::kOutputFolder); }
 
 // An enum field seen as the index of its choice.
 struct EnumSlot {

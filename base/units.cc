@@ -172,6 +172,12 @@ std::string format_seconds(double seconds) {
   return buffer.data();
 }
 
+std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
+  const std::string number = format_count(count) + " ";
+  if (count == 1) return number + std::string(one);
+  return number + (many.empty() ? std::string(one) + "s" : std::string(many));
+}
+
 std::string format_percent(double fraction) { return printed("%.1f%s", fraction * 100, "%"); }
 
 }  // namespace egret::base

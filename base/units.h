@@ -26,5 +26,7 @@ std::string format_short(double value);        // three significant digits: 12.3
 std::string format_bytes(double bytes);        // 512 B, 1.50 KiB, 3.00 GiB
 std::string format_seconds(double seconds);    // 950 ns, 12.3 us, 4.56 ms, 7.89 s, 3m 05s, 2h 04m
 std::string format_percent(double fraction);   // 12.3%
+// 1 query, 1,234 queries. MANY: "" for ONE with an s.
+std::string counted(std::int64_t count, std::string_view one, std::string_view many = "");
 
 }  // namespace egret::base

@@ -36,8 +36,11 @@ void count_hidden(const EGraphView& view, const std::vector<Index>& shown, Dump&
 
 std::string hidden_text(const Dump& dump) {
   if (dump.hidden_classes == 0 && dump.hidden_nodes == 0) return {};
-  return number(dump.hidden_classes) + " classes with " + number(dump.hidden_nodes) +
-         " nodes not shown";
+  const auto count = [](std::size_t n, std::string_view one, std::string_view many) {
+    return number(n).append(" ").append(n == 1 ? one : many);
+  };
+  return count(dump.hidden_classes, "class", "classes") + " with " +
+         count(dump.hidden_nodes, "node", "nodes") + " not shown";
 }
 
 std::string class_name(const EGraphView& view, const DumpOptions& options, Index c) {

@@ -40,6 +40,8 @@ void fill_type(onnx::ValueInfoProto& info, const std::string& name, const ir::Te
     auto& dim = *tensor.mutable_shape()->add_dim();
     if (size.is_constant()) {
       dim.set_dim_value(size.constant());
+    } else if (size.node()->op == ir::ExprOp::kSymbol) {
+      dim.set_dim_param(std::string(size.node()->name));  // not in the quotes of the text form
     } else {
       dim.set_dim_param(to_string(size));
     }

@@ -12,6 +12,7 @@
 #include "frontends/onnx_program.h"
 #include "frontends/onnx_tensor.h"
 #include "ir/builder.h"
+#include "ir/open_sizes.h"
 
 namespace egret::frontends {
 namespace {
@@ -135,7 +136,8 @@ class ModelImport {
     const OnnxImportContext context{program_, builder_, constants, folder_,
                                     options_.max_value_bytes};
     EGRET_RETURN_IF_ERROR(initializers());
-    EGRET_RETURN_IF_ERROR(import_program(context, values_, result.notes));
+    if (const base::Status status = import_program(context, values_, result.notes); !status.ok())
+      return with_open_inputs(status);
     EGRET_RETURN_IF_ERROR(outputs());
     EGRET_ASSIGN_OR_RETURN(ir::Graph graph, builder_.finish());
     result.graph = without_dead_nodes(graph);
@@ -186,6 +188,13 @@ class ModelImport {
       if (declared.dims[i].is_constant() && !declared.dims[i].same(value.dims[i])) return false;
     }
     return true;
+  }
+
+  // What an operator lacks is often a size that the inputs leave open, so these are named.
+  base::Status with_open_inputs(const base::Status& status) const {
+    const std::string open = ir::open_inputs(builder_.graph());
+    if (status.code() != base::StatusCode::kUnsupported || open.empty()) return status;
+    return {status.code(), status.message() + "; inputs with open sizes: " + open};
   }
 
   base::Status initializers() {

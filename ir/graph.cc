@@ -6,6 +6,7 @@
 
 #include "ir/body.h"
 #include "ir/builder.h"
+#include "ir/open_sizes.h"
 
 namespace egret::ir {
 
@@ -125,21 +126,11 @@ Value copy_node(GraphBuilder& builder, const Node& node, std::span<const Value> 
   return {};
 }
 
-void collect_symbols(const ExprNode* node, std::set<std::string>& names) {
-  if (node->op == ExprOp::kSymbol) names.emplace(node->name);
-  for (const ExprNode* kid : node->kids) collect_symbols(kid, names);
-}
-
 }  // namespace
 
 base::Result<Graph> bind_symbols(const Graph& graph,
                                  const std::map<std::string, std::int64_t>& sizes) {
-  std::set<std::string> present;
-  for (const NodeId id : graph.inputs()) {
-    for (const Index& dim : graph.node(id).type.dims) {
-      if (!dim.is_constant()) collect_symbols(dim.node(), present);
-    }
-  }
+  const std::set<std::string> present = open_sizes(graph);
   std::map<std::string, Index, std::less<>> bindings;
   for (const auto& [symbol, size] : sizes) {
     if (!present.contains(symbol)) {

@@ -385,6 +385,8 @@ Json to_json(const Plan& plan, const PlanOrigin& origin) {
 }
 
 Result<PlanOrigin> read_origin(const Json& plan) {
+  if (!plan.is_object() || plan.find("model") == nullptr || plan.find("program") == nullptr)
+    return base::bad_input("this is no plan: egret plan writes them");
   PlanOrigin origin;
   EGRET_ASSIGN_OR_RETURN(origin.model, text_of(plan, "model"));
   EGRET_ASSIGN_OR_RETURN(const auto* bind, list_of(plan, "bind"));

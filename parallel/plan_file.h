@@ -41,7 +41,7 @@ namespace egret::parallel {
 
 // Where a plan comes from.
 struct PlanOrigin {
-  std::string model;
+  std::string model;  // a path relative to the plan's folder, or an absolute one
   std::vector<std::string> bind;
   std::string machine;
   std::optional<base::Json> training{};  // what makes a training step of the model
@@ -52,6 +52,7 @@ base::Json to_json(const Plan& plan, const PlanOrigin& origin);
 // The weight with this hash (ir::Tensor::content_hash() in hex), or nullptr.
 using FindWeight = std::function<const ir::Tensor*(const std::string& hash)>;
 
+// Errors: bad_input where the file is no plan.
 base::Result<PlanOrigin> read_origin(const base::Json& plan);
 // Checked (parallel/placed_graph.h). Errors: bad_input that names the node and what is wrong.
 base::Result<PlacedGraph> read_program(const base::Json& plan, const FindWeight& weights);

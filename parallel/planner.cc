@@ -343,9 +343,9 @@ const base::OptionTable<PlanOptions>& PlanOptions::table() {
         base::one_of(names_of(strategies()))},
        {"limit-nodes", &P::limit_nodes, "E-nodes of the program's e-graph",
         base::range(1, 100'000'000)},
-       {"limit-time", &P::limit_time, "Seconds for each extraction", base::range(0.0, 1e6)},
+       {"limit-time", &P::limit_time, "Most time of one extraction", base::seconds(0, 1e6)},
        {"limit-memory", &P::limit_memory,
-        "Bytes of weights, inputs and activations on one device; 0: what the machine has",
+        "Memory of weights, inputs and activations on one device; 0: what the machine has",
         base::bytes()},
        {"layers", &P::layers,
         "Of equal layers, plan so many (2 or more): the second stands for all that are left out; "

@@ -168,7 +168,9 @@ class Generalizer {
     for (const auto& [slot, type] : start_.choice.variables) {
       ir::Dims dims;
       const std::string& name = rule_.tensors[static_cast<std::size_t>(slot)];
-      family_.ranks += (position++ == 0 ? "" : ", ") + name + ": " + std::to_string(type.rank());
+      family_.variables += (position++ == 0 ? "" : ", ") + name + ": " +
+                           std::string(to_string(type.dtype)) + " of rank " +
+                           std::to_string(type.rank());
       for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
         const std::string symbol = size_name(rule_, slot, axis);
         const std::int64_t size = type.dims[axis].constant();

@@ -38,7 +38,7 @@ struct Family {
   std::vector<ir::Guard> conditions;  // over the symbols; the first say that sizes are at least 1
   std::string structure;              // of the numbers
   std::string reals_structure;        // which reals are equal, and what those are that are known
-  std::string ranks;                  // "?x: 4, ?w: 4"
+  std::string variables;              // "?x: f32 of rank 4, ?w: f32 of rank 4"
   // Unknown reals: attributes that the rule leaves open, and constants that are one number
   // everywhere. Families of one rule and instance with other `salt` differ in the numbers that
   // stand for them.

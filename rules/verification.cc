@@ -192,7 +192,7 @@ class Verification {
   }
 
   void keep_proof(const Family& family, const std::vector<std::string>& lines) {
-    std::string text = "family (" + family.ranks + ")\n";
+    std::string text = "family (" + family.variables + ")\n";
     for (const ir::Guard& condition : family.conditions)
       text += "  where  " + ir::to_string(condition) + "\n";
     for (const std::string& line : lines) text += "  " + line + "\n";

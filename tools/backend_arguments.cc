@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "base/units.h"
 #include "driver/batch_plan.h"
 #include "frontends/onnx.h"
 
@@ -21,9 +22,9 @@ const base::OptionTable<BackendOptions>& BackendOptions::table() {
         base::one_of(backends::precision_names())},
        {"seed", &B::seed, "Seed of random inputs", base::range(0)},
        {"limit-arena", &B::limit_arena,
-        "Bytes that activations and scratch space should keep to, even where that is slower; 0: "
-        "none",
-        base::range(0)},
+        "Memory that activations and scratch space should keep to, even where that is slower; exit "
+        "5 where they take more all the same; 0: any",
+        base::bytes(0)},
        {"without", &B::without,
         "Leave out a part of the backend, to see what it gives: kernels that compute several "
         "operators, layouts other than row-major, what is computed of constants beforehand, "
@@ -31,8 +32,7 @@ const base::OptionTable<BackendOptions>& BackendOptions::table() {
         "kernels take in memory for their speed, or batches run sample after sample where that is "
         "faster",
         base::one_of({"fusion", "blocked", "folding", "emitted", "thrift", "slices"})},
-       {"input", &B::input,
-        "Tensor file (.pb) of an input, as FILE or NAME=FILE; may be repeated"}}};
+       {"input", &B::input, "Tensor file (.pb) of an input, as FILE or NAME=FILE"}}};
   return rows;
 }
 
@@ -68,6 +68,16 @@ base::Result<std::unique_ptr<backends::Plan>> compile_plan(ir::Graph graph,
        .thrift = has("thrift"),
        .slice = has("slices"),
        .emission = has("emitted") ? backends::Emission::kWhereWorth : backends::Emission::kNone});
+}
+
+ExitCode keeps_to_arena(const backends::Plan& plan, const BackendOptions& options,
+                        Console& console) {
+  const std::int64_t taken = plan.report().arena_bytes;
+  if (options.limit_arena == 0 || taken <= options.limit_arena) return ExitCode::kOk;
+  console.warning("activations take " + base::format_bytes(static_cast<double>(taken)) +
+                  "; no plan of this graph was found that keeps to --limit-arena " +
+                  base::format_bytes(static_cast<double>(options.limit_arena)));
+  return ExitCode::kLimit;
 }
 
 base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,
@@ -107,8 +117,9 @@ base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,
 void report_fallbacks(const backends::Plan& plan, Console& console) {
   const backends::PlanReport report = plan.report();
   if (!report.missing.empty()) {
-    console.note(std::to_string(report.fallbacks.size()) +
-                 " kernels fall back to the interpreter: " + report.missing);
+    console.note(base::counted(static_cast<std::int64_t>(report.fallbacks.size()), "kernel falls",
+                               "kernels fall") +
+                 " back to the interpreter: " + report.missing);
   }
   for (const auto& fallback : report.fallbacks) {
     console.detail("falls back to the interpreter: " + fallback.node + " (" + fallback.op +

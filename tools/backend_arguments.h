@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "ir/graph.h"
 #include "tools/console.h"
+#include "tools/exit_code.h"
 
 namespace egret::tools {
 
@@ -33,6 +34,10 @@ backends::Precision precision_of(const BackendOptions& options);
 base::Result<std::unique_ptr<backends::Plan>> compile_plan(ir::Graph graph,
                                                            const BackendOptions& options,
                                                            Console& console, bool profile = false);
+
+// kLimit, and a warning, where the plan takes more memory than --limit-arena allows.
+ExitCode keeps_to_arena(const backends::Plan& plan, const BackendOptions& options,
+                        Console& console);
 
 // The inputs named by --input; the others random from --seed.
 base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,

@@ -17,6 +17,8 @@
 #include "base/toml.h"
 #include "tools/console.h"
 #include "tools/help_text.h"
+#include "tools/output_places.h"
+#include "tools/variables.h"
 #include "tools/verb_table.h"
 
 extern char** environ;
@@ -29,12 +31,9 @@ using base::Status;
 
 constexpr std::int64_t kMostConfigBytes = 1 << 20;
 
-// Environment variables that are no option, so that a warning about unknown ones stays silent.
-// The last two are of experiments, which call the program.
-constexpr std::array<std::string_view, 9> kOtherVariables = {
-    "EGRET_SHARED",         "EGRET_WERROR",      "EGRET_KERNEL_CACHE", "EGRET_HOST_COMPILER",
-    "EGRET_CUDA_LIBRARIES", "EGRET_CUDA_DEVICE", "EGRET_CUDA_TURNS",   "EGRET_EXPERIMENT_SECONDS",
-    "EGRET_PEER_SECONDS"};
+// Other environment variables: of the build, of tests, and of experiments, which call the program.
+constexpr auto kOtherVariables = std::to_array<std::string_view>(
+    {"EGRET_SHARED", "EGRET_WERROR", "EGRET_EXPERIMENT_SECONDS", "EGRET_PEER_SECONDS"});
 
 bool names_option(const std::string& argument) { return argument.size() > 1 && argument[0] == '-'; }
 
@@ -77,9 +76,10 @@ Status unknown_verb(const std::vector<std::string>& arguments) {
                            base::did_you_mean(first, first_words) + " (`egret help` lists them)");
 }
 
-// What CLI11 found: texts by option name, and whether help was asked for.
+// What CLI11 found: texts by option name, other words, and whether help was asked for.
 struct ParsedFlags {
   std::vector<std::pair<std::string, std::vector<std::string>>> texts;
+  std::vector<std::string> positionals;
   bool help = false;
 };
 
@@ -159,17 +159,16 @@ base::Result<ParsedFlags> parse_words(const Verb& verb, const Arguments& declare
     return base::usage_error(verb.name + ": " + error.what());
   }
   if (parsed.help) return parsed;
-  std::vector<std::string> given;
   for (const std::string& word : app.remaining()) {
     if (names_option(word)) {
       const std::string flag = word.substr(0, word.find('='));
       return base::usage_error(verb.name + ": there is no option " + flag +
                                base::did_you_mean(flag, flag_names(declared.set())));
     }
-    given.push_back(word);
+    parsed.positionals.push_back(word);
   }
-  given.insert(given.end(), positionals_after.begin(), positionals_after.end());
-  EGRET_RETURN_IF_ERROR(assign_positionals(declared, given, verb));
+  parsed.positionals.insert(parsed.positionals.end(), positionals_after.begin(),
+                            positionals_after.end());
   return parsed;
 }
 
@@ -213,6 +212,7 @@ Status apply_origins(const ParsedFlags& parsed, base::OptionSet& set,
 // EGRET_* variables that no option reads: most likely a misspelling, so worth a word.
 void warn_of_unknown_variables(Console& console) {
   std::vector<std::string> known(kOtherVariables.begin(), kOtherVariables.end());
+  for (const VariableRow& row : kVariables) known.emplace_back(row.name);
   for (const std::string_view name : {"config", "print-config"}) {
     base::BoundOption option;
     option.name = name;
@@ -272,6 +272,9 @@ int run_verb(const Verb& verb, std::vector<std::string> words) {
     return 0;
   }
   if (parsed.ok()) status = apply_origins(*parsed, arguments.set(), invocation);
+  // The options in force can be shown without what the verb works on.
+  if (status.ok() && !invocation.print_config)
+    status = assign_positionals(arguments, parsed->positionals, verb);
   Console console(common);
   if (!status.ok()) return fail(console, status);
   if (!common.quiet) warn_of_unknown_variables(console);
@@ -280,6 +283,8 @@ int run_verb(const Verb& verb, std::vector<std::string> words) {
     status = console.finish();
     return status.ok() ? 0 : fail(console, status);
   }
+  status = prepare_outputs(arguments.set());
+  if (!status.ok()) return fail(console, status);
   if (common.threads > 0) base::set_shared_threads(static_cast<std::size_t>(common.threads));
   const base::Result<ExitCode> code = command->run(console);
   if (!code.ok()) return fail(console, code.status());
@@ -299,6 +304,13 @@ int run_egret(const std::vector<std::string>& arguments) try {
   if (first == "--help" || first == "-h") return run_verb(*find_verb("help"), {});
   if (first == "--version" || first == "-V") return run_verb(*find_verb("version"), {});
   const VerbChoice choice = choose_verb(arguments);
+  if (const std::string help = group_help(first); choice.verb == nullptr && !help.empty()) {
+    const bool asked = arguments.size() == 2 && (arguments[1] == "--help" || arguments[1] == "-h");
+    if (asked || arguments.size() == 1) {
+      std::fwrite(help.data(), 1, help.size(), asked ? stdout : stderr);
+      return static_cast<int>(asked ? ExitCode::kOk : ExitCode::kUsage);
+    }
+  }
   if (choice.verb == nullptr) {
     Console console{CommonOptions{}};
     return fail(console, unknown_verb(arguments));

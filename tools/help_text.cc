@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text_table.h"
+#include "tools/variables.h"
 #include "tools/verb_table.h"
 
 namespace egret::tools {
@@ -77,6 +78,22 @@ std::vector<std::string> sections(const base::OptionSet& set) {
 
 }  // namespace
 
+std::vector<std::string> units_of(const base::OptionSet& set) {
+  const auto takes = [&](std::string_view value) {
+    return std::ranges::any_of(set.options(), [&](const base::BoundOption& option) {
+      return option.value_name() == value;
+    });
+  };
+  std::vector<std::string> units;
+  if (takes("TIME"))
+    units.emplace_back("TIME is a number and ns, us, ms, s, m, h or d; without a unit seconds.");
+  if (takes("SIZE"))
+    units.emplace_back(
+        "SIZE is a number and KiB, MiB, GiB or TiB; k, m, g and t mean the same; without a unit "
+        "bytes.");
+  return units;
+}
+
 std::string usage_line(const Verb& verb, const Arguments& arguments) {
   std::string text = "usage: egret " + verb.name + " [OPTIONS]";
   for (const Positional& positional : arguments.positionals()) {
@@ -92,8 +109,22 @@ std::string overview_help() {
       "Egret discovers, proves and applies tensor-graph optimizations by equality saturation.\n\n"
       "Verbs:\n";
   for (const Verb& verb : verbs()) text += entry(verb.name, verb.summary, 100);
+  text += "\nEnvironment:\n" + entry("EGRET_OPTION_NAME", "Sets --option-name of a verb", 100);
+  for (const VariableRow& row : kVariables)
+    text += entry(std::string(row.name), std::string(row.meaning), 100);
   text += "\n`egret VERB --help` explains a verb; `egret doctor` says what this build can do.\n";
   return text;
+}
+
+std::string group_help(std::string_view first_word) {
+  const std::string group = std::string(first_word) + " ";
+  std::string rows;
+  for (const Verb& verb : verbs()) {
+    if (verb.name.starts_with(group)) rows += entry(verb.name, verb.summary, 100);
+  }
+  if (rows.empty()) return "";
+  return "usage: egret " + group + "VERB [OPTIONS] [ARGUMENTS]\n\nVerbs:\n" + rows + "\n`egret " +
+         group + "VERB --help` explains a verb.\n";
 }
 
 std::string verb_help(const Verb& verb, std::size_t width) {
@@ -116,10 +147,12 @@ std::string verb_help(const Verb& verb, std::size_t width) {
     }
     text += "\n";
   }
-  text +=
-      "Each option may also be set by an environment variable (--limit-nodes: EGRET_LIMIT_NODES)"
-      "\nor under its section in a --config file; `egret " +
-      verb.name + " --print-config` shows one.\n";
+  for (const std::string& unit : units_of(arguments.set()))
+    text += base::wrap_text(unit, width, 0) + "\n\n";
+  const base::BoundOption& first = arguments.set().options().front();
+  text += "Each option may also be set by an environment variable (" + first.flag() + ": " +
+          first.variable() + ")\nor under its section in a --config file; `egret " + verb.name +
+          " --print-config` shows one.\n";
   return text;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "tools/verb.h"
@@ -12,8 +13,12 @@ namespace egret::tools {
 
 // "Usage: egret ..." and the verbs with their summaries.
 std::string overview_help();
+// The same for the verbs that begin with this word ("rules"); "" when there are none.
+std::string group_help(std::string_view first_word);
 // Usage, details, arguments and options of one verb. WIDTH in columns.
 std::string verb_help(const Verb& verb, std::size_t width);
+// How the values of options called TIME and SIZE are written, a sentence each where there are any.
+std::vector<std::string> units_of(const base::OptionSet& set);
 // "egret optimize [OPTIONS] MODEL".
 std::string usage_line(const Verb& verb, const Arguments& arguments);
 std::string exit_code_help();

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "backends/cuda/shared_library.h"
+#include "base/units.h"
 
 namespace egret::tools {
 namespace {
@@ -45,8 +46,7 @@ ProbeAnswer ask_library(const char* library) {
     if (!std::string_view(library).starts_with("libcuda.so")) return base::ok();
     const int devices = cuda_devices(find);
     answer.present = devices > 0;
-    answer.detail =
-        devices < 0 ? "the driver does not start" : std::to_string(devices) + " device(s)";
+    answer.detail = devices < 0 ? "the driver does not start" : base::counted(devices, "device");
     return base::ok();
   };
   // What is not there is no error here.
@@ -80,9 +80,9 @@ const std::vector<Probe>& probes() {
        {}},
       {"cvc5",
        "second opinion on proofs",
-       "install cvc5 from its project's releases",
-       {},
-       {"cvc5"}},
+       "apt install libcvc5-dev, then build again",
+       {"libcvc5.so.1"},
+       {}},
       {"CBC",
        "optimal extraction",
        "apt install coinor-libcbc-dev, then build again",

@@ -3,6 +3,7 @@
 #include "tools/build_info.h"
 #include "tools/common_options.h"
 #include "tools/help_text.h"
+#include "tools/variables.h"
 #include "tools/verb_table.h"
 
 namespace egret::tools {
@@ -87,6 +88,9 @@ std::string manual_page(const Verb* verb) {
         ".SH CONFIGURATION\n.PP\nA flag overrules its environment variable, which overrules "
         "the file named by \\-\\-config, which overrules $XDG_CONFIG_HOME/egret/egret.toml. "
         "Unknown keys are errors.\n";
+    text += ".SH ENVIRONMENT\n";
+    for (const VariableRow& row : kVariables)
+      text += tagged(std::string(row.name), std::string(row.meaning) + ".");
     return text + exit_status_section();
   }
   const std::unique_ptr<Command> command = verb->make();
@@ -104,6 +108,7 @@ std::string manual_page(const Verb* verb) {
     text += tagged(positional.name, positional.help + ".");
   }
   text += ".SH OPTIONS\n" + option_entries(arguments.set());
+  for (const std::string& unit : units_of(arguments.set())) text += ".PP\n" + roff(unit) + "\n";
   return text + exit_status_section() + ".SH SEE ALSO\n.BR egret (1)\n";
 }
 

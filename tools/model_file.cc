@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/model_file.h"
 
+#include <set>
+
 #include "base/units.h"
+#include "ir/open_sizes.h"
 
 namespace egret::tools {
 namespace {
@@ -11,8 +14,7 @@ constexpr std::int64_t kMostModelBytes = std::int64_t{1} << 31;  // protobuf's o
 const base::OptionTable<ModelOptions>& ModelOptions::table() {
   using M = ModelOptions;
   static const base::OptionTable<M> rows{
-      "model",
-      {{"bind", &M::bind, "Give a symbolic dimension its size, as NAME=SIZE; may be repeated"}}};
+      "model", {{"bind", &M::bind, "Give a symbolic dimension its size, as NAME=SIZE"}}};
   return rows;
 }
 
@@ -53,16 +55,12 @@ base::Result<frontends::ImportedModel> read_concrete_model(const std::string& pa
                                                            const ModelOptions& options,
                                                            Console& console, BindNames names) {
   EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model, read_model(path, options, console, names));
-  for (const ir::NodeId id : model.graph.inputs()) {
-    const ir::Node& input = model.graph.node(id);
-    for (const ir::Index& dim : input.type.dims) {
-      if (dim.is_constant()) continue;
-      return base::usage_error("input '" + input.name + "' has the open shape " +
-                               ir::to_string(input.type) + "; give its size with --bind " +
-                               ir::to_string(dim) + "=SIZE");
-    }
-  }
-  return model;
+  const std::set<std::string> sizes = ir::open_sizes(model.graph);
+  if (sizes.empty()) return model;
+  std::string remedy;
+  for (const std::string& size : sizes) remedy += " --bind " + size + "=SIZE";
+  return base::usage_error("inputs with open sizes: " + ir::open_inputs(model.graph) +
+                           "; give these with" + remedy);
 }
 
 }  // namespace egret::tools

@@ -14,12 +14,18 @@
 namespace egret::tools {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::int64_t kMostPlanBytes = std::int64_t{1} << 30;
 
-std::string find_model(const std::string& model, const std::string& plan) {
-  if (std::filesystem::exists(model)) return model;
-  return (std::filesystem::path(plan).parent_path() / std::filesystem::path(model).filename())
-      .string();
+std::string find_model(const fs::path& model, const std::string& plan) {
+  if (model == "-") return "-";
+  const fs::path folder = plan == "-" ? fs::path() : fs::path(plan).parent_path();
+  std::error_code ignored;  // what cannot be looked at is not there
+  for (const fs::path& candidate : {folder / model, model, folder / model.filename()}) {
+    if (fs::exists(candidate, ignored)) return candidate.string();
+  }
+  return (folder / model).string();
 }
 
 // The interpreter keeps reals in f64.
@@ -39,6 +45,16 @@ backends::PlanOptions plan_options(const BackendOptions& arguments) {
 
 bool is_plan_file(const std::string& path) { return path.ends_with(".json"); }
 
+std::string model_path_in_plan(const std::string& model, const std::string& plan) {
+  if (model == "-" || plan == "-" || plan.empty() || fs::path(model).is_absolute()) return model;
+  std::error_code problem;
+  const fs::path folder = fs::absolute(plan, problem).parent_path();
+  // Links in folders are followed, as ".." does; the model itself may be one.
+  const fs::path way = fs::relative(fs::absolute(model, problem).parent_path(), folder, problem);
+  if (way.empty()) return model;
+  return (way / fs::path(model).filename()).lexically_normal().string();
+}
+
 const base::OptionTable<PlanRunOptions>& PlanRunOptions::table() {
   using P = PlanRunOptions;
   static const base::OptionTable<P> rows{
@@ -54,6 +70,10 @@ const base::OptionTable<PlanRunOptions>& PlanRunOptions::table() {
 
 base::Result<PlanRun> PlanRun::of(const std::string& path, const BackendOptions& backend,
                                   const PlanRunOptions& options, Console& console) {
+  if (backend.limit_arena > 0)
+    return base::usage_error(
+        "--limit-arena is for models, not for plans: egret plan has "
+        "--limit-memory");
   PlanRun run;
   const backends::Backend* found = backends::find_backend(backend.backend);
   if (found == nullptr) return base::usage_error("no backend is called '" + backend.backend + "'");
@@ -103,15 +123,16 @@ base::Status PlanRun::load(const std::string& path, const BackendOptions& backen
 
 base::Status PlanRun::load_model(const std::string& path, const parallel::PlanOrigin& origin,
                                  Console& console) {
-  EGRET_ASSIGN_OR_RETURN(
-      const frontends::ImportedModel model,
-      read_concrete_model(find_model(origin.model, path), {.bind = origin.bind}, console));
+  const auto model =
+      read_concrete_model(find_model(origin.model, path), {.bind = origin.bind}, console);
+  if (!model.ok()) return model.status().at("the model of plan " + path);
   if (origin.training) {
     const auto arguments = read_training(*origin.training);
     if (!arguments.ok()) return arguments.status().at(path);
-    EGRET_ASSIGN_OR_RETURN(training_, training_step(model.graph, *arguments, path));
+    EGRET_ASSIGN_OR_RETURN(training_, training_step(model->graph, *arguments, path));
   }
-  EGRET_ASSIGN_OR_RETURN(model_, rules::fold_constants(training_ ? training_->graph : model.graph));
+  EGRET_ASSIGN_OR_RETURN(model_,
+                         rules::fold_constants(training_ ? training_->graph : model->graph));
   return base::ok();
 }
 

@@ -23,6 +23,9 @@ namespace egret::tools {
 
 // Whether the file is a plan: its name ends in .json.
 bool is_plan_file(const std::string& path);
+// The path of a model as a plan keeps it that is written to PLAN ("-": standard output): relative
+// to the plan's folder, so that both may be used from anywhere and move together.
+std::string model_path_in_plan(const std::string& model, const std::string& plan);
 
 struct PlanRunOptions {
   double limit_exchange = 60;
@@ -33,9 +36,10 @@ struct PlanRunOptions {
 
 class PlanRun {
  public:
-  // Reads the plan and its model, which is looked for under its path and beside the plan, and joins
-  // the other ranks. From here on a rank that fails ends all: see failed().
-  // Errors: bad_input for another model; usage_error where ranks are more or fewer than the mesh's.
+  // Reads the plan and its model, which is looked for under its path, seen from the plan's folder
+  // and from the present one, and beside the plan, and joins the other ranks. From here on a rank
+  // that fails ends all: see failed(). Errors: bad_input for another model; usage_error where ranks
+  // are more or fewer than the mesh's.
   static base::Result<PlanRun> of(const std::string& path, const BackendOptions& backend,
                                   const PlanRunOptions& options, Console& console);
 

@@ -81,7 +81,11 @@ class Bench final : public Command {
       rates = known.rates;
     }
     report(racers, timings, rates, resident_before, console);
-    return ExitCode::kOk;
+    ExitCode code = ExitCode::kOk;
+    for (const Racer& racer : racers) {
+      if (keeps_to_arena(*racer.plan, backend_, console) != ExitCode::kOk) code = ExitCode::kLimit;
+    }
+    return code;
   }
 
  private:
@@ -148,9 +152,7 @@ class Bench final : public Command {
     }
     json.set("models", std::move(models));
     if (options_.kernels) json.set("rates", rates_json(rates));
-    const std::string count = std::to_string(threads);
-    console.result(
-        json, table.render() + (threads == 1 ? "1 thread" : count + " threads") + "\n" + kernels);
+    console.result(json, table.render() + base::counted(threads, "thread") + "\n" + kernels);
   }
 
   std::vector<std::string> paths_;

@@ -70,7 +70,8 @@ class Compare final : public Command {
     }
     json.set("outputs", std::move(outputs)).set("vacuous_output", report.vacuous);
     console.result(json, table.render() + driver::to_string(report) + "\n");
-    return report.passed ? ExitCode::kOk : ExitCode::kMismatch;
+    const ExitCode kept = keeps_to_arena(*plan, backend_, console);
+    return report.passed ? kept : ExitCode::kMismatch;
   }
 
  private:

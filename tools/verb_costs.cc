@@ -182,7 +182,7 @@ class Merge final : public Command {
       added += count;
     }
     console.result(base::versioned_json().set("added", added),
-                   base::format_count(added) + " entries added\n");
+                   base::counted(added, "entry", "entries") + " added\n");
     return ExitCode::kOk;
   }
 
@@ -210,7 +210,8 @@ class Export final : public Command {
     for (const auto& row : known_rates) rates.push(to_json(row));
     json.set("rates", std::move(rates));
     EGRET_RETURN_IF_ERROR(write_output(console, path_, json.dump(1) + "\n"));
-    console.note(std::to_string(rows.size()) + " entries written");
+    console.note(base::counted(static_cast<std::int64_t>(rows.size()), "entry", "entries") +
+                 " written");
     return ExitCode::kOk;
   }
 
@@ -244,7 +245,7 @@ class Import final : public Command {
     EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(costs_.cost_db));
     EGRET_ASSIGN_OR_RETURN(const std::int64_t added, database->merge_from(*read));
     console.result(base::versioned_json().set("added", added),
-                   base::format_count(added) + " entries added\n");
+                   base::counted(added, "entry", "entries") + " added\n");
     return ExitCode::kOk;
   }
 

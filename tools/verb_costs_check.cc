@@ -92,16 +92,19 @@ class Check final : public Command {
       EGRET_ASSIGN_OR_RETURN(const auto others, from->rows(machine));
       check = cost::check_from(rows, others, known.rates);
     }
-    report(machine, known, check, console);
+    report(machine, known, check, !rows.empty(), console);
     return ExitCode::kOk;
   }
 
  private:
   static void report(const std::string& machine, const driver::KnownRates& known,
-                     const cost::PredictionCheck& check, Console& console) {
+                     const cost::PredictionCheck& check, bool is_measured, Console& console) {
     base::Json operators = base::Json::array();
     for (const cost::PredictionError& error : check.by_operator) operators.push(to_json(error));
     const std::string rates = known.measured ? "measured" : "assumed";
+    const bool empty = check.all.entries == 0 && check.free == 0;
+    const std::string nothing = is_measured ? "the other database has all that is measured for "
+                                            : "nothing is measured yet for ";
     console.result(base::versioned_json()
                        .set("machine", machine)
                        .set("rates_measured", known.measured)
@@ -109,7 +112,8 @@ class Check final : public Command {
                        .set("free", check.free)
                        .set("free_predicted", check.free_predicted)
                        .set("operators", std::move(operators)),
-                   to_text(check) + "rates of the roofline are " + rates + "\n");
+                   empty ? nothing + machine + "\n"
+                         : to_text(check) + "rates of the roofline are " + rates + "\n");
   }
 
   CheckOptions options_;

@@ -27,20 +27,21 @@ base::Json to_json(const driver::ProfileReport& r) {
 }
 
 std::string to_text(const driver::ProfileReport& r) {
-  std::string text = base::format_count(r.operators) + " operators in " +
-                     base::format_count(static_cast<std::int64_t>(r.e_nodes)) +
-                     " e-nodes: " + base::format_count(r.known) + " known before, " +
+  std::string text = base::counted(r.operators, "operator") + " in " +
+                     base::counted(static_cast<std::int64_t>(r.e_nodes), "e-node") + ": " +
+                     base::format_count(r.known) + " known before, " +
                      base::format_count(r.measured) + " measured in " +
                      base::format_seconds(r.seconds);
   if (r.left > 0)
     text += ", " + base::format_count(r.left) + " left (the same command goes on with them)";
   text += "\n";
   if (r.measured_again > 0) {
-    text += base::format_count(r.measured_again) + " noisy measurements repeated, " +
+    text += base::counted(r.measured_again, "noisy measurement") + " repeated, " +
             base::format_count(r.improved) + " of them better\n";
   }
   if (r.noisy > 0)
-    text += base::format_count(r.noisy) + " operators deviate by more than 10 % of their time\n";
+    text += base::counted(r.noisy, "operator deviates", "operators deviate") +
+            " by more than 10 % of the time\n";
   text += rates_text(r.rates.rates) + "\n";
   for (const std::string& failure : r.failures) text += "not measured: " + failure + "\n";
   return text;

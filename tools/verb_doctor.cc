@@ -58,11 +58,10 @@ std::vector<Finding> examine() {
                     component.linked};
     if (const Probe* probe = find_probe(component.name)) {
       const ProbeAnswer answer = ask(*probe);
-      // This program could not have started without the libraries it requires; the probe may know
-      // only other versions of them.
-      const bool loaded = component.linked && component.required;
-      if (answer.present || !loaded) finding.here = here_text(answer);
-      finding.ready = component.linked && (answer.present || loaded);
+      // This program could not have started without the libraries it links; the probe may know only
+      // other versions of them.
+      if (answer.present || !component.linked) finding.here = here_text(answer);
+      finding.ready = component.linked;
     }
     findings.push_back(std::move(finding));
   }
@@ -103,7 +102,7 @@ std::string to_text(const Machine& machine, const std::vector<Finding>& findings
                      std::string(build_info().revision) + ", " +
                      std::string(build_info().build_type) + ", " +
                      std::string(build_info().compiler) + ")\n";
-  text += machine.processor + ", " + std::to_string(machine.threads) + " thread(s), " +
+  text += machine.processor + ", " + base::counted(machine.threads, "thread") + ", " +
           base::format_bytes(machine.memory_bytes) + " memory";
   for (const std::string& set : machine.instruction_sets) text += ", " + set;
   base::TextTable table({{""}, {"component"}, {"in this build"}, {"on this machine"}, {"for"}});

@@ -77,7 +77,7 @@ struct DumpVerbOptions {
          {"most-classes", &D::most_classes,
           "How many classes text and drawings show, nearest to the roots first",
           base::range(1, 1e9)},
-         {"output", &D::output, "Where it goes; - for standard output", base::path(), 'o'}}};
+         {"output", &D::output, "Where it goes; - for standard output", base::output_file(), 'o'}}};
     return rows;
   }
 };
@@ -115,7 +115,9 @@ base::Result<Opened> open_file(const std::string& path, const SourceOptions& opt
   reading.ignore_missing_roots = options.ignore_missing_roots;
   EGRET_ASSIGN_OR_RETURN(opened.file, egraph::read_serialized(path, reading));
   if (const std::size_t missing = opened.file->missing_roots.size(); missing > 0) {
-    console.warning(std::to_string(missing) + " roots name no class and are left out: " +
+    console.warning(base::counted(static_cast<std::int64_t>(missing),
+                                  "root names no class and is left out: ",
+                                  "roots name no class and are left out: ") +
                     opened.file->missing_roots.front() + (missing > 1 ? ", ..." : ""));
   }
   return opened;
@@ -158,6 +160,8 @@ class EGraphDump final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    if (console.options().json && options_.form != Form::kJson)
+      return base::usage_error("text and drawings are no JSON; --form json writes the e-graph so");
     EGRET_ASSIGN_OR_RETURN(const Opened opened, open(path_, source_, model_, console));
     if (options_.form == Form::kJson) {
       EGRET_RETURN_IF_ERROR(write_json(opened, console));
@@ -234,6 +238,9 @@ class EGraphDump final : public Command {
 };
 
 std::string count(std::size_t n) { return base::format_count(static_cast<std::int64_t>(n)); }
+std::string count(std::size_t n, std::string_view one, std::string_view many = "") {
+  return base::counted(static_cast<std::int64_t>(n), one, many);
+}
 
 class EGraphStats final : public Command {
  public:
@@ -274,11 +281,13 @@ class EGraphStats final : public Command {
 
   static std::string to_text(const egraph::ViewStatistics& s) {
     base::TextTable facts({{""}, {""}});
-    facts.row({"nodes", count(s.nodes) + ", " + count(s.leaves) + " of them leaves"});
-    facts.row({"classes", count(s.classes) + ", the largest with " + count(s.largest_class) +
-                              " nodes, " + count(s.cyclic_classes) + " on cycles"});
-    facts.row({"reachable", count(s.reachable_nodes) + " nodes in " + count(s.reachable_classes) +
-                                " classes from " + count(s.roots) + " roots"});
+    facts.row({"nodes", count(s.nodes) + ", " + count(s.leaves, "leaf", "leaves") + " among them"});
+    facts.row({"classes", count(s.classes) + ", the largest with " +
+                              count(s.largest_class, "node") + ", " + count(s.cyclic_classes) +
+                              " on cycles"});
+    facts.row({"reachable", count(s.reachable_nodes, "node") + " in " +
+                                count(s.reachable_classes, "class", "classes") + " from " +
+                                count(s.roots, "root")});
     facts.row({"choices", "2^" + base::format_short(s.log2_choices)});
     constexpr std::size_t kOperators = 20;
     base::TextTable table({{"operator"}, {"nodes", base::Align::kRight}});
@@ -286,7 +295,7 @@ class EGraphStats final : public Command {
       table.row({s.operators[i].text, count(s.operators[i].nodes)});
     }
     if (s.operators.size() > kOperators) {
-      table.row({"and " + count(s.operators.size() - kOperators) + " others", ""});
+      table.row({"and " + count(s.operators.size() - kOperators, "other"), ""});
     }
     return facts.render() + "\n" + table.render();
   }
@@ -323,7 +332,7 @@ class EGraphStats final : public Command {
                  base::format_seconds(rule.apply_seconds)});
     }
     json.set("rules", std::move(rules));
-    text += "\n" + std::to_string(run.iterations.size()) + " iterations in " +
+    text += "\n" + count(run.iterations.size(), "iteration") + " in " +
             base::format_seconds(run.seconds) + ", stopped: " + stop + ", " +
             base::format_bytes(bytes) + "; rules that changed something:\n" + table.render();
   }

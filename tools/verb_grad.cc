@@ -18,12 +18,17 @@ struct GradOptions {
     using G = GradOptions;
     static const base::OptionTable<G> rows{
         "grad",
-        {{"output", &G::output, "Where the step goes; - for standard output", base::path(), 'o'},
+        {{"output", &G::output, "Where the step goes; - for standard output", base::output_file(),
+          'o'},
          {"no-run", &G::skip_check,
           "Write the step without running it once with the reference interpreter"}}};
     return rows;
   }
 };
+
+std::string count(std::size_t n, std::string_view what) {
+  return base::counted(static_cast<std::int64_t>(n), what);
+}
 
 // One run on random inputs with the parameters of the model.
 base::Result<double> loss_of_one_step(const ir::TrainingGraph& step) {
@@ -71,11 +76,11 @@ class Grad final : public Command {
         .set("operators_forward", std::uint64_t{step.forward_operators})
         .set("operators", std::uint64_t{operators})
         .set("bytes", std::uint64_t{exported.bytes.size()});
-    console.result(json, std::to_string(step.parameters.size()) + " parameters of " +
-                             base::format_count(static_cast<std::int64_t>(trained)) + " numbers, " +
-                             std::to_string(step.state.size()) + " states; " +
-                             std::to_string(step.forward_operators) +
-                             " operators of the loss became " + std::to_string(operators) + "\n");
+    console.result(json, count(step.parameters.size(), "parameter") + " of " +
+                             base::counted(static_cast<std::int64_t>(trained), "number") + ", " +
+                             count(step.state.size(), "state") + "; " +
+                             count(step.forward_operators, "operator") + " of the loss became " +
+                             std::to_string(operators) + "\n");
     return ExitCode::kOk;
   }
 

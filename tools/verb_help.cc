@@ -24,7 +24,7 @@ class Help final : public Command {
       text = exit_code_help();
     } else if (verb != nullptr) {
       text = verb_help(*verb, base::terminal_width(1));
-    } else {
+    } else if (text = group_help(name); text.empty()) {
       std::vector<std::string> topics = verb_names();
       topics.push_back("exit-codes");
       return base::usage_error("there is no help on \"" + name + "\"" +

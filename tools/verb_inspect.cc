@@ -55,6 +55,8 @@ class Inspect final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    if (console.options().json && options_.form != Form::kSummary)
+      return base::usage_error("--json is for the summary; the graph is text or DOT only");
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_model(path_, model_, console));
     switch (options_.form) {
@@ -92,7 +94,7 @@ class Inspect final : public Command {
       parameters += node.type.elements();
       bytes += node.type.bytes();
     }
-    facts.row({"weights", base::format_count(parameters) + " elements, " +
+    facts.row({"weights", base::counted(parameters, "element") + ", " +
                               base::format_bytes(static_cast<double>(bytes))});
     for (const auto& [domain, version] : model.info.opsets) {
       facts.row({"opset", std::to_string(version) + (domain.empty() ? "" : " of " + domain)});

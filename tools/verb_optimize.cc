@@ -21,10 +21,10 @@ struct OutputOptions {
     static const base::OptionTable<O> rows{
         "output",
         {{"output", &O::output, "Where the optimized model goes; - for standard output",
-          base::path(), 'o'},
+          base::output_file(), 'o'},
          {"external-data", &O::external_data,
           "File beside the output for the weights of models above 2 GiB (default: OUTPUT.data)",
-          base::path()}}};
+          base::output_file()}}};
     return rows;
   }
 };
@@ -160,9 +160,9 @@ std::string rules_known_text(const driver::OptimizeReport& r) {
 std::string not_measured_text(const driver::OptimizeReport& r) {
   std::string text;
   if (r.predicted_interpolated > 0)
-    text += ", " + base::format_count(r.predicted_interpolated) + " operators interpolated";
+    text += ", " + base::counted(r.predicted_interpolated, "operator") + " interpolated";
   if (r.predicted_estimated > 0) {
-    text += ", " + base::format_count(r.predicted_estimated) + " operators estimated at " +
+    text += ", " + base::counted(r.predicted_estimated, "operator") + " estimated at " +
             (r.rates.measured ? "measured" : "assumed") + " rates";
   }
   return text;
@@ -180,15 +180,15 @@ std::string summary_text(const driver::OptimizeReport& r) {
                               base::format_seconds(r.predicted_after_s) + "  by " + r.cost_model +
                               " cost" + not_measured_text(r)});
   if (r.graphs_seen > 0) {
-    table.row({"search", base::format_count(static_cast<std::int64_t>(r.graphs_seen)) +
-                             " graphs, " +
+    table.row({"search", base::counted(static_cast<std::int64_t>(r.graphs_seen), "graph") + ", " +
                              base::format_count(static_cast<std::int64_t>(r.graphs_rewritten)) +
                              " of them rewritten, stopped: " + r.stop_reason});
   } else {
     table.row({"saturation",
-               base::format_count(static_cast<std::int64_t>(r.e_nodes)) + " e-nodes in " +
-                   base::format_count(static_cast<std::int64_t>(r.e_classes)) + " classes, " +
-                   std::to_string(r.iterations) + " iterations, stopped: " + r.stop_reason});
+               base::counted(static_cast<std::int64_t>(r.e_nodes), "e-node") + " in " +
+                   base::counted(static_cast<std::int64_t>(r.e_classes), "class", "classes") +
+                   ", " + base::counted(static_cast<std::int64_t>(r.iterations), "iteration") +
+                   ", stopped: " + r.stop_reason});
   }
   table.row({"extraction", r.extractor + ", " + r.extraction_status +
                                (r.extraction_status == "optimal" ? "" : " (no bound proven)")});

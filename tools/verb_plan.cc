@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "parallel/plan_file.h"
 #include "tools/model_file.h"
+#include "tools/plan_run.h"
 #include "tools/training_arguments.h"
 #include "tools/verb.h"
 
@@ -26,7 +27,8 @@ struct PlanArguments {
     using P = PlanArguments;
     static const base::OptionTable<P> rows{
         "plan-machine",
-        {{"output", &P::output, "Where the plan goes; - for standard output", base::path(), 'o'},
+        {{"output", &P::output, "Where the plan goes; - for standard output", base::output_file(),
+          'o'},
          {"mesh", &P::mesh, "Devices as NAME=SIZE,...: instead of the machine's own mesh"},
          {"machine", &P::machine, "A machine file (TOML), or one that Egret knows: local, dgx-h100",
           base::path()},
@@ -48,9 +50,9 @@ base::Result<parallel::Machine> read_machine(const PlanArguments& arguments) {
   if (!machine) {
     const bool is_name = arguments.machine.find_first_of("./") == std::string::npos;
     if (is_name) {
-      return base::usage_error("there is no machine '" + arguments.machine + "'" +
-                               base::did_you_mean(arguments.machine, names) +
-                               "; a machine file's name ends in .toml");
+      return base::usage_error("there is no machine '" + arguments.machine +
+                               "' (a machine file's name ends in .toml)" +
+                               base::did_you_mean(arguments.machine, names));
     }
     EGRET_ASSIGN_OR_RETURN(const std::string text,
                            base::read_file(arguments.machine, kMostMachineBytes));
@@ -117,7 +119,9 @@ class PlanVerb final : public Command {
     EGRET_ASSIGN_OR_RETURN(const parallel::Machine machine, read_machine(arguments_));
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
-    parallel::PlanOrigin origin{.model = path_, .bind = model_.bind, .machine = machine.name};
+    parallel::PlanOrigin origin{.model = model_path_in_plan(path_, arguments_.output),
+                                .bind = model_.bind,
+                                .machine = machine.name};
     EGRET_ASSIGN_OR_RETURN(const parallel::Plan plan,
                            arguments_.train
                                ? plan_training(model.graph, machine, console)
@@ -128,6 +132,8 @@ class PlanVerb final : public Command {
     if (!arguments_.output.empty())
       EGRET_RETURN_IF_ERROR(write_output(console, arguments_.output, json.dump(1) + "\n"));
     if (arguments_.output != "-") console.result(json, to_text(plan, machine));
+    if (arguments_.output.empty() && !console.options().json)
+      console.note("the plan is not written; -o FILE writes it");
     if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes) {
       console.warning("the plan needs " + base::format_bytes(plan.memory_bytes) +
                       " a device; none was found that keeps to " +

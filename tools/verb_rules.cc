@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `egret rules list | show | test`.
+#include <set>
+
 #include "base/stop.h"
 #include "base/text_table.h"
 #include "base/units.h"
@@ -45,7 +47,8 @@ class List final : public Command {
       table.row({std::string(rule->name), "dynamic", "", std::string(rule->help)});
     }
     json.set("rules", std::move(list)).set("hash", set.hash().to_hex());
-    console.result(json, table.render() + std::to_string(set.size()) + " rules\n");
+    console.result(
+        json, table.render() + base::counted(static_cast<std::int64_t>(set.size()), "rule") + "\n");
     return ExitCode::kOk;
   }
 
@@ -89,8 +92,11 @@ class Show final : public Command {
       if (options_.proof) {
         const rules::Verdict verdict = rules::verify(rule, {}, known);
         base::Json proofs = base::Json::array();
-        text += std::string(rules::to_string(verdict.status)) + " " + verdict.reason + "\n";
+        text += rules::to_string(verdict.status);
+        text += (verdict.reason.empty() ? "" : ": " + verdict.reason) + "\n";
+        std::set<std::string> shown;  // some differ in texts and types of attributes only
         for (const std::string& proof : verdict.proofs) {
+          if (!shown.insert(proof).second) continue;
           proofs.push(proof);
           text += proof;
         }

@@ -74,7 +74,7 @@ class Derive final : public Command {
       derived += derivation.derived ? 1 : 0;
       if (!derivation.derived) {
         missing.push(base::Json::object().set("name", goal.name).set("reason", derivation.reason));
-        table.row({goal.name, derivation.reason.substr(0, derivation.reason.find('\n'))});
+        table.row({goal.name, derivation.reason});
       }
       if (progress.due()) {
         progress.report({{base::kItems, total}},
@@ -89,8 +89,9 @@ class Derive final : public Command {
                                 .set("missing", std::move(missing))
                                 .set("seconds", watch.seconds());
     console.result(json, (derived < total ? table.render() + "\n" : "") + std::to_string(derived) +
-                             " of " + std::to_string(total) + " rules derived by " +
-                             std::to_string(set.size()) + " rules in " +
+                             " of " + base::counted(static_cast<std::int64_t>(total), "rule") +
+                             " derived by " +
+                             base::counted(static_cast<std::int64_t>(set.size()), "rule") + " in " +
                              base::format_seconds(watch.seconds()) + "\n");
     return derived == total ? ExitCode::kOk : ExitCode::kUndecided;
   }

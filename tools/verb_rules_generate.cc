@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `egret rules generate`.
-#include <filesystem>
-
 #include "base/text_table.h"
 #include "base/units.h"
 #include "rules/generator/default_set.h"
@@ -53,7 +51,7 @@ struct GenerateOptions {
          {"count-only", &T::count_only, "Count terms and classes; make no rules"},
          {"output-dir", &T::folder,
           "Folder for generated.rules, status.json and report.json; of the default set NAME.rules",
-          base::path(), 'o'}}};
+          base::output_folder(), 'o'}}};
     return rows;
   }
 };
@@ -74,12 +72,7 @@ class Generate final : public Command {
   void declare(Arguments& arguments) override { arguments.options(options_); }
 
   base::Result<ExitCode> run(Console& console) override {
-    if (options_.folder.empty()) return base::usage_error("say where rules go with -o DIR");
-    std::error_code error;
-    std::filesystem::create_directories(options_.folder, error);
-    if (error)
-      return base::unavailable("cannot make the folder " + options_.folder + ": " +
-                               error.message());
+    if (options_.folder.empty()) return base::usage_error("say where rules go with -o FOLDER");
     if (options_.space == "default") return run_default_set(console);
     EGRET_ASSIGN_OR_RETURN(const generator::Space space, wanted_space());
     EGRET_ASSIGN_OR_RETURN(generator::GenerationOptions how, common(console));
@@ -126,7 +119,7 @@ class Generate final : public Command {
       rules += generations[i].rules.size();
     }
     console.result(base::versioned_json().set("rules", rules).set("spaces", std::move(spaces)),
-                   tables + std::to_string(rules) + " rules in all\n");
+                   tables + base::counted(static_cast<std::int64_t>(rules), "rule") + " in all\n");
     return generations.back().stopped ? ExitCode::kLimit : ExitCode::kOk;
   }
 
@@ -175,7 +168,8 @@ class Generate final : public Command {
                  base::format_seconds(level.seconds), base::format_seconds(c.seconds),
                  base::format_bytes(static_cast<double>(level.bytes))});
     }
-    return table.render() + "\n" + std::to_string(generation.rules.size()) + " rules in " +
+    return table.render() + "\n" +
+           base::counted(static_cast<std::int64_t>(generation.rules.size()), "rule") + " in " +
            options_.folder + "\n";
   }
 

@@ -28,7 +28,7 @@ struct MinimizeOptions {
          {"minimize-with", &T::with, "Rules that help to derive and stay out of the result"},
          {"minimize-seed", &T::seed, "Seed of the instances", base::range(0)},
          {"rules-output", &T::output, "File for the rules that are kept; - for standard output",
-          base::path(), 'o'}}};
+          base::output_file(), 'o'}}};
     return rows;
   }
 };
@@ -73,8 +73,9 @@ class Minimize final : public Command {
                                 .set("kept", count)
                                 .set("dropped", std::move(dropped))
                                 .set("seconds", watch.seconds());
-    console.note(std::to_string(count) + " of " + std::to_string(set.rules.size()) +
-                 " rules kept in " + base::format_seconds(watch.seconds()));
+    console.note(std::to_string(count) + " of " +
+                 base::counted(static_cast<std::int64_t>(set.rules.size()), "rule") + " kept in " +
+                 base::format_seconds(watch.seconds()));
     console.result(json, to_file ? "" : text);
     return base::stop_requested() ? ExitCode::kLimit : ExitCode::kOk;
   }

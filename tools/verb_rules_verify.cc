@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <system_error>
 
 #include "base/file.h"
 #include "base/in_order.h"
@@ -58,7 +57,8 @@ struct VerifyRuleOptions {
          {"second-opinion", &T::second_opinion,
           "Have cvc5 confirm each answer of Z3 that a proof uses"},
          {"keep-queries", &T::keep_queries,
-          "Write what Z3 was asked to this folder, as SMT-LIB, a file each", base::path()}}};
+          "Write what Z3 was asked to this folder, as SMT-LIB, a file each",
+          base::output_folder()}}};
     return rows;
   }
 };
@@ -91,7 +91,6 @@ class Verify final : public Command {
           "--second-opinion: this build has no cvc5; install libcvc5-dev and build again");
     }
     EGRET_ASSIGN_OR_RETURN(const rules::RuleSet lemmas, proven_lemmas());
-    EGRET_RETURN_IF_ERROR(make_query_folder());
     rules::VerifyOptions how;
     how.lemmas = lemmas.rules;
     how.instances = static_cast<int>(options_.instances);
@@ -157,15 +156,6 @@ class Verify final : public Command {
     return lemmas;
   }
 
-  base::Status make_query_folder() const {
-    if (options_.keep_queries.empty()) return base::ok();
-    std::error_code problem;
-    std::filesystem::create_directories(options_.keep_queries, problem);
-    return problem ? base::unavailable("--keep-queries " + options_.keep_queries + ": " +
-                                       problem.message())
-                   : base::ok();
-  }
-
   // RULE-001.smt2 and so on, in the order in which they were asked.
   base::Status write_queries(const rules::Rule& rule, const rules::Verdict& verdict) const {
     for (std::size_t i = 0; i < verdict.queries.size(); ++i) {
@@ -229,9 +219,9 @@ class Verify final : public Command {
 
   static std::string text_of(const rules::InferredCondition& condition) {
     return "  " + std::string(rules::to_string(condition.verdict.status)) + " where " +
-           condition.text + "\n  of " + std::to_string(condition.outside) +
-           " instances that do not satisfy this, " + std::to_string(condition.outside_equal) +
-           " have equal sides\n";
+           condition.text + "\n  of " + base::counted(condition.outside, "instance") +
+           " beyond this, " +
+           base::counted(condition.outside_equal, "has equal sides", "have equal sides") + "\n";
   }
 
   std::string summary(double elapsed) {
@@ -245,15 +235,15 @@ class Verify final : public Command {
     const std::size_t threads = base::shared_pool().threads();
     text += "; median " + base::format_seconds(seconds_[seconds_.size() / 2]) + ", longest " +
             base::format_seconds(seconds_.back()) + ", all " + base::format_seconds(elapsed) +
-            " on " + std::to_string(threads) + (threads == 1 ? " thread\n" : " threads\n");
-    text += std::to_string(solver_.queries) + " queries, longest " +
+            " on " + base::counted(static_cast<std::int64_t>(threads), "thread") + "\n";
+    text += base::counted(solver_.queries, "query", "queries") + ", longest " +
             base::format_seconds(solver_.longest_seconds) + " (" +
-            std::to_string(solver_.most_work) + " units of work); " +
+            base::counted(static_cast<std::int64_t>(solver_.most_work), "unit") + " of work); " +
             std::to_string(solver_.remembered) + " answered from memory\n";
     if (options_.second_opinion) {
-      text += "of " + std::to_string(solver_.contradictions) + " answers that proofs use, cvc5 " +
-              "confirms " + std::to_string(solver_.confirmed) + ", does not decide " +
-              std::to_string(solver_.unconfirmed) + ", contradicts " +
+      text += "of " + base::counted(solver_.contradictions, "answer") +
+              " that proofs use, cvc5 confirms " + std::to_string(solver_.confirmed) +
+              ", does not decide " + std::to_string(solver_.unconfirmed) + ", contradicts " +
               std::to_string(solver_.disagreed) + "\n";
     }
     return text;

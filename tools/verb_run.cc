@@ -25,11 +25,11 @@ struct RunOptions {
     static const base::OptionTable<R> rows{
         "run",
         {{"output-folder", &R::output_folder, "Write each output as output_K.pb into this folder",
-          base::path()},
+          base::output_folder()},
          {"trace", &R::trace,
           "Write when each kernel ran, and what it computed and moved, into this file, which "
           "chrome://tracing and Perfetto read; the run is then the second one",
-          base::path()},
+          base::output_file()},
          {"check", &R::check,
           "Compare the outputs with the f64 interpreter; exit 6 where they differ"}}};
     return rows;
@@ -57,7 +57,8 @@ class Run final : public Command {
     if (!options_.check && options_.trace.empty()) (void)backends::take_constants(model.graph);
     // For one run it does not pay to measure what is faster; a trace shows what `bench` measures.
     BackendOptions backend = backend_;
-    if (options_.trace.empty()) backend.without.emplace_back("slices");
+    const bool may_need_slices = backend_.limit_arena > 0;
+    if (options_.trace.empty() && !may_need_slices) backend.without.emplace_back("slices");
     EGRET_ASSIGN_OR_RETURN(const auto plan, compile_plan(std::move(handed_over), backend, console,
                                                          !options_.trace.empty()));
     EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> inputs,
@@ -65,9 +66,13 @@ class Run final : public Command {
     EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> outputs, plan->run(inputs));
     report_fallbacks(*plan, console);
     if (!options_.trace.empty()) EGRET_RETURN_IF_ERROR(write_trace(*plan, model, inputs, console));
-    return report(
-        model.graph, inputs, outputs,
-        [&](std::span<const ir::Tensor> given) { return plan->run(given); }, console);
+    EGRET_ASSIGN_OR_RETURN(
+        const ExitCode code,
+        report(
+            model.graph, inputs, outputs,
+            [&](std::span<const ir::Tensor> given) { return plan->run(given); }, console));
+    const ExitCode kept = keeps_to_arena(*plan, backend_, console);
+    return code == ExitCode::kOk ? kept : code;
   }
 
  private:

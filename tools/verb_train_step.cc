@@ -114,7 +114,8 @@ class TrainStep final : public Command {
     report_fallbacks(process.plan(), console);
     curve.left = process.left();
     report(console, curve, nullptr);
-    return curve.stopped ? ExitCode::kLimit : ExitCode::kOk;
+    const ExitCode kept = keeps_to_arena(process.plan(), backend_, console);
+    return curve.stopped ? ExitCode::kLimit : kept;
   }
 
  private:

@@ -20,7 +20,8 @@ struct ZooArguments {
     using Z = ZooArguments;
     static const base::OptionTable<Z> rows{
         "zoo",
-        {{"output", &Z::output, "Where the model goes; - for standard output", base::path(), 'o'},
+        {{"output", &Z::output, "Where the model goes; - for standard output", base::output_file(),
+          'o'},
          {"batch", &Z::batch, "Batch size", base::range(1, 65536)},
          {"seed", &Z::seed, "Seed of the random weights", base::range(0)},
          {"sequence", &Z::sequence, "Sequence length of transformers; 0 takes the model's own",
@@ -43,8 +44,8 @@ class Zoo final : public Command {
     if (row == nullptr) {
       std::vector<std::string> names;
       for (const zoo::ZooRow& each : zoo::models()) names.emplace_back(each.name);
-      return base::usage_error("no model is called '" + name_ + "'" +
-                               base::did_you_mean(name_, names) + "; egret zoo --list shows all");
+      return base::usage_error("no model is called '" + name_ + "' (egret zoo --list shows all)" +
+                               base::did_you_mean(name_, names));
     }
     if (options_.output.empty()) return base::usage_error("say where the model goes with -o FILE");
     EGRET_ASSIGN_OR_RETURN(const ir::Graph graph,
@@ -63,8 +64,10 @@ class Zoo final : public Command {
     const auto bytes = exported.bytes.size() + static_cast<std::uint64_t>(exported.external_bytes);
     json.set("name", name_).set("bytes", bytes);
     json.set("operators", std::uint64_t{graph.operator_count()});
-    console.result(json, name_ + ": " + std::to_string(graph.operator_count()) + " operators, " +
-                             base::format_bytes(static_cast<double>(bytes)) + "\n");
+    console.result(
+        json, name_ + ": " +
+                  base::counted(static_cast<std::int64_t>(graph.operator_count()), "operator") +
+                  ", " + base::format_bytes(static_cast<double>(bytes)) + "\n");
     return ExitCode::kOk;
   }
 

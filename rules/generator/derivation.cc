@@ -251,13 +251,30 @@ DerivationGoal derivation_goal(const Rule& rule, const DerivationOptions& option
   return goal;
 }
 
+namespace {
+
+// Lines, each indented, as one: "?a: f32[2,3], ?n = 1".
+std::string on_one_line(std::string_view lines) {
+  std::string text;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size());
+    std::string_view line = lines.substr(0, end);
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    if (!line.empty()) text += (text.empty() ? "" : ", ") + std::string(line);
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+  return text;
+}
+
+}  // namespace
+
 Derivation derive(const RuleSet& set, const Rule& goal, const DerivationOptions& options,
                   KnownOperators& known) {
   Derivation result;
   for (const auto& [sides, text] : derivation_goal(goal, options, known).instances) {
     ++result.instances;
     if (derives(set, sides, options)) continue;
-    result.reason = "the sides stay apart at\n" + text;
+    result.reason = "the sides stay apart at " + on_one_line(text);
     return result;
   }
   result.derived = result.instances > 0;

@@ -151,6 +151,21 @@ TEST(OptionSet, PrintedConfigurationReadsBackTheSame) {
   EXPECT_EQ(c.values.mood, Mood::kKeen);
 }
 
+TEST(OptionSet, DefaultsAreShownAsOneWouldTypeThem) {
+  const auto shown = [](double time, std::int64_t memory) {
+    Sample values;
+    values.limit_time = time;
+    values.limit_memory = memory;
+    OptionSet set;
+    set.add(values);
+    return set.find("limit-time")->default_text + " " + set.find("limit-memory")->default_text;
+  };
+  EXPECT_EQ(shown(20, std::int64_t{4} << 30), "20s 4GiB");
+  EXPECT_EQ(shown(600, 1536 << 10), "10m 1536KiB");
+  EXPECT_EQ(shown(0.25, 1000), "0.25s 1000");
+  EXPECT_EQ(shown(0, 0), "0 0");
+}
+
 TEST(OptionSet, TwoOptionsOfOneNameAreOurBug) {
   Bound b;
   Sample again;

@@ -41,6 +41,9 @@ TEST(Units, QuantitiesArePrintedForPeople) {
   EXPECT_EQ(format_seconds(185), "3m 05s");
   EXPECT_EQ(format_seconds(7440), "2h 04m");
   EXPECT_EQ(format_percent(0.1234), "12.3%");
+  EXPECT_EQ(counted(1, "query", "queries"), "1 query");
+  EXPECT_EQ(counted(0, "query", "queries"), "0 queries");
+  EXPECT_EQ(counted(1234, "rule"), "1,234 rules");
 }
 
 }  // namespace

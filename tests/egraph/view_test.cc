@@ -50,7 +50,7 @@ TEST_F(ViewTest, DumpsAsDot) {
   const std::string dot = dump_dot(egraph_);
   EXPECT_THAT(dot, HasSubstr("subgraph cluster_c2"));
   EXPECT_THAT(dot, HasSubstr("[lhead=cluster_c3]"));
-  EXPECT_THAT(dump_dot(egraph_, 3), HasSubstr("label=\"1 classes with 1 nodes not shown\""));
+  EXPECT_THAT(dump_dot(egraph_, 3), HasSubstr("label=\"1 class with 1 node not shown\""));
 }
 
 TEST_F(ViewTest, DrawsAsSvgByItself) {

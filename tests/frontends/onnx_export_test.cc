@@ -103,6 +103,13 @@ TEST(OnnxExport, InputsOutputsAndMetadataAreKept) {
   EXPECT_EQ(proto.graph().output(0).name(), "y");
 }
 
+TEST(OnnxExport, NamesOfSizesAreWrittenAsTheyWereRead) {
+  GraphBuilder b;
+  b.output("y", b.add("relu", {b.input("x", TensorType(DType::kF32, {ir::symbolic_dim("N.0")}))}));
+  const auto proto = parsed(exported(finish(b)));
+  EXPECT_EQ(proto.graph().input(0).type().tensor_type().shape().dim(0).dim_param(), "N.0");
+}
+
 TEST(OnnxExport, AnOutputThatIsAnInputOrNamedTwiceIsCopied) {
   GraphBuilder b;
   const Value x = b.input("x", TensorType(DType::kF32, {2}));

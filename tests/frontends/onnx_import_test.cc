@@ -92,6 +92,20 @@ TEST(OnnxImport, DimensionsWithoutASizeAreSymbols) {
   EXPECT_THAT(wrong.status().message(), HasSubstr("'N', 'x_1'"));
 }
 
+TEST(OnnxImport, WhatFailsForWantOfSizesNamesThoseThatAreOpen) {
+  OnnxModel m;
+  m.input("x", {})->add_dim()->set_dim_param("p2o.Dim.0");
+  m.input("shape", {1}, kInt64Code);
+  m.node("Reshape", {"x", "shape"}, {"y"});
+  m.output("y");
+  const auto open = m.import();
+  EXPECT_EQ(open.status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(open.status().message(), HasSubstr("; inputs with open sizes: 'x' f32[p2o.Dim.0]"));
+  const auto bound = m.import({.bind = {{"p2o.Dim.0", 8}}});
+  EXPECT_EQ(bound.status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(bound.status().message(), ::testing::Not(HasSubstr("p2o.Dim.0")));
+}
+
 TEST(OnnxImport, InitializersThatAreListedAsInputsAreConstants) {
   OnnxModel m;
   m.proto.set_ir_version(3);

@@ -37,7 +37,7 @@ TEST_F(EmittedKernels, GiveWayToTheInterpreterWithoutACompiler) {
   EXPECT_THAT(there.err, Not(HasSubstr("falls back")));
   const ProgramRun missing = run("", "EGRET_HOST_COMPILER=/nonexistent/c++");
   EXPECT_EQ(missing.code, 0) << missing.err;
-  EXPECT_THAT(missing.err, HasSubstr("1 kernels fall back to the interpreter: no C++ compiler"));
+  EXPECT_THAT(missing.err, HasSubstr("1 kernel falls back to the interpreter: no C++ compiler"));
   EXPECT_THAT(missing.err, HasSubstr("EGRET_HOST_COMPILER"));
   EXPECT_THAT(missing.err, HasSubstr("falls back to the interpreter: "));
 }

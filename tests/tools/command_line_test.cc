@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "tests/tools/program_run.h"
+#include "tools/variables.h"
 #include "tools/verb_table.h"
 
 namespace egret::tools {
@@ -51,12 +52,85 @@ TEST(CommandLine, EveryVerbExplainsItselfAndHasAManualPage) {
   }
 }
 
+TEST(CommandLine, HelpSpeaksOfTheVerbsOwnOptions) {
+  const std::string optimize = run_program("optimize --help").out;
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(has(optimize, "after this time [20s]")) << optimize;
+  EXPECT_TRUE(has(optimize, "[4GiB]")) << optimize;
+  EXPECT_TRUE(has(optimize, "TIME is a number and ns")) << optimize;
+  EXPECT_TRUE(has(optimize, "SIZE is a number and KiB")) << optimize;
+  EXPECT_FALSE(has(run_program("run --help").out, "may be repeated; may be repeated"));
+  EXPECT_TRUE(has(run_program("run --help").out, "--output-folder FOLDER"));
+  for (const Verb& verb : verbs()) {
+    const std::string help = run_program(verb.name + " --help").out;
+    const std::string footer = help.substr(help.rfind("Each option"));
+    const std::size_t flag = footer.find("--");
+    const std::string cited = footer.substr(flag, footer.find(':', flag) - flag);
+    EXPECT_TRUE(has(help.substr(0, help.size() - footer.size()), cited.c_str()))
+        << verb.name << " has no " << cited;
+  }
+  const std::string version = run_program("version --help").out;
+  EXPECT_FALSE(has(version, "TIME is")) << version;
+}
+
+TEST(CommandLine, VariablesThatAreNoOptionsAreListed) {
+  for (const char* words : {"help", "man"}) {
+    const ProgramRun run = run_program(words);
+    for (const VariableRow& row : kVariables)
+      EXPECT_NE(run.out.find(row.name), std::string::npos) << words << " " << row.name;
+  }
+}
+
+TEST(CommandLine, SuggestionsComeLast) {
+  const ProgramRun run = run_program("zoo resnet19");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("(egret zoo --list shows all); did you mean \"resnet18\"?\n"),
+            std::string::npos)
+      << run.err;
+}
+
+TEST(CommandLine, GroupsOfVerbsExplainThemselves) {
+  for (const char* group : {"rules", "egraph", "costs"}) {
+    const std::string first_row = "Verbs:\n  " + std::string(group) + " ";
+    for (const std::string& words :
+         {std::string(group) + " --help", "help " + std::string(group)}) {
+      const ProgramRun help = run_program(words);
+      EXPECT_EQ(help.code, 0) << words;
+      EXPECT_NE(help.out.find(first_row), std::string::npos) << words << help.out;
+    }
+    const ProgramRun alone = run_program(group);
+    EXPECT_EQ(alone.code, 2) << group;
+    EXPECT_NE(alone.err.find(first_row), std::string::npos) << alone.err;
+  }
+  const ProgramRun misspelt = run_program("rules lst");
+  EXPECT_EQ(misspelt.code, 2);
+  EXPECT_NE(misspelt.err.find("did you mean \"list\"?"), std::string::npos) << misspelt.err;
+}
+
+TEST(CommandLine, ConfigurationIsPrintedWithoutPositionalArguments) {
+  for (const Verb& verb : verbs()) {
+    const ProgramRun run = run_program(verb.name + " --print-config");
+    EXPECT_EQ(run.code, 0) << verb.name << run.err;
+    EXPECT_NE(run.out.find("[general]"), std::string::npos) << verb.name;
+  }
+}
+
 TEST(CommandLine, JsonResultsCarryTheSchemaVersion) {
   for (const char* verb : {"version", "doctor", "help"}) {
     const ProgramRun run = run_program(std::string(verb) + " --json");
     const auto json = base::Json::parse(run.out);
     ASSERT_TRUE(json.ok()) << verb << ": " << run.out;
     EXPECT_EQ(*json->find("schema_version")->as_integer(), base::kJsonSchemaVersion) << verb;
+  }
+}
+
+TEST(CommandLine, FormsThatAreNoJsonAreNotGivenForIt) {
+  for (const char* form : {"text", "dot"}) {
+    const ProgramRun run = run_program("inspect --json --form " + std::string(form) + " m.onnx");
+    EXPECT_EQ(run.code, 2) << form;
+    EXPECT_NE(run.err.find("--json is for the summary"), std::string::npos) << run.err;
   }
 }
 

@@ -32,6 +32,17 @@ TEST_F(CostsMerge, AddsWhatTheSourcesHave) {
   EXPECT_EQ(run.out, "2 entries added\n");
 }
 
+TEST_F(CostsMerge, OneEntryIsNoEntries) {
+  make_database("a.sqlite", "conv");
+  EXPECT_EQ(merge(path("a.sqlite")).out, "1 entry added\n");
+}
+
+TEST_F(CostsMerge, WhereNothingIsMeasuredNothingIsChecked) {
+  const ProgramRun run = run_program("costs check --cost-db " + path("mine.sqlite"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out.find("nothing is measured yet for "), 0U) << run.out;
+}
+
 TEST_F(CostsMerge, NamesASourceThatIsNotThereAndMakesNone) {
   make_database("a.sqlite", "conv");
   const ProgramRun run = merge(path("a.sqlite") + " " + path("gone/b.sqlite"));

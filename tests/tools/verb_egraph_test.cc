@@ -38,6 +38,17 @@ TEST_F(EGraphVerbs, DumpFilesInEachForm) {
             run_program("egraph dump - < " + path("e.json")).out);
 }
 
+TEST_F(EGraphVerbs, DumpNoTextWhereJsonIsAskedFor) {
+  for (const char* form : {"text", "dot", "svg"}) {
+    const ProgramRun run =
+        run_program("egraph dump --json --form " + (form + (" " + path("e.json"))));
+    EXPECT_EQ(run.code, 2) << form;
+    EXPECT_THAT(run.err, HasSubstr("--form json")) << form;
+    EXPECT_TRUE(base::Json::parse(run.out).ok()) << run.out;
+  }
+  EXPECT_EQ(run_program("egraph dump --json --form json " + path("e.json")).code, 0);
+}
+
 TEST_F(EGraphVerbs, SayWhatIsNotShown) {
   const ProgramRun run = run_program("egraph dump --most-classes 1 " + path("e.json"));
   EXPECT_EQ(run.out, "sum: + left right\n... 2 classes with 3 nodes not shown\n");
@@ -53,7 +64,8 @@ TEST_F(EGraphVerbs, CountWhatIsThere) {
   EXPECT_EQ(*json->find("classes")->as_integer(), 3);
   EXPECT_EQ(*json->find("cyclic_classes")->as_integer(), 2);
   EXPECT_EQ(*json->find("missing_roots")->as_integer(), 0);
-  EXPECT_THAT(run_program("egraph stats " + path("e.json")).out, HasSubstr("4, 2 of them leaves"));
+  EXPECT_THAT(run_program("egraph stats " + path("e.json")).out,
+              HasSubstr("4, 2 leaves among them"));
 }
 
 TEST_F(EGraphVerbs, RefuseBrokenFilesWithTheirPlace) {
@@ -69,7 +81,7 @@ TEST_F(EGraphVerbs, RefuseBrokenFilesWithTheirPlace) {
   EXPECT_EQ(run_program("egraph stats " + path("root.json")).code, 3);
   run = run_program("egraph stats --ignore-missing-roots " + path("root.json"));
   EXPECT_EQ(run.code, 0);
-  EXPECT_THAT(run.err, HasSubstr("1 roots name no class"));
+  EXPECT_THAT(run.err, HasSubstr("1 root names no class"));
   EXPECT_EQ(run_program("egraph dump " + path("none.json")).code, 7);
 }
 

@@ -47,7 +47,7 @@ TEST_F(GradVerb, TrainsWhatIsNotFrozen) {
   const ProgramRun run =
       run_program("grad " + path("m.onnx") + " --loss mse --freeze 'b*' -o " + path("t.onnx"));
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("1 parameters of 15 numbers"));
+  EXPECT_THAT(run.out, HasSubstr("1 parameter of 15 numbers"));
 }
 
 TEST_F(GradVerb, SaysWhatIsWrong) {

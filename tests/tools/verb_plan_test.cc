@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -81,6 +82,11 @@ TEST_F(PlanVerb, KeepsToTheMemoryOfADevice) {
   EXPECT_THAT(tight.err, HasSubstr("none was found that keeps to 64.0 KiB"));
 }
 
+TEST_F(PlanVerb, TakesTimesAsOtherVerbsDo) {
+  const ProgramRun run = plan("--mesh x=2 --limit-time 20s");
+  EXPECT_EQ(run.code, 0) << run.err;
+}
+
 TEST_F(PlanVerb, SaysWhatIsWrong) {
   EXPECT_THAT(plan("--mesh x").err, HasSubstr("'x' is no mesh axis; write NAME=SIZE"));
   EXPECT_THAT(plan("--machine dgx-h10").err, HasSubstr("did you mean \"dgx-h100\"?"));
@@ -97,6 +103,31 @@ TEST_F(PlanVerb, IsInterpretedInOneProcess) {
   const ProgramRun run = run_program("run " + path("plan.json") + " --check --json");
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_TRUE(*base::Json::parse(run.out)->find("passed")->as_bool());
+}
+
+TEST_F(PlanVerb, FindsItsModelFromAnyFolder) {
+  std::filesystem::create_directory(path("sub"));
+  const std::string egret = EGRET_BINARY_DIR "/bin/egret ";
+  const auto shell = [&](const std::string& commands) {
+    return std::system(("cd " + folder() + " && " + commands + " > out 2> err").c_str());
+  };
+  ASSERT_EQ(shell(egret + "plan mlp.onnx --mesh x=2 -o sub/p.json"), 0);
+  EXPECT_EQ(shell("cd sub && " + egret + "run p.json"), 0);
+  EXPECT_EQ(shell(egret + "run sub/p.json"), 0);
+  EXPECT_EQ(shell("cd / && " + egret + "run " + path("sub/p.json")), 0);
+  const auto json = base::Json::parse(*base::read_file(path("sub/p.json"), 1 << 20));
+  EXPECT_EQ(*json->find("model")->as_string(), "../mlp.onnx");
+  std::filesystem::remove(path("mlp.onnx"));
+  const ProgramRun run = run_program("run " + path("sub/p.json"));
+  EXPECT_EQ(run.code, 7);
+  EXPECT_THAT(run.err, HasSubstr("the model of plan " + path("sub/p.json") + ": "));
+}
+
+TEST_F(PlanVerb, OtherJsonIsSaidToBeNoPlan) {
+  ASSERT_TRUE(base::write_file(path("e.json"), "{\"nodes\": {}}").ok());
+  const ProgramRun run = run_program("run " + path("e.json"));
+  EXPECT_EQ(run.code, 3);
+  EXPECT_THAT(run.err, HasSubstr("e.json: this is no plan"));
 }
 
 TEST_F(PlanVerb, IsRunByRanks) {

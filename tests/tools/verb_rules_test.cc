@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// `egret rules verify`: what it exits with.
+// `egret rules verify`: what it exits with; what `show` and `derive` print.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/file.h"
+#include "base/json.h"
 #include "tests/tools/folder_test.h"
 
 namespace egret::tools {
 namespace {
 
+using ::testing::ContainsRegex;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 class RulesVerify : public FolderTest {
@@ -53,6 +58,32 @@ TEST_F(RulesVerify, RefusesWhatIsNoRule) {
   const ProgramRun unbound = verify("relu(?x) => relu(?y)");
   EXPECT_EQ(unbound.code, 3);
   EXPECT_THAT(unbound.err, HasSubstr("a.rules:2"));
+}
+
+TEST(RulesShow, NamesEachFamilyOfAProofOnce) {
+  for (const std::string rule : {"add-commutes", "relu-eye-1"}) {
+    const ProgramRun run = run_program("rules show --proof --json " + rule);
+    ASSERT_EQ(run.code, 0) << run.err;
+    const auto json = base::Json::parse(run.out);
+    std::set<std::string> seen;
+    for (const base::Json& proof : json->find("rules")->items().at(0).find("proofs")->items())
+      EXPECT_TRUE(seen.insert(*proof.as_string()).second) << *proof.as_string();
+    EXPECT_FALSE(seen.empty()) << rule;
+  }
+  const ProgramRun text = run_program("rules show --proof add-commutes");
+  EXPECT_THAT(text.out, HasSubstr("\nproven\nfamily (?a: f32 of rank "));
+}
+
+TEST_F(RulesVerify, DeriveSaysOnOneLineWhereTheSidesStayApart) {
+  ASSERT_TRUE(base::write_file(path("a.rules"), "rule a\n  neg(neg(?x)) => ?x\n").ok());
+  ASSERT_TRUE(base::write_file(path("b.rules"), "rule b\n  add(?x, ?y) => add(?y, ?x)\n").ok());
+  const ProgramRun run = run_program("rules derive " + path("a.rules") + " " + path("b.rules"));
+  EXPECT_EQ(run.code, 30) << run.err;
+  EXPECT_THAT(run.out, ContainsRegex("the sides stay apart at [?]x: [a-z0-9]+\\[.*, [?]y: "));
+}
+
+TEST(RulesList, CountsOneRuleAsOne) {
+  EXPECT_THAT(run_program("rules list add-commutes").out, EndsWith("\n1 rule\n"));
 }
 
 }  // namespace
