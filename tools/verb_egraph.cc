@@ -17,6 +17,7 @@
 #include "rules/saturate.h"
 #include "rules/tensor_egraph.h"
 #include "tools/model_file.h"
+#include "tools/output_file.h"
 #include "tools/verb.h"
 
 namespace egret::tools {
@@ -162,6 +163,7 @@ class EGraphDump final : public Command {
     if (options_.form == Form::kJson) {
       EGRET_RETURN_IF_ERROR(write_json(opened, console));
       return opened.code();
+    if (keeps_earlier_file(console, options_.output)) return opened.code();
     }
     egraph::DumpOptions how;
     how.max_classes = static_cast<std::size_t>(options_.most_classes);

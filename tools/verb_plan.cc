@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "parallel/plan_file.h"
 #include "tools/model_file.h"
+#include "tools/output_file.h"
 #include "tools/training_arguments.h"
 #include "tools/verb.h"
 
@@ -125,7 +126,7 @@ class PlanVerb final : public Command {
                                                      options_, console.progress()));
     if (arguments_.train) origin.training = to_json(training_);
     const base::Json json = to_json(plan, origin);
-    if (!arguments_.output.empty())
+    if (!arguments_.output.empty() && !keeps_earlier_file(console, arguments_.output))
       EGRET_RETURN_IF_ERROR(write_output(console, arguments_.output, json.dump(1) + "\n"));
     if (arguments_.output != "-") console.result(json, to_text(plan, machine));
     if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes) {

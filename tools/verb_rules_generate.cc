@@ -89,7 +89,13 @@ class Generate final : public Command {
       EGRET_ASSIGN_OR_RETURN(how.given, rules::select_rules(options_.given));
     }
     EGRET_ASSIGN_OR_RETURN(const generator::Generation generation, generator::generate(space, how));
-    EGRET_RETURN_IF_ERROR(generator::write_rule_files(options_.folder, space, generation));
+    if (generation.stopped) {
+      // Files of an earlier run may be complete; the log of decisions has what is new.
+      console.warning("interrupted; rules in " + options_.folder +
+                      " are as they were, the same command goes on");
+    } else {
+      EGRET_RETURN_IF_ERROR(generator::write_rule_files(options_.folder, space, generation));
+    }
     console.result(generator::report_json(space, generation), table_of(generation));
     return generation.stopped || !generation.limit.empty() ? ExitCode::kLimit : ExitCode::kOk;
   }
@@ -175,8 +181,9 @@ class Generate final : public Command {
                  base::format_seconds(level.seconds), base::format_seconds(c.seconds),
                  base::format_bytes(static_cast<double>(level.bytes))});
     }
-    return table.render() + "\n" + std::to_string(generation.rules.size()) + " rules in " +
-           options_.folder + "\n";
+    return table.render() + "\n" + std::to_string(generation.rules.size()) +
+           (generation.stopped ? " rules so far, not written\n"
+                               : " rules in " + options_.folder + "\n");
   }
 
   GenerateOptions options_;

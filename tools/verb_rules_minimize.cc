@@ -67,7 +67,11 @@ class Minimize final : public Command {
       }
     }
     const bool to_file = options_.output != "-";
-    if (to_file) EGRET_RETURN_IF_ERROR(base::write_file(options_.output, text));
+    if (to_file && base::stop_requested()) {
+      console.warning("interrupted; " + options_.output + " is as it was");
+    } else if (to_file) {
+      EGRET_RETURN_IF_ERROR(base::write_file(options_.output, text));
+    }
     const base::Json json = base::versioned_json()
                                 .set("rules", set.rules.size())
                                 .set("kept", count)
