@@ -274,8 +274,8 @@ std::string cache_folder() {
     return std::string(value != nullptr ? value : "");
   };
   std::string folder = variable("XDG_CACHE_HOME");
-  if (folder.empty()) folder = variable("HOME") + "/.cache";
-  return folder + "/egret";
+  if (folder.empty() && !variable("HOME").empty()) folder = variable("HOME") + "/.cache";
+  return folder.empty() ? "" : folder + "/egret";
 }
 
 }  // namespace egret::base

@@ -175,5 +175,9 @@ base::Result<std::shared_ptr<const HostLibrary>> compile_for_host(const std::str
     return base::internal_error(std::string("a compiled kernel does not load: ") + ::dlerror());
   return std::shared_ptr<const HostLibrary>(new HostLibrary(handle));
 }
+  if (kernel_cache_folder().empty()) {
+    return base::unavailable(
+        "no folder for compiled kernels; set HOME, XDG_CACHE_HOME or EGRET_KERNEL_CACHE");
+  }
 
 }  // namespace egret::backends::codegen
