@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "cost/database.h"
 #include "driver/machine.h"
+#include "tools/output_file.h"
 #include "tools/rates_report.h"
 #include "tools/verb.h"
 
@@ -186,6 +187,7 @@ class Export final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    EGRET_RETURN_IF_ERROR(check_output(path_, {cost_database(costs_.cost_db)}));
     EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database_to_read(costs_.cost_db));
     EGRET_ASSIGN_OR_RETURN(const auto rows, database->rows());
     base::Json json = base::versioned_json();

@@ -159,11 +159,14 @@ class EGraphDump final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    std::vector<InputFile> inputs = rule_files(source_.rules);
+    inputs.push_back({"the input", path_});
+    EGRET_RETURN_IF_ERROR(check_output(options_.output, inputs));
     EGRET_ASSIGN_OR_RETURN(const Opened opened, open(path_, source_, model_, console));
+    if (keeps_earlier_file(console, options_.output)) return opened.code();
     if (options_.form == Form::kJson) {
       EGRET_RETURN_IF_ERROR(write_json(opened, console));
       return opened.code();
-    if (keeps_earlier_file(console, options_.output)) return opened.code();
     }
     egraph::DumpOptions how;
     how.max_classes = static_cast<std::size_t>(options_.most_classes);

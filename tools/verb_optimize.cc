@@ -222,6 +222,10 @@ class Optimize final : public Command {
     options_.threads = console.options().threads;
     const std::string external =
         output_.external_data.empty() ? external_data_of(output_.output) : output_.external_data;
+    std::vector<InputFile> inputs = rule_files(options_.rules);
+    inputs.push_back(cost_database(options_.cost_db));
+    for (const std::string& output : {output_.output, external})
+      EGRET_RETURN_IF_ERROR(check_not_input(output, inputs));
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
     EGRET_RETURN_IF_ERROR(check_weights_stay(output_.output, external, path_, model));

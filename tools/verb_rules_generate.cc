@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "rules/generator/default_set.h"
 #include "rules/generator/rule_files.h"
+#include "tools/output_file.h"
 #include "tools/verb.h"
 
 namespace egret::tools {
@@ -80,6 +81,10 @@ class Generate final : public Command {
     if (error)
       return base::unavailable("cannot make the folder " + options_.folder + ": " +
                                error.message());
+    std::vector<InputFile> inputs = rule_files(options_.given);
+    inputs.push_back({"the table of uses", options_.uses});
+    for (const char* name : {"/generated.rules", "/status.json", "/report.json"})
+      EGRET_RETURN_IF_ERROR(check_output(options_.folder + name, inputs));
     if (options_.space == "default") return run_default_set(console);
     EGRET_ASSIGN_OR_RETURN(const generator::Space space, wanted_space());
     EGRET_ASSIGN_OR_RETURN(generator::GenerationOptions how, common(console));

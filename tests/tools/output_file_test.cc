@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "cost/database.h"
 #include "ir/builder.h"
 #include "tests/tools/folder_test.h"
 
@@ -57,6 +58,65 @@ TEST_F(OutputFileTest, WeightsOfTheInputAreNotReplacedWithoutItsModel) {
   EXPECT_FALSE(std::filesystem::exists(path("n.onnx")));
   const ProgramRun in_place = run_program(optimize + " -o " + path("m.onnx"));
   EXPECT_EQ(in_place.code, 0) << in_place.err;
+}
+
+TEST_F(OutputFileTest, DatabasesAreNotReplacedByWhatIsMadeFromThem) {
+  write_model_with_weights();
+  {
+    auto database = cost::Database::open(path("costs.sqlite"));
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE((*database)->store("m", "relu", {.runs = 1, .median_s = 1e-6}).ok());
+  }
+  std::filesystem::create_symlink("costs.sqlite", path("soft"));
+  std::filesystem::create_hard_link(path("costs.sqlite"), path("hard"));
+  const std::string database = " --cost-db " + path("costs.sqlite");
+  for (const char* name : {"costs.sqlite", "soft", "hard"}) {
+    expect_refused("costs export " + path(name) + database, "is the cost database");
+    expect_refused("optimize " + path("m.onnx") + " -o " + path(name) + database,
+                   "is the cost database");
+  }
+  expect_refused("optimize " + path("m.onnx") + " -o " + path("new") + " --cost-db " + path("new"),
+                 "is the cost database");
+  EXPECT_FALSE(std::filesystem::exists(path("new")));
+  const auto kept = cost::Database::open_to_read(path("costs.sqlite"));
+  ASSERT_TRUE(kept.ok()) << kept.status().message();
+  EXPECT_EQ((*kept)->rows()->size(), 1U);
+}
+
+TEST_F(OutputFileTest, WhatIsReadIsNotReplaced) {
+  write_model_with_weights();
+  const std::string model = text_of("m.onnx");
+  const std::string rules = "rule a\n  relu(relu(?x)) => relu(?x)\n";
+  write("a.rules", rules);
+  write("m.toml");
+  const std::string to_model = path("m.onnx") + " -o " + path("m.onnx");
+  for (const char* verb : {"grad ", "plan ", "egraph dump "})
+    expect_refused(verb + to_model, "would be lost");
+  expect_refused("run " + path("m.onnx") + " --trace " + path("m.onnx"), "would be lost");
+  expect_refused(
+      "plan " + path("m.onnx") + " --machine " + path("m.toml") + " -o " + path("m.toml"),
+      "the file of the machine");
+  expect_refused("rules minimize starter," + path("a.rules") + " -o " + path("a.rules"),
+                 "the file of rules");
+  expect_refused(
+      "optimize " + path("m.onnx") + " --rules " + path("a.rules") + " -o " + path("a.rules"),
+      "the file of rules");
+  EXPECT_EQ(text_of("m.onnx"), model);
+  EXPECT_EQ(text_of("a.rules"), rules);
+  EXPECT_EQ(text_of("m.toml"), "kept");
+}
+
+// The first of these takes minutes when it begins.
+TEST_F(OutputFileTest, WhatCannotBeWrittenIsSaidBeforeTheWork) {
+  write_model_with_weights();
+  const std::string output = " -o " + path("gone/output");
+  for (const std::string& words :
+       {std::string("rules minimize all"), std::string("zoo bert-base"), "plan " + path("m.onnx"),
+        "grad " + path("m.onnx"), "egraph dump " + path("m.onnx")}) {
+    const ProgramRun run = run_program(words + output, "timeout 20");
+    EXPECT_EQ(run.code, 7) << words << "\n" << run.err;
+    EXPECT_THAT(run.err, HasSubstr("gone/output: cannot write: No such file")) << words;
+  }
 }
 
 }  // namespace
