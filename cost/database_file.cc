@@ -82,6 +82,18 @@ base::Status check_pages(sqlite3* db, const std::string& path) {
   return base::bad_input("the cost database '" + path + "' is damaged; " + kOtherDatabase);
 }
 
+bool is_unavailable(const base::Status& status) {
+  return status.code() == base::StatusCode::kUnavailable;
+}
+
+// Of a protected file with nothing beside it that is to be read too: files of ours would stay
+// there, which its owner could not write.
+bool leaves_files(sqlite3* db, const std::string& path) {
+  std::error_code missing;
+  const auto log_bytes = std::filesystem::file_size(path + "-wal", missing);
+  return sqlite3_db_readonly(db, "main") == 1 && (missing || log_bytes == 0);
+}
+
 base::Status copy(sqlite3* from, sqlite3* to) {
   sqlite3_backup* backup = sqlite3_backup_init(to, "main", from, "main");
   if (backup == nullptr) return sqlite_error(to, "copying");
@@ -115,14 +127,14 @@ base::Result<Connection> open_to_write(const std::string& path) {
 base::Result<Connection> copy_in_memory(const std::string& path) {
   EGRET_ASSIGN_OR_RETURN(Connection memory,
                          connect(kInMemory, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, kInMemory));
-  EGRET_ASSIGN_OR_RETURN(Connection file, connect(path, SQLITE_OPEN_READONLY, path));
-  auto version = version_of(file.get());
-  if (!version.ok() && version.status().code() == base::StatusCode::kUnavailable) {
+  // A connection that may write takes its files away at the end; SQLite opens what is protected to
+  // read only.
+  EGRET_ASSIGN_OR_RETURN(Connection file, connect(path, SQLITE_OPEN_READWRITE, path));
+  if (leaves_files(file.get(), path) || is_unavailable(version_of(file.get()).status())) {
     EGRET_ASSIGN_OR_RETURN(
         file, connect(immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path));
-    version = version_of(file.get());
   }
-  EGRET_RETURN_IF_ERROR(version.status());
+  EGRET_RETURN_IF_ERROR(version_of(file.get()).status());
   EGRET_RETURN_IF_ERROR(check_pages(file.get(), path));
   EGRET_RETURN_IF_ERROR(copy(file.get(), memory.get()));
   EGRET_RETURN_IF_ERROR(bring_to_version(memory.get(), path));
