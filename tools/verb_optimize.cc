@@ -232,6 +232,7 @@ class Optimize final : public Command {
     EGRET_ASSIGN_OR_RETURN(const driver::OptimizeResult result,
                            driver::optimize(model.graph, options_, console.progress()));
     if (!result.report.costs_warning.empty()) console.warning(result.report.costs_warning);
+    if (keeps_earlier_file(console, output_.output)) return ExitCode::kLimit;
     frontends::ExportOptions exporting;
     exporting.manifest = result.report.manifest;
     exporting.manifest["egret.version"] = build_info().version;

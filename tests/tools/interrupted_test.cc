@@ -39,6 +39,15 @@ TEST_F(InterruptedTest, MinimizedRulesStayAsTheyWere) {
   EXPECT_EQ(text_of("minimal.rules"), "complete");
 }
 
+TEST_F(InterruptedTest, AnOptimizedModelStaysAsItWas) {
+  ASSERT_EQ(run_program("zoo squeezenet1.1 -o " + path("m.onnx")).code, 0);
+  keep("out.onnx");
+  const ProgramRun run = run_program(
+      "optimize --cost-db :memory: " + path("m.onnx") + " -o " + path("out.onnx"), kInterrupted);
+  EXPECT_EQ(run.code, 130) << run.err;
+  EXPECT_EQ(text_of("out.onnx"), "complete");
+}
+
 TEST_F(InterruptedTest, OnlyAFileThatIsThereIsKept) {
   keep("plan.json");
   CommonOptions quiet;
