@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -205,12 +206,9 @@ Status AtomicFile::append(std::string_view bytes) {
   return ok();
 }
 
-Status AtomicFile::commit() {
-  EGRET_CHECK(descriptor_ >= 0, "commit() twice");
-  if (temporary_.empty()) {
-    if (::close(std::exchange(descriptor_, -1)) == 0) return ok();
-    return unavailable(path_ + ": cannot finish writing: " + reason(errno));
-  }
+Status AtomicFile::finish() {
+  if (temporary_.empty()) return ok();  // nothing to wait for
+  EGRET_CHECK(descriptor_ >= 0, "finish() twice");
   const bool synced = ::fsync(descriptor_) == 0;
   const int sync_error = errno;
   const bool closed = ::close(std::exchange(descriptor_, -1)) == 0;
@@ -219,6 +217,16 @@ Status AtomicFile::commit() {
     discard();
     return unavailable(path_ + ": cannot finish writing: " + reason(error));
   }
+  return ok();
+}
+
+Status AtomicFile::commit() {
+  EGRET_CHECK(descriptor_ >= 0 || !temporary_.empty(), "commit() twice");
+  if (temporary_.empty()) {
+    if (::close(std::exchange(descriptor_, -1)) == 0) return ok();
+    return unavailable(path_ + ": cannot finish writing: " + reason(errno));
+  }
+  if (descriptor_ >= 0) EGRET_RETURN_IF_ERROR(finish());
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const int rename_error = errno;
     discard();
@@ -229,6 +237,29 @@ Status AtomicFile::commit() {
   const Descriptor folder(::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.number() >= 0) (void)::fsync(folder.number());
   return ok();
+}
+
+Status check_writable(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+    // Opening a pipe would wait for its reader.
+    if (::access(path.c_str(), W_OK) == 0) return ok();
+    return unavailable(path + ": cannot write: " + reason(errno));
+  }
+  return AtomicFile::create(path).status();
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  struct stat one {};
+  struct stat other {};
+  if (::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0)
+    return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+  std::error_code failed;
+  const auto place = [&](const std::string& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, failed), failed);
+  };
+  const std::filesystem::path first = place(a);
+  return !failed && first == place(b) && !failed;
 }
 
 Status write_file(const std::string& path, std::string_view bytes) {
@@ -243,8 +274,8 @@ std::string cache_folder() {
     return std::string(value != nullptr ? value : "");
   };
   std::string folder = variable("XDG_CACHE_HOME");
-  if (folder.empty()) folder = variable("HOME") + "/.cache";
-  return folder + "/egret";
+  if (folder.empty() && !variable("HOME").empty()) folder = variable("HOME") + "/.cache";
+  return folder.empty() ? "" : folder + "/egret";
 }
 
 }  // namespace egret::base

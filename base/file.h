@@ -24,8 +24,8 @@ Result<std::string> read_standard_input(std::int64_t limit_bytes);
 Status read_in_pieces(const std::string& path, std::int64_t limit_bytes,
                       FunctionRef<Status(std::string_view)> take);
 
-// Where Egret keeps what it can make again: "egret" under $XDG_CACHE_HOME or ~/.cache. Need not
-// exist.
+// Where Egret keeps what it can make again: "egret" under $XDG_CACHE_HOME or ~/.cache; empty where
+// neither is set. Need not exist.
 std::string cache_folder();
 
 // Replaces PATH by the bytes: temporary file in the same folder, fsync, rename, fsync of the
@@ -33,7 +33,13 @@ std::string cache_folder();
 // regular file (a pipe, /dev/null) is written in place.
 Status write_file(const std::string& path, std::string_view bytes);
 
-// The same in pieces, for output too large to hold twice.
+// Whether write_file() could write PATH now. Leaves nothing behind.
+Status check_writable(const std::string& path);
+
+// Whether both name the same file, through links too. It need not exist yet.
+bool same_file(const std::string& a, const std::string& b);
+
+// The same as write_file() in pieces, for output too large to hold twice.
 //
 //   EGRET_ASSIGN_OR_RETURN(base::AtomicFile file, base::AtomicFile::create(path));
 //   EGRET_RETURN_IF_ERROR(file.append(piece));  // any number of times
@@ -50,6 +56,9 @@ class AtomicFile {
   ~AtomicFile();
 
   Status append(std::string_view bytes);
+  // All bytes are on the disk after this, under the temporary name; only commit() may follow. For
+  // several files that belong together: all are finished before the first one appears.
+  Status finish();
   // Makes the file appear. Nothing may follow.
   Status commit();
 
@@ -59,7 +68,7 @@ class AtomicFile {
 
   std::string path_;       // where it goes, links resolved
   std::string temporary_;  // empty: PATH itself is open (no regular file)
-  int descriptor_ = -1;
+  int descriptor_ = -1;    // closed by finish() where there is a temporary file
 };
 
 }  // namespace egret::base

@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost/database.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "cost/database_file.h"
 #include "cost/sqlite.h"
 
 namespace egret::cost {
 namespace {
-
-constexpr int kVersion = 3;  // 1 had no rates, 2 no notes
-constexpr int kBusyMilliseconds = 5000;
-
-constexpr const char* kSchema =
-    "CREATE TABLE IF NOT EXISTS profile ("
-    "  machine TEXT NOT NULL, key TEXT NOT NULL, runs INTEGER NOT NULL,"
-    "  median_s REAL NOT NULL, deviation_s REAL NOT NULL,"
-    "  PRIMARY KEY (machine, key)) WITHOUT ROWID;"
-    "CREATE TABLE IF NOT EXISTS rates ("
-    "  machine TEXT NOT NULL PRIMARY KEY, flops_per_second REAL NOT NULL,"
-    "  bytes_per_second REAL NOT NULL, seconds_per_kernel REAL NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE IF NOT EXISTS notes (key TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL)";
 
 Entry entry_of(const SqlRow& row, int first_column) {
   return {.runs = row.integer(first_column),
@@ -36,35 +25,13 @@ Rates rates_of(const SqlRow& row, int first_column) {
           .seconds_per_kernel = row.real(first_column + 2)};
 }
 
-base::Result<std::int64_t> version_of(sqlite3* db, const std::string& path) {
-  EGRET_ASSIGN_OR_RETURN(Statement query, Statement::prepare(db, "PRAGMA user_version"));
-  const auto version = query.first("reading", [](const SqlRow& row) { return row.integer(0); });
-  if (!version.ok() || !version->has_value()) {
-    return base::bad_input("'" + path + "' is not a cost database (" + sqlite3_errmsg(db) +
-                           "); move it away or name another with --cost-db");
-  }
-  return **version;
-}
-
-// Files of later versions are left alone. Fresh ones (version 0) and earlier ones get the tables
-// that they lack, which is all that versions differ by so far, and then our version.
-base::Status bring_to_version(sqlite3* db, const std::string& path) {
-  EGRET_ASSIGN_OR_RETURN(const std::int64_t version, version_of(db, path));
-  if (version > kVersion) {
-    return base::bad_input("'" + path + "' is a cost database of version " +
-                           std::to_string(version) + ", this program writes version " +
-                           std::to_string(kVersion) +
-                           "; move it away or name another with --cost-db");
-  }
-  if (version == kVersion) return base::ok();
-  EGRET_RETURN_IF_ERROR(execute(db, "PRAGMA journal_mode = WAL"));
-  EGRET_RETURN_IF_ERROR(execute(db, kSchema));
-  return execute(db, ("PRAGMA user_version = " + std::to_string(kVersion)).c_str());
-}
+bool is_time(double seconds) { return seconds >= 0 && std::isfinite(seconds); }
+bool is_rate(double rate) { return rate > 0 && std::isfinite(rate); }
 
 }  // namespace
 
 struct Database::Impl {
+  std::string path;
   Connection db;
   Statement find;
   Statement store;
@@ -72,39 +39,64 @@ struct Database::Impl {
   base::Result<Statement> prepare(const char* sql) const {
     return Statement::prepare(db.get(), sql);
   }
+
+  // What is in a file is not always what we wrote.
+  base::Status check(std::string_view key, const Entry& entry) const {
+    if (is_time(entry.median_s) && is_time(entry.deviation_s) && entry.runs >= 0) return base::ok();
+    return invalid("no valid time of " + std::string(key));
+  }
+  base::Status check(std::string_view machine, const Rates& rates) const {
+    if (is_rate(rates.flops_per_second) && is_rate(rates.bytes_per_second) &&
+        is_rate(rates.seconds_per_kernel))
+      return base::ok();
+    return invalid("no valid rates of " + std::string(machine));
+  }
+  base::Status invalid(const std::string& what) const {
+    return base::bad_input("'" + path + "' has " + what + "; " + kOtherDatabase);
+  }
 };
 
 Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Database::~Database() = default;
 
-base::Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
-  if (path != ":memory:") {
-    std::error_code ignored;  // sqlite3_open reports what matters
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  }
-  sqlite3* raw = nullptr;
-  const int opened =
-      sqlite3_open_v2(path.c_str(), &raw,
-                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
-  auto impl = std::make_unique<Impl>();
-  impl->db.reset(raw);
-  if (opened != SQLITE_OK) return sqlite_error(raw, "cannot open '" + path + "'");
-  sqlite3_busy_timeout(raw, kBusyMilliseconds);
-  EGRET_RETURN_IF_ERROR(bring_to_version(raw, path));
-  EGRET_RETURN_IF_ERROR(execute(raw, "PRAGMA synchronous = NORMAL"));
+base::Result<std::unique_ptr<Database>> Database::prepared(std::unique_ptr<Impl> impl) {
+  const auto prepare = [&](const char* sql) -> base::Result<Statement> {
+    auto statement = impl->prepare(sql);
+    if (statement.ok() || sqlite3_errcode(impl->db.get()) != SQLITE_ERROR) return statement;
+    // Tables of the same names with other columns, or none of them.
+    return base::bad_input("'" + impl->path + "' is not a cost database (" +
+                           sqlite3_errmsg(impl->db.get()) + "); " + kOtherDatabase);
+  };
   EGRET_ASSIGN_OR_RETURN(
       impl->find,
-      impl->prepare(
-          "SELECT runs, median_s, deviation_s FROM profile WHERE machine = ?1 AND key = ?2"));
-  EGRET_ASSIGN_OR_RETURN(
-      impl->store, impl->prepare("INSERT OR REPLACE INTO profile VALUES (?1, ?2, ?3, ?4, ?5)"));
+      prepare("SELECT runs, median_s, deviation_s FROM profile WHERE machine = ?1 AND key = ?2"));
+  EGRET_ASSIGN_OR_RETURN(impl->store,
+                         prepare("INSERT OR REPLACE INTO profile VALUES (?1, ?2, ?3, ?4, ?5)"));
   return std::unique_ptr<Database>(new Database(std::move(impl)));
+}
+
+base::Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
+  auto impl = std::make_unique<Impl>();
+  impl->path = path;
+  EGRET_ASSIGN_OR_RETURN(impl->db, open_to_write(path));
+  return prepared(std::move(impl));
+}
+
+base::Result<std::unique_ptr<Database>> Database::open_to_read(const std::string& path) {
+  auto impl = std::make_unique<Impl>();
+  impl->path = path;
+  EGRET_ASSIGN_OR_RETURN(impl->db, copy_in_memory(path));
+  return prepared(std::move(impl));
 }
 
 base::Result<std::optional<Entry>> Database::find(std::string_view machine,
                                                   std::string_view key) const {
-  return impl_->find.first(
-      "reading", [](const SqlRow& row) { return entry_of(row, 0); }, machine, key);
+  EGRET_ASSIGN_OR_RETURN(
+      const std::optional<Entry> entry,
+      impl_->find.first(
+          "reading", [](const SqlRow& row) { return entry_of(row, 0); }, machine, key));
+  if (entry) EGRET_RETURN_IF_ERROR(impl_->check(key, *entry));
+  return entry;
 }
 
 base::Status Database::store(std::string_view machine, std::string_view key, const Entry& entry) {
@@ -116,12 +108,15 @@ base::Result<std::vector<Database::Row>> Database::rows(std::string_view machine
       Statement query,
       impl_->prepare("SELECT machine, key, runs, median_s, deviation_s FROM profile "
                      "WHERE ?1 = '' OR machine = ?1 ORDER BY machine, key"));
-  return query.all(
-      "listing",
-      [](const SqlRow& row) {
-        return Row{row.text(0), row.text(1), entry_of(row, 2)};
-      },
-      machine);
+  EGRET_ASSIGN_OR_RETURN(std::vector<Row> rows,
+                         query.all(
+                             "listing",
+                             [](const SqlRow& row) {
+                               return Row{row.text(0), row.text(1), entry_of(row, 2)};
+                             },
+                             machine));
+  for (const Row& row : rows) EGRET_RETURN_IF_ERROR(impl_->check(row.key, row.entry));
+  return rows;
 }
 
 base::Result<std::optional<Rates>> Database::find_rates(std::string_view machine) const {
@@ -129,8 +124,12 @@ base::Result<std::optional<Rates>> Database::find_rates(std::string_view machine
       Statement query,
       impl_->prepare("SELECT flops_per_second, bytes_per_second, seconds_per_kernel FROM rates "
                      "WHERE machine = ?1"));
-  return query.first(
-      "reading rates", [](const SqlRow& row) { return rates_of(row, 0); }, machine);
+  EGRET_ASSIGN_OR_RETURN(
+      const std::optional<Rates> rates,
+      query.first(
+          "reading rates", [](const SqlRow& row) { return rates_of(row, 0); }, machine));
+  if (rates) EGRET_RETURN_IF_ERROR(impl_->check(machine, *rates));
+  return rates;
 }
 
 base::Status Database::store_rates(std::string_view machine, const Rates& rates) {
@@ -145,9 +144,12 @@ base::Result<std::vector<Database::RatesRow>> Database::rates() const {
       Statement query,
       impl_->prepare("SELECT machine, flops_per_second, bytes_per_second, seconds_per_kernel "
                      "FROM rates ORDER BY machine"));
-  return query.all("listing rates", [](const SqlRow& row) {
-    return RatesRow{row.text(0), rates_of(row, 1)};
-  });
+  EGRET_ASSIGN_OR_RETURN(std::vector<RatesRow> rows,
+                         query.all("listing rates", [](const SqlRow& row) {
+                           return RatesRow{row.text(0), rates_of(row, 1)};
+                         }));
+  for (const RatesRow& row : rows) EGRET_RETURN_IF_ERROR(impl_->check(row.machine, row.rates));
+  return rows;
 }
 
 base::Result<std::optional<std::string>> Database::find_note(std::string_view key) const {
@@ -209,11 +211,45 @@ base::Result<std::string> Database::content_hash(std::string_view machine) const
 std::string default_database_path() {
   const char* path = std::getenv("EGRET_COST_DB");
   if (path != nullptr && *path != 0) return path;
-  return base::cache_folder() + "/costs.sqlite";
+  const std::string folder = base::cache_folder();
+  return folder.empty() ? "" : folder + "/costs.sqlite";
 }
 
+namespace {
+
+bool is_there(const std::string& path) {
+  std::error_code ignored;  // what cannot be examined is not a file that we can read
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
+}  // namespace
+
 base::Result<std::unique_ptr<Database>> open_database(const std::string& path) {
-  return Database::open(path.empty() ? default_database_path() : path);
+  const std::string file = path.empty() ? default_database_path() : path;
+  if (!file.empty()) return Database::open(file);
+  return base::unavailable(
+      "neither HOME nor XDG_CACHE_HOME names a folder for the cost database; name a file with "
+      "--cost-db");
+}
+
+base::Result<std::unique_ptr<Database>> open_database_to_read(const std::string& path) {
+  const std::string file = path.empty() ? default_database_path() : path;
+  if (file == kInMemory || is_there(file)) return Database::open_to_read(file);
+  if (path.empty()) return Database::open(kInMemory);  // nothing was measured yet
+  return base::bad_input("'" + path +
+                         "' is not a file; name databases that `egret optimize` or "
+                         "`egret costs import` wrote");
+}
+
+base::Result<DatabaseInUse> open_database_in_use(const std::string& path) {
+  auto kept = open_database(path);
+  if (kept.ok()) return DatabaseInUse{*std::move(kept), ""};
+  const bool is_protected = kept.status().code() == base::StatusCode::kUnavailable;
+  if (!is_protected || (!path.empty() && !is_there(path))) return kept.status();
+  DatabaseInUse used;
+  EGRET_ASSIGN_OR_RETURN(used.database, open_database_to_read(path));
+  used.warning = "what is measured is not kept: " + kept.status().message();
+  return used;
 }
 
 }  // namespace egret::cost

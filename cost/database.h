@@ -29,9 +29,13 @@ struct Entry {
 class Database {
  public:
   // Opens or creates. A file of an earlier version is brought to this one and keeps its entries.
-  // `path` ":memory:" keeps it in memory. Errors: unavailable (cannot open),
-  // bad_input (not a profile database, or one of another version; the remedy is in the message).
+  // `path` ":memory:" keeps it in memory. Errors: unavailable (cannot open or write),
+  // bad_input (not a profile database, a damaged one, or one of another version; the remedy is in
+  // the message). Later calls fail with bad_input where what is stored is no time or rate.
   static base::Result<std::unique_ptr<Database>> open(const std::string& path);
+  // What is in the file, which stays as it is and may be protected. What is stored afterwards goes
+  // with this object.
+  static base::Result<std::unique_ptr<Database>> open_to_read(const std::string& path);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -79,15 +83,28 @@ class Database {
  private:
   struct Impl;
   explicit Database(std::unique_ptr<Impl> impl);
+  static base::Result<std::unique_ptr<Database>> prepared(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 
-// $EGRET_COST_DB, else egret/costs.sqlite under $XDG_CACHE_HOME or ~/.cache.
+// $EGRET_COST_DB, else egret/costs.sqlite under $XDG_CACHE_HOME or ~/.cache; empty where there is
+// no such folder.
 std::string default_database_path();
 // What programs say of the option that names a database.
 inline constexpr const char* kDatabaseHelp =
     "Database of measured costs (default: in the user's cache folder)";
-// The database at `path`, or the one at the default path where that is empty.
+// The database at `path`, or the one at the default path where that is empty; made where it is not
+// there.
 base::Result<std::unique_ptr<Database>> open_database(const std::string& path);
+// The same to read: it is not made. At a `path` there must be one (bad_input); by default there
+// need not.
+base::Result<std::unique_ptr<Database>> open_database_to_read(const std::string& path);
+
+struct DatabaseInUse {
+  std::unique_ptr<Database> database;
+  std::string warning;  // why what is stored is not kept; empty when it is
+};
+// For work that goes on where the database cannot be written: with what is in it, in memory.
+base::Result<DatabaseInUse> open_database_in_use(const std::string& path);
 
 }  // namespace egret::cost

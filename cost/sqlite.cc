@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost/sqlite.h"
 
+#include <limits>
+
 namespace egret::cost {
 
 base::Status sqlite_error(sqlite3* db, std::string_view doing) {
-  return base::unavailable("cost database: " + std::string(doing) + ": " + sqlite3_errmsg(db));
+  const char* name = sqlite3_db_filename(db, "main");
+  const std::string file =
+      name != nullptr && *name != 0 ? "'" + std::string(name) + "'" : "in memory";
+  const std::string reason = sqlite3_errmsg(db);
+  switch (sqlite3_errcode(db)) {
+    case SQLITE_NOTADB:
+      return base::bad_input(file + " is not a cost database (" + reason + "); " + kOtherDatabase);
+    case SQLITE_CORRUPT:
+      return base::bad_input("the cost database " + file + " is damaged (" + reason + "); " +
+                             kOtherDatabase);
+    default:
+      return base::unavailable("cost database " + file + ": " + std::string(doing) + ": " + reason);
+  }
 }
 
 base::Status execute(sqlite3* db, const char* sql) {
@@ -15,6 +29,12 @@ base::Status execute(sqlite3* db, const char* sql) {
 std::string SqlRow::text(int column) const {
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
   return text != nullptr ? text : "";
+}
+
+double SqlRow::real(int column) const {
+  const int type = sqlite3_column_type(statement_, column);
+  return type == SQLITE_FLOAT || type == SQLITE_INTEGER ? sqlite3_column_double(statement_, column)
+                                                        : std::numeric_limits<double>::quiet_NaN();
 }
 
 base::Result<Statement> Statement::prepare(sqlite3* db, const char* sql) {

@@ -22,7 +22,11 @@ struct CloseConnection {
 };
 using Connection = std::unique_ptr<sqlite3, CloseConnection>;
 
-// Unavailable: what was being done, and why the last call failed.
+// What to do about a database that cannot be used.
+inline constexpr const char* kOtherDatabase = "move it away or name another with --cost-db";
+
+// What was being done, and why the last call failed: bad_input for a file that is damaged or no
+// database, else unavailable.
 base::Status sqlite_error(sqlite3* db, std::string_view doing);
 base::Status execute(sqlite3* db, const char* sql);
 
@@ -32,7 +36,8 @@ class SqlRow {
   explicit SqlRow(sqlite3_stmt* statement) : statement_(statement) {}
   std::string text(int column) const;
   std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
-  double real(int column) const { return sqlite3_column_double(statement_, column); }
+  // NaN for what is no number.
+  double real(int column) const;
 
  private:
   sqlite3_stmt* statement_;

@@ -150,7 +150,7 @@ base::Result<KnownRates> known_rates_at(const std::string& path, const std::stri
     const cost::Rates assumed = assumed_rates(execution);
     return KnownRates{.rates = assumed, .measured = false, .fastest = assumed};
   }
-  EGRET_ASSIGN_OR_RETURN(const auto database, cost::Database::open(file));
+  EGRET_ASSIGN_OR_RETURN(const auto database, cost::Database::open_to_read(file));
   return known_rates(*database, machine, execution);
 }
 

@@ -20,10 +20,13 @@ base::Result<CostChoice> profiled_costs(const OptimizeOptions& options,
                                         const std::string& machine) {
   CostChoice choice;
   choice.machine = machine;
-  EGRET_ASSIGN_OR_RETURN(choice.database, cost::open_database(options.cost_db));
+  EGRET_ASSIGN_OR_RETURN(cost::DatabaseInUse used, cost::open_database_in_use(options.cost_db));
+  choice.database = std::move(used.database);
   EGRET_ASSIGN_OR_RETURN(const std::int64_t others,
                          entries_of_others_alone(*choice.database, machine));
-  choice.warning = warning_of_other_machines(others, machine);
+  choice.warning = std::move(used.warning);
+  if (const std::string warning = warning_of_other_machines(others, machine); !warning.empty())
+    choice.warning += (choice.warning.empty() ? "" : "; ") + warning;
   EGRET_ASSIGN_OR_RETURN(choice.rates,
                          known_rates(*choice.database, machine, execution_of(options)));
   auto profiled = std::make_unique<cost::ProfiledModel>(*choice.database, machine,
@@ -38,7 +41,7 @@ base::Result<CostChoice> interpolated_costs(const OptimizeOptions& options,
                                             const std::string& machine) {
   CostChoice choice;
   choice.machine = machine;
-  EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(options.cost_db));
+  EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database_to_read(options.cost_db));
   if (!options.cost_machine.empty()) {
     EGRET_ASSIGN_OR_RETURN(choice.machine, machine_called(*database, options.cost_machine));
   }

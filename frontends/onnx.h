@@ -15,11 +15,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "base/status.h"
 #include "ir/graph.h"
 #include "ir/tensor.h"
@@ -56,6 +59,7 @@ struct ImportedModel {
   ir::Graph graph;
   OnnxModelInfo info;
   std::vector<std::string> notes;  // attributes that no operator's import asked for, and the like
+  std::set<std::string> data_files{};  // paths of the files that initializers were read from
 };
 
 base::Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options = {});
@@ -68,8 +72,8 @@ base::Result<ImportedModel> import_onnx_bytes(std::span<const std::byte> bytes,
 struct ExportOptions {
   std::map<std::string, std::string> manifest{};  // added to the model's metadata
   // Where weights go that do not fit into the model (a model file holds at most 2 GiB). It must lie
-  // in the model's folder; the model refers to it by its file name. Written with a temporary file
-  // and rename. Empty: no such file, and a model that needs one is an error.
+  // in the model's folder; the model refers to it by its file name. Empty: no such file, and a
+  // model that needs one is an error.
   std::string external_data_path{};
   bool always_external = false;          // put weights there also when the model would fit
   std::int64_t external_minimum = 1024;  // smaller tensors stay in the model, in bytes
@@ -83,7 +87,14 @@ struct ExportedModel {
   std::map<std::string, std::int64_t> opsets;
   // Which operator made the ai.onnx opset rise above the source's; empty when none did.
   std::string raised_for;
-  std::int64_t external_bytes = 0;  // written to external_data_path; 0: no such file
+  std::int64_t external_bytes = 0;  // of the file below; 0: there is none
+  // The weights, all on the disk but not yet at external_data_path: commit() puts them there. It
+  // comes after the model itself is on the disk, or a failure would leave an old model with new
+  // weights. Without it there is no such file.
+  std::optional<base::AtomicFile> external_file{};
+
+  // Puts the weights and then the model in place, neither before both are on the disk.
+  base::Status write(const std::string& path);
 };
 
 // The opset up to which optimized models rise for composites: one that programs of 2022 read.

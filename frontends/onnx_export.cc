@@ -82,7 +82,11 @@ class ExternalFile {
     return base::ok();
   }
 
-  base::Status commit() { return file_.commit(); }
+  // Complete, under a temporary name.
+  base::Result<base::AtomicFile> finish() && {
+    EGRET_RETURN_IF_ERROR(file_.finish());
+    return std::move(file_);
+  }
   std::int64_t size() const { return size_; }
 
  private:
@@ -94,10 +98,9 @@ class ExternalFile {
   std::int64_t size_ = 0;
 };
 
-// Adds the initializers to the graph; returns how many bytes went into the external file.
-base::Result<std::int64_t> add_initializers(onnx::GraphProto& graph,
-                                            const Initializers& initializers,
-                                            const ExportOptions& options) {
+// Adds the initializers to the graph, or to the external file of the result.
+base::Status add_initializers(onnx::GraphProto& graph, const Initializers& initializers,
+                              const ExportOptions& options, ExportedModel& result) {
   std::int64_t total = 0;
   for (const auto& [name, tensor] : initializers)
     total += tensor.bytes() + static_cast<std::int64_t>(name.size()) + 256;
@@ -112,7 +115,7 @@ base::Result<std::int64_t> add_initializers(onnx::GraphProto& graph,
   if (!external) {
     for (const auto& [name, tensor] : initializers)
       fill_tensor_proto(*graph.add_initializer(), tensor, name);
-    return std::int64_t{0};
+    return base::ok();
   }
   EGRET_ASSIGN_OR_RETURN(ExternalFile file, ExternalFile::create(options.external_data_path));
   for (const auto& [name, tensor] : initializers) {
@@ -124,8 +127,9 @@ base::Result<std::int64_t> add_initializers(onnx::GraphProto& graph,
       EGRET_RETURN_IF_ERROR(file.add(proto, tensor));
     }
   }
-  EGRET_RETURN_IF_ERROR(file.commit());
-  return file.size();
+  result.external_bytes = file.size();
+  EGRET_ASSIGN_OR_RETURN(result.external_file, std::move(file).finish());
+  return base::ok();
 }
 
 void fill_model(onnx::ModelProto& model, const ir::Graph& graph, const OnnxModelInfo& info,
@@ -187,8 +191,7 @@ base::Result<ExportedModel> export_onnx(const ir::Graph& graph, const OnnxModelI
       const auto known = info.opsets.find(domain);
       result.opsets[domain] = known != info.opsets.end() ? known->second : 1;
     }
-    EGRET_ASSIGN_OR_RETURN(result.external_bytes,
-                           add_initializers(proto, writer.initializers(), options));
+    EGRET_RETURN_IF_ERROR(add_initializers(proto, writer.initializers(), options, result));
     break;
   }
   model.set_ir_version(std::max(info.ir_version, ir_version_for(opset)));
@@ -202,6 +205,15 @@ base::Result<ExportedModel> export_onnx(const ir::Graph& graph, const OnnxModelI
     return base::limit_hit("the model takes more than the 2 GiB of one ONNX file");
   result.bytes = model.SerializeAsString();
   return result;
+}
+
+base::Status ExportedModel::write(const std::string& path) {
+  EGRET_ASSIGN_OR_RETURN(base::AtomicFile model, base::AtomicFile::create(path));
+  EGRET_RETURN_IF_ERROR(model.append(bytes));
+  EGRET_RETURN_IF_ERROR(model.finish());
+  if (external_file) EGRET_RETURN_IF_ERROR(external_file->commit());
+  external_file.reset();
+  return model.commit();
 }
 
 }  // namespace egret::frontends

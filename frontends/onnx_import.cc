@@ -145,6 +145,7 @@ class ModelImport {
     for (const auto& entry : model_.metadata_props())
       result.graph.metadata[entry.key()] = entry.value();
     result.info = info_of(model_);
+    result.data_files = std::move(data_files_);
     return result;
   }
 
@@ -205,6 +206,8 @@ class ModelImport {
         return tensor.status().at(program_.place_of_scope(constant.scope) + "initializer " +
                                   in_quotes(name));
       }
+      if (const std::string file = external_location(*constant.tensor); !file.empty())
+        data_files_.insert((std::filesystem::path(folder_) / file).string());
       values_[constant.value.index()] =
           builder_.constant(*std::move(tensor), program_.value_names[constant.value.index()]);
       // A large model is not held twice: the file's copy goes as ours comes.
@@ -251,6 +254,7 @@ class ModelImport {
 
   onnx::ModelProto& model_;
   std::string folder_;
+  std::set<std::string> data_files_;
   const ImportOptions& options_;
   OnnxProgram program_;
   ir::GraphBuilder builder_;

@@ -166,6 +166,12 @@ std::string onnx_type_name(std::int64_t code) {
   return "number " + std::to_string(code);
 }
 
+std::string external_location(const onnx::TensorProto& proto) {
+  if (proto.data_location() != kExternal) return "";
+  const auto range = external_range(proto);
+  return range.ok() ? range->location : "";
+}
+
 base::Result<Tensor> read_tensor(const onnx::TensorProto& proto, const std::string& folder,
                                  std::int64_t max_bytes) {
   EGRET_ASSIGN_OR_RETURN(ir::TensorType type, declared_type(proto, max_bytes));

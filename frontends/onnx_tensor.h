@@ -26,6 +26,9 @@ namespace egret::frontends {
 base::Result<ir::Tensor> read_tensor(const onnx::TensorProto& proto, const std::string& folder,
                                      std::int64_t max_bytes);
 
+// The location of the external data of a tensor; empty when it has none.
+std::string external_location(const onnx::TensorProto& proto);
+
 // A human name of an ONNX element type, for messages.
 std::string onnx_type_name(std::int64_t code);
 

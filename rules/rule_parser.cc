@@ -46,6 +46,7 @@ class RuleParser {
   Status source();
   Status let();
   Status targets();
+  Result<Term> tensor_term();
   Result<Term> term(bool left);
   Result<Term> scalar_term(bool left);
   Result<Term> application(const Token& name, bool left);
@@ -182,7 +183,7 @@ Status RuleParser::let() {
       return tokens_.error(name.at,
                            "there is already a value called '" + std::string(name.text) + "'");
     }
-    EGRET_ASSIGN_OR_RETURN(let.term, term(false));
+    EGRET_ASSIGN_OR_RETURN(let.term, tensor_term());
     let.tensor = names_.tensors.add(name.text, name.at);
   } else {
     return tokens_.error(name.at, "'let' names a value or an attribute variable");
@@ -214,7 +215,7 @@ Status RuleParser::targets() {
                                         "': of several sources each target names its own");
     }
     binding.tensor = source->tensor;
-    EGRET_ASSIGN_OR_RETURN(binding.term, term(false));
+    EGRET_ASSIGN_OR_RETURN(binding.term, tensor_term());
     rule_.targets.push_back(std::move(binding));
   }
   if (rule_.targets.empty())
@@ -242,6 +243,14 @@ Result<Term> RuleParser::term(bool left) {
   }();
   --depth_;
   return result;
+}
+
+// On the right, where nothing beside it gives a number its shape.
+Result<Term> RuleParser::tensor_term() {
+  EGRET_ASSIGN_OR_RETURN(Term made, term(false));
+  if (made.kind == Term::Kind::kScalar)
+    return tokens_.error(made.at, "a number alone has no shape; it stands beside a tensor");
+  return made;
 }
 
 Result<Term> RuleParser::scalar_term(bool left) {

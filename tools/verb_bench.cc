@@ -73,11 +73,13 @@ class Bench final : public Command {
                            backends::measure_interleaved(plans, measuring));
     cost::Rates rates;
     if (options_.kernels) {
-      EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(options_.cost_db));
+      EGRET_ASSIGN_OR_RETURN(const cost::DatabaseInUse costs,
+                             cost::open_database_in_use(options_.cost_db));
+      if (!costs.warning.empty()) console.warning(costs.warning);
       EGRET_ASSIGN_OR_RETURN(
           const driver::KnownRates known,
           driver::rates_once_measured(
-              *database, {backend_.backend, threads(console), precision_of(backend_)}));
+              *costs.database, {backend_.backend, threads(console), precision_of(backend_)}));
       rates = known.rates;
     }
     report(racers, timings, rates, resident_before, console);

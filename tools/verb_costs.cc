@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `egret costs list | merge | export | import`: the database of measured costs.
-#include <filesystem>
-
 #include "base/text_table.h"
 #include "base/units.h"
 #include "cost/database.h"
 #include "driver/machine.h"
+#include "tools/output_file.h"
 #include "tools/rates_report.h"
 #include "tools/verb.h"
 
@@ -41,17 +40,6 @@ struct ListOptions {
   }
 };
 
-// A database to read from: unlike the user's own, it is not made when it is not there.
-base::Result<std::unique_ptr<cost::Database>> open_source(const std::string& path) {
-  std::error_code ignored;  // what cannot be examined is not a file we can read
-  if (!std::filesystem::is_regular_file(path, ignored)) {
-    return base::bad_input("'" + path +
-                           "' is not a file; name databases that `egret optimize` or "
-                           "`egret costs import` wrote");
-  }
-  return cost::Database::open(path);
-}
-
 base::Json to_json(const cost::Database::Row& row) {
   return base::Json::object()
       .set("machine", row.machine)
@@ -78,7 +66,7 @@ base::Result<cost::Database::Row> row_from(const base::Json& json) {
   EGRET_ASSIGN_OR_RETURN(row.entry.median_s, median->as_real());
   EGRET_ASSIGN_OR_RETURN(const base::Json* deviation, member("deviation_s"));
   EGRET_ASSIGN_OR_RETURN(row.entry.deviation_s, deviation->as_real());
-  if (!(row.entry.median_s >= 0) || row.entry.runs < 1)
+  if (!(row.entry.median_s >= 0) || !(row.entry.deviation_s >= 0) || row.entry.runs < 1)
     return base::bad_input("'" + row.key + "' has no valid time");
   return row;
 }
@@ -136,7 +124,7 @@ class List final : public Command {
                               : driver::machine_fingerprint(
                                     {.threads = static_cast<int>(console.options().threads),
                                      .precision = backends::precision_named(options_.precision)});
-    EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(costs_.cost_db));
+    EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database_to_read(costs_.cost_db));
     EGRET_ASSIGN_OR_RETURN(const auto rows, database->rows(machine));
     base::Json json = base::versioned_json();
     base::Json entries = base::Json::array();
@@ -172,7 +160,7 @@ class Merge final : public Command {
     // All sources are opened first: a misspelt name leaves the database as it was.
     std::vector<std::unique_ptr<cost::Database>> sources;
     for (const std::string& path : others_) {
-      EGRET_ASSIGN_OR_RETURN(auto source, open_source(path));
+      EGRET_ASSIGN_OR_RETURN(auto source, cost::open_database_to_read(path));
       sources.push_back(std::move(source));
     }
     EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(costs_.cost_db));
@@ -199,7 +187,8 @@ class Export final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
-    EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(costs_.cost_db));
+    EGRET_RETURN_IF_ERROR(check_output(path_, {cost_database(costs_.cost_db)}));
+    EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database_to_read(costs_.cost_db));
     EGRET_ASSIGN_OR_RETURN(const auto rows, database->rows());
     base::Json json = base::versioned_json();
     base::Json entries = base::Json::array();

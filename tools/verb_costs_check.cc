@@ -76,7 +76,7 @@ class Check final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     const driver::Execution execution{.threads = static_cast<int>(console.options().threads)};
-    EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(options_.cost_db));
+    EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database_to_read(options_.cost_db));
     std::string machine = driver::machine_fingerprint(execution);
     if (!options_.machine.empty()) {
       EGRET_ASSIGN_OR_RETURN(machine, driver::machine_called(*database, options_.machine));
@@ -88,7 +88,7 @@ class Check final : public Command {
     if (options_.known_db.empty()) {
       check = cost::check_leaving_one_out(rows, known.rates);
     } else {
-      EGRET_ASSIGN_OR_RETURN(const auto from, cost::open_database(options_.known_db));
+      EGRET_ASSIGN_OR_RETURN(const auto from, cost::open_database_to_read(options_.known_db));
       EGRET_ASSIGN_OR_RETURN(const auto others, from->rows(machine));
       check = cost::check_from(rows, others, known.rates);
     }

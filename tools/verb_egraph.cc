@@ -17,6 +17,7 @@
 #include "rules/saturate.h"
 #include "rules/tensor_egraph.h"
 #include "tools/model_file.h"
+#include "tools/output_file.h"
 #include "tools/verb.h"
 
 namespace egret::tools {
@@ -162,7 +163,11 @@ class EGraphDump final : public Command {
   base::Result<ExitCode> run(Console& console) override {
     if (console.options().json && options_.form != Form::kJson)
       return base::usage_error("text and drawings are no JSON; --form json writes the e-graph so");
+    std::vector<InputFile> inputs = rule_files(source_.rules);
+    inputs.push_back({"the input", path_});
+    EGRET_RETURN_IF_ERROR(check_output(options_.output, inputs));
     EGRET_ASSIGN_OR_RETURN(const Opened opened, open(path_, source_, model_, console));
+    if (keeps_earlier_file(console, options_.output)) return opened.code();
     if (options_.form == Form::kJson) {
       EGRET_RETURN_IF_ERROR(write_json(opened, console));
       return opened.code();

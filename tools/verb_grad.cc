@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "ir/interpreter.h"
 #include "tools/model_file.h"
+#include "tools/output_file.h"
 #include "tools/training_arguments.h"
 #include "tools/verb.h"
 
@@ -48,8 +49,11 @@ class Grad final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     if (options_.output.empty()) return base::usage_error("say where the step goes with -o FILE");
+    EGRET_RETURN_IF_ERROR(check_output(options_.output, {{"the model", path_}}));
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
+    const std::string external = external_data_of(options_.output);
+    EGRET_RETURN_IF_ERROR(check_weights_stay(options_.output, external, path_, model));
     EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step,
                            training_step(model.graph, training_, path_));
     base::Json json = base::versioned_json();
@@ -59,10 +63,10 @@ class Grad final : public Command {
       json.set("loss", loss);
     }
     frontends::ExportOptions exporting;
-    exporting.external_data_path = external_data_of(options_.output);
-    EGRET_ASSIGN_OR_RETURN(const frontends::ExportedModel exported,
+    exporting.external_data_path = external;
+    EGRET_ASSIGN_OR_RETURN(frontends::ExportedModel exported,
                            frontends::export_onnx(step.graph, model.info, exporting));
-    EGRET_RETURN_IF_ERROR(write_output(console, options_.output, exported.bytes));
+    EGRET_RETURN_IF_ERROR(write_model(console, options_.output, exported));
     if (options_.output == "-") return ExitCode::kOk;
 
     const std::size_t operators = step.graph.operator_count();

@@ -7,6 +7,7 @@
 #include "tools/allocator.h"
 #include "tools/build_info.h"
 #include "tools/model_file.h"
+#include "tools/output_file.h"
 #include "tools/verb.h"
 
 namespace egret::tools {
@@ -219,24 +220,29 @@ class Optimize final : public Command {
     keep_freed_memory();
     if (output_.output.empty()) return base::usage_error("say where the result goes with -o FILE");
     options_.threads = console.options().threads;
+    const std::string external =
+        output_.external_data.empty() ? external_data_of(output_.output) : output_.external_data;
+    std::vector<InputFile> inputs = rule_files(options_.rules);
+    inputs.push_back(cost_database(options_.cost_db));
+    for (const std::string& output : {output_.output, external})
+      EGRET_RETURN_IF_ERROR(check_not_input(output, inputs));
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
+    EGRET_RETURN_IF_ERROR(check_weights_stay(output_.output, external, path_, model));
     EGRET_ASSIGN_OR_RETURN(const driver::OptimizeResult result,
                            driver::optimize(model.graph, options_, console.progress()));
     if (!result.report.costs_warning.empty()) console.warning(result.report.costs_warning);
+    if (keeps_earlier_file(console, output_.output)) return ExitCode::kLimit;
     frontends::ExportOptions exporting;
     exporting.manifest = result.report.manifest;
     exporting.manifest["egret.version"] = build_info().version;
-    exporting.external_data_path =
-        output_.external_data.empty() ? external_data_of(output_.output) : output_.external_data;
+    exporting.external_data_path = external;
     exporting.opset_for_composites = frontends::kComposedOpset;
-    EGRET_ASSIGN_OR_RETURN(const frontends::ExportedModel exported,
+    EGRET_ASSIGN_OR_RETURN(frontends::ExportedModel exported,
                            frontends::export_onnx(result.graph, model.info, exporting));
     if (!exported.raised_for.empty()) console.note("the opset rises for " + exported.raised_for);
-    if (output_.output == "-") {
-      console.data(exported.bytes);
-    } else {
-      EGRET_RETURN_IF_ERROR(write_output(console, output_.output, exported.bytes));
+    EGRET_RETURN_IF_ERROR(write_model(console, output_.output, exported));
+    if (output_.output != "-") {
       const driver::OptimizeReport& r = result.report;
       console.result(to_json(r), operators_text(r) + "\n" + rules_text(r) + "\n" +
                                      (r.measured ? race_text(r) : "") + summary_text(r));

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "parallel/plan_file.h"
 #include "tools/model_file.h"
+#include "tools/output_file.h"
 #include "tools/plan_run.h"
 #include "tools/training_arguments.h"
 #include "tools/verb.h"
@@ -116,6 +117,9 @@ class PlanVerb final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    EGRET_RETURN_IF_ERROR(
+        check_output(arguments_.output,
+                     {{"the model", path_}, {"the file of the machine", arguments_.machine}}));
     EGRET_ASSIGN_OR_RETURN(const parallel::Machine machine, read_machine(arguments_));
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
@@ -129,7 +133,7 @@ class PlanVerb final : public Command {
                                                      options_, console.progress()));
     if (arguments_.train) origin.training = to_json(training_);
     const base::Json json = to_json(plan, origin);
-    if (!arguments_.output.empty())
+    if (!arguments_.output.empty() && !keeps_earlier_file(console, arguments_.output))
       EGRET_RETURN_IF_ERROR(write_output(console, arguments_.output, json.dump(1) + "\n"));
     if (arguments_.output != "-") console.result(json, to_text(plan, machine));
     if (arguments_.output.empty() && !console.options().json)

@@ -137,6 +137,7 @@ class Test final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(selection_));
+    if (set.rules.empty()) return base::bad_input("'" + selection_ + "' holds no rules to test");
     base::Json json = base::versioned_json();
     base::Json list = base::Json::array();
     base::TextTable table(

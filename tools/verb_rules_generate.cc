@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "rules/generator/default_set.h"
 #include "rules/generator/rule_files.h"
+#include "tools/output_file.h"
 #include "tools/verb.h"
 
 namespace egret::tools {
@@ -73,6 +74,10 @@ class Generate final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     if (options_.folder.empty()) return base::usage_error("say where rules go with -o FOLDER");
+    std::vector<InputFile> inputs = rule_files(options_.given);
+    inputs.push_back({"the table of uses", options_.uses});
+    for (const char* name : {"/generated.rules", "/status.json", "/report.json"})
+      EGRET_RETURN_IF_ERROR(check_output(options_.folder + name, inputs));
     if (options_.space == "default") return run_default_set(console);
     EGRET_ASSIGN_OR_RETURN(const generator::Space space, wanted_space());
     EGRET_ASSIGN_OR_RETURN(generator::GenerationOptions how, common(console));
@@ -82,7 +87,13 @@ class Generate final : public Command {
       EGRET_ASSIGN_OR_RETURN(how.given, rules::select_rules(options_.given));
     }
     EGRET_ASSIGN_OR_RETURN(const generator::Generation generation, generator::generate(space, how));
-    EGRET_RETURN_IF_ERROR(generator::write_rule_files(options_.folder, space, generation));
+    if (generation.stopped) {
+      // Files of an earlier run may be complete; the log of decisions has what is new.
+      console.warning("interrupted; rules in " + options_.folder +
+                      " are as they were, the same command goes on");
+    } else {
+      EGRET_RETURN_IF_ERROR(generator::write_rule_files(options_.folder, space, generation));
+    }
     console.result(generator::report_json(space, generation), table_of(generation));
     return generation.stopped || !generation.limit.empty() ? ExitCode::kLimit : ExitCode::kOk;
   }
@@ -168,9 +179,10 @@ class Generate final : public Command {
                  base::format_seconds(level.seconds), base::format_seconds(c.seconds),
                  base::format_bytes(static_cast<double>(level.bytes))});
     }
-    return table.render() + "\n" +
-           base::counted(static_cast<std::int64_t>(generation.rules.size()), "rule") + " in " +
-           options_.folder + "\n";
+    const std::string rules =
+        base::counted(static_cast<std::int64_t>(generation.rules.size()), "rule");
+    return table.render() + "\n" + rules +
+           (generation.stopped ? " so far, not written\n" : " in " + options_.folder + "\n");
   }
 
   GenerateOptions options_;

@@ -5,6 +5,7 @@
 #include "base/timer.h"
 #include "base/units.h"
 #include "rules/generator/minimization.h"
+#include "tools/output_file.h"
 #include "tools/verb.h"
 
 namespace egret::tools {
@@ -41,6 +42,9 @@ class Minimize final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
+    std::vector<InputFile> inputs = rule_files(selection_ + "," + options_.with);
+    inputs.push_back({"the table of uses", options_.uses});
+    EGRET_RETURN_IF_ERROR(check_output(options_.output, inputs));
     EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(selection_));
     rules::RuleSet fixed;
     if (!options_.with.empty()) {
@@ -67,7 +71,11 @@ class Minimize final : public Command {
       }
     }
     const bool to_file = options_.output != "-";
-    if (to_file) EGRET_RETURN_IF_ERROR(base::write_file(options_.output, text));
+    if (to_file && base::stop_requested()) {
+      console.warning("interrupted; " + options_.output + " is as it was");
+    } else if (to_file) {
+      EGRET_RETURN_IF_ERROR(base::write_file(options_.output, text));
+    }
     const base::Json json = base::versioned_json()
                                 .set("rules", set.rules.size())
                                 .set("kept", count)

@@ -86,6 +86,7 @@ class Verify final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(selection_));
+    if (set.rules.empty()) return base::bad_input("'" + selection_ + "' holds no rules to verify");
     if (options_.second_opinion && !rules::has_second_solver()) {
       return base::unavailable(
           "--second-opinion: this build has no cvc5; install libcvc5-dev and build again");

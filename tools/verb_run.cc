@@ -9,6 +9,7 @@
 #include "tools/backend_arguments.h"
 #include "tools/kernel_report.h"
 #include "tools/model_file.h"
+#include "tools/output_file.h"
 #include "tools/plan_run.h"
 #include "tools/verb.h"
 
@@ -49,6 +50,7 @@ class Run final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     if (!options_.check) give_freed_memory_back();  // the interpreter allocates much
+    EGRET_RETURN_IF_ERROR(check_output(options_.trace, {{"the model", path_}}));
     if (is_plan_file(path_)) return run_plan(console);
     EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));

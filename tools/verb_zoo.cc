@@ -3,6 +3,7 @@
 #include "base/text_table.h"
 #include "base/units.h"
 #include "frontends/onnx.h"
+#include "tools/output_file.h"
 #include "tools/verb.h"
 #include "zoo/zoo.h"
 
@@ -48,6 +49,7 @@ class Zoo final : public Command {
                                base::did_you_mean(name_, names));
     }
     if (options_.output.empty()) return base::usage_error("say where the model goes with -o FILE");
+    EGRET_RETURN_IF_ERROR(check_output(options_.output));
     EGRET_ASSIGN_OR_RETURN(const ir::Graph graph,
                            row->build({.batch = options_.batch,
                                        .seed = static_cast<std::uint64_t>(options_.seed),
@@ -56,9 +58,9 @@ class Zoo final : public Command {
     info.producer_name = "egret zoo";
     frontends::ExportOptions exporting;
     exporting.external_data_path = external_data_of(options_.output);
-    EGRET_ASSIGN_OR_RETURN(const frontends::ExportedModel exported,
+    EGRET_ASSIGN_OR_RETURN(frontends::ExportedModel exported,
                            frontends::export_onnx(graph, info, exporting));
-    EGRET_RETURN_IF_ERROR(write_output(console, options_.output, exported.bytes));
+    EGRET_RETURN_IF_ERROR(write_model(console, options_.output, exported));
     if (options_.output == "-") return ExitCode::kOk;
     base::Json json = base::versioned_json();
     const auto bytes = exported.bytes.size() + static_cast<std::uint64_t>(exported.external_bytes);

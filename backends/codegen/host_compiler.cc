@@ -88,7 +88,8 @@ std::string text_of(const std::string& path) {
 
 struct Compiler {
   std::string command;
-  std::string version;  // empty: there is none
+  std::string version;    // empty: there is none
+  std::string problem{};  // why there is none
 };
 
 const Compiler& compiler() {
@@ -96,14 +97,22 @@ const Compiler& compiler() {
     std::vector<std::string> names{"c++", "g++", "clang++"};
     const char* chosen = std::getenv("EGRET_HOST_COMPILER");
     if (chosen != nullptr && *chosen != 0) names = {chosen};
-    const auto place = Workplace::make(fs::temp_directory_path().string());
-    if (!place.ok()) return Compiler{};
+    std::error_code error;
+    const fs::path temporary = fs::temp_directory_path(error);
+    if (error) {
+      return Compiler{"", "",
+                      "TMPDIR names no folder (" + error.message() + "), which compiling needs"};
+    }
+    const auto place = Workplace::make(temporary.string());
+    if (!place.ok())
+      return Compiler{"", "", "'" + temporary.string() + "' cannot be written; set TMPDIR"};
     for (const std::string& name : names) {
       if (!run({name, "--version"}, place->file("version"))) continue;
       const std::string text = text_of(place->file("version"));
       return Compiler{name, text.substr(0, text.find('\n'))};
     }
-    return Compiler{};
+    return Compiler{"", "",
+                    "no C++ compiler runs here; install g++, or name one in EGRET_HOST_COMPILER"};
   }();
   return found;
 }
@@ -154,8 +163,7 @@ void* HostLibrary::find(const std::string& function) const {
 
 base::Result<std::string> host_compiler_version() {
   if (!compiler().version.empty()) return compiler().version;
-  return base::unavailable(
-      "no C++ compiler runs here; install g++, or name one in EGRET_HOST_COMPILER");
+  return base::unavailable(compiler().problem);
 }
 
 bool is_compiled_for_host(const std::string& source) {
@@ -167,8 +175,12 @@ bool is_compiled_for_host(const std::string& source) {
 base::Result<std::shared_ptr<const HostLibrary>> compile_for_host(const std::string& source,
                                                                   const std::string& flags) {
   EGRET_RETURN_IF_ERROR(host_compiler_version().status());
+  if (kernel_cache_folder().empty()) {
+    return base::unavailable(
+        "no folder for compiled kernels; set HOME, XDG_CACHE_HOME or EGRET_KERNEL_CACHE");
+  }
   const std::string library = library_of(source, flags);
-  if (!fs::exists(library))
+  if (std::error_code error; !fs::exists(library, error))
     EGRET_RETURN_IF_ERROR(build(source, flags, kernel_cache_folder(), library));
   void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)

@@ -10,7 +10,8 @@ namespace egret::backends::codegen {
 std::string kernel_cache_folder() {
   const char* chosen = std::getenv("EGRET_KERNEL_CACHE");
   if (chosen != nullptr && *chosen != 0) return chosen;
-  return base::cache_folder() + "/kernels";
+  const std::string folder = base::cache_folder();
+  return folder.empty() ? "" : folder + "/kernels";
 }
 
 }  // namespace egret::backends::codegen

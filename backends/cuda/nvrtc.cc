@@ -67,6 +67,7 @@ base::Result<std::string> compile_for_device(const NvrtcFunctions& nvrtc, int nv
   const std::string path = folder + "/" + base::content_hash(key).to_hex() + ".cuda";
   if (auto kept = base::read_file(path, kMostImage); kept.ok()) return kept;
   EGRET_ASSIGN_OR_RETURN(std::string image, run_compiler(nvrtc, source, architecture));
+  if (folder.empty()) return image;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   // A cache that cannot be written costs time, not the result.

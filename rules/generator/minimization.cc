@@ -25,7 +25,7 @@ std::vector<DerivationGoal> goals_of(const std::vector<Rule>& rules,
                                      const DerivationOptions& options, KnownOperators& known) {
   std::vector<DerivationGoal> goals(rules.size());
   base::shared_pool().parallel_for(rules.size(), 1, [&](std::size_t i, std::size_t) {
-    goals[i] = derivation_goal(rules[i], options, known);
+    if (!base::stop_requested()) goals[i] = derivation_goal(rules[i], options, known);
   });
   return goals;
 }

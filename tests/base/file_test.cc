@@ -48,6 +48,44 @@ TEST_F(FileTest, AnUncommittedFileLeavesTheOldOneAlone) {
   EXPECT_EQ(entries(), 1U);
 }
 
+TEST_F(FileTest, AFinishedFileAppearsWithCommit) {
+  ASSERT_TRUE(write_file(at("a"), "old").ok());
+  {
+    auto file = AtomicFile::create(at("a"));
+    ASSERT_TRUE(file.ok() && file->append("new").ok() && file->finish().ok());
+    EXPECT_EQ(*read_file(at("a"), 100), "old");
+  }
+  EXPECT_EQ(entries(), 1U) << "no temporary file stays";
+  auto file = AtomicFile::create(at("a"));
+  ASSERT_TRUE(file.ok() && file->append("new").ok() && file->finish().ok());
+  ASSERT_TRUE(file->commit().ok());
+  EXPECT_EQ(*read_file(at("a"), 100), "new");
+  EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(FileTest, WhetherAFileCanBeWrittenIsSaidWithoutWritingIt) {
+  ASSERT_TRUE(write_file(at("a"), "old").ok());
+  EXPECT_TRUE(check_writable(at("a")).ok());
+  EXPECT_TRUE(check_writable(at("new")).ok());
+  EXPECT_TRUE(check_writable("/dev/null").ok());
+  EXPECT_FALSE(check_writable(folder_).ok());
+  EXPECT_FALSE(check_writable(at("a/b")).ok());
+  EXPECT_FALSE(check_writable(at("no/such/folder")).ok());
+  EXPECT_EQ(*read_file(at("a"), 100), "old");
+  EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(FileTest, OneFileHasManyNames) {
+  ASSERT_TRUE(write_file(at("a"), "x").ok());
+  ASSERT_EQ(::symlink("a", at("soft").c_str()), 0);
+  ASSERT_EQ(::link(at("a").c_str(), at("hard").c_str()), 0);
+  for (const char* name : {"a", "soft", "hard", "./a"})
+    EXPECT_TRUE(same_file(at("a"), at(name))) << name;
+  EXPECT_FALSE(same_file(at("a"), at("new")));
+  EXPECT_TRUE(same_file(at("new"), at("./new")));
+  EXPECT_FALSE(same_file(at("new"), at("other")));
+}
+
 TEST_F(FileTest, ModesAndSymbolicLinksAreKept) {
   ASSERT_TRUE(write_file(at("target"), "old").ok());
   ASSERT_EQ(::chmod(at("target").c_str(), 0640), 0);

@@ -174,18 +174,41 @@ TEST(OnnxExport, WeightsGoToAnotherFileOnRequestAndComeBack) {
   const Value sum =
       b.add("add", {b.add("mul", {x, b.constant(small, "small")}), b.constant(large, "large")});
   b.output("y", sum);
-  const ExportedModel model = exported(
+  ExportedModel model = exported(
       finish(b), {}, {.external_data_path = folder + "/model.data", .always_external = true});
   EXPECT_EQ(model.external_bytes, 1024 * 64 * 4);
   EXPECT_LT(model.bytes.size(), 4096U);
-  const auto again = import_onnx_bytes(std::as_bytes(std::span(model.bytes)), folder);
+  ASSERT_TRUE(model.write(folder + "/model.onnx").ok());
+  const auto again = import_onnx(folder + "/model.onnx");
   ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_THAT(again->data_files, ElementsAre(folder + "/model.data"));
   int found = 0;
   for (const ir::Node& node : again->graph.nodes()) {
     if (node.name == "large") found += node.data.content_hash() == large.content_hash() ? 1 : 0;
     if (node.name == "small") found += node.data.content_hash() == small.content_hash() ? 1 : 0;
   }
   EXPECT_EQ(found, 2);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(OnnxExport, WeightsStayAsTheyWereWhereTheModelCannotBeWritten) {
+  const std::string folder = testing::TempDir() + "/egret_export_fails";
+  const std::string data = folder + "/model.data";
+  std::filesystem::create_directories(folder + "/model.onnx");  // no place for a file
+  ASSERT_TRUE(base::write_file(data, "weights of another model").ok());
+  GraphBuilder b;
+  const Value x = b.input("x", TensorType(DType::kF32, {64}));
+  const Tensor large = Tensor::filled(TensorType(DType::kF32, {1024, 64}), 0.25);
+  b.output("y", b.add("add", {x, b.constant(large, "large")}));
+  {
+    ExportedModel model =
+        exported(finish(b), {}, {.external_data_path = data, .always_external = true});
+    EXPECT_EQ(*base::read_file(data, 1 << 20), "weights of another model");
+    EXPECT_FALSE(model.write(folder + "/model.onnx").ok());
+  }
+  EXPECT_EQ(*base::read_file(data, 1 << 20), "weights of another model");
+  const auto entries = std::filesystem::directory_iterator(folder);
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 2) << "no temporary file stays";
   std::filesystem::remove_all(folder);
 }
 

@@ -39,6 +39,9 @@ TEST_F(EmittedKernels, GiveWayToTheInterpreterWithoutACompiler) {
   EXPECT_EQ(missing.code, 0) << missing.err;
   EXPECT_THAT(missing.err, HasSubstr("1 kernel falls back to the interpreter: no C++ compiler"));
   EXPECT_THAT(missing.err, HasSubstr("EGRET_HOST_COMPILER"));
+  const ProgramRun nowhere = run("", "TMPDIR=/no/such/folder");
+  EXPECT_EQ(nowhere.code, missing.code) << nowhere.err;
+  EXPECT_THAT(nowhere.err, HasSubstr("TMPDIR"));
   EXPECT_THAT(missing.err, HasSubstr("falls back to the interpreter: "));
 }
 

@@ -6,6 +6,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cost/database.h"
+#include "frontends/onnx.h"
+#include "ir/builder.h"
 #include "tests/tools/folder_test.h"
 
 namespace egret::tools {
@@ -126,6 +128,35 @@ TEST_F(Costs, ExportAndImportCarryRates) {
   const auto rates = (*other)->find_rates(kMachine);
   ASSERT_TRUE(rates.ok() && rates->has_value());
   EXPECT_DOUBLE_EQ((*rates)->flops_per_second, 1e9);
+}
+
+TEST_F(Costs, ReadingADatabaseThatIsNotThereMakesNone) {
+  for (const std::string& words :
+       {std::string("list"), std::string("check"), "export " + path("x.json"),
+        std::string("check --known-db ") + path("mistyped") + database()}) {
+    const std::string place =
+        words.find("--cost-db") == std::string::npos ? " --cost-db " + path("mistyped") : "";
+    const ProgramRun run = run_program("costs " + words + place);
+    EXPECT_EQ(run.code, 3) << words << run.err;
+    EXPECT_NE(run.err.find("mistyped' is not a file"), std::string::npos) << run.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("mistyped")));
+  EXPECT_FALSE(std::filesystem::exists(path("x.json")));
+}
+
+TEST_F(Costs, OptimizingNeedsNoPlaceForThem) {
+  ir::GraphBuilder b;
+  const ir::Value x = b.input("x", {ir::DType::kF32, {4, 64}});
+  b.output("y", b.add("relu", {b.add("relu", {x})}));
+  ASSERT_TRUE(frontends::export_onnx(*b.finish(), {})->write(path("m.onnx")).ok());
+  const ProgramRun run =
+      run_program("optimize --profile-time 0.1 --measure-time 0.1 " + path("m.onnx") + " -o " +
+                      path("out.onnx"),
+                  "env -u HOME -u XDG_CACHE_HOME -u EGRET_COST_DB -u EGRET_KERNEL_CACHE");
+  EXPECT_TRUE(run.code == 0 || run.code == 5) << run.err;
+  EXPECT_NE(run.err.find("what is measured is not kept"), std::string::npos) << run.err;
+  EXPECT_TRUE(std::filesystem::exists(path("out.onnx")));
+  EXPECT_FALSE(std::filesystem::exists("/.cache/egret"));
 }
 
 TEST_F(Costs, ImportRefusesRatesThatAreNone) {

@@ -86,5 +86,14 @@ TEST(RulesList, CountsOneRuleAsOne) {
   EXPECT_THAT(run_program("rules list add-commutes").out, EndsWith("\n1 rule\n"));
 }
 
+TEST_F(RulesVerify, NothingIsNotProven) {
+  ASSERT_TRUE(base::write_file(path("none.rules"), "# no rule yet\n").ok());
+  for (const char* verb : {"verify ", "test "}) {
+    const ProgramRun run = run_program(std::string("rules ") + verb + path("none.rules"));
+    EXPECT_EQ(run.code, 3) << run.out << run.err;
+    EXPECT_THAT(run.err, HasSubstr("holds no rules"));
+  }
+}
+
 }  // namespace
 }  // namespace egret::tools

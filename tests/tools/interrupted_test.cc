@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run that a signal ends leaves the files of earlier, complete runs as they are.
+#include <csignal>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/stop.h"
+#include "tests/tools/folder_test.h"
+#include "tools/output_file.h"
+
+namespace egret::tools {
+namespace {
+
+constexpr const char* kInterrupted = "timeout --preserve-status -s INT 0.4";
+
+class InterruptedTest : public FolderTest {
+ protected:
+  void keep(const std::string& name) { ASSERT_TRUE(base::write_file(path(name), "complete").ok()); }
+  std::string text_of(const std::string& name) {
+    return base::read_file(path(name), 1 << 20).value_or("gone");
+  }
+};
+
+TEST_F(InterruptedTest, GeneratedRulesStayAsTheyWere) {
+  for (const char* name : {"generated.rules", "status.json", "report.json"}) keep(name);
+  const ProgramRun run =
+      run_program("rules generate --ops add,relu,transpose,mul,matmul --max-ops 3 -o " + folder(),
+                  kInterrupted);
+  EXPECT_EQ(run.code, 130) << run.err;
+  for (const char* name : {"generated.rules", "status.json", "report.json"})
+    EXPECT_EQ(text_of(name), "complete") << name;
+}
+
+TEST_F(InterruptedTest, MinimizedRulesStayAsTheyWere) {
+  keep("minimal.rules");
+  const ProgramRun run =
+      run_program("rules minimize all -o " + path("minimal.rules"), kInterrupted);
+  EXPECT_EQ(run.code, 130) << run.err;
+  EXPECT_EQ(text_of("minimal.rules"), "complete");
+}
+
+TEST_F(InterruptedTest, AnOptimizedModelStaysAsItWas) {
+  ASSERT_EQ(run_program("zoo squeezenet1.1 -o " + path("m.onnx")).code, 0);
+  keep("out.onnx");
+  const ProgramRun run = run_program(
+      "optimize --cost-db :memory: " + path("m.onnx") + " -o " + path("out.onnx"), kInterrupted);
+  EXPECT_EQ(run.code, 130) << run.err;
+  EXPECT_EQ(text_of("out.onnx"), "complete");
+}
+
+TEST_F(InterruptedTest, OnlyAFileThatIsThereIsKept) {
+  keep("plan.json");
+  CommonOptions quiet;
+  quiet.progress = ProgressMode::kNever;
+  Console console(quiet);
+  EXPECT_FALSE(keeps_earlier_file(console, path("plan.json")));
+  base::request_stop(SIGINT);
+  EXPECT_TRUE(keeps_earlier_file(console, path("plan.json")));
+  EXPECT_FALSE(keeps_earlier_file(console, path("other.json")));
+  EXPECT_FALSE(keeps_earlier_file(console, "-"));
+  base::request_stop(0);
+}
+
+}  // namespace
+}  // namespace egret::tools
