@@ -118,6 +118,7 @@ class PlanVerb final : public Command {
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
     parallel::PlanOrigin origin{.model = path_, .bind = model_.bind, .machine = machine.name};
+    origin.model_hash = parallel::model_hash(model.graph);
     EGRET_ASSIGN_OR_RETURN(const parallel::Plan plan,
                            arguments_.train
                                ? plan_training(model.graph, machine, console)
