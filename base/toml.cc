@@ -13,6 +13,7 @@ struct TomlAssertion {};
 #define TOML_ASSERT(condition) ((condition) ? void() : throw TomlAssertion{})
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 1
+#define TOML_MAX_NESTED_VALUES 32
 // Some assertions stand in noexcept functions, which parsing never reaches with a false one.
 #pragma GCC diagnostic push
 #ifndef __clang__
@@ -33,7 +34,49 @@ struct TomlAssertion {};
 namespace egret::base {
 namespace {
 
-// Depth is bounded by the parser (TOML_MAX_NESTED_VALUES).
+constexpr int kMostParts = 64;  // of a dotted key
+
+// Where the string that begins at I ends, at the latest with its line if it is one of a line.
+std::size_t end_of_string(std::string_view text, std::size_t i) {
+  const char quote = text[i];
+  const std::string fence(3, quote);
+  const bool of_lines = text.substr(i, 3) == fence;
+  for (i += of_lines ? 3 : 1; i < text.size(); ++i) {
+    if (text[i] == '\\' && quote == '"') {
+      ++i;
+    } else if (of_lines && text.substr(i, 3) == fence) {
+      return i + 3;
+    } else if (!of_lines && (text[i] == quote || text[i] == '\n')) {
+      return i + (text[i] == quote ? 1 : 0);
+    }
+  }
+  return text.size();
+}
+
+// The line of a key with too many parts; 0: there is none. A table is made for each part, and
+// tables are read, copied and freed by recursion. Outside of strings and comments only keys have
+// more than one dot.
+int line_of_long_key(std::string_view text) {
+  int line = 1;
+  int dots = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t from = i;
+    if (text[i] == '"' || text[i] == '\'') {
+      i = end_of_string(text, i);
+    } else if (text[i] == '#') {
+      i = std::min(text.find('\n', i), text.size());
+    } else {
+      const char c = text[i++];
+      if (c == '.' && ++dots >= kMostParts) return line;
+      if (c == '\n' || c == '=' || c == ',') dots = 0;
+    }
+    i = std::min(i, text.size());
+    line += static_cast<int>(std::ranges::count(text.substr(from, i - from), '\n'));
+  }
+  return 0;
+}
+
+// Depth is bounded by the parser (TOML_MAX_NESTED_VALUES) times the parts of a key.
 Json convert(const toml::node& node) {
   if (const auto* table = node.as_table()) {
     Json object = Json::object();
@@ -71,6 +114,10 @@ void flatten(const toml::table& table, const std::string& prefix, std::vector<To
 }  // namespace
 
 Result<std::vector<TomlEntry>> parse_toml(std::string_view text, std::string_view origin) {
+  if (const int line = line_of_long_key(text); line > 0) {
+    return bad_input(std::string(origin) + ":" + std::to_string(line) + ": a key of more than " +
+                     std::to_string(kMostParts) + " parts");
+  }
   std::vector<TomlEntry> entries;
   try {
     flatten(toml::parse(text, origin), "", entries);

@@ -232,6 +232,8 @@ class Pipeline {
     report_.extraction_cost_s = solution.dag_cost;
     report_.extraction_bound_s = solution.bound;
     report_.extraction_notes = solution.notes;
+    for (const std::string& reason : profiler_.too_large)
+      report_.extraction_notes.push_back("estimated, not measured: " + reason);
     report_.extraction_status =
         solution.quality == extract::Quality::kOptimal ? "optimal" : "feasible";
   }
@@ -358,15 +360,40 @@ class Pipeline {
     const base::Stopwatch watch;
     folded_ = {};
     std::unique_ptr<backends::Plan> before;
-    EGRET_RETURN_IF_ERROR(compile(original_, before));
-    report_.arena_before = before->report().arena_bytes;
+    EGRET_RETURN_IF_ERROR(compile_original(before));
+    if (before != nullptr) report_.arena_before = before->report().arena_bytes;
     EGRET_ASSIGN_OR_RETURN(report_.operators_before, frontends::count_onnx_operators(original_));
-    if (options_.no_measure) {
+    if (before == nullptr) {
+      EGRET_RETURN_IF_ERROR(take_without_running());
+    } else if (options_.no_measure) {
       EGRET_RETURN_IF_ERROR(take(candidates_.front()));
     } else {
       EGRET_RETURN_IF_ERROR(measure(std::move(before)));
     }
     phase("measure", watch.seconds());
+    return base::ok();
+  }
+
+  // None where the original does not fit in memory.
+  base::Status compile_original(std::unique_ptr<backends::Plan>& before) {
+    const base::Status compiled = compile(original_, before);
+    if (compiled.code() != base::StatusCode::kLimit) return compiled;
+    report_.limit_hit = true;
+    report_.extraction_notes.push_back("nothing is measured or checked: " + compiled.message());
+    return base::ok();
+  }
+
+  // What cannot be checked is taken only where that was asked for.
+  base::Status take_without_running() {
+    if (!options_.no_check && !forbidden_.any_in(original_)) {
+      report_.extraction_notes.push_back("so the graph stays as it is; --no-check changes it");
+      keep_original(nullptr);
+      return base::ok();
+    }
+    if (!options_.no_check) return base::limit_hit(report_.extraction_notes.back());
+    const base::Status compiled = compile(candidates_.front());
+    if (!compiled.ok() && compiled.code() != base::StatusCode::kLimit) return compiled;
+    take_compiled(candidates_.front());
     return base::ok();
   }
 
@@ -441,14 +468,18 @@ class Pipeline {
       before.reset();  // its memory is the next plan's
       return take(candidates_[winner - 1]);
     }
+    keep_original(std::move(before));
+    return base::ok();
+  }
+
+  void keep_original(std::unique_ptr<backends::Plan> plan) {
     report_.status = "unchanged";
     report_.operators_after = report_.operators_before;
     report_prediction(before_);
     report_.chosen = "original";
     report_.arena_after = report_.arena_before;
     chosen_ = ir::without_dead_nodes(original_);
-    chosen_plan_ = std::move(before);
-    return base::ok();
+    chosen_plan_ = std::move(plan);
   }
 
   void report_prediction(const Prediction& of_result) {
@@ -459,20 +490,25 @@ class Pipeline {
 
   base::Status take(Candidate& candidate) {
     EGRET_RETURN_IF_ERROR(compile(candidate));
+    take_compiled(candidate);
+    return base::ok();
+  }
+
+  // Its plan is missing where it does not fit in memory.
+  void take_compiled(Candidate& candidate) {
     report_.status = "improved";
     report_.chosen = candidate.name;
-    report_.arena_after = candidate.plan->report().arena_bytes;
+    if (candidate.plan != nullptr) report_.arena_after = candidate.plan->report().arena_bytes;
     report_.rules_used = std::move(candidate.rules_used);
     report_.operators_after = std::move(candidate.operators);
     report_prediction(candidate.prediction);
     report_.operators_estimated = candidate.estimated;
     chosen_ = std::move(candidate.graph);
     chosen_plan_ = std::move(candidate.plan);
-    return base::ok();
   }
 
   base::Status check() {
-    if (options_.no_check) return base::ok();
+    if (options_.no_check || chosen_plan_ == nullptr) return base::ok();
     const base::Stopwatch watch;
     const base::Progress progress(sink_, "check");
     CheckOptions checking;

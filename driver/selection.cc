@@ -63,9 +63,13 @@ bool Profiler::may_measure() const {
 
 base::Result<bool> Profiler::profile(const cost::Query& query) {
   const base::Stopwatch watch;
-  EGRET_ASSIGN_OR_RETURN(const bool added, model->profile(query, measure));
+  const auto added = model->profile(query, measure);
   spent_s += watch.seconds();
-  measured += added ? 1 : 0;
+  if (added.status().code() == base::StatusCode::kLimit) {
+    too_large.insert(added.status().message());
+    return false;
+  }
+  if (added.ok() && *added) ++measured;
   return added;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,9 +36,12 @@ struct Profiler {
   double budget_s = 20;
   double spent_s = 0;
   std::int64_t measured = 0;
+  // Operators that take more memory or time than measuring may, each with the reason: their
+  // estimates stand.
+  std::set<std::string> too_large{};
 
   bool may_measure() const;
-  // False: it was known already.
+  // False: it was known already, or is too large.
   base::Result<bool> profile(const cost::Query& query);
   // Those that are not known yet, while there is time; `each` is told of one that was measured.
   base::Status profile_all(std::span<const cost::Query> queries,

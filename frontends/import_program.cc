@@ -7,6 +7,7 @@
 
 #include "frontends/frontend_operators.h"
 #include "frontends/onnx.pb.h"
+#include "frontends/onnx_attributes.h"
 #include "frontends/onnx_node.h"
 #include "ir/operator.h"
 
@@ -135,6 +136,7 @@ class ProgramImport {
  private:
   base::Status import(const OnnxProgramNode& node) {
     EGRET_RETURN_IF_ERROR(check_version(context_.program, node));
+    EGRET_RETURN_IF_ERROR(check_attributes(*node.proto, context_.program.opset(node)));
     std::vector<Value> inputs;
     for (const ValueId input : node.inputs)
       inputs.push_back(input.valid() ? values_[input.index()] : Value{});

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <new>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "frontends/constant_folder.h"
@@ -198,13 +201,49 @@ class ModelImport {
     return {status.code(), status.message() + "; inputs with open sizes: " + open};
   }
 
+  // What the main graph's inputs say of initializers of the same name.
+  std::map<std::string_view, const onnx::ValueInfoProto*> declared_initializers() const {
+    std::map<std::string_view, const onnx::ValueInfoProto*> declared;
+    for (int i = 0; i < model_.graph().input_size(); ++i) {
+      const onnx::ValueInfoProto& input = model_.graph().input(i);
+      if (!program_.inputs[static_cast<std::size_t>(i)].valid()) declared[input.name()] = &input;
+    }
+    return declared;
+  }
+
+  static base::Status check_declared(const ir::TensorType& type,
+                                     const onnx::TypeProto::Tensor& declared) {
+    const auto dtype = ir::dtype_from_onnx(declared.elem_type());
+    bool fits = !dtype || *dtype == type.dtype;
+    std::string sizes;
+    if (declared.has_shape()) {
+      fits = fits && declared.shape().dim_size() == type.rank();
+      for (int i = 0; i < std::min(declared.shape().dim_size(), kMaxRank); ++i) {
+        const auto& dim = declared.shape().dim(i);
+        const bool known = dim.has_dim_value();
+        sizes += (i > 0 ? "," : "") + (known ? std::to_string(dim.dim_value()) : "?");
+        if (fits && known)
+          fits = type.dims[static_cast<std::size_t>(i)].same(ir::Index(dim.dim_value()));
+      }
+    }
+    if (fits) return base::ok();
+    return base::bad_input("is " + to_string(type) + ", as a graph input it is declared as " +
+                           onnx_type_name(declared.elem_type()) + "[" + sizes + "]");
+  }
+
   base::Status initializers() {
+    const auto declared = declared_initializers();
     for (const OnnxProgram::Constant& constant : program_.constants) {
       const std::string& name = constant.tensor->name();
       auto tensor = read_tensor(*constant.tensor, folder_, options_.max_value_bytes);
       if (!tensor.ok()) {
         return tensor.status().at(program_.place_of_scope(constant.scope) + "initializer " +
                                   in_quotes(name));
+      }
+      const auto input = constant.scope == 0 ? declared.find(name) : declared.end();
+      if (input != declared.end()) {
+        const auto status = check_declared(tensor->type(), input->second->type().tensor_type());
+        if (!status.ok()) return status.at("initializer " + in_quotes(name));
       }
       if (const std::string file = external_location(*constant.tensor); !file.empty())
         data_files_.insert((std::filesystem::path(folder_) / file).string());

@@ -6,12 +6,15 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/file.h"
 #include "frontends/external_data.h"
 #include "frontends/onnx.h"
 #include "frontends/onnx.pb.h"
+#include "frontends/onnx_program.h"
 #include "ir/onnx_binding.h"
 
 namespace egret::frontends {
@@ -36,7 +39,10 @@ base::Result<std::int64_t> parse_integer(const std::string& text, const char* wh
 
 base::Result<ExternalRange> external_range(const onnx::TensorProto& proto) {
   ExternalRange range;
+  std::set<std::string_view> given;
   for (const auto& entry : proto.external_data()) {
+    if (!given.insert(entry.key()).second)
+      return base::bad_input("external data with " + in_quotes(entry.key()) + " given twice");
     if (entry.key() == "location") {
       range.location = entry.value();
     } else if (entry.key() == "offset") {

@@ -2,10 +2,16 @@
 #include "ir/resize_axis.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 namespace egret::ir {
 namespace {
+
+// Inferring a type writes the table. This many entries take 128 MiB and a tenth of a second; an
+// output with as long an axis is seldom meant.
+constexpr std::int64_t kMostEntries = 1 << 22;
 
 // Where output element i lies on the input's axis.
 base::Result<double> source_position(const ResizeAxis& a, std::int64_t i) {
@@ -46,20 +52,44 @@ base::Result<std::int64_t> nearest_element(const ResizeAxis& a, double position)
 
 // Keys' convolution kernel (Keys, "Cubic convolution interpolation for digital image processing",
 // IEEE Trans. ASSP 29, 1981) at the four neighbours of a position `ratio` past the second.
-std::vector<double> cubic_weights(double a, double ratio) {
+std::array<double, 4> cubic_weights(double a, double ratio) {
   const auto near = [&](double x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
   const auto far = [&](double x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
   return {far(ratio + 1), near(ratio), near(1 - ratio), far(2 - ratio)};
 }
 
+// Of the input elements from `first` on; those outside count for nothing, unless all are outside,
+// which then stand for the edge.
+void exclude_outside(const ResizeAxis& a, std::int64_t first, std::span<double> weights) {
+  const auto is_outside = [&](std::size_t k) {
+    const std::int64_t from = first + static_cast<std::int64_t>(k);
+    return from < 0 || from >= a.in_size;
+  };
+  double inside = 0;
+  for (std::size_t k = 0; k < weights.size(); ++k) inside += is_outside(k) ? 0 : weights[k];
+  for (std::size_t k = 0; inside != 0 && k < weights.size(); ++k)
+    weights[k] = is_outside(k) ? 0 : weights[k] / inside;
+}
+
+// What needs no table to be seen.
+base::Status check(const ResizeAxis& a, std::size_t taps) {
+  if (a.in_size < 1 || a.out_size < 0) return base::bad_input("an empty axis cannot be resized");
+  if (!(a.scale > 0) || !std::isfinite(a.scale)) return base::bad_input("scales must be positive");
+  if (taps == 4 && a.mode != "cubic") return base::bad_input("there is no mode '" + a.mode + "'");
+  EGRET_RETURN_IF_ERROR(source_position(a, 0).status());
+  if (taps == 1) EGRET_RETURN_IF_ERROR(nearest_element(a, 0.5).status());
+  const std::int64_t most = kMostEntries / static_cast<std::int64_t>(taps);
+  if (a.out_size <= most) return base::ok();
+  return base::bad_input("an axis is resized to " + std::to_string(a.out_size) +
+                         " elements; at most " + std::to_string(most) + " are supported in mode " +
+                         a.mode);
+}
+
 }  // namespace
 
 base::Result<ResizePlan> resize_plan(const ResizeAxis& a) {
-  if (a.in_size < 1 || a.out_size < 0) return base::bad_input("an empty axis cannot be resized");
-  if (!(a.scale > 0) || !std::isfinite(a.scale)) return base::bad_input("scales must be positive");
   const std::size_t count = a.mode == "nearest" ? 1 : a.mode == "linear" ? 2 : 4;
-  if (count == 4 && a.mode != "cubic") return base::bad_input("there is no mode '" + a.mode + "'");
-
+  EGRET_RETURN_IF_ERROR(check(a, count));
   const auto size = static_cast<std::size_t>(a.out_size);
   ResizePlan plan;
   plan.taps.assign(count, {std::vector<std::int64_t>(size), std::vector<double>(size)});
@@ -71,7 +101,7 @@ base::Result<ResizePlan> resize_plan(const ResizeAxis& a) {
     position = std::clamp(position, -4.0, last + 4.0);  // further out all is the edge
     auto first = static_cast<std::int64_t>(std::floor(position));
     const double ratio = position - std::floor(position);
-    std::vector<double> weights{1 - ratio, ratio};
+    std::array<double, 4> weights{1 - ratio, ratio};
     if (count == 1) {
       EGRET_ASSIGN_OR_RETURN(first, nearest_element(a, position));
       weights = {1};
@@ -79,17 +109,7 @@ base::Result<ResizePlan> resize_plan(const ResizeAxis& a) {
       weights = cubic_weights(a.cubic_coefficient, ratio);
       --first;
     }
-    if (a.exclude_outside) {
-      const auto is_outside = [&](std::size_t k) {
-        const std::int64_t from = first + static_cast<std::int64_t>(k);
-        return from < 0 || from >= a.in_size;
-      };
-      double inside = 0;
-      for (std::size_t k = 0; k < count; ++k) inside += is_outside(k) ? 0 : weights[k];
-      for (std::size_t k = 0; inside != 0 && k < count; ++k) {  // else all stand for the edge
-        weights[k] = is_outside(k) ? 0 : weights[k] / inside;
-      }
-    }
+    if (a.exclude_outside) exclude_outside(a, first, std::span(weights).first(count));
     for (std::size_t k = 0; k < count; ++k) {
       const std::int64_t from = first + static_cast<std::int64_t>(k);
       plan.taps[k].from[i] = std::clamp<std::int64_t>(from, 0, a.in_size - 1);

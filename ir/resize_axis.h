@@ -35,7 +35,8 @@ struct ResizePlan {
   std::vector<bool> outside;    // elements that tf_crop_and_resize extrapolates; may be empty
 };
 
-// Errors: bad_input for unknown modes and an empty input.
+// O(out_size). Errors: bad_input for unknown modes, an empty input, and more than some millions of
+// output elements.
 base::Result<ResizePlan> resize_plan(const ResizeAxis& axis);
 
 }  // namespace egret::ir

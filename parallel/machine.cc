@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/toml.h"
+#include "base/units.h"
 
 namespace egret::parallel {
 namespace {
@@ -42,11 +43,27 @@ constexpr std::array<MachinePreset, 2> kPresets = {{{"local", kLocal}, {"dgx-h10
 
 using Reader = std::function<base::Status(const base::Json&)>;
 
-Reader real_into(double& target, double least) {
-  return [&target, least](const base::Json& value) {
+// What no machine exceeds. Larger numbers, and infinite ones, leave a plan's times without meaning,
+// and a solver refuses them.
+constexpr double kMostRate = 1e24;
+constexpr double kMostSeconds = 1e6;
+
+Reader real_into(double& target, double least, double most) {
+  return [&target, least, most](const base::Json& value) {
     EGRET_ASSIGN_OR_RETURN(target, value.as_real());
-    return target >= least ? base::ok()
-                           : base::bad_input("must be at least " + std::to_string(least));
+    return target >= least && target <= most
+               ? base::ok()
+               : base::bad_input("must be at least " + base::format_short(least) + " and at most " +
+                                 base::format_short(most));
+  };
+}
+
+Reader memory_into(double& target) {
+  return [&target](const base::Json& value) {
+    EGRET_ASSIGN_OR_RETURN(target, value.as_real());
+    return target == 0 || (target >= 1 && target <= kMostRate)
+               ? base::ok()
+               : base::bad_input("must be a number of bytes, or 0: there is no limit");
   };
 }
 
@@ -62,9 +79,9 @@ base::Status read_axis(const base::Json& table, std::vector<MeshAxis>& axes,
     } else if (key == "size") {
       EGRET_ASSIGN_OR_RETURN(axis.size, value.as_integer());
     } else if (key == "latency_s") {
-      status = real_into(link.latency_s, 0)(value);
+      status = real_into(link.latency_s, 0, kMostSeconds)(value);
     } else if (key == "bytes_per_second") {
-      status = real_into(link.bytes_per_second, 1)(value);
+      status = real_into(link.bytes_per_second, 1, kMostRate)(value);
     } else if (key == "steps") {
       EGRET_ASSIGN_OR_RETURN(const std::string steps, value.as_string());
       link.direct = steps == "direct";
@@ -126,10 +143,10 @@ base::Result<Machine> parse_machine(std::string_view toml, std::string_view orig
          EGRET_ASSIGN_OR_RETURN(machine.name, value.as_string());
          return base::ok();
        }},
-      {"device.flops_per_second", real_into(machine.rates.flops_per_second, 1)},
-      {"device.bytes_per_second", real_into(machine.rates.bytes_per_second, 1)},
-      {"device.seconds_per_kernel", real_into(machine.rates.seconds_per_kernel, 0)},
-      {"device.memory_bytes", real_into(machine.memory_bytes, 0)},
+      {"device.flops_per_second", real_into(machine.rates.flops_per_second, 1, kMostRate)},
+      {"device.bytes_per_second", real_into(machine.rates.bytes_per_second, 1, kMostRate)},
+      {"device.seconds_per_kernel", real_into(machine.rates.seconds_per_kernel, 0, kMostSeconds)},
+      {"device.memory_bytes", memory_into(machine.memory_bytes)},
       {"axis", [&](const base::Json& value) {
          if (!value.is_array()) return base::bad_input("axes are written [[axis]]");
          for (const base::Json& table : value.items())

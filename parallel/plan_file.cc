@@ -66,11 +66,8 @@ Json node_json(const PlacedNode& node, const Mesh& mesh) {
     case Kind::kInput: json.set("input", node.name); break;
     case Kind::kConstant:
       json.set("constant", node.name);
-      if (is_written_out(node.data)) {
-        json.set("values", values_of(node.data));
-      } else {
-        json.set("hash", node.data.content_hash().to_hex());
-      }
+      if (is_written_out(node.data)) json.set("values", values_of(node.data));
+      json.set("hash", node.data.content_hash().to_hex());
       break;
     case Kind::kOperator:
       json.set("op", node.op->name()).set("attributes", attributes_json(node.attrs));
@@ -112,6 +109,16 @@ Result<std::size_t> index_of(const Json& json, std::string_view key) {
   EGRET_ASSIGN_OR_RETURN(const std::int64_t number, found->as_integer());
   if (number < 0) return base::bad_input("'" + std::string(key) + "' is negative");
   return static_cast<std::size_t>(number);
+}
+
+Status check_version(const Json& plan) {
+  const Json* found = plan.find("schema_version");
+  if (found == nullptr) return base::bad_input("'schema_version' is missing");
+  const auto version = found->as_integer();
+  if (!version.ok()) return version.status().at("schema_version");
+  if (*version == base::kJsonSchemaVersion) return base::ok();
+  return base::bad_input("schema_version " + std::to_string(*version) + " is not known; plans of " +
+                         std::to_string(base::kJsonSchemaVersion) + " are read");
 }
 
 class ProgramReader {
@@ -180,8 +187,8 @@ class ProgramReader {
   Status read_constant(const Json& item, PlacedNode& node) const {
     node.kind = Kind::kConstant;
     EGRET_ASSIGN_OR_RETURN(node.name, text_of(item, "constant"));
+    EGRET_ASSIGN_OR_RETURN(const std::string hash, text_of(item, "hash"));
     if (item.find("values") == nullptr) {
-      EGRET_ASSIGN_OR_RETURN(const std::string hash, text_of(item, "hash"));
       const ir::Tensor* weight = weights_(hash);
       if (weight == nullptr || weight->type() != node.whole) {
         return base::bad_input("the model has no weight '" + node.name + "' with the hash " + hash +
@@ -204,7 +211,10 @@ class ProgramReader {
         node.data.set_i64(at, value);
       }
     }
-    return base::ok();
+    const std::string given = node.data.content_hash().to_hex();
+    if (given == hash) return base::ok();
+    return base::bad_input("the values of '" + node.name + "' have the hash " + given + ", not " +
+                           hash + ": they were changed after the plan was made");
   }
 
   static Result<const ir::Operator*> operator_of(const Json& item, std::size_t inputs) {
@@ -313,9 +323,17 @@ class ProgramReader {
 
 }  // namespace
 
+std::string model_hash(const ir::Graph& model) {
+  ir::Graph bare = model;
+  bare.name.clear();
+  bare.metadata.clear();
+  return base::content_hash(ir::to_text(bare)).to_hex();
+}
+
 Json to_json(const Plan& plan, const PlanOrigin& origin) {
   Json json = base::versioned_json();
-  json.set("model", origin.model).set("bind", Json::array(origin.bind));
+  json.set("model", origin.model).set("model_hash", origin.model_hash);
+  json.set("bind", Json::array(origin.bind));
   if (origin.training) json.set("training", *origin.training);
   json.set("machine", origin.machine).set("mesh", to_string(plan.program.mesh));
   json.set("time_s", plan.time_s).set("bound_s", plan.bound_s);
@@ -387,8 +405,10 @@ Json to_json(const Plan& plan, const PlanOrigin& origin) {
 Result<PlanOrigin> read_origin(const Json& plan) {
   if (!plan.is_object() || plan.find("model") == nullptr || plan.find("program") == nullptr)
     return base::bad_input("this is no plan: egret plan writes them");
+  EGRET_RETURN_IF_ERROR(check_version(plan));
   PlanOrigin origin;
   EGRET_ASSIGN_OR_RETURN(origin.model, text_of(plan, "model"));
+  EGRET_ASSIGN_OR_RETURN(origin.model_hash, text_of(plan, "model_hash"));
   EGRET_ASSIGN_OR_RETURN(const auto* bind, list_of(plan, "bind"));
   for (const Json& one : *bind) {
     EGRET_ASSIGN_OR_RETURN(std::string text, one.as_string());

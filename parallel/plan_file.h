@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans as JSON: what `egret plan` writes and `egret run` reads.
 //
-//   {"schema_version": 1, "model": "mlp.onnx", "bind": [], "machine": "local", "mesh": "x=4",
-//    "time_s": .., "bound_s": .., "memory_bytes": ..,
+//   {"schema_version": 1, "model": "mlp.onnx", "model_hash": "05c1..", "bind": [],
+//    "machine": "local", "mesh": "x=4", "time_s": .., "bound_s": .., "memory_bytes": ..,
 //    "communication": [{"collective": "all_reduce", "axis": "x", "bytes": .., "count": 1,
 //                       "time_s": ..}],
 //    "baselines": {"data": .., "single": .., "tensor": ..},
@@ -22,7 +22,8 @@
 //
 // Types and attributes are those of the whole; what a rank holds follows from the placements.
 // Weights are named by the hash of type and contents and stay in the model's file; small ones are
-// written out ("values"). `bytes` of a communication is what one rank sends, and `time_s` what that
+// written out besides ("values"). model_hash is that of the whole model, so that the plan is run
+// with no other one. `bytes` of a communication is what one rank sends, and `time_s` what that
 // takes, all counts together.
 // A plan of a training step has "training", the options of the step, and "carried": nodes of inputs
 // and the outputs that are their next values, [{"node": 0, "output": 1}].
@@ -44,15 +45,20 @@ struct PlanOrigin {
   std::string model;  // a path relative to the plan's folder, or an absolute one
   std::vector<std::string> bind;
   std::string machine;
+  std::string model_hash{};
   std::optional<base::Json> training{};  // what makes a training step of the model
 };
+
+// In hex, of operators, constants, sizes and the names of values; not of the model's name and
+// metadata, which change nothing that is computed.
+std::string model_hash(const ir::Graph& model);
 
 base::Json to_json(const Plan& plan, const PlanOrigin& origin);
 
 // The weight with this hash (ir::Tensor::content_hash() in hex), or nullptr.
 using FindWeight = std::function<const ir::Tensor*(const std::string& hash)>;
 
-// Errors: bad_input where the file is no plan.
+// Errors: bad_input where the file is no plan, for an unknown schema_version too.
 base::Result<PlanOrigin> read_origin(const base::Json& plan);
 // Checked (parallel/placed_graph.h). Errors: bad_input that names the node and what is wrong.
 base::Result<PlacedGraph> read_program(const base::Json& plan, const FindWeight& weights);

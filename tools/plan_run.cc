@@ -123,9 +123,16 @@ base::Status PlanRun::load(const std::string& path, const BackendOptions& backen
 
 base::Status PlanRun::load_model(const std::string& path, const parallel::PlanOrigin& origin,
                                  Console& console) {
-  const auto model =
-      read_concrete_model(find_model(origin.model, path), {.bind = origin.bind}, console);
+  const std::string file = find_model(origin.model, path);
+  const auto model = read_concrete_model(file, {.bind = origin.bind}, console);
   if (!model.ok()) return model.status().at("the model of plan " + path);
+  const std::string hash = parallel::model_hash(model->graph);
+  if (hash != origin.model_hash) {
+    return base::bad_input("the plan was made for a model with the hash " + origin.model_hash +
+                           ", and " + file + " has " + hash +
+                           ": it is another model; plan it again")
+        .at(path);
+  }
   if (origin.training) {
     const auto arguments = read_training(*origin.training);
     if (!arguments.ok()) return arguments.status().at(path);

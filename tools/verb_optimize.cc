@@ -197,9 +197,12 @@ std::string summary_text(const driver::OptimizeReport& r) {
                           base::format_bytes(r.arena_after) + " of activations"});
   for (const std::string& note : r.extraction_notes) table.row({"note", note});
   table.row({"rules", rules_known_text(r)});
-  table.row({"check", r.checked ? driver::to_string(r.check) : "not made (--no-check)"});
+  table.row({"check", r.checked                ? driver::to_string(r.check)
+                      : r.status == "improved" ? "not made (--no-check)"
+                                               : "not made"});
   table.row({"result", r.status == "improved" ? "improved"
-                                              : "the original is the fastest; written unchanged"});
+                       : r.measured           ? "the original is the fastest; written unchanged"
+                                              : "written unchanged"});
   std::string phases;
   for (const auto& [name, seconds] : r.seconds_by_phase)
     phases += ", " + name + " " + base::format_seconds(seconds);

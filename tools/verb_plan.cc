@@ -126,6 +126,7 @@ class PlanVerb final : public Command {
     parallel::PlanOrigin origin{.model = model_path_in_plan(path_, arguments_.output),
                                 .bind = model_.bind,
                                 .machine = machine.name};
+    origin.model_hash = parallel::model_hash(model.graph);
     EGRET_ASSIGN_OR_RETURN(const parallel::Plan plan,
                            arguments_.train
                                ? plan_training(model.graph, machine, console)

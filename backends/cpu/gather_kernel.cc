@@ -22,6 +22,7 @@ class GatherStep : public Step {
   }
 
   base::Status run(const Addresses& addresses) override {
+    if (size_ == 0) return base::bad_input("gather: an index into an empty axis");
     const std::byte* const from = addresses.at<std::byte>(x_);
     std::byte* const to = addresses.at<std::byte>(output_);
     const bool wide = indices_.type.dtype == ir::DType::kI64;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/extractors/tree_greedy.h"
 
+#include <algorithm>
 #include <cmath>
 #include <queue>
 
@@ -8,6 +9,10 @@
 
 namespace egret::extract {
 namespace {
+
+// Costs double with each level of y = x + f(x). Beyond this they are all alike: still a term, where
+// an infinite cost means that there is none.
+constexpr double kMostCost = 1e300;
 
 struct Candidate {
   double cost;
@@ -29,10 +34,11 @@ TreeChoice cheapest_terms(const Problem& problem) {
 
   std::vector<std::uint32_t> unsettled(graph.node_count());  // children without a term yet
   std::vector<double> sum(problem.costs.begin(), problem.costs.end());
+  const auto is_allowed = [&](NodeIndex node) { return std::isfinite(problem.costs[node]); };
   std::priority_queue<Candidate> queue;
   for (NodeIndex node = 0; node < graph.node_count(); ++node) {
     unsettled[node] = static_cast<std::uint32_t>(graph.children_of(node).size());
-    if (unsettled[node] == 0 && std::isfinite(sum[node])) queue.push({sum[node], node});
+    if (unsettled[node] == 0 && is_allowed(node)) queue.push({sum[node], node});
   }
   while (!queue.empty()) {
     const auto [cost, node] = queue.top();
@@ -42,8 +48,8 @@ TreeChoice cheapest_terms(const Problem& problem) {
     result.choice[c] = node;
     result.cost[c] = cost;
     for (const NodeIndex parent : parents.of(c)) {  // once an occurrence of the child
-      sum[parent] += cost;
-      if (--unsettled[parent] == 0 && std::isfinite(sum[parent])) queue.push({sum[parent], parent});
+      sum[parent] = std::min(sum[parent] + cost, kMostCost);
+      if (--unsettled[parent] == 0 && is_allowed(parent)) queue.push({sum[parent], parent});
     }
   }
   return result;

@@ -14,7 +14,7 @@ base::Result<Solution> extract_tree_greedy(const Problem& problem, const Options
 // The same for all classes, reachable or not: the start of improving extractors.
 struct TreeChoice {
   std::vector<NodeIndex> choice;  // kNoNode: the class has no finite term
-  std::vector<double> cost;       // tree cost, infinite where there is none
+  std::vector<double> cost;       // tree cost, at most 1e300; infinite where there is no term
 };
 TreeChoice cheapest_terms(const Problem& problem);
 

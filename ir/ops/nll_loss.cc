@@ -15,6 +15,14 @@ Value build(Body& b) {
   const int rank = b.rank(0);
   const DType real = b.dtype(0);
   if (rank < 2 || b.rank(1) != rank - 1) return b.fail("x is [N, C, ...], target [N, ...]");
+  if (b.input_count() > 2) {
+    const TensorType& weights = b.type(b.input(2));
+    const Index classes = b.type(x).dims[1];
+    if (weights.rank() != 1 ||
+        (classes.is_constant() && weights.dims[0].is_constant() && !weights.dims[0].same(classes)))
+      return b.fail("there are " + to_string(classes) + " classes, their weights are " +
+                    to_string(weights));
+  }
   const auto number = [&](double value) { return b.scalar(real, value); };
 
   Value target = b.input(1);

@@ -162,6 +162,7 @@ OnnxOutputs import(OnnxNode& node) {
       attrs.set("roi_end", request.roi[request.axes.size() + i]);
     }
     x = node.builder().add("resize", {x}, attrs);
+    if (!x.valid()) return node.builder().status();
   }
   return only_output(x);
 }

@@ -14,6 +14,7 @@ namespace {
 using ir::Attrs;
 using ir::DType;
 using ir::GraphBuilder;
+using ir::Tensor;
 using ir::TensorType;
 using ir::Value;
 
@@ -221,6 +222,21 @@ TEST(CpuPlan, SumsLongProductsOfOneRowExactly) {
   for (float& w : weights.mutable_as<float>()) w = std::abs(w);
   b.output("y", b.add("matmul", {x, b.constant(weights)}));
   (void)expect_matches_reference(*b.finish(), 1, 1e-6);
+}
+
+// There is no row that an index could wrap round to.
+TEST(CpuPlan, RefusesAnIndexIntoAnEmptyAxis) {
+  GraphBuilder b;
+  const Value x = b.input("x", TensorType(DType::kF32, {0, 3}));
+  const Value indices = b.input("indices", TensorType(DType::kI64, {2}));
+  b.output("y", b.add("gather", {x, indices}));
+  const auto plan = find_backend("cpu")->compile(b.finish().value(), {});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const Tensor inputs[] = {Tensor(TensorType(DType::kF32, {0, 3})),
+                           Tensor::of_integers(std::vector<std::int64_t>{0, 0})};
+  const auto outputs = (*plan)->run(inputs);
+  EXPECT_EQ(outputs.status().code(), base::StatusCode::kBadInput);
+  EXPECT_EQ(outputs.status().message(), "gather: an index into an empty axis");
 }
 
 TEST(CpuPlan, GivesTheSameBitsEachRun) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "frontends/onnx.h"
+#include "ir/builder.h"
 #include "zoo/zoo.h"
 
 namespace egret::driver {
@@ -215,6 +216,31 @@ TEST(Optimize, LeavesOutWhatIsForbiddenWithinALimitOfMemory) {
   ASSERT_TRUE(limited.ok()) << limited.status().message();
   EXPECT_LE(limited->report.arena_after, options.limit_arena);
   EXPECT_FALSE(computes(limited->graph, "fused_matmul"));
+}
+
+// A product of 4 TiB. What cannot be checked is not changed, unless that was asked for.
+TEST(Optimize, EstimatesWhatIsTooLargeToMeasure) {
+  constexpr std::int64_t kSize = 1 << 20;
+  ir::GraphBuilder b;
+  const ir::Value x = b.input("x", ir::TensorType(ir::DType::kF32, {kSize, 1}));
+  const ir::Value y = b.input("y", ir::TensorType(ir::DType::kF32, {1, kSize}));
+  const ir::Value product = b.add("relu", {b.add("relu", {b.add("matmul", {x, y})})});
+  b.output("z", b.add("reduce_sum", {product}, {{"axes", ir::Integers{0, 1}}}));
+  const ir::Graph graph = b.finish().value();
+  OptimizeOptions options;
+  options.cost_db = testing::TempDir() + "too_large.sqlite";
+  for (const bool no_check : {false, true}) {
+    options.no_check = no_check;
+    const auto result = optimize(graph, options);
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    const OptimizeReport& r = result->report;
+    EXPECT_TRUE(r.limit_hit);
+    EXPECT_FALSE(r.measured || r.checked);
+    EXPECT_EQ(r.status, no_check ? "improved" : "unchanged");
+    EXPECT_EQ(r.operators_after.at("Relu"), no_check ? 1 : 2);
+    ASSERT_FALSE(r.extraction_notes.empty());
+    EXPECT_TRUE(r.extraction_notes[0].starts_with("estimated, not measured: timing "));
+  }
 }
 
 TEST(Optimize, UnknownNamesAreUsageErrors) {

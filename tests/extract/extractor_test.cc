@@ -51,6 +51,38 @@ TEST(Extractors, AnswersAreValidAndNeverBelowTheBestOnRandomGraphs) {
   EXPECT_GE(optimal["local-search"], solvable * 99 / 100);
 }
 
+// y = x + f(x) again and again: each level doubles what the tree costs, which no double holds in
+// the end. That is no reason to have no answer; only what is forbidden is.
+TEST(Extractors, AnswerGraphsWhoseTreesCostMoreThanADouble) {
+  constexpr EGraphView::Index kLevels = 1200;
+  EGraphView graph;
+  const auto add = [&](EGraphView::Index of, std::initializer_list<EGraphView::Index> children) {
+    graph.children.insert(graph.children.end(), children);
+    graph.child_begin.push_back(static_cast<EGraphView::Index>(graph.children.size()));
+    graph.node_class.push_back(of);
+    graph.node_op.emplace_back(0);
+    graph.class_begin.push_back(static_cast<EGraphView::Index>(graph.node_op.size()));
+    graph.class_id.emplace_back(static_cast<std::size_t>(of));
+  };
+  add(0, {});
+  for (EGraphView::Index level = 0; level < kLevels; ++level) {
+    const EGraphView::Index x = 2 * level;
+    add(x + 1, {x});
+    add(x + 2, {x, x + 1});
+  }
+  graph.roots = {2 * kLevels};
+  std::vector<double> costs(graph.node_count(), 1);
+  for (const ExtractorRow& row : extractors()) {
+    const auto solution = row.extract({graph, costs}, {});
+    if (solution.status().code() == base::StatusCode::kUsage) continue;  // a build without solver
+    ASSERT_TRUE(solution.ok()) << row.name << ": " << solution.status().message();
+    EXPECT_EQ(solution->dag_cost, 2 * kLevels + 1) << row.name;
+  }
+  costs[1] = std::numeric_limits<double>::infinity();
+  for (const ExtractorRow& row : extractors())
+    EXPECT_FALSE(row.extract({graph, costs}, {}).ok()) << row.name;
+}
+
 // Those that prove nothing there still answer.
 TEST(Extractors, AnswersAreValidWithNegativeCosts) {
   base::Random random(8);

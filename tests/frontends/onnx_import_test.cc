@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include "base/file.h"
@@ -122,6 +123,24 @@ TEST(OnnxImport, InitializersThatAreListedAsInputsAreConstants) {
   EXPECT_THAT(run(model->graph, {vector({10, 20})}), ElementsAre(11, 22));
 }
 
+TEST(OnnxImport, InitializersAreWhatTheirInputsDeclare) {
+  const auto error = [](const std::vector<std::int64_t>& declared, int code) {
+    OnnxModel m;
+    m.input("x", {2});
+    m.input("w", declared, code);
+    m.initializer("w", kFloatCode, {2})->set_raw_data(std::string(8, '\0'));
+    m.node("Add", {"x", "w"}, {"y"});
+    m.output("y");
+    const auto model = m.import();
+    return model.ok() ? "" : model.status().message();
+  };
+  EXPECT_EQ(error({2}, kFloatCode), "");
+  EXPECT_THAT(error({3}, kFloatCode),
+              HasSubstr("initializer 'w': is f32[2], as a graph input it is declared as "));
+  EXPECT_THAT(error({2, 1}, kFloatCode), HasSubstr("[2,1]"));
+  EXPECT_THAT(error({2}, kInt64Code), HasSubstr("initializer 'w': is f32[2]"));
+}
+
 TEST(OnnxImport, ComputationsOnStaticShapesBecomeConstants) {
   OnnxModel m;
   m.input("x", {2, 3, 4});
@@ -212,11 +231,68 @@ TEST(OnnxImport, OldBroadcastingByAttributeIsTranslated) {
 TEST(OnnxImport, AttributesWithoutEffectAreNoted) {
   OnnxModel m;
   m.input("x", {2});
-  m.node("Relu", {"x"}, {"y"}).integer("mystery", 1);
+  m.node("Relu", {"x"}, {"y"}).integers("consumed_inputs", {1});
   m.output("y");
   const auto model = m.import();
   ASSERT_TRUE(model.ok());
-  EXPECT_THAT(model->notes, ElementsAre(HasSubstr("'mystery'")));
+  EXPECT_THAT(model->notes, ElementsAre(HasSubstr("'consumed_inputs'")));
+}
+
+// Why a model with one more node is refused; "" if it is not.
+std::string error_of(const std::string& op, const std::function<void(Attributes&)>& attributes) {
+  OnnxModel m;
+  m.input("x", {1, 2, 4, 4});
+  m.initializer("w", kFloatCode, {2, 2, 3, 3})->set_raw_data(std::string(2 * 2 * 9 * 4, '\0'));
+  Attributes added = m.node(op, {"x", op == "Conv" ? "w" : "x"}, {"y"});
+  if (op == "Relu") m.graph().mutable_node(0)->mutable_input()->RemoveLast();
+  attributes(added);
+  m.output("y");
+  const auto model = m.import();
+  if (model.ok()) return "";
+  EXPECT_EQ(model.status().code(), StatusCode::kBadInput);
+  return model.status().message();
+}
+
+// A misspelt attribute would make another function of the model without a word.
+TEST(OnnxImport, AttributesThatOperatorsDoNotHaveAreRefused) {
+  EXPECT_EQ(error_of("Conv", [](Attributes& a) { a.integers("strides", {2, 2}); }), "");
+  EXPECT_THAT(error_of("Conv",
+                       [](Attributes& a) {
+                         a.integers("stride", {2, 2});
+                       }),
+              HasSubstr("node 0 (Conv): has no attribute 'stride'; did you mean \"strides\"?"));
+  EXPECT_THAT(error_of("Conv",
+                       [](Attributes& a) {
+                         a.integers("pad", {1, 1, 1, 1});
+                       }),
+              HasSubstr("'pad'"));
+  EXPECT_THAT(error_of("Relu", [](Attributes& a) { a.real("alpha", 0.1F); }),
+              HasSubstr("node 0 (Relu): has no attribute 'alpha'"));
+  EXPECT_THAT(error_of("Relu", [](Attributes& a) { a.integer("", 1); }),
+              HasSubstr("has no attribute ''"));
+}
+
+TEST(OnnxImport, AttributesThatAreMissingOrGivenTwiceAreRefused) {
+  EXPECT_EQ(error_of("Concat", [](Attributes& a) { a.integer("axis", 1); }), "");
+  EXPECT_THAT(error_of("Concat", [](Attributes&) {}),
+              HasSubstr("node 0 (Concat): attribute 'axis' is missing"));
+  EXPECT_THAT(error_of("Concat", [](Attributes& a) { a.integer("axis", 1).integer("axis", 1); }),
+              HasSubstr("node 0 (Concat): attribute 'axis' is given twice"));
+}
+
+TEST(OnnxImport, WeightsOfALossAreOneAClass) {
+  for (const std::int64_t size : {5, 4, 0}) {
+    OnnxModel m;
+    m.input("x", {3, 5});
+    m.input("target", {3}, kInt64Code);
+    m.input("weight", {size});
+    m.node("NegativeLogLikelihoodLoss", {"x", "target", "weight"}, {"y"});
+    m.output("y");
+    const auto model = m.import();
+    EXPECT_EQ(model.ok(), size == 5);
+    if (size == 5) continue;
+    EXPECT_THAT(model.status().message(), HasSubstr("there are 5 classes, their weights are f32["));
+  }
 }
 
 TEST(OnnxImport, TheErrorNamesFileAndNode) {

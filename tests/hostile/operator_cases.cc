@@ -74,6 +74,9 @@ std::vector<HostileFile> operator_cases() {
       refused("Conv with negative pads beyond the image",
               {"Conv", conv, [](Attributes& a) { a.integers("pads", Integers(4, -100)); }}),
       refused("Conv with one pad", {"Conv", conv, [](Attributes& a) { a.integers("pads", {1}); }}),
+      {"Resize to 10^8 rows",
+       one_node({"Resize", {"x", "", "", "a"}, [](Attributes&) {}, {1, 4, 100'000'000, 7}}),
+       "node 0 (Resize): resize: an axis is resized to 100000000 elements"},
       refused("Conv of stride 0", {"Conv", conv,
                                    [](Attributes& a) {
                                      a.integers("strides", {0, 0});

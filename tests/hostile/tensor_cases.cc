@@ -23,12 +23,17 @@ std::string with_weight(int code, const std::vector<std::int64_t>& dims, const F
   return m.bytes();
 }
 
-std::string external(const std::string& location) {
+std::string external(const std::string& location, int offsets = 0) {
   return with_weight(kFloatCode, {1}, [&](onnx::TensorProto& w) {
     w.set_data_location(1);
     auto* entry = w.add_external_data();
     entry->set_key("location");
     entry->set_value(location);
+    for (int i = 0; i < offsets; ++i) {
+      entry = w.add_external_data();
+      entry->set_key("offset");
+      entry->set_value(std::to_string(4 * i));
+    }
   });
 }
 
@@ -78,6 +83,7 @@ std::vector<HostileFile> tensor_cases() {
       {"an initializer without a name",
        with_weight(kFloatCode, {1}, [](onnx::TensorProto& w) { w.clear_name(); }),
        "an initializer has no name"},
+      {"external data with two offsets", external("weights.bin", 2), "'offset' given twice"},
       {"external data of a model without a folder", external("weights.bin"), "'weights.bin'"},
   };
 }

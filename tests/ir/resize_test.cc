@@ -67,5 +67,24 @@ TEST(ResizePlan, RefusesUnknownModes) {
   EXPECT_EQ(error("nearest", "asymmetric", "far"), "there is no nearest mode 'far'");
 }
 
+// Before there is a table: one of 10^18 entries could not be made.
+TEST(ResizePlan, RefusesTablesThatAreTooLong) {
+  const auto error = [](std::int64_t size, const char* mode, const char* coordinates) {
+    const auto plan = resize_plan({.in_size = 2,
+                                   .out_size = size,
+                                   .scale = static_cast<double>(size) / 2,
+                                   .mode = mode,
+                                   .coordinates = coordinates,
+                                   .nearest = "floor"});
+    return plan.ok() ? "fine" : plan.status().message();
+  };
+  constexpr std::int64_t kHuge = 1'000'000'000'000'000'000;
+  EXPECT_EQ(error(1'000'000, "cubic", "asymmetric"), "fine");
+  EXPECT_EQ(error(kHuge, "linear", "asymmetric"),
+            "an axis is resized to 1000000000000000000 elements; at most 2097152 are supported in "
+            "mode linear");
+  EXPECT_EQ(error(kHuge, "nearest", "polar"), "there is no coordinate transformation 'polar'");
+}
+
 }  // namespace
 }  // namespace egret::ir

@@ -38,6 +38,28 @@ TEST(Planner, SplitsAnMlpByColumnsThenRows) {
   }
 }
 
+TEST(Machine, NumbersAreThoseOfAMachine) {
+  const auto error = [](const std::string& device, const std::string& axis) {
+    const auto machine = parse_machine(
+        "[device]\n" + device + "\n[[axis]]\nname = \"x\"\nsize = 2\n" + axis, "m.toml");
+    return machine.ok() ? "" : machine.status().message();
+  };
+  EXPECT_EQ(error("memory_bytes = 0", ""), "");
+  EXPECT_EQ(error("memory_bytes = 80e9", "latency_s = 0"), "");
+  for (const std::string number : {"1e-308", "inf", "nan", "-1", "1e300"}) {
+    EXPECT_EQ(error("memory_bytes = " + number, ""),
+              "m.toml:2: device.memory_bytes: must be a number of bytes, or 0: there is no limit");
+  }
+  for (const std::string number : {"inf", "nan", "-1", "1e300"}) {
+    EXPECT_EQ(error("seconds_per_kernel = " + number, "").substr(0, 42),
+              "m.toml:2: device.seconds_per_kernel: must ");
+    EXPECT_NE(error("flops_per_second = " + number, ""), "");
+    EXPECT_NE(error("bytes_per_second = " + number, ""), "");
+    EXPECT_NE(error("", "latency_s = " + number), "");
+    EXPECT_NE(error("", "bytes_per_second = " + number), "");
+  }
+}
+
 TEST(Machine, LinksAreUsedInARingOrByAllAtOnce) {
   const auto machine = [](const std::string& steps) {
     return parse_machine("[device]\nseconds_per_kernel = 0\n[[axis]]\nname = \"x\"\nsize = 4\n" +

@@ -19,16 +19,20 @@ using ::testing::HasSubstr;
 
 class PlanVerb : public FolderTest {
  protected:
+  void SetUp() override { write_model("relu"); }
+
   // An MLP whose weights are worth cutting.
-  void SetUp() override {
+  void write_model(const char* activation, double bias = 0) {
     ir::GraphBuilder b;
     base::Random random(1);
     const auto weight = [&](const char* name, std::initializer_list<std::int64_t> shape) {
       return b.constant(ir::Tensor::random({ir::DType::kF32, shape}, random), name);
     };
     const ir::Value x = b.input("x", {ir::DType::kF32, {4, 128}});
-    const ir::Value h = b.add("relu", {b.add("matmul", {x, weight("w1", {128, 512})})});
-    b.output("y", b.add("matmul", {h, weight("w2", {512, 128})}));
+    const ir::Value h = b.add(activation, {b.add("matmul", {x, weight("w1", {128, 512})})});
+    ir::Value y = b.add("matmul", {h, weight("w2", {512, 128})});
+    if (bias != 0) y = b.add("add", {y, b.scalar(ir::DType::kF32, bias)});
+    b.output("y", y);
     const auto model = frontends::export_onnx(b.finish().value(), {}, {});
     ASSERT_TRUE(base::write_file(path("mlp.onnx"), model->bytes).ok());
   }
@@ -128,6 +132,43 @@ TEST_F(PlanVerb, OtherJsonIsSaidToBeNoPlan) {
   const ProgramRun run = run_program("run " + path("e.json"));
   EXPECT_EQ(run.code, 3);
   EXPECT_THAT(run.err, HasSubstr("e.json: this is no plan"));
+}
+
+// Weights alone do not tell models apart: a plan would compute what the old one did.
+TEST_F(PlanVerb, IsRefusedForAnotherModel) {
+  write_model("relu", 0.5);
+  ASSERT_EQ(plan("--mesh x=2 --strategy tensor -o " + path("plan.json")).code, 0);
+  ASSERT_EQ(run_program("run " + path("plan.json")).code, 0);
+  for (const bool other_operator : {true, false}) {
+    other_operator ? write_model("sigmoid", 0.5) : write_model("relu", 0.25);
+    const ProgramRun run = run_program("run " + path("plan.json"));
+    EXPECT_EQ(run.code, 3) << run.out;
+    EXPECT_THAT(run.err, HasSubstr("it is another model"));
+    EXPECT_THAT(run.err, HasSubstr(path("mlp.onnx") + " has"));
+  }
+}
+
+TEST_F(PlanVerb, IsRefusedWhenItWasEdited) {
+  write_model("relu", 0.5);
+  ASSERT_EQ(plan("--mesh x=2 -o " + path("plan.json")).code, 0);
+  const std::string text = *base::read_file(path("plan.json"), 1 << 20);
+  const auto error_after = [&](const std::string& from, const std::string& to) {
+    std::string edited = text;
+    const std::size_t at = edited.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    if (at != std::string::npos) edited.replace(at, from.size(), to);
+    EXPECT_TRUE(base::write_file(path("plan.json"), edited).ok());
+    const ProgramRun run = run_program("run " + path("plan.json"));
+    EXPECT_EQ(run.code, 3) << run.err;
+    return run.err;
+  };
+  EXPECT_THAT(error_after("    0.5\n", "    0.75\n"),
+              HasSubstr("were changed after the plan was made"));
+  EXPECT_THAT(error_after("\"schema_version\": 1", "\"schema_version\": 99"),
+              HasSubstr("schema_version 99 is not known"));
+  EXPECT_THAT(error_after("\"schema_version\": 1", "\"schema_version\": \"1\""),
+              HasSubstr("schema_version"));
+  EXPECT_THAT(error_after("\"schema_version\": 1,", ""), HasSubstr("'schema_version' is missing"));
 }
 
 TEST_F(PlanVerb, IsRunByRanks) {
