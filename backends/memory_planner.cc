@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
+
+#include "base/peak_memory.h"
 
 namespace egret::backends {
 namespace {
@@ -47,6 +50,16 @@ ArenaPlan plan_arena(std::span<const std::int64_t> bytes,
     placed.insert(position, item);
   }
   return plan;
+}
+
+base::Status no_memory(std::int64_t arena_bytes) {
+  return base::limit_hit("no memory for the " + std::to_string(arena_bytes) +
+                         " bytes of activations that this graph needs");
+}
+
+base::Status check_memory(std::int64_t arena_bytes) {
+  const std::int64_t most = base::machine_memory_bytes();
+  return most > 0 && arena_bytes > most ? no_memory(arena_bytes) : base::ok();
 }
 
 }  // namespace egret::backends

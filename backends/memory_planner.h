@@ -11,6 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "base/status.h"
+
 namespace egret::backends {
 
 struct Lifetime {
@@ -30,5 +32,11 @@ ArenaPlan plan_arena(std::span<const Lifetime> lifetimes);
 // The same of buffers of which it is told which are needed at the same time, by their numbers.
 ArenaPlan plan_arena(std::span<const std::int64_t> bytes,
                      const std::function<bool(std::size_t, std::size_t)>& meet);
+
+// limit_hit for an arena that is larger than the machine's memory. The system reserves it all the
+// same, and ends the process that uses it.
+base::Status check_memory(std::int64_t arena_bytes);
+// The same error, of an arena for which there is none now.
+base::Status no_memory(std::int64_t arena_bytes);
 
 }  // namespace egret::backends

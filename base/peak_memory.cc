@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/peak_memory.h"
 
+#include <unistd.h>
+
 #include <string_view>
 
 #include "base/file.h"
@@ -27,5 +29,11 @@ std::int64_t status_bytes(std::string_view name) {
 std::int64_t peak_memory_bytes() { return status_bytes("\nVmHWM:"); }
 
 std::int64_t resident_memory_bytes() { return status_bytes("\nVmRSS:"); }
+
+std::int64_t machine_memory_bytes() {
+  const std::int64_t pages = ::sysconf(_SC_PHYS_PAGES);
+  const std::int64_t page_bytes = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && page_bytes > 0 ? pages * page_bytes : 0;
+}
 
 }  // namespace egret::base

@@ -11,5 +11,7 @@ namespace egret::base {
 std::int64_t peak_memory_bytes();
 // Resident bytes now, pages of the program and its libraries included; 0 likewise.
 std::int64_t resident_memory_bytes();
+// Of the whole machine; 0 likewise. More than this may be reserved, but not used.
+std::int64_t machine_memory_bytes();
 
 }  // namespace egret::base

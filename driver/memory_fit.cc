@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "base/stop.h"
 #include "base/timer.h"
+#include "base/units.h"
 #include "driver/memory_bound.h"
 #include "rules/term_graph.h"
 
@@ -180,6 +182,18 @@ base::Result<MemoryFitResult> fit_memory(rules::TensorEGraph& tensors,
                                          Profiler& profiler, const MemoryFitOptions& options,
                                          base::ProgressSink* sink) {
   return Fitter(tensors, view, model, profiler, options, sink).run();
+}
+
+base::Status nothing_fits(const MemoryFitResult& found, std::int64_t limit_bytes) {
+  const std::string limit = base::format_bytes(static_cast<double>(limit_bytes));
+  if (found.bound_bytes > limit_bytes)
+    return base::unsupported("no equal graph keeps its activations within " + limit +
+                             ": each has an operator that takes " +
+                             base::format_bytes(static_cast<double>(found.bound_bytes)) +
+                             " or more by itself");
+  return base::unsupported(
+      "of " + std::to_string(found.planned) + " equal graphs none keeps its activations within " +
+      limit + "; the least takes " + base::format_bytes(static_cast<double>(found.least_bytes)));
 }
 
 }  // namespace egret::driver

@@ -48,4 +48,7 @@ base::Result<MemoryFitResult> fit_memory(rules::TensorEGraph& tensors,
                                          Profiler& profiler, const MemoryFitOptions& options,
                                          base::ProgressSink* sink);
 
+// That no graph fits, as an error: unsupported.
+base::Status nothing_fits(const MemoryFitResult& found, std::int64_t limit_bytes);
+
 }  // namespace egret::driver

@@ -109,6 +109,16 @@ std::string to_string(const CheckReport& report) {
   return text;
 }
 
+base::Status mismatch_of(const CheckReport& report) {
+  const auto wrong =
+      std::ranges::find_if(report.outputs, [](const OutputError& e) { return e.wrong > 0; });
+  return base::mismatch(
+      "the optimized graph computes another '" + wrong->output +
+      "': " + std::to_string(wrong->wrong) + " of " + std::to_string(wrong->elements) +
+      " elements differ, by up to " + base::format_short(wrong->max_error) + " where " +
+      base::format_short(wrong->bound) + " is explained by rounding; nothing is written");
+}
+
 base::Result<OutputCheck> OutputCheck::of(const ir::Graph& reference, const CheckOptions& options) {
   OutputCheck check;
   check.safety_ = options.safety;

@@ -56,6 +56,8 @@ struct CheckReport {
 
 // "largest error 1e-7, bound 2e-6, passed", and what makes the check say little. One line.
 std::string to_string(const CheckReport& report);
+// That the check failed, as an error that names an output that is wrong.
+base::Status mismatch_of(const CheckReport& report);
 
 // The expected outputs of one graph on fixed inputs. Made once, then used for any number of
 // candidates.

@@ -16,7 +16,6 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/timer.h"
-#include "base/units.h"
 #include "driver/batch_plan.h"
 #include "driver/cost_choice.h"
 #include "driver/forbidden_operators.h"
@@ -344,15 +343,7 @@ class Pipeline {
     std::ranges::stable_sort(
         candidates_, {}, [](const Candidate& candidate) { return candidate.prediction.seconds; });
     if (!candidates_.empty()) return base::ok();
-    const std::string limit = base::format_bytes(static_cast<double>(options_.limit_arena));
-    if (found.bound_bytes > options_.limit_arena)
-      return base::unsupported("no equal graph keeps its activations within " + limit +
-                               ": each has an operator that takes " +
-                               base::format_bytes(static_cast<double>(found.bound_bytes)) +
-                               " or more by itself");
-    return base::unsupported(
-        "of " + std::to_string(found.planned) + " equal graphs none keeps its activations within " +
-        limit + "; the least takes " + base::format_bytes(static_cast<double>(found.least_bytes)));
+    return nothing_fits(found, options_.limit_arena);
   }
 
   // The original is always in the race.
@@ -494,7 +485,6 @@ class Pipeline {
     return base::ok();
   }
 
-  // Its plan is missing where it does not fit in memory.
   void take_compiled(Candidate& candidate) {
     report_.status = "improved";
     report_.chosen = candidate.name;
@@ -521,14 +511,7 @@ class Pipeline {
     }));
     report_.checked = true;
     phase("check", watch.seconds());
-    if (report_.check.passed) return base::ok();
-    const auto wrong = std::ranges::find_if(report_.check.outputs,
-                                            [](const OutputError& e) { return e.wrong > 0; });
-    return base::mismatch(
-        "the optimized graph computes another '" + wrong->output +
-        "': " + std::to_string(wrong->wrong) + " of " + std::to_string(wrong->elements) +
-        " elements differ, by up to " + base::format_short(wrong->max_error) + " where " +
-        base::format_short(wrong->bound) + " is explained by rounding; nothing is written");
+    return report_.check.passed ? base::ok() : mismatch_of(report_.check);
   }
 
   std::string status_of(std::string_view rule_name) const {

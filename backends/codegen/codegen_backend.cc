@@ -10,6 +10,7 @@
 #include "backends/codegen/host_compiler.h"
 #include "backends/codegen/host_region.h"
 #include "backends/codegen/program.h"
+#include "backends/memory_planner.h"
 #include "base/timer.h"
 
 namespace egret::backends {
@@ -35,11 +36,11 @@ class HostPlan : public Plan {
 
   // All kernels in one object. Where it cannot be made, every step is the interpreter's.
   base::Status build() {
+    EGRET_RETURN_IF_ERROR(check_memory(program_.arena_bytes));
     try {
       arena_ = ir::Tensor(ir::TensorType(ir::DType::kU8, {program_.arena_bytes}));
     } catch (const std::bad_alloc&) {
-      return base::limit_hit("no memory for the " + std::to_string(program_.arena_bytes) +
-                             " bytes of activations that this graph needs");
+      return no_memory(program_.arena_bytes);
     }
     const auto compiled = compile_for_host(source_of(program_, Target::kHost));
     if (!compiled.ok() && compiled.status().code() == base::StatusCode::kInternal)

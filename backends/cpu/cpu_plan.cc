@@ -60,14 +60,12 @@ base::Result<std::unique_ptr<Plan>> CpuPlan::make(const ir::Graph& graph,
   const ArenaPlan arena = plan_arena(lifetimes);
   plan->report_.arena_bytes = arena.bytes;
   plan->report_.peak_nodes = peak_nodes(lifetimes, plan->report_.kernels);
+  EGRET_RETURN_IF_ERROR(check_memory(arena.bytes));
   const base::Status allocated = guarded([&] {
     plan->arena_ = ir::Tensor(ir::DType::kU8, ir::Shape{arena.bytes});
     return base::ok();
   });
-  if (!allocated.ok()) {
-    return base::limit_hit("no memory for the " + std::to_string(arena.bytes) +
-                           " bytes of activations that this graph needs");
-  }
+  if (!allocated.ok()) return no_memory(arena.bytes);
 
   plan->addresses_.assign(buffers.size(), nullptr);
   for (std::size_t i = 0; i < buffers.size(); ++i) {

@@ -5,6 +5,7 @@
 
 #include "backends/backend.h"
 #include "backends/measure.h"
+#include "base/peak_memory.h"
 #include "ir/builder.h"
 #include "tests/backends/graph_compare.h"
 
@@ -222,6 +223,22 @@ TEST(CpuPlan, SumsLongProductsOfOneRowExactly) {
   for (float& w : weights.mutable_as<float>()) w = std::abs(w);
   b.output("y", b.add("matmul", {x, b.constant(weights)}));
   (void)expect_matches_reference(*b.finish(), 1, 1e-6);
+}
+
+// Overcommitting systems would reserve them, and end the process when they are written to.
+TEST(Plan, OfMoreActivationsThanTheMachineHasMemoryIsRefused) {
+  const std::int64_t rows = 2 * base::machine_memory_bytes() / (4 << 20);
+  ASSERT_GT(rows, 0);
+  GraphBuilder b;
+  const Value x = b.input("x", TensorType(DType::kF32, {rows, 1}));
+  const Value y = b.input("y", TensorType(DType::kF32, {1, 1 << 20}));
+  const Value product = b.add("matmul", {x, y});
+  b.output("z", b.add("reduce_sum", {b.add("softmax", {product}, {{"axis", std::int64_t{1}}})},
+                      {{"axes", ir::Integers{0, 1}}}));
+  const auto graph = b.finish();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const auto plan = find_backend("cpu")->compile(*graph, {});
+  EXPECT_EQ(plan.status().code(), base::StatusCode::kLimit) << plan.status().message();
 }
 
 // There is no row that an index could wrap round to.
