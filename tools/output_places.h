@@ -9,7 +9,7 @@ namespace egret::tools {
 
 // Of all options that are files or folders to write (base::output_file(), base::output_folder()):
 // folders of results are made, and a file must lie in a folder that can be written to.
-// Errors: unavailable, with the path and what is wrong.
+// Errors: those of base::check_writable(); unavailable where a folder cannot be made.
 base::Status prepare_outputs(const base::OptionSet& options);
 
 }  // namespace egret::tools

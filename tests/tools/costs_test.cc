@@ -40,6 +40,7 @@ TEST_F(CostsMerge, OneEntryIsNoEntries) {
 }
 
 TEST_F(CostsMerge, WhereNothingIsMeasuredNothingIsChecked) {
+  ASSERT_TRUE(cost::Database::open(path("mine.sqlite")).ok());
   const ProgramRun run = run_program("costs check --cost-db " + path("mine.sqlite"));
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(run.out.find("nothing is measured yet for "), 0U) << run.out;
