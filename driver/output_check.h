@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/stop.h"
 #include "ir/graph.h"
 
 namespace egret::driver {
@@ -34,7 +35,7 @@ struct CheckOptions {
   // Of what the candidate computes in: f32, or less where that was asked for. Half a unit in the
   // last place.
   double roundoff = 0x1p-24;
-  std::function<bool()> should_stop{};
+  std::function<bool()> should_stop = base::stop_requested;
 };
 
 struct OutputError {

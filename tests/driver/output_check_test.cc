@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "ir/builder.h"
 #include "ir/interpreter.h"
 
@@ -67,6 +69,13 @@ TEST(OutputCheck, ASaturatedSoftmaxStillTellsRightFromWrong) {
 TEST(OutputCheck, SaysSoWhereOutputsShowNothing) {
   EXPECT_EQ(compare(product(1), product(1))->vacuous, "");
   EXPECT_EQ(compare(product(0), product(0))->vacuous, "y");
+}
+
+TEST(OutputCheck, EndsWhenItIsAskedTo) {
+  base::request_stop(SIGINT);
+  const auto stopped = OutputCheck::of(product(1), CheckOptions{});
+  base::request_stop(0);
+  EXPECT_EQ(stopped.status().code(), base::StatusCode::kLimit);
 }
 
 TEST(OutputCheck, OpenSizesAreAUsageErrorWithARemedy) {
