@@ -24,8 +24,9 @@ std::vector<InputFile> rule_files(const std::string& selection);
 
 // A usage error where OUTPUT is one of the inputs, also through links: it would be lost.
 base::Status check_not_input(const std::string& output, const std::vector<InputFile>& inputs);
-// Before the work: the same, and whether OUTPUT can be written. "-" and "" always can.
-base::Status check_output(const std::string& output, const std::vector<InputFile>& inputs = {});
+// The same, and whether OUTPUT can be written; "-" and "" always can. For outputs that are no
+// options of their own, which are looked at before a verb begins (output_places.h).
+base::Status check_output(const std::string& output, const std::vector<InputFile>& inputs);
 
 // Of a model to be written to OUTPUT with its weights in EXTERNAL: neither is a file that the model
 // at INPUT has its weights in, unless both are replaced together.

@@ -165,7 +165,7 @@ class EGraphDump final : public Command {
       return base::usage_error("text and drawings are no JSON; --form json writes the e-graph so");
     std::vector<InputFile> inputs = rule_files(source_.rules);
     inputs.push_back({"the input", path_});
-    EGRET_RETURN_IF_ERROR(check_output(options_.output, inputs));
+    EGRET_RETURN_IF_ERROR(check_not_input(options_.output, inputs));
     EGRET_ASSIGN_OR_RETURN(const Opened opened, open(path_, source_, model_, console));
     if (keeps_earlier_file(console, options_.output)) return opened.code();
     if (options_.form == Form::kJson) {

@@ -49,7 +49,7 @@ class Grad final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     if (options_.output.empty()) return base::usage_error("say where the step goes with -o FILE");
-    EGRET_RETURN_IF_ERROR(check_output(options_.output, {{"the model", path_}}));
+    EGRET_RETURN_IF_ERROR(check_not_input(options_.output, {{"the model", path_}}));
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
     const std::string external = external_data_of(options_.output);

@@ -118,8 +118,8 @@ class PlanVerb final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     EGRET_RETURN_IF_ERROR(
-        check_output(arguments_.output,
-                     {{"the model", path_}, {"the file of the machine", arguments_.machine}}));
+        check_not_input(arguments_.output,
+                        {{"the model", path_}, {"the file of the machine", arguments_.machine}}));
     EGRET_ASSIGN_OR_RETURN(const parallel::Machine machine, read_machine(arguments_));
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));

@@ -44,7 +44,7 @@ class Minimize final : public Command {
   base::Result<ExitCode> run(Console& console) override {
     std::vector<InputFile> inputs = rule_files(selection_ + "," + options_.with);
     inputs.push_back({"the table of uses", options_.uses});
-    EGRET_RETURN_IF_ERROR(check_output(options_.output, inputs));
+    EGRET_RETURN_IF_ERROR(check_not_input(options_.output, inputs));
     EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(selection_));
     rules::RuleSet fixed;
     if (!options_.with.empty()) {

@@ -50,7 +50,7 @@ class Run final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     if (!options_.check) give_freed_memory_back();  // the interpreter allocates much
-    EGRET_RETURN_IF_ERROR(check_output(options_.trace, {{"the model", path_}}));
+    EGRET_RETURN_IF_ERROR(check_not_input(options_.trace, {{"the model", path_}}));
     if (is_plan_file(path_)) return run_plan(console);
     EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));

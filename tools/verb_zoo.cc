@@ -49,7 +49,6 @@ class Zoo final : public Command {
                                base::did_you_mean(name_, names));
     }
     if (options_.output.empty()) return base::usage_error("say where the model goes with -o FILE");
-    EGRET_RETURN_IF_ERROR(check_output(options_.output));
     EGRET_ASSIGN_OR_RETURN(const ir::Graph graph,
                            row->build({.batch = options_.batch,
                                        .seed = static_cast<std::uint64_t>(options_.seed),
