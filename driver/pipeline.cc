@@ -414,7 +414,6 @@ class Pipeline {
     racing.measure.min_runs = 5;  // of graphs that take long; those vary little
     racing.measure.max_seconds = std::max(10 * options_.measure_time, 5.0);
     racing.measure.on_device = true;
-    racing.measure.should_stop = base::stop_requested;
     racing.measure.seed = static_cast<std::uint64_t>(options_.seed);
     racing.database = costs_.database.get();
     racing.machine = machine_;

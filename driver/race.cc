@@ -44,8 +44,10 @@ base::Result<std::optional<std::vector<backends::Timing>>> recall(std::span<cons
   return std::optional(std::move(timings));
 }
 
+// But what was cut short.
 base::Status keep(std::span<const std::string> keys, std::span<const backends::Timing> timings,
                   const RaceOptions& options) {
+  if (options.database == nullptr || base::stop_requested()) return base::ok();
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const cost::Entry entry{
         .runs = timings[i].runs, .median_s = timings[i].median_s, .deviation_s = timings[i].mad_s};
@@ -99,8 +101,7 @@ base::Result<RaceResult> race(std::span<const Racer> racers, const RaceOptions& 
   for (const Racer& racer : racers) plans.push_back(racer.plan);
   RaceResult result;
   EGRET_ASSIGN_OR_RETURN(result.timings, backends::measure_interleaved(plans, options.measure));
-  if (options.database != nullptr)
-    EGRET_RETURN_IF_ERROR(keep(keys_of(racers), result.timings, options));
+  EGRET_RETURN_IF_ERROR(keep(keys_of(racers), result.timings, options));
   result.winner = winner_among(racers, result.timings);
   return result;
 }

@@ -19,6 +19,7 @@
 #include "backends/backend.h"
 #include "backends/measure.h"
 #include "base/status.h"
+#include "base/stop.h"
 #include "cost/database.h"
 #include "ir/graph.h"
 
@@ -34,7 +35,7 @@ struct Racer {
 };
 
 struct RaceOptions {
-  backends::MeasureOptions measure;
+  backends::MeasureOptions measure{.should_stop = base::stop_requested};
   cost::Database* database = nullptr;  // null: nothing is kept
   std::string machine;                 // whose times the database keeps
 };
