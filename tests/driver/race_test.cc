@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <csignal>
 
 #include "backends/backend.h"
 #include "zoo/zoo.h"
@@ -66,6 +67,17 @@ TEST(Race, ARaceThatWasRunIsRemembered) {
   EXPECT_FALSE(unknown->has_value());
   ASSERT_TRUE(race(racers, options).ok());
   EXPECT_EQ((*database)->rows("another")->size(), (*database)->rows("this one")->size());
+
+  options.machine = "interrupted";
+  options.measure.min_runs = 50;
+  options.measure.should_stop = [polls = 0]() mutable {
+    if (++polls > 10) base::request_stop(SIGINT);
+    return base::stop_requested();
+  };
+  const auto cut_short = race(racers, options);
+  base::request_stop(0);
+  ASSERT_TRUE(cut_short.ok()) << cut_short.status().message();
+  EXPECT_FALSE(remembered_race(racers, options)->has_value());
 }
 
 }  // namespace
