@@ -9,7 +9,8 @@ namespace egret::backends::codegen {
 namespace {
 
 // A sum this long, of so few elements, is worth a block of threads for each element (or pack);
-// where its threads read neighbours, a shorter one is too.
+// where its threads read neighbours, a shorter one is too, and of many elements where no others
+// would.
 constexpr std::int64_t kLongReduction = 256, kWarpReduction = 32;
 constexpr std::int64_t kFewElements = 1 << 15;
 
@@ -79,8 +80,10 @@ bool elements_are_rows(const ir::LoopNest& nest, const Packing& packing, ir::Var
   if (longest.terms >= kLongReduction && elements <= kFewElements) return true;
   if (longest.terms < kWarpReduction) return false;
   const int width = packing.width(nest.output_variables, Packing::Loop::kRows);
-  return elements / width <= kFewElements &&
-         (width > 1 || packing.reads_along(longest.variables.back()));
+  if (width > 1) return elements / width <= kFewElements;
+  // More than few: where threads with an element each would read far from one another.
+  return packing.reads_along(longest.variables.back()) &&
+         (elements <= kFewElements || !packing.reads_along(nest.output_variables.back()));
 }
 
 // Threads of a row's block: one for each of what they share, lanes or terms, or for a few of them.

@@ -112,8 +112,8 @@ std::string Writer::form(const Affine& form) {
       text += " * " + (part.factor < 0 ? "(" + std::to_string(part.factor) + ")"
                                        : std::to_string(part.factor));
     }
+    count(kOne, nest_.symbol(part.symbol).depends);
   }
-  count(static_cast<double>(form.parts.size()));
   if (text.empty()) return std::to_string(form.constant);
   if (form.constant > 0) return text + " + " + std::to_string(form.constant);
   if (form.constant < 0) return text + " - " + std::to_string(-form.constant);
@@ -139,7 +139,7 @@ std::string Writer::symbol(int id) {
       case IndexSymbol::Kind::kMax: text = binary("most"); break;
       default: text = quotient(symbol); break;
     }
-    count(kOne);
+    count(kOne, symbol.depends);
     const std::string name = declare(symbol.depends, index_, text);
     scopes_.back().symbols[id] = name;
     return name;
@@ -151,7 +151,7 @@ std::string Writer::quotient(const IndexSymbol& symbol) {
   const bool is_div = symbol.kind == IndexSymbol::Kind::kDiv;
   const std::string a = form(symbol.a);
   const std::string b = form(symbol.b);
-  count(kDivide);
+  count(kDivide, symbol.depends);
   if (facts_.range(symbol.b).low <= 0)
     return (is_div ? "checked_div(" : "checked_mod(") + a + ", " + b + ", failure)";
   if (facts_.range(symbol.a).low >= 0) return "(" + a + (is_div ? ") / (" : ") % (") + b + ")";
@@ -169,7 +169,7 @@ std::string Writer::guard(int id) {
     const std::string as = is_unsigned ? "(u64)" : "";
     return as + a + relation + as + b;
   };
-  count(kOne);
+  count(kOne, guard.depends);
   switch (guard.kind) {
     case NestGuard::Kind::kTrue: return "true";
     case NestGuard::Kind::kFalse: return "false";
@@ -257,7 +257,7 @@ std::string Writer::read(const NestNode& node) {
   std::string loaded = type_of(node) + "(" + element + ")";
   if (stored == DType::kF16) loaded = real_ + "(real_of_f16(" + element + "))";
   if (stored == DType::kBF16) loaded = real_ + "(real_of_bf16(" + element + "))";
-  count(kLoad);
+  count(kLoad, is_pack ? 0 : node.depends);
   if (!good.empty() && !is_pack) loaded = good + " ? " + loaded + " : " + type_of(node) + "(0)";
   return declare(node.depends, type_of(node), loaded);
 }
@@ -265,7 +265,10 @@ std::string Writer::read(const NestNode& node) {
 std::string Writer::arithmetic(const NestNode& node) {
   const std::string a = value(node.kids[0]);
   const std::string b = node.kids.size() > 1 ? value(node.kids[1]) : "";
-  count(node.op == ExprOp::kDiv ? kDivide : node.op == ExprOp::kCall ? kFunction : kOne);
+  count(node.op == ExprOp::kDiv    ? kDivide
+        : node.op == ExprOp::kCall ? kFunction
+                                   : kOne,
+        node.depends);
   const std::string larger = node.type == DType::kU64 ? "UnsignedLarger" : "Larger";
   const std::string smaller = node.type == DType::kU64 ? "UnsignedSmaller" : "Smaller";
   switch (node.op) {
@@ -313,7 +316,7 @@ std::string Writer::integer_arithmetic(const NestNode& node, const std::string& 
 std::string Writer::conversion(const NestNode& node) {
   const NestNode& from = nest_.node(node.kids[0]);
   const std::string a = value(node.kids[0]);
-  count(kOne);
+  count(kOne, node.depends);
   if (!node.is_real()) {
     if (!from.is_real()) return declare(node.depends, "i64", wrapped(node.type, a));
     if (node.type == DType::kBool) return declare(node.depends, "i64", "i64(" + a + " != 0)");
@@ -331,7 +334,7 @@ bool Writer::is_plain(int id) { return facts_.safe_node(id) && !facts_.reduces(i
 
 std::string Writer::select(const NestNode& node) {
   std::string condition = guard(node.guard);
-  count(kOne);
+  count(kOne, node.depends);
   if (is_plain(node.kids[0]) && is_plain(node.kids[1])) {
     const std::string a = value(node.kids[0]);
     const std::string b = value(node.kids[1]);
@@ -378,7 +381,7 @@ std::string Writer::reduction(const NestNode& node) {
   const bool packs_of_terms =
       together && schedule_.row_width == 1 && scopes_.back().packed.symbol >= 0;
   line(each(totals || packs_of_terms) + total + " = " + fold + "(" + total + ", " + term + ");");
-  count(kOne);
+  count(packs_of_terms ? kOne * scopes_.back().packed.width : kOne, node.depends);
   close_to(depth);
   if (together) line(each(totals) + total + " = fold_over_block(" + total + ", " + fold + ");");
   if (!ir::needs_wrapping(node.type)) return total;

@@ -71,7 +71,12 @@ class Writer {
   std::string declare(const std::string& type, const std::string& value);
   // The same, of a value that depends on these variables: maybe one for each of a pack.
   std::string declare(ir::VariableSet depends, const std::string& type, const std::string& value);
+  // Operations that the text says once, and such as it says once for each of a pack where what they
+  // compute depends on these variables.
   void count(double operations) { operations_ += operations * scopes_.back().executions; }
+  void count(double operations, ir::VariableSet depends) {
+    count(is_packed(depends) ? operations * scopes_.back().packed.width : operations);
+  }
 
   // Loops (writer_scopes.cc).
   void write_rows();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the writer writes of packs.
+#include <utility>
+
 #include "backends/codegen/writer.h"
 
 namespace egret::backends::codegen {
@@ -34,9 +36,10 @@ std::string Writer::array(ir::VariableSet depends, const std::string& type, cons
 // Of a form whose other symbols do not depend on the packed one.
 std::string Writer::form_of_first(const ir::Affine& form) {
   Scope& scope = scopes_.back();
-  const Packed packed = scope.packed;
+  const Packed packed = std::exchange(scope.packed, {});
   scope.symbols[packed.symbol] = packed.first;
   std::string text = this->form(form);
+  scopes_.back().packed = packed;
   scopes_.back().symbols[packed.symbol] = packed.each();
   return text;
 }
@@ -59,7 +62,7 @@ std::string Writer::one_by_one(const NestNode& node) {
   const std::string name = fresh("w");
   line(type_of(node) + " " + name + "[" + std::to_string(packed.width) + "];");
   const std::size_t depth = scopes_.size();
-  Scope scope = loop(each() + "{", {packed.symbol}, 1);
+  Scope scope = loop(each() + "{", {packed.symbol}, packed.width);
   scope.packed = {};
   open(std::move(scope));
   const std::string result = compute(node);

@@ -86,7 +86,7 @@ void Writer::open_flat(const std::vector<int>& symbols, int width,
   const auto name_of = [](int symbol) { return "i" + std::to_string(symbol); };
   const bool is_plain = symbols.size() == 1 && width == 1;
   const std::string flat = is_plain ? name_of(symbols[0]) : fresh("t");
-  Scope scope = loop(header(flat), symbols, static_cast<double>(extents(nest_, symbols)));
+  Scope scope = loop(header(flat), symbols, static_cast<double>(extents(nest_, symbols) / width));
   if (is_plain) scope.symbols[symbols[0]] = flat;
   open(std::move(scope));
   if (is_plain) return;
