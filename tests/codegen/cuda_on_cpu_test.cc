@@ -21,14 +21,16 @@ TEST(CudaOnCpu, RunsEveryThreadOfEveryBlockOnce) {
   }
 }
 
-TEST(CudaOnCpu, ShufflesWithinABlock) {
+TEST(CudaOnCpu, ShufflesWithinAWarp) {
   std::vector<int> sums(64);
   EXPECT_TRUE(launch(1, 64, [&] {
     int sum = static_cast<int>(threadIdx.x);
-    for (int mask = 32; mask > 0; mask /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, mask);
+    for (int mask = 16; mask > 0; mask /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, mask);
     sums[threadIdx.x] = sum;
   }));
-  EXPECT_EQ(sums, std::vector<int>(64, 63 * 64 / 2));
+  std::vector<int> expected(32, 31 * 32 / 2);
+  expected.resize(64, 31 * 32 / 2 + 32 * 32);
+  EXPECT_EQ(sums, expected);
 }
 
 TEST(CudaOnCpu, FailsWhereOnlySomeThreadsMeet) {
@@ -48,6 +50,32 @@ TEST(CudaOnCpu, FailsWhereOnlySomeThreadsMeet) {
     EXPECT_FALSE(launch(1, 64, one_leaves_early)) << odd;
   }
   EXPECT_TRUE(launch(2, 1, [] { __syncthreads(); }));
+}
+
+// The first thread's number, as the others read it after meeting, or without.
+std::vector<unsigned> numbers_read(WarpOrder order, bool meets) {
+  unsigned shared = 0;
+  std::vector<unsigned> read(96);
+  const bool done = launch(
+      1, 96,
+      [&] {
+        if (threadIdx.x == 0) shared = 7;
+        (void)__shfl_xor_sync(0xffffffffu, 0, 1);
+        if (meets) __syncthreads();
+        read[threadIdx.x] = shared;
+      },
+      order);
+  EXPECT_TRUE(done);
+  return read;
+}
+
+TEST(CudaOnCpu, ShowsWhatWarpsReadWithoutMeeting) {
+  const auto read = [](bool meets) {
+    return numbers_read(WarpOrder::kFirstToLast, meets) ==
+           numbers_read(WarpOrder::kLastToFirst, meets);
+  };
+  EXPECT_TRUE(read(true));
+  EXPECT_FALSE(read(false));
 }
 
 }  // namespace

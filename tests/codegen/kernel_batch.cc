@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
+#include <new>
 #include <regex>
+#include <span>
 
 #include "backends/codegen/composition.h"
 #include "backends/codegen/host_compiler.h"
@@ -19,11 +22,42 @@ namespace egret::backends::codegen {
 namespace {
 
 // As the functions of the batch's library are called, whatever the target.
-using Call = int (*)(const void* const* in, void* out, int* failure);
+using Call = int (*)(const void* const* in, void* out, int* failure, int backward);
+
+// A sanitized test sanitizes the kernels too.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr const char* kFlags = "-O1 -fsanitize=address,undefined -fno-sanitize-recover=all";
+#else
+constexpr const char* kFlags = "-O0";
+#endif
+
+// Memory of as many bytes and no more, that begins as a GPU's does, and holds what nobody wrote.
+class Exact {
+ public:
+  explicit Exact(std::size_t bytes)
+      : bytes_(bytes), memory_(static_cast<std::byte*>(::operator new(bytes, kAlignment))) {
+    std::memset(memory_.get(), 0xa5, bytes);
+  }
+  explicit Exact(std::span<const std::byte> from) : Exact(from.size()) {
+    std::ranges::copy(from, memory_.get());
+  }
+
+  std::byte* begin() const { return memory_.get(); }
+  std::span<const std::byte> data() const { return {memory_.get(), bytes_}; }
+
+ private:
+  static constexpr std::align_val_t kAlignment{256};
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete(memory, kAlignment); }
+  };
+
+  std::size_t bytes_;
+  std::unique_ptr<std::byte, Free> memory_;
+};
 
 std::string caller(std::size_t number, const KernelSource& kernel, Target target) {
   std::string text = "extern \"C\" int call" + std::to_string(number) +
-                     "(const void* const* in, void* out, int* failure) {\n";
+                     "(const void* const* in, void* out, int* failure, int backward) {\n";
   if (target == Target::kHost) {  // in two parts, as two threads would
     const std::string half = std::to_string(kernel.steps / 2);
     return text + "  " + kernel.name + "(in, out, failure, 0, " + half + ");\n  " + kernel.name +
@@ -34,7 +68,9 @@ std::string caller(std::size_t number, const KernelSource& kernel, Target target
           std::to_string(kernel.threads) + ", [&] {\n    " + kernel.name + "(";
   for (std::size_t i = 0; i < kernel.inputs.size(); ++i)
     text += "(const " + element_type(kernel.inputs[i]) + "*)in[" + std::to_string(i) + "], ";
-  return text + "(" + element_type(kernel.output) + "*)out, failure);\n  });\n}\n";
+  return text + "(" + element_type(kernel.output) +
+         "*)out, failure);\n  }, backward ? WarpOrder::kLastToFirst : "
+         "WarpOrder::kFirstToLast);\n}\n";
 }
 
 }  // namespace
@@ -122,19 +158,29 @@ std::string KernelBatch::runnable_source() const {
 }
 
 void KernelBatch::check(double tolerance) const {
-  const auto library = compile_for_host(runnable_source(), "-O0");
+  const auto library = compile_for_host(runnable_source(), kFlags);
   ASSERT_TRUE(library.ok()) << library.status().message();
-  std::size_t next = 0;
-  check_with(
-      [&](const KernelSource&, const std::vector<ir::Tensor>& inputs, ir::Tensor& output,
-          int* failure) -> base::Status {
-        const auto call = reinterpret_cast<Call>((*library)->find("call" + std::to_string(next++)));
-        std::vector<const void*> in;
-        for (const ir::Tensor& input : inputs) in.push_back(input.data().data());
-        if (call(in.data(), output.mutable_data().data(), failure) == 1) return base::ok();
-        return base::internal_error("threads of a block do not meet");
-      },
-      tolerance);
+  // Warps that share memory without meeting compute something else in one of the orders.
+  for (const int backward : {0, 1}) {
+    if (backward != 0 && target_ == Target::kHost) break;
+    std::size_t next = 0;
+    check_with(
+        [&](const KernelSource&, const std::vector<ir::Tensor>& inputs, ir::Tensor& output,
+            int* failure) -> base::Status {
+          const auto call =
+              reinterpret_cast<Call>((*library)->find("call" + std::to_string(next++)));
+          std::vector<Exact> memory;
+          for (const ir::Tensor& input : inputs) memory.emplace_back(input.data());
+          std::vector<const void*> in;
+          for (const Exact& each : memory) in.push_back(each.begin());
+          const Exact out(output.data().size());
+          if (call(in.data(), out.begin(), failure, backward) != 1)
+            return base::internal_error("threads of a block do not meet");
+          std::ranges::copy(out.data(), output.mutable_data().data());
+          return base::ok();
+        },
+        tolerance);
+  }
 }
 
 void KernelBatch::check_with(const Run& run, double tolerance) const {
