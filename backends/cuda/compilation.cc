@@ -91,11 +91,12 @@ std::vector<LibraryStep*> Compilation::begin() {
   return steps;
 }
 
-std::vector<std::vector<const codegen::KernelSource*>> Compilation::kernels() {
-  std::vector<std::vector<const codegen::KernelSource*>> all;
+std::vector<const codegen::KernelSource*> Compilation::kernels() {
+  std::vector<const codegen::KernelSource*> all;
   for (Begun& plan : begun_) {
     programs_.push_back(assembled(plan.way, *plan.storage, std::move(plan.division)));
-    all.push_back(kernels_of(programs_.back().program, programs_.back().library_steps));
+    const auto own = kernels_of(programs_.back().program, programs_.back().library_steps);
+    all.insert(all.end(), own.begin(), own.end());
   }
   return all;
 }

@@ -34,7 +34,7 @@ class Compilation {
   // The plans that are made first, begun: what is still to be prepared of them.
   std::vector<LibraryStep*> begin();
   // And once it is: the kernels of each, which live as long as this.
-  std::vector<std::vector<const codegen::KernelSource*>> kernels();
+  std::vector<const codegen::KernelSource*> kernels();
 
  private:
   // How values lie, which contested steps there shall be, and how many streams at most.

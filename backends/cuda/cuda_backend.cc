@@ -74,11 +74,9 @@ void CudaBackend::make_ready(std::span<const ir::Graph> graphs, const PlanOption
     std::ranges::copy(compilations.back()->begin(), std::back_inserter(steps));
   }
   if (!prepare_steps(**device, steps, options.search).ok()) return;
-  std::vector<std::vector<const codegen::KernelSource*>> kernels;
-  for (const auto& compilation : compilations) {
-    auto own = compilation->kernels();
-    std::ranges::move(own, std::back_inserter(kernels));
-  }
+  std::vector<const codegen::KernelSource*> kernels;
+  for (const auto& compilation : compilations)
+    std::ranges::copy(compilation->kernels(), std::back_inserter(kernels));
   KernelModules::compile(**device, kernels);
 }
 
