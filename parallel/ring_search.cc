@@ -92,6 +92,19 @@ class RingFinder {
 
   std::optional<int> add_node(NodeId node, const OperatorWay& way, const Placement& placement,
                               const Law& in_time) {
+    // A class may hold terms of itself, relu(x) being relu(relu(x)).
+    const ClassId value = tensors_.egraph().class_of(node);
+    if (begun_.size() + ring_.nodes.size() > kMostNodes ||
+        std::ranges::find(begun_, value) != begun_.end())
+      return std::nullopt;
+    begun_.push_back(value);
+    const auto made = add_node_and_inputs(node, way, placement, in_time);
+    begun_.pop_back();
+    return made;
+  }
+
+  std::optional<int> add_node_and_inputs(NodeId node, const OperatorWay& way,
+                                         const Placement& placement, const Law& in_time) {
     const egraph::OpId op = tensors_.egraph().op(node);
     RingNode made{
         &tensors_.language().op(op), tensors_.language().attrs(op), {}, placement, in_time.output};
@@ -210,6 +223,7 @@ class RingFinder {
   std::vector<std::pair<ClassId, Placement>> inputs_;
   std::map<std::tuple<ClassId, Placement, AxisPlacement>, int> blocks_;
   std::vector<Whole> whole_;
+  std::vector<ClassId> begun_;  // of the nodes whose inputs are being looked for
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "rules/binding.h"
+#include "rules/fixed_width.h"
 
 namespace egret::rules {
 
@@ -70,7 +71,9 @@ struct Shared {
     std::vector<MatchedTerm> matched;
     for (const Capture& capture : captures)
       matched.push_back({capture.term, &tensors.language().attrs(match[capture.op])});
-    if (!bind_sources(rule, matched, environment)) return false;
+    if (!bind_sources(rule, matched, environment) ||
+        !holds_of_fixed_width(rule, matched, environment))
+      return false;
     return std::ranges::all_of(
         rule.heuristics, [&](const Expr& heuristic) { return holds(heuristic, environment); });
   }

@@ -169,6 +169,7 @@ class Inference {
       const auto instance = instantiator.attempt(stream);
       if (!instance) continue;
       if (quantities_.empty()) quantities_ = quantities(*instance);
+      if (quantities_.empty()) continue;  // of scalars alone: all instances have as many numbers
       const Label known = take(*instance, stream.split(1));
       if (known != Label::kUnknown && walks_[known]++ < kWalks) starts_.push_back(instance->choice);
     }

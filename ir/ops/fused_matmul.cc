@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
 #include "ir/activation.h"
 #include "ir/operator.h"
 
@@ -32,10 +34,13 @@ base::Result<std::vector<Value>> import(OnnxNode& node) {
   if (node.type(node.input(0)).rank() != 2 || node.type(node.input(1)).rank() != 2) {
     return base::bad_input("Gemm takes matrices");
   }
+  const double alpha = node.real("alpha", 1), beta = node.real("beta", 1);
+  const bool whole = alpha == std::trunc(alpha) && beta == std::trunc(beta);
+  if (!is_float(node.type(node.input(0)).dtype) && !whole)
+    return base::unsupported("Gemm of integers with alpha or beta that is none");
   const Value left = transposed_if(b, node.integer("transA", 0) != 0, node.input(0));
-  const Value right = scaled(b, transposed_if(b, node.integer("transB", 0) != 0, node.input(1)),
-                             node.real("alpha", 1));
-  const double beta = node.real("beta", 1);
+  const Value right =
+      scaled(b, transposed_if(b, node.integer("transB", 0) != 0, node.input(1)), alpha);
   if (!node.has_input(2) || beta == 0) return only_output(b.add("matmul", {left, right}));
   return only_output(b.add("fused_matmul", {left, right, scaled(b, node.input(2), beta)}));
 }

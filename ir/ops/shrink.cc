@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
 #include "ir/operator.h"
 
 namespace egret::ir::ops {
@@ -10,6 +12,12 @@ Operator shrink() {
       .defined_by([](Definition& d) {
         const Scalar bias = d.real("bias");
         const Scalar bound = d.real("lambd");
+        const auto is_whole = [&](const char* name) {
+          return d.real(name) == std::trunc(d.real(name));
+        };
+        if (!d.require_dtype(0, is_float(d.dtype(0)) || (is_whole("bias") && is_whole("lambd")),
+                             "a tensor of reals, or whole bias and lambd"))
+          return;
         d.pointwise([&](Scalar x) {
           return select(less(x, -bound), x + bias, select(less(bound, x), x - bias, 0));
         });

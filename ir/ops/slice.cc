@@ -45,7 +45,7 @@ Range clamped(std::int64_t start, std::int64_t end, std::int64_t step, std::int6
     const std::int64_t stop = std::clamp<std::int64_t>(from_end(end), 0, length);
     range.size = stop <= range.start ? 0 : (stop - range.start - 1) / step + 1;
   } else if (length > 0) {
-    range.start = std::clamp<std::int64_t>(from_end(start), -1, length - 1);
+    range.start = std::clamp<std::int64_t>(from_end(start), 0, length - 1);
     const std::int64_t stop = std::clamp<std::int64_t>(from_end(end), -1, length - 1);
     // Divided by the step itself: -step overflows for the least integer.
     range.size = range.start <= stop ? 0 : (stop + 1 - range.start) / step + 1;

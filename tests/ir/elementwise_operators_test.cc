@@ -48,6 +48,20 @@ TEST(ElementwiseOperators, RefuseElementTypesTheyHaveNoMeaningFor) {
             "bit_shift: direction must be LEFT or RIGHT, not 'UP'");
 }
 
+TEST(ElementwiseOperators, KnowThatUnsignedNumbersHaveNoNegatives) {
+  EXPECT_EQ(value_text("abs", {}, {kBytes}), "x[i0, i1]");
+  EXPECT_EQ(value_text("abs", {}, {kMatrix}), "max(x[i0, i1], -x[i0, i1])");
+  EXPECT_EQ(type_text("relu", {}, {kBytes}),
+            "relu: input 0 must be a tensor of numbers that have a sign, not u8");
+}
+
+TEST(ElementwiseOperators, DoNotRoundAttributesForIntegers) {
+  const TensorType integers{DType::kI64, {3}};
+  EXPECT_EQ(type_text("shrink", {{"bias", 1.0}, {"lambd", 2.0}}, {integers}), "i64[3]");
+  EXPECT_EQ(type_text("shrink", {{"bias", 0.25}, {"lambd", 2.0}}, {integers}),
+            "shrink: input 0 must be a tensor of reals, or whole bias and lambd, not i64");
+}
+
 TEST(ElementwiseOperators, CastNamesItsType) {
   EXPECT_EQ(type_text("cast", {{"to", std::string("i64")}}, {kMatrix}), "i64[4,5]");
   EXPECT_EQ(type_text("cast", {{"to", std::string("f8")}}, {kMatrix}),

@@ -86,6 +86,17 @@ TEST_F(PlanVerb, KeepsToTheMemoryOfADevice) {
   EXPECT_THAT(tight.err, HasSubstr("none was found that keeps to 64.0 KiB"));
 }
 
+// A class that holds terms of itself, relu(x) being relu(relu(x)).
+TEST_F(PlanVerb, EndsWhereRulesMakeCycles) {
+  ir::GraphBuilder b;
+  const ir::Value once = b.add("relu", {b.input("x", {ir::DType::kF32, {4, 4}})});
+  b.output("y", b.add("relu", {once}));
+  const auto model = frontends::export_onnx(b.finish().value(), {}, {});
+  ASSERT_TRUE(base::write_file(path("mlp.onnx"), model->bytes).ok());
+  const ProgramRun run = plan("--mesh x=2 --limit-memory 70 --rules default");
+  EXPECT_EQ(run.code, 5) << run.err;
+}
+
 TEST_F(PlanVerb, TakesTimesAsOtherVerbsDo) {
   const ProgramRun run = plan("--mesh x=2 --limit-time 20s");
   EXPECT_EQ(run.code, 0) << run.err;
