@@ -21,6 +21,12 @@ std::span<const Activation> activations() {
   return *table;
 }
 
+std::vector<std::string> activation_names() {
+  std::vector<std::string> names;
+  for (const Activation& each : activations()) names.emplace_back(each.name);
+  return names;
+}
+
 const Activation* find_activation(std::string_view name) {
   const auto found = std::ranges::find(activations(), name, &Activation::name);
   return found != activations().end() ? &*found : nullptr;

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/body.h"
 
@@ -18,6 +20,7 @@ struct Activation {
   Attrs attrs;
 };
 std::span<const Activation> activations();
+std::vector<std::string> activation_names();
 const Activation* find_activation(std::string_view name);
 
 // What fused_conv and fused_matmul are made of: the operator's own attribute `activation` set to

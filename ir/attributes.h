@@ -72,6 +72,7 @@ struct AttrSpec {
   AttrKind kind;
   std::optional<AttrValue> default_value;  // none: must be given
   std::string doc;
+  std::vector<std::string> texts = {};  // all that a text may be, where they are few
 };
 
 // Checks kinds and names, fills defaults: the canonical form that is compared and hashed.

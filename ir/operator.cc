@@ -27,6 +27,11 @@ Operator&& Operator::attr(std::string name, AttrValue default_value, std::string
   return std::move(*this);
 }
 
+Operator&& Operator::one_of(std::vector<std::string> texts) && {
+  attrs_.back().texts = std::move(texts);
+  return std::move(*this);
+}
+
 Operator&& Operator::variadic(int at_least) && {
   variadic_at_least_ = at_least;
   return std::move(*this);

@@ -48,6 +48,7 @@ class Operator {
   // Declaration, in the operator's file.
   Operator&& attr(std::string name, AttrKind kind, std::string doc) &&;  // required
   Operator&& attr(std::string name, AttrValue default_value, std::string doc) &&;
+  Operator&& one_of(std::vector<std::string> texts) &&;  // all that the last attribute may be
   Operator&& variadic(int at_least) &&;  // the last input name stands for any number
   Operator&& optional_inputs(int n) &&;  // the last n inputs may be absent
   Operator&& defined_by(Define define) &&;

@@ -138,17 +138,21 @@ AttrValue slice_size(Context& c) {
   return c.random.between(0, std::max<std::int64_t>(0, room));
 }
 
-AttrValue activation(Context& c) {
-  static constexpr const char* kNames[] = {"none", "none", "relu", "tanh"};
-  return std::string(one_of(kNames, c.random));
-}
-AttrValue mode(Context& c) {
-  static constexpr const char* kModes[] = {"constant", "constant", "constant", "edge", "reflect"};
-  return std::string(one_of(kModes, c.random));
-}
+// Element types that instances have, and seldom one of the others; none that rounds more than f32
+// does, as proofs are of reals.
 AttrValue dtype(Context& c) {
   static constexpr const char* kTypes[] = {"f32", "f32", "i64", "bool"};
-  return std::string(one_of(kTypes, c.random));
+  static constexpr const char* kOthers[] = {"f64", "i8", "i16", "i32", "u8", "u16", "u32", "u64"};
+  return std::string(c.random.chance(0.2) ? one_of(kOthers, c.random) : one_of(kTypes, c.random));
+}
+
+// Of those that the operator takes, often the usual one.
+AttrValue text(Context& c) {
+  const auto& usual = c.spec.default_value;
+  const auto& texts = c.spec.texts;
+  if (texts.empty()) return usual.value_or(AttrValue(std::string()));
+  if (usual && c.random.chance(0.4)) return *usual;
+  return texts[c.random.below(texts.size())];
 }
 AttrValue epsilon(Context& c) { return 0x1p-10 * static_cast<double>(c.random.between(1, 8)); }
 
@@ -167,7 +171,7 @@ AttrValue by_kind(Context& c) {
   switch (c.spec.kind) {
     case ir::AttrKind::kInteger: return c.random.between(0, 1);
     case ir::AttrKind::kReal: return one_of(kReals, c.random);
-    case ir::AttrKind::kText: return c.spec.default_value.value_or(AttrValue(std::string()));
+    case ir::AttrKind::kText: return text(c);
     case ir::AttrKind::kIntegers: return many(c.rank(), c.random, 1, 2);
   }
   return std::int64_t{0};
@@ -196,8 +200,8 @@ constexpr Row kRows[] = {
     {"step", Kind::kInteger, slice_step},
     {"start", Kind::kInteger, slice_start},
     {"size", Kind::kInteger, slice_size},
-    {"activation", Kind::kText, activation},
-    {"mode", Kind::kText, mode},
+    {"activation", Kind::kText, text},
+    {"mode", Kind::kText, text},
     {"to", Kind::kText, dtype},
     {"dtype", Kind::kText, dtype},
     {"epsilon", Kind::kReal, epsilon},

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "rules/binding.h"
-#include "rules/fixed_width.h"
 
 namespace egret::rules {
 
@@ -47,10 +46,15 @@ class EGraphSink : public TermSink {
 // What a rule's callbacks share. The engine applies one match of a rule at a time: the condition
 // binds `environment`, and the steps that follow build with it.
 struct Shared {
-  Shared(const Rule& given, TensorEGraph& egraph)
-      : rule(given), tensors(egraph), sink(egraph), environment(make_environment(given)) {}
+  Shared(const Rule& given, TensorEGraph& egraph, Integers how)
+      : rule(given),
+        integers(how),
+        tensors(egraph),
+        sink(egraph),
+        environment(make_environment(given)) {}
 
   Rule rule;
+  Integers integers;
   TensorEGraph& tensors;
   EGraphSink sink;
   Environment environment;
@@ -71,8 +75,8 @@ struct Shared {
     std::vector<MatchedTerm> matched;
     for (const Capture& capture : captures)
       matched.push_back({capture.term, &tensors.language().attrs(match[capture.op])});
-    if (!bind_sources(rule, matched, environment) ||
-        !holds_of_fixed_width(rule, matched, environment))
+    if (!bind_sources(rule, matched, environment)) return false;
+    if (integers == Integers::kOfFixedWidth && !holds_of_fixed_width(rule, matched, environment))
       return false;
     return std::ranges::all_of(
         rule.heuristics, [&](const Expr& heuristic) { return holds(heuristic, environment); });
@@ -81,8 +85,8 @@ struct Shared {
 
 class Compiler {
  public:
-  Compiler(const Rule& rule, TensorEGraph& tensors)
-      : shared_(std::make_shared<Shared>(rule, tensors)) {}
+  Compiler(const Rule& rule, TensorEGraph& tensors, Integers integers)
+      : shared_(std::make_shared<Shared>(rule, tensors, integers)) {}
 
   CompiledRule run() {
     for (const Binding& source : shared_->rule.sources) add(source.term, variable(source.tensor));
@@ -179,13 +183,14 @@ class Compiler {
 
 }  // namespace
 
-CompiledRule compile(const Rule& rule, TensorEGraph& tensors) {
-  return Compiler(rule, tensors).run();
+CompiledRule compile(const Rule& rule, TensorEGraph& tensors, Integers integers) {
+  return Compiler(rule, tensors, integers).run();
 }
 
-std::vector<CompiledRule> compile(std::span<const Rule> rules, TensorEGraph& tensors) {
+std::vector<CompiledRule> compile(std::span<const Rule> rules, TensorEGraph& tensors,
+                                  Integers integers) {
   std::vector<CompiledRule> compiled;
-  for (const Rule& rule : rules) compiled.push_back(compile(rule, tensors));
+  for (const Rule& rule : rules) compiled.push_back(compile(rule, tensors, integers));
   return compiled;
 }
 

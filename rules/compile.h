@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "rules/fixed_width.h"
 #include "rules/rule.h"
 #include "rules/saturate.h"
 #include "rules/tensor_egraph.h"
@@ -14,7 +15,9 @@
 namespace egret::rules {
 
 // The compiled rules refer to the e-graph and to nothing else; they hold copies of the rules.
-CompiledRule compile(const Rule& rule, TensorEGraph& tensors);
-std::vector<CompiledRule> compile(std::span<const Rule> rules, TensorEGraph& tensors);
+CompiledRule compile(const Rule& rule, TensorEGraph& tensors,
+                     Integers integers = Integers::kOfFixedWidth);
+std::vector<CompiledRule> compile(std::span<const Rule> rules, TensorEGraph& tensors,
+                                  Integers integers = Integers::kOfFixedWidth);
 
 }  // namespace egret::rules

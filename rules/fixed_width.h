@@ -8,11 +8,15 @@
 // wraps around.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "rules/binding.h"
 
 namespace egret::rules {
+
+// As tensors hold them, or as proofs have them.
+enum class Integers : std::uint8_t { kOfFixedWidth, kWithoutBounds };
 
 // Of a match: its sources' attributes, and the environment that bind_sources() made. True where no
 // element of the rule's variables is an integer; else where both sides, as their definitions say,

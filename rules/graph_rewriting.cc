@@ -8,7 +8,6 @@
 
 #include "ir/symbolic_scope.h"
 #include "rules/binding.h"
-#include "rules/fixed_width.h"
 #include "rules/graph_sink.h"
 
 namespace egret::rules {
@@ -100,9 +99,7 @@ std::optional<Handle> target_of(const Rule& rule, const Graph& graph, NodeId at,
   // The node itself, which conditions may speak of.
   environment.tensors[static_cast<std::size_t>(source.tensor)] = {&sink.facts(place[at.index()]),
                                                                   place[at.index()]};
-  if (!bind_sources(rule, match.matched(), environment) ||
-      !holds_of_fixed_width(rule, match.matched(), environment))
-    return std::nullopt;
+  if (!bind_sources(rule, match.matched(), environment)) return std::nullopt;
   for (const Rule::Let& let : rule.lets) {
     if (!build_let(rule, let, environment, sink).ok()) return std::nullopt;
   }

@@ -2,6 +2,7 @@
 #include "rules/guard_solver.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -16,13 +17,22 @@ using Numbers = std::map<std::string, std::int64_t, std::less<>>;
 using Symbols = std::vector<std::string_view>;  // each once
 
 constexpr int kSteps = 8;
-constexpr std::int64_t kMost = 8;
+constexpr std::int64_t kMost = 8;         // but for numbers that a guard names
+constexpr std::int64_t kMostNamed = 256;  // larger ones make instances too large
 
 // Depth is that of one condition.
 void collect_symbols(const ir::ExprNode& node, Symbols& symbols) {
   if (node.op == ir::ExprOp::kSymbol && std::ranges::find(symbols, node.name) == symbols.end())
     symbols.push_back(node.name);
   for (const ir::ExprNode* kid : node.kids) collect_symbols(*kid, symbols);
+}
+
+// Numbers in it beyond those that are tried anyway.
+void collect_numbers(const ir::ExprNode& node, std::set<std::int64_t>& numbers) {
+  if (node.op == ir::ExprOp::kIndexConst && std::abs(node.integer) > 2 &&
+      std::abs(node.integer) < kMostNamed)
+    numbers.insert(std::abs(node.integer));
+  for (const ir::ExprNode* kid : node.kids) collect_numbers(*kid, numbers);
 }
 
 class Search {
@@ -68,6 +78,10 @@ class Search {
       const std::int64_t number = numbers_.find(symbol)->second;
       values.insert({number - 1, number, number + 1});
     }
+    std::set<std::int64_t> named;
+    collect_numbers(*guards_[broken].node(), named);
+    for (const std::int64_t number : named) values.insert({number - 1, number, number + 1});
+    const std::int64_t most = std::max(kMost, named.empty() ? 0 : *named.rbegin() + 1);
     std::ptrdiff_t least = std::ssize(guards_) + 1;
     std::vector<std::pair<std::int64_t*, std::int64_t>> best;
     for (const std::string_view symbol : symbols_[broken]) {
@@ -76,7 +90,7 @@ class Search {
       const std::int64_t old = number;
       const std::ptrdiff_t before = violated_with(symbol);
       for (const std::int64_t value : values) {
-        if (value == old || value < smallest || value > kMost) continue;
+        if (value == old || value < smallest || value > most) continue;
         number = value;
         if (!holds(broken)) continue;
         const std::ptrdiff_t more = violated_with(symbol) - before;

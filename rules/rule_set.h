@@ -25,6 +25,7 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "rules/dynamic_rules.h"
+#include "rules/fixed_width.h"
 #include "rules/rule.h"
 
 namespace egret::rules {
@@ -59,6 +60,7 @@ base::Result<RuleSet> select_rules(std::string_view selection);
 bool matches_glob(std::string_view pattern, std::string_view text);
 
 // The set for an e-graph's engine: rules first, then dynamic rules, in the set's order.
-std::vector<CompiledRule> compile(const RuleSet& set, TensorEGraph& tensors);
+std::vector<CompiledRule> compile(const RuleSet& set, TensorEGraph& tensors,
+                                  Integers integers = Integers::kOfFixedWidth);
 
 }  // namespace egret::rules

@@ -34,6 +34,13 @@ bool is_trivial(const Instance& instance) {
   return ir::to_text(instance.left) == ir::to_text(instance.right);
 }
 
+// Whatever is claimed of no elements is true.
+bool shows_nothing(const Instance& instance) {
+  return std::ranges::all_of(instance.left.outputs(), [&](const auto& output) {
+    return instance.left.node(output.node).type.elements() == 0;
+  });
+}
+
 class Verification {
  public:
   Verification(const Rule& rule, const VerifyOptions& options, KnownOperators& known)
@@ -55,15 +62,17 @@ class Verification {
       const base::Random elements =
           random_.split(instances_.attempts()).split(1 + instances_.walked());
       const Comparison comparison = compare(rule_, *instance, elements, known_);
-      tested_.push_back(*std::move(instance));
       if (comparison.outcome == Comparison::Outcome::kDifferent)
         return finish(Status::kRefuted, comparison.counterexample);
+      if (shows_nothing(*instance)) continue;
+      tested_.push_back(*std::move(instance));
       checks += comparison.outcome == Comparison::Outcome::kEqual ? 1 : 0;
     }
     bool trivial = true;
     while (verdict_.members < options_.instances) {
       const auto instance = tested_or_next_instance();
       if (!instance) break;
+      if (shows_nothing(*instance)) continue;
       trivial = trivial && is_trivial(*instance);
       if (!is_member(*instance)) {
         if (!prove_family_of(*instance)) return verdict_;
@@ -73,7 +82,8 @@ class Verification {
       if (!like_) like_ = *instance;
     }
     if (like_ && !(prove_other_paths() && hold_small_ones())) return verdict_;
-    if (verdict_.members == 0) return finish(Status::kVacuous, "no instance was found");
+    if (verdict_.members == 0)
+      return finish(Status::kVacuous, "no instance with elements was found");
     if (trivial) return finish(Status::kTrivial, "both sides are the same");
     return verdict_.bound > 0 ? finish(Status::kBounded, unproven_) : finish(Status::kProven, "");
   }
@@ -125,7 +135,7 @@ class Verification {
     for (const Choice& choice : opened_) paths.start_from(choice);
     while (const auto choice = paths.next()) {
       const auto instance = instantiator_.of(*choice, random_);
-      if (!instance || is_member(*instance)) continue;
+      if (!instance || shows_nothing(*instance) || is_member(*instance)) continue;
       if (!prove_family_of(*instance)) return false;
       paths.was_new();
     }
@@ -147,7 +157,7 @@ class Verification {
       bool holds = true;
       const bool all = small.visit_all(axes, [&](const Choice& next) {
         const auto instance = instantiator_.of(next, random_);
-        if (instance && !is_member(*instance))
+        if (instance && !shows_nothing(*instance) && !is_member(*instance))
           holds = proven ? prove_family_of(*instance) : !tells_apart(*instance, random);
         return holds;
       });

@@ -6,6 +6,7 @@ namespace egret::ir::ops {
 Operator bit_shift() {
   return primitive("bit_shift", "a shifted by b bits; bits that leave are lost", {"a", "b"})
       .attr("direction", AttrKind::kText, "LEFT or RIGHT")
+      .one_of({"LEFT", "RIGHT"})
       .shown_on({"u8[N]", "u8[N]"}, {{"direction", std::string("LEFT")}})
       .defined_by([](Definition& d) {
         const bool left = d.text("direction") == "LEFT";

@@ -49,6 +49,7 @@ Operator depth_to_space() {
       .attr("blocksize", AttrKind::kInteger, "edge of a block")
       .attr("mode", std::string("DCR"),
             "order of the parts of a channel: DCR (block, channel) or CRD (channel, block)")
+      .one_of({"DCR", "CRD"})
       .shown_on({"f32[N,12,H,5]"}, {{"blocksize", std::int64_t{2}}})
       .with_body(build)
       .onnx("DepthToSpace", 11);

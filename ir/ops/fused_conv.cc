@@ -100,6 +100,7 @@ Operator fused_conv() {
       .optional_inputs(1)
       .attr("group", std::int64_t{1}, "channel groups that do not mix")
       .attr("activation", std::string("none"), "see ir/activation.h")
+      .one_of(activation_names())
       .shown_on({"f32[N,C,H,W]", "f32[K,C,3,3]", "f32[K]"}, {{"strides", Integers{1, 1}},
                                                              {"pads", Integers{1, 1, 1, 1}},
                                                              {"dilations", Integers{1, 1}},

@@ -63,6 +63,7 @@ Operator fused_matmul() {
                    {"a", "b", "bias", "residual"})
       .optional_inputs(1)
       .attr("activation", std::string("none"), "see ir/activation.h")
+      .one_of(activation_names())
       .shown_on({"f32[M,K]", "f32[K,N]", "f32[N]"}, {{"activation", std::string("relu")}})
       .with_body(build)
       .onnx_import("Gemm", import)

@@ -30,6 +30,7 @@ Operator gelu() {
   return composite("gelu", "x * Phi(x), Phi being the normal distribution function", {"x"})
       .attr("approximate", std::string("none"),
             "none: by erf; tanh: by the usual formula with tanh")
+      .one_of({"none", "tanh"})
       .with_body(build)
       .onnx("Gelu", 20);
 }

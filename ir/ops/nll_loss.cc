@@ -94,6 +94,7 @@ Operator nll_loss() {
                    {"x", "target", "weight"})
       .optional_inputs(1)
       .attr("reduction", std::string("mean"), "none; sum; mean: sum divided by that of the weights")
+      .one_of({"none", "sum", "mean"})
       .attr("ignores", std::int64_t{0}, "1: targets equal to ignore_index have weight 0")
       .attr("ignore_index", std::int64_t{0}, "see ignores")
       .shown_on({"f32[N,C]", "i64[N]"})

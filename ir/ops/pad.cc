@@ -152,6 +152,7 @@ Operator pad() {
           "mode", std::string("constant"),
           "what is added: constant, edge (the nearest element), reflect (mirrored, the edge once) "
           "or wrap (the other end)")
+      .one_of({"constant", "edge", "reflect", "wrap"})
       .attr("value", 0.0, "the added element in mode constant")
       .shown_on({"f32[M,N]"}, {{"before", Integers{1, 0}}, {"after", Integers{2, 0}}})
       .defined_by(define)

@@ -219,8 +219,12 @@ Operator resize() {
       .attr("size", AttrKind::kInteger, "its new size")
       .attr("scale", AttrKind::kReal, "new size / old size, before rounding")
       .attr("mode", std::string("nearest"), "nearest, linear or cubic")
+      .one_of({"nearest", "linear", "cubic"})
       .attr("coordinates", std::string("half_pixel"), "ONNX's coordinate_transformation_mode")
+      .one_of({"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+               "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"})
       .attr("nearest", std::string("round_prefer_floor"), "ONNX's nearest_mode")
+      .one_of({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})
       .attr("cubic_coefficient", -0.75, "a of the cubic kernel")
       .attr("exclude_outside", std::int64_t{0}, "1: weights outside of the input are 0")
       .attr("extrapolation", 0.0, "value outside of the input for tf_crop_and_resize")

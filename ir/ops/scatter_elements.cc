@@ -72,6 +72,7 @@ Operator scatter_elements() {
       .attr("axis", std::int64_t{0}, "the axis of x that is indexed")
       .attr("reduction", std::string("none"),
             "what an update does: none replaces (the last one stays), add, mul, max, min combine")
+      .one_of({"none", "add", "mul", "max", "min"})
       .shown_on({"f32[M,N]", "i64[2,3]", "f32[2,3]"}, {{"axis", std::int64_t{1}}})
       .defined_by(define)
       .onnx_import("ScatterElements", import)

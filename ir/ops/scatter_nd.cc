@@ -77,6 +77,7 @@ Operator scatter_nd() {
                    {"x", "indices", "updates"})
       .attr("reduction", std::string("none"),
             "what an update does: none replaces (the last one stays), add, mul, max, min combine")
+      .one_of({"none", "add", "mul", "max", "min"})
       .shown_on({"f32[M,N]", "i64[3,1]", "f32[3,N]"})
       .defined_by(define)
       .onnx_import("ScatterND", import)

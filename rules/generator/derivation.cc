@@ -72,7 +72,7 @@ void run(const RuleSet& set, TensorEGraph& tensors, const DerivationOptions& opt
   saturation.limits = limits_of(options);
   saturation.match_limit = options.matches;
   saturation.multi_pattern_iterations = options.multi_pattern_iterations;
-  saturate(tensors, compile(set, tensors), saturation);
+  saturate(tensors, compile(set, tensors, Integers::kWithoutBounds), saturation);
 }
 
 // The classes of the second half's outputs, added after saturation: nodes that are there already

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ir/graph_text.h"
 
 namespace egret::ir {
@@ -20,6 +22,17 @@ TEST(OperatorDocs, EveryOperatorAndAttributeIsDocumented) {
     EXPECT_FALSE(op->doc().empty()) << op->name();
     for (const AttrSpec& attr : op->attrs()) {
       EXPECT_FALSE(attr.doc.empty()) << op->name() << "." << attr.name;
+    }
+  }
+}
+
+TEST(OperatorDocs, TextsThatAreListedIncludeTheUsualOne) {
+  for (const Operator* op : all_operators()) {
+    for (const AttrSpec& attr : op->attrs()) {
+      if (attr.texts.empty() || !attr.default_value) continue;
+      const auto& usual = std::get<std::string>(*attr.default_value);
+      EXPECT_NE(std::ranges::find(attr.texts, usual), attr.texts.end())
+          << op->name() << "." << attr.name;
     }
   }
 }

@@ -266,15 +266,31 @@ TEST(Verification, DoesNotDeriveWhatIsUndefined) {
 
 // Of rules that are wrong where several numbers happen to be right at once.
 TEST(Verification, RefutesWhatIsWrongForFewInstances) {
-  const auto mistakes =
-      select_rules(std::string(EGRET_SOURCE_DIR) + "/tests/verifier/data/mistakes.rules");
-  ASSERT_TRUE(mistakes.ok()) << mistakes.status().message();
-  EXPECT_GE(mistakes->rules.size(), 14u);
+  const std::string folder = std::string(EGRET_SOURCE_DIR) + "/tests/verifier/data/";
   KnownOperators known;
-  for (const Rule& rule : mistakes->rules) {
-    const Verdict verdict = verify(rule, {}, known);
-    EXPECT_EQ(to_string(verdict.status), "refuted") << rule.name << ": " << verdict.reason;
+  for (const auto& [file, count] : {std::pair("mistakes.rules", 14u), {"unusual.rules", 6u}}) {
+    const auto mistakes = select_rules(folder + file);
+    ASSERT_TRUE(mistakes.ok()) << mistakes.status().message();
+    EXPECT_GE(mistakes->rules.size(), count);
+    for (const Rule& rule : mistakes->rules) {
+      const Verdict verdict = verify(rule, {}, known);
+      EXPECT_EQ(to_string(verdict.status), "refuted") << rule.name << ": " << verdict.reason;
+    }
   }
+}
+
+// Slices of these sizes that have elements are of longer tensors than are drawn.
+TEST(Verification, SaysNothingOfNoElements) {
+  KnownOperators known;
+  const Verdict verdict =
+      verify(parsed("slice{axis=0, start=?s, size=?n, step=1}(pad{before=[?b], after=[?a], "
+                    "mode=\"constant\", value=0.0}(?x)) where rank(?x) == 1 and is_float(?x) and "
+                    "?s >= ?b and ?s + ?n <= ?b + dim(?x, 0) "
+                    "=> slice{axis=0, start=?n + ?s, size=?a, step=1}(?x)"),
+             {}, known);
+  EXPECT_TRUE(verdict.status == Verdict::Status::kVacuous ||
+              verdict.status == Verdict::Status::kRefuted)
+      << to_string(verdict.status);
 }
 
 // No tensor is looked at: a member that is wrong is found by its proof.
