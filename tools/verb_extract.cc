@@ -98,12 +98,12 @@ class Extract final : public Command {
     json.set("bound", std::isfinite(solution.bound) ? base::Json(solution.bound) : base::Json());
     json.set("status", status(solution)).set("seconds", seconds);
     json.set("notes", base::Json::array(solution.notes));
-    base::Json choices = base::Json::object();
+    std::vector<base::Json::Member> choices;
     for (extract::ClassIndex c = 0; c < solution.choice.size(); ++c) {
       if (solution.choice[c] == extract::kNoNode) continue;
-      choices.set(file.class_names[c], file.node_names[solution.choice[c]]);
+      choices.emplace_back(file.class_names[c], file.node_names[solution.choice[c]]);
     }
-    json.set("choices", std::move(choices));
+    json.set("choices", base::Json::from_members(std::move(choices)));
     return json;
   }
 
