@@ -326,4 +326,14 @@ Json versioned_json() {
   return json;
 }
 
+Status check_schema_version(const Json& document, std::string_view what) {
+  const Json* found = document.find("schema_version");
+  if (found == nullptr) return bad_input("'schema_version' is missing");
+  const auto version = found->as_integer();
+  if (!version.ok()) return version.status().at("schema_version");
+  if (*version == kJsonSchemaVersion) return ok();
+  return bad_input("schema_version " + std::to_string(*version) + " is not known; " +
+                   std::string(what) + " of " + std::to_string(kJsonSchemaVersion) + " are read");
+}
+
 }  // namespace egret::base

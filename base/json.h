@@ -86,5 +86,8 @@ class Json {
 // Every document that leaves Egret begins with the version of its layout.
 inline constexpr std::int64_t kJsonSchemaVersion = 1;
 Json versioned_json();  // {"schema_version": 1}
+// That a document which is read has this version; `what` names such documents, as in "plans of 1
+// are read". Errors: bad_input, also where no version is there.
+Status check_schema_version(const Json& document, std::string_view what);
 
 }  // namespace egret::base

@@ -111,16 +111,6 @@ Result<std::size_t> index_of(const Json& json, std::string_view key) {
   return static_cast<std::size_t>(number);
 }
 
-Status check_version(const Json& plan) {
-  const Json* found = plan.find("schema_version");
-  if (found == nullptr) return base::bad_input("'schema_version' is missing");
-  const auto version = found->as_integer();
-  if (!version.ok()) return version.status().at("schema_version");
-  if (*version == base::kJsonSchemaVersion) return base::ok();
-  return base::bad_input("schema_version " + std::to_string(*version) + " is not known; plans of " +
-                         std::to_string(base::kJsonSchemaVersion) + " are read");
-}
-
 class ProgramReader {
  public:
   ProgramReader(const FindWeight& weights) : weights_(weights) {}
@@ -405,7 +395,7 @@ Json to_json(const Plan& plan, const PlanOrigin& origin) {
 Result<PlanOrigin> read_origin(const Json& plan) {
   if (!plan.is_object() || plan.find("model") == nullptr || plan.find("program") == nullptr)
     return base::bad_input("this is no plan: egret plan writes them");
-  EGRET_RETURN_IF_ERROR(check_version(plan));
+  EGRET_RETURN_IF_ERROR(base::check_schema_version(plan, "plans"));
   PlanOrigin origin;
   EGRET_ASSIGN_OR_RETURN(origin.model, text_of(plan, "model"));
   EGRET_ASSIGN_OR_RETURN(origin.model_hash, text_of(plan, "model_hash"));

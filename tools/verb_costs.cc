@@ -220,6 +220,8 @@ class Import final : public Command {
     EGRET_ASSIGN_OR_RETURN(const std::string text, read_input(path_, kMostExportBytes));
     auto json = base::Json::parse(text);
     if (!json.ok()) return json.status().at(path_);
+    if (const base::Status status = base::check_schema_version(*json, "costs"); !status.ok())
+      return status.at(path_);
     const base::Json* entries = json->find("entries");
     if (entries == nullptr || !entries->is_array())
       return base::bad_input(path_ + ": there is no list 'entries'");

@@ -162,7 +162,7 @@ TEST_F(Costs, OptimizingNeedsNoPlaceForThem) {
 
 TEST_F(Costs, ImportRefusesRatesThatAreNone) {
   ASSERT_TRUE(base::write_file(path("bad.json"),
-                               R"({"entries": [], "rates": [{"machine": "m",
+                               R"({"schema_version": 1, "entries": [], "rates": [{"machine": "m",
                                    "flops_per_second": 0, "bytes_per_second": 1,
                                    "seconds_per_kernel": 1}]})")
                   .ok());
@@ -170,6 +170,24 @@ TEST_F(Costs, ImportRefusesRatesThatAreNone) {
       run_program("costs import " + path("bad.json") + " --cost-db " + path("other.sqlite"));
   EXPECT_EQ(run.code, 3);
   EXPECT_NE(run.err.find("flops_per_second"), std::string::npos) << run.err;
+}
+
+TEST_F(Costs, ImportReadsItsOwnVersionAlone) {
+  const auto error_of = [&](const std::string& version) {
+    const std::string text = "{" + version + R"("entries": [], "rates": []})";
+    EXPECT_TRUE(base::write_file(path("v.json"), text).ok());
+    const ProgramRun run =
+        run_program("costs import " + path("v.json") + " --cost-db " + path("other.sqlite"));
+    EXPECT_EQ(run.code, 3) << version;
+    EXPECT_FALSE(std::filesystem::exists(path("other.sqlite"))) << version;
+    return run.err;
+  };
+  EXPECT_NE(error_of(R"("schema_version": 99, )")
+                .find("v.json: schema_version 99 is not known; costs of 1 are read"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"("schema_version": "1", )").find("v.json: schema_version: "),
+            std::string::npos);
+  EXPECT_NE(error_of("").find("v.json: 'schema_version' is missing"), std::string::npos);
 }
 
 TEST_F(Costs, CalibrateKeepsTheRatesOfThisMachine) {
