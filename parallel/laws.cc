@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/stop.h"
 #include "ir/body.h"
 #include "parallel/cut_form.h"
 #include "parallel/passing.h"
@@ -96,6 +97,7 @@ class PrimitiveLaws {
 
   void add_cuts(std::vector<Law>& laws) {
     for (std::size_t i = 0; i < denotation_.vars.size(); ++i) {
+      if (base::stop_requested()) return;
       if (denotation_.vars[i].is_constant()) continue;
       const std::int64_t extent = denotation_.type.dims[i].constant();
       add_cut({denotation_.vars[i].node(), nullptr, extent, devices_},
@@ -117,6 +119,7 @@ class PrimitiveLaws {
   void add_passing(std::vector<Law>& laws) const {
     for (const Kind kind : {Kind::kSum, Kind::kMax}) {
       for (const std::vector<bool>& partial : input_sets()) {
+        if (base::stop_requested()) return;
         if (!passes(denotation_, types_, {.inputs = partial}, kind)) continue;
         Law law{{}, {kind}, attrs_};
         for (const bool one : partial)

@@ -42,8 +42,9 @@ std::string to_string(const Law& law);  // "S(0), R -> S(0)"
 std::optional<ir::TensorType> part_type(const ir::TensorType& whole, AxisPlacement placement,
                                         std::int64_t devices);
 
-// All laws for so many devices, the copies first. Types are concrete, attributes canonical; the
-// operator accepts them. Deterministic; sound by construction (see cut_form.h), not complete.
+// All laws for so many devices, the copies first; some where a stop is requested. Types are
+// concrete, attributes canonical; the operator accepts them. Deterministic; sound (cut_form.h), not
+// complete.
 std::vector<Law> laws_of(const ir::Operator& op, const ir::Attrs& attrs,
                          std::span<const ir::TensorType> inputs, std::int64_t devices);
 

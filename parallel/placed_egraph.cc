@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/stop.h"
 #include "parallel/ring_search.h"
 
 namespace egret::parallel {
@@ -38,6 +39,8 @@ Result<std::unique_ptr<PlacedEGraph>> PlacedEGraph::of(const rules::TensorEGraph
     const auto [key, id] = result->pending_.back();
     result->pending_.pop_back();
     EGRET_RETURN_IF_ERROR(result->fill(key, id));
+    // Laws may be missing then, too.
+    if (base::stop_requested()) return base::limit_hit("interrupted; no plan is made");
   }
   EGRET_RETURN_IF_ERROR(result->egraph_->rebuild());
   for (ClassId& root : result->roots_) root = result->egraph_->find(root);

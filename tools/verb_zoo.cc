@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/did_you_mean.h"
+#include "base/stop.h"
 #include "base/text_table.h"
 #include "base/units.h"
 #include "frontends/onnx.h"
@@ -59,6 +60,7 @@ class Zoo final : public Command {
     exporting.external_data_path = external_data_of(options_.output);
     EGRET_ASSIGN_OR_RETURN(frontends::ExportedModel exported,
                            frontends::export_onnx(graph, info, exporting));
+    if (base::stop_requested()) return base::limit_hit("interrupted; nothing is written");
     EGRET_RETURN_IF_ERROR(write_model(console, options_.output, exported));
     if (options_.output == "-") return ExitCode::kOk;
     base::Json json = base::versioned_json();

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "base/stop.h"
+
 namespace egret::zoo {
 
 using ir::Attrs;
@@ -31,6 +33,7 @@ Value Network::input_ids(std::string name, std::initializer_list<std::int64_t> s
 
 Value Network::weight(std::initializer_list<std::int64_t> shape, std::int64_t fan_in) {
   const double limit = std::sqrt(6.0 / static_cast<double>(std::max<std::int64_t>(1, fan_in)));
+  if (base::stop_requested()) return builder_.fail(base::limit_hit("interrupted"));
   return builder_.constant(
       uniform({DType::kF32, shape}, random_.split(random_.next()), -limit, limit));
 }

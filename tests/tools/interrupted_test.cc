@@ -5,6 +5,9 @@
 
 #include "base/file.h"
 #include "base/stop.h"
+#include "base/timer.h"
+#include "frontends/onnx.h"
+#include "ir/builder.h"
 #include "tests/tools/folder_test.h"
 #include "tools/output_file.h"
 
@@ -46,6 +49,36 @@ TEST_F(InterruptedTest, AnOptimizedModelStaysAsItWas) {
       "optimize --cost-db :memory: " + path("m.onnx") + " -o " + path("out.onnx"), kInterrupted);
   EXPECT_EQ(run.code, 130) << run.err;
   EXPECT_EQ(text_of("out.onnx"), "complete");
+}
+
+// Weights are drawn for seconds.
+TEST_F(InterruptedTest, AZooModelIsNotWritten) {
+  keep("bert.onnx");
+  const base::Stopwatch watch;
+  const ProgramRun run = run_program("zoo bert-large -o " + path("bert.onnx"), kInterrupted);
+  EXPECT_EQ(run.code, 130) << run.err;
+  EXPECT_NE(run.err.find("interrupted"), std::string::npos) << run.err;
+  EXPECT_EQ(text_of("bert.onnx"), "complete");
+  EXPECT_LT(watch.seconds(), 3);
+}
+
+// The laws of one concatenation of 3,000 inputs take a minute.
+TEST_F(InterruptedTest, LawsOfManyInputsEndWhenTheyAreAskedTo) {
+  ir::GraphBuilder b;
+  std::vector<ir::Value> inputs;
+  for (int i = 0; i < 3000; ++i)
+    inputs.push_back(b.input("x" + std::to_string(i), {ir::DType::kF32, {4, 8}}));
+  b.output("y", b.add("concat", inputs, {{"axis", std::int64_t{0}}}));
+  ASSERT_TRUE(frontends::export_onnx(*b.finish(), {})->write(path("wide.onnx")).ok());
+  keep("plan.json");
+  const base::Stopwatch watch;
+  const ProgramRun run =
+      run_program("plan " + path("wide.onnx") + " --mesh x=4 -o " + path("plan.json"),
+                  "timeout --preserve-status -s INT 4");
+  EXPECT_EQ(run.code, 130) << run.err;
+  EXPECT_NE(run.err.find("interrupted"), std::string::npos) << run.err;
+  EXPECT_EQ(text_of("plan.json"), "complete");
+  EXPECT_LT(watch.seconds(), 15);
 }
 
 TEST_F(InterruptedTest, OnlyAFileThatIsThereIsKept) {
