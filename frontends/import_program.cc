@@ -40,11 +40,6 @@ const ir::OnnxImport* find_import(const onnx::NodeProto& node) {
   return found != import_table().end() ? found->second : nullptr;
 }
 
-bool is_known(const onnx::NodeProto& node) {
-  return find_import(node) != nullptr ||
-         find_frontend_operator(canonical_domain(node.domain()), node.op_type()) != nullptr;
-}
-
 // Operators whose meaning changed before opset 7 in ways that their import does not know, with the
 // first version that it does. (Broadcasting by attribute, which ended with opset 7, is handled.)
 struct Changed {
@@ -204,13 +199,18 @@ bool within(const ir::TensorType& type, std::int64_t max_bytes) {
   return count && *count <= max_bytes / static_cast<std::int64_t>(ir::byte_size(type.dtype));
 }
 
+bool is_known_operator(const onnx::NodeProto& node) {
+  return find_import(node) != nullptr ||
+         find_frontend_operator(canonical_domain(node.domain()), node.op_type()) != nullptr;
+}
+
 // As text: "Loop (2 nodes), com.example.Foo (1 node)".
 base::Status check_operators(const OnnxProgram& program) {
   std::map<std::string, int> missing;
   for (const OnnxProgramNode& node : program.nodes) {
     const onnx::NodeProto& proto = *node.proto;
     if (proto.op_type().empty()) return base::bad_input(program.place(node) + ": has no op_type");
-    if (is_known(proto)) continue;
+    if (is_known_operator(proto)) continue;
     const std::string domain = canonical_domain(proto.domain());
     ++missing[(domain.empty() ? "" : in_quotes(domain) + "::") + proto.op_type().substr(0, 80)];
   }

@@ -107,21 +107,6 @@ class InputTypes {
   std::set<std::string> symbols_;             // of all symbolic dimensions
 };
 
-OnnxModelInfo info_of(const onnx::ModelProto& model) {
-  OnnxModelInfo info;
-  info.ir_version = model.ir_version();
-  info.opsets.clear();
-  for (const auto& entry : model.opset_import())
-    info.opsets.emplace(canonical_domain(entry.domain()), entry.version());
-  info.producer_name = model.producer_name();
-  info.producer_version = model.producer_version();
-  info.domain = model.domain();
-  info.model_version = model.model_version();
-  info.doc_string = model.doc_string();
-  info.graph_doc_string = model.graph().doc_string();
-  return info;
-}
-
 class ModelImport {
  public:
   ModelImport(onnx::ModelProto& model, std::string folder, const ImportOptions& options)
@@ -311,6 +296,21 @@ base::Result<ImportedModel> import_parsed(onnx::ModelProto& model, const std::st
 }
 
 }  // namespace
+
+OnnxModelInfo info_of(const onnx::ModelProto& model) {
+  OnnxModelInfo info;
+  info.ir_version = model.ir_version();
+  info.opsets.clear();
+  for (const auto& entry : model.opset_import())
+    info.opsets.emplace(canonical_domain(entry.domain()), entry.version());
+  info.producer_name = model.producer_name();
+  info.producer_version = model.producer_version();
+  info.domain = model.domain();
+  info.model_version = model.model_version();
+  info.doc_string = model.doc_string();
+  info.graph_doc_string = model.graph().doc_string();
+  return info;
+}
 
 base::Result<ImportedModel> import_onnx_bytes(std::span<const std::byte> bytes,
                                               const std::string& folder,

@@ -79,6 +79,8 @@ class ImportedNode final : public ir::OnnxNode {
 
 // Whether a value of this type takes at most that many bytes; true while its size is unknown.
 bool within(const ir::TensorType& type, std::int64_t max_bytes);
+// Egret has the operator; a model's functions are no operators.
+bool is_known_operator(const onnx::NodeProto& node);
 // Every operator of the program is known; `unsupported` names all that are not.
 base::Status check_operators(const OnnxProgram& program);
 // The program's nodes become values of the builder. See onnx.h for errors.

@@ -242,6 +242,7 @@ int fail(Console& console, const Status& status) {
     failure.set("message", status.message());
     base::Json json = base::versioned_json();
     json.set("error", std::move(failure));
+    if (!console.partial_result().is_null()) json.set("summary", console.partial_result());
     console.data(json.dump(2) + "\n");
   }
   (void)console.finish();

@@ -31,6 +31,11 @@ void Console::result(const base::Json& json, std::string_view text) {
   data(options_.json ? json.dump(2) + "\n" : std::string(text));
 }
 
+void Console::partial_result(base::Json json, std::string_view text) {
+  if (!options_.json) data(text);
+  partial_ = std::move(json);
+}
+
 void Console::data(std::string_view bytes) {
   if (reporter_) reporter_->clear_line();
   if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size()) output_lost_ = true;

@@ -25,6 +25,10 @@ class Console {
   // The verb's result: the document with --json (begun with base::versioned_json()), otherwise the
   // text. Called once.
   void result(const base::Json& json, std::string_view text);
+  // What is known all the same when the verb is about to fail: the text at once, the document as
+  // "summary" beside the "error".
+  void partial_result(base::Json json, std::string_view text);
+  const base::Json& partial_result() const { return partial_; }
   // Raw data on standard output: a model, a DOT graph. No newline is added.
   void data(std::string_view bytes);
 
@@ -48,6 +52,7 @@ class Console {
   bool color_out_;
   bool color_error_;
   bool output_lost_ = false;
+  base::Json partial_;  // null: none
   std::unique_ptr<ProgressReporter> reporter_;
 };
 

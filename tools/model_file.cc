@@ -7,10 +7,6 @@
 #include "ir/open_sizes.h"
 
 namespace egret::tools {
-namespace {
-constexpr std::int64_t kMostModelBytes = std::int64_t{1} << 31;  // protobuf's own limit
-}  // namespace
-
 const base::OptionTable<ModelOptions>& ModelOptions::table() {
   using M = ModelOptions;
   static const base::OptionTable<M> rows{
@@ -37,14 +33,22 @@ base::Result<std::map<std::string, std::int64_t>> parse_bindings(
 base::Result<frontends::ImportedModel> read_model(const std::string& path,
                                                   const ModelOptions& options, Console& console,
                                                   BindNames names) {
+  if (path != "-") return read_model(path, std::nullopt, options, console, names);
+  EGRET_ASSIGN_OR_RETURN(std::string bytes, read_input(path, kMostModelBytes));
+  return read_model(path, std::move(bytes), options, console, names);
+}
+
+base::Result<frontends::ImportedModel> read_model(const std::string& path,
+                                                  const std::optional<std::string>& bytes,
+                                                  const ModelOptions& options, Console& console,
+                                                  BindNames names) {
   frontends::ImportOptions import;
   import.allow_unknown_bind = names == BindNames::kMayBeUnknown;
   EGRET_ASSIGN_OR_RETURN(import.bind, parse_bindings(options.bind));
-  const auto read = [&]() -> base::Result<frontends::ImportedModel> {
-    if (path != "-") return frontends::import_onnx(path, import);
-    EGRET_ASSIGN_OR_RETURN(const std::string bytes, read_input(path, kMostModelBytes));
-    return frontends::import_onnx_bytes(std::as_bytes(std::span(bytes)), "", import,
-                                        "standard input");
+  const auto read = [&] {
+    return bytes ? frontends::import_onnx_bytes(std::as_bytes(std::span(*bytes)), "", import,
+                                                "standard input")
+                 : frontends::import_onnx(path, import);
   };
   EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model, read());
   for (const std::string& note : model.notes) console.detail(note);

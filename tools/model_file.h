@@ -2,7 +2,9 @@
 // Models as arguments of verbs: reading them, with the options that say how.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,8 @@
 #include "tools/console.h"
 
 namespace egret::tools {
+
+inline constexpr std::int64_t kMostModelBytes = std::int64_t{1} << 31;  // protobuf's own limit
 
 struct ModelOptions {
   std::vector<std::string> bind;  // NAME=SIZE
@@ -28,6 +32,11 @@ enum class BindNames : unsigned char { kMustExist, kMayBeUnknown };
 
 // Reads an ONNX file, or standard input for "-". Notes of the importer go to the console.
 base::Result<frontends::ImportedModel> read_model(const std::string& path,
+                                                  const ModelOptions& options, Console& console,
+                                                  BindNames names = BindNames::kMustExist);
+// The same of what was read before, where `bytes` are given.
+base::Result<frontends::ImportedModel> read_model(const std::string& path,
+                                                  const std::optional<std::string>& bytes,
                                                   const ModelOptions& options, Console& console,
                                                   BindNames names = BindNames::kMustExist);
 // The same; symbolic sizes that remain are a usage error that names them and the remedy.

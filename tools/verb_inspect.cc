@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
+#include <optional>
 
 #include "base/text_table.h"
 #include "base/units.h"
+#include "frontends/onnx_summary.h"
 #include "ir/graph_dot.h"
 #include "ir/graph_text.h"
 #include "ir/work.h"
@@ -57,17 +59,76 @@ class Inspect final : public Command {
   base::Result<ExitCode> run(Console& console) override {
     if (console.options().json && options_.form != Form::kSummary)
       return base::usage_error("--json is for the summary; the graph is text or DOT only");
-    EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
-                           read_model(path_, model_, console));
+    std::optional<std::string> bytes;  // standard input can be read once
+    if (path_ == "-") {
+      EGRET_ASSIGN_OR_RETURN(bytes, read_input(path_, kMostModelBytes));
+    }
+    const auto model = read_model(path_, bytes, model_, console);
+    if (!model.ok()) {
+      if (options_.form == Form::kSummary) summarize_file(bytes, console);
+      return model.status();
+    }
     switch (options_.form) {
-      case Form::kText: console.data(ir::to_text(model.graph)); break;
-      case Form::kDot: console.data(ir::to_dot(model.graph)); break;
-      case Form::kSummary: summarize(model, console); break;
+      case Form::kText: console.data(ir::to_text(model->graph)); break;
+      case Form::kDot: console.data(ir::to_dot(model->graph)); break;
+      case Form::kSummary: summarize(*model, console); break;
     }
     return ExitCode::kOk;
   }
 
  private:
+  // Of a model that cannot be imported, what its file says; nothing where that cannot be read.
+  void summarize_file(const std::optional<std::string>& bytes, Console& console) const {
+    const auto file = bytes ? frontends::summarize_onnx_bytes(std::as_bytes(std::span(*bytes)))
+                            : frontends::summarize_onnx(path_);
+    if (!file.ok()) return;
+    base::Json json = base::Json::object();
+    base::TextTable facts({{""}, {""}});
+    add_values(json, facts, "input", file->inputs);
+    add_values(json, facts, "output", file->outputs);
+    facts.row({"weights", base::counted(file->initializers, "tensor") + ", " +
+                              base::format_short(file->initializer_elements) + " elements"});
+    facts.row({"nodes", std::to_string(file->nodes)});
+    add_origin(json, facts, file->info);
+    base::TextTable table({{"ONNX operator"}, {"nodes", base::Align::kRight}, {""}});
+    base::Json operators = base::Json::array();
+    for (const auto& op : file->operators) {
+      table.row({op.name, std::to_string(op.nodes), op.supported ? "" : "unsupported"});
+      operators.push(base::Json::object()
+                         .set("name", op.name)
+                         .set("count", op.nodes)
+                         .set("supported", op.supported));
+    }
+    json.set("nodes", file->nodes)
+        .set("initializers", file->initializers)
+        .set("weights", file->initializer_elements)
+        .set("operators", std::move(operators));
+    console.partial_result(std::move(json), facts.render() + "\n" + table.render());
+  }
+
+  static void add_values(base::Json& json, base::TextTable& facts, const std::string& role,
+                         const std::vector<frontends::OnnxSummary::Value>& values) {
+    base::Json list = base::Json::array();
+    for (const auto& value : values) {
+      facts.row({role, value.name + "  " + value.type});
+      list.push(base::Json::object().set("name", value.name).set("type", value.type));
+    }
+    json.set(role + "s", std::move(list));
+  }
+
+  static void add_origin(base::Json& json, base::TextTable& facts,
+                         const frontends::OnnxModelInfo& info) {
+    std::vector<base::Json::Member> opsets;
+    for (const auto& [domain, version] : info.opsets) {
+      facts.row({"opset", std::to_string(version) + (domain.empty() ? "" : " of " + domain)});
+      opsets.emplace_back(domain.empty() ? "ai.onnx" : domain, version);
+    }
+    std::string producer = info.producer_name;
+    if (!info.producer_version.empty()) producer += " " + info.producer_version;
+    if (!producer.empty()) facts.row({"producer", producer});
+    json.set("opsets", base::Json::from_members(std::move(opsets))).set("producer", producer);
+  }
+
   static void summarize(const frontends::ImportedModel& model, Console& console) {
     const ir::Graph& graph = model.graph;
     base::Json json = base::versioned_json();
@@ -96,9 +157,7 @@ class Inspect final : public Command {
     }
     facts.row({"weights", base::counted(parameters, "element") + ", " +
                               base::format_bytes(static_cast<double>(bytes))});
-    for (const auto& [domain, version] : model.info.opsets) {
-      facts.row({"opset", std::to_string(version) + (domain.empty() ? "" : " of " + domain)});
-    }
+    add_origin(json, facts, model.info);
     base::TextTable table(
         {{"operator"}, {"number", base::Align::kRight}, {"FLOP", base::Align::kRight}});
     base::Json operators = base::Json::array();
@@ -127,7 +186,9 @@ Verb inspect_verb() {
   return {"inspect", "Describe a model",
           "Prints inputs, outputs, weights and the number of operators by kind with the arithmetic "
           "they do; or the "
-          "whole graph as text or DOT. Symbolic sizes may stay open.",
+          "whole graph as text or DOT. Symbolic sizes may stay open. Of a model that cannot be "
+          "imported it prints what the file says and which operators are not supported, beside "
+          "the error.",
           make_command<Inspect>};
 }
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// `egret inspect`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "frontends/onnx.h"
+#include "ir/builder.h"
+#include "tests/tools/folder_test.h"
+
+namespace egret::tools {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class InspectVerb : public FolderTest {
+ protected:
+  // Two operators of it are called NAME, which has four letters.
+  void write(const std::string& name) {
+    ir::GraphBuilder b;
+    const ir::Value x = b.input("x", {ir::DType::kF32, {2, 3}});
+    const ir::Value w = b.constant(ir::Tensor::filled({ir::DType::kF32, {2, 3}}, 2), "w");
+    b.output("y", b.add("relu", {b.add("add", {b.add("relu", {x}), w})}));
+    frontends::OnnxModelInfo info;
+    info.producer_name = "a test";
+    std::string bytes = frontends::export_onnx(*b.finish(), info)->bytes;
+    for (auto at = bytes.find("Relu"); at != std::string::npos; at = bytes.find("Relu", at + 4))
+      bytes.replace(at, 4, name);
+    ASSERT_TRUE(base::write_file(path("m.onnx"), bytes).ok());
+  }
+};
+
+TEST_F(InspectVerb, SaysWhatTheFileSaysWhereItCannotBeImported) {
+  write("Nope");
+  for (const std::string& from : {path("m.onnx"), "- < " + path("m.onnx")}) {
+    const ProgramRun run = run_program("inspect " + from);
+    EXPECT_EQ(run.code, 4);
+    EXPECT_THAT(run.err, HasSubstr("unsupported operator: Nope (2 nodes)"));
+    EXPECT_THAT(run.out, ContainsRegex("input +x  f32\\[2,3\\]"));
+    EXPECT_THAT(run.out, ContainsRegex("weights +1 tensor, 6 elements"));
+    EXPECT_THAT(run.out, ContainsRegex("nodes +3"));
+    EXPECT_THAT(run.out, ContainsRegex("opset +17"));
+    EXPECT_THAT(run.out, ContainsRegex("producer +a test"));
+    EXPECT_THAT(run.out, ContainsRegex("Nope +2 +unsupported"));
+    EXPECT_THAT(run.out, Not(ContainsRegex("Add +1 +unsupported")));
+  }
+}
+
+TEST_F(InspectVerb, FailsWithOneDocument) {
+  write("Nope");
+  const ProgramRun run = run_program("inspect --json " + path("m.onnx"));
+  EXPECT_EQ(run.code, 4);
+  const auto json = base::Json::parse(run.out);
+  ASSERT_TRUE(json.ok()) << run.out;
+  EXPECT_EQ(*json->find("error")->find("code")->as_integer(), 4);
+  const base::Json& summary = *json->find("summary");
+  EXPECT_EQ(*summary.find("producer")->as_string(), "a test");
+  EXPECT_EQ(*summary.find("opsets")->find("ai.onnx")->as_integer(), 17);
+  const base::Json& op = summary.find("operators")->items()[1];
+  EXPECT_EQ(*op.find("name")->as_string(), "Nope");
+  EXPECT_FALSE(*op.find("supported")->as_bool());
+}
+
+TEST_F(InspectVerb, SaysNothingOfWhatIsNoModel) {
+  ASSERT_TRUE(base::write_file(path("m.onnx"), "no model").ok());
+  const ProgramRun run = run_program("inspect " + path("m.onnx"));
+  EXPECT_EQ(run.code, 3);
+  EXPECT_EQ(run.out, "");
+}
+
+}  // namespace
+}  // namespace egret::tools
