@@ -256,6 +256,18 @@ int internal_failure(const std::string& what) {
   return static_cast<int>(ExitCode::kInternal);
 }
 
+Status no_memory() {
+  return base::limit_hit(
+      "not enough memory; no output was replaced. Try a smaller model, fewer --threads, or a "
+      "smaller --limit-memory or --limit-nodes where the verb has it");
+}
+
+base::Result<ExitCode> run_command(Command& command, Console& console) try {
+  return command.run(console);
+} catch (const std::bad_alloc&) {
+  return no_memory();
+}
+
 int run_verb(const Verb& verb, std::vector<std::string> words) {
   CommonOptions common;
   InvocationOptions invocation;
@@ -287,7 +299,7 @@ int run_verb(const Verb& verb, std::vector<std::string> words) {
   status = prepare_outputs(arguments.set());
   if (!status.ok()) return fail(console, status);
   if (common.threads > 0) base::set_shared_threads(static_cast<std::size_t>(common.threads));
-  const base::Result<ExitCode> code = command->run(console);
+  const base::Result<ExitCode> code = run_command(*command, console);
   if (!code.ok()) return fail(console, code.status());
   status = console.finish();
   return status.ok() ? static_cast<int>(*code) : fail(console, status);
@@ -323,7 +335,8 @@ int run_egret(const std::vector<std::string>& arguments) try {
                           ": check failed: " + std::string(failure.condition) +
                           (failure.message.empty() ? "" : ": ") + std::string(failure.message));
 } catch (const std::bad_alloc&) {
-  return internal_failure("out of memory; try --limit-memory or a smaller model");
+  Console console{CommonOptions{}};
+  return fail(console, no_memory());
 } catch (const std::exception& error) {
   return internal_failure(error.what());
 }

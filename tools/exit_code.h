@@ -36,7 +36,7 @@ inline constexpr auto kExitCodes = std::to_array<ExitCodeRow>({
     {ExitCode::kUsage, "usage error: unknown verb, flag or value"},
     {ExitCode::kBadInput, "malformed input"},
     {ExitCode::kUnsupported, "unsupported operator or feature"},
-    {ExitCode::kLimit, "a limit was hit; the result written is valid"},
+    {ExitCode::kLimit, "a limit was hit, or memory ran out; what was written is valid"},
     {ExitCode::kMismatch, "a result did not verify; nothing was written"},
     {ExitCode::kUnavailable, "a file, device, library or backend is missing"},
     {ExitCode::kRankFailed, "a rank of a distributed run failed"},

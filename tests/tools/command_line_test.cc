@@ -211,5 +211,22 @@ TEST(VerbTable, NamesAndFlagsFollowTheRules) {
   }
 }
 
+// Weights of 1.3 GB, of which half find a place.
+TEST(CommandLine, RunningOutOfMemoryIsALimit) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers reserve more";
+#endif
+  const std::string folder = fresh_folder();
+  const ProgramRun run = run_program("zoo --json --threads 1 bert-large -o " + folder + "/m.onnx",
+                                     "OPENBLAS_NUM_THREADS=1 prlimit --as=1200000000");
+  EXPECT_EQ(run.code, 5) << run.err;
+  EXPECT_NE(run.err.find("not enough memory"), std::string::npos) << run.err;
+  const auto json = base::Json::parse(run.out);
+  ASSERT_TRUE(json.ok()) << run.out;
+  EXPECT_EQ(*json->find("error")->find("code")->as_integer(), 5);
+  EXPECT_FALSE(std::filesystem::exists(folder + "/m.onnx"));
+  std::filesystem::remove_all(folder);
+}
+
 }  // namespace
 }  // namespace egret::tools
