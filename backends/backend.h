@@ -22,6 +22,7 @@
 #include "backends/precision.h"
 #include "base/status.h"
 #include "ir/graph.h"
+#include "ir/input_draws.h"
 #include "ir/tensor.h"
 
 namespace egret::backends {
@@ -104,6 +105,8 @@ class Plan {
   // Types of the graph's inputs and outputs, in their order.
   const std::vector<ir::TensorType>& input_types() const { return input_types_; }
   const std::vector<ir::TensorType>& output_types() const { return output_types_; }
+  // What random inputs are drawn from.
+  const std::vector<ir::Draw>& input_draws() const { return input_draws_; }
 
   // Errors: bad_input when the inputs are not of the plan's types.
   base::Result<std::vector<ir::Tensor>> run(std::span<const ir::Tensor> inputs);
@@ -128,6 +131,7 @@ class Plan {
  private:
   std::vector<ir::TensorType> input_types_;
   std::vector<ir::TensorType> output_types_;
+  std::vector<ir::Draw> input_draws_;
 };
 
 // What no kernel of a device exceeds: by what the device says of itself.

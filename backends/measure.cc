@@ -34,17 +34,18 @@ std::vector<std::vector<ir::Tensor>> make_input_sets(const Plan& plan,
           : std::clamp<std::int64_t>((options.rotate_bytes + bytes - 1) / bytes, 1, most);
   std::vector<std::vector<ir::Tensor>> inputs;
   for (std::int64_t i = 0; i < sets; ++i) {
-    inputs.push_back(random_inputs(
-        plan.input_types(), base::Random(options.seed).split(static_cast<std::uint64_t>(i))));
+    inputs.push_back(
+        random_inputs(plan, base::Random(options.seed).split(static_cast<std::uint64_t>(i))));
   }
   return inputs;
 }
 
 }  // namespace
 
-std::vector<ir::Tensor> random_inputs(std::span<const ir::TensorType> types, base::Random random) {
+std::vector<ir::Tensor> random_inputs(const Plan& plan, base::Random random) {
   std::vector<ir::Tensor> inputs;
-  for (const ir::TensorType& type : types) inputs.push_back(ir::Tensor::random(type, random));
+  for (std::size_t i = 0; i < plan.input_types().size(); ++i)
+    inputs.push_back(ir::drawn(plan.input_types()[i], plan.input_draws()[i], random));
   return inputs;
 }
 

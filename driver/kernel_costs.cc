@@ -28,8 +28,7 @@ base::Result<bool> KernelCosts::known(const std::string& key) {
 }
 
 base::Status KernelCosts::time_kernels(backends::Plan& plan, Timings& timings) const {
-  const std::vector<ir::Tensor> inputs =
-      backends::random_inputs(plan.input_types(), base::Random(1));
+  const std::vector<ir::Tensor> inputs = backends::random_inputs(plan, base::Random(1));
   std::vector<ir::Tensor> outputs = plan.make_outputs();
   std::unordered_map<std::string, std::vector<double>> samples;
   double seconds = 0;

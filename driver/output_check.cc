@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "ir/input_draws.h"
 #include "ir/interpreter.h"
 #include "ir/work.h"
 
@@ -122,18 +123,17 @@ base::Status mismatch_of(const CheckReport& report) {
 base::Result<OutputCheck> OutputCheck::of(const ir::Graph& reference, const CheckOptions& options) {
   OutputCheck check;
   check.safety_ = options.safety;
+  for (const ir::NodeId id : reference.inputs()) {
+    const ir::Node& node = reference.node(id);
+    if (!node.type.is_concrete()) {
+      return base::usage_error("input '" + node.name + "' has the open shape " +
+                               to_string(node.type) + "; give its sizes with --bind NAME=SIZE");
+    }
+  }
   for (int k = 0; k < options.samples; ++k) {
     base::Random random = base::Random(options.seed).split(static_cast<std::uint64_t>(k));
-    std::vector<ir::Tensor> inputs;
-    for (const ir::NodeId id : reference.inputs()) {
-      const ir::Node& node = reference.node(id);
-      if (!node.type.is_concrete()) {
-        return base::usage_error("input '" + node.name + "' has the open shape " +
-                                 to_string(node.type) + "; give its sizes with --bind NAME=SIZE");
-      }
-      inputs.push_back(ir::Tensor::random(node.type, random));
-    }
-    EGRET_RETURN_IF_ERROR(check.add_sample(reference, std::move(inputs), options));
+    EGRET_RETURN_IF_ERROR(
+        check.add_sample(reference, ir::random_inputs(reference, random), options));
   }
   return check;
 }

@@ -49,9 +49,10 @@ struct FunctionFacts {
   int arity;
   Monotone monotone;  // on its whole domain; unary functions only
   Parity parity;
-  double low, high;               // closed bounds of its values, infinite where there is none
-  bool integers_only;             // defined on integer element types alone
-  double (*f64)(double, double);  // the value; unary functions ignore the second argument
+  double low, high;                // closed bounds of its values, infinite where there is none
+  double domain_low, domain_high;  // of reals: closed bounds of a unary function's argument
+  bool integers_only;              // defined on integer element types alone
+  double (*f64)(double, double);   // the value; unary functions ignore the second argument
   float (*f32)(float, float);
 };
 

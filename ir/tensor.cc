@@ -9,6 +9,7 @@
 #include <new>
 
 #include "base/page_pool.h"
+#include "ir/input_draws.h"
 
 namespace egret::ir {
 namespace {
@@ -132,15 +133,8 @@ Tensor Tensor::filled(TensorType type, double value) {
 }
 
 Tensor Tensor::random(TensorType type, base::Random& random) {
-  Tensor result(std::move(type));
-  for (std::int64_t i = 0; i < result.elements_; ++i) {
-    if (is_float(result.dtype())) {
-      result.set_f64(i, random.uniform(-1, 1));
-    } else {
-      result.set_i64(i, random.between(0, result.dtype() == DType::kBool ? 1 : 10));
-    }
-  }
-  return result;
+  const Draw draw = usual_draw(type.dtype);
+  return drawn(std::move(type), draw, random);
 }
 
 std::span<std::byte> Tensor::mutable_data() {

@@ -10,6 +10,7 @@
 #include "base/stop.h"
 #include "base/timer.h"
 #include "extract/extractor.h"
+#include "ir/input_draws.h"
 #include "parallel/algebra_first.h"
 #include "parallel/placed_egraph.h"
 #include "parallel/program_writer.h"
@@ -320,13 +321,8 @@ bool is_better(const Plan& a, const Plan& b) {
 }
 
 std::vector<ir::Tensor> random_inputs(const ir::Graph& graph) {
-  const base::Random all(1);
-  std::vector<ir::Tensor> inputs;
-  for (const ir::NodeId id : graph.inputs()) {
-    base::Random random = all.split(inputs.size());
-    inputs.push_back(ir::Tensor::random(graph.node(id).type, random));
-  }
-  return inputs;
+  base::Random random(1);
+  return ir::random_inputs(graph, random);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "driver/batch_plan.h"
 #include "frontends/onnx.h"
+#include "ir/input_draws.h"
 
 namespace egret::tools {
 
@@ -83,12 +84,9 @@ ExitCode keeps_to_arena(const backends::Plan& plan, const BackendOptions& option
 base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,
                                                    const BackendOptions& options) {
   base::Random random(static_cast<std::uint64_t>(options.seed));
-  std::vector<ir::Tensor> inputs;
+  std::vector<ir::Tensor> inputs = ir::random_inputs(graph, random);
   std::vector<std::string> names;
-  for (const ir::NodeId id : graph.inputs()) {
-    names.push_back(graph.node(id).name);
-    inputs.push_back(ir::Tensor::random(graph.node(id).type, random));
-  }
+  for (const ir::NodeId id : graph.inputs()) names.push_back(graph.node(id).name);
   std::size_t next = 0;
   for (const std::string& argument : options.input) {
     const auto equals = argument.find('=');

@@ -263,7 +263,7 @@ TEST(CpuPlan, GivesTheSameBitsEachRun) {
   const auto graph = b.finish();
   const auto plan = find_backend("cpu")->compile(*graph, {.threads = 2});
   ASSERT_TRUE(plan.ok()) << plan.status().message();
-  const auto inputs = random_inputs((*plan)->input_types(), base::Random(5));
+  const auto inputs = random_inputs(**plan, base::Random(5));
   const auto first = (*plan)->run(inputs);
   ASSERT_TRUE(first.ok());
   for (int i = 0; i < 5; ++i) {

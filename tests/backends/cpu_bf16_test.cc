@@ -109,9 +109,8 @@ bool any_bf16(const PlanReport& report) {
 
 // The graph in bf16, in all forms of plans: within the bound, and computed by such kernels.
 void expect_bf16(const ir::Graph& graph, std::uint64_t seed) {
-  std::vector<TensorType> types;
-  for (const ir::NodeId id : graph.inputs()) types.push_back(graph.node(id).type);
-  const std::vector<Tensor> inputs = random_inputs(types, base::Random(seed));
+  base::Random random(seed);
+  const std::vector<Tensor> inputs = ir::random_inputs(graph, random);
   const auto exact = ir::interpret(graph, inputs);
   ASSERT_TRUE(exact.ok()) << exact.status().message();
   const std::vector<Tensor> in_f32 = run(graph, {.threads = 1}, inputs);
@@ -289,9 +288,9 @@ TEST_P(Bf16Plan, KeepsActivationsInBf16BetweenConvolutions) {
 TEST_P(Bf16Plan, ComputesConstantsInF32) {
   Maker m(9);
   const Value w = m.b.add("matmul", {m.constant({64, 64}), m.constant({64, 64})});
-  const TensorType type(DType::kF32, {64, 64});
   const ir::Graph graph = m.finish({m.b.add("add", {m.input({64, 64}), w})});
-  const std::vector<Tensor> inputs = random_inputs(std::span(&type, 1), base::Random(1));
+  base::Random random(1);
+  const std::vector<Tensor> inputs = ir::random_inputs(graph, random);
   const auto lowered = run(graph, {.threads = 1, .precision = Precision::kBF16}, inputs);
   const auto plain = run(graph, {.threads = 1}, inputs);
   EXPECT_TRUE(std::ranges::equal(lowered[0].data(), plain[0].data()));

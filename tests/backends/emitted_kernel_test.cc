@@ -27,7 +27,7 @@ std::unique_ptr<Plan> plan_of(const ir::Graph& graph, Emission emission, int thr
 
 // The outputs are integers, which are the same whoever computes them.
 void expect_same_integers(Plan& plan, const ir::Graph& graph) {
-  const auto inputs = random_inputs(plan.input_types(), base::Random(1));
+  const auto inputs = random_inputs(plan, base::Random(1));
   const auto expected = ir::interpret(graph, inputs);
   ASSERT_TRUE(expected.ok()) << expected.status().message();
   for (int run = 0; run < 2; ++run) {

@@ -72,7 +72,7 @@ double relative_error(const ir::Graph& graph, const PlanOptions& options, const 
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   if (!plan.ok()) return HUGE_VAL;
   if (report != nullptr) *report = (*plan)->report();
-  const auto inputs = random_inputs((*plan)->input_types(), base::Random(1));
+  const auto inputs = random_inputs(**plan, base::Random(1));
   const auto expected = ir::interpret(graph, inputs);
   EXPECT_TRUE(expected.ok()) << expected.status().message();
   if (!expected.ok()) return HUGE_VAL;
@@ -109,7 +109,7 @@ PlanReport expect_matches_reference(const ir::Graph& graph, std::uint64_t seed, 
     auto plan = backend.compile(graph, options);
     EXPECT_TRUE(plan.ok()) << place << ": " << plan.status().message();
     if (!plan.ok()) return report;
-    const auto inputs = random_inputs((*plan)->input_types(), base::Random(seed));
+    const auto inputs = random_inputs(**plan, base::Random(seed));
     if (expected.empty()) {
       auto values = ir::interpret(graph, inputs);
       EXPECT_TRUE(values.ok()) << values.status().message();

@@ -15,7 +15,7 @@ ir::TensorType f32(ir::Shape shape) { return {ir::DType::kF32, std::move(shape)}
 std::unique_ptr<Plan> profiled(const ir::Graph& graph, bool fuse) {
   auto plan = find_backend("cpu")->compile(graph, {.threads = 1, .profile = true, .fuse = fuse});
   EXPECT_TRUE(plan.ok()) << plan.status().message();
-  const auto inputs = random_inputs((*plan)->input_types(), base::Random(1));
+  const auto inputs = random_inputs(**plan, base::Random(1));
   for (int run = 0; run < 2; ++run) EXPECT_TRUE((*plan)->run(inputs).ok());
   return *std::move(plan);
 }

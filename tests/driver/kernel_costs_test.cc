@@ -76,7 +76,7 @@ TEST_F(KernelCostsTest, PlansThatShareKernelsAgree) {
 
 TEST_F(KernelCostsTest, APlanThatIsProfiledNoMoreTellsNoTimes) {
   const auto plan = plan_of("squeezenet1.1");
-  const auto inputs = backends::random_inputs(plan->input_types(), base::Random(1));
+  const auto inputs = backends::random_inputs(*plan, base::Random(1));
   ASSERT_TRUE(plan->run(inputs).ok());
   const double last_s = plan->report().kernels.front().last_s;
   EXPECT_GT(last_s, 0);

@@ -66,6 +66,20 @@ TEST(OutputCheck, ASaturatedSoftmaxStillTellsRightFromWrong) {
   EXPECT_FALSE(compare(graph("softmax"), graph("hardmax"))->passed);
 }
 
+TEST(OutputCheck, DividesNoIntegerByZero) {
+  const auto graph = [](const char* op) {
+    ir::GraphBuilder b;
+    const Value x = b.input("x", {DType::kI64, {64}});
+    const Value y = b.input("y", {DType::kI64, {64}});
+    b.output("z", b.add(op, {x, y}));
+    return *b.finish();
+  };
+  const auto same = compare(graph("div"), graph("div"));
+  ASSERT_TRUE(same.ok()) << same.status().message();
+  EXPECT_TRUE(same->passed);
+  EXPECT_FALSE(compare(graph("div"), graph("mod"))->passed);
+}
+
 TEST(OutputCheck, SaysSoWhereOutputsShowNothing) {
   EXPECT_EQ(compare(product(1), product(1))->vacuous, "");
   EXPECT_EQ(compare(product(0), product(0))->vacuous, "y");

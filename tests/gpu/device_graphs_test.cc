@@ -132,7 +132,7 @@ TEST_F(DeviceGraphs, ComputeTheSameInEachOfManyRuns) {
   expect_matches_reference(*graph, 1, 2e-5, backend_);
   const auto plan = backend_.compile(*graph, {});
   ASSERT_TRUE(plan.ok()) << plan.status().message();
-  const auto inputs = random_inputs((*plan)->input_types(), base::Random(5));
+  const auto inputs = random_inputs(**plan, base::Random(5));
   const auto first = (*plan)->run(inputs);
   ASSERT_TRUE(first.ok()) << first.status().message();
   for (int run = 0; run < 200; ++run) {

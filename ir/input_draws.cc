@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/input_draws.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/json.h"
+#include "ir/value_demands.h"
+
+namespace egret::ir {
+namespace {
+
+// The usual values as far as they are demanded, or those next to them.
+Draw within(const Draw& usual, const ValueDemand& demand, bool integers) {
+  const double low = integers ? std::ceil(demand.low) : demand.low;
+  const double high = integers ? std::floor(demand.high) : demand.high;
+  Draw draw{std::max(usual.low, low), std::min(usual.high, high), demand.zero};
+  const double width = usual.high - usual.low;
+  if (draw.low >= draw.high && low < high) {
+    if (low > usual.low) draw = {low, std::min(low + width, high), demand.zero};
+    if (high < usual.high) draw = {std::max(high - width, low), high, demand.zero};
+  }
+  const bool only_zero = draw.low == 0 && draw.high == 0;
+  if (draw.low > draw.high || (only_zero && !draw.zero)) return usual;
+  return draw;
+}
+
+// Pairs of finite numbers, by the name of an input.
+std::map<std::string, Draw> stated_draws(const Graph& graph) {
+  std::map<std::string, Draw> draws;
+  const auto text = graph.metadata.find(std::string(kDrawsKey));
+  if (text == graph.metadata.end()) return draws;
+  const auto json = base::Json::parse(text->second);
+  if (!json.ok() || !json->is_object()) return draws;
+  for (const auto& [name, bounds] : json->members()) {
+    if (!bounds.is_array() || bounds.items().size() != 2) continue;
+    const auto low = bounds.items()[0].as_real();
+    const auto high = bounds.items()[1].as_real();
+    if (low.ok() && high.ok() && std::isfinite(*high - *low) && *low <= *high)
+      draws[name] = {*low, *high};
+  }
+  return draws;
+}
+
+// Integers that i64 and the type hold; a draw of others means nothing.
+bool fits(const Draw& draw, DType dtype) {
+  if (is_float(dtype)) return true;
+  if (dtype == DType::kBool) return false;
+  return std::abs(draw.low) < 0x1p31 && std::abs(draw.high) < 0x1p31 &&
+         std::ceil(draw.low) <= std::floor(draw.high);
+}
+
+}  // namespace
+
+Draw usual_draw(DType dtype) {
+  if (is_float(dtype)) return {-1, 1};
+  return {0, dtype == DType::kBool ? 1.0 : 10.0};
+}
+
+Tensor drawn(TensorType type, const Draw& draw, base::Random& random) {
+  Tensor result(std::move(type));
+  const auto low = static_cast<std::int64_t>(std::ceil(draw.low));
+  const auto high = static_cast<std::int64_t>(std::floor(draw.high));
+  for (std::int64_t i = 0; i < result.elements(); ++i) {
+    if (is_float(result.dtype())) {
+      result.set_f64(i, random.uniform(draw.low, draw.high));
+      continue;
+    }
+    std::int64_t value = random.between(low, high);
+    while (value == 0 && !draw.zero) value = random.between(low, high);
+    result.set_i64(i, value);
+  }
+  return result;
+}
+
+std::vector<Draw> input_draws(const Graph& graph) {
+  const std::vector<ValueDemand> demands = demands_of_inputs(graph);
+  const std::map<std::string, Draw> stated = stated_draws(graph);
+  std::vector<Draw> draws;
+  for (std::size_t i = 0; i < demands.size(); ++i) {
+    const Node& node = graph.node(graph.inputs()[i]);
+    const DType dtype = node.type.dtype;
+    const auto found = stated.find(node.name);
+    draws.push_back(found != stated.end() && fits(found->second, dtype)
+                        ? found->second
+                        : within(usual_draw(dtype), demands[i], !is_float(dtype)));
+  }
+  return draws;
+}
+
+std::vector<Tensor> random_inputs(const Graph& graph, base::Random& random) {
+  const std::vector<Draw> draws = input_draws(graph);
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < draws.size(); ++i)
+    inputs.push_back(drawn(graph.node(graph.inputs()[i]).type, draws[i], random));
+  return inputs;
+}
+
+std::string draws_text(const std::map<std::string, Draw>& draws) {
+  std::vector<base::Json::Member> members;
+  for (const auto& [name, draw] : draws)
+    members.emplace_back(name, base::Json::array().push(draw.low).push(draw.high));
+  return base::Json::from_members(std::move(members)).dump();
+}
+
+}  // namespace egret::ir

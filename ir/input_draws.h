@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a graph's inputs are drawn from where nothing is given: values on which it is defined.
+//
+// Numbers in [-1, 1) are no variances, and integers in [0, 10] no divisors. What an input must be
+// follows from the definitions of the operators that read it: the argument of a root is not
+// negative, an integer divisor not 0. Such demands are traced back through what is linear in the
+// input with constants beside it, and through what only moves elements. What stands in a branch
+// that values choose demands nothing of reals, so that both branches are still taken.
+//
+// A model may say more in its metadata, where `egret grad` says what values parameters have:
+//     egret.inputs = {"weight": [-0.05, 0.05], "labels": [0, 999]}
+// Bounds of inputs it does not have, and what else is no pair of finite numbers, are ignored.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+#include "ir/graph.h"
+
+namespace egret::ir {
+
+// Reals are uniform in [low, high), integers in [low, high], without 0 where `zero` is false.
+struct Draw {
+  double low = 0;
+  double high = 0;
+  bool zero = true;
+};
+
+// As Tensor::random() draws: reals in [-1, 1), integers in [0, 10], truth values fair.
+Draw usual_draw(DType dtype);
+Tensor drawn(TensorType type, const Draw& draw, base::Random& random);
+
+// One for each of graph.inputs(). Where demands contradict each other the usual one. Linear in the
+// nodes near the inputs and their definitions.
+std::vector<Draw> input_draws(const Graph& graph);
+// Types must be concrete.
+std::vector<Tensor> random_inputs(const Graph& graph, base::Random& random);
+
+// The metadata that says where inputs are drawn from.
+inline constexpr std::string_view kDrawsKey = "egret.inputs";
+std::string draws_text(const std::map<std::string, Draw>& draws);
+
+}  // namespace egret::ir
