@@ -10,8 +10,14 @@
 // the rounding of the output itself. An integer or boolean output must be equal, except for
 // elements that the disturbance changes too (an argmax between equals).
 //
+// Real outputs may jump as well: a relu's gradient does where its argument crosses 0, and the few
+// elements that cross it in f32 are others than in one disturbed run. So where elements are beyond
+// the bound the graph is disturbed some more times, by `safety` times the rounding, and those are
+// left out that move as far then: each by itself, so that a wrong element is not excused by what
+// another one does.
+//
 // A bound as large as the output itself would accept anything: a saturated softmax behind a network
-// that amplifies its input moves by its whole range. Where that is so, the spread is taken from the
+// that amplifies its input moves by its whole range. The spread of such an output is taken from the
 // original's own f32 execution instead of the disturbed one, which is stricter than rounding alone
 // would ask: a sound candidate may be refused there, a wrong one is not let through.
 #pragma once
@@ -40,11 +46,15 @@ struct CheckOptions {
 
 struct OutputError {
   std::string output;
-  double max_error = 0;  // largest absolute difference
+  double max_error = 0;  // largest absolute difference, but for unstable elements
   double bound = 0;      // what is allowed
   std::int64_t elements = 0;
   std::int64_t wrong = 0;     // elements beyond the bound (or not equal)
-  std::int64_t unstable = 0;  // integer elements that rounding alone may change
+  std::int64_t unstable = 0;  // elements that rounding alone may change, or move as far
+  // Of the wrong ones, those that are not finite where the f64 reference is; and of these, those
+  // where the original itself is not finite once it computes in f32.
+  std::int64_t overflowed = 0;
+  std::int64_t original_overflowed = 0;
 };
 
 struct CheckReport {
@@ -55,7 +65,8 @@ struct CheckReport {
   std::vector<OutputError> outputs;
 };
 
-// "largest error 1e-7, bound 2e-6, passed", and what makes the check say little. One line.
+// "largest error 1e-7, bound 2e-6, passed", how much is left out, what makes the check say little,
+// and whose results overflow. One line.
 std::string to_string(const CheckReport& report);
 // That the check failed, as an error that names an output that is wrong.
 base::Status mismatch_of(const CheckReport& report);
@@ -79,6 +90,9 @@ class OutputCheck {
     std::vector<ir::Tensor> inputs;
     std::vector<ir::Tensor> expected;                // wide: reals in f64
     std::vector<std::vector<ir::Tensor>> disturbed;  // by run, then by output
+    // By output; and where one is not, the original's f32 execution.
+    std::vector<bool> conclusive;
+    std::vector<ir::Tensor> rounded;
   };
   struct OutputInfo {
     std::string name;
@@ -88,13 +102,18 @@ class OutputCheck {
   static base::Result<Sample> evaluate(const ir::Graph& reference, std::vector<ir::Tensor> inputs,
                                        const CheckOptions& options);
   double bound_of(const Sample& sample, std::size_t output) const;
-  bool is_conclusive(const Sample& sample) const;
+  bool is_conclusive(const Sample& sample, std::size_t output) const;
+  base::Status leave_out_unstable(const Sample& sample, std::span<const ir::Tensor> got,
+                                  std::vector<OutputError>& errors) const;
+  base::Status find_overflows(const Sample& sample, std::span<const ir::Tensor> got,
+                              std::vector<OutputError>& errors) const;
   base::Status add_sample(const ir::Graph& reference, std::vector<ir::Tensor> inputs,
                           const CheckOptions& options);
 
+  ir::Graph reference_;
+  CheckOptions options_;
   std::vector<Sample> samples_;
   std::vector<OutputInfo> outputs_;
-  double safety_ = 0;
 };
 
 }  // namespace egret::driver

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <csignal>
 
 #include "ir/builder.h"
+#include "ir/input_draws.h"
 #include "ir/interpreter.h"
 
 namespace egret::driver {
@@ -66,6 +68,83 @@ TEST(OutputCheck, ASaturatedSoftmaxStillTellsRightFromWrong) {
   EXPECT_FALSE(compare(graph("softmax"), graph("hardmax"))->passed);
 }
 
+// y = (x * w > t) of sums of which one is within rounding of its threshold, as many as make the
+// graph a large one.
+TEST(OutputCheck, AnElementThatRoundingDecidesIsLeftOutByItself) {
+  constexpr std::int64_t kRows = 256;
+  constexpr std::int64_t kDepth = 1024;
+  const auto graph = [&](bool compares) {
+    ir::GraphBuilder b;
+    const Value x = b.input("x", {DType::kF32, {kRows, kDepth}});
+    const Value w = b.input("w", {DType::kF32, {kDepth, kRows}});
+    const Value t = b.input("t", {DType::kF32, {kRows, kRows}});
+    Value y = b.add("matmul", {x, w});
+    if (compares) y = b.add("cast", {b.add("greater", {y, t})}, {{"to", std::string("f32")}});
+    b.output("y", y);
+    return *b.finish();
+  };
+  base::Random random(5);
+  std::vector<ir::Tensor> inputs = ir::random_inputs(graph(false), random);
+  const ir::Tensor sums = ir::interpret(graph(false), inputs)->front();
+  const auto inputs_with = [&](std::int64_t wrong) {
+    for (std::int64_t i = 0; i < sums.elements(); ++i)
+      inputs[2].set_f64(i, sums.f64_at(i) - (i == wrong ? -1 : 1));
+    inputs[2].set_f64(7, sums.f64_at(7) + 5e-7 * std::abs(sums.f64_at(7)));
+    return inputs;
+  };
+  const auto expected = OutputCheck::of(graph(true), inputs_with(-1), CheckOptions{});
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  const auto check = [&](std::uint64_t seed, const std::vector<ir::Tensor>& given) {
+    return *expected->check([&](std::span<const ir::Tensor>) {
+      return ir::interpret(graph(true), given, {.perturbation = 0x1p-24, .seed = seed});
+    });
+  };
+  std::int64_t unstable = 0;
+  for (std::uint64_t seed = 100; seed < 116; ++seed) {
+    const CheckReport report = check(seed, inputs_with(-1));
+    EXPECT_TRUE(report.passed) << seed << ": " << to_string(report);
+    unstable += report.outputs[0].unstable;
+    const CheckReport other = check(seed, inputs_with(8));
+    EXPECT_FALSE(other.passed) << seed << ": " << to_string(other);
+    EXPECT_EQ(other.outputs[0].wrong, 1);
+  }
+  EXPECT_GT(unstable, 1);
+}
+
+// x * 1e30 * 1e30 * 1e-30, the last two only where it is said.
+ir::Graph large(bool overflows) {
+  ir::GraphBuilder b;
+  Value y = b.add("mul", {b.input("x", {DType::kF32, {4}}), b.scalar(DType::kF32, 1e30)});
+  if (overflows) {
+    y = b.add("mul", {y, b.scalar(DType::kF32, 1e30)});
+    y = b.add("mul", {y, b.scalar(DType::kF32, 1e-30)});
+  }
+  b.output("y", y);
+  return *b.finish();
+}
+
+TEST(OutputCheck, SaysWhichOfTheTwoOverflows) {
+  const auto both = compare(large(true), large(true));
+  ASSERT_TRUE(both.ok()) << both.status().message();
+  EXPECT_FALSE(both->passed);
+  EXPECT_EQ(both->outputs[0].overflowed, 4);
+  EXPECT_EQ(both->outputs[0].original_overflowed, 4);
+  EXPECT_NE(to_string(*both).find("'y' is not finite in 4 elements, and neither is the original"),
+            std::string::npos)
+      << to_string(*both);
+  EXPECT_NE(mismatch_of(*both).message().find("the original itself"), std::string::npos);
+  EXPECT_EQ(mismatch_of(*both).message().find("computes another"), std::string::npos);
+
+  const auto one = compare(large(false), large(true));
+  ASSERT_TRUE(one.ok()) << one.status().message();
+  EXPECT_FALSE(one->passed);
+  EXPECT_EQ(one->outputs[0].overflowed, 4);
+  EXPECT_EQ(one->outputs[0].original_overflowed, 0);
+  EXPECT_NE(mismatch_of(*one).message().find("the optimized graph computes another 'y'"),
+            std::string::npos);
+  EXPECT_NE(mismatch_of(*one).message().find("the original is finite there"), std::string::npos);
+}
+
 TEST(OutputCheck, DividesNoIntegerByZero) {
   const auto graph = [](const char* op) {
     ir::GraphBuilder b;
@@ -78,6 +157,22 @@ TEST(OutputCheck, DividesNoIntegerByZero) {
   ASSERT_TRUE(same.ok()) << same.status().message();
   EXPECT_TRUE(same->passed);
   EXPECT_FALSE(compare(graph("div"), graph("mod"))->passed);
+}
+
+TEST(OutputCheck, AnOutputThatShowsNothingChangesNoOthersBound) {
+  const auto bound = [](bool saturated) {
+    ir::GraphBuilder b;
+    base::Random random(5);
+    const Value x = b.input("x", {DType::kF32, {8, 64}});
+    const Value w = b.constant(ir::Tensor::random({DType::kF32, {64, 8}}, random));
+    const Value y = b.add("matmul", {x, w});
+    b.output("y", y);
+    const Value large = b.add("mul", {y, b.scalar(DType::kF32, 1e12)});
+    if (saturated) b.output("p", b.add("softmax", {large}, {{"axis", std::int64_t{1}}}));
+    const ir::Graph graph = *b.finish();
+    return compare(graph, graph)->outputs[0].bound;
+  };
+  EXPECT_NEAR(bound(true), bound(false), 0.5 * bound(false));
 }
 
 TEST(OutputCheck, SaysSoWhereOutputsShowNothing) {
