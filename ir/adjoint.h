@@ -52,4 +52,9 @@ Operator differentiated_by(Operator op, Differentiate differentiate);
 // The operator's own gradient; nullptr where it follows from the definition.
 const Differentiate* own_gradient(const Operator& op);
 
+// The operator with inputs that hold what was measured of data, such as the moments of a batch
+// norm: training does not move a constant there. The gradient itself exists as ever.
+Operator measured_inputs(Operator op, std::vector<int> inputs);
+bool is_measured_input(const Operator& op, std::size_t input);
+
 }  // namespace egret::ir

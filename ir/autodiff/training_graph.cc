@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
 #include <set>
 
+#include "ir/adjoint.h"
 #include "ir/autodiff/gradient.h"
+#include "ir/input_draws.h"
 #include "ir/reduction_definition.h"
 #include "ir/shared_nodes.h"
 
@@ -65,10 +69,16 @@ constexpr std::array kLosses{
 
 // ---- Optimizers, as PyTorch defines them.
 
+// What a step keeps, and values as they are after some steps, to try it on.
+struct StateRow {
+  std::string_view name;
+  Draw later;
+};
+
 struct Optimizer {
   TrainingRow row;
-  std::vector<std::string_view> state;   // of each parameter, of its type, at first 0
-  std::vector<std::string_view> shared;  // counts of steps
+  std::vector<StateRow> state;   // of each parameter, of its type, at first 0
+  std::vector<StateRow> shared;  // counts of steps
   Value (*step)(GraphBuilder& b, const TrainingOptions& o, Value parameter, Value gradient,
                 std::span<const Value> shared, std::vector<Value>& state);
 };
@@ -108,10 +118,13 @@ const std::array<Optimizer, 3>& optimizer_table() {
   static const std::array<Optimizer, 3> rows{
       Optimizer{{"sgd", "parameter - lr * gradient"}, {}, {}, sgd},
       Optimizer{{"momentum", "v = momentum * v + gradient; parameter - lr * v"},
-                {"momentum"},
+                {{"momentum", {-0.01, 0.01}}},
                 {},
                 momentum},
-      Optimizer{{"adam", "Adam with bias correction"}, {"m", "v"}, {"step"}, adam},
+      Optimizer{{"adam", "Adam with bias correction"},
+                {{"m", {-0.01, 0.01}}, {"v", {1e-5, 1e-4}}},
+                {{"step", {1, 10}}},
+                adam},
   };
   return rows;
 }
@@ -128,13 +141,30 @@ bool matches(std::string_view pattern, std::string_view name) {
   return name.starts_with(pattern);
 }
 
-bool is_parameter(const Node& node, const TrainingOptions& options) {
-  if (node.kind != NodeKind::kConstant || node.name.empty() || !is_float(node.type.dtype) ||
-      node.type.rank() == 0) {
-    return false;
+// By node: what training moves.
+std::vector<bool> parameters_of(const Graph& model, const TrainingOptions& options) {
+  std::vector<bool> only_measured(model.size(), false);
+  for (const NodeId id : live_nodes(model)) {
+    const Node& node = model.node(id);
+    for (std::size_t i = 0; node.op != nullptr && i < node.inputs.size(); ++i) {
+      if (is_measured_input(*node.op, i)) only_measured[node.inputs[i].index()] = true;
+    }
   }
-  return std::ranges::none_of(options.freeze,
-                              [&](const std::string& p) { return matches(p, node.name); });
+  for (const NodeId id : live_nodes(model)) {
+    const Node& node = model.node(id);
+    for (std::size_t i = 0; node.op != nullptr && i < node.inputs.size(); ++i) {
+      if (!is_measured_input(*node.op, i)) only_measured[node.inputs[i].index()] = false;
+    }
+  }
+  std::vector<bool> result(model.size(), false);
+  for (std::size_t i = 0; i < model.size(); ++i) {
+    const Node& node = model.nodes()[i];
+    result[i] = node.kind == NodeKind::kConstant && !node.name.empty() &&
+                is_float(node.type.dtype) && node.type.rank() > 0 && !only_measured[i] &&
+                std::ranges::none_of(options.freeze,
+                                     [&](const std::string& p) { return matches(p, node.name); });
+  }
+  return result;
 }
 
 base::Status check_freeze(const Graph& model, const TrainingOptions& options) {
@@ -156,14 +186,42 @@ base::Result<NodeId> chosen_output(const Graph& model, const std::string& name) 
   return base::usage_error("the model has no output called '" + name + "'");
 }
 
+// Values as the tensor has them: of its mean and deviation, and no others than between its least
+// and largest. Equal ones, such as zeros, are moved a little, so that they do not hide anything.
+Draw draw_like(const Tensor& data) {
+  double sum = 0;
+  double squares = 0;
+  Draw most{HUGE_VAL, -HUGE_VAL};
+  for (std::int64_t i = 0; i < data.elements(); ++i) {
+    const double value = data.f64_at(i);
+    sum += value;
+    squares += value * value;
+    most = {std::min(most.low, value), std::max(most.high, value)};
+  }
+  if (data.elements() == 0 || !std::isfinite(squares)) return usual_draw(data.dtype());
+  const double count = static_cast<double>(data.elements());
+  const double mean = sum / count;
+  // Uniform numbers deviate by a root of 12th of their range.
+  const double reach = std::sqrt(3 * std::max(0.0, squares / count - mean * mean));
+  const double some = most.low == 0 ? 0.01 : 0.1 * std::abs(most.low);
+  if (most.low == most.high) return {most.low - some, most.low + some};
+  return {std::max(most.low, mean - reach), std::min(most.high, mean + reach)};
+}
+
 // The model's graph being made into a step.
 class Maker {
  public:
   Maker(const Graph& model, const TrainingOptions& options, const Loss& loss,
         const Optimizer& optimizer)
-      : model_(model), options_(options), loss_(loss), optimizer_(optimizer) {}
+      : model_(model),
+        options_(options),
+        loss_(loss),
+        optimizer_(optimizer),
+        is_parameter_(parameters_of(model, options)) {}
 
   base::Result<TrainingGraph> run(NodeId output) {
+    if (std::ranges::find(is_parameter_, true) == is_parameter_.end())
+      return base::bad_input("the model has no parameters: no named real constants");
     const TensorType type = model_.node(output).type;
     if (!is_float(type.dtype) || (loss_.build == cross_entropy && type.rank() == 0)) {
       return base::bad_input("a loss " + std::string(loss_.row.name) + " of an output " +
@@ -179,6 +237,7 @@ class Maker {
     EGRET_ASSIGN_OR_RETURN(made_.graph, b_.finish());
     made_.graph.name = model_.name;
     made_.graph.metadata = model_.metadata;
+    made_.graph.metadata[std::string(kDrawsKey)] = draws_text(draws_);
     made_.graph = with_shared_nodes(made_.graph);
     EGRET_RETURN_IF_ERROR(made_.graph.check_invariants());
     return std::move(made_);
@@ -190,8 +249,10 @@ class Maker {
     return name;
   }
 
-  Value add_variable(std::vector<std::string>& list, const std::string& wanted, Tensor initial) {
+  Value add_variable(std::vector<std::string>& list, const std::string& wanted, Tensor initial,
+                     const Draw& draw) {
     list.push_back(fresh(wanted));
+    draws_[list.back()] = draw;
     const Value made = b_.input(list.back(), initial.type());
     made_.initial.push_back(std::move(initial));
     return made;
@@ -206,20 +267,23 @@ class Maker {
     }
     made_.model_inputs = model_.inputs().size();
     if (is_integer(loss_.labels(output).dtype)) made_.classes = output.dims.back().constant();
-    labels_ = b_.input(fresh("labels"), loss_.labels(output));
+    const std::string labels = fresh("labels");
+    labels_ = b_.input(labels, loss_.labels(output));
+    if (made_.classes > 0) draws_[labels] = {0, static_cast<double>(made_.classes - 1)};
     for (const NodeId id : live_nodes(model_)) {
       const Node& node = model_.node(id);
-      if (!is_parameter(node, options_)) continue;
-      values_[id.index()] = add_variable(made_.parameters, node.name, node.data);
+      if (!is_parameter_[id.index()]) continue;
+      values_[id.index()] =
+          add_variable(made_.parameters, node.name, node.data, draw_like(node.data));
     }
-    for (const std::string_view shared : optimizer_.shared) {
-      add_variable(made_.state, std::string(shared), Tensor::scalar(real(), 0));
+    for (const StateRow& shared : optimizer_.shared) {
+      add_variable(made_.state, std::string(shared.name), Tensor::scalar(real(), 0), shared.later);
     }
     const std::size_t count = made_.parameters.size();
     for (std::size_t i = 0; i < count; ++i) {
-      for (const std::string_view state : optimizer_.state) {
-        add_variable(made_.state, made_.parameters[i] + "." + std::string(state),
-                     Tensor(made_.initial[i].type()));
+      for (const StateRow& state : optimizer_.state) {
+        add_variable(made_.state, made_.parameters[i] + "." + std::string(state.name),
+                     Tensor(made_.initial[i].type()), state.later);
       }
     }
   }
@@ -236,7 +300,11 @@ class Maker {
         continue;
       }
       std::vector<Value> inputs;
-      for (const NodeId input : node.inputs) inputs.push_back(values_[input.index()]);
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const std::size_t input = node.inputs[i].index();
+        const bool stays = is_parameter_[input] && is_measured_input(*node.op, i);
+        inputs.push_back(stays ? b_.constant(model_.nodes()[input].data) : values_[input]);
+      }
       value = b_.add(*node.op, inputs, node.attrs, node.name.empty() ? "" : fresh(node.name));
     }
   }
@@ -298,10 +366,12 @@ class Maker {
   const TrainingOptions& options_;
   const Loss& loss_;
   const Optimizer& optimizer_;
+  const std::vector<bool> is_parameter_;  // by node of the model
   GraphBuilder b_;
   TrainingGraph made_;
   std::set<std::string> names_{"loss"};
-  std::vector<Value> values_;  // by node of the model
+  std::map<std::string, Draw> draws_;  // by input of the step
+  std::vector<Value> values_;          // by node of the model
   Value labels_, loss_value_;
   std::vector<Value> inputs_;  // of the step, once composites are expanded
 };
@@ -340,9 +410,6 @@ base::Result<TrainingGraph> training_graph(const Graph& model, const TrainingOpt
     }
   }
   EGRET_ASSIGN_OR_RETURN(const NodeId output, chosen_output(model, options.model_output));
-  const bool any = std::ranges::any_of(
-      model.nodes(), [&](const Node& node) { return is_parameter(node, options); });
-  if (!any) return base::bad_input("the model has no parameters: no named real constants");
   return Maker(model, options, *loss, *optimizer).run(output);
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ir/adjoint.h"
 #include "ir/body.h"
 #include "ir/normalization_definition.h"
 #include "ir/operator.h"
@@ -66,14 +67,16 @@ base::Result<std::vector<Value>> import(OnnxNode& node) {
 }  // namespace
 
 Operator batch_norm() {
-  return composite("batch_norm",
-                   "(x - mean) / sqrt(var + epsilon) * scale + bias, all per channel (axis 1)",
-                   {"x", "scale", "bias", "mean", "var"})
-      .attr("epsilon", double{1e-5F}, "keeps the root away from 0")
-      .shown_on({"f32[N,C,H,W]", "f32[C]", "f32[C]", "f32[C]", "f32[C]"})
-      .with_body(build)
-      .onnx_import("BatchNormalization", import)
-      .onnx_export(same_name_export("BatchNormalization"), 9);
+  return measured_inputs(
+      composite("batch_norm",
+                "(x - mean) / sqrt(var + epsilon) * scale + bias, all per channel (axis 1)",
+                {"x", "scale", "bias", "mean", "var"})
+          .attr("epsilon", double{1e-5F}, "keeps the root away from 0")
+          .shown_on({"f32[N,C,H,W]", "f32[C]", "f32[C]", "f32[C]", "f32[C]"})
+          .with_body(build)
+          .onnx_import("BatchNormalization", import)
+          .onnx_export(same_name_export("BatchNormalization"), 9),
+      {3, 4});
 }
 
 }  // namespace egret::ir::ops

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/input_draws.h"
 #include "ir/interpreter.h"
 
 namespace egret::ir {
@@ -127,6 +128,60 @@ TEST(TrainingGraph, LeavesFrozenConstantsAlone) {
       training_graph(small_network(4, 3, 5, 2), {.loss = "mse", .freeze = {"w2", "b*"}});
   ASSERT_TRUE(step.ok()) << step.status().message();
   EXPECT_EQ(step->parameters, std::vector<std::string>{"w1"});
+}
+
+// A dense layer and a batch norm; `shared` is its scale and its variance.
+Graph normalized_network(bool shared) {
+  base::Random random(5);
+  GraphBuilder b;
+  const Value x = b.input("x", {DType::kF32, {8, 4}});
+  const Value w = b.constant(Tensor::random({DType::kF32, {4, 3}}, random), "w");
+  const auto vector = [&](const char* name, double value) {
+    return b.constant(Tensor::filled({DType::kF32, {3}}, value), name);
+  };
+  const Value var = vector("var", 0.01);
+  const Value scale = shared ? var : vector("scale", 1);
+  b.output("y", b.add("batch_norm", {b.add("matmul", {x, w}), scale, vector("bias", 0),
+                                     vector("mean", 0.1), var}));
+  return *b.finish();
+}
+
+TEST(TrainingGraph, MomentsOfDataAreNoParameters) {
+  const auto step = training_graph(normalized_network(false), {.loss = "mse"});
+  ASSERT_TRUE(step.ok()) << step.status().message();
+  EXPECT_EQ(step->parameters, (std::vector<std::string>{"w", "scale", "bias"}));
+  const auto shared = training_graph(normalized_network(true), {.loss = "mse"});
+  ASSERT_TRUE(shared.ok()) << shared.status().message();
+  EXPECT_EQ(shared->parameters, (std::vector<std::string>{"w", "var", "bias"}));
+  // As a scale it moves, as a variance it does not, or its root would be none before long.
+  base::Random random(9);
+  const std::vector<Tensor> data{Tensor::random({DType::kF32, {8, 4}}, random),
+                                 Tensor::random({DType::kF32, {8, 3}}, random)};
+  for (const auto& each : {*step, *shared}) {
+    for (const double loss : losses_of(each, data, 20)) EXPECT_TRUE(std::isfinite(loss)) << loss;
+  }
+}
+
+TEST(TrainingGraph, SaysWhatItsInputsAreLike) {
+  for (const TrainingRow& optimizer : optimizers()) {
+    const auto step =
+        training_graph(normalized_network(true),
+                       {.loss = "cross_entropy", .optimizer = std::string(optimizer.name)});
+    ASSERT_TRUE(step.ok()) << step.status().message();
+    const std::vector<Draw> draws = input_draws(step->graph);
+    EXPECT_EQ(draws[1].low, 0);  // labels
+    EXPECT_EQ(draws[1].high, 2);
+    EXPECT_LT(draws[2].low, 0);  // w
+    EXPECT_GT(draws[3].low, 0);  // var, which is 0.01 everywhere
+    EXPECT_LT(draws[3].high, 0.03);
+    base::Random random(2);
+    const auto outputs = interpret(step->graph, random_inputs(step->graph, random));
+    ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+    for (const Tensor& output : *outputs) {
+      for (std::int64_t i = 0; i < output.elements(); ++i)
+        EXPECT_TRUE(std::isfinite(output.f64_at(i))) << optimizer.name;
+    }
+  }
 }
 
 TEST(TrainingGraph, SharesWhatForwardAndBackwardHaveInCommon) {

@@ -59,6 +59,35 @@ TEST_F(GradVerb, SaysWhatIsWrong) {
   EXPECT_FALSE(base::read_file(path("t.onnx"), 1 << 20).ok());
 }
 
+// Channels of few rows, a batch norm, and classes fewer than random labels are.
+TEST_F(GradVerb, ChecksAndTrainsWithBatchNorms) {
+  base::Random random(3);
+  ir::GraphBuilder b;
+  const auto weight = [&](const char* name, ir::TensorType type) {
+    return b.constant(ir::Tensor::random(std::move(type), random), name);
+  };
+  const auto vector = [&](const char* name, double value) {
+    return b.constant(ir::Tensor::filled({ir::DType::kF32, {5}}, value), name);
+  };
+  const ir::Value x = b.input("x", {ir::DType::kF32, {4, 3}});
+  const ir::Value h = b.add("matmul", {x, weight("w", {ir::DType::kF32, {3, 5}})});
+  const ir::Value n = b.add("batch_norm", {h, vector("scale", 1), vector("bias", 0),
+                                           vector("mean", 0.1), vector("var", 0.01)});
+  b.output("y", b.add("matmul", {n, weight("v", {ir::DType::kF32, {5, 6}})}));
+  ASSERT_TRUE(frontends::export_onnx(*b.finish(), {})->write(path("bn.onnx")).ok());
+  for (const char* optimizer : {"sgd", "momentum", "adam"}) {
+    const std::string options = " --optimizer " + std::string(optimizer);
+    ASSERT_EQ(run_program("grad " + path("bn.onnx") + options + " -o " + path("t.onnx")).code, 0);
+    const ProgramRun step = run_program("run --check " + path("t.onnx"));
+    EXPECT_EQ(step.code, 0) << step.out << step.err;
+    EXPECT_THAT(step.out, HasSubstr(", passed"));
+    EXPECT_EQ(step.out.find("shows little"), std::string::npos) << step.out;
+    const ProgramRun steps = run_program("train-step " + path("bn.onnx") + options + " --steps 20");
+    EXPECT_EQ(steps.code, 0) << steps.err;
+    EXPECT_EQ(steps.out.find("nan"), std::string::npos) << steps.out;
+  }
+}
+
 TEST_F(GradVerb, TrainsForSomeSteps) {
   const std::string command = "train-step " + path("m.onnx") + " --loss mse --lr 0.1 --json";
   const auto losses = [&](const std::string& options) {
