@@ -32,5 +32,5 @@ struct CheckFailure {
 #ifdef NDEBUG
 #define EGRET_DCHECK(condition, ...) void(sizeof(static_cast<bool>(condition)))
 #else
-#define EGRET_DCHECK(condition, ...) EGRET_CHECK(condition, ##__VA_ARGS__)
+#define EGRET_DCHECK(condition, ...) EGRET_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
 #endif
