@@ -132,12 +132,24 @@ class ModelImport {
     result.graph.name = model_.graph().name();
     for (const auto& entry : model_.metadata_props())
       result.graph.metadata[entry.key()] = entry.value();
+    note_defaults(result.notes);
     result.info = info_of(model_);
     result.data_files = std::move(data_files_);
     return result;
   }
 
  private:
+  // From IR version 4 on, an initializer that is listed as an input is its default value.
+  void note_defaults(std::vector<std::string>& notes) const {
+    if (model_.ir_version() < 4) return;
+    for (int i = 0; i < model_.graph().input_size(); ++i) {
+      if (program_.inputs[static_cast<std::size_t>(i)].valid()) continue;
+      notes.push_back("graph input " + in_quotes(model_.graph().input(i).name()) +
+                      " has a default value, which is taken: it is a constant from here on, and " +
+                      "no input");
+    }
+  }
+
   base::Status inputs() {
     const onnx::GraphProto& graph = model_.graph();
     InputTypes types(graph, options_.bind);

@@ -115,7 +115,8 @@ class ProgramMaker {
       const std::string& name = graph.input(i).name();
       const std::string place = "graph input " + std::to_string(i);
       if (name.empty()) return base::bad_input(place + " has no name");
-      // Up to IR version 3 every initializer is listed as an input too.
+      // Up to IR version 3 every initializer is listed as an input too; later ones that are have a
+      // default value, and what is made of the model takes it.
       if (initializer_names_.contains(name)) {
         program_.inputs.emplace_back();
         continue;

@@ -51,6 +51,24 @@ bool fits(const Draw& draw, DType dtype) {
          std::ceil(draw.low) <= std::floor(draw.high);
 }
 
+bool is_usual(const Draw& draw, DType dtype) {
+  const Draw usual = usual_draw(dtype);
+  return draw.low == usual.low && draw.high == usual.high && draw.zero;
+}
+
+Draw any_integer(DType dtype) {
+  const bool has_sign = is_signed_integer(dtype);
+  if (byte_size(dtype) == 1) return has_sign ? Draw{-128, 127} : Draw{0, 255};
+  return {has_sign ? -10.0 : 0.0, 10};
+}
+
+constexpr double kBeyond = 8;
+void put_beyond(Tensor& tensor, double share, base::Random& random) {
+  for (std::int64_t i = 0; share > 0 && i < tensor.elements(); ++i) {
+    if (random.chance(share)) tensor.set_f64(i, kBeyond * tensor.f64_at(i));
+  }
+}
+
 }  // namespace
 
 Draw usual_draw(DType dtype) {
@@ -89,11 +107,18 @@ std::vector<Draw> input_draws(const Graph& graph) {
   return draws;
 }
 
-std::vector<Tensor> random_inputs(const Graph& graph, base::Random& random) {
+std::vector<Tensor> random_inputs(const Graph& graph, base::Random& random,
+                                  const DrawOptions& options) {
   const std::vector<Draw> draws = input_draws(graph);
   std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < draws.size(); ++i)
-    inputs.push_back(drawn(graph.node(graph.inputs()[i]).type, draws[i], random));
+  for (std::size_t i = 0; i < draws.size(); ++i) {
+    const TensorType& type = graph.node(graph.inputs()[i]).type;
+    const bool as_usual = is_usual(draws[i], type.dtype);
+    const bool any = as_usual && options.any_integers && is_integer(type.dtype);
+    Tensor& made =
+        inputs.emplace_back(drawn(type, any ? any_integer(type.dtype) : draws[i], random));
+    if (as_usual && is_float(type.dtype)) put_beyond(made, options.beyond, random);
+  }
   return inputs;
 }
 

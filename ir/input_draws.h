@@ -36,8 +36,15 @@ Tensor drawn(TensorType type, const Draw& draw, base::Random& random);
 // One for each of graph.inputs(). Where demands contradict each other the usual one. Linear in the
 // nodes near the inputs and their definitions.
 std::vector<Draw> input_draws(const Graph& graph);
+
+// Of inputs that are drawn as usual.
+struct DrawOptions {
+  double beyond = 0;          // this share of reals is in [-8, 8): beyond what clips and saturates
+  bool any_integers = false;  // of either sign, those of 8 bits any: no rows of a table, maybe
+};
 // Types must be concrete.
-std::vector<Tensor> random_inputs(const Graph& graph, base::Random& random);
+std::vector<Tensor> random_inputs(const Graph& graph, base::Random& random,
+                                  const DrawOptions& options = {});
 
 // The metadata that says where inputs are drawn from.
 inline constexpr std::string_view kDrawsKey = "egret.inputs";
