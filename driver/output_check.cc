@@ -53,6 +53,13 @@ ir::InterpretOptions disturbed_run(const CheckOptions& options, int k, double ti
   return run;
 }
 
+base::Result<std::vector<ir::Tensor>> run_in_f32(const ir::Graph& graph,
+                                                 const std::vector<ir::Tensor>& inputs,
+                                                 const CheckOptions& options) {
+  return ir::interpret(graph, inputs,
+                       {.precision = ir::Precision::kF32, .should_stop = options.should_stop});
+}
+
 // Disturbed runs that look for elements that jump, and how many in a row may find none. As errors
 // are larger there than those of rounding, what rounding can make jump does in many of them.
 constexpr int kMostRuns = 16;
@@ -237,6 +244,9 @@ base::Result<OutputCheck> OutputCheck::of(const ir::Graph& reference, const Chec
                                to_string(node.type) + "; give its sizes with --bind NAME=SIZE");
     }
   }
+  const bool has_integers = std::ranges::any_of(reference.inputs(), [&](ir::NodeId id) {
+    return ir::is_integer(reference.node(id).type.dtype);
+  });
   for (int k = 0; k < options.samples; ++k) {
     const auto add = [&](bool any_integers) {
       base::Random random = base::Random(options.seed).split(static_cast<std::uint64_t>(k));
@@ -245,7 +255,7 @@ base::Result<OutputCheck> OutputCheck::of(const ir::Graph& reference, const Chec
     };
     base::Status added = add(true);
     // Rows of a table, say, have no negative numbers.
-    if (added.code() == base::StatusCode::kBadInput) added = add(false);
+    if (added.code() == base::StatusCode::kBadInput && has_integers) added = add(false);
     EGRET_RETURN_IF_ERROR(added);
   }
   return check;
@@ -311,10 +321,7 @@ base::Status OutputCheck::add_sample(const ir::Graph& reference, std::vector<ir:
   // The original's f32 execution says nothing of candidates that compute in less.
   if (options.roundoff <= kF32Roundoff &&
       std::ranges::find(conclusive, false) != conclusive.end()) {
-    ir::InterpretOptions rounded;
-    rounded.precision = ir::Precision::kF32;
-    rounded.should_stop = options.should_stop;
-    EGRET_ASSIGN_OR_RETURN(sample.rounded, ir::interpret(reference, sample.inputs, rounded));
+    EGRET_ASSIGN_OR_RETURN(sample.rounded, run_in_f32(reference, sample.inputs, options));
     sample.conclusive = std::move(conclusive);
   }
   samples_.push_back(std::move(sample));
@@ -357,16 +364,14 @@ base::Status OutputCheck::leave_out_unstable(const Sample& sample, std::span<con
 // Only where something overflows is the original run in f32 for it.
 base::Status OutputCheck::find_overflows(const Sample& sample, std::span<const ir::Tensor> got,
                                          std::vector<OutputError>& errors) const {
-  std::vector<ir::Tensor> original;
+  std::vector<ir::Tensor> original = sample.rounded;  // where it was run already
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (!ir::is_float(outputs_[i].type.dtype)) continue;
     const ir::Tensor& expected = sample.expected[i];
     for (std::int64_t k = 0; k < expected.elements(); ++k) {
       if (!overflows(expected, got[i], k)) continue;
       if (original.empty()) {
-        const ir::InterpretOptions rounded{.precision = ir::Precision::kF32,
-                                           .should_stop = options_.should_stop};
-        EGRET_ASSIGN_OR_RETURN(original, ir::interpret(reference_, sample.inputs, rounded));
+        EGRET_ASSIGN_OR_RETURN(original, run_in_f32(reference_, sample.inputs, options_));
       }
       ++errors[i].overflowed;
       if (overflows(expected, original[i], k)) ++errors[i].original_overflowed;

@@ -9,6 +9,8 @@ bool require_float(Definition& d) {
 
 Scalar magnitude(Scalar x) { return max(x, -x); }
 
+bool has_sign(DType type) { return is_float(type) || is_signed_integer(type); }
+
 Scalar logistic(Scalar x) { return Scalar(1) / (call(Function::kExp, {-x}) + 1); }
 
 Operator float_operator(std::string name, std::string doc, std::string onnx_name, int since,

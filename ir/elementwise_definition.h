@@ -33,6 +33,7 @@ Operator bitwise_operator(Function function, std::string name, std::string doc,
 bool require_float(Definition& d);
 // |x|, on integers too; NaN stays NaN.
 Scalar magnitude(Scalar x);
+bool has_sign(DType type);  // a number that may be negative
 // 1 / (1 + exp(-x))
 Scalar logistic(Scalar x);
 

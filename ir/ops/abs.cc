@@ -7,8 +7,8 @@ Operator abs_() {
   return primitive("abs", "|x|", {"x"})
       .defined_by([](Definition& d) {
         // Unsigned numbers have no negatives: -x is one again, and large.
-        const bool has_sign = is_float(d.dtype(0)) || is_signed_integer(d.dtype(0));
-        d.pointwise([&](Scalar x) { return has_sign ? magnitude(x) : x; });
+        const bool may_be_negative = has_sign(d.dtype(0));
+        d.pointwise([&](Scalar x) { return may_be_negative ? magnitude(x) : x; });
       })
       .onnx("Abs");
 }
