@@ -21,9 +21,9 @@
 
 #include "backends/precision.h"
 #include "base/status.h"
-#include "ir/graph.h"
-#include "ir/input_draws.h"
-#include "ir/tensor.h"
+#include "ir/graph/graph.h"
+#include "ir/evaluate/input_draws.h"
+#include "ir/core/tensor.h"
 
 namespace egret::backends {
 
@@ -56,7 +56,7 @@ struct PlanOptions {
   bool blocked = true;                        // layouts other than row-major, Winograd
   bool fold = true;                           // constant subgraphs are computed by compile()
   bool thrift = true;                         // no kernels that multiply what weights take
-  bool slice = true;                          // batches in slices (driver/batch_plan.h)
+  bool slice = true;                          // batches in slices (driver/measure/batch_plan.h)
   Emission emission = Emission::kWhereWorth;  // of a backend that has other kernels too
 };
 

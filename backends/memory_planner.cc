@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "base/peak_memory.h"
+#include "base/system/peak_memory.h"
 
 namespace egret::backends {
 namespace {

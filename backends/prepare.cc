@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ir/body.h"
+#include "ir/graph/body.h"
 
 namespace egret::backends {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "backends/backend.h"
 #include "base/status.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace egret::backends {
 

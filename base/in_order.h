@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/thread_pool.h"
+#include "base/system/thread_pool.h"
 
 namespace egret::base {
 

@@ -133,7 +133,7 @@ function(egret_write_build_info target)
   list(LENGTH rows EGRET_COMPONENT_COUNT)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   string(STRIP "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}" EGRET_ALL_CXX_FLAGS)
-  configure_file(${PROJECT_SOURCE_DIR}/tools/build_info.cc.in
+  configure_file(${PROJECT_SOURCE_DIR}/tools/frame/build_info.cc.in
                  ${CMAKE_CURRENT_BINARY_DIR}/build_info.cc @ONLY)
   set(revision ${CMAKE_CURRENT_BINARY_DIR}/revision.h)
   add_custom_target(egret_revision

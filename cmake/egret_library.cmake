@@ -2,18 +2,16 @@
 # the same lines and fails when an #include says otherwise.
 #
 #   egret_library(ir DEPS base [EXTERNAL Boost::headers ...] [PRIVATE_EXTERNAL ZLIB::ZLIB ...]
-#                 [SOURCES_IN . ops] [EXCLUDE main.cc])
+#                 [ROOMS core ops ...] [EXCLUDE main.cc])
 #
 # EXTERNAL are packages whose headers our headers show, PRIVATE_EXTERNAL those that stay inside .cc
-# files; prefer the latter. SOURCES_IN are the subfolders to compile; EXCLUDE leaves out files of
-# programs that live in the same folder.
+# files; prefer the latter. ROOMS are the subfolders whose sources are compiled beside the folder's own
+# (docs/architecture.md says what each may include); EXCLUDE leaves out files of programs that live in
+# the same folder.
 function(egret_library folder)
-  cmake_parse_arguments(LIB "" "" "DEPS;EXTERNAL;PRIVATE_EXTERNAL;SOURCES_IN;EXCLUDE" ${ARGN})
-  if(NOT LIB_SOURCES_IN)
-    set(LIB_SOURCES_IN .)
-  endif()
+  cmake_parse_arguments(LIB "" "" "DEPS;EXTERNAL;PRIVATE_EXTERNAL;ROOMS;EXCLUDE" ${ARGN})
   set(sources)
-  foreach(sub ${LIB_SOURCES_IN})
+  foreach(sub . ${LIB_ROOMS})
     file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${sub}/*.cc)
     list(APPEND sources ${found})
   endforeach()

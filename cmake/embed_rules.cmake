@@ -3,7 +3,7 @@
 #   cmake -DDIRECTORY=rules/data -DOUTPUT=builtin_rules.cc -P cmake/embed_rules.cmake
 file(GLOB files ${DIRECTORY}/*.rules ${DIRECTORY}/*/*.rules)
 list(SORT files)
-set(text "// Generated from rules/data by cmake/embed_rules.cmake.\n#include \"rules/rule_set.h\"\n\n")
+set(text "// Generated from rules/data by cmake/embed_rules.cmake.\n#include \"rules/tensors/rule_set.h\"\n\n")
 string(APPEND text "namespace egret::rules {\n\nnamespace {\n\nconstexpr RuleFile kFiles[] = {\n")
 foreach(path ${files})
   file(RELATIVE_PATH name ${DIRECTORY} ${path})

@@ -1,7 +1,7 @@
 # The e-graph engine for other projects:
 #   cmake --install build/release --component egraph --prefix WHERE
 #   find_package(egret REQUIRED) and egret::egraph
-# Headers keep their names (#include "egraph/runner.h"). Needs base/ and egraph/ built, nothing else.
+# Headers keep their names (#include "egraph/search/runner.h"). Needs base/ and egraph/ built, nothing else.
 include(CMakePackageConfigHelpers)
 
 set(package lib/cmake/egret)

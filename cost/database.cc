@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "base/hash.h"
 #include "cost/database_file.h"
 #include "cost/sqlite.h"

@@ -3,7 +3,7 @@
 //
 // The law: a time is that of the roofline with its start cost, times a factor that depends on the
 // operator and, slowly, on its size. The logarithm of that factor is read off the measured
-// neighbours in the plane of the logarithms of arithmetic and traffic (ir/work.h), by local
+// neighbours in the plane of the logarithms of arithmetic and traffic (ir/nest/work.h), by local
 // regression (Cleveland 1979): a plane through the nearest, the nearer the more weight, slopes held
 // near 0, and those that lie far off it are given less weight and then none. What is predicted
 // stays within what the neighbours span, and a little more.

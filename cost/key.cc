@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "ir/graph_text.h"
-#include "ir/text_cursor.h"
+#include "ir/graph/graph_text.h"
+#include "ir/graph/text_cursor.h"
 
 namespace egret::cost {
 namespace {

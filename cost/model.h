@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "ir/operator.h"
-#include "ir/work.h"
+#include "ir/graph/operator.h"
+#include "ir/nest/work.h"
 
 namespace egret::cost {
 

@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "backends/backend.h"
-#include "backends/measure.h"
-#include "base/option_table.h"
+#include "backends/timing/measure.h"
+#include "base/options/option_table.h"
 #include "base/progress.h"
 #include "base/status.h"
 #include "cost/database.h"
-#include "driver/calibration.h"
-#include "driver/kernel_costs.h"
-#include "driver/output_check.h"
-#include "ir/graph.h"
+#include "driver/measure/calibration.h"
+#include "driver/select/kernel_costs.h"
+#include "driver/measure/output_check.h"
+#include "ir/graph/graph.h"
 
 namespace egret::driver {
 
@@ -39,7 +39,7 @@ struct OptimizeOptions {
   std::int64_t limit_arena = 0;                       // of the result's activations; 0: none
   std::int64_t multi_iterations = 3;
   double extract_time = 2;     // each time the extractor runs
-  double search_alpha = 1.05;  // of searches over whole graphs (driver/graph_search.h)
+  double search_alpha = 1.05;  // of searches over whole graphs (driver/search/graph_search.h)
   std::int64_t search_budget = 1000;
   double profile_time = 20;
   double measure_time = 1;

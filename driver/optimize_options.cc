@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost/database.h"
 #include "cost/model.h"
-#include "driver/graph_search.h"
+#include "driver/search/graph_search.h"
 #include "driver/optimize.h"
-#include "extract/extractor.h"
+#include "extract/core/extractor.h"
 
 namespace egret::driver {
 namespace {

@@ -4,7 +4,7 @@
 //   graph -> e-graph -> saturate with rules -> price nodes and extract candidates, each folded
 //         where it depends on weights alone -> race them against the original -> check outputs
 //
-// A search over whole graphs (driver/graph_search.h), where one is asked for, takes the place of
+// A search over whole graphs (driver/search/graph_search.h), where one is asked for, takes the place of
 // the e-graph.
 #include <algorithm>
 #include <cmath>
@@ -16,23 +16,23 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/timer.h"
-#include "driver/batch_plan.h"
-#include "driver/cost_choice.h"
-#include "driver/forbidden_operators.h"
-#include "driver/graph_search.h"
-#include "driver/kernel_costs.h"
-#include "driver/machine.h"
-#include "driver/memory_fit.h"
-#include "driver/operator_costs.h"
+#include "driver/measure/batch_plan.h"
+#include "driver/select/cost_choice.h"
+#include "driver/select/forbidden_operators.h"
+#include "driver/search/graph_search.h"
+#include "driver/select/kernel_costs.h"
+#include "driver/measure/machine.h"
+#include "driver/select/memory_fit.h"
+#include "driver/select/operator_costs.h"
 #include "driver/optimize.h"
-#include "driver/race.h"
-#include "driver/saturated_graph.h"
-#include "driver/selection.h"
-#include "extract/extractor.h"
+#include "driver/measure/race.h"
+#include "driver/select/saturated_graph.h"
+#include "driver/select/selection.h"
+#include "extract/core/extractor.h"
 #include "frontends/onnx.h"
-#include "rules/constant_folding.h"
-#include "rules/rule_set.h"
-#include "rules/rule_status.h"
+#include "rules/tensors/constant_folding.h"
+#include "rules/tensors/rule_set.h"
+#include "rules/tensors/rule_status.h"
 
 namespace egret::driver {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "ir/interpreter.h"
+#include "ir/evaluate/interpreter.h"
 
 namespace egret::frontends {
 namespace {

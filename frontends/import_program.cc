@@ -9,7 +9,7 @@
 #include "frontends/onnx.pb.h"
 #include "frontends/onnx_attributes.h"
 #include "frontends/onnx_node.h"
-#include "ir/operator.h"
+#include "ir/graph/operator.h"
 
 namespace egret::frontends {
 namespace {

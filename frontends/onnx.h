@@ -22,10 +22,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "base/status.h"
-#include "ir/graph.h"
-#include "ir/tensor.h"
+#include "ir/graph/graph.h"
+#include "ir/core/tensor.h"
 
 namespace egret::frontends {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "frontends/onnx.h"
 #include "frontends/onnx.pb.h"
 #include "frontends/onnx_tensor.h"

@@ -10,8 +10,8 @@
 #include <system_error>
 #include <vector>
 
-#include "base/file.h"
-#include "base/random_access_file.h"
+#include "base/system/file.h"
+#include "base/system/random_access_file.h"
 #include "frontends/onnx.pb.h"
 #include "frontends/onnx_wire.h"
 

@@ -14,8 +14,8 @@
 #include "frontends/onnx_node.h"
 #include "frontends/onnx_program.h"
 #include "frontends/onnx_tensor.h"
-#include "ir/builder.h"
-#include "ir/open_sizes.h"
+#include "ir/graph/builder.h"
+#include "ir/graph/open_sizes.h"
 
 namespace egret::frontends {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One node of an ONNX program as its operator's import sees it (ir/onnx_binding.h).
+// One node of an ONNX program as its operator's import sees it (ir/graph/onnx_binding.h).
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 #include "base/status.h"
 #include "frontends/constant_folder.h"
 #include "frontends/onnx_program.h"
-#include "ir/builder.h"
-#include "ir/onnx_binding.h"
+#include "ir/graph/builder.h"
+#include "ir/graph/onnx_binding.h"
 
 namespace egret::onnx {
 class AttributeProto;

@@ -10,12 +10,12 @@
 #include <string_view>
 #include <utility>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "frontends/external_data.h"
 #include "frontends/onnx.h"
 #include "frontends/onnx.pb.h"
 #include "frontends/onnx_program.h"
-#include "ir/onnx_binding.h"
+#include "ir/graph/onnx_binding.h"
 
 namespace egret::frontends {
 namespace {

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "ir/tensor.h"
+#include "ir/core/tensor.h"
 
 namespace egret::onnx {
 class TensorProto;

@@ -6,8 +6,8 @@
 #include "frontends/onnx.pb.h"
 #include "frontends/onnx_tensor.h"
 #include "frontends/split_groups.h"
-#include "ir/body.h"
-#include "ir/operator.h"
+#include "ir/graph/body.h"
+#include "ir/graph/operator.h"
 
 namespace egret::frontends {
 namespace {

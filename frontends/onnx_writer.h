@@ -14,8 +14,8 @@
 
 #include "base/hash.h"
 #include "base/status.h"
-#include "ir/graph.h"
-#include "ir/onnx_binding.h"
+#include "ir/graph/graph.h"
+#include "ir/graph/onnx_binding.h"
 
 namespace egret::onnx {
 class GraphProto;

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "ir/operator.h"
+#include "ir/graph/operator.h"
 
 namespace egret::frontends {
 namespace {

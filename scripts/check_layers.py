@@ -22,9 +22,9 @@ MOST_LINES = 600
 # Header prefix -> the only places that may include it. Public headers that show a third-party type
 # on purpose (Boost's containers) are not listed.
 OWNERS = {
-    "toml++/": ["base/toml.cc"],
-    "boost/json": ["base/json_stream.cc"],
-    "CLI/": ["tools/command_line.cc"],
+    "toml++/": ["base/formats/toml.cc"],
+    "boost/json": ["base/formats/json_stream.cc"],
+    "CLI/": ["tools/frame/command_line.cc"],
     "sqlite3.h": ["cost/"],
     "oneapi/dnnl/": ["backends/cpu/"],
     "dnnl": ["backends/cpu/"],

@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 #include "base/status.h"
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 
 namespace egret::zoo {
 

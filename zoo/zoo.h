@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace egret::zoo {
 

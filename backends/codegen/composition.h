@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "ir/definition.h"
-#include "ir/graph.h"
+#include "ir/graph/definition.h"
+#include "ir/graph/graph.h"
 
 namespace egret::backends::codegen {
 

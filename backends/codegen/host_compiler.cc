@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "backends/codegen/kernel_cache.h"
-#include "base/file.h"
+#include "base/system/file.h"
 #include "base/hash.h"
 
 extern char** environ;

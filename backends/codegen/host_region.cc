@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "ir/interpreter.h"
+#include "ir/evaluate/interpreter.h"
 
 namespace egret::backends::codegen {
 namespace {

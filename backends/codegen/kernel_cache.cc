@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "base/file.h"
+#include "base/system/file.h"
 
 namespace egret::backends::codegen {
 

@@ -9,8 +9,8 @@
 #include "backends/codegen/prelude.h"
 #include "backends/codegen/writer.h"
 #include "base/hash.h"
-#include "ir/contraction.h"
-#include "ir/lane_plan.h"
+#include "ir/evaluate/contraction.h"
+#include "ir/evaluate/lane_plan.h"
 
 namespace egret::backends::codegen {
 namespace {

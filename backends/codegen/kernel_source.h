@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one emitter: from a definition to the text of a kernel, for the host or for a GPU.
 //
-// A definition is lowered to a loop nest (ir/loop_nest.h), a schedule says which loops are rows and
+// A definition is lowered to a loop nest (ir/nest/loop_nest.h), a schedule says which loops are rows and
 // lanes, and the writer (writer.h) puts each value at the outermost loop that it depends on. The
 // two targets differ in how rows, lanes and shared reductions loop, and in nothing else. The text
 // relies on the helpers of prelude.h.
@@ -15,8 +15,8 @@
 #include "backends/codegen/packing.h"
 #include "backends/codegen/schedule.h"
 #include "base/status.h"
-#include "ir/definition.h"
-#include "ir/tensor_type.h"
+#include "ir/graph/definition.h"
+#include "ir/core/tensor_type.h"
 
 namespace egret::backends::codegen {
 
@@ -49,7 +49,7 @@ struct KernelSource {
   // The output is the only input, element by element: a reshape. It may lie where the input does.
   bool is_view = false;
   // A sum of products of reals, which packing makes several times faster than loops are, be it by
-  // the interpreter (ir/contraction.h): f64 on one thread, 64x64 3.3, 512x512 50 times.
+  // the interpreter (ir/evaluate/contraction.h): f64 on one thread, 64x64 3.3, 512x512 50 times.
   bool is_product = false;
 
   // CUDA:  extern "C" __global__ void __launch_bounds__(THREADS)

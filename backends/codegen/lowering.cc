@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ir/term_graph.h"
+#include "ir/nest/term_graph.h"
 
 namespace egret::backends::codegen {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A definition over inputs of known sizes as one loop nest (ir/loop_nest.h).
+// A definition over inputs of known sizes as one loop nest (ir/nest/loop_nest.h).
 #pragma once
 
 #include <span>
 
 #include "base/status.h"
-#include "ir/definition.h"
-#include "ir/interpreter.h"
-#include "ir/loop_nest.h"
+#include "ir/graph/definition.h"
+#include "ir/evaluate/interpreter.h"
+#include "ir/nest/loop_nest.h"
 
 namespace egret::backends::codegen {
 

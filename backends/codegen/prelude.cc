@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/codegen/prelude.h"
 
-#include "ir/function.h"
+#include "ir/core/function.h"
 
 namespace egret::backends::codegen {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "backends/codegen/kernel_source.h"
 #include "base/status.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace egret::backends::codegen {
 

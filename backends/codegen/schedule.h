@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "backends/codegen/packing.h"
-#include "ir/loop_nest.h"
+#include "ir/nest/loop_nest.h"
 
 namespace egret::backends::codegen {
 

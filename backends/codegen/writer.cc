@@ -6,7 +6,7 @@
 #include <bit>
 #include <iterator>
 
-#include "ir/lane_loops.h"
+#include "ir/evaluate/lane_loops.h"
 
 namespace egret::backends::codegen {
 

@@ -18,7 +18,7 @@
 #include "backends/codegen/nest_facts.h"
 #include "backends/codegen/packing.h"
 #include "backends/codegen/schedule.h"
-#include "ir/loop_nest.h"
+#include "ir/nest/loop_nest.h"
 
 namespace egret::backends::codegen {
 

@@ -4,17 +4,17 @@
 #include <utility>
 
 #include "backends/backend.h"
-#include "backends/cpu/attention_kernel.h"
-#include "backends/cpu/block_product.h"
-#include "backends/cpu/emitted_kernel.h"
-#include "backends/cpu/fusion.h"
-#include "backends/cpu/group_order.h"
-#include "backends/cpu/kernel_table.h"
-#include "backends/cpu/onednn.h"
-#include "backends/cpu/plan_builder.h"
-#include "backends/cpu/pointwise_program.h"
-#include "backends/cpu/rounding.h"
-#include "backends/cpu/row_product.h"
+#include "backends/cpu/kernels/attention_kernel.h"
+#include "backends/cpu/kernels/block_product.h"
+#include "backends/cpu/kernels/emitted_kernel.h"
+#include "backends/cpu/kernels/fusion.h"
+#include "backends/cpu/plan/group_order.h"
+#include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/plan/onednn.h"
+#include "backends/cpu/plan/plan_builder.h"
+#include "backends/cpu/loops/pointwise_program.h"
+#include "backends/cpu/kernels/rounding.h"
+#include "backends/cpu/kernels/row_product.h"
 #include "backends/prepare.h"
 
 namespace egret::backends {

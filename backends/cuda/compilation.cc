@@ -5,9 +5,9 @@
 #include <cmath>
 #include <utility>
 
-#include "backends/cuda/join.h"
+#include "backends/cuda/steps/join.h"
 #include "backends/cuda/stored_program.h"
-#include "base/thread_pool.h"
+#include "base/system/thread_pool.h"
 
 namespace egret::backends::cuda {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "backends/codegen/regions.h"
 #include "backends/cuda/cuda_plan.h"
-#include "backends/cuda/storage.h"
+#include "backends/cuda/steps/storage.h"
 #include "backends/prepare.h"
 
 namespace egret::backends::cuda {

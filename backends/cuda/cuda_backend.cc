@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "backends/cuda/compilation.h"
-#include "backends/cuda/peak_rates.h"
+#include "backends/cuda/api/peak_rates.h"
 
 namespace egret::backends {
 namespace cuda {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "backends/cuda/launch.h"
+#include "backends/cuda/steps/launch.h"
 
 namespace egret::backends::cuda {
 namespace {

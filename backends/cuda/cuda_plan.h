@@ -9,9 +9,9 @@
 
 #include "backends/backend.h"
 #include "backends/codegen/program.h"
-#include "backends/cuda/device.h"
-#include "backends/cuda/kernel_modules.h"
-#include "backends/cuda/library_step.h"
+#include "backends/cuda/api/device.h"
+#include "backends/cuda/api/kernel_modules.h"
+#include "backends/cuda/steps/library_step.h"
 #include "backends/cuda/stream_schedule.h"
 
 namespace egret::backends::cuda {

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "backends/cuda/stored_constant.h"
+#include "backends/cuda/steps/stored_constant.h"
 
 namespace egret::backends::cuda {
 namespace {

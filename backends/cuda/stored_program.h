@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "backends/cuda/storage.h"
+#include "backends/cuda/steps/storage.h"
 #include "backends/prepare.h"
 
 namespace egret::backends::cuda {

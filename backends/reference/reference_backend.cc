@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference backend: the interpreter of the denotation, in f32. The oracle of the others.
 #include "backends/backend.h"
-#include "ir/interpreter.h"
+#include "ir/evaluate/interpreter.h"
 
 namespace egret::backends {
 namespace {

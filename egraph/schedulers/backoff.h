@@ -4,7 +4,7 @@
 // do not drown the others.
 #pragma once
 
-#include "egraph/scheduler.h"
+#include "egraph/schedulers/scheduler.h"
 
 namespace egret::egraph {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "egraph/scheduler.h"
+#include "egraph/schedulers/scheduler.h"
 
 namespace egret::egraph::scheduling {
 namespace {

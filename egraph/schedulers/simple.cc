@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "egraph/scheduler.h"
+#include "egraph/schedulers/scheduler.h"
 
 namespace egret::egraph::scheduling {
 namespace {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/hash.h"
-#include "egraph/snapshot_file.h"
+#include "egraph/formats/snapshot_file.h"
 
 namespace egret::egraph::workloads {
 namespace {

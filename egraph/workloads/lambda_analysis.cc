@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "egraph/snapshot_items.h"
+#include "egraph/formats/snapshot_items.h"
 
 namespace egret::egraph::workloads {
 

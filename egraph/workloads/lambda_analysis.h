@@ -21,9 +21,9 @@
 #include <optional>
 #include <vector>
 
-#include "egraph/analysis.h"
-#include "egraph/egraph.h"
-#include "egraph/syntax.h"
+#include "egraph/core/analysis.h"
+#include "egraph/core/egraph.h"
+#include "egraph/search/syntax.h"
 
 namespace egret::egraph::workloads {
 

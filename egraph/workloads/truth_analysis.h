@@ -6,9 +6,9 @@
 
 #include <memory>
 
-#include "egraph/analysis.h"
-#include "egraph/egraph.h"
-#include "egraph/syntax.h"
+#include "egraph/core/analysis.h"
+#include "egraph/core/egraph.h"
+#include "egraph/search/syntax.h"
 
 namespace egret::egraph::workloads {
 

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/status.h"
-#include "egraph/analysis.h"
-#include "egraph/goals.h"
-#include "egraph/limits.h"
-#include "egraph/runner.h"
-#include "egraph/syntax.h"
-#include "egraph/theory.h"
+#include "egraph/core/analysis.h"
+#include "egraph/search/goals.h"
+#include "egraph/search/limits.h"
+#include "egraph/search/runner.h"
+#include "egraph/search/syntax.h"
+#include "egraph/search/theory.h"
 
 namespace egret::egraph::workloads {
 

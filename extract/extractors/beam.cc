@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "base/timer.h"
-#include "extract/components.h"
-#include "extract/dual_ascent.h"
-#include "extract/extractors/local_search.h"
-#include "extract/reduce.h"
+#include "extract/core/components.h"
+#include "extract/bounds/dual_ascent.h"
+#include "extract/greedy/local_search.h"
+#include "extract/reduce/reduce.h"
 
 namespace egret::extract {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "ir/loop_nest.h"
+#include "ir/nest/loop_nest.h"
 
 namespace egret::ir::autodiff {
 

@@ -17,7 +17,7 @@
 
 #include <vector>
 
-#include "ir/loop_nest.h"
+#include "ir/nest/loop_nest.h"
 
 namespace egret::ir::autodiff {
 

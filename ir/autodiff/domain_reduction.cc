@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ir/integer_arithmetic.h"
+#include "ir/core/integer_arithmetic.h"
 
 namespace egret::ir::autodiff {
 

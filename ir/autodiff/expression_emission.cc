@@ -6,7 +6,7 @@
 
 #include "ir/autodiff/sum_of_products.h"
 #include "ir/autodiff/tensor_steps.h"
-#include "ir/lane_loops.h"
+#include "ir/evaluate/lane_loops.h"
 
 namespace egret::ir::autodiff {
 

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "ir/autodiff/labelled.h"
-#include "ir/loop_nest.h"
+#include "ir/nest/loop_nest.h"
 
 namespace egret::ir::autodiff {
 

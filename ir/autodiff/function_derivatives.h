@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derivatives of the opaque scalar functions (ir/function.h).
+// Derivatives of the opaque scalar functions (ir/core/function.h).
 #pragma once
 
 #include <optional>

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ir/adjoint.h"
+#include "ir/graph/adjoint.h"
 #include "ir/autodiff/contributions.h"
 #include "ir/autodiff/sum_of_products.h"
 #include "ir/autodiff/tensor_steps.h"

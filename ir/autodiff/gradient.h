@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 
 namespace egret::ir {
 
@@ -17,7 +17,7 @@ namespace egret::ir {
 //
 // Operators are differentiated through their denotations: see ir/autodiff/contributions.h and
 // ir/autodiff/sum_of_products.h. None is named there; an operator whose gradient is said better in
-// another way says so in its own file (ir/adjoint.h).
+// another way says so in its own file (ir/graph/adjoint.h).
 // Errors: bad_input for a loss that is not one real number; unsupported for sizes that are symbols.
 base::Result<std::vector<Value>> gradients(GraphBuilder& b, Value loss,
                                            std::span<const Value> wanted);

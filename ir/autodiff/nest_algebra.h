@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <map>
 
-#include "ir/loop_nest.h"
+#include "ir/nest/loop_nest.h"
 
 namespace egret::ir::autodiff {
 

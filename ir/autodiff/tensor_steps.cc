@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "ir/reduction_definition.h"
+#include "ir/ops/families/reduction_definition.h"
 
 namespace egret::ir::autodiff {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 
 namespace egret::ir::autodiff {
 

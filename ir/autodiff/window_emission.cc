@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of products along windows, as convolutions.
 #include "ir/autodiff/product_emission.h"
-#include "ir/integer_arithmetic.h"
+#include "ir/core/integer_arithmetic.h"
 
 namespace egret::ir::autodiff {
 

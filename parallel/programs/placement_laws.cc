@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // placement_laws FILE: derives the placement laws of all operators, proves them and writes them
-// to FILE (parallel/stored_laws.h). A few minutes of processor time.
+// to FILE (parallel/laws/stored_laws.h). A few minutes of processor time.
 #include <cstdio>
 
-#include "base/file.h"
-#include "parallel/stored_laws.h"
-#include "rules/rule_status.h"
+#include "base/system/file.h"
+#include "parallel/laws/stored_laws.h"
+#include "rules/tensors/rule_status.h"
 
 int main(int argc, char** argv) {
   using namespace egret;

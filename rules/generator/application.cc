@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "ir/work.h"
+#include "ir/nest/work.h"
 
 namespace egret::rules::generator {
 namespace {

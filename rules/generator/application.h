@@ -9,7 +9,7 @@
 //
 // The price of a side is the sum over its operators that do not depend on weights alone: most for
 // what combines two tensors over a sum, less for other arithmetic, least for what only moves
-// elements (prices by the operators' definitions: ir/work.h); among equals the work decides. A rule
+// elements (prices by the operators' definitions: ir/nest/work.h); among equals the work decides. A rule
 // is worth it where its right side costs less than its left side: the least sets of variables for
 // which that holds become the rule's `heuristic`. So regrouping a sum asks that two of its terms be
 // weights. An equation that never gains is worth it where it never loses either, for what it
@@ -20,8 +20,8 @@
 // deriving conditions of use from it is ours.
 #pragma once
 
-#include "rules/instantiation.h"
-#include "rules/rule.h"
+#include "rules/testing/instantiation.h"
+#include "rules/language/rule.h"
 
 namespace egret::rules::generator {
 

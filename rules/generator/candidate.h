@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "rules/generator/enumeration.h"
-#include "rules/generator/term_table.h"
+#include "rules/generator/spaces/enumeration.h"
+#include "rules/generator/spaces/term_table.h"
 
 namespace egret::rules::generator {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/stop.h"
-#include "base/thread_pool.h"
+#include "base/system/thread_pool.h"
 #include "rules/generator/candidate_rule.h"
 
 namespace egret::rules::generator {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "rules/generator/derivation.h"
-#include "rules/generator/enumeration.h"
+#include "rules/generator/spaces/enumeration.h"
 
 namespace egret::rules::generator {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/generator/candidate_proof.h"
 
-#include "rules/instance_stream.h"
+#include "rules/testing/instance_stream.h"
 
 namespace egret::rules::generator {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <functional>
 
-#include "rules/tester.h"
-#include "rules/verification.h"
+#include "rules/testing/tester.h"
+#include "rules/proving/verification.h"
 
 namespace egret::rules::generator {
 

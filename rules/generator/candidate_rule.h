@@ -5,7 +5,7 @@
 //
 // How general a rule may be is tried from the top: open ranks and attributes without a condition,
 // then fixed ranks, then fixed axes and permutations, then with what is true in all worlds as a
-// condition, from which everything is dropped that the proof does without (rules/verification.h).
+// condition, from which everything is dropped that the proof does without (rules/proving/verification.h).
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "rules/generator/candidate_proof.h"
-#include "rules/generator/enumeration.h"
-#include "rules/rule.h"
+#include "rules/generator/spaces/enumeration.h"
+#include "rules/language/rule.h"
 
 namespace egret::rules::generator {
 

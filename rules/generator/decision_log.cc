@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "base/file.h"
-#include "base/json.h"
-#include "rules/rule_parser.h"
+#include "base/system/file.h"
+#include "base/formats/json.h"
+#include "rules/language/rule_parser.h"
 
 namespace egret::rules::generator {
 

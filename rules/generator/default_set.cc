@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "rules/generator/rule_files.h"
 
 namespace egret::rules::generator {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "rules/generator/generation.h"
-#include "rules/generator/named_spaces.h"
+#include "rules/generator/spaces/named_spaces.h"
 
 namespace egret::rules::generator {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <set>
 
-#include "rules/saturate.h"
-#include "rules/tensor_egraph.h"
+#include "rules/tensors/saturate.h"
+#include "rules/tensors/tensor_egraph.h"
 
 namespace egret::rules {
 

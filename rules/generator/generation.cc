@@ -10,7 +10,7 @@
 #include <set>
 
 #include "base/stop.h"
-#include "base/thread_pool.h"
+#include "base/system/thread_pool.h"
 #include "base/timer.h"
 #include "rules/generator/application.h"
 #include "rules/generator/candidate.h"
@@ -21,7 +21,7 @@
 #include "rules/generator/multi_output.h"
 #include "rules/generator/proof_queue.h"
 #include "rules/generator/rule_in_world.h"
-#include "rules/rule_parser.h"
+#include "rules/language/rule_parser.h"
 
 namespace egret::rules::generator {
 namespace {

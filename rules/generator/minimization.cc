@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/stop.h"
-#include "base/thread_pool.h"
+#include "base/system/thread_pool.h"
 
 namespace egret::rules {
 namespace {

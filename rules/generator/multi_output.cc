@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "rules/expression_parts.h"
+#include "rules/language/expression_parts.h"
 
 namespace egret::rules::generator {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <optional>
 
-#include "rules/rule.h"
+#include "rules/language/rule.h"
 
 namespace egret::rules::generator {
 

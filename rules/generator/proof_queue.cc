@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/thread_pool.h"
+#include "base/system/thread_pool.h"
 
 namespace egret::rules::generator {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "rules/expression_parts.h"
+#include "rules/language/expression_parts.h"
 
 namespace egret::rules::generator {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "rules/expression.h"
+#include "rules/language/expression.h"
 
 namespace egret::rules::generator {
 

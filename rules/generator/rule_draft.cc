@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "rules/expression_parts.h"
+#include "rules/language/expression_parts.h"
 #include "rules/generator/quantities.h"
 
 namespace egret::rules::generator {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "rules/generator/enumeration.h"
-#include "rules/rule.h"
+#include "rules/generator/spaces/enumeration.h"
+#include "rules/language/rule.h"
 
 namespace egret::rules::generator {
 

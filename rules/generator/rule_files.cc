@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/file.h"
-#include "base/peak_memory.h"
+#include "base/system/file.h"
+#include "base/system/peak_memory.h"
 
 namespace egret::rules::generator {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/status.h"
 #include "rules/generator/generation.h"
 

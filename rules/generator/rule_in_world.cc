@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "rules/expression_parts.h"
+#include "rules/language/expression_parts.h"
 
 namespace egret::rules::generator {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "ir/graph.h"
-#include "rules/rule.h"
+#include "ir/graph/graph.h"
+#include "rules/language/rule.h"
 
 namespace egret::rules::generator {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "base/file.h"
+#include "base/system/file.h"
 
 namespace egret::rules {
 namespace {

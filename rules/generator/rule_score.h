@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "rules/rule.h"
+#include "rules/language/rule.h"
 
 namespace egret::rules {
 

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "rules/generator/candidate_proof.h"
-#include "rules/rule.h"
+#include "rules/language/rule.h"
 
 namespace egret::rules::generator {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "rules/tester.h"
+#include "rules/testing/tester.h"
 
 namespace egret::rules::generator {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // agree_exactly SELECTION RULES CHECKS RESULTS [SEED]: draws RULES of the proven rules among the
 // selected ones and compares both sides of CHECKS random instances of each in exact rational
-// arithmetic (rules/exact_comparison.h), a line of RESULTS each:
+// arithmetic (rules/testing/exact_comparison.h), a line of RESULTS each:
 //
 //   HASH  verdict  INSTANCES  NAME
 //
@@ -18,10 +18,10 @@
 #include <map>
 #include <string>
 
-#include "rules/exact_comparison.h"
+#include "rules/testing/exact_comparison.h"
 #include "rules/programs/failure.h"
-#include "rules/rule_set.h"
-#include "rules/rule_status.h"
+#include "rules/tensors/rule_set.h"
+#include "rules/tensors/rule_status.h"
 
 namespace {
 

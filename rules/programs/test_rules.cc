@@ -8,11 +8,11 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "rules/programs/failure.h"
-#include "rules/rule_set.h"
-#include "rules/rule_status.h"
-#include "rules/tester.h"
+#include "rules/tensors/rule_set.h"
+#include "rules/tensors/rule_status.h"
+#include "rules/testing/tester.h"
 
 using namespace egret;
 using namespace egret::rules;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // verify_mutants SELECTION RESULTS [CHECKS]: plants mistakes in the selected rules
-// (rules/mutation.h) and writes what becomes of each mutant (rules/mutation_trial.h), a line of
+// (rules/testing/mutation.h) and writes what becomes of each mutant (rules/proving/mutation_trial.h), a line of
 // RESULTS each:
 //
 //   HASH  OUTCOME  NAME  MISTAKE
@@ -15,9 +15,9 @@
 #include <set>
 #include <string>
 
-#include "rules/mutation_trial.h"
+#include "rules/proving/mutation_trial.h"
 #include "rules/programs/failure.h"
-#include "rules/rule_set.h"
+#include "rules/tensors/rule_set.h"
 
 namespace {
 

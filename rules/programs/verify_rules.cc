@@ -11,13 +11,13 @@
 #include <string_view>
 #include <utility>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "base/in_order.h"
 #include "base/thread_clock.h"
 #include "rules/programs/failure.h"
-#include "rules/rule_set.h"
-#include "rules/rule_status.h"
-#include "rules/verification.h"
+#include "rules/tensors/rule_set.h"
+#include "rules/tensors/rule_status.h"
+#include "rules/proving/verification.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 
 namespace egret::backends {
 

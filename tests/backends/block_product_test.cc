@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/block_product.h"
+#include "backends/cpu/kernels/block_product.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/product_tiles.h"
+#include "backends/cpu/loops/product_tiles.h"
 #include "base/random.h"
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 #include "tests/backends/graph_compare.h"
 
 namespace egret::backends::cpu {

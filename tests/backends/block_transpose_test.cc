@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/block_transpose.h"
+#include "backends/cpu/loops/block_transpose.h"
 
 #include <gtest/gtest.h>
 

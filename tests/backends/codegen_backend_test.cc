@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/codegen/host_compiler.h"
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 #include "tests/backends/graph_compare.h"
 
 namespace egret::backends {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 
 namespace egret::backends {
 

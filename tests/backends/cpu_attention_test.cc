@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 #include "tests/backends/graph_compare.h"
 
 namespace egret::backends {

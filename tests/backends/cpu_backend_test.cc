@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "backends/backend.h"
-#include "backends/measure.h"
-#include "base/peak_memory.h"
-#include "ir/builder.h"
+#include "backends/timing/measure.h"
+#include "base/system/peak_memory.h"
+#include "ir/graph/builder.h"
 #include "tests/backends/graph_compare.h"
 
 namespace egret::backends {

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "backends/backend.h"
-#include "backends/measure.h"
+#include "backends/timing/measure.h"
 #include "base/random.h"
-#include "ir/builder.h"
-#include "ir/interpreter.h"
+#include "ir/graph/builder.h"
+#include "ir/evaluate/interpreter.h"
 #include "tests/backends/graph_compare.h"
 
 namespace egret::backends {

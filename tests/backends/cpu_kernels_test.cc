@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/random.h"
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 #include "tests/backends/graph_compare.h"
 
 namespace egret::backends {

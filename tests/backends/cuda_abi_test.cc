@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// backends/cuda/abi.h against the toolkit's own headers, where the build finds them: numbers,
+// backends/cuda/api/abi.h against the toolkit's own headers, where the build finds them: numbers,
 // sizes, and of each function how many arguments it takes and how large each is. Checked by
 // compiling.
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <tuple>
 #include <type_traits>
 
-#include "backends/cuda/abi.h"
-#include "backends/cuda/libraries.h"
-#include "backends/nccl/library.h"
+#include "backends/cuda/api/abi.h"
+#include "backends/cuda/api/libraries.h"
+#include "runtime/nccl/library.h"
 
 #if __has_include(<cuda.h>)
 #include <cuda.h>
@@ -61,7 +61,7 @@ TEST(CudaAbi, IsThatOfTheDriversHeader) {
 #ifdef EGRET_HAS_CUDA_H
 #define EGRET_CUDA_FUNCTION(name, symbol, arguments) \
   static_assert(same_call<decltype(DriverFunctions::name), decltype(&::symbol)>, #name);
-#include "backends/cuda/driver_functions.def"
+#include "backends/cuda/api/driver_functions.def"
 #undef EGRET_CUDA_FUNCTION
   static_assert(kDriverOk == CUDA_SUCCESS && kDriverOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY);
   static_assert(kDriverNotReady == CUDA_ERROR_NOT_READY);
@@ -94,7 +94,7 @@ TEST(CudaAbi, IsThatOfNvrtcsHeader) {
 #ifdef EGRET_HAS_NVRTC_H
 #define EGRET_CUDA_FUNCTION(name, symbol, arguments) \
   static_assert(same_call<decltype(NvrtcFunctions::name), decltype(&::symbol)>, #name);
-#include "backends/cuda/nvrtc_functions.def"
+#include "backends/cuda/api/nvrtc_functions.def"
 #undef EGRET_CUDA_FUNCTION
 #else
   GTEST_SKIP() << "the build found no nvrtc.h";
@@ -105,7 +105,7 @@ TEST(CudaAbi, IsThatOfCublasLtsHeader) {
 #ifdef EGRET_HAS_CUBLASLT_H
 #define EGRET_CUDA_FUNCTION(name, symbol, arguments) \
   static_assert(same_call<decltype(LtFunctions::name), decltype(&::symbol)>, #name);
-#include "backends/cuda/cublaslt_functions.def"
+#include "backends/cuda/api/cublaslt_functions.def"
 #undef EGRET_CUDA_FUNCTION
   static_assert(sizeof(LtAlgorithm) == sizeof(cublasLtMatmulAlgo_t));
   static_assert(sizeof(LtHeuristic) == sizeof(cublasLtMatmulHeuristicResult_t));
@@ -141,7 +141,7 @@ TEST(CudaAbi, IsThatOfCudnnsHeader) {
 #ifdef EGRET_HAS_CUDNN_H
 #define EGRET_CUDA_FUNCTION(name, symbol, arguments) \
   static_assert(same_call<decltype(DnnFunctions::name), decltype(&::symbol)>, #name);
-#include "backends/cuda/cudnn_functions.def"
+#include "backends/cuda/api/cudnn_functions.def"
 #undef EGRET_CUDA_FUNCTION
   static_assert(sizeof(DnnBackend) == sizeof(cudnnBackendDescriptor_t));
   static_assert(kDnnF32 == CUDNN_DATA_FLOAT && kDnnF64 == CUDNN_DATA_DOUBLE &&
@@ -264,7 +264,7 @@ TEST(CudaAbi, IsThatOfNcclsHeader) {
 #ifdef EGRET_HAS_NCCL_H
 #define EGRET_NCCL_FUNCTION(name, symbol, arguments) \
   static_assert(same_call<decltype(nccl::Functions::name), decltype(&::symbol)>, #name);
-#include "backends/nccl/functions.def"
+#include "runtime/nccl/functions.def"
 #undef EGRET_NCCL_FUNCTION
   static_assert(sizeof(nccl::UniqueId) == sizeof(ncclUniqueId));
   static_assert(nccl::kOk == ncclSuccess && nccl::kRemoteError == ncclRemoteError &&

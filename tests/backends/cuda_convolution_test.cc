@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "backends/cuda/convolution.h"
-#include "ir/builder.h"
+#include "backends/cuda/steps/convolution.h"
+#include "ir/graph/builder.h"
 #include "tests/backends/convolve.h"
 #include "tests/backends/fake_cuda_test.h"
 #include "tests/backends/graph_compare.h"

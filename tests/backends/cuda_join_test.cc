@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "backends/codegen/composition.h"
-#include "backends/cuda/join.h"
-#include "ir/builder.h"
+#include "backends/cuda/steps/join.h"
+#include "ir/graph/builder.h"
 #include "tests/backends/fake_cuda_test.h"
 
 namespace egret::backends {

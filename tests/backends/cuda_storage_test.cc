@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "backends/cuda/storage.h"
-#include "backends/cuda/stored_constant.h"
-#include "ir/builder.h"
-#include "ir/interpreter.h"
+#include "backends/cuda/steps/storage.h"
+#include "backends/cuda/steps/stored_constant.h"
+#include "ir/graph/builder.h"
+#include "ir/evaluate/interpreter.h"
 #include "tests/backends/attention_block.h"
 #include "tests/backends/fake_cuda_test.h"
 #include "tests/backends/graph_compare.h"

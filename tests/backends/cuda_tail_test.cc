@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 #include "tests/backends/fake_cuda_test.h"
 #include "tests/backends/tail_network.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What operators take on a GPU, and what that can do at most, over a simulated one (fake_clock.h).
-#include "backends/cuda/peak_rates.h"
-#include "backends/node_timer.h"
+#include "backends/cuda/api/peak_rates.h"
+#include "backends/timing/node_timer.h"
 #include "tests/backends/fake_clock.h"
 #include "tests/backends/fake_cuda_test.h"
 

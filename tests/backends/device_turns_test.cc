@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cuda/device_turns.h"
+#include "backends/cuda/api/device_turns.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

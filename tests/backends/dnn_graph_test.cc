@@ -2,17 +2,17 @@
 // What Egret asks of cuDNN's graph interface, asked of the real library where it is installed: it
 // takes a description of an H100 in place of one, so descriptions, heuristics and the making of
 // plans are checked without a GPU; only running them is not.
-#include "backends/cuda/dnn_graph.h"
+#include "backends/cuda/steps/dnn_graph.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "backends/cuda/attention.h"
-#include "backends/cuda/convolution.h"
-#include "backends/cuda/libraries.h"
-#include "backends/cuda/product.h"
+#include "backends/cuda/steps/attention.h"
+#include "backends/cuda/steps/convolution.h"
+#include "backends/cuda/api/libraries.h"
+#include "backends/cuda/steps/product.h"
 
 namespace egret::backends::cuda {
 namespace {

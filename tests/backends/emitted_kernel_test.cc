@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "backends/codegen/host_compiler.h"
-#include "backends/measure.h"
-#include "ir/builder.h"
-#include "ir/interpreter.h"
+#include "backends/timing/measure.h"
+#include "ir/graph/builder.h"
+#include "ir/evaluate/interpreter.h"
 #include "tests/backends/graph_compare.h"
 
 namespace egret::backends {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <map>
 
-#include "backends/cuda/abi.h"
+#include "backends/cuda/api/abi.h"
 
 namespace egret::backends {
 

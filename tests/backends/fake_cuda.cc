@@ -11,7 +11,7 @@
 #include <regex>
 
 #include "backends/codegen/host_compiler.h"
-#include "ir/dtype.h"
+#include "ir/core/dtype.h"
 #include "tests/backends/fake_cuda_state.h"
 #include "tests/codegen/cuda_on_cpu_include.h"
 

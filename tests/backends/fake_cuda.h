@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cuda/libraries.h"
+#include "backends/cuda/api/libraries.h"
 
 namespace egret::backends {
 

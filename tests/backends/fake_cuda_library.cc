@@ -26,10 +26,10 @@ const Libraries& fake() {
   }                                                                       \
   asm(".text\n.globl " #symbol "\n.type " #symbol ", @function\n" #symbol \
       ":\n  jmp *slot_of_" #symbol "(%rip)\n");
-#include "backends/cuda/cublaslt_functions.def"
-#include "backends/cuda/cudnn_functions.def"
-#include "backends/cuda/driver_functions.def"
-#include "backends/cuda/nvrtc_functions.def"
+#include "backends/cuda/api/cublaslt_functions.def"
+#include "backends/cuda/api/cudnn_functions.def"
+#include "backends/cuda/api/driver_functions.def"
+#include "backends/cuda/api/nvrtc_functions.def"
 #undef EGRET_CUDA_FUNCTION
 
 namespace {
@@ -42,19 +42,19 @@ namespace {
   }
 #define EGRET_CUDA_FUNCTION(name, symbol, arguments) \
   slot_of_##symbol = reinterpret_cast<void*>(fake().lt.name);
-#include "backends/cuda/cublaslt_functions.def"
+#include "backends/cuda/api/cublaslt_functions.def"
 #undef EGRET_CUDA_FUNCTION
 #define EGRET_CUDA_FUNCTION(name, symbol, arguments) \
   slot_of_##symbol = reinterpret_cast<void*>(fake().dnn.name);
-#include "backends/cuda/cudnn_functions.def"
+#include "backends/cuda/api/cudnn_functions.def"
 #undef EGRET_CUDA_FUNCTION
 #define EGRET_CUDA_FUNCTION(name, symbol, arguments) \
   slot_of_##symbol = reinterpret_cast<void*>(fake().driver.name);
-#include "backends/cuda/driver_functions.def"
+#include "backends/cuda/api/driver_functions.def"
 #undef EGRET_CUDA_FUNCTION
 #define EGRET_CUDA_FUNCTION(name, symbol, arguments) \
   slot_of_##symbol = reinterpret_cast<void*>(fake().nvrtc.name);
-#include "backends/cuda/nvrtc_functions.def"
+#include "backends/cuda/api/nvrtc_functions.def"
 #undef EGRET_CUDA_FUNCTION
 }
 

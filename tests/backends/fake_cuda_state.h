@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "backends/cuda/abi.h"
+#include "backends/cuda/api/abi.h"
 #include "tests/backends/fake_clock.h"
 #include "tests/backends/fake_cuda.h"
 

@@ -8,7 +8,7 @@
 
 #include "backends/codegen/host_compiler.h"
 #include "backends/cuda/cuda_backend.h"
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 #include "tests/backends/fake_cuda.h"
 #include "tests/backends/graph_compare.h"
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <thread>
 
-#include "ir/dtype.h"
+#include "ir/core/dtype.h"
 
 namespace egret::backends {
 namespace nccl {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/nccl/library.h"
+#include "runtime/nccl/library.h"
 #include "base/status.h"
 
 namespace egret::backends {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/measure.h"
-#include "ir/interpreter.h"
+#include "backends/timing/measure.h"
+#include "ir/evaluate/interpreter.h"
 
 namespace egret::backends {
 namespace {

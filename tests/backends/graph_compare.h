@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backends/backend.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace egret::backends {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/kernel_work.h"
+#include "backends/timing/kernel_work.h"
 
 #include <gtest/gtest.h>
 
-#include "backends/measure.h"
-#include "ir/builder.h"
+#include "backends/timing/measure.h"
+#include "ir/graph/builder.h"
 
 namespace egret::backends {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/measure.h"
+#include "backends/timing/measure.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "backends/node_timer.h"
-#include "ir/builder.h"
+#include "backends/timing/node_timer.h"
+#include "ir/graph/builder.h"
 
 namespace egret::backends {
 namespace {

@@ -8,7 +8,7 @@
 #include "backends/codegen/program.h"
 #include "backends/memory_planner.h"
 #include "base/random.h"
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 
 namespace egret::backends::codegen {
 namespace {

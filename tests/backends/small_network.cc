@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/backends/small_network.h"
 
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 
 namespace egret::backends {
 namespace {

@@ -2,7 +2,7 @@
 // A graph for tests of whole plans.
 #pragma once
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace egret::backends {
 

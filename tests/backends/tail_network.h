@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "ir/builder.h"
-#include "ir/graph.h"
+#include "ir/graph/builder.h"
+#include "ir/graph/graph.h"
 
 namespace egret::backends {
 

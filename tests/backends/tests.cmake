@@ -1,5 +1,5 @@
 egret_tests(backends DEPS backends)
-# The toolkit's headers, where there are some, serve to check backends/cuda/abi.h alone.
+# The toolkit's headers, where there are some, serve to check backends/cuda/api/abi.h alone.
 file(GLOB EGRET_CUDA_WHEELS ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/include)
 set(cuda_includes)
 foreach(header cuda.h nvrtc.h cublasLt.h cudnn.h nccl.h)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/vector_math.h"
+#include "backends/cpu/loops/vector_math.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/winograd.h"
+#include "backends/cpu/plan/winograd.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 #include "tests/backends/graph_compare.h"
 
 namespace egret::backends::cpu {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/json_stream.h"
+#include "base/formats/json_stream.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 
 namespace egret::base {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/json.h"
+#include "base/formats/json.h"
 
 #include <gtest/gtest.h>
 

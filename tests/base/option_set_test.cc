@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/option_set.h"
+#include "base/options/option_set.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "base/toml.h"
+#include "base/formats/toml.h"
 
 namespace egret::base {
 namespace {

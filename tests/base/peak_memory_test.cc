@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/peak_memory.h"
+#include "base/system/peak_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

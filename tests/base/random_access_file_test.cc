@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/random_access_file.h"
+#include "base/system/random_access_file.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file.h"
+#include "base/system/file.h"
 
 namespace egret::base {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/thread_pool.h"
+#include "base/system/thread_pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/toml.h"
+#include "base/formats/toml.h"
 
 #include <gtest/gtest.h>
 

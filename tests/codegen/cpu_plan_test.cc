@@ -7,8 +7,8 @@
 
 #include "backends/backend.h"
 #include "backends/codegen/host_compiler.h"
-#include "ir/builder.h"
-#include "ir/interpreter.h"
+#include "ir/graph/builder.h"
+#include "ir/evaluate/interpreter.h"
 #include "tests/codegen/sample_kernels.h"
 
 namespace egret::backends::codegen {

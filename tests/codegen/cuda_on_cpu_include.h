@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "base/hash.h"
 
 namespace egret::backends {

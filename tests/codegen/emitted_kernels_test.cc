@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "backends/codegen/host_compiler.h"
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 #include "tests/codegen/kernel_batch.h"
 #include "tests/codegen/sample_kernels.h"
 

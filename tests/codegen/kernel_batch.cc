@@ -15,7 +15,7 @@
 #include "backends/codegen/host_compiler.h"
 #include "backends/codegen/prelude.h"
 #include "backends/codegen/writer.h"
-#include "ir/interpreter.h"
+#include "ir/evaluate/interpreter.h"
 #include "tests/codegen/cuda_on_cpu_include.h"
 
 namespace egret::backends::codegen {

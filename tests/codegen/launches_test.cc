@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/codegen/regions.h"
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 
 namespace egret::backends::codegen {
 namespace {

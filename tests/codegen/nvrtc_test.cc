@@ -9,8 +9,8 @@
 #include <cstring>
 #include <string>
 
-#include "backends/cuda/device.h"
-#include "ir/builder.h"
+#include "backends/cuda/api/device.h"
+#include "ir/graph/builder.h"
 #include "tests/codegen/kernel_batch.h"
 #include "tests/codegen/sample_kernels.h"
 

@@ -4,8 +4,8 @@
 
 #include <tuple>
 
-#include "backends/cuda/device.h"
-#include "ir/builder.h"
+#include "backends/cuda/api/device.h"
+#include "ir/graph/builder.h"
 #include "tests/codegen/kernel_batch.h"
 
 namespace egret::backends::codegen {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <set>
 
-#include "ir/builder.h"
-#include "ir/graph_text.h"
+#include "ir/graph/builder.h"
+#include "ir/graph/graph_text.h"
 
 namespace egret::backends::codegen {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "parallel/some_application.h"
+#include "parallel/laws/some_application.h"
 #include "tests/codegen/kernel_batch.h"
 
 namespace egret::backends::codegen {

@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "backends/backend.h"
-#include "base/file.h"
+#include "base/system/file.h"
 #include "frontends/onnx.h"
-#include "ir/interpreter.h"
+#include "ir/evaluate/interpreter.h"
 #include "tests/conformance/optimized_case.h"
 
 namespace egret::conformance {

@@ -9,7 +9,7 @@
 
 #include "backends/precision.h"
 #include "base/status.h"
-#include "ir/tensor.h"
+#include "ir/core/tensor.h"
 
 namespace egret::conformance {
 

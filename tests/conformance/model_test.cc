@@ -9,7 +9,7 @@
 #include "backends/backend.h"
 #include "driver/optimize.h"
 #include "frontends/onnx.h"
-#include "ir/interpreter.h"
+#include "ir/evaluate/interpreter.h"
 #include "tests/conformance/backend_case.h"
 
 namespace egret::conformance {

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "cost/model.h"
-#include "driver/selection.h"
-#include "extract/extractor.h"
-#include "rules/constant_folding.h"
-#include "rules/rule_set.h"
-#include "rules/saturate.h"
-#include "rules/tensor_egraph.h"
+#include "driver/select/selection.h"
+#include "extract/core/extractor.h"
+#include "rules/tensors/constant_folding.h"
+#include "rules/tensors/rule_set.h"
+#include "rules/tensors/saturate.h"
+#include "rules/tensors/tensor_egraph.h"
 
 namespace egret::conformance {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "ir/graph.h"
-#include "ir/tensor.h"
+#include "ir/graph/graph.h"
+#include "ir/core/tensor.h"
 
 namespace egret::conformance {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "cost/profiled.h"
 
 namespace egret::cost {

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "cost/database.h"
 #include "cost/sqlite.h"
 

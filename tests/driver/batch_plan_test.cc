@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/batch_plan.h"
+#include "driver/measure/batch_plan.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "backends/measure.h"
-#include "parallel/batch_slices.h"
+#include "backends/timing/measure.h"
+#include "parallel/plan/batch_slices.h"
 #include "zoo/zoo.h"
 
 namespace egret::driver {

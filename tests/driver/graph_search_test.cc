@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/graph_search.h"
+#include "driver/search/graph_search.h"
 
 #include <gtest/gtest.h>
 
-#include "driver/backtracking.h"
-#include "driver/flow_split.h"
+#include "driver/search/backtracking.h"
+#include "driver/search/flow_split.h"
 #include "driver/optimize.h"
-#include "ir/builder.h"
-#include "ir/interpreter.h"
-#include "rules/rule_parser.h"
-#include "rules/term_graph.h"
+#include "ir/graph/builder.h"
+#include "ir/evaluate/interpreter.h"
+#include "rules/language/rule_parser.h"
+#include "rules/tensors/term_graph.h"
 #include "zoo/zoo.h"
 
 namespace egret::driver {

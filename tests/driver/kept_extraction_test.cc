@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/kept_extraction.h"
+#include "driver/select/kept_extraction.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/kernel_costs.h"
+#include "driver/select/kernel_costs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/machine.h"
+#include "driver/measure/machine.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "backends/backend.h"
-#include "backends/node_timer.h"
+#include "backends/timing/node_timer.h"
 
 namespace egret::driver {
 namespace {

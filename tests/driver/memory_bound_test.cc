@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/memory_bound.h"
+#include "driver/select/memory_bound.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "driver/saturated_graph.h"
-#include "ir/builder.h"
+#include "driver/select/saturated_graph.h"
+#include "ir/graph/builder.h"
 #include "zoo/zoo.h"
 
 namespace egret::driver {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/operator_costs.h"
+#include "driver/select/operator_costs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,10 +9,10 @@
 #include <map>
 
 #include "base/stop.h"
-#include "driver/calibration.h"
-#include "driver/machine.h"
+#include "driver/measure/calibration.h"
+#include "driver/measure/machine.h"
 #include "driver/optimize.h"
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 
 namespace egret::driver {
 namespace {

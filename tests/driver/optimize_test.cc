@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "frontends/onnx.h"
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 #include "zoo/zoo.h"
 
 namespace egret::driver {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/output_check.h"
+#include "driver/measure/output_check.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <csignal>
 
-#include "ir/builder.h"
-#include "ir/input_draws.h"
-#include "ir/interpreter.h"
+#include "ir/graph/builder.h"
+#include "ir/evaluate/input_draws.h"
+#include "ir/evaluate/interpreter.h"
 
 namespace egret::driver {
 namespace {

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "backends/backend.h"
-#include "ir/interpreter.h"
-#include "rules/instantiation.h"
-#include "rules/rule_set.h"
-#include "rules/tester.h"
+#include "ir/evaluate/interpreter.h"
+#include "rules/testing/instantiation.h"
+#include "rules/tensors/rule_set.h"
+#include "rules/testing/tester.h"
 
 namespace egret::driver {
 namespace {

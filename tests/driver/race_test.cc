@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/race.h"
+#include "driver/measure/race.h"
 
 #include <gtest/gtest.h>
 

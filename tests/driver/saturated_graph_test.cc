@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/saturated_graph.h"
+#include "driver/select/saturated_graph.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/builder.h"
-#include "rules/rule_parser.h"
+#include "ir/graph/builder.h"
+#include "rules/language/rule_parser.h"
 
 namespace egret::driver {
 namespace {

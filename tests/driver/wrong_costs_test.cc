@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "cost/database.h"
-#include "driver/operator_costs.h"
+#include "driver/select/operator_costs.h"
 #include "driver/optimize.h"
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 
 namespace egret::driver {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays the certificates of egraph/explanation_certificate.h by plain term matching. It shares no
+// Replays the certificates of egraph/proofs/explanation_certificate.h by plain term matching. It shares no
 // code with the engine: rules come from text, through a parser of its own, and all it knows of
 // e-graphs is that it need not know them.
 //
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/status.h"
 
 namespace egret::checking {
@@ -58,7 +58,7 @@ class CertificateChecker {
                                       const std::map<std::string, std::string>& operators,
                                       Term made, const std::vector<Equation>& evidence)>;
 
-  // One rule a line, as egraph/syntax.h describes them; all must have names. Right sides may
+  // One rule a line, as egraph/search/syntax.h describes them; all must have names. Right sides may
   // contain !name where a function of the client's is meant, and operators name{?variable}.
   base::Status add_rules(std::string_view text);
   void define_condition(std::string name, Condition condition);

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/random.h"
 
 namespace egret::checking {

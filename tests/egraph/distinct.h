@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "egraph/analysis.h"
-#include "egraph/egraph.h"
+#include "egraph/core/analysis.h"
+#include "egraph/core/egraph.h"
 
 namespace egret::egraph {
 

@@ -5,7 +5,7 @@
 
 #include <ostream>
 
-#include "egraph/smallest_term.h"
+#include "egraph/core/smallest_term.h"
 #include "egraph/workloads/workload.h"
 
 namespace egret::egraph::workloads {

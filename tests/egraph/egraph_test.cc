@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "egraph/egraph.h"
+#include "egraph/core/egraph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/random.h"
-#include "egraph/dump.h"
+#include "egraph/formats/dump.h"
 #include "tests/egraph/naive_closure.h"
 #include "tests/egraph/smallest_size.h"
 

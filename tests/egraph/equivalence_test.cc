@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "egraph/equivalence.h"
+#include "egraph/search/equivalence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

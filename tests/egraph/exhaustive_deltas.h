@@ -10,8 +10,8 @@
 #include <set>
 #include <vector>
 
-#include "egraph/dump.h"
-#include "egraph/rule_search.h"
+#include "egraph/formats/dump.h"
+#include "egraph/search/rule_search.h"
 #include "tests/egraph/random_patterns.h"
 #include "tests/egraph/slow_matcher.h"
 #include "tests/egraph/small_cases.h"

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "egraph/dump.h"
-#include "egraph/matcher.h"
+#include "egraph/formats/dump.h"
+#include "egraph/search/matcher.h"
 #include "tests/egraph/random_patterns.h"
 #include "tests/egraph/slow_matcher.h"
 #include "tests/egraph/small_cases.h"

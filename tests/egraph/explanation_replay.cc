@@ -6,8 +6,8 @@
 #include <cstdio>
 
 #include "base/random.h"
-#include "egraph/explainer.h"
-#include "egraph/explanation_certificate.h"
+#include "egraph/proofs/explainer.h"
+#include "egraph/proofs/explanation_certificate.h"
 #include "tests/egraph/certificate_mutation.h"
 #include "tests/egraph/explanation_workload.h"
 

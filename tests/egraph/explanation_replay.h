@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "egraph/egraph.h"
+#include "egraph/core/egraph.h"
 #include "tests/egraph/certificate_checker.h"
 
 namespace egret::egraph {

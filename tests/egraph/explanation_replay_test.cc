@@ -9,8 +9,8 @@
 #include <map>
 
 #include "base/random.h"
-#include "egraph/runner.h"
-#include "egraph/syntax.h"
+#include "egraph/search/runner.h"
+#include "egraph/search/syntax.h"
 #include "tests/egraph/explanation_workload.h"
 
 namespace egret::egraph {

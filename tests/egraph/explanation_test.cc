@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "egraph/explanation.h"
+#include "egraph/proofs/explanation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "egraph/explainer.h"
-#include "egraph/explanation_certificate.h"
-#include "egraph/runner.h"
-#include "egraph/syntax.h"
+#include "egraph/proofs/explainer.h"
+#include "egraph/proofs/explanation_certificate.h"
+#include "egraph/search/runner.h"
+#include "egraph/search/syntax.h"
 #include "tests/egraph/certificate_checker.h"
 
 namespace egret::egraph {

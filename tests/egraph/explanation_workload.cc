@@ -6,7 +6,7 @@
 #include <numeric>
 #include <optional>
 
-#include "egraph/egraph.h"
+#include "egraph/core/egraph.h"
 
 namespace egret::egraph {
 

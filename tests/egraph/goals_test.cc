@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "egraph/goals.h"
+#include "egraph/search/goals.h"
 
 #include <gtest/gtest.h>
 
-#include "egraph/matcher.h"
-#include "egraph/runner.h"
+#include "egraph/search/matcher.h"
+#include "egraph/search/runner.h"
 #include "tests/egraph/slow_matcher.h"
 
 namespace egret::egraph {

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
-#include "egraph/serialized_egraph.h"
+#include "base/formats/json.h"
+#include "egraph/formats/serialized_egraph.h"
 
 namespace egret::egraph {
 

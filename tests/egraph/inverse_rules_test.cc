@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "egraph/inverse_rules.h"
+#include "egraph/search/inverse_rules.h"
 
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "egraph/runner.h"
-#include "egraph/syntax.h"
+#include "egraph/search/runner.h"
+#include "egraph/search/syntax.h"
 #include "tests/egraph/distinct.h"
 #include "tests/egraph/random_patterns.h"
 #include "tests/egraph/slow_matcher.h"

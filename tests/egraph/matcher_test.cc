@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "egraph/matcher.h"
+#include "egraph/search/matcher.h"
 
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "egraph/dump.h"
-#include "egraph/syntax.h"
+#include "egraph/formats/dump.h"
+#include "egraph/search/syntax.h"
 #include "tests/egraph/random_patterns.h"
 #include "tests/egraph/slow_matcher.h"
 

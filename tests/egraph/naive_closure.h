@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "egraph/ids.h"
+#include "egraph/core/ids.h"
 
 namespace egret::egraph {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "egraph/egraph.h"
+#include "egraph/core/egraph.h"
 #include "tests/egraph/smallest_size.h"
 
 namespace egret::egraph {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "egraph/egraph.h"
-#include "egraph/pattern.h"
+#include "egraph/core/egraph.h"
+#include "egraph/core/pattern.h"
 
 namespace egret::egraph {
 

@@ -10,11 +10,11 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "base/random.h"
-#include "egraph/egraph_snapshot.h"
-#include "egraph/explainer.h"
-#include "egraph/runner.h"
+#include "egraph/formats/egraph_snapshot.h"
+#include "egraph/proofs/explainer.h"
+#include "egraph/search/runner.h"
 #include "egraph/workloads/workload.h"
 #include "tests/egraph/explanation_workload.h"
 #include "tests/egraph/state_text.h"

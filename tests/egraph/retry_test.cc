@@ -3,8 +3,8 @@
 // must try them again by itself, and others not.
 #include <gtest/gtest.h>
 
-#include "egraph/runner.h"
-#include "egraph/syntax.h"
+#include "egraph/search/runner.h"
+#include "egraph/search/syntax.h"
 
 namespace egret::egraph {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Searching by deltas, compared with matching by definition.
-#include "egraph/rule_search.h"
+#include "egraph/search/rule_search.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/random.h"
-#include "egraph/dump.h"
+#include "egraph/formats/dump.h"
 #include "egraph/workloads/workload.h"
 #include "tests/egraph/random_patterns.h"
 #include "tests/egraph/slow_matcher.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "egraph/runner.h"
+#include "egraph/search/runner.h"
 
 #include <gtest/gtest.h>
 
-#include "egraph/dump.h"
-#include "egraph/smallest_term.h"
-#include "egraph/syntax.h"
+#include "egraph/formats/dump.h"
+#include "egraph/core/smallest_term.h"
+#include "egraph/search/syntax.h"
 #include "tests/egraph/distinct.h"
 #include "tests/egraph/smallest_size.h"
 

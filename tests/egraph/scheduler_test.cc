@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "egraph/scheduler.h"
+#include "egraph/schedulers/scheduler.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "egraph/runner.h"
-#include "egraph/syntax.h"
+#include "egraph/search/runner.h"
+#include "egraph/search/syntax.h"
 
 namespace egret::egraph {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "egraph/serialized_egraph.h"
+#include "egraph/formats/serialized_egraph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "egraph/dump.h"
-#include "egraph/smallest_term.h"
-#include "egraph/syntax.h"
+#include "egraph/formats/dump.h"
+#include "egraph/core/smallest_term.h"
+#include "egraph/search/syntax.h"
 #include "egraph/workloads/workload.h"
 
 namespace egret::egraph {

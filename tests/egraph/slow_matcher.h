@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "egraph/egraph.h"
-#include "egraph/pattern.h"
+#include "egraph/core/egraph.h"
+#include "egraph/core/pattern.h"
 
 namespace egret::egraph {
 

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "egraph/egraph.h"
-#include "egraph/pattern.h"
-#include "egraph/syntax.h"
+#include "egraph/core/egraph.h"
+#include "egraph/core/pattern.h"
+#include "egraph/search/syntax.h"
 
 namespace egret::egraph {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "egraph/egraph.h"
+#include "egraph/core/egraph.h"
 
 namespace egret::egraph {
 

@@ -9,9 +9,9 @@
 #include <iterator>
 #include <map>
 
-#include "egraph/egraph_snapshot.h"
-#include "egraph/explainer.h"
-#include "egraph/snapshot_items.h"
+#include "egraph/formats/egraph_snapshot.h"
+#include "egraph/proofs/explainer.h"
+#include "egraph/formats/snapshot_items.h"
 #include "egraph/workloads/workload.h"
 #include "tests/egraph/explanation_workload.h"
 #include "tests/egraph/random_machine.h"

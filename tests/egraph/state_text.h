@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "egraph/egraph.h"
+#include "egraph/core/egraph.h"
 
 namespace egret::egraph {
 

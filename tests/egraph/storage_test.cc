@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/random.h"
-#include "egraph/flat_array.h"
-#include "egraph/hash_cons.h"
-#include "egraph/node_lists.h"
-#include "egraph/union_find.h"
+#include "egraph/core/flat_array.h"
+#include "egraph/core/hash_cons.h"
+#include "egraph/core/node_lists.h"
+#include "egraph/core/union_find.h"
 
 namespace egret::egraph {
 namespace {

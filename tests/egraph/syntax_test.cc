@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "egraph/syntax.h"
+#include "egraph/search/syntax.h"
 
 #include <gtest/gtest.h>
 
-#include "egraph/runner.h"
-#include "egraph/smallest_term.h"
+#include "egraph/search/runner.h"
+#include "egraph/core/smallest_term.h"
 
 namespace egret::egraph {
 namespace {

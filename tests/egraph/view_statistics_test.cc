@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "egraph/view_statistics.h"
+#include "egraph/core/view_statistics.h"
 
 #include <gtest/gtest.h>
 
-#include "egraph/syntax.h"
+#include "egraph/search/syntax.h"
 
 namespace egret::egraph {
 namespace {

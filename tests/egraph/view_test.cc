@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "egraph/view.h"
+#include "egraph/core/view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "egraph/dump.h"
-#include "egraph/smallest_term.h"
-#include "egraph/syntax.h"
+#include "egraph/formats/dump.h"
+#include "egraph/core/smallest_term.h"
+#include "egraph/search/syntax.h"
 
 namespace egret::egraph {
 namespace {

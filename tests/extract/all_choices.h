@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "extract/choice_walk.h"
+#include "extract/core/choice_walk.h"
 
 namespace egret::extract {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/constraints.h"
+#include "extract/core/constraints.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/core_ilp.h"
+#include "extract/milp/core_ilp.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/core.h"
+#include "extract/core/core.h"
 
 #include <gtest/gtest.h>
 
-#include "extract/extractors/local_search.h"
-#include "extract/reduce.h"
+#include "extract/greedy/local_search.h"
+#include "extract/reduce/reduce.h"
 #include "tests/extract/random_view.h"
 
 namespace egret::extract {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/cut_loop.h"
+#include "extract/milp/cut_loop.h"
 
 #include <gtest/gtest.h>
 
-#include "extract/loop_cuts.h"
-#include "extract/primal_dual_lp.h"
+#include "extract/milp/loop_cuts.h"
+#include "extract/milp/primal_dual_lp.h"
 #include "tests/extract/all_choices.h"
 #include "tests/extract/random_view.h"
 

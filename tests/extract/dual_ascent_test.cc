@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/dual_ascent.h"
+#include "extract/bounds/dual_ascent.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/elimination.h"
+#include "extract/extractors/elimination.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/extractor.h"
+#include "extract/core/extractor.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "extract/milp.h"
+#include "extract/milp/milp.h"
 #include "tests/extract/all_choices.h"
 #include "tests/extract/needs_solver.h"
 #include "tests/extract/random_view.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/milp_process.h"
+#include "extract/milp/milp_process.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/timer.h"
-#include "extract/core_ilp.h"
+#include "extract/milp/core_ilp.h"
 
 namespace egret::extract {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "extract/milp.h"
+#include "extract/milp/milp.h"
 
 // Ends a test in a build that has neither HiGHS nor CBC.
 #define SKIP_WITHOUT_MILP_SOLVER() \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/primal_dual_lp.h"
+#include "extract/milp/primal_dual_lp.h"
 
 #include <gtest/gtest.h>
 

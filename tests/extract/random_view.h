@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/random.h"
-#include "egraph/view.h"
+#include "egraph/core/view.h"
 
 namespace egret::extract {
 

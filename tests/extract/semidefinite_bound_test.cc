@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/semidefinite_bound.h"
+#include "extract/bounds/semidefinite_bound.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "extract/extractor.h"
+#include "extract/core/extractor.h"
 #include "tests/extract/all_choices.h"
 #include "tests/extract/random_view.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/side_rows.h"
+#include "extract/extractors/side_rows.h"
 
 #include <gtest/gtest.h>
 

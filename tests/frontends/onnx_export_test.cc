@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "ir/builder.h"
-#include "ir/graph_text.h"
+#include "ir/graph/builder.h"
+#include "ir/graph/graph_text.h"
 #include "tests/frontends/onnx_model.h"
 
 namespace egret::frontends {

@@ -10,8 +10,8 @@
 #include <functional>
 #include <thread>
 
-#include "base/file.h"
-#include "ir/interpreter.h"
+#include "base/system/file.h"
+#include "ir/evaluate/interpreter.h"
 #include "tests/frontends/onnx_model.h"
 
 namespace egret::frontends {

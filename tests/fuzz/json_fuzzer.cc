@@ -2,7 +2,7 @@
 // What parses must be written and parsed back to the same document, however it is laid out.
 #include <cstdint>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using egret::base::Json;

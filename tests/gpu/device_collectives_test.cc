@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "backends/nccl/moves.h"
+#include "runtime/nccl/moves.h"
 
 namespace egret::backends::nccl {
 namespace {

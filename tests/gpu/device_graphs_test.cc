@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <iostream>
 
-#include "backends/measure.h"
-#include "backends/node_timer.h"
-#include "ir/builder.h"
+#include "backends/timing/measure.h"
+#include "backends/timing/node_timer.h"
+#include "ir/graph/builder.h"
 #include "tests/backends/attention_block.h"
 #include "tests/backends/graph_compare.h"
 #include "tests/backends/small_network.h"

@@ -2,8 +2,8 @@
 // Emitted kernels on a GPU against the f64 interpreter.
 #include <gtest/gtest.h>
 
-#include "backends/cuda/device.h"
-#include "backends/cuda/launch.h"
+#include "backends/cuda/api/device.h"
+#include "backends/cuda/steps/launch.h"
 #include "tests/codegen/kernel_batch.h"
 #include "tests/codegen/sample_kernels.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/call_table.h"
+#include "ir/graph/call_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products by packed tiles, of sizes at, below and beyond those of tiles, panels and blocks.
-#include "ir/contraction.h"
+#include "ir/evaluate/contraction.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
 
-#include "ir/interpreter.h"
-#include "ir/operator.h"
+#include "ir/evaluate/interpreter.h"
+#include "ir/graph/operator.h"
 
 namespace egret::ir {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/einsum_equation.h"
+#include "ir/ops/families/einsum_equation.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/operator.h"
+#include "ir/graph/operator.h"
 
 namespace egret::ir {
 namespace {

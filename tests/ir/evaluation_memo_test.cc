@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/evaluation_memo.h"
+#include "ir/evaluate/evaluation_memo.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "ir/builder.h"
-#include "ir/interpreter.h"
+#include "ir/graph/builder.h"
+#include "ir/evaluate/interpreter.h"
 
 namespace egret::ir {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans against direct evaluation: operators, and random denotations.
-#include "ir/evaluation_plan.h"
+#include "ir/evaluate/evaluation_plan.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "ir/builder.h"
-#include "ir/direct_evaluation.h"
+#include "ir/graph/builder.h"
+#include "ir/evaluate/direct_evaluation.h"
 
 namespace egret::ir {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/graph_text.h"
+#include "ir/graph/graph_text.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "base/random.h"
-#include "ir/builder.h"
-#include "ir/graph_dot.h"
+#include "ir/graph/builder.h"
+#include "ir/graph/graph_dot.h"
 
 namespace egret::ir {
 namespace {

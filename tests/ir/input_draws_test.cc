@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/input_draws.h"
+#include "ir/evaluate/input_draws.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
 
-#include "ir/builder.h"
-#include "ir/interpreter.h"
+#include "ir/graph/builder.h"
+#include "ir/evaluate/interpreter.h"
 
 namespace egret::ir {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/interpreter.h"
+#include "ir/evaluate/interpreter.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 
 namespace egret::ir {
 namespace {

@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "ir/builder.h"
-#include "ir/onnx_binding.h"
-#include "ir/operator.h"
+#include "ir/graph/builder.h"
+#include "ir/graph/onnx_binding.h"
+#include "ir/graph/operator.h"
 
 namespace egret::ir {
 

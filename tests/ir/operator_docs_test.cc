@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/operator_docs.h"
+#include "ir/graph/operator_docs.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "ir/graph_text.h"
+#include "ir/graph/graph_text.h"
 
 namespace egret::ir {
 namespace {

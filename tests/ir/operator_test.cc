@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/operator.h"
+#include "ir/graph/operator.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/body.h"
+#include "ir/graph/body.h"
 
 namespace egret::ir {
 namespace {

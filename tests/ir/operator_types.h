@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/operator.h"
+#include "ir/graph/operator.h"
 
 namespace egret::ir {
 

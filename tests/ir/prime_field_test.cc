@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/prime_field.h"
+#include "ir/evaluate/prime_field.h"
 
 #include <gtest/gtest.h>
 

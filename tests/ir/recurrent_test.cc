@@ -3,9 +3,9 @@
 // steps are compared with ONNX's own tests.
 #include <gtest/gtest.h>
 
-#include "ir/builder.h"
-#include "ir/interpreter.h"
-#include "ir/recurrent_body.h"
+#include "ir/graph/builder.h"
+#include "ir/evaluate/interpreter.h"
+#include "ir/ops/families/recurrent_body.h"
 
 namespace egret::ir {
 namespace {

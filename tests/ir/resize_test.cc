@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "ir/resize_axis.h"
+#include "ir/ops/families/resize_axis.h"
 
 namespace egret::ir {
 namespace {

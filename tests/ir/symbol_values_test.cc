@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/symbol_values.h"
+#include "ir/core/symbol_values.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/symbolic_scope.h"
+#include "ir/core/symbolic_scope.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/operator.h"
+#include "ir/graph/operator.h"
 
 namespace egret::ir {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/tensor.h"
+#include "ir/core/tensor.h"
 
 #include <gtest/gtest.h>
 

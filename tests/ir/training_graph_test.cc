@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/input_draws.h"
-#include "ir/interpreter.h"
+#include "ir/evaluate/input_draws.h"
+#include "ir/evaluate/interpreter.h"
 
 namespace egret::ir {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/work.h"
+#include "ir/nest/work.h"
 
 #include <gtest/gtest.h>
 

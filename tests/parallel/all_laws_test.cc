@@ -7,14 +7,14 @@
 #include <map>
 #include <set>
 
-#include "ir/exact.h"
-#include "ir/graph_text.h"
-#include "ir/interpreter.h"
-#include "parallel/law_proof.h"
-#include "parallel/laws.h"
-#include "parallel/some_application.h"
-#include "parallel/stored_laws.h"
-#include "rules/rule_status.h"
+#include "ir/evaluate/exact.h"
+#include "ir/graph/graph_text.h"
+#include "ir/evaluate/interpreter.h"
+#include "parallel/laws/law_proof.h"
+#include "parallel/laws/laws.h"
+#include "parallel/laws/some_application.h"
+#include "parallel/laws/stored_laws.h"
+#include "rules/tensors/rule_status.h"
 
 namespace egret::parallel {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/batch_slices.h"
+#include "parallel/plan/batch_slices.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "ir/interpreter.h"
+#include "ir/evaluate/interpreter.h"
 #include "tests/parallel/model.h"
 
 namespace egret::parallel {

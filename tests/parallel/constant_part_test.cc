@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/constant_part.h"
+#include "runtime/ranks/constant_part.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/interpreter.h"
+#include "ir/evaluate/interpreter.h"
 #include "tests/parallel/ranks.h"
 
 namespace egret::parallel {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/laws.h"
+#include "parallel/laws/laws.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/graph_text.h"
+#include "ir/graph/graph_text.h"
 
 namespace egret::parallel {
 namespace {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "ir/autodiff/training_graph.h"
-#include "ir/builder.h"
-#include "parallel/planner.h"
+#include "ir/graph/builder.h"
+#include "parallel/plan/planner.h"
 
 namespace egret::parallel {
 

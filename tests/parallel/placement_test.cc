@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/placement.h"
+#include "parallel/placement/placement.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/plan_searches.h"
+#include "parallel/plan/plan_searches.h"
 
 #include <gtest/gtest.h>
 

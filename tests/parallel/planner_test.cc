@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/planner.h"
+#include "parallel/plan/planner.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "parallel/plan_file.h"
+#include "parallel/plan/plan_file.h"
 #include "tests/parallel/model.h"
 
 namespace egret::parallel {

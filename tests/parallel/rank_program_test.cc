@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/rank_program.h"
+#include "runtime/ranks/rank_program.h"
 
 #include <gtest/gtest.h>
 

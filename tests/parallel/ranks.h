@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "parallel/rank_program.h"
+#include "runtime/ranks/rank_program.h"
 
 namespace egret::parallel {
 

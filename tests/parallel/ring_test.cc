@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/ring.h"
+#include "parallel/ring/ring.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "ir/interpreter.h"
-#include "ir/symbolic_scope.h"
-#include "parallel/placed_egraph.h"
-#include "parallel/plan_file.h"
-#include "parallel/ring_factors.h"
+#include "ir/evaluate/interpreter.h"
+#include "ir/core/symbolic_scope.h"
+#include "parallel/placed/placed_egraph.h"
+#include "parallel/plan/plan_file.h"
+#include "parallel/ring/ring_factors.h"
 #include "tests/parallel/model.h"
 #include "tests/parallel/ranks.h"
-#include "verifier/obligation.h"
+#include "verifier/equality/obligation.h"
 
 namespace egret::parallel {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/table_rows.h"
+#include "parallel/ring/table_rows.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/interpreter.h"
+#include "ir/evaluate/interpreter.h"
 #include "tests/parallel/model.h"
 
 namespace egret::parallel {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/tied_layers.h"
+#include "parallel/plan/tied_layers.h"
 
 #include <gtest/gtest.h>
 

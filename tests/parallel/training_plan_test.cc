@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "parallel/plan_file.h"
+#include "parallel/plan/plan_file.h"
 #include "tests/parallel/model.h"
 
 namespace egret::parallel {

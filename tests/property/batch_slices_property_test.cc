@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "backends/backend.h"
-#include "driver/output_check.h"
-#include "parallel/batch_slices.h"
+#include "driver/measure/output_check.h"
+#include "parallel/plan/batch_slices.h"
 #include "tests/property/campaign.h"
 #include "tests/property/random_graph.h"
 

@@ -4,15 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "cost/model.h"
-#include "driver/output_check.h"
-#include "driver/selection.h"
-#include "extract/extractor.h"
+#include "driver/measure/output_check.h"
+#include "driver/select/selection.h"
+#include "extract/core/extractor.h"
 #include "frontends/onnx.h"
-#include "ir/interpreter.h"
-#include "rules/constant_folding.h"
-#include "rules/rule_set.h"
-#include "rules/saturate.h"
-#include "rules/tensor_egraph.h"
+#include "ir/evaluate/interpreter.h"
+#include "rules/tensors/constant_folding.h"
+#include "rules/tensors/rule_set.h"
+#include "rules/tensors/saturate.h"
+#include "rules/tensors/tensor_egraph.h"
 #include "tests/property/campaign.h"
 #include "tests/property/random_graph.h"
 

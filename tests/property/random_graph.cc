@@ -5,7 +5,7 @@
 #include <array>
 #include <numeric>
 
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 
 namespace egret::testing_support {
 namespace {

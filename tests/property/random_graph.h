@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/random.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace egret::testing_support {
 

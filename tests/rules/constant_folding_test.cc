@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which operators decide, and that folding decides as running the model would.
-#include "rules/constant_folding.h"
+#include "rules/tensors/constant_folding.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/builder.h"
-#include "ir/interpreter.h"
-#include "rules/jumps.h"
+#include "ir/graph/builder.h"
+#include "ir/evaluate/interpreter.h"
+#include "rules/tensors/jumps.h"
 
 namespace egret::rules {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "rules/generator/minimization.h"
-#include "rules/rule_parser.h"
+#include "rules/language/rule_parser.h"
 
 namespace egret::rules {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/exact_comparison.h"
+#include "rules/testing/exact_comparison.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "rules/rule_set.h"
+#include "rules/tensors/rule_set.h"
 #include "tests/rules/parsed_rule.h"
 
 namespace egret::rules {

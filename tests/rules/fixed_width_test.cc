@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What holds of integers without bounds is not done to those that tensors hold.
-#include "rules/fixed_width.h"
+#include "rules/tensors/fixed_width.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/builder.h"
-#include "rules/compile.h"
-#include "rules/saturate.h"
+#include "ir/graph/builder.h"
+#include "rules/tensors/compile.h"
+#include "rules/tensors/saturate.h"
 #include "tests/rules/parsed_rule.h"
 
 namespace egret::rules {

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "base/random.h"
-#include "ir/graph_text.h"
-#include "ir/interpreter.h"
-#include "rules/attribute_sampler.h"
-#include "rules/known_operators.h"
+#include "ir/graph/graph_text.h"
+#include "ir/evaluate/interpreter.h"
+#include "rules/testing/attribute_sampler.h"
+#include "rules/testing/known_operators.h"
 
 namespace egret::rules {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/guard_solver.h"
+#include "rules/testing/guard_solver.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "ir/symbolic_scope.h"
-#include "ir/tensor_type.h"
+#include "ir/core/symbolic_scope.h"
+#include "ir/core/tensor_type.h"
 
 namespace egret::rules {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/instance_conditions.h"
+#include "rules/testing/instance_conditions.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "rules/binding.h"
+#include "rules/tensors/binding.h"
 #include "tests/rules/parsed_rule.h"
 
 namespace egret::rules {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/instance_stream.h"
+#include "rules/testing/instance_stream.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/member_search.h"
+#include "rules/proving/member_search.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "ir/symbolic_scope.h"
+#include "ir/core/symbolic_scope.h"
 
 namespace egret::rules {
 namespace {

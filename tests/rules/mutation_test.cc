@@ -3,10 +3,10 @@
 
 #include <set>
 
-#include "rules/mutation_trial.h"
-#include "rules/rule_set.h"
-#include "rules/tester.h"
-#include "rules/verification.h"
+#include "rules/proving/mutation_trial.h"
+#include "rules/tensors/rule_set.h"
+#include "rules/testing/tester.h"
+#include "rules/proving/verification.h"
 
 namespace egret::rules {
 namespace {

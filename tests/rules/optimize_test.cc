@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ir/builder.h"
-#include "ir/interpreter.h"
-#include "rules/constant_folding.h"
-#include "rules/rule_set.h"
-#include "rules/saturate.h"
+#include "ir/graph/builder.h"
+#include "ir/evaluate/interpreter.h"
+#include "rules/tensors/constant_folding.h"
+#include "rules/tensors/rule_set.h"
+#include "rules/tensors/saturate.h"
 #include "tests/rules/smallest_selection.h"
 
 namespace egret::rules {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "rules/rule_parser.h"
+#include "rules/language/rule_parser.h"
 
 namespace egret::rules {
 

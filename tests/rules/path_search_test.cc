@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/path_search.h"
+#include "rules/proving/path_search.h"
 
 #include <gtest/gtest.h>
 

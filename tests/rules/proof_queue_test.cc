@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "rules/rule_parser.h"
+#include "rules/language/rule_parser.h"
 
 namespace egret::rules::generator {
 namespace {

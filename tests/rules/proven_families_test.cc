@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/proven_families.h"
+#include "rules/proving/proven_families.h"
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 #include "rules/generator/derivation.h"
-#include "rules/rule_parser.h"
+#include "rules/language/rule_parser.h"
 
 namespace egret::rules::generator {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/rule_parser.h"
+#include "rules/language/rule_parser.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/builder.h"
-#include "rules/compile.h"
+#include "ir/graph/builder.h"
+#include "rules/tensors/compile.h"
 
 namespace egret::rules {
 namespace {

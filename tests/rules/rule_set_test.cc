@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/rule_set.h"
+#include "rules/tensors/rule_set.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "rules/rule_parser.h"
+#include "rules/language/rule_parser.h"
 
 namespace egret::rules {
 namespace {

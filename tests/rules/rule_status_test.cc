@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/rule_status.h"
+#include "rules/tensors/rule_status.h"
 
 #include <gtest/gtest.h>
 

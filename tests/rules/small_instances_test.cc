@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/small_instances.h"
+#include "rules/testing/small_instances.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "rules/tensor_egraph.h"
+#include "rules/tensors/tensor_egraph.h"
 
 namespace egret::rules {
 

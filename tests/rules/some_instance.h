@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "rules/instantiation.h"
+#include "rules/testing/instantiation.h"
 #include "tests/rules/parsed_rule.h"
 
 namespace egret::rules {

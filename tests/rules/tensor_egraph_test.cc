@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/tensor_egraph.h"
+#include "rules/tensors/tensor_egraph.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "egraph/explainer.h"
-#include "ir/builder.h"
-#include "rules/rule_set.h"
-#include "rules/saturate.h"
+#include "egraph/proofs/explainer.h"
+#include "ir/graph/builder.h"
+#include "rules/tensors/rule_set.h"
+#include "rules/tensors/saturate.h"
 
 namespace egret::rules {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/tensor_snapshot.h"
+#include "rules/tensors/tensor_snapshot.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,11 +9,11 @@
 #include <map>
 
 #include "base/random.h"
-#include "egraph/dump.h"
-#include "ir/builder.h"
-#include "ir/graph_text.h"
-#include "rules/rule_set.h"
-#include "rules/saturate.h"
+#include "egraph/formats/dump.h"
+#include "ir/graph/builder.h"
+#include "ir/graph/graph_text.h"
+#include "rules/tensors/rule_set.h"
+#include "rules/tensors/saturate.h"
 
 namespace egret::rules {
 namespace {

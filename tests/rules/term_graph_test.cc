@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/term_graph.h"
+#include "rules/tensors/term_graph.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "egraph/matcher.h"
-#include "ir/builder.h"
-#include "ir/interpreter.h"
-#include "rules/compile.h"
-#include "rules/graph_rewriting.h"
-#include "rules/rule_set.h"
+#include "egraph/search/matcher.h"
+#include "ir/graph/builder.h"
+#include "ir/evaluate/interpreter.h"
+#include "rules/tensors/compile.h"
+#include "rules/tensors/graph_rewriting.h"
+#include "rules/tensors/rule_set.h"
 #include "tests/rules/parsed_rule.h"
 
 namespace egret::rules {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/tester.h"
+#include "rules/testing/tester.h"
 
 #include <gtest/gtest.h>
 
-#include "rules/rule_parser.h"
-#include "rules/rule_set.h"
-#include "rules/rule_status.h"
+#include "rules/language/rule_parser.h"
+#include "rules/tensors/rule_set.h"
+#include "rules/tensors/rule_status.h"
 
 namespace egret::rules {
 namespace {

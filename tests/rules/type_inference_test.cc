@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types are inferred without writing elements (ir/definition.h): whether that says what the whole
+// Types are inferred without writing elements (ir/graph/definition.h): whether that says what the whole
 // denotation says is asked of every operator, of attributes and types that fit and that do not.
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/random.h"
-#include "ir/operator.h"
-#include "ir/type_memo.h"
-#include "rules/attribute_sampler.h"
+#include "ir/graph/operator.h"
+#include "ir/graph/type_memo.h"
+#include "rules/testing/attribute_sampler.h"
 
 namespace egret::rules {
 namespace {

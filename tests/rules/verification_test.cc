@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/verification.h"
+#include "rules/proving/verification.h"
 
 #include <gtest/gtest.h>
 
@@ -7,13 +7,13 @@
 #include <csignal>
 #include <sstream>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "base/in_order.h"
 #include "base/stop.h"
-#include "rules/condition_inference.h"
-#include "rules/rule_parser.h"
-#include "rules/rule_set.h"
-#include "rules/rule_status.h"
+#include "rules/proving/condition_inference.h"
+#include "rules/language/rule_parser.h"
+#include "rules/tensors/rule_set.h"
+#include "rules/tensors/rule_status.h"
 #include "tests/rules/parsed_rule.h"
 
 namespace egret::rules {

@@ -82,7 +82,7 @@ class CheckLayers(unittest.TestCase):
 
     def test_foreign_headers_belong_to_their_owner(self):
         self.put("ir/d.cc", LICENCE + "#include <toml++/toml.h>\n")
-        self.expect("ir/d.cc:2: only base/toml.cc may include <toml++/toml.h>")
+        self.expect("ir/d.cc:2: only base/formats/toml.cc may include <toml++/toml.h>")
 
     def test_headers_need_licence_and_pragma_and_a_sane_length(self):
         self.put("ir/d.h", "\n" * 700)

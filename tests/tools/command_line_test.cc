@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/command_line.h"
+#include "tools/frame/command_line.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "base/file.h"
-#include "base/json.h"
+#include "base/system/file.h"
+#include "base/formats/json.h"
 #include "tests/tools/program_run.h"
-#include "tools/variables.h"
-#include "tools/verb_table.h"
+#include "tools/frame/variables.h"
+#include "tools/frame/verb_table.h"
 
 namespace egret::tools {
 namespace {

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "backends/codegen/host_compiler.h"
-#include "base/file.h"
-#include "base/json.h"
+#include "base/system/file.h"
+#include "base/formats/json.h"
 #include "frontends/onnx.h"
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 #include "tests/backends/small_network.h"
 #include "tests/tools/folder_test.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans on GPUs, over libraries that stand in for CUDA and NCCL: ranks are threads that take turns.
-#include "tools/device_run.h"
+#include "runtime/devices/device_run.h"
 
 #include <gtest/gtest.h>
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "tests/tools/program_run.h"
-#include "tools/build_info.h"
-#include "tools/machine_probe.h"
+#include "tools/frame/build_info.h"
+#include "tools/frame/machine_probe.h"
 
 namespace egret::tools {
 namespace {

@@ -3,13 +3,13 @@
 #include <csignal>
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "base/stop.h"
 #include "base/timer.h"
 #include "frontends/onnx.h"
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 #include "tests/tools/folder_test.h"
-#include "tools/output_file.h"
+#include "tools/arguments/output_file.h"
 
 namespace egret::tools {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/kernel_report.h"
+#include "tools/console/kernel_report.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "tests/tools/folder_test.h"
 
 namespace egret::tools {

@@ -3,13 +3,13 @@
 // and prove its rules.
 #include <gtest/gtest.h>
 
-#include "base/file.h"
-#include "ir/operator_registration.h"
+#include "base/system/file.h"
+#include "ir/graph/operator_registration.h"
 #include "rules/generator/derivation.h"
-#include "rules/rule_parser.h"
-#include "rules/rule_set.h"
+#include "rules/language/rule_parser.h"
+#include "rules/tensors/rule_set.h"
 #include "tests/tools/folder_test.h"
-#include "tools/command_line.h"
+#include "tools/frame/command_line.h"
 
 namespace egret::tools {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What verbs write does not cost the user what they read, or what was there before.
-#include "tools/output_file.h"
+#include "tools/arguments/output_file.h"
 
 #include <gmock/gmock.h>
 
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "cost/database.h"
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 #include "tests/tools/folder_test.h"
 
 namespace egret::tools {

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "backends/backend.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "tests/tools/program_run.h"
 
 namespace egret::tools {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/system/file.h"
 
 namespace egret::tools {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/progress_reporter.h"
+#include "tools/console/progress_reporter.h"
 
 #include <gtest/gtest.h>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 
 namespace egret::tools {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/rank_watch.h"
+#include "runtime/rank_watch.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

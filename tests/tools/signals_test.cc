@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/signals.h"
+#include "tools/console/signals.h"
 
 #include <gtest/gtest.h>
 

@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/file.h"
-#include "base/json.h"
+#include "base/system/file.h"
+#include "base/formats/json.h"
 #include "frontends/onnx.h"
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 #include "tests/tools/folder_test.h"
 
 namespace egret::tools {

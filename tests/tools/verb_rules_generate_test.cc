@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "base/file.h"
-#include "base/json.h"
+#include "base/system/file.h"
+#include "base/formats/json.h"
 #include "tests/tools/program_run.h"
 
 namespace egret::tools {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verifier/equations.h"
+#include "verifier/index/equations.h"
 
 #include <gtest/gtest.h>
 

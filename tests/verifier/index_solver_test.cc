@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verifier/index_solver.h"
+#include "verifier/index/index_solver.h"
 
 #include <gtest/gtest.h>
 
-#include "verifier/small_certificate.h"
+#include "verifier/index/small_certificate.h"
 
 namespace egret::verifier {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two graphs over symbolic sizes: proven equal, or not.
-#include "verifier/obligation.h"
+#include "verifier/equality/obligation.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "ir/builder.h"
+#include "ir/graph/builder.h"
 
 namespace egret::verifier {
 namespace {

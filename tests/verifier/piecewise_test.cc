@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verifier/piecewise.h"
+#include "verifier/equality/piecewise.h"
 
 #include <gtest/gtest.h>
 
-#include "verifier/rounded_constant.h"
+#include "verifier/algebra/rounded_constant.h"
 
 namespace egret::verifier {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verifier/solver_session.h"
+#include "verifier/solver/solver_session.h"
 
 #include <gtest/gtest.h>
 

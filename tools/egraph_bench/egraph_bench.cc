@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
-#include "base/peak_memory.h"
+#include "base/formats/json.h"
+#include "base/system/peak_memory.h"
 #include "base/status.h"
-#include "base/thread_pool.h"
-#include "base/units.h"
+#include "base/system/thread_pool.h"
+#include "base/formats/units.h"
 #include "egraph/workloads/workload.h"
 #include "tools/egraph_bench/instruction_counter.h"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "ir/builder.h"
-#include "ir/interpreter.h"
-#include "ir/work.h"
+#include "ir/graph/builder.h"
+#include "ir/evaluate/interpreter.h"
+#include "ir/nest/work.h"
 
 namespace egret::ir {
 namespace {

@@ -2,7 +2,7 @@
 // simplify TERM: the smallest equal term. A program outside Egret that uses its e-graph engine.
 #include <cstdio>
 
-#include "egraph/equivalence.h"
+#include "egraph/search/equivalence.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;

@@ -5,8 +5,8 @@
 #include <iostream>
 #include <string>
 
-#include "egraph/runner.h"
-#include "egraph/syntax.h"
+#include "egraph/search/runner.h"
+#include "egraph/search/syntax.h"
 
 namespace {
 

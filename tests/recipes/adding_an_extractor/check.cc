@@ -6,9 +6,9 @@
 #include <iostream>
 #include <string>
 
-#include "egraph/serialized_egraph.h"
-#include "extract/extractor.h"
-#include "extract/milp.h"
+#include "egraph/formats/serialized_egraph.h"
+#include "extract/core/extractor.h"
+#include "extract/milp/milp.h"
 
 namespace {
 

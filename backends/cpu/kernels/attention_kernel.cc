@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/attention_kernel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <string>
+
+#include "backends/cpu/plan/epilogue.h"
+#include "backends/cpu/loops/exponentials.h"
+#include "backends/cpu/plan/onednn.h"
+#include "backends/cpu/loops/parallel_loop.h"
+
+namespace egret::backends::cpu {
+namespace {
+
+using dnnl::memory;
+
+constexpr std::size_t kMaxGroup = 16;
+constexpr std::int64_t kLeastSize = 32;            // rows and columns of scores that are worth it
+constexpr std::int64_t kScoresInCache = 64 << 10;  // elements, a quarter of a usual L2 cache
+constexpr std::int64_t kLine = 64;                 // bytes
+
+bool is_operator(const ir::Node& node, std::string_view name) {
+  return node.kind == ir::NodeKind::kOperator && node.op->name() == name;
+}
+
+ir::Shape batch_of(const ir::TensorType& type) {
+  ir::Shape shape = type.shape();
+  shape.resize(shape.size() - 2);
+  return shape;
+}
+
+std::int64_t padded(std::int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+
+// One matrix a batch element, of an operand whose batch axes may be missing or of size 1.
+struct Matrices {
+  Operand operand;
+  ir::Shape batch_strides;  // one a batch axis of the result, in elements; 0: the same matrix
+  std::int64_t rows = 0, columns = 0, row_stride = 0, column_stride = 0;
+
+  std::int64_t offset(std::int64_t element, const ir::Shape& batch) const {
+    std::int64_t at = 0;
+    for (std::size_t i = batch.size(); i-- > 0; element /= batch[i])
+      at += element % batch[i] * batch_strides[i];
+    return at;
+  }
+  memory::desc described() const {
+    return descriptor({rows, columns}, {{row_stride, column_stride}, 1});
+  }
+};
+
+Matrices matrices_of(const Operand& operand, std::size_t batch_axes) {
+  const ir::Shape shape = operand.shape();
+  const ir::Shape& strides = operand.layout.strides;
+  const std::size_t rank = shape.size();
+  Matrices m{.operand = operand, .batch_strides = ir::Shape(batch_axes, 0)};
+  const auto axis = [&](std::size_t from_end, std::int64_t& size, std::int64_t& stride) {
+    if (from_end > rank) {
+      size = 1;
+      stride = 1;
+    } else {
+      size = shape[rank - from_end];
+      stride = size > 1 ? strides[rank - from_end] : 1;
+    }
+  };
+  axis(1, m.columns, m.column_stride);
+  axis(2, m.rows, m.row_stride);
+  for (std::size_t i = 0; i < batch_axes && i + 2 < rank; ++i) {
+    const std::size_t a = rank - 3 - i;
+    m.batch_strides[batch_axes - 1 - i] = shape[a] > 1 ? strides[a] : 0;
+  }
+  // A single row or column is as far from the next one as a dense matrix has it.
+  if (m.rows == 1) m.row_stride = m.columns * m.column_stride;
+  if (m.columns == 1 && m.rows > 1) m.column_stride = m.row_stride == 1 ? m.rows : 1;
+  return m;
+}
+
+// The value where it lies, if its matrices can be read there.
+Operand readable(PlanBuilder& builder, ir::NodeId id) {
+  const Operand& home = builder.home(id);
+  const ir::Shape shape = home.shape();
+  bool plain = home.layout.block == 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const bool of_matrix = i + 2 >= shape.size();
+    plain = plain && (home.layout.strides[i] > 0 || shape[i] == 1 ||
+                      (!of_matrix && home.layout.strides[i] == 0));
+  }
+  return plain ? home : builder.in_row_major(id);
+}
+
+// A primitive with the memory it works on, by one thread.
+class Call {
+ public:
+  struct Argument {
+    int key;
+    memory::desc descriptor;
+  };
+  Call(dnnl::primitive primitive, const std::vector<Argument>& arguments)
+      : primitive_(std::move(primitive)) {
+    for (const Argument& argument : arguments) {
+      memories_.emplace_back(argument.descriptor, onednn_engine(), nullptr);
+      packed_.push_back({argument.key, memories_.back().get()});
+    }
+  }
+  void set(std::size_t argument, const void* data) {
+    memories_[argument].set_data_handle(const_cast<void*>(data));
+  }
+  int run() {  // a dnnl_status_t
+    return dnnl_primitive_execute(primitive_.get(), onednn_stream().get(),
+                                  static_cast<int>(packed_.size()), packed_.data());
+  }
+
+ private:
+  dnnl::primitive primitive_;
+  std::vector<memory> memories_;
+  std::vector<dnnl_exec_arg_t> packed_;
+};
+
+// An operand of the pointwise operators between product and softmax.
+struct Addend {
+  Matrices matrices;
+  bool by_row = false;  // whether it varies over rows of scores
+};
+
+// Where a thread's pieces lie in the scratch space, in bytes from its part's start.
+struct Scratch {
+  std::int64_t keys = 0, values = 0, queries = 0, scores = 0, sums = 0, result = 0, library = 0,
+               end = 0;
+};
+
+// What is computed; the sizes are those of one batch element.
+struct Shape {
+  ir::Shape batch;
+  std::int64_t rows = 0, depth = 0, columns = 0, width = 0;  // q: rows x depth, v: columns x width
+  std::int64_t block = 0;                                    // rows at a time
+
+  std::int64_t elements() const {
+    std::int64_t count = 1;
+    for (const std::int64_t size : batch) count *= size;
+    return count;
+  }
+};
+
+struct Worker {
+  std::vector<Call> pack;            // keys, values
+  std::vector<Call> score, product;  // of whole blocks, and of the last one where it is shorter
+};
+
+class AttentionStep : public Step {
+ public:
+  Shape shape;
+  Matrices q, k, v, y;
+  std::vector<Addend> addends;
+  Scratch scratch;
+  Operand memory;
+  std::vector<Worker> workers;  // one a thread
+
+  std::vector<Operand> operands() const {
+    std::vector<Operand> all{q.operand, k.operand, v.operand, y.operand, memory};
+    for (const Addend& addend : addends) all.push_back(addend.matrices.operand);
+    return all;
+  }
+
+  base::Status run(const Addresses& addresses) override {
+    const auto threads = static_cast<std::int64_t>(workers.size());
+    const std::int64_t elements = shape.elements();
+    // Where threads outnumber batch elements, several share one; each packs for itself.
+    const std::int64_t blocks = (shape.rows + shape.block - 1) / shape.block;
+    const std::int64_t parts = std::min(blocks, (threads + elements - 1) / elements);
+    std::atomic<int> failed = dnnl_success;
+    parallel_for(static_cast<int>(threads), threads, [&](std::int64_t worker) {
+      const std::int64_t pieces = elements * parts;
+      for (std::int64_t p = pieces * worker / threads; p < pieces * (worker + 1) / threads; ++p) {
+        const int status = run_piece(addresses, worker, p / parts, blocks * (p % parts) / parts,
+                                     blocks * (p % parts + 1) / parts);
+        if (status != dnnl_success) failed = status;
+      }
+    });
+    if (failed != dnnl_success)
+      return base::unavailable("oneDNN failed in attention, with code " + std::to_string(failed));
+    return base::ok();
+  }
+
+ private:
+  // Blocks [first, last) of one batch element; a dnnl_status_t, as nothing is thrown out of a team.
+  int run_piece(const Addresses& addresses, std::int64_t worker, std::int64_t element,
+                std::int64_t first, std::int64_t last) {
+    Worker& calls = workers[static_cast<std::size_t>(worker)];
+    std::byte* const at = addresses.at<std::byte>(memory) + worker * scratch.end;
+    const auto place = [&](std::int64_t offset) { return reinterpret_cast<float*>(at + offset); };
+    int status = pack(calls.pack[0], addresses, k, element, at + scratch.keys);
+    if (status == dnnl_success)
+      status = pack(calls.pack[1], addresses, v, element, at + scratch.values);
+    const float* const rows = addresses.at(q.operand) + q.offset(element, shape.batch);
+    float* const results = addresses.at(y.operand) + y.offset(element, shape.batch);
+    for (std::int64_t block = first; block < last && status == dnnl_success; ++block) {
+      const std::int64_t row = block * shape.block;
+      const std::int64_t count = std::min(shape.block, shape.rows - row);
+      const std::size_t form = count == shape.block ? 0 : 1;
+      Call& score = calls.score[form];
+      score.set(0, dense_rows(rows + row * q.row_stride, count, place(scratch.queries)));
+      score.set(1, at + scratch.keys);
+      score.set(2, at + scratch.scores);
+      score.set(3, at + scratch.library);
+      for (std::size_t i = 0; i < addends.size(); ++i) {
+        const Matrices& m = addends[i].matrices;
+        score.set(4 + i, addresses.at(m.operand) + m.offset(element, shape.batch) +
+                             (addends[i].by_row ? row * m.row_stride : 0));
+      }
+      status = score.run();
+      for (std::int64_t r = 0; r < count; ++r) {
+        float* const scores = place(scratch.scores) + r * shape.columns;
+        place(scratch.sums)[r] = exponentials(scores, scores, shape.columns);
+      }
+      Call& product = calls.product[form];
+      product.set(0, at + scratch.scores);
+      product.set(1, at + scratch.values);
+      product.set(2, at + scratch.result);
+      product.set(3, at + scratch.library);
+      if (status == dnnl_success) status = product.run();
+      put_rows(place(scratch.result), place(scratch.sums), count, results + row * y.row_stride);
+    }
+    return status;
+  }
+
+  int pack(Call& call, const Addresses& addresses, const Matrices& m, std::int64_t element,
+           std::byte* to) const {
+    call.set(0, addresses.at(m.operand) + m.offset(element, shape.batch));
+    call.set(1, to);
+    return call.run();
+  }
+
+  // Rows of q one behind the other: where they lie, or copied.
+  const float* dense_rows(const float* from, std::int64_t count, float* copy) const {
+    if (q.column_stride == 1 && (q.row_stride == shape.depth || count == 1)) return from;
+    for (std::int64_t r = 0; r < count; ++r) {
+      const float* const row = from + r * q.row_stride;
+      float* const to = copy + r * shape.depth;
+      if (q.column_stride == 1) {
+        std::memcpy(to, row, static_cast<std::size_t>(shape.depth) * sizeof(float));
+      } else {
+        for (std::int64_t c = 0; c < shape.depth; ++c) to[c] = row[c * q.column_stride];
+      }
+    }
+    return copy;
+  }
+
+  // Shares are exponentials over their sum: dividing what they made takes fewer divisions.
+  void put_rows(const float* from, const float* sums, std::int64_t count, float* to) const {
+    for (std::int64_t r = 0; r < count; ++r)
+      scaled(from + r * shape.width, 1.0F / sums[r], to + r * y.row_stride, shape.width);
+  }
+};
+
+class AttentionMaker {
+ public:
+  AttentionMaker(PlanBuilder& builder, const Group& group)
+      : builder_(builder),
+        group_(group),
+        score_(builder.node(group.anchor())),
+        product_(builder.node(group.root())),
+        step_(std::make_unique<AttentionStep>()) {}
+
+  base::Status make() {
+    Group first = group_;
+    first.nodes.resize(first.nodes.size() - 2);
+    EGRET_ASSIGN_OR_RETURN(operations_, post_operations(builder_.graph(), first));
+    describe_shape();
+    find_addends();
+    // The threads share batch elements among each other, not a primitive's work.
+    {
+      const ThreadScope alone(1);
+      EGRET_RETURN_IF_ERROR(make_primitives());
+    }
+    place_output();
+    step_->memory = builder_.bytes(step_->scratch.end * builder_.threads());
+    const std::vector<Operand> touched = step_->operands();
+    builder_.add(std::move(step_), touched, "attention", implementation_);
+    return base::ok();
+  }
+
+ private:
+  void describe_shape() {
+    Shape& s = step_->shape;
+    const ir::Shape scores = score_.type.shape();
+    s.batch = batch_of(product_.type);
+    step_->q = matrices_of(readable(builder_, score_.inputs[0]), s.batch.size());
+    step_->k = matrices_of(readable(builder_, score_.inputs[1]), s.batch.size());
+    step_->v = matrices_of(readable(builder_, product_.inputs[1]), s.batch.size());
+    s.rows = scores[scores.size() - 2];
+    s.columns = scores.back();
+    s.depth = step_->q.columns;
+    s.width = step_->v.columns;
+    const std::int64_t fit = std::max(kLeastSize, kScoresInCache / s.columns / 32 * 32);
+    s.block = std::min(s.rows, fit);
+  }
+
+  void find_addends() {
+    for (const PostOperation& operation : operations_) {
+      if (operation.kind != PostOperation::Kind::kBinary) continue;
+      Addend addend{.matrices = matrices_of(builder_.in_row_major(operation.operand),
+                                            step_->shape.batch.size())};
+      addend.by_row = addend.matrices.rows > 1;
+      step_->addends.push_back(std::move(addend));
+    }
+  }
+
+  dnnl::post_ops post_ops(std::int64_t rows) const {
+    dnnl::post_ops ops;
+    std::size_t next = 0;
+    for (const PostOperation& operation : operations_) {
+      if (operation.kind == PostOperation::Kind::kEltwise) {
+        ops.append_eltwise(1.0F, operation.algorithm, operation.alpha, operation.beta);
+      } else {
+        ops.append_binary(operation.algorithm, addend_descriptor(step_->addends[next++], rows));
+      }
+    }
+    return ops;
+  }
+
+  static memory::desc addend_descriptor(const Addend& addend, std::int64_t rows) {
+    const ir::Shape shape{addend.by_row ? rows : 1, addend.matrices.columns};
+    return descriptor(shape, row_major(shape));
+  }
+
+  static memory::desc dense(std::int64_t rows, std::int64_t columns) {
+    return descriptor({rows, columns}, row_major({rows, columns}));
+  }
+
+  static dnnl::matmul::primitive_desc product_of(const memory::desc& a, const memory::desc& b,
+                                                 const memory::desc& to,
+                                                 const dnnl::post_ops& ops) {
+    dnnl::primitive_attr attr;
+    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    attr.set_post_ops(ops);
+    return {dnnl::matmul::desc(a, b, to), attr, onednn_engine()};
+  }
+
+  base::Status make_primitives() {
+    const Shape& s = step_->shape;
+    std::vector<std::int64_t> counts{s.block};
+    if (s.rows % s.block != 0) counts.push_back(s.rows % s.block);
+    memory::desc keys = any_layout({s.depth, s.columns});
+    memory::desc values = any_layout({s.columns, s.width});
+    std::vector<dnnl::matmul::primitive_desc> scores, products;
+    std::int64_t library = 0;
+    for (const std::int64_t count : counts) {  // the whole block chooses how they are packed
+      scores.push_back(
+          product_of(dense(count, s.depth), keys, dense(count, s.columns), post_ops(count)));
+      products.push_back(product_of(dense(count, s.columns), values, dense(count, s.width), {}));
+      keys = scores[0].weights_desc();
+      values = products[0].weights_desc();
+      for (const auto& pd : {scores.back(), products.back()}) {
+        EGRET_RETURN_IF_ERROR(reject_reference(pd.impl_info_str()));
+        library = std::max(library, static_cast<std::int64_t>(pd.scratchpad_desc().get_size()));
+      }
+    }
+    implementation_ = scores[0].impl_info_str();
+    const dnnl::reorder::primitive_desc pack_keys(onednn_engine(), step_->k.described(),
+                                                  onednn_engine(), keys);
+    const dnnl::reorder::primitive_desc pack_values(onednn_engine(), step_->v.described(),
+                                                    onednn_engine(), values);
+    lay_out_scratch(static_cast<std::int64_t>(keys.get_size()),
+                    static_cast<std::int64_t>(values.get_size()), library);
+    for (int i = 0; i < builder_.threads(); ++i) {
+      Worker& worker = step_->workers.emplace_back();
+      worker.pack.emplace_back(dnnl::reorder(pack_keys),
+                               arguments(DNNL_ARG_FROM, step_->k.described(), keys));
+      worker.pack.emplace_back(dnnl::reorder(pack_values),
+                               arguments(DNNL_ARG_FROM, step_->v.described(), values));
+      for (std::size_t form = 0; form < counts.size(); ++form) {
+        worker.score.push_back(call_of(scores[form], counts[form], true));
+        worker.product.push_back(call_of(products[form], counts[form], false));
+      }
+    }
+    return base::ok();
+  }
+
+  static std::vector<Call::Argument> arguments(int key, const memory::desc& from,
+                                               const memory::desc& to) {
+    return {{key, from}, {DNNL_ARG_TO, to}};
+  }
+
+  Call call_of(const dnnl::matmul::primitive_desc& pd, std::int64_t rows, bool scores) const {
+    std::vector<Call::Argument> list{{DNNL_ARG_SRC, pd.src_desc()},
+                                     {DNNL_ARG_WEIGHTS, pd.weights_desc()},
+                                     {DNNL_ARG_DST, pd.dst_desc()},
+                                     {DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()}};
+    std::size_t next = 0;
+    for (std::size_t i = 0; scores && i < operations_.size(); ++i) {
+      if (operations_[i].kind != PostOperation::Kind::kBinary) continue;
+      list.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1,
+                      addend_descriptor(step_->addends[next++], rows)});
+    }
+    return {dnnl::matmul(pd), list};
+  }
+
+  void lay_out_scratch(std::int64_t keys, std::int64_t values, std::int64_t library) {
+    const Shape& s = step_->shape;
+    constexpr auto kElement = static_cast<std::int64_t>(sizeof(float));
+    Scratch& at = step_->scratch;
+    at.keys = 0;
+    at.values = at.keys + padded(keys);
+    at.queries = at.values + padded(values);
+    at.scores = at.queries + padded(s.block * s.depth * kElement);
+    at.sums = at.scores + padded(s.block * s.columns * kElement);
+    at.result = at.sums + padded(s.block * kElement);
+    at.library = at.result + padded(s.block * s.width * kElement);
+    at.end = at.library + padded(library);
+  }
+
+  // Where the only reader transposes the value it is written as that wants it.
+  void place_output() {
+    const ir::Graph& graph = builder_.graph();
+    const ir::NodeId root = group_.root();
+    ir::NodeId reader;
+    int readers = 0;
+    for (std::size_t i = root.index() + 1; i < graph.size(); ++i) {
+      if (std::ranges::find(graph.node(ir::NodeId(i)).inputs, root) ==
+          graph.node(ir::NodeId(i)).inputs.end())
+        continue;
+      reader = ir::NodeId(i);
+      ++readers;
+    }
+    const ir::Shape shape = product_.type.shape();
+    Layout layout = row_major(shape);
+    if (readers == 1 && is_operator(graph.node(reader), "transpose")) {
+      const ir::Integers perm = graph.node(reader).attrs.integers("perm");
+      if (perm.back() + 1 == static_cast<std::int64_t>(perm.size())) {
+        const Layout wanted = row_major(graph.node(reader).type.shape());
+        for (std::size_t i = 0; i < perm.size(); ++i)
+          layout.strides[static_cast<std::size_t>(perm[i])] = wanted.strides[i];
+      }
+    }
+    step_->y = matrices_of(builder_.output(root, layout), step_->shape.batch.size());
+    step_->y.row_stride = layout.strides[layout.strides.size() - 2];
+  }
+
+  PlanBuilder& builder_;
+  const Group& group_;
+  const ir::Node& score_;
+  const ir::Node& product_;
+  std::vector<PostOperation> operations_;
+  std::unique_ptr<AttentionStep> step_;
+  std::string implementation_;
+};
+
+bool scores_are_large(const ir::Node& scores) {
+  if (scores.type.dtype != ir::DType::kF32 || !scores.type.is_concrete()) return false;
+  const ir::Shape shape = scores.type.shape();
+  const std::size_t rank = shape.size();
+  return rank >= 2 && scores.type.elements() > 0 && shape[rank - 2] >= kLeastSize &&
+         shape[rank - 1] >= kLeastSize;
+}
+
+}  // namespace
+
+Group attention_group(const ir::Graph& graph, ir::NodeId anchor,
+                      const std::function<ir::NodeId(ir::NodeId)>& only_reader) {
+  const ir::Node& scores = graph.node(anchor);
+  if (!is_operator(scores, "matmul") || !scores_are_large(scores)) return {};
+  Group group{{anchor}};
+  ir::NodeId next = only_reader(anchor);
+  while (next.valid() && !is_operator(graph.node(next), "softmax")) {
+    if (graph.node(next).type != scores.type || group.nodes.size() >= kMaxGroup ||
+        !epilogue_takes(graph, group, next))
+      return {};
+    group.nodes.push_back(next);
+    next = only_reader(next);
+  }
+  if (!next.valid() ||
+      graph.node(next).attrs.integer("axis") + 1 != static_cast<std::int64_t>(scores.type.rank()))
+    return {};
+  const ir::NodeId product = only_reader(next);
+  if (!product.valid() || !is_operator(graph.node(product), "matmul")) return {};
+  const ir::Node& last = graph.node(product);
+  // The shares come first, and are not repeated over further batch axes.
+  if (last.inputs[0] != next || last.inputs[1] == next || last.type.elements() == 0 ||
+      batch_of(last.type) != batch_of(scores.type))
+    return {};
+  group.nodes.push_back(next);
+  group.nodes.push_back(product);
+  return group;
+}
+
+bool is_attention(const ir::Graph& graph, const Group& group) {
+  return group.nodes.size() > 2 && is_operator(graph.node(*(group.nodes.end() - 2)), "softmax") &&
+         is_operator(graph.node(group.root()), "matmul");
+}
+
+std::vector<Group> split_attention(const Group& group) {
+  return {{{group.nodes.begin(), group.nodes.end() - 2}},
+          {{*(group.nodes.end() - 2)}},
+          {{group.root()}}};
+}
+
+base::Status make_attention_kernel(PlanBuilder& builder, const Group& group) {
+  return AttentionMaker(builder, group).make();
+}
+
+}  // namespace egret::backends::cpu

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/block_product.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "backends/cpu/loops/parallel_loop.h"
+#include "backends/cpu/kernels/product_chain.h"
+#include "backends/cpu/loops/product_tiles.h"
+#include "backends/cpu/kernels/row_product.h"
+#include "backends/cpu/plan/winograd.h"
+
+namespace egret::backends::cpu {
+namespace {
+
+// Rows whose results and left operands share a second-level cache of 2 MiB with the panels.
+constexpr std::int64_t kBlockRows = 192;
+constexpr std::int64_t kGroupPanels = 16;
+constexpr std::int64_t kParallelWork = std::int64_t{1} << 20;  // multiplications
+constexpr std::int64_t kLeastWidth = 2 * kTileLanes;
+constexpr std::int64_t kLeastRows = 4 * kTileRows;  // of a thread
+static_assert(kResultStride >= kGroupPanels * kTileColumns);
+
+struct BlockShape {
+  std::int64_t rows = 0, depth = 0, columns = 0;
+  std::int64_t block_rows() const { return std::min(kBlockRows, rows); }  // at most
+  std::int64_t panels() const { return (columns + kTileColumns - 1) / kTileColumns; }
+  // Of a panel, or of them all: a multiple of kTileLanes.
+  std::int64_t panel_width(std::int64_t panel) const {
+    return std::min(kTileColumns, packed_columns() - panel * kTileColumns);
+  }
+  std::int64_t packed_columns() const {
+    return (columns + kTileLanes - 1) / kTileLanes * kTileLanes;
+  }
+  // Of the run of the depth from `k` on, a multiple of kTileDepth.
+  std::int64_t run_depth(std::int64_t k) const { return std::min(kTileDepth, depth - k); }
+  // Where this run's panel is, in packed elements.
+  std::int64_t panel_at(std::int64_t k, std::int64_t panel) const {
+    return k * packed_columns() + panel * run_depth(k) * kTileColumns;
+  }
+};
+
+std::optional<BlockShape> block_shape(const ir::Graph& graph, const ir::Node& node) {
+  if (node.kind != ir::NodeKind::kOperator ||
+      (node.op->name() != "matmul" && node.op->name() != "fused_matmul"))
+    return std::nullopt;
+  for (const ir::NodeId input : node.inputs) {
+    const ir::TensorType& type = graph.node(input).type;
+    if (!type.is_concrete() || type.dtype != ir::DType::kF32 || type.elements() == 0)
+      return std::nullopt;
+  }
+  const ir::Shape a = graph.node(node.inputs[0]).type.shape();
+  const ir::Shape b = graph.node(node.inputs[1]).type.shape();
+  if (a.size() < 2 || b.size() < 2 || graph.node(node.inputs[1]).kind != ir::NodeKind::kConstant)
+    return std::nullopt;
+  const BlockShape shape{graph.node(node.inputs[0]).type.elements() / a.back(), a.back(), b.back()};
+  const bool one_matrix = graph.node(node.inputs[1]).type.elements() == shape.depth * shape.columns;
+  if (!one_matrix || b.size() > a.size() || shape.depth < kLeastWidth ||
+      shape.columns < kLeastWidth)
+    return std::nullopt;
+  return shape;
+}
+
+// A share of the rows and panels for each thread.
+struct Split {
+  std::int64_t rows = 1, columns = 1;
+  std::int64_t parts() const { return rows * columns; }
+};
+
+// That which leaves the least work to the busiest; of equals, that of the most rows, as threads
+// that share rows lay them out once each. Few rows are not shared out: each thread would read all
+// panels.
+Split split_of(const BlockShape& shape, int threads) {
+  Split best;
+  if (shape.rows * shape.depth * shape.columns < kParallelWork) return best;
+  const auto most = [](std::int64_t work, std::int64_t parts) {
+    return (work + parts - 1) / parts;
+  };
+  std::int64_t least = shape.rows * shape.panels();
+  for (std::int64_t rows = threads; rows >= 1; --rows) {
+    const std::int64_t columns = threads / rows;
+    const std::int64_t work = most(shape.rows, rows) * most(shape.panels(), columns);
+    const bool few = rows > 1 && shape.rows < rows * kLeastRows;
+    if (few || columns > shape.panels() || work >= least) continue;
+    best = {rows, columns};
+    least = work;
+  }
+  return best;
+}
+
+class BlockProductStep : public Step {
+ public:
+  BlockProductStep(const BlockShape& shape, const Split& split, const Operand& left,
+                   const Operand& weights, ProductChain chain, const Operand& target,
+                   const Operand& scratch)
+      : shape_(shape),
+        split_(split),
+        left_(left),
+        weights_(weights),
+        chain_(std::move(chain)),
+        target_(target),
+        scratch_(scratch),
+        tiles_(*tile_functions()) {}
+
+  static std::int64_t scratch_bytes(const BlockShape& shape, const Split& split) {
+    return split.parts() * scratch_elements(shape) * static_cast<std::int64_t>(sizeof(float));
+  }
+
+  base::Status run(const Addresses& addresses) override {
+    const auto parts = static_cast<int>(split_.parts());
+    parallel_for(parts, parts, [&](std::int64_t part) { run_part(addresses, part); });
+    return base::ok();
+  }
+
+ private:
+  struct Range {
+    std::int64_t begin, end;
+    std::int64_t size() const { return end - begin; }
+  };
+  // Part `index` of so many equal parts.
+  static Range part_of(const Range& range, std::int64_t index, std::int64_t parts) {
+    return {range.begin + range.size() * index / parts,
+            range.begin + range.size() * (index + 1) / parts};
+  }
+  static std::int64_t scratch_elements(const BlockShape& shape) {
+    return shape.block_rows() * (kLeftStride + kResultStride);
+  }
+
+  void run_part(const Addresses& addresses, std::int64_t part) const {
+    float* const left = addresses.at(scratch_) + part * scratch_elements(shape_);
+    float* const result = left + shape_.block_rows() * kLeftStride;
+    const Range rows = part_of({0, shape_.rows}, part / split_.columns, split_.rows);
+    const Range panels = part_of({0, shape_.panels()}, part % split_.columns, split_.columns);
+    const std::int64_t blocks = (rows.size() + kBlockRows - 1) / kBlockRows;
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      const Range block = part_of(rows, b, blocks);
+      for (std::int64_t p = panels.begin; p < panels.end; p += kGroupPanels) {
+        const Range group{p, std::min(panels.end, p + kGroupPanels)};
+        multiply(addresses, block, group, left, result);
+        finish(addresses, block, group, result);
+      }
+    }
+  }
+
+  void multiply(const Addresses& addresses, const Range& rows, const Range& panels, float* left,
+                float* result) const {
+    const float* const packed = addresses.at(weights_);
+    for (std::int64_t k = 0; k < shape_.depth; k += kTileDepth) {
+      const std::int64_t depth = shape_.run_depth(k);
+      const float* const from = addresses.at(left_) + rows.begin * shape_.depth + k;
+      for (std::int64_t r = 0; r < rows.size(); ++r)
+        std::copy_n(from + r * shape_.depth, depth, left + r * kLeftStride);
+      for (std::int64_t p = panels.begin; p < panels.end; ++p) {
+        run_panel({.left = left,
+                   .panel = packed + shape_.panel_at(k, p),
+                   .depth = depth,
+                   .result = result + (p - panels.begin) * kTileColumns,
+                   .adds = k > 0,
+                   .next = packed + panel_after(k, p, panels),
+                   .stride = 0},
+                  shape_.panel_width(p), rows.size());
+      }
+    }
+  }
+
+  // The one to be used next: of this run, of the next, or of the group behind this one.
+  std::int64_t panel_after(std::int64_t k, std::int64_t panel, const Range& panels) const {
+    if (panel + 1 < panels.end) return shape_.panel_at(k, panel + 1);
+    const std::int64_t next = k + kTileDepth;
+    return next < shape_.depth ? shape_.panel_at(next, panels.begin)
+                               : shape_.panel_at(0, panels.end % shape_.panels());
+  }
+
+  // All rows of the block; each tile brings on its share of the next panel.
+  void run_panel(Tile tile, std::int64_t width, std::int64_t rows) const {
+    const float* const left = tile.left;
+    float* const result = tile.result;
+    const std::int64_t count = (rows + kTileRows - 1) / kTileRows;
+    const auto& tiles = tiles_[static_cast<std::size_t>(width / kTileLanes)];
+    tile.stride = (kTileColumns * kPrefetchEvery + count - 1) / count;
+    for (std::int64_t t = 0; t < count; ++t) {
+      const Range part = part_of({0, rows}, t, count);
+      tile.left = left + part.begin * kLeftStride;
+      tile.result = result + part.begin * kResultStride;
+      tiles[static_cast<std::size_t>(part.size())](tile);
+      tile.next += tile.depth * kTileColumns / count;
+    }
+  }
+
+  void finish(const Addresses& addresses, const Range& rows, const Range& panels,
+              float* result) const {
+    const std::int64_t begin = panels.begin * kTileColumns;
+    const std::int64_t end = std::min(shape_.columns, panels.end * kTileColumns);
+    for (std::int64_t column = begin; column < end; column += kBlockElements) {
+      chain_.run(addresses,
+                 {.data = result + (column - begin),
+                  .stride = kResultStride,
+                  .row = rows.begin,
+                  .rows = rows.size(),
+                  .column = column,
+                  .count = std::min<std::int64_t>(kBlockElements, end - column)},
+                 target_);
+    }
+  }
+
+  BlockShape shape_;
+  Split split_;
+  Operand left_, weights_;
+  ProductChain chain_;
+  Operand target_, scratch_;
+  const TileFunctions& tiles_;
+};
+
+// Columns that are missing in the last panel are 0.
+ir::Tensor packed(const float* from, const BlockShape& shape, int threads) {
+  ir::Tensor result(ir::DType::kF32, ir::Shape{shape.depth * shape.packed_columns()});
+  float* const all = result.mutable_as<float>().data();
+  parallel_for(threads, (shape.depth + kTileDepth - 1) / kTileDepth, [&](std::int64_t run) {
+    const std::int64_t begin = run * kTileDepth;
+    const std::int64_t end = std::min(shape.depth, begin + kTileDepth);
+    for (std::int64_t panel = 0; panel < shape.panels(); ++panel) {
+      const std::int64_t column = panel * kTileColumns;
+      const std::int64_t width = std::min(kTileColumns, shape.columns - column);
+      float* to = all + shape.panel_at(begin, panel);
+      for (std::int64_t row = begin; row < end; ++row, to += shape.panel_width(panel))
+        std::copy_n(from + row * shape.columns + column, width, to);
+    }
+  });
+  return result;
+}
+
+Operand packed_weights(PlanBuilder& builder, ir::NodeId id, const BlockShape& shape) {
+  constexpr const char* kForm = "panels of tiles";
+  const Operand source = builder.in_row_major(id);
+  if (const Operand* known = builder.find_packed(source, kForm)) return *known;
+  const auto* from = reinterpret_cast<const float*>(builder.weights_data(source) + source.offset);
+  const Operand operand = builder.weights(packed(from, shape, builder.threads()));
+  builder.remember_packed(source, kForm, operand);
+  return operand;
+}
+
+}  // namespace
+
+bool is_block_product(const ir::Graph& graph, ir::NodeId id, Precision precision) {
+  return precision == Precision::kF32 && has_two_product_units() && tile_functions() != nullptr &&
+         block_shape(graph, graph.node(id)).has_value() && !is_row_product(graph, id);
+}
+
+base::Status make_block_product(PlanBuilder& builder, const Group& group) {
+  const ir::Node& node = builder.node(group.anchor());
+  const bool fused = node.attrs.find("activation") != nullptr;
+  if (fused || !is_block_product(builder.graph(), group.anchor(), builder.options().precision))
+    return base::unsupported("not many rows with constant weights");
+  if (builder.least_scratch) return base::unsupported("tiles take scratch space");
+  const Operand& home = builder.home(node.inputs[0]);
+  if (!is_row_major(home.layout, home.shape()))
+    return base::unsupported("an input that does not lie row by row");
+  const BlockShape shape = *block_shape(builder.graph(), node);
+  EGRET_ASSIGN_OR_RETURN(ProductChain chain, ProductChain::of(builder, group, shape.columns));
+  const Split split = split_of(shape, builder.threads());
+  const Operand left = builder.in_row_major(node.inputs[0]);
+  std::vector<Operand> touched{left};
+  chain.append_operands(touched);
+  const Operand weights = packed_weights(builder, node.inputs[1], shape);
+  const Operand scratch = builder.bytes(BlockProductStep::scratch_bytes(shape, split));
+  const Operand target = chain.target(builder, group);
+  touched.insert(touched.end(), {weights, scratch, target});
+  builder.add(std::make_unique<BlockProductStep>(shape, split, left, weights, std::move(chain),
+                                                 target, scratch),
+              touched, "matmul", "own:tiles");
+  return base::ok();
+}
+
+}  // namespace egret::backends::cpu

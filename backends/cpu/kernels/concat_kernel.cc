@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Concatenation. Where the parts lie one behind the other (no axis of size above 1 outside the
+// concatenated one), they are computed in place inside the result and nothing is copied. Parts that
+// are the parts of an earlier concatenation take it along, so that a chain of them (DenseNet) grows
+// in one buffer.
+#include <algorithm>
+
+#include "backends/cpu/plan/copy_step.h"
+#include "backends/cpu/kernels/kernel_table.h"
+
+namespace egret::backends::cpu {
+namespace {
+
+// The layout that most of the data already has; blocked only if all parts are whole blocks.
+Layout choose_layout(const PlanBuilder& builder, const ir::Node& node, std::size_t axis) {
+  const ir::Shape shape = node.type.shape();
+  if (shape.size() < 3 || node.type.dtype != ir::DType::kF32) return row_major(shape);
+  std::int64_t block = 1;
+  for (const ir::NodeId input : node.inputs)
+    block = std::max(block, builder.place(input).layout.block);
+  const bool whole_blocks = block > 1 && shape[1] % block == 0 &&
+                            (axis != 1 || std::ranges::all_of(node.inputs, [&](ir::NodeId input) {
+                               return builder.node(input).type.shape()[1] % block == 0;
+                             }));
+  const Layout options[] = {row_major(shape), channels_last(shape),
+                            channel_blocked(shape, std::max<std::int64_t>(block, 8))};
+  std::int64_t bytes[3] = {0, 0, 0};
+  for (const ir::NodeId input : node.inputs) {
+    const Operand& home = builder.place(input);
+    const ir::Shape part = home.shape();
+    const Layout forms[] = {row_major(part), channels_last(part),
+                            channel_blocked(part, std::max<std::int64_t>(block, 8))};
+    for (int i = 0; i < (whole_blocks ? 3 : 2); ++i) {
+      if (same_layout(home.layout, forms[i], part)) bytes[i] += home.type.bytes();
+    }
+  }
+  // On a tie the later one: small tensors count as all three, and the rest of the graph is blocked.
+  const std::ptrdiff_t last = whole_blocks ? 3 : 2;
+  std::ptrdiff_t best = 0;
+  for (std::ptrdiff_t i = 1; i < last; ++i) {
+    if (bytes[i] > bytes[best] || (i == 2 && bytes[i] == bytes[best])) best = i;
+  }
+  return options[best];
+}
+
+Layout part_layout(const Layout& whole, const ir::Shape& shape, const ir::Shape& part) {
+  if (whole.block > 1) return channel_blocked(part, whole.block);
+  return is_row_major(whole, shape) ? row_major(part) : channels_last(part);
+}
+
+struct Part {
+  ir::NodeId input;
+  Layout layout;  // that the whole gives it
+  std::int64_t offset;
+};
+
+// Computes the first so many parts inside the whole: those that fill a buffer together, most first,
+// or the first alone, reordered. 0 where it has to be copied.
+std::size_t place_run(PlanBuilder& builder, std::span<const Part> parts, const Operand& whole) {
+  std::vector<Operand> values;
+  for (const Part& part : parts) {
+    const Operand* home = builder.find_home(part.input, part.layout);
+    if (home == nullptr) break;
+    values.push_back(*home);
+  }
+  for (; !values.empty(); values.pop_back()) {
+    if (builder.place_inside(values, whole, parts[0].offset)) return values.size();
+  }
+  const Part& first = parts[0];
+  if (builder.is_constant(first.input) || builder.find_home(first.input, first.layout) != nullptr)
+    return 0;
+  const Operand reordered = builder.in_layout(first.input, first.layout);
+  return builder.place_inside(std::span(&reordered, 1), whole, first.offset) ? 1 : 0;
+}
+
+// Straight from wherever it lies, whatever the layout.
+void add_copy(PlanBuilder& builder, const Part& part, const Operand& whole) {
+  const Operand* same = builder.find_home(part.input, part.layout);
+  Operand source = same != nullptr ? *same : builder.home(part.input);
+  if (source.layout.block > 1 && whole.layout.block > 1 &&
+      source.layout.block != whole.layout.block)
+    source = builder.in_row_major(part.input);
+  Operand target = whole;
+  target.type = source.type;
+  target.offset += part.offset;
+  const Operand touched[] = {source, target};
+  builder.add(make_copy_step(source, target, builder.threads()), touched, "concat", "own:copy");
+}
+
+}  // namespace
+
+base::Status make_concat_kernel(PlanBuilder& builder, const Group& group) {
+  const ir::Node& node = builder.node(group.root());
+  if (node.type.elements() == 0) return base::unsupported("an empty tensor");
+  const auto axis = static_cast<std::size_t>(node.attrs.integer("axis"));
+  const ir::Shape shape = node.type.shape();
+  const Layout layout = choose_layout(builder, node, axis);
+  const auto element = static_cast<std::int64_t>(ir::byte_size(node.type.dtype));
+  const std::int64_t blocks = axis == 1 ? layout.block : 1;
+
+  // Parts are contiguous in the whole when the axis has the largest stride of all.
+  bool contiguous = true;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i != axis && shape[i] > 1 && layout.strides[i] > layout.strides[axis]) contiguous = false;
+  }
+  if (layout.block == 1 && layout.strides[axis] == 1 && shape.size() > 1 && axis != 0) {
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      contiguous = contiguous && (i == axis || shape[i] == 1);
+  }
+
+  const Operand whole = builder.output(group.root(), layout);
+  std::vector<Part> parts;
+  std::int64_t start = 0;
+  for (const ir::NodeId input : node.inputs) {
+    const ir::TensorType& type = builder.node(input).type;
+    if (type.elements() == 0) continue;
+    const std::int64_t offset = start / blocks * layout.strides[axis] * element;
+    parts.push_back({input, part_layout(layout, shape, type.shape()), offset});
+    start += type.shape()[axis];
+  }
+  for (std::size_t i = 0; i < parts.size();) {
+    const std::size_t placed =
+        contiguous ? place_run(builder, std::span(parts).subspan(i), whole) : 0;
+    if (placed == 0) add_copy(builder, parts[i], whole);
+    i += std::max<std::size_t>(placed, 1);
+  }
+  return base::ok();
+}
+
+}  // namespace egret::backends::cpu

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels emitted from definitions (backends/codegen) for what has no other kernel, and the
+// interpreter behind them: the kernel of last resort, which allocates and which the plan's report
+// names.
+#pragma once
+
+#include <string>
+
+#include "backends/cpu/plan/plan_builder.h"
+#include "ir/graph/graph.h"
+
+namespace egret::backends::cpu {
+
+// Whether the interpreter computes the operator faster than loops emitted for it: sums of products
+// of reals.
+bool interprets_faster(const ir::Graph& graph, ir::NodeId id);
+
+// Adds the step that computes the group; `reason` says why no other kernel does. Always possible.
+// Which of the two ways the step goes is settled by compile_emitted().
+void make_emitted_kernel(PlanBuilder& builder, const Group& group, std::string reason);
+
+// Compiles the kernels of all such steps as one file, where PlanOptions::emission allows it and it
+// pays. The other steps are the interpreter's, with the reason why. To be called when all groups
+// are built. Up to some tenths of a second a kernel; next to nothing for what is in the cache.
+void compile_emitted(PlanBuilder& builder);
+
+}  // namespace egret::backends::cpu

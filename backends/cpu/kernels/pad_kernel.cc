@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Padding with a constant: fill, then copy the middle.
+#include <algorithm>
+
+#include "backends/cpu/plan/copy_step.h"
+#include "backends/cpu/kernels/kernel_table.h"
+
+namespace egret::backends::cpu {
+
+base::Status make_pad_kernel(PlanBuilder& builder, const Group& group) {
+  const ir::Node& node = builder.node(group.root());
+  if (node.attrs.text("mode") != "constant")
+    return base::unsupported("padding in mode " + node.attrs.text("mode"));
+  const ir::NodeId input = node.inputs[0];
+  if (builder.node(input).type.elements() == 0) return base::unsupported("an empty tensor");
+  Operand source = builder.home(input);
+  const ir::Shape shape = node.type.shape();
+  const ir::Integers& before = node.attrs.integers("before");
+
+  // Channels-last stays so; blocks would have to be split where channels are padded.
+  const bool last = shape.size() >= 3 && source.layout.block == 1 &&
+                    same_layout(source.layout, channels_last(source.shape()), source.shape());
+  const bool blocked = source.layout.block > 1 && shape[1] == source.shape()[1];
+  if (source.layout.block > 1 && !blocked) source = builder.in_row_major(input);
+  const Layout layout = blocked ? channel_blocked(shape, source.layout.block)
+                                : (last ? channels_last(shape) : row_major(shape));
+  const Operand output = builder.output(group.root(), layout);
+  ir::Tensor value(node.type.dtype, ir::Shape{});
+  value.set_f64(0, node.attrs.real("value"));
+  const Operand filled[] = {output};
+  if (is_padded(layout, shape) && node.attrs.real("value") != 0) {
+    // The channels that fill up the last block have to stay zero: they are cleared by the copy of
+    // a whole tensor, so build the padded tensor row-major first.
+    const Operand plain = builder.temporary(node.type, row_major(shape));
+    const Operand plain_filled[] = {plain};
+    builder.add(make_fill_step(plain, value), plain_filled, "pad", "own:fill");
+    const Operand middle = box_of(plain, builder.node(input).type, before);
+    const Operand touched[] = {source, middle};
+    builder.add(make_copy_step(source, middle, builder.threads()), touched, "pad", "own:copy");
+    const Operand both[] = {plain, output};
+    builder.add(make_copy_step(plain, output, builder.threads()), both, "pad", "own:copy");
+    return base::ok();
+  }
+  builder.add(make_fill_step(output, value), filled, "pad", "own:fill");
+  const Operand middle = box_of(output, builder.node(input).type, before);
+  const Operand touched[] = {source, middle};
+  builder.add(make_copy_step(source, middle, builder.threads()), touched, "pad", "own:copy");
+  return base::ok();
+}
+
+}  // namespace egret::backends::cpu

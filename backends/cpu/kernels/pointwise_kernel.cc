@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// Regions of pointwise operators: one pass over memory, in blocks (pointwise_program.h).
+//
+// The output takes the layout of an input of the same shape; the others are read through strides.
+// Loops are cut into planes of rows x inner elements, where rows gather short inner loops (16
+// channels of a block) so that each block of work is long.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/loops/parallel_loop.h"
+#include "backends/cpu/loops/pointwise_program.h"
+
+namespace egret::backends::cpu {
+namespace {
+
+constexpr std::int64_t kParallelElements = 16384;
+
+struct Input {
+  Operand operand;
+  ir::Shape strides;    // in the output's loops, outermost first; 0 where it repeats
+  bool direct = false;  // f32 whose blocks are contiguous: used where they lie
+};
+
+void zero_channel_padding(float* data, const Layout& layout, const ir::Shape& shape) {
+  const StridedView view = strided_view(layout, shape);
+  std::int64_t positions = 1;
+  for (std::size_t axis = 2; axis < shape.size(); ++axis) positions *= shape[axis];
+  const std::int64_t tail = shape[1] % layout.block;
+  for (std::int64_t n = 0; n < shape[0]; ++n) {
+    float* last = data + n * view.strides[0] + (view.shape[1] - 1) * view.strides[1];
+    for (std::int64_t p = 0; p < positions; ++p, last += layout.block)
+      std::fill(last + tail, last + layout.block, 0.0F);
+  }
+}
+
+class PointwiseStep : public Step {
+ public:
+  PointwiseStep(PointwiseProgram program, std::vector<Input> inputs, const Operand& output,
+                ir::Shape loops, const Operand& registers, int threads)
+      : program_(std::move(program)),
+        inputs_(std::move(inputs)),
+        output_(output),
+        loops_(std::move(loops)),
+        registers_(registers),
+        threads_(threads) {
+    while (loops_.size() < 2) {
+      loops_.insert(loops_.begin(), 1);
+      for (Input& input : inputs_) input.strides.insert(input.strides.begin(), 0);
+    }
+    inner_ = loops_.back();
+    rows_ = loops_[loops_.size() - 2];
+    outer_ =
+        std::accumulate(loops_.begin(), loops_.end() - 2, std::int64_t{1}, std::multiplies<>());
+    rows_per_block_ = inner_ >= kBlockElements ? 1 : kBlockElements / inner_;
+    pieces_per_row_ = (inner_ + kBlockElements - 1) / kBlockElements;
+    row_blocks_ = (rows_ + rows_per_block_ - 1) / rows_per_block_;
+    for (Input& input : inputs_) {
+      const std::int64_t row = input.strides[loops_.size() - 2];
+      input.direct = input.operand.type.dtype == ir::DType::kF32 && input.strides.back() == 1 &&
+                     (rows_per_block_ == 1 || row == inner_ || rows_ == 1);
+    }
+  }
+
+  static std::int64_t register_bytes(const PointwiseProgram& program, int threads) {
+    return std::int64_t{program.registers} * kBlockElements * 4 * threads;
+  }
+
+  base::Status run(const Addresses& addresses) override {
+    const std::int64_t blocks = outer_ * row_blocks_ * pieces_per_row_;
+    const bool parallel = outer_ * rows_ * inner_ >= kParallelElements && threads_ > 1;
+    const int parts = parallel ? threads_ : 1;
+    parallel_for(parts, parts, [&](std::int64_t part) {
+      run_part(addresses, static_cast<int>(part), blocks * part / parts,
+               blocks * (part + 1) / parts);
+    });
+    if (is_padded(output_.layout, output_.shape()))
+      zero_channel_padding(addresses.at(output_), output_.layout, output_.shape());
+    return base::ok();
+  }
+
+ private:
+  static constexpr int kMaxRegisters = 256;
+
+  void run_part(const Addresses& addresses, int part, std::int64_t begin, std::int64_t end) const {
+    float* const base =
+        addresses.at(registers_) + std::int64_t{part} * program_.registers * kBlockElements;
+    float* own[kMaxRegisters];
+    float* registers[kMaxRegisters];
+    for (int r = 0; r < program_.registers; ++r)
+      own[r] = registers[r] = base + std::int64_t{r} * kBlockElements;
+    for (std::size_t i = 0; i < program_.constants.size(); ++i)
+      std::fill_n(own[inputs_.size() + i], kBlockElements, program_.constants[i]);
+
+    const bool bool_output = output_.type.dtype == ir::DType::kBool;
+    for (std::int64_t block = begin; block < end; ++block) {
+      const std::int64_t piece = block % pieces_per_row_;
+      const std::int64_t row_block = block / pieces_per_row_ % row_blocks_;
+      const std::int64_t outer = block / pieces_per_row_ / row_blocks_;
+      const std::int64_t row = row_block * rows_per_block_;
+      const std::int64_t first = piece * kBlockElements;
+      const std::int64_t rows = std::min(rows_per_block_, rows_ - row);
+      const std::int64_t inner = std::min<std::int64_t>(kBlockElements, inner_ - first);
+      const bool new_plane = block == begin || (piece == 0 && row_block == 0);
+      for (std::size_t i = 0; i < inputs_.size(); ++i)
+        registers[i] = load(inputs_[i], addresses, outer, row, first, rows, inner, own[i],
+                            new_plane || inner != last_inner(block, begin));
+      const std::int64_t to = (outer * rows_ + row) * inner_ + first;
+      const int count = static_cast<int>(rows * inner);
+      if (!bool_output) registers[program_.result] = addresses.at(output_) + to;
+      run_block(program_.code, registers, count);
+      if (bool_output) {
+        auto* const out = addresses.at<std::uint8_t>(output_) + to;
+        const float* const from = registers[program_.result];
+        for (int k = 0; k < count; ++k) out[k] = from[k] != 0.0F ? 1 : 0;
+      }
+    }
+  }
+
+  // The inner length of the block before; a repeated row is kept only while it stays the same.
+  std::int64_t last_inner(std::int64_t block, std::int64_t begin) const {
+    if (block == begin) return -1;
+    const std::int64_t piece = (block - 1) % pieces_per_row_;
+    return std::min<std::int64_t>(kBlockElements, inner_ - piece * kBlockElements);
+  }
+
+  template <typename T>
+  static void fill_rows(const T* from, std::int64_t row_stride, std::int64_t stride,
+                        std::int64_t rows, std::int64_t inner, float* to) {
+    for (std::int64_t r = 0; r < rows; ++r, from += row_stride, to += inner) {
+      if (stride == 0) {
+        std::fill_n(to, inner, static_cast<float>(*from));
+      } else if (stride == 1) {
+        for (std::int64_t i = 0; i < inner; ++i) to[i] = static_cast<float>(from[i]);
+      } else {
+        for (std::int64_t i = 0; i < inner; ++i) to[i] = static_cast<float>(from[i * stride]);
+      }
+    }
+  }
+
+  float* load(const Input& input, const Addresses& addresses, std::int64_t outer, std::int64_t row,
+              std::int64_t first, std::int64_t rows, std::int64_t inner, float* own,
+              bool refill) const {
+    const std::size_t loops = loops_.size();
+    std::int64_t at = row * input.strides[loops - 2] + first * input.strides[loops - 1];
+    for (std::size_t axis = loops - 2; axis-- > 0;) {
+      at += outer % loops_[axis] * input.strides[axis];
+      outer /= loops_[axis];
+    }
+    if (input.direct) return addresses.at(input.operand) + at;
+    const std::int64_t row_stride = input.strides[loops - 2];
+    const std::int64_t stride = input.strides[loops - 1];
+    // The same elements as in the block before: the row repeats and one piece covers it. The last
+    // block of a plane may have fewer rows, of which the earlier contents are a superset.
+    if (!refill && row_stride == 0 && (stride == 0 || pieces_per_row_ == 1)) return own;
+    switch (input.operand.type.dtype) {
+      case ir::DType::kF32:
+        fill_rows(addresses.at(input.operand) + at, row_stride, stride, rows, inner, own);
+        break;
+      case ir::DType::kI32:
+        fill_rows(addresses.at<std::int32_t>(input.operand) + at, row_stride, stride, rows, inner,
+                  own);
+        break;
+      case ir::DType::kI64:
+        fill_rows(addresses.at<std::int64_t>(input.operand) + at, row_stride, stride, rows, inner,
+                  own);
+        break;
+      default:
+        fill_rows(addresses.at<std::uint8_t>(input.operand) + at, row_stride, stride, rows, inner,
+                  own);
+    }
+    return own;
+  }
+
+  PointwiseProgram program_;
+  std::vector<Input> inputs_;
+  Operand output_;
+  ir::Shape loops_;
+  Operand registers_;
+  int threads_;
+  std::int64_t inner_ = 1, rows_ = 1, outer_ = 1;
+  std::int64_t rows_per_block_ = 1, pieces_per_row_ = 1, row_blocks_ = 1;
+
+ public:
+  static constexpr int max_registers() { return kMaxRegisters; }
+};
+
+// The layout to compute in: that of an input of the output's shape, blocked ones first.
+Layout choose_layout(const PlanBuilder& builder, const PointwiseProgram& program,
+                     const ir::Shape& shape) {
+  const Layout* dense = nullptr;
+  for (const ir::NodeId id : program.inputs) {
+    if (builder.is_constant(id)) continue;
+    const Operand& home = builder.place(id);
+    if (home.shape() != shape || !is_dense(home.layout, shape)) continue;
+    if (home.layout.block > 1) return home.layout;
+    if (dense == nullptr) dense = &home.layout;
+  }
+  return dense != nullptr ? *dense : row_major(shape);
+}
+
+// Strides of an input in the axes of the output's strided view, or none when it has to be copied
+// into another layout first.
+bool input_strides(const Operand& operand, const ir::Shape& out, std::int64_t block,
+                   ir::Shape& strides) {
+  const ir::Shape shape = operand.shape();
+  const std::size_t shift = out.size() - shape.size();
+  strides.assign(out.size() + (block > 1 ? 1 : 0), 0);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::size_t axis = i + shift;
+    if (shape[i] == 1 && out[axis] != 1) continue;
+    const std::int64_t stride = operand.layout.strides[i];
+    const bool split = operand.layout.block > 1 && i == 1;
+    if (block > 1 && axis == 1 && shape[i] > 1) {
+      if (split) {
+        if (operand.layout.block != block || shift != 0) return false;
+        strides[axis] = stride;
+        strides.back() = 1;
+      } else {
+        if (out[axis] % block != 0) return false;
+        strides[axis] = stride * block;
+        strides.back() = stride;
+      }
+    } else {
+      if (split && shape[i] > 1) return false;
+      strides[axis] = stride;
+    }
+  }
+  return true;
+}
+
+// Chooses where to read `id` from, adding a reorder where strides cannot express it.
+bool place_input(PlanBuilder& builder, ir::NodeId id, const ir::Shape& out, const Layout& layout,
+                 Input& input) {
+  const ir::Shape shape = builder.node(id).type.shape();
+  const bool f32 = builder.node(id).type.dtype == ir::DType::kF32;
+  if (const Operand* same = shape == out ? builder.find_home(id, layout) : nullptr) {
+    input.operand = *same;
+    input.operand.layout = layout;
+    return input_strides(input.operand, out, layout.block, input.strides);
+  }
+  input.operand = builder.home(id);
+  const bool whole = shape == out && f32 && layout.block > 1;
+  if (!whole && input_strides(input.operand, out, layout.block, input.strides)) return true;
+  if (f32 && layout.block > 1 && shape.size() == out.size() && shape[1] == out[1]) {
+    input.operand = builder.in_layout(id, channel_blocked(shape, layout.block));
+    return input_strides(input.operand, out, layout.block, input.strides);
+  }
+  input.operand = builder.in_row_major(id);
+  return input_strides(input.operand, out, layout.block, input.strides);
+}
+
+// Loops in the order of the output's memory, joined where every input allows it.
+ir::Shape join_loops(const Layout& layout, const ir::Shape& shape, std::vector<Input>& inputs) {
+  const StridedView view = strided_view(layout, shape);
+  std::vector<std::size_t> order;
+  for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
+    if (view.shape[axis] > 1) order.push_back(axis);
+  }
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return view.strides[a] > view.strides[b]; });
+  ir::Shape loops;
+  std::vector<ir::Shape> strides(inputs.size());
+  for (const std::size_t axis : order) {
+    bool joins = !loops.empty();
+    for (std::size_t i = 0; i < inputs.size() && joins; ++i)
+      joins = strides[i].back() == inputs[i].strides[axis] * view.shape[axis];
+    if (joins) {
+      loops.back() *= view.shape[axis];
+      for (std::size_t i = 0; i < inputs.size(); ++i) strides[i].back() = inputs[i].strides[axis];
+    } else {
+      loops.push_back(view.shape[axis]);
+      for (std::size_t i = 0; i < inputs.size(); ++i) strides[i].push_back(inputs[i].strides[axis]);
+    }
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].strides = strides[i];
+  return loops;
+}
+
+}  // namespace
+
+base::Status make_pointwise_kernel(PlanBuilder& builder, const Group& group) {
+  const ir::NodeId root = group.root();
+  const ir::TensorType& type = builder.node(root).type;
+  const ir::Shape shape = type.shape();
+  if (type.elements() == 0) return base::unsupported("an empty tensor");
+  EGRET_ASSIGN_OR_RETURN(PointwiseProgram program, compile_pointwise(builder.graph(), group.nodes));
+  if (program.registers > PointwiseStep::max_registers())
+    return base::unsupported("a region of more values than a block holds");
+
+  Layout layout = choose_layout(builder, program, shape);
+  std::vector<Input> inputs(program.inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (place_input(builder, program.inputs[i], shape, layout, inputs[i])) continue;
+    EGRET_CHECK(layout.block > 1, "row-major inputs broadcast by strides");
+    layout = row_major(shape);  // a padded layout that an input cannot follow
+    i = static_cast<std::size_t>(-1);
+  }
+
+  // The last reader of an input of the same shape and layout writes over it.
+  Operand output;
+  for (std::size_t i = 0; i < inputs.size() && !output.buffer.valid(); ++i) {
+    const Operand& in = inputs[i].operand;
+    if (in.type == type && same_layout(in.layout, layout, shape) && is_dense(in.layout, shape) &&
+        builder.may_overwrite(program.inputs[i], in)) {
+      output = in;
+      output.layout = layout;
+      builder.set_home(root, output);
+    }
+  }
+  if (!output.buffer.valid()) output = builder.output(root, layout);
+
+  std::vector<Operand> touched;
+  for (const Input& input : inputs) touched.push_back(input.operand);
+  const Operand registers =
+      builder.bytes(PointwiseStep::register_bytes(program, builder.threads()));
+  touched.push_back(registers);
+  touched.push_back(output);
+  const std::string implementation =
+      "own:block " + std::to_string(program.code.size()) + " instructions";
+  const ir::Shape loops = join_loops(layout, shape, inputs);
+  builder.add(std::make_unique<PointwiseStep>(std::move(program), std::move(inputs), output, loops,
+                                              registers, builder.threads()),
+              touched, "pointwise", implementation);
+  return base::ok();
+}
+
+}  // namespace egret::backends::cpu

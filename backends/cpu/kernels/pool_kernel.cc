@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pooling over windows. Where channels are innermost (blocked, channels-last) by loops of our own,
+// which are vectors of channels; oneDNN for row-major tensors.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "backends/cpu/loops/instruction_set.h"
+#include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/plan/onednn.h"
+#include "backends/cpu/loops/parallel_loop.h"
+#include "backends/cpu/loops/vector_math.h"
+
+namespace egret::backends::cpu {
+namespace {
+
+using dnnl::memory;
+
+struct Window {
+  // Always three axes; missing ones come first with size 1.
+  std::int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1};
+  std::int64_t stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, pad[3] = {0, 0, 0};
+};
+
+Window window_of(const ir::Node& node, const ir::Shape& source) {
+  Window w;
+  const ir::Shape target = node.type.shape();
+  const ir::Integers& kernel = node.attrs.integers("kernel");
+  const std::size_t shift = 3 - kernel.size();
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    w.in[i + shift] = source[i + 2];
+    w.out[i + shift] = target[i + 2];
+    w.kernel[i + shift] = kernel[i];
+    w.stride[i + shift] = node.attrs.integers("strides")[i];
+    w.dilation[i + shift] = node.attrs.integers("dilations")[i];
+    w.pad[i + shift] = node.attrs.integers("pads")[i];
+  }
+  return w;
+}
+
+enum class Pooling : std::uint8_t { kMax, kMean, kMeanWithPadding };
+
+// One vector of `lanes` neighbouring channels at a time.
+EGRET_VECTOR_CLONES void max_into(float* to, const float* from, std::int64_t lanes) {
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < lanes; ++i) to[i] = vector::max(to[i], from[i]);
+}
+EGRET_VECTOR_CLONES void add_into(float* to, const float* from, std::int64_t lanes) {
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < lanes; ++i) to[i] += from[i];
+}
+EGRET_VECTOR_CLONES void divide(float* to, float by, std::int64_t lanes) {
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < lanes; ++i) to[i] /= by;
+}
+
+// Maximum or sum over a window of 16-channel blocks, kept in registers. Written with vectors and
+// compiled for each instruction set by itself, because the compiler lowers vectors before it clones
+// functions, and does not find them in loops of 16.
+using Block __attribute__((vector_size(64), aligned(4), may_alias)) = float;
+
+#define EGRET_WINDOW(suffix, target)                                                         \
+  target void window_##suffix(const float* from, std::int64_t row_stride, std::int64_t rows, \
+                              std::int64_t columns, bool maximum, float* to) {               \
+    Block acc = *reinterpret_cast<const Block*>(from);                                       \
+    if (!maximum) acc -= acc; /* NaN and infinity stay NaN, as in the sum */                 \
+    for (std::int64_t y = 0; y < rows; ++y) {                                                \
+      const float* line = from + y * row_stride;                                             \
+      for (std::int64_t x = 0; x < columns; ++x, line += 16) {                               \
+        const Block value = *reinterpret_cast<const Block*>(line);                           \
+        if (maximum) {                                                                       \
+          const Block larger = acc > value ? acc : value; /* the value where it is NaN */    \
+          acc = acc != acc ? acc : larger;                                                   \
+        } else {                                                                             \
+          acc += value;                                                                      \
+        }                                                                                    \
+      }                                                                                      \
+    }                                                                                        \
+    *reinterpret_cast<Block*>(to) = acc;                                                     \
+  }
+EGRET_WINDOW(generic, )
+#if defined(__x86_64__)
+EGRET_WINDOW(v3, __attribute__((target("arch=x86-64-v3"))))
+EGRET_WINDOW(v4, __attribute__((target("arch=x86-64-v4"))))
+#endif
+#undef EGRET_WINDOW
+
+using WindowFunction = void (*)(const float*, std::int64_t, std::int64_t, std::int64_t, bool,
+                                float*);
+
+WindowFunction best_window() {
+#if defined(__x86_64__)
+  return best_of<WindowFunction>({window_generic, window_v3, window_v4});
+#else
+  return window_generic;
+#endif
+}
+
+class PoolStep : public Step {
+ public:
+  PoolStep(const Operand& source, const Operand& target, const Window& window, Pooling pooling,
+           int threads)
+      : source_(source), target_(target), w_(window), pooling_(pooling), threads_(threads) {
+    const ir::Shape shape = source.shape();
+    const bool blocked = source.layout.block > 1;
+    lanes_ = blocked ? source.layout.block : shape[1];
+    groups_ = blocked ? (shape[1] + lanes_ - 1) / lanes_ : 1;
+    batch_ = shape[0];
+  }
+
+  base::Status run(const Addresses& addresses) override {
+    const float* const from = addresses.at(source_);
+    float* const to = addresses.at(target_);
+    const std::int64_t rows = batch_ * groups_ * w_.out[0] * w_.out[1];
+    const bool parallel = rows * w_.out[2] * lanes_ > 16384;
+    parallel_for(parallel ? threads_ : 1, rows, [&](std::int64_t row) { run_row(from, to, row); });
+    return base::ok();
+  }
+
+ private:
+  void run_row(const float* from, float* to, std::int64_t row) const {
+    const std::int64_t y = row % w_.out[1];
+    const std::int64_t z = row / w_.out[1] % w_.out[0];
+    const std::int64_t rest = row / w_.out[1] / w_.out[0];
+    const std::int64_t n = rest / groups_, g = rest % groups_;
+    const ir::Shape& s = source_.layout.strides;
+    const ir::Shape& t = target_.layout.strides;
+    const std::size_t rank = s.size();
+    const std::int64_t sx = s[rank - 1], tx = t[rank - 1];
+    const std::int64_t sy = rank > 3 ? s[rank - 2] : 0, ty = rank > 3 ? t[rank - 2] : 0;
+    const std::int64_t sz = rank > 4 ? s[rank - 3] : 0, tz = rank > 4 ? t[rank - 3] : 0;
+    const std::int64_t gs = groups_ > 1 ? s[1] : 0, gt = groups_ > 1 ? t[1] : 0;
+    from += n * s[0] + g * gs;
+    to += n * t[0] + g * gt + z * tz + y * ty;
+    const Range zs = taps(0, z), ys = taps(1, y);
+    const bool dense = w_.dilation[0] == 1 && w_.dilation[1] == 1 && w_.dilation[2] == 1;
+    for (std::int64_t x = 0; x < w_.out[2]; ++x, to += tx) {
+      const Range xs = taps(2, x);
+      const float* first =
+          from + at(0, z, zs.first) * sz + at(1, y, ys.first) * sy + at(2, x, xs.first) * sx;
+      if (lanes_ == 16 && dense && zs.count == 1 && ys.count > 0 && xs.count > 0 && sx == 16) {
+        window_(first, sy, ys.count, xs.count, pooling_ == Pooling::kMax, to);
+      } else {
+        std::fill_n(to, lanes_,
+                    pooling_ == Pooling::kMax ? -std::numeric_limits<float>::infinity() : 0.0F);
+        each_tap(first, {zs.count, ys.count, xs.count}, {sz, sy, sx}, to);
+      }
+      if (pooling_ == Pooling::kMean)
+        divide(to, static_cast<float>(zs.count * ys.count * xs.count), lanes_);
+      if (pooling_ == Pooling::kMeanWithPadding)
+        divide(to, static_cast<float>(w_.kernel[0] * w_.kernel[1] * w_.kernel[2]), lanes_);
+    }
+  }
+
+  void each_tap(const float* first, const std::array<std::int64_t, 3>& counts,
+                const std::array<std::int64_t, 3>& strides, float* to) const {
+    for (std::int64_t kz = 0; kz < counts[0]; ++kz) {
+      for (std::int64_t ky = 0; ky < counts[1]; ++ky) {
+        for (std::int64_t kx = 0; kx < counts[2]; ++kx) {
+          const float* const tap = first + kz * w_.dilation[0] * strides[0] +
+                                   ky * w_.dilation[1] * strides[1] +
+                                   kx * w_.dilation[2] * strides[2];
+          if (pooling_ == Pooling::kMax) {
+            max_into(to, tap, lanes_);
+          } else {
+            add_into(to, tap, lanes_);
+          }
+        }
+      }
+    }
+  }
+
+  // The taps of an output position that fall inside the input.
+  struct Range {
+    std::int64_t first, count;
+  };
+  Range taps(int axis, std::int64_t o) const {
+    const std::int64_t start = o * w_.stride[axis] - w_.pad[axis];
+    const std::int64_t d = w_.dilation[axis];
+    const std::int64_t first = start >= 0 ? 0 : (-start + d - 1) / d;
+    const std::int64_t room = w_.in[axis] - start;  // taps at k * d < room
+    const std::int64_t end = room <= 0 ? 0 : std::min(w_.kernel[axis], (room + d - 1) / d);
+    return {first, std::max<std::int64_t>(end - first, 0)};
+  }
+  std::int64_t at(int axis, std::int64_t o, std::int64_t k) const {
+    return o * w_.stride[axis] - w_.pad[axis] + k * w_.dilation[axis];
+  }
+
+  Operand source_, target_;
+  WindowFunction window_ = best_window();
+  Window w_;
+  Pooling pooling_;
+  int threads_;
+  std::int64_t lanes_ = 1, groups_ = 1, batch_ = 1;
+};
+
+base::Status add_onednn_pool(PlanBuilder& builder, const Group& group, Pooling pooling) {
+  const ir::Node& node = builder.node(group.root());
+  const ir::Integers& strides = node.attrs.integers("strides");
+  const ir::Integers& kernel = node.attrs.integers("kernel");
+  const ir::Integers& pads = node.attrs.integers("pads");
+  memory::dims dilations;
+  for (const std::int64_t d : node.attrs.integers("dilations")) dilations.push_back(d - 1);
+  const auto axes = static_cast<std::ptrdiff_t>(kernel.size());
+  const dnnl::algorithm algorithm = pooling == Pooling::kMax ? dnnl::algorithm::pooling_max
+                                    : pooling == Pooling::kMean
+                                        ? dnnl::algorithm::pooling_avg_exclude_padding
+                                        : dnnl::algorithm::pooling_avg_include_padding;
+  const Operand source = builder.in_row_major(node.inputs[0]);
+  const memory::desc from = descriptor(source.shape(), source.layout);
+  const memory::desc to = descriptor(node.type.shape(), row_major(node.type.shape()));
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const dnnl::pooling_v2_forward::desc desc(dnnl::prop_kind::forward_inference, algorithm, from, to,
+                                            memory::dims(strides.begin(), strides.end()),
+                                            memory::dims(kernel.begin(), kernel.end()), dilations,
+                                            memory::dims(pads.begin(), pads.begin() + axes),
+                                            memory::dims(pads.begin() + axes, pads.end()));
+  const dnnl::pooling_v2_forward::primitive_desc pd(desc, attr, onednn_engine());
+  EGRET_RETURN_IF_ERROR(reject_reference(pd.impl_info_str()));
+  const Operand target = builder.output(group.root(), row_major(node.type.shape()));
+  std::vector<PrimitiveStep::Argument> arguments{{DNNL_ARG_SRC, pd.src_desc(), source}};
+  const auto scratch = static_cast<std::int64_t>(pd.scratchpad_desc().get_size());
+  if (scratch > 0)
+    arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), builder.bytes(scratch)});
+  arguments.push_back({DNNL_ARG_DST, pd.dst_desc(), target});
+  auto step = std::make_unique<PrimitiveStep>(dnnl::pooling_v2_forward(pd), std::move(arguments));
+  const std::vector<Operand> touched = step->operands();
+  builder.add(std::move(step), touched, "pool", pd.impl_info_str());
+  return base::ok();
+}
+
+}  // namespace
+
+base::Status make_pool_kernel(PlanBuilder& builder, const Group& group) {
+  const ir::Node& node = builder.node(group.root());
+  if (node.type.dtype != ir::DType::kF32 || node.type.rank() < 3 || node.type.rank() > 5 ||
+      node.type.elements() == 0)
+    return base::unsupported("pooling of this type");
+  const Pooling pooling = node.op->name() == "max_pool"                  ? Pooling::kMax
+                          : node.attrs.integer("count_include_pad") != 0 ? Pooling::kMeanWithPadding
+                                                                         : Pooling::kMean;
+  const Operand& home = builder.home(node.inputs[0]);
+  const ir::Shape from = home.shape();
+  const ir::Shape to = node.type.shape();
+  const bool blocked = home.layout.block > 1;
+  const bool last = !blocked && same_layout(home.layout, channels_last(from), from);
+  if (!blocked && (!last || is_row_major(home.layout, from))) {
+    const base::Status added = guarded([&] { return add_onednn_pool(builder, group, pooling); });
+    if (added.ok()) return added;
+  }
+  const Layout source_layout = blocked ? home.layout : channels_last(from);
+  const Operand source = builder.in_layout(node.inputs[0], source_layout);
+  const Operand target = builder.output(
+      group.root(), blocked ? channel_blocked(to, home.layout.block) : channels_last(to));
+  const Operand touched[] = {source, target};
+  builder.add(
+      std::make_unique<PoolStep>(source, target, window_of(node, from), pooling, builder.threads()),
+      touched, "pool", "own:channel vectors");
+  return base::ok();
+}
+
+}  // namespace egret::backends::cpu

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums, means, maxima and minima over any axes, of any strided or blocked layout.
+//
+// If the contiguous axis is kept, vectors of it are accumulated over the reduced positions;
+// otherwise each contiguous run is reduced with 32 accumulators. Long sums are cut in pieces whose
+// results are added in f64, so that the rounding error does not grow with the length.
+#include <algorithm>
+#include <limits>
+
+#include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/loops/parallel_loop.h"
+#include "backends/cpu/loops/vector_math.h"
+
+namespace egret::backends::cpu {
+namespace {
+
+enum class Reducer : std::uint8_t { kSum, kMax, kMin };
+
+constexpr std::int64_t kLanes = 32;
+constexpr std::int64_t kChunk = 256;
+constexpr std::int64_t kRun = 8192;  // elements summed in f32 alone
+
+EGRET_VECTOR_INLINE float combine(Reducer reducer, float a, float b) {
+  switch (reducer) {
+    case Reducer::kSum: return a + b;
+    case Reducer::kMax: return vector::max(a, b);
+    case Reducer::kMin: return vector::min(a, b);
+  }
+  return 0;
+}
+
+template <Reducer kReducer>
+EGRET_VECTOR_INLINE void accumulate_as(float* acc, const float* x, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) acc[i] = combine(kReducer, acc[i], x[i]);
+}
+
+EGRET_VECTOR_CLONES void accumulate(Reducer reducer, float* acc, const float* x, std::int64_t n) {
+  switch (reducer) {
+    case Reducer::kSum: return accumulate_as<Reducer::kSum>(acc, x, n);
+    case Reducer::kMax: return accumulate_as<Reducer::kMax>(acc, x, n);
+    case Reducer::kMin: return accumulate_as<Reducer::kMin>(acc, x, n);
+  }
+}
+
+float neutral(Reducer reducer) {
+  switch (reducer) {
+    case Reducer::kSum: return 0;
+    case Reducer::kMax: return -std::numeric_limits<float>::infinity();
+    case Reducer::kMin: return std::numeric_limits<float>::infinity();
+  }
+  return 0;
+}
+
+struct Axis {
+  std::int64_t size, from, to;  // strides in elements; `to` is 0 for reduced axes
+};
+
+class ReduceStep : public Step {
+ public:
+  ReduceStep(const Operand& source, const Operand& target, Reducer reducer, std::vector<Axis> kept,
+             std::vector<Axis> reduced, Axis inner, bool inner_kept, double scale, int threads)
+      : source_(source),
+        target_(target),
+        reducer_(reducer),
+        kept_(std::move(kept)),
+        reduced_(std::move(reduced)),
+        inner_(inner),
+        inner_kept_(inner_kept),
+        scale_(scale),
+        threads_(threads) {
+    for (const Axis& axis : kept_) outputs_ *= axis.size;
+    for (const Axis& axis : reduced_) terms_ *= axis.size;
+    chunks_ = inner_kept_ ? (inner_.size + kChunk - 1) / kChunk : 1;
+  }
+
+  base::Status run(const Addresses& addresses) override {
+    const float* const from = addresses.at(source_);
+    float* const to = addresses.at(target_);
+    const bool parallel = outputs_ * terms_ * inner_.size > 32768;
+    parallel_for(parallel ? threads_ : 1, outputs_ * chunks_, [&](std::int64_t piece) {
+      std::int64_t rest = piece / chunks_;
+      const float* x = from;
+      float* y = to;
+      for (std::size_t i = kept_.size(); i-- > 0;) {
+        const std::int64_t at = rest % kept_[i].size;
+        rest /= kept_[i].size;
+        x += at * kept_[i].from;
+        y += at * kept_[i].to;
+      }
+      if (inner_kept_) {
+        const std::int64_t first = piece % chunks_ * kChunk;
+        reduce_vectors(x + first, y + first * inner_.to, std::min(kChunk, inner_.size - first));
+      } else {
+        *y = static_cast<float>(reduce_runs(x) * scale_);
+      }
+    });
+    return base::ok();
+  }
+
+ private:
+  // Calls body(pointer) for each reduced position.
+  template <typename Body>
+  void each_position(const float* x, const Body& body) const {
+    for (std::int64_t t = 0; t < terms_; ++t) {
+      std::int64_t rest = t;
+      std::int64_t offset = 0;
+      for (std::size_t i = reduced_.size(); i-- > 0;) {
+        offset += rest % reduced_[i].size * reduced_[i].from;
+        rest /= reduced_[i].size;
+      }
+      body(x + offset);
+    }
+  }
+
+  void reduce_vectors(const float* x, float* y, std::int64_t n) const {
+    float acc[kChunk];
+    double total[kChunk];
+    std::int64_t pending = 0;
+    bool flushed = false;
+    std::fill_n(acc, n, neutral(reducer_));
+    each_position(x, [&](const float* line) {
+      accumulate(reducer_, acc, line, n);
+      if (reducer_ != Reducer::kSum || ++pending < kRun / kLanes) return;
+      for (std::int64_t i = 0; i < n; ++i) total[i] = (flushed ? total[i] : 0.0) + acc[i];
+      std::fill_n(acc, n, 0.0F);
+      flushed = true;
+      pending = 0;
+    });
+    for (std::int64_t i = 0; i < n; ++i) {
+      y[i * inner_.to] = flushed ? static_cast<float>((total[i] + acc[i]) * scale_)
+                                 : static_cast<float>(acc[i] * scale_);
+    }
+  }
+
+  double reduce_runs(const float* x) const {
+    double total = neutral(reducer_);
+    float acc[kLanes];
+    std::int64_t pending = 0;
+    std::fill_n(acc, kLanes, neutral(reducer_));
+    const auto flush = [&] {
+      for (float& lane : acc) {
+        total = reducer_ == Reducer::kSum ? total + lane
+                                          : combine(reducer_, static_cast<float>(total), lane);
+        lane = neutral(reducer_);
+      }
+      pending = 0;
+    };
+    each_position(x, [&](const float* run) {
+      for (std::int64_t first = 0; first < inner_.size; first += kRun) {
+        const std::int64_t n = std::min(kRun, inner_.size - first);
+        reduce_run(acc, run + first * inner_.from, n);
+        pending += n;
+        if (pending >= kRun) flush();
+      }
+    });
+    flush();
+    return total;
+  }
+
+  void reduce_run(float* acc, const float* x, std::int64_t n) const {
+    if (inner_.from != 1) {
+      for (std::int64_t i = 0; i < n; ++i)
+        acc[i % kLanes] = combine(reducer_, acc[i % kLanes], x[i * inner_.from]);
+      return;
+    }
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) accumulate(reducer_, acc, x + i, kLanes);
+    accumulate(reducer_, acc, x + i, n - i);
+  }
+
+  Operand source_, target_;
+  Reducer reducer_;
+  std::vector<Axis> kept_, reduced_;
+  Axis inner_;
+  bool inner_kept_;
+  double scale_;
+  int threads_;
+  std::int64_t outputs_ = 1, terms_ = 1, chunks_ = 1;
+};
+
+// Joins neighbours that are contiguous in source and target.
+void join(std::vector<Axis>& axes) {
+  std::vector<Axis> joined;
+  for (const Axis& axis : axes) {
+    if (axis.size == 1) continue;
+    if (!joined.empty() && joined.back().from == axis.from * axis.size &&
+        joined.back().to == axis.to * axis.size) {
+      joined.back() = {joined.back().size * axis.size, axis.from, axis.to};
+    } else {
+      joined.push_back(axis);
+    }
+  }
+  axes = std::move(joined);
+}
+
+}  // namespace
+
+base::Status make_reduce_kernel(PlanBuilder& builder, const Group& group) {
+  const ir::Node& node = builder.node(group.root());
+  if (node.type.dtype != ir::DType::kF32) return base::unsupported("reduction of other than f32");
+  const ir::NodeId input = node.inputs[0];
+  if (builder.node(input).type.elements() == 0) return base::unsupported("an empty tensor");
+  Operand source = builder.home(input);
+  const ir::Shape shape = source.shape();
+  if (is_padded(source.layout, shape)) source = builder.in_row_major(input);
+  const ir::Integers& axes = node.attrs.integers("axes");
+  const auto is_reduced = [&](std::size_t axis) {
+    return std::ranges::find(axes, static_cast<std::int64_t>(axis)) != axes.end();
+  };
+
+  // Strides of the output by input axis, whether or not it keeps axes of size 1.
+  ir::Shape to(shape.size(), 0);
+  std::int64_t stride = 1;
+  std::int64_t count = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    if (is_reduced(axis)) {
+      count *= shape[axis];
+    } else {
+      to[axis] = stride;
+      stride *= shape[axis];
+    }
+  }
+  const StridedView view = strided_view(source.layout, shape);
+  std::vector<Axis> kept, reduced;
+  for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
+    const std::size_t original = axis < shape.size() ? axis : 1;  // the channels of a block
+    const bool blocks = source.layout.block > 1 && axis == 1;
+    const Axis a{view.shape[axis], view.strides[axis],
+                 blocks ? to[1] * source.layout.block : to[original]};
+    (is_reduced(original) ? reduced : kept).push_back(a);
+  }
+  join(kept);
+  join(reduced);
+
+  const auto smallest = [](const std::vector<Axis>& list) {
+    return std::ranges::min_element(list, {}, [](const Axis& a) { return std::abs(a.from); });
+  };
+  const auto kept_inner = smallest(kept);
+  const auto reduced_inner = smallest(reduced);
+  const bool inner_kept =
+      kept_inner != kept.end() && kept_inner->from == 1 && kept_inner->size >= 4;
+  Axis inner{1, 1, 0};
+  if (inner_kept) {
+    inner = *kept_inner;
+    kept.erase(kept_inner);
+  } else if (reduced_inner != reduced.end()) {
+    inner = *reduced_inner;
+    reduced.erase(reduced_inner);
+  }
+  const std::string& op = node.op->name();
+  const Reducer reducer = op == "reduce_max"   ? Reducer::kMax
+                          : op == "reduce_min" ? Reducer::kMin
+                                               : Reducer::kSum;
+  const double scale = op == "reduce_mean" ? 1.0 / static_cast<double>(count) : 1.0;
+  const Operand target = builder.output(group.root(), row_major(node.type.shape()));
+  const Operand touched[] = {source, target};
+  builder.add(
+      std::make_unique<ReduceStep>(source, target, reducer, std::move(kept), std::move(reduced),
+                                   inner, inner_kept, scale, builder.threads()),
+      touched, "reduce", inner_kept ? "own:vectors" : "own:runs");
+  return base::ok();
+}
+
+}  // namespace egret::backends::cpu

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/rounding.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "backends/cpu/kernels/attention_kernel.h"
+#include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/plan/onednn.h"
+#include "backends/cpu/loops/parallel_loop.h"
+#include "backends/cpu/plan/reorder.h"
+#include "backends/cpu/kernels/row_product.h"
+#include "backends/cpu/loops/vector_math.h"
+
+namespace egret::backends::cpu {
+namespace {
+
+bool is_f32(const ir::Graph& graph, ir::NodeId id) {
+  return graph.node(id).type.dtype == ir::DType::kF32;
+}
+
+bool is_constant(const ir::Graph& graph, ir::NodeId id) {
+  return graph.node(id).kind == ir::NodeKind::kConstant;
+}
+
+// To round two matrices in each run takes time too.
+bool product_takes_bf16(const ir::Graph& graph, const ir::Node& node) {
+  constexpr std::int64_t kLeast = 64;
+  if (is_constant(graph, node.inputs[1])) return true;
+  const ir::Shape a = graph.node(node.inputs[0]).type.shape();
+  const std::int64_t rows = a.size() < 2 ? 1 : a[a.size() - 2];
+  return rows >= kLeast && a.back() >= kLeast && node.type.shape().back() >= kLeast;
+}
+
+// Winograd's tiles of 4x4 in f32 take 0.5-1.0 of the time of the direct kernels in bf16 where
+// there are many channels and pixels, those of 2x2 1.0-2.4 (oneDNN 2.6.3, AVX-512 with bf16, one
+// thread).
+bool winograd_is_faster(const ir::Graph& graph, const ir::Node& node) {
+  const auto all = [](const ir::Integers& numbers, std::int64_t wanted) {
+    return std::ranges::all_of(numbers, [=](std::int64_t number) { return number == wanted; });
+  };
+  const ir::Shape weights = graph.node(node.inputs[1]).type.shape();
+  const ir::Shape target = node.type.shape();
+  if (weights.size() != 4 || weights[2] != 3 || weights[3] != 3 || weights[1] < 64 ||
+      weights[0] < 64 || node.attrs.integer("group") != 1 ||
+      !all(node.attrs.integers("strides"), 1) || !all(node.attrs.integers("dilations"), 1))
+    return false;
+  const std::int64_t pixels = target[0] * target[2] * target[3];
+  return pixels >= 400 && (weights[0] * weights[1] >= 96 * 96 || pixels >= 10'000);
+}
+
+bool convolution_takes_bf16(const ir::Graph& graph, const ir::Node& node, bool winograd) {
+  const ir::Shape weights = graph.node(node.inputs[1]).type.shape();
+  return is_constant(graph, node.inputs[1]) && weights[1] > 1 &&
+         !(winograd && winograd_is_faster(graph, node));
+}
+
+}  // namespace
+
+base::Status bf16_availability() {
+  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  constexpr auto kBF16 = static_cast<unsigned>(dnnl_cpu_isa_avx512_core_bf16);
+  if ((isa & kBF16) == kBF16) return base::ok();
+  return base::unavailable(
+      "--precision bf16: oneDNN finds no bf16 instructions (avx512_bf16) on this processor, or "
+      "ONEDNN_MAX_CPU_ISA keeps it from them; leave the option out, or run on a processor whose "
+      "/proc/cpuinfo lists avx512_bf16");
+}
+
+bool takes_bf16(const ir::Graph& graph, ir::NodeId id, bool winograd) {
+  const ir::Node& node = graph.node(id);
+  if (node.kind != ir::NodeKind::kOperator) return false;
+  const KernelRow* row = find_kernel(node.op->name());
+  if (row == nullptr || row->epilogue != Epilogue::kPointwise) return false;
+  if (!is_f32(graph, id) || !is_f32(graph, node.inputs[0]) || !is_f32(graph, node.inputs[1]))
+    return false;
+  if (is_constant(graph, node.inputs[1]) && is_row_product(graph, id)) return false;
+  return node.attrs.find("pads") != nullptr ? convolution_takes_bf16(graph, node, winograd)
+                                            : product_takes_bf16(graph, node);
+}
+
+std::vector<bool> values_in_bf16(const ir::Graph& graph, std::span<const Group> groups,
+                                 bool winograd) {
+  std::vector<bool> made(graph.size(), false), otherwise(graph.size(), false);
+  std::vector<bool> read(graph.size(), false);
+  for (const Group& group : groups) {
+    const bool lowered = !is_attention(graph, group) && takes_bf16(graph, group.anchor(), winograd);
+    if (lowered) made[group.root().index()] = true;
+    for (const ir::NodeId id : group.nodes) {
+      const std::vector<ir::NodeId>& inputs = graph.node(id).inputs;
+      for (std::size_t k = 0; k < inputs.size(); ++k) {
+        const bool rounded = lowered && id == group.anchor() && k == 0;
+        (rounded ? read : otherwise)[inputs[k].index()] = true;
+      }
+    }
+  }
+  for (const auto& output : graph.outputs()) otherwise[output.node.index()] = true;
+  for (std::size_t i = 0; i < graph.size(); ++i) made[i] = made[i] && read[i] && !otherwise[i];
+  return made;
+}
+
+}  // namespace egret::backends::cpu

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tree of pointwise operators as one short program over blocks of elements.
+//
+// The program is made from the operators' denotations, so an operator needs nothing here to be
+// fused. It runs instruction by instruction over blocks that stay in the first-level cache: what is
+// paid for an intermediate value is a few cycles a vector, not a pass over memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/graph/graph.h"
+
+namespace egret::backends::cpu {
+
+inline constexpr int kBlockElements = 512;
+
+enum class VectorOp : std::uint8_t {
+  kCopy,
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kNeg,
+  kMin,
+  kMax,
+  kSelect,  // select: a != 0 ? b : c
+  kLess,
+  kLessEqual,
+  kEqual,
+  kAnd,
+  kOr,
+  kNot,  // truth values are 1 and 0
+  kExp,
+  kLog,
+  kSqrt,
+  kErf,
+  kTanh,
+  kFloor,
+  kCeil,
+  kRound,
+  kTrunc,
+  kAbs,
+  kSquare,
+  kScalarCall,  // any other function, one element at a time
+};
+
+struct Instruction {
+  VectorOp op{};
+  ir::Function function{};                        // kScalarCall only
+  std::uint16_t target = 0, a = 0, b = 0, c = 0;  // registers
+};
+
+// Registers [0, inputs.size()) hold the inputs' elements, the next constants.size() the constants;
+// the rest are computed. Register `result` is the value.
+struct PointwiseProgram {
+  std::vector<ir::NodeId> inputs{};  // nodes outside the region, each once
+  std::vector<float> constants{};
+  std::vector<Instruction> code{};
+  int registers = 0;
+  int result = 0;
+};
+
+// Whether a node can be part of a region: each element of its f32 or bool output is a function of
+// the inputs' elements at the same (broadcast) place.
+bool is_pointwise(const ir::Graph& graph, ir::NodeId id);
+
+// The program of a region: `nodes` ascending, the last is the root, all pointwise.
+base::Result<PointwiseProgram> compile_pointwise(const ir::Graph& graph,
+                                                 std::span<const ir::NodeId> nodes);
+
+// Runs the code on `count` <= kBlockElements elements; registers[i] points to register i's.
+void run_block(std::span<const Instruction> code, float* const* registers, int count);
+
+}  // namespace egret::backends::cpu

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/plan/cpu_plan.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "backends/cpu/plan/onednn.h"
+#include "backends/memory_planner.h"
+#include "base/timer.h"
+
+namespace egret::backends::cpu {
+
+namespace {
+
+// What is computed at the step that takes the most, and by the steps whose values live then. There
+// is one kernel a step.
+std::vector<ir::NodeId> peak_nodes(std::span<const Lifetime> lifetimes,
+                                   std::span<const PlanReport::Kernel> kernels) {
+  std::vector<std::int64_t> bytes(kernels.size(), 0);
+  for (const Lifetime& buffer : lifetimes) {
+    for (int step = buffer.first; step <= buffer.last; ++step)
+      bytes[static_cast<std::size_t>(step)] += buffer.bytes;
+  }
+  if (bytes.empty()) return {};
+  const auto peak = static_cast<int>(std::ranges::max_element(bytes) - bytes.begin());
+  std::set<ir::NodeId> nodes(kernels[static_cast<std::size_t>(peak)].ids.begin(),
+                             kernels[static_cast<std::size_t>(peak)].ids.end());
+  for (const Lifetime& buffer : lifetimes) {
+    if (buffer.first > peak || buffer.last < peak) continue;
+    const auto& made = kernels[static_cast<std::size_t>(buffer.first)].ids;
+    nodes.insert(made.begin(), made.end());
+  }
+  return {nodes.begin(), nodes.end()};
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Plan>> CpuPlan::make(const ir::Graph& graph,
+                                                  const PlanOptions& options, int threads,
+                                                  std::vector<Buffer> buffers,
+                                                  std::vector<std::unique_ptr<Step>> steps,
+                                                  PlanReport report) {
+  std::unique_ptr<CpuPlan> plan(new CpuPlan(graph, options.slices));
+  plan->threads_ = threads;
+  plan->profile_ = options.profile;
+  plan->steps_ = std::move(steps);
+  plan->report_ = std::move(report);
+  plan->report_.slices = options.slices;
+  plan->times_.resize(plan->steps_.size());
+
+  std::vector<Lifetime> lifetimes;
+  std::vector<std::size_t> lifetime_of(buffers.size(), 0);
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer& buffer = buffers[i];
+    if (buffer.kind != BufferKind::kArena || buffer.outer.valid() || buffer.first < 0) continue;
+    lifetime_of[i] = lifetimes.size();
+    lifetimes.push_back({buffer.bytes, buffer.first, buffer.last});
+  }
+  const ArenaPlan arena = plan_arena(lifetimes);
+  plan->report_.arena_bytes = arena.bytes;
+  plan->report_.peak_nodes = peak_nodes(lifetimes, plan->report_.kernels);
+  EGRET_RETURN_IF_ERROR(check_memory(arena.bytes));
+  const base::Status allocated = guarded([&] {
+    plan->arena_ = ir::Tensor(ir::DType::kU8, ir::Shape{arena.bytes});
+    return base::ok();
+  });
+  if (!allocated.ok()) return no_memory(arena.bytes);
+
+  plan->addresses_.assign(buffers.size(), nullptr);
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    std::size_t outer = i;
+    std::int64_t offset = 0;
+    while (buffers[outer].outer.valid()) {
+      offset += buffers[outer].offset;
+      outer = buffers[outer].outer.index();
+    }
+    Buffer& root = buffers[outer];
+    const auto index = static_cast<std::size_t>(root.index);
+    switch (root.kind) {
+      case BufferKind::kInput: plan->from_inputs_.push_back({i, index, offset, root.bytes}); break;
+      case BufferKind::kOutput:
+        plan->from_outputs_.push_back({i, index, offset, root.bytes});
+        break;
+      case BufferKind::kArena:
+        if (root.first < 0) break;
+        plan->addresses_[i] =
+            plan->arena_.mutable_data().data() + arena.offsets[lifetime_of[outer]] + offset;
+        break;
+      case BufferKind::kWeights:
+        if (root.first < 0) break;
+        plan->addresses_[i] = const_cast<std::byte*>(root.data.data().data()) + offset;
+        break;
+    }
+  }
+  for (Buffer& buffer : buffers) {
+    if (buffer.kind != BufferKind::kWeights || buffer.first < 0) continue;
+    plan->report_.weights_bytes += buffer.data.bytes();
+    plan->weights_.push_back(std::move(buffer.data));
+  }
+  return std::unique_ptr<Plan>(std::move(plan));
+}
+
+base::Status CpuPlan::run_steps(const Addresses& addresses) {
+  if (!profile_) {
+    for (const auto& step : steps_) EGRET_RETURN_IF_ERROR(step->run(addresses));
+    return base::ok();
+  }
+  const base::Stopwatch watch;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    StepTime& time = times_[i];
+    time.last_start_s = watch.seconds();
+    EGRET_RETURN_IF_ERROR(steps_[i]->run(addresses));
+    time.last_s = watch.seconds() - time.last_start_s;
+    time.total_s += time.last_s;
+  }
+  return base::ok();
+}
+
+base::Status CpuPlan::execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) {
+  const ThreadScope scope(threads_);
+  for (std::int64_t slice = 0; slice < slices_; ++slice) {
+    // Kernels only read what lies in inputs; addresses are of one type for simplicity.
+    for (const External& e : from_inputs_) {
+      addresses_[e.buffer] =
+          const_cast<std::byte*>(inputs[e.index].data().data()) + e.offset + slice * e.slice_bytes;
+    }
+    for (const External& e : from_outputs_) {
+      addresses_[e.buffer] =
+          outputs[e.index].mutable_data().data() + e.offset + slice * e.slice_bytes;
+    }
+    EGRET_RETURN_IF_ERROR(guarded([&] { return run_steps(Addresses(addresses_.data())); }));
+  }
+  if (profile_) ++profiled_runs_;
+  return base::ok();
+}
+
+PlanReport CpuPlan::report() const {
+  PlanReport report = report_;
+  if (profiled_runs_ == 0) return report;
+  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
+    report.kernels[i].seconds = times_[i].total_s / profiled_runs_;
+    report.kernels[i].last_start_s = times_[i].last_start_s;
+    report.kernels[i].last_s = times_[i].last_s;
+  }
+  return report;
+}
+
+}  // namespace egret::backends::cpu

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/plan/group_order.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "backends/cpu/loops/pointwise_program.h"
+
+namespace egret::backends::cpu {
+namespace {
+
+constexpr std::size_t kWidth = 48;  // partial orders that are kept
+
+// What a group reads of others and leaves to others.
+struct Task {
+  std::int64_t bytes = 0;               // of its value
+  std::vector<std::size_t> inputs{};    // tasks, each once
+  std::vector<std::size_t> in_place{};  // of these: whose memory it may write its value to
+  std::size_t readers = 0;
+  bool kept = false;  // an output of the graph, which has memory of its own
+};
+
+std::vector<Task> tasks_of(const ir::Graph& graph, const std::vector<Group>& groups) {
+  constexpr std::size_t kNone = SIZE_MAX;
+  std::vector<std::size_t> maker(graph.size(), kNone);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    for (const ir::NodeId id : groups[i].nodes) maker[id.index()] = i;
+  }
+  std::vector<Task> tasks(groups.size());
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    Task& task = tasks[i];
+    task.bytes = graph.node(groups[i].root()).type.bytes();
+    for (const ir::NodeId id : groups[i].nodes) {
+      const bool computes = id == groups[i].anchor() && !is_pointwise(graph, id);
+      for (const ir::NodeId input : graph.node(id).inputs) {
+        const std::size_t from = maker[input.index()];
+        if (from == kNone || from == i || std::ranges::count(task.inputs, from) > 0) continue;
+        task.inputs.push_back(from);
+        ++tasks[from].readers;
+        if (!computes) task.in_place.push_back(from);
+      }
+    }
+  }
+  for (const auto& output : graph.outputs()) {
+    if (maker[output.node.index()] != kNone) tasks[maker[output.node.index()]].kept = true;
+  }
+  return tasks;
+}
+
+struct Partial {
+  std::int64_t peak = 0;
+  std::int64_t live = 0;
+  std::vector<bool> done{};
+  std::vector<std::size_t> unread{};  // by task: readers that are not done
+  std::vector<std::size_t> order{};
+};
+
+bool is_ready(const Partial& partial, const Task& task) {
+  return std::ranges::all_of(task.inputs, [&](std::size_t i) { return partial.done[i]; });
+}
+
+Partial with(const Partial& before, const std::vector<Task>& tasks, std::size_t next) {
+  Partial after = before;
+  const Task& task = tasks[next];
+  const std::int64_t own = task.kept ? 0 : task.bytes;
+  std::int64_t freed = 0, reused = 0;
+  for (const std::size_t input : task.inputs) {
+    if (--after.unread[input] > 0 || tasks[input].kept) continue;
+    freed += tasks[input].bytes;
+    if (tasks[input].bytes == own && std::ranges::count(task.in_place, input) > 0) reused = own;
+  }
+  after.peak = std::max(after.peak, before.live + own - reused);
+  after.live = before.live + own - freed;
+  if (task.readers == 0) after.live -= own;
+  after.done[next] = true;
+  after.order.push_back(next);
+  return after;
+}
+
+Partial start(const std::vector<Task>& tasks) {
+  Partial partial;
+  partial.done.resize(tasks.size(), false);
+  for (const Task& task : tasks) partial.unread.push_back(task.readers);
+  return partial;
+}
+
+bool is_better(const Partial& a, const Partial& b) {
+  if (a.peak != b.peak) return a.peak < b.peak;
+  return a.live != b.live ? a.live < b.live : a.order < b.order;
+}
+
+Partial searched(const std::vector<Task>& tasks) {
+  std::vector<Partial> beam{start(tasks)};
+  for (std::size_t step = 0; step < tasks.size(); ++step) {
+    std::map<std::vector<bool>, Partial> grown;
+    for (const Partial& partial : beam) {
+      for (std::size_t next = 0; next < tasks.size(); ++next) {
+        if (partial.done[next] || !is_ready(partial, tasks[next])) continue;
+        Partial after = with(partial, tasks, next);
+        const auto [same, is_new] = grown.try_emplace(after.done, after);
+        if (!is_new && is_better(after, same->second)) same->second = std::move(after);
+      }
+    }
+    beam.clear();
+    for (auto& [done, partial] : grown) beam.push_back(std::move(partial));
+    std::ranges::sort(beam, is_better);
+    if (beam.size() > kWidth) beam.resize(kWidth);
+  }
+  return beam.front();
+}
+
+}  // namespace
+
+std::vector<Group> in_frugal_order(const ir::Graph& graph, std::vector<Group> groups) {
+  const std::vector<Task> tasks = tasks_of(graph, groups);
+  Partial given = start(tasks);
+  for (std::size_t i = 0; i < tasks.size(); ++i) given = with(given, tasks, i);
+  const Partial found = searched(tasks);
+  if (found.peak >= given.peak) return groups;
+  std::vector<Group> ordered;
+  for (const std::size_t i : found.order) ordered.push_back(std::move(groups[i]));
+  return ordered;
+}
+
+}  // namespace egret::backends::cpu

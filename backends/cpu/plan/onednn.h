@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bridge to oneDNN: one CPU engine, layouts as memory descriptors, primitives as steps.
+// Included only by the files of this folder that make primitives.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/cpu/plan/layout.h"
+#include "backends/cpu/plan/step.h"
+#include "base/status.h"
+
+namespace egret::backends::cpu {
+
+class PlanBuilder;
+
+// The process's CPU engine and its in-order stream (the library's own design: creating one an
+// execution plan would only cost memory). Immutable; executing through it is thread-safe.
+const dnnl::engine& onednn_engine();
+const dnnl::stream& onednn_stream();
+
+// "oneDNN 2.6.3": of the library loaded now, which need not be that of the headers.
+std::string onednn_version();
+
+// Sets the number of OpenMP threads for a scope; primitives created or run in it use so many.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int threads);
+  ~ThreadScope();
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+
+ private:
+  int before_;
+};
+
+// `body`, with what oneDNN and the allocator throw turned into a Status.
+base::Status guarded(const std::function<base::Status()>& body);
+
+// f32 (or bf16) of this shape in this layout. Rank 0 becomes [1]. Needs at most 12 axes.
+using Element = dnnl::memory::data_type;
+dnnl::memory::desc descriptor(const ir::Shape& shape, const Layout& layout,
+                              Element element = Element::f32);
+dnnl::memory::desc any_layout(const ir::Shape& shape, Element element = Element::f32);
+// Of an operand of f32 or bf16.
+dnnl::memory::desc descriptor_of(const Operand& operand);
+// The layout a descriptor means; unsupported for those with other blocks than the channels'.
+base::Result<Layout> layout_of(const dnnl::memory::desc& descriptor);
+
+// unsupported if this is one of the library's unoptimized kernels, hundreds of times slower.
+base::Status reject_reference(const std::string& implementation);
+
+// Executes a primitive on operands.
+class PrimitiveStep : public Step {
+ public:
+  struct Argument {
+    int key;  // DNNL_ARG_*
+    dnnl::memory::desc descriptor;
+    Operand operand;
+  };
+  PrimitiveStep(dnnl::primitive primitive, std::vector<Argument> arguments);
+
+  base::Status run(const Addresses& addresses) override;
+  std::vector<Operand> operands() const;
+
+ private:
+  dnnl::primitive primitive_;
+  std::vector<Argument> arguments_;
+  std::vector<dnnl::memory> memories_;
+  std::vector<dnnl_exec_arg_t> packed_;
+};
+
+// A constant's data laid out as a primitive wants its weights, now; otherwise a step that does so
+// in every run. The result is an operand of raw bytes to be described by `wanted`.
+base::Result<Operand> weights_operand(PlanBuilder& builder, const dnnl::memory::desc& from,
+                                      const Operand& source, const dnnl::memory::desc& wanted);
+
+}  // namespace egret::backends::cpu

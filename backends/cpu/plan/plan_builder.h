@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// PlanBuilder: the plan under construction. Kernels ask it where values lie, for memory, and give
+// it steps.
+//
+// Invariants:
+//   1. Steps run in the order they were added. A buffer's lifetime spans the steps that touch it.
+//   2. A node's homes all hold its value once its group is built. Nobody writes a buffer while a
+//      group that is not built yet still reads a value in it (may_overwrite()).
+//   3. A buffer may be placed inside another (place_inside()); lifetimes and pending reads are kept
+//      at the outermost.
+//   4. Constants that no group still to be built reads, and no step, hold no memory: what was only
+//      needed to pack another form of it is gone (release_unread()).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/codegen/host_region.h"
+#include "backends/cpu/plan/layout.h"
+#include "backends/cpu/plan/step.h"
+#include "backends/cpu/plan/winograd.h"
+#include "base/status.h"
+#include "ir/graph/graph.h"
+
+namespace egret::backends::cpu {
+
+// Nodes that one kernel computes, in topological order: the first is the anchor, which names the
+// kernel; only the last one's value is seen outside.
+struct Group {
+  std::vector<ir::NodeId> nodes;
+  ir::NodeId anchor() const { return nodes.front(); }
+  ir::NodeId root() const { return nodes.back(); }
+  bool emitted = false;  // none of the nodes has a kernel: one is emitted from their definitions
+};
+
+enum class BufferKind : std::uint8_t { kArena, kWeights, kInput, kOutput };
+
+struct Buffer {
+  BufferKind kind = BufferKind::kArena;
+  std::int64_t bytes = 0;
+  int first = -1, last = -1;  // steps that touch it; -1: none
+  int pending = 0;            // reads by groups that are not built yet, and by graph outputs
+  BufferId outer{};           // the buffer it was placed in, at
+  std::int64_t offset = 0;    // this byte
+  int index = 0;              // of the graph's input or output
+  ir::Tensor data{};          // weights
+};
+
+class PlanBuilder {
+ public:
+  // `constants` are the graph's, by node; the graph itself need hold those alone whose numbers
+  // kernels are made of (see take_constants()).
+  PlanBuilder(const ir::Graph& graph, std::vector<ir::Tensor> constants, const PlanOptions& options,
+              int threads);
+
+  const ir::Graph& graph() const { return graph_; }
+  const ir::Node& node(ir::NodeId id) const { return graph_.node(id); }
+  const PlanOptions& options() const { return options_; }
+  int threads() const { return threads_; }
+  // Preferred layout of 4-D activations for this graph; set once, before kernels are made.
+  bool prefers_channels_last = false;
+  // No kernels that trade scratch space for time; set once as well.
+  bool least_scratch = false;
+  bool may_take_winograd() const { return options_.blocked && !least_scratch; }
+  WinogradBudget winograd_budget;  // of the graph
+  // Values that are written in bf16, by node (rounding.h); set once, empty: none.
+  std::vector<bool> values_in_bf16{};
+
+  // Groups are built in order, between begin() and end(); reads are counted from `groups`.
+  void count_reads(std::span<const Group> groups);
+  void begin(const Group& group);
+  void end(const Group& group);
+  // Instead of end(): the group's kernel could not be made. Then either another one is, or the
+  // group is replaced by `parts`, which recount() makes known.
+  void abandon(const Group& group);
+  void recount(const Group& group, std::span<const Group> parts);
+
+  // Where values lie.
+  bool is_constant(ir::NodeId id) const;
+  // A value that was only written in bf16 is widened.
+  const Operand& home(ir::NodeId id);
+  bool has_home(ir::NodeId id) const {
+    return !homes_[id.index()].empty() || !rounded_[id.index()].empty();
+  }
+  // As home(), but perhaps in bf16.
+  const Operand& place(ir::NodeId id) const {
+    return homes_[id.index()].empty() ? rounded_[id.index()].front() : homes_[id.index()].front();
+  }
+  // The value in this layout; adds a step that copies it when it is not there yet.
+  Operand in_layout(ir::NodeId id, const Layout& layout);
+  Operand in_row_major(ir::NodeId id);
+  const Operand* find_home(ir::NodeId id, const Layout& layout) const;
+  // The value of f32 rounded to bf16, in this dense layout; adds a step that rounds it when no
+  // other kernel has asked for it yet.
+  Operand in_bf16(ir::NodeId id, const Layout& layout);
+  // Whether the group being built is the last reader of everything in the operand's buffer.
+  bool may_overwrite(ir::NodeId id, const Operand& operand) const;
+
+  // Memory.
+  Operand output(ir::NodeId id, const Layout& layout);  // of the value of `id`
+  Operand bf16_output(ir::NodeId id, const Layout& layout);
+  void set_home(ir::NodeId id, const Operand& operand);  // the value is already there
+  Operand temporary(const ir::TensorType& type, const Layout& layout);
+  Operand bytes(std::int64_t size);  // raw scratch space
+  Operand weights(ir::Tensor data);
+  // The value of a constant that a group still to be built, or being built, reads.
+  const ir::Tensor& constant(ir::NodeId id) const;
+  std::byte* weights_data(const Operand& operand);
+  // A constant's tensor, to be made into something else, where no other group or step needs it;
+  // else empty. The group being built must not fail afterwards.
+  ir::Tensor take_weights(ir::NodeId id);
+  // Constants that were packed already, by source and by what the form is called.
+  const Operand* find_packed(const Operand& source, const std::string& form) const;
+  void remember_packed(const Operand& source, const std::string& form, const Operand& packed);
+  // Makes the buffer that `parts` fill, one behind the other, a part of `outer` at `offset` bytes.
+  // False where it may not: other things live in it, or it is no arena buffer of its own.
+  bool place_inside(std::span<const Operand> parts, const Operand& outer, std::int64_t offset);
+
+  // Steps. `touched` are all operands it reads or writes.
+  void add(std::unique_ptr<Step> step, std::span<const Operand> touched, std::string name,
+           std::string implementation);
+  // The step computes `id` by the interpreter after all.
+  void fall_back(std::size_t step, ir::NodeId id, std::string reason);
+  // Runs a step whose operands are all weights, now.
+  base::Status run_now(Step& step);
+  std::int64_t steps_added() const { return static_cast<std::int64_t>(steps_.size()); }
+
+  // Steps of regions that emitted kernels may compute, in order. They are compiled together when
+  // all groups are built (emitted_kernel.h).
+  struct EmittedStep {
+    std::size_t step;
+    ir::NodeId root;
+    codegen::HostRegion* region;  // of that step
+    base::Result<codegen::KernelSource> kernel;
+    std::string reason;  // why no other kernel takes it
+  };
+  std::vector<EmittedStep> emitted_steps;
+  std::string missing;  // for PlanReport
+
+  // The finished plan. `origin` maps nodes of the graph to those the caller knows.
+  base::Result<std::unique_ptr<Plan>> finish(const ir::Graph& original,
+                                             std::span<const ir::NodeId> origin,
+                                             std::int64_t folded_nodes);
+
+ private:
+  BufferId new_buffer(Buffer buffer);
+  BufferId outermost(BufferId id) const;
+  std::int64_t offset_in_outermost(const Operand& operand) const;
+  void touch(const Operand& operand, int step);
+  void release_unread(const Group& built);
+  void place_outputs();
+  // Of all operands that hold the node's value, in f32 and bf16.
+  template <typename Body>
+  void for_each_place(ir::NodeId id, const Body& body) {
+    for (const Operand& operand : homes_[id.index()]) body(operand);
+    for (const Operand& operand : rounded_[id.index()]) body(operand);
+  }
+  void add_place(std::vector<Operand>& places, ir::NodeId id, const Operand& operand);
+
+  const ir::Graph& graph_;
+  std::vector<ir::Tensor> constants_;  // by node, until count_reads() makes them buffers
+  PlanOptions options_;
+  int threads_;
+  std::vector<Buffer> buffers_;
+  std::size_t settled_ = 0;                    // buffers there were when the last group was done
+  std::vector<std::vector<Operand>> homes_;    // by node
+  std::vector<std::vector<Operand>> rounded_;  // the same in bf16
+  std::vector<int> reads_left_;                // by node
+  std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<PlanReport::Kernel> notes_;  // one a step; node labels of the graph being built
+  std::vector<PlanReport::Fallback> fallbacks_;
+  std::map<std::pair<std::pair<BufferId, std::int64_t>, std::string>, Operand> packed_;
+  const Group* current_ = nullptr;
+};
+
+}  // namespace egret::backends::cpu

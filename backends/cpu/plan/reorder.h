@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moving a value from one layout to another by the fastest means at hand.
+#pragma once
+
+#include "backends/cpu/plan/step.h"
+#include "base/status.h"
+
+namespace egret::backends::cpu {
+
+class PlanBuilder;
+
+// Adds the step that copies `source` to `target`: oneDNN's reorder between dense f32 layouts, the
+// generic copy for views and other element types.
+void add_reorder(PlanBuilder& builder, const Operand& source, const Operand& target);
+
+// Adds oneDNN's reorder between operands of f32 or bf16, in any layouts that it can describe.
+// Errors: unsupported where it has no optimized kernel. Throws as oneDNN does (guarded()).
+base::Status add_onednn_reorder(PlanBuilder& builder, const Operand& source, const Operand& target);
+
+}  // namespace egret::backends::cpu

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The axes of [N, C, spatial...], of which the second may lie behind all others.
+#pragma once
+
+#include "ir/core/attributes.h"
+
+namespace egret::backends::cuda {
+
+ir::Integers axes_in_order(int rank);
+// As `perm` of a transpose: to channels last, and back. Of the latter entry i is also where axis i
+// lies among axes that have their channels last.
+ir::Integers channels_behind(int rank);
+ir::Integers channels_before(int rank);
+
+}  // namespace egret::backends::cuda

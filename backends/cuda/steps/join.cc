@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/steps/join.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "backends/codegen/lowering.h"
+#include "backends/memory_planner.h"
+
+namespace egret::backends::cuda {
+namespace {
+
+using codegen::Region;
+using ir::NestNode;
+using ir::NodeId;
+
+// Whether a value of `type` is the same after it was cast.
+bool keeps(ir::DType cast, ir::DType type) {
+  return cast == type || cast == ir::DType::kF64 ||
+         (cast == ir::DType::kF32 && (type == ir::DType::kBF16 || type == ir::DType::kF16));
+}
+
+// The reads of which an element, of this type, is one as it is. False where it is anything else.
+bool collect_reads(const ir::LoopNest& nest, int id, ir::DType type,
+                   std::vector<const NestNode*>& reads) {
+  const NestNode& node = nest.node(id);
+  if (node.op == ir::ExprOp::kRead) {
+    reads.push_back(&node);
+    return true;
+  }
+  const bool passes =
+      node.op == ir::ExprOp::kSelect || (node.op == ir::ExprOp::kCast && keeps(node.cast, type));
+  return passes && std::ranges::all_of(
+                       node.kids, [&](int kid) { return collect_reads(nest, kid, type, reads); });
+}
+
+// With the output as so many rows of `pitch`: where a tensor of `elements` lies in it, if it does.
+// Its index is in range wherever it is read, along each axis.
+std::optional<OutputPart> part_of(const ir::LoopNest& nest, const NestNode& read,
+                                  std::int64_t elements, std::int64_t rows, std::int64_t pitch) {
+  if (elements % rows != 0) return std::nullopt;
+  const OutputPart part{elements / rows, pitch, -read.form.constant};
+  ir::Affine expected(-part.offset);
+  for (const auto& of_output : nest.output.parts) {
+    const bool is_outer = of_output.factor % pitch == 0;
+    expected =
+        expected + ir::Affine::of_symbol(of_output.symbol) *
+                       (is_outer ? of_output.factor / pitch * part.length : of_output.factor);
+  }
+  if (read.form != expected) return std::nullopt;
+  return part;
+}
+
+// Steps whose values one region puts side by side.
+class Joiner {
+ public:
+  Joiner(const ir::Graph& graph, const Storage& storage, std::span<const MakeStep> makers,
+         std::vector<LibraryRegion>& steps)
+      : storage_(storage), makers_(makers), uses_(use_counts(graph)) {
+    for (LibraryRegion& step : steps) {
+      step_of_[step.nodes.back()] = &step;
+      for (const NodeId input : step.inputs) {
+        if (!storage.is_read_stored(input, step.reads_stored, step.writes_stored))
+          read_plain_.push_back(input);
+      }
+    }
+  }
+
+  void join(Region& region) {
+    if (!region.kernel.ok() || region.inputs.size() < 2 || !lies_as_stored(region.root())) return;
+    const auto is_part = [&](NodeId value) {
+      const auto step = step_of_.find(value);
+      return step != step_of_.end() && uses_[value.index()] == 1 && !storage_.is_output(value) &&
+             storage_.has_stored(value) == storage_.has_stored(region.root()) &&
+             step->second->writes_stored == storage_.has_stored(value) &&
+             !step->second->part.has_value();
+    };
+    if (!std::ranges::all_of(region.inputs, is_part)) return;
+    const auto definition = storage_.stored_definition(region.nodes);
+    if (!definition.ok()) return;
+    const auto parts = find_join(definition->denotation, definition->types);
+    if (!parts) return;
+    put_together(region, *definition, *parts);
+  }
+
+ private:
+  // Whether it is left as stored: it is where it has another form than the graph says, unless that
+  // is wanted.
+  bool lies_as_stored(NodeId value) const {
+    return !storage_.has_stored(value) ||
+           (!storage_.is_output(value) &&
+            std::ranges::find(read_plain_, value) == read_plain_.end());
+  }
+
+  void put_together(Region& region, const Storage::StoredDefinition& definition,
+                    std::span<const OutputPart> parts) {
+    const auto bytes = static_cast<std::int64_t>(byte_size(definition.denotation.type.dtype));
+    std::vector<LibraryRegion> made;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].offset * bytes % kArenaAlignment != 0) return;
+      made.push_back(storage_.step_as(*step_of_.at(definition.inputs[i]), makers_, parts[i]));
+      if (made.back().step == nullptr) return;
+    }
+    region.inputs = definition.inputs;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      *step_of_.at(definition.inputs[i]) = std::move(made[i]);
+      region.joined.push_back(parts[i].offset * bytes);
+    }
+  }
+
+  const Storage& storage_;
+  std::span<const MakeStep> makers_;
+  std::vector<int> uses_;
+  std::map<NodeId, LibraryRegion*> step_of_;  // by root
+  std::vector<NodeId> read_plain_;            // by library steps, though it has a stored form
+};
+
+}  // namespace
+
+std::optional<std::vector<OutputPart>> find_join(const ir::Denotation& denotation,
+                                                 std::span<const ir::TensorType> inputs) {
+  std::int64_t elements = 0;
+  for (const ir::TensorType& type : inputs) {
+    if (type.dtype != denotation.type.dtype) return std::nullopt;
+    elements += type.elements();
+  }
+  if (elements != denotation.type.elements() || elements == 0) return std::nullopt;
+  const auto nest = codegen::lowered(denotation, inputs, ir::Precision::kF64);
+  std::vector<const NestNode*> reads;
+  if (!nest.ok() || !collect_reads(*nest, nest->root, denotation.type.dtype, reads) ||
+      reads.size() != inputs.size())
+    return std::nullopt;
+  std::int64_t rows = 1;
+  for (const std::int64_t size : denotation.type.shape()) {
+    std::vector<OutputPart> parts(inputs.size());
+    const bool found = std::ranges::all_of(reads, [&](const NestNode* read) {
+      const auto input = static_cast<std::size_t>(read->input);
+      const auto part = part_of(*nest, *read, inputs[input].elements(), rows, elements / rows);
+      if (part) parts[input] = *part;
+      return part.has_value();
+    });
+    // (Each input is read once, as they are as many and each has a place.)
+    if (found && std::ranges::all_of(parts, [](const OutputPart& of) { return of.length > 0; }))
+      return parts;
+    rows *= size;
+  }
+  return std::nullopt;
+}
+
+void join_parts(const ir::Graph& graph, const Storage& storage, std::span<const MakeStep> makers,
+                std::vector<LibraryRegion>& steps, std::vector<Region>& regions) {
+  Joiner joiner(graph, storage, makers, steps);
+  for (Region& region : regions) joiner.join(region);
+}
+
+}  // namespace egret::backends::cuda

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pointwise operations on a sum of products, of whatever kind, as cuDNN takes them behind a product
+// or a convolution on tensor cores: x * sigmoid(x), x * clip(x + 3, 0, 6) / 6, an erf. What
+// epilogue.h finds is computed by more engines; this is for the rest.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "backends/cuda/steps/dnn_step.h"
+#include "ir/nest/loop_nest.h"
+#include "ir/core/tensor.h"
+
+namespace egret::backends::cuda {
+
+struct Tail {
+  struct Operand {
+    enum class Kind : std::uint8_t { kSum, kResult, kInput, kNumber };
+
+    Kind kind = Kind::kSum;
+    std::size_t index = 0;  // kResult: of an operation before; kInput: in `read`
+    double number = 0;      // kNumber
+  };
+  struct Operation {
+    int mode;  // cuDNN's
+    Operand a;
+    std::optional<Operand> b{};
+  };
+
+  int sum = -1;                             // the node of the nest that is the sum
+  std::vector<Operation> operations{};      // in order; the last one's is the result
+  std::vector<const ir::NestNode*> read{};  // reads of inputs, each once
+};
+
+// nullopt where the root is made otherwise, of several sums, or of more than kMostTail operations.
+// Rounding to f16 and bf16 between them is passed over. The nodes are those of `nest`; `constants`:
+// by input, its data where they are known (else nullptr), or none.
+inline constexpr std::size_t kMostTail = 12;
+inline constexpr std::size_t kMostInputs = 12;  // of a step, numbers among them
+std::optional<Tail> find_tail(const ir::LoopNest& nest,
+                              std::span<const ir::Tensor* const> constants);
+
+// Puts the operations into `operations`, and their numbers into `arguments`.
+struct TailTensors {
+  std::size_t rank;
+  DnnBackend sum, output;
+  std::function<DnnBackend(std::size_t)> input;  // Tail::read
+  std::function<DnnBackend()> between;           // another virtual one of the output's form
+};
+void describe(std::span<const Tail::Operation> tail, const TailTensors& tensors,
+              DnnOperations& operations, DnnArguments& arguments);
+
+}  // namespace egret::backends::cuda

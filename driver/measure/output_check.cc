@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/measure/output_check.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "base/formats/units.h"
+#include "ir/evaluate/input_draws.h"
+#include "ir/evaluate/interpreter.h"
+#include "ir/nest/work.h"
+
+namespace egret::driver {
+namespace {
+
+// Unit roundoff of the type that an output is stored in.
+double roundoff(ir::DType type) {
+  switch (type) {
+    case ir::DType::kF16: return 0x1p-11;
+    case ir::DType::kBF16: return 0x1p-8;
+    default: return 0x1p-24;  // f32, and f64 too: fast kernels compute in f32
+  }
+}
+
+constexpr double kF32Roundoff = 0x1p-24;
+
+// Fast kernels approximate exp, tanh and their like to some tens of units in the last place.
+constexpr double kKernelUnits = 32;
+
+constexpr double kBeyond = 1.0 / 16;  // share of inputs beyond [-1, 1]; in every other sample all
+
+constexpr double kSmallFlops = 1e8;
+constexpr int kSmallRepeats = 4;
+
+double arithmetic(const ir::Graph& graph) {
+  double flops = 0;
+  for (const ir::Node& node : graph.nodes()) {
+    if (node.kind != ir::NodeKind::kOperator) continue;
+    const auto work = ir::work_of(graph, node);
+    if (work.ok()) flops += work->flops;
+  }
+  return flops;
+}
+
+// The K-th of the disturbed runs, with errors of so many times the rounding.
+ir::InterpretOptions disturbed_run(const CheckOptions& options, int k, double times) {
+  ir::InterpretOptions run;
+  run.should_stop = options.should_stop;
+  run.perturbation = times * options.roundoff;
+  run.sum_perturbation = times * std::min(options.roundoff, kF32Roundoff);  // in any precision
+  run.seed = base::hash_combine(options.seed, static_cast<std::uint64_t>(k));
+  return run;
+}
+
+base::Result<std::vector<ir::Tensor>> run_in_f32(const ir::Graph& graph,
+                                                 const std::vector<ir::Tensor>& inputs,
+                                                 const CheckOptions& options) {
+  return ir::interpret(graph, inputs,
+                       {.precision = ir::Precision::kF32, .should_stop = options.should_stop});
+}
+
+// Disturbed runs that look for elements that jump, and how many in a row may find none. As errors
+// are larger there than those of rounding, what rounding can make jump does in many of them.
+constexpr int kMostRuns = 16;
+constexpr int kMostIdleRuns = 4;
+
+// An output whose rounding errors may be as large as a tenth of itself shows nothing.
+constexpr double kConclusive = 0.1;
+double spread(const ir::Tensor& a, const ir::Tensor& b) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < a.elements(); ++i) {
+    const double difference = std::abs(a.f64_at(i) - b.f64_at(i));
+    if (std::isfinite(difference)) largest = std::max(largest, difference);
+  }
+  return largest;
+}
+
+double magnitude(const ir::Tensor& a) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < a.elements(); ++i) {
+    if (std::isfinite(a.f64_at(i))) largest = std::max(largest, std::abs(a.f64_at(i)));
+  }
+  return largest;
+}
+
+// Infinities must be the same infinity; NaN goes with NaN.
+double distance(double expected, double got) {
+  if (std::isnan(expected) || std::isnan(got)) {
+    return std::isnan(expected) && std::isnan(got) ? 0 : std::numeric_limits<double>::infinity();
+  }
+  return expected == got ? 0 : std::abs(expected - got);
+}
+
+void compare_reals(const ir::Tensor& expected, const ir::Tensor& got, OutputError& error) {
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    const double difference = distance(expected.f64_at(i), got.f64_at(i));
+    error.max_error = std::max(error.max_error, difference);
+    if (difference > error.bound) ++error.wrong;
+  }
+}
+
+// The elements of an output that are beyond the bound and not explained.
+class Unexplained {
+ public:
+  Unexplained(const ir::Tensor& expected, const ir::Tensor& got, double bound)
+      : expected_(expected), got_(got), bound_(bound) {
+    for (std::int64_t i = 0; i < expected.elements(); ++i) {
+      if (difference(i) > bound_) elements_.push_back(i);
+    }
+  }
+
+  bool any() const { return !elements_.empty(); }
+
+  // Drops those that rounding moves as far in this run. Returns how many.
+  std::int64_t explain_by(const ir::Tensor& moved) {
+    return static_cast<std::int64_t>(std::erase_if(elements_, [&](std::int64_t i) {
+      const double move = distance(expected_.f64_at(i), moved.f64_at(i));
+      return std::isfinite(move) && difference(i) <= bound_ + move;
+    }));
+  }
+
+  // The largest difference of these and of all elements within the bound.
+  double largest() const {
+    double largest = 0;
+    for (std::int64_t i = 0; i < expected_.elements(); ++i) {
+      if (difference(i) <= bound_) largest = std::max(largest, difference(i));
+    }
+    for (const std::int64_t i : elements_) largest = std::max(largest, difference(i));
+    return largest;
+  }
+
+ private:
+  double difference(std::int64_t i) const { return distance(expected_.f64_at(i), got_.f64_at(i)); }
+
+  const ir::Tensor& expected_;
+  const ir::Tensor& got_;
+  double bound_;
+  std::vector<std::int64_t> elements_;
+};
+
+using Runs = std::vector<std::vector<ir::Tensor>>;  // by run, then by output
+
+void compare_integers(const ir::Tensor& expected, const Runs& disturbed, std::size_t output,
+                      const ir::Tensor& got, OutputError& error) {
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    if (expected.i64_at(i) == got.i64_at(i)) continue;
+    const bool unstable = std::ranges::any_of(
+        disturbed, [&](const auto& run) { return run[output].i64_at(i) != expected.i64_at(i); });
+    if (unstable) {
+      ++error.unstable;
+      continue;
+    }
+    ++error.wrong;
+    error.max_error = std::max(error.max_error, std::abs(static_cast<double>(expected.i64_at(i)) -
+                                                         static_cast<double>(got.i64_at(i))));
+  }
+}
+
+// Not finite, where it should be.
+bool overflows(const ir::Tensor& expected, const ir::Tensor& got, std::int64_t i) {
+  return std::isfinite(expected.f64_at(i)) && !std::isfinite(got.f64_at(i));
+}
+
+// Which output is not finite, and whether the original is; empty: all are as they should be.
+std::string overflow_text(const CheckReport& report) {
+  const auto found =
+      std::ranges::find_if(report.outputs, [](const OutputError& e) { return e.overflowed > 0; });
+  if (found == report.outputs.end()) return "";
+  const std::int64_t theirs = found->original_overflowed;
+  std::string original = ", and neither is the original when it computes in f32";
+  if (theirs < found->overflowed) {
+    original = theirs == 0 ? "; the original is finite there when it computes in f32"
+                           : "; the original computed in f32 is so in " + std::to_string(theirs);
+  }
+  return "'" + found->output + "' is not finite in " + base::counted(found->overflowed, "element") +
+         original;
+}
+
+// Of one more sample.
+void add_up(OutputError& sum, const OutputError& error) {
+  sum.max_error = std::max(sum.max_error, error.max_error);
+  sum.bound = std::max(sum.bound, error.bound);
+  sum.elements += error.elements;
+  sum.wrong += error.wrong;
+  sum.unstable += error.unstable;
+  sum.overflowed += error.overflowed;
+  sum.original_overflowed += error.original_overflowed;
+}
+
+double badness(const OutputError& error) {
+  if (error.max_error == 0) return 0;
+  return error.bound > 0 ? error.max_error / error.bound : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+std::string to_string(const CheckReport& report) {
+  std::string text = "largest error " + base::format_short(report.max_error) + ", bound " +
+                     base::format_short(report.bound) + (report.passed ? ", passed" : ", FAILED");
+  if (!report.vacuous.empty()) {
+    text += ", but shows little: '" + report.vacuous + "' is zero or not finite on these inputs";
+  }
+  std::int64_t unstable = 0;
+  for (const OutputError& error : report.outputs) unstable += error.unstable;
+  if (unstable > 0) {
+    text += ", but for " + base::counted(unstable, "element") + " that rounding alone may " +
+            "change as far";
+  }
+  if (const std::string overflow = overflow_text(report); !overflow.empty())
+    text += "; " + overflow;
+  return text;
+}
+
+base::Status mismatch_of(const CheckReport& report) {
+  const auto wrong =
+      std::ranges::find_if(report.outputs, [](const OutputError& e) { return e.wrong > 0; });
+  if (wrong->original_overflowed == wrong->wrong) {
+    return base::mismatch(
+        "'" + wrong->output +
+        "' cannot be checked: the original itself, computed in f32, is not "
+        "finite in " +
+        std::to_string(wrong->wrong) + " of " + std::to_string(wrong->elements) +
+        " elements, where the f64 reference is, and neither is the optimized graph; nothing is "
+        "written");
+  }
+  const std::string overflow = overflow_text(report);
+  return base::mismatch(
+      "the optimized graph computes another '" + wrong->output +
+      "': " + std::to_string(wrong->wrong) + " of " + std::to_string(wrong->elements) +
+      " elements differ, by up to " + base::format_short(wrong->max_error) + " where " +
+      base::format_short(wrong->bound) + " is explained by rounding; nothing is written" +
+      (overflow.empty() ? "" : " (" + overflow + ")"));
+}
+
+base::Result<OutputCheck> OutputCheck::of(const ir::Graph& reference, const CheckOptions& options) {
+  OutputCheck check;
+  check.reference_ = reference;
+  check.options_ = options;
+  for (const ir::NodeId id : reference.inputs()) {
+    const ir::Node& node = reference.node(id);
+    if (!node.type.is_concrete()) {
+      return base::usage_error("input '" + node.name + "' has the open shape " +
+                               to_string(node.type) + "; give its sizes with --bind NAME=SIZE");
+    }
+  }
+  const bool has_integers = std::ranges::any_of(reference.inputs(), [&](ir::NodeId id) {
+    return ir::is_integer(reference.node(id).type.dtype);
+  });
+  for (int k = 0; k < options.samples; ++k) {
+    const auto add = [&](bool any_integers) {
+      base::Random random = base::Random(options.seed).split(static_cast<std::uint64_t>(k));
+      const ir::DrawOptions how{.beyond = k % 2 == 1 ? 1 : kBeyond, .any_integers = any_integers};
+      return check.add_sample(reference, ir::random_inputs(reference, random, how), options);
+    };
+    base::Status added = add(true);
+    // Rows of a table, say, have no negative numbers.
+    if (added.code() == base::StatusCode::kBadInput && has_integers) added = add(false);
+    EGRET_RETURN_IF_ERROR(added);
+  }
+  return check;
+}
+
+base::Result<OutputCheck> OutputCheck::of(const ir::Graph& reference,
+                                          std::vector<ir::Tensor> inputs,
+                                          const CheckOptions& options) {
+  OutputCheck check;
+  check.reference_ = reference;
+  check.options_ = options;
+  EGRET_RETURN_IF_ERROR(check.add_sample(reference, std::move(inputs), options));
+  return check;
+}
+
+base::Result<OutputCheck::Sample> OutputCheck::evaluate(const ir::Graph& reference,
+                                                        std::vector<ir::Tensor> inputs,
+                                                        const CheckOptions& options) {
+  ir::InterpretOptions exact;
+  exact.should_stop = options.should_stop;
+  Sample sample;
+  EGRET_ASSIGN_OR_RETURN(sample.expected, ir::interpret(reference, inputs, exact));
+  // Small graphs have few outputs, whose moves may all be small by chance: disturb them more often.
+  const int repeats = arithmetic(reference) < kSmallFlops ? kSmallRepeats : 1;
+  for (int k = 0; k < repeats; ++k) {
+    EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> moved,
+                           ir::interpret(reference, inputs, disturbed_run(options, k, 1)));
+    sample.disturbed.push_back(std::move(moved));
+  }
+  sample.inputs = std::move(inputs);
+  return sample;
+}
+
+double OutputCheck::bound_of(const Sample& sample, std::size_t output) const {
+  const ir::Tensor& expected = sample.expected[output];
+  double moved = 0;
+  if (sample.conclusive[output]) {
+    for (const auto& again : sample.disturbed)
+      moved = std::max(moved, spread(expected, again[output]));
+  } else {
+    moved = spread(expected, sample.rounded[output]);
+  }
+  return options_.safety * moved +
+         kKernelUnits * roundoff(outputs_[output].type.dtype) * magnitude(expected);
+}
+
+bool OutputCheck::is_conclusive(const Sample& sample, std::size_t output) const {
+  if (!ir::is_float(outputs_[output].type.dtype)) return true;
+  const double size = magnitude(sample.expected[output]);
+  return size == 0 || bound_of(sample, output) <= kConclusive * size;
+}
+
+base::Status OutputCheck::add_sample(const ir::Graph& reference, std::vector<ir::Tensor> inputs,
+                                     const CheckOptions& options) {
+  outputs_.clear();
+  for (const auto& output : reference.outputs()) {
+    outputs_.push_back({output.name, reference.node(output.node).type});
+  }
+  EGRET_ASSIGN_OR_RETURN(Sample sample, evaluate(reference, std::move(inputs), options));
+  sample.conclusive.assign(outputs_.size(), true);
+  std::vector<bool> conclusive;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) conclusive.push_back(is_conclusive(sample, i));
+  // The original's f32 execution says nothing of candidates that compute in less.
+  if (options.roundoff <= kF32Roundoff &&
+      std::ranges::find(conclusive, false) != conclusive.end()) {
+    EGRET_ASSIGN_OR_RETURN(sample.rounded, run_in_f32(reference, sample.inputs, options));
+    sample.conclusive = std::move(conclusive);
+  }
+  samples_.push_back(std::move(sample));
+  return base::ok();
+}
+
+base::Status OutputCheck::leave_out_unstable(const Sample& sample, std::span<const ir::Tensor> got,
+                                             std::vector<OutputError>& errors) const {
+  std::vector<std::pair<std::size_t, Unexplained>> open;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (errors[i].wrong == 0 || !ir::is_float(outputs_[i].type.dtype)) continue;
+    if (!sample.conclusive[i]) continue;  // what the original does in f32 is the bound there
+    open.emplace_back(i, Unexplained(sample.expected[i], got[i], errors[i].bound));
+  }
+  const auto any_open = [&] {
+    return std::ranges::any_of(open, [](const auto& each) { return each.second.any(); });
+  };
+  const auto explain_by = [&](const std::vector<ir::Tensor>& run) {
+    std::int64_t all = 0;
+    for (auto& [i, elements] : open) {
+      const std::int64_t explained = elements.explain_by(run[i]);
+      errors[i].wrong -= explained;
+      errors[i].unstable += explained;
+      all += explained;
+    }
+    return all;
+  };
+  int idle = 0;
+  for (int k = 0; k < kMostRuns && idle < kMostIdleRuns && any_open(); ++k) {
+    const int fresh = kSmallRepeats + k;  // others than the bound was made of
+    EGRET_ASSIGN_OR_RETURN(
+        const std::vector<ir::Tensor> run,
+        ir::interpret(reference_, sample.inputs, disturbed_run(options_, fresh, options_.safety)));
+    idle = explain_by(run) > 0 ? 0 : idle + 1;
+  }
+  for (const auto& [i, elements] : open) errors[i].max_error = elements.largest();
+  return base::ok();
+}
+
+// Only where something overflows is the original run in f32 for it.
+base::Status OutputCheck::find_overflows(const Sample& sample, std::span<const ir::Tensor> got,
+                                         std::vector<OutputError>& errors) const {
+  std::vector<ir::Tensor> original = sample.rounded;  // where it was run already
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (!ir::is_float(outputs_[i].type.dtype)) continue;
+    const ir::Tensor& expected = sample.expected[i];
+    for (std::int64_t k = 0; k < expected.elements(); ++k) {
+      if (!overflows(expected, got[i], k)) continue;
+      if (original.empty()) {
+        EGRET_ASSIGN_OR_RETURN(original, run_in_f32(reference_, sample.inputs, options_));
+      }
+      ++errors[i].overflowed;
+      if (overflows(expected, original[i], k)) ++errors[i].original_overflowed;
+    }
+  }
+  return base::ok();
+}
+
+base::Result<CheckReport> OutputCheck::check(const Run& run) const {
+  CheckReport report;
+  for (const OutputInfo& output : outputs_) report.outputs.push_back({.output = output.name});
+  for (const Sample& sample : samples_) {
+    EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> got, run(sample.inputs));
+    if (got.size() != outputs_.size()) {
+      return base::mismatch("the graphs have " + std::to_string(outputs_.size()) + " and " +
+                            std::to_string(got.size()) + " outputs");
+    }
+    std::vector<OutputError> errors(got.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      OutputError& error = errors[i];
+      error.output = outputs_[i].name;
+      const ir::Tensor& expected = sample.expected[i];
+      if (got[i].shape() != expected.shape()) {
+        return base::mismatch("output '" + error.output + "' has shape " +
+                              ir::to_string(got[i].shape()) + " instead of " +
+                              ir::to_string(expected.shape()));
+      }
+      error.elements += expected.elements();
+      if (ir::is_float(outputs_[i].type.dtype)) {
+        if (magnitude(expected) == 0) report.vacuous = error.output;
+        error.bound = std::max(report.outputs[i].bound, bound_of(sample, i));
+        compare_reals(expected, got[i], error);
+      } else {
+        compare_integers(expected, sample.disturbed, i, got[i], error);
+      }
+    }
+    EGRET_RETURN_IF_ERROR(leave_out_unstable(sample, got, errors));
+    EGRET_RETURN_IF_ERROR(find_overflows(sample, got, errors));
+    for (std::size_t i = 0; i < got.size(); ++i) add_up(report.outputs[i], errors[i]);
+  }
+  report.passed =
+      std::ranges::all_of(report.outputs, [](const OutputError& e) { return e.wrong == 0; });
+  if (!report.outputs.empty()) {
+    const auto worst = std::ranges::max_element(report.outputs, {}, badness);
+    report.max_error = worst->max_error;
+    report.bound = worst->bound;
+  }
+  return report;
+}
+
+}  // namespace egret::driver

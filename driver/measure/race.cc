@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/measure/race.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "ir/graph/graph_text.h"
+
+namespace egret::driver {
+namespace {
+
+// What two runs of one plan differ by.
+constexpr double kNoise = 0.02;
+
+std::vector<std::string> keys_of(std::span<const Racer> racers) {
+  std::vector<std::string> names;
+  std::string all;
+  for (const Racer& racer : racers) {
+    names.push_back(racer.identity);
+    all += racer.identity;
+  }
+  const std::string field = base::content_hash(all).to_hex();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    names[i] = "race " + field + ", " + std::to_string(i) + ": graph " + names[i];
+  }
+  return names;
+}
+
+base::Result<std::optional<std::vector<backends::Timing>>> recall(std::span<const std::string> keys,
+                                                                  const RaceOptions& options) {
+  std::vector<backends::Timing> timings;
+  for (const std::string& key : keys) {
+    EGRET_ASSIGN_OR_RETURN(const std::optional<cost::Entry> entry,
+                           options.database->find(options.machine, key));
+    if (!entry) return std::optional<std::vector<backends::Timing>>{};
+    timings.push_back({.median_s = entry->median_s,
+                       .p10_s = entry->median_s - entry->deviation_s,
+                       .p90_s = entry->median_s + entry->deviation_s,
+                       .mad_s = entry->deviation_s,
+                       .runs = static_cast<int>(entry->runs)});
+  }
+  return std::optional(std::move(timings));
+}
+
+// But what was cut short.
+base::Status keep(std::span<const std::string> keys, std::span<const backends::Timing> timings,
+                  const RaceOptions& options) {
+  if (options.database == nullptr || base::stop_requested()) return base::ok();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const cost::Entry entry{
+        .runs = timings[i].runs, .median_s = timings[i].median_s, .deviation_s = timings[i].mad_s};
+    EGRET_RETURN_IF_ERROR(options.database->store(options.machine, keys[i], entry));
+  }
+  return base::ok();
+}
+
+std::size_t winner_among(std::span<const Racer> racers, std::span<const backends::Timing> timings) {
+  std::vector<double> medians;
+  std::vector<int> operators;
+  for (std::size_t i = 0; i < racers.size(); ++i) {
+    medians.push_back(timings[i].median_s);
+    operators.push_back(racers[i].operators);
+  }
+  return winner_of(medians, operators);
+}
+
+}  // namespace
+
+std::string identity_of(const ir::Graph& graph) {
+  return base::content_hash(ir::to_text(graph)).to_hex();
+}
+
+std::size_t winner_of(std::span<const double> medians, std::span<const int> operators) {
+  EGRET_CHECK(!medians.empty() && medians.size() == operators.size(), "a race of nobody");
+  const double fastest = *std::ranges::min_element(medians);
+  std::optional<std::size_t> winner;
+  // The original comes last: a candidate of as many operators has won by then.
+  for (std::size_t turn = 1; turn <= medians.size(); ++turn) {
+    const std::size_t i = turn % medians.size();
+    if (medians[i] > fastest * (1 + kNoise)) continue;
+    if (!winner || operators[i] < operators[*winner]) winner = i;
+  }
+  return *winner;
+}
+
+base::Result<std::optional<RaceResult>> remembered_race(std::span<const Racer> racers,
+                                                        const RaceOptions& options) {
+  if (options.database == nullptr) return std::optional<RaceResult>{};
+  EGRET_ASSIGN_OR_RETURN(auto timings, recall(keys_of(racers), options));
+  if (!timings) return std::optional<RaceResult>{};
+  const std::size_t winner = winner_among(racers, *timings);
+  return std::optional(RaceResult{.timings = *std::move(timings), .winner = winner});
+}
+
+base::Result<RaceResult> race(std::span<const Racer> racers, const RaceOptions& options) {
+  EGRET_ASSIGN_OR_RETURN(auto kept, remembered_race(racers, options));
+  if (kept) return *std::move(kept);
+  std::vector<backends::Plan*> plans;
+  for (const Racer& racer : racers) plans.push_back(racer.plan);
+  RaceResult result;
+  EGRET_ASSIGN_OR_RETURN(result.timings, backends::measure_interleaved(plans, options.measure));
+  EGRET_RETURN_IF_ERROR(keep(keys_of(racers), result.timings, options));
+  result.winner = winner_among(racers, result.timings);
+  return result;
+}
+
+}  // namespace egret::driver

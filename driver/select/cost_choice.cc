@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/select/cost_choice.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/formats/units.h"
+#include "cost/interpolation.h"
+
+namespace egret::driver {
+namespace {
+
+Execution execution_of(const OptimizeOptions& options) {
+  return {options.backend, static_cast<int>(options.threads),
+          backends::precision_named(options.precision)};
+}
+
+base::Result<CostChoice> profiled_costs(const OptimizeOptions& options,
+                                        const std::string& machine) {
+  CostChoice choice;
+  choice.machine = machine;
+  EGRET_ASSIGN_OR_RETURN(cost::DatabaseInUse used, cost::open_database_in_use(options.cost_db));
+  choice.database = std::move(used.database);
+  EGRET_ASSIGN_OR_RETURN(const std::int64_t others,
+                         entries_of_others_alone(*choice.database, machine));
+  choice.warning = std::move(used.warning);
+  if (const std::string warning = warning_of_other_machines(others, machine); !warning.empty())
+    choice.warning += (choice.warning.empty() ? "" : "; ") + warning;
+  EGRET_ASSIGN_OR_RETURN(choice.rates,
+                         known_rates(*choice.database, machine, execution_of(options)));
+  auto profiled = std::make_unique<cost::ProfiledModel>(*choice.database, machine,
+                                                        choice.rates.fastest, choice.rates.rates);
+  choice.profiled = profiled.get();
+  choice.model = std::move(profiled);
+  return choice;
+}
+
+// The database is read and not kept: nothing is measured for it.
+base::Result<CostChoice> interpolated_costs(const OptimizeOptions& options,
+                                            const std::string& machine) {
+  CostChoice choice;
+  choice.machine = machine;
+  EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database_to_read(options.cost_db));
+  if (!options.cost_machine.empty()) {
+    EGRET_ASSIGN_OR_RETURN(choice.machine, machine_called(*database, options.cost_machine));
+  }
+  EGRET_ASSIGN_OR_RETURN(choice.rates,
+                         known_rates(*database, choice.machine, execution_of(options)));
+  EGRET_ASSIGN_OR_RETURN(const auto rows, database->rows(choice.machine));
+  if (rows.empty()) {
+    choice.warning = "the database of costs has no entries of " + choice.machine +
+                     ": costs are those of the roofline";
+  }
+  choice.model = std::make_unique<cost::InterpolatedModel>(rows, choice.rates.rates);
+  return choice;
+}
+
+base::Result<CostChoice> estimated_costs(const OptimizeOptions& options,
+                                         const std::string& machine) {
+  CostChoice choice;
+  const auto row =
+      std::ranges::find(cost::estimating_models(), options.cost, &cost::ModelRow::name);
+  if (row != cost::estimating_models().end() && row->uses_rates) {
+    EGRET_ASSIGN_OR_RETURN(choice.rates,
+                           known_rates_at(options.cost_db, machine, execution_of(options)));
+  }
+  choice.model = cost::make_model(options.cost, choice.rates.rates);
+  if (choice.model == nullptr)
+    return base::usage_error("no cost model is called '" + options.cost + "'");
+  return choice;
+}
+
+}  // namespace
+
+base::Result<CostChoice> choose_costs(const OptimizeOptions& options, const std::string& machine) {
+  if (!options.cost_machine.empty() && options.cost != "interpolated")
+    return base::usage_error("--cost-machine is for --cost interpolated");
+  if (options.cost == "profiled") return profiled_costs(options, machine);
+  if (options.cost == "interpolated") return interpolated_costs(options, machine);
+  return estimated_costs(options, machine);
+}
+
+base::Result<std::string> machine_called(const cost::Database& database, const std::string& text) {
+  EGRET_ASSIGN_OR_RETURN(const auto machines, database.machines());
+  std::vector<std::string> fitting;
+  std::string names;
+  for (const cost::Database::MachineRow& row : machines) {
+    if (row.machine == text) return text;
+    if (row.machine.find(text) != std::string::npos) fitting.push_back(row.machine);
+    names += "\n  " + row.machine;
+  }
+  if (fitting.size() == 1) return fitting.front();
+  return base::usage_error((fitting.empty() ? "no machine" : "more than one machine") +
+                           std::string(" in the database of costs is called '") + text +
+                           "'; it has entries of" + (names.empty() ? " none" : names));
+}
+
+base::Result<std::int64_t> entries_of_others_alone(const cost::Database& database,
+                                                   const std::string& machine) {
+  EGRET_ASSIGN_OR_RETURN(const auto machines, database.machines());
+  std::int64_t others = 0;
+  for (const cost::Database::MachineRow& row : machines) {
+    if (row.machine == machine) return 0;
+    others += row.entries;
+  }
+  return others;
+}
+
+std::string warning_of_other_machines(std::int64_t entries, const std::string& machine) {
+  if (entries == 0) return "";
+  return "the database of costs has " + base::format_count(entries) +
+         " entries of other machines or thread counts and had none of " + machine +
+         ": operators are measured anew";
+}
+
+}  // namespace egret::driver

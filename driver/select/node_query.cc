@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/select/node_query.h"
+
+namespace egret::driver {
+namespace {
+
+std::vector<egraph::ClassId> children_of(const egraph::EGraphView& view,
+                                         egraph::EGraphView::Index node) {
+  std::vector<egraph::ClassId> children;
+  for (const egraph::EGraphView::Index child : view.children_of(node))
+    children.push_back(view.class_id[child]);
+  return children;
+}
+
+}  // namespace
+
+NodeQuery::NodeQuery(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+                     egraph::EGraphView::Index node)
+    : NodeQuery(tensors, view.node_op[node], children_of(view, node),
+                view.class_id[view.node_class[node]]) {}
+
+NodeQuery::NodeQuery(const rules::TensorEGraph& tensors, egraph::OpId op,
+                     std::span<const egraph::ClassId> children, egraph::ClassId of) {
+  const rules::TensorLanguage& language = tensors.language();
+  free_ = language.kind(op) != ir::NodeKind::kOperator || tensors.is_constant(of);
+  if (language.kind(op) != ir::NodeKind::kOperator) return;
+  constant_ = std::make_unique<bool[]>(children.size());
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    const rules::TensorFacts& facts = tensors.facts(children[i]);
+    types_.push_back(facts.type);
+    constant_[i] = facts.constant;
+  }
+  query_.op = &language.op(op);
+  query_.attrs = &language.attrs(op);
+  query_.inputs = types_;
+  query_.constant = {constant_.get(), children.size()};
+  query_.output = &tensors.type(of);
+}
+
+}  // namespace egret::driver

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/select/selection.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <set>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "base/stop.h"
+#include "base/timer.h"
+#include "driver/select/kept_extraction.h"
+#include "driver/select/node_query.h"
+
+namespace egret::driver {
+namespace {
+
+inline constexpr base::ProgressColumn kMeasured{
+    "measured", "measured", base::ProgressColumn::Unit::kCount, "operators measured in this run"};
+
+double price(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+             extract::NodeIndex node, cost::Model& model) {
+  const NodeQuery query(tensors, view, node);
+  if (query.free()) return 0;
+  const auto cost = model.cost(query.query());
+  return cost.ok() ? cost->seconds : std::numeric_limits<double>::infinity();
+}
+
+// Per node, what its price is multiplied by.
+std::vector<double> price_factors(const rules::TensorEGraph& tensors,
+                                  const egraph::EGraphView& view, const SelectionOptions& options) {
+  std::vector<double> factor = options.factors;
+  factor.resize(view.node_count(), 1);
+  const auto drawn = [&](std::uint64_t of, double low, double high) {
+    return base::Random(base::hash_combine(options.seed, of)).uniform(low, high);
+  };
+  for (extract::NodeIndex node = 0; node < view.node_count(); ++node) {
+    if (options.spread != 1) factor[node] *= std::pow(options.spread, drawn(node, -1, 1));
+    if (options.price_of_new == 1 && options.kept == 0) continue;
+    if (!made_by_rule(tensors, view, node)) continue;
+    factor[node] *= options.price_of_new;
+    const std::uint64_t of_class = view.node_count() + view.node_class[node];
+    if (drawn(of_class, 0, 1) < options.kept) factor[node] *= kTooDear;
+  }
+  return factor;
+}
+
+}  // namespace
+
+bool made_by_rule(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
+                  extract::NodeIndex node) {
+  const extract::ClassIndex of = view.node_class[node];
+  const auto nodes = tensors.egraph().nodes(view.class_id[of]);
+  return tensors.creator(nodes[node - view.class_begin[of]]) != rules::TensorEGraph::kProgram;
+}
+
+bool Profiler::may_measure() const {
+  return model != nullptr && spent_s < budget_s && !base::stop_requested();
+}
+
+base::Result<bool> Profiler::profile(const cost::Query& query) {
+  const base::Stopwatch watch;
+  const auto added = model->profile(query, measure);
+  spent_s += watch.seconds();
+  if (added.status().code() == base::StatusCode::kLimit) {
+    too_large.insert(added.status().message());
+    return false;
+  }
+  if (added.ok() && *added) ++measured;
+  return added;
+}
+
+base::Status Profiler::profile_all(std::span<const cost::Query> queries,
+                                   const std::function<void(const cost::Query&)>& each) {
+  if (model == nullptr) return base::ok();
+  std::vector<cost::Query> unknown;
+  std::set<std::string> seen;
+  for (const cost::Query& query : queries) {
+    EGRET_ASSIGN_OR_RETURN(const cost::Cost cost, model->cost(query));
+    if (!cost.measured() && seen.insert(cost::key_of(query)).second) unknown.push_back(query);
+  }
+  for (std::size_t next = 0; next < unknown.size() && may_measure(); ++next) {
+    if (make_ready && next % kMeasuredTogether == 0) {
+      const base::Stopwatch watch;
+      const std::size_t count = std::min(kMeasuredTogether, unknown.size() - next);
+      make_ready(std::span(unknown).subspan(next, count));
+      spent_s += watch.seconds();
+    }
+    EGRET_RETURN_IF_ERROR(profile(unknown[next]).status());
+    if (each) each(unknown[next]);
+  }
+  return base::ok();
+}
+
+base::Result<std::vector<double>> price_nodes(const rules::TensorEGraph& tensors,
+                                              const egraph::EGraphView& view, cost::Model& model) {
+  std::vector<double> costs(view.node_count());
+  for (extract::NodeIndex node = 0; node < view.node_count(); ++node) {
+    costs[node] = price(tensors, view, node, model);
+  }
+  return costs;
+}
+
+base::Result<double> price_of(const cost::Query& query, cost::Model& model, Profiler& profiler) {
+  EGRET_ASSIGN_OR_RETURN(cost::Cost cost, model.cost(query));
+  if (!cost.measured() && profiler.may_measure()) {
+    EGRET_RETURN_IF_ERROR(profiler.profile(query).status());
+    EGRET_ASSIGN_OR_RETURN(cost, model.cost(query));
+  }
+  return cost.seconds;
+}
+
+namespace {
+
+// A graph's operators that do not depend on weights alone.
+class GraphQueries {
+ public:
+  explicit GraphQueries(const ir::Graph& graph);
+  std::span<const cost::Query> all() const { return queries_; }
+
+ private:
+  struct Storage {
+    std::vector<ir::TensorType> types;
+    std::unique_ptr<bool[]> constant;
+  };
+  std::deque<Storage> storage_;  // what the queries point into
+  std::vector<cost::Query> queries_;
+};
+
+GraphQueries::GraphQueries(const ir::Graph& graph) {
+  std::vector<char> constant(graph.size(), 0);
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    const ir::Node& node = graph.node(ir::NodeId(i));
+    if (node.kind != ir::NodeKind::kOperator) {
+      constant[i] = node.kind == ir::NodeKind::kConstant ? 1 : 0;
+      continue;
+    }
+    Storage& own = storage_.emplace_back();
+    own.constant = std::make_unique<bool[]>(node.inputs.size());
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      own.types.push_back(graph.node(node.inputs[k]).type);
+      own.constant[k] = constant[node.inputs[k].index()] != 0;
+    }
+    const cost::Query query{.op = node.op,
+                            .attrs = &node.attrs,
+                            .inputs = own.types,
+                            .constant = {own.constant.get(), node.inputs.size()},
+                            .output = &node.type};
+    constant[i] = node.inputs.empty() || query.all_constant() ? 1 : 0;
+    if (constant[i] == 0) queries_.push_back(query);
+  }
+}
+
+}  // namespace
+
+base::Result<Prediction> predict(const ir::Graph& graph, cost::Model& model, Profiler& profiler) {
+  const GraphQueries queries(graph);
+  EGRET_RETURN_IF_ERROR(profiler.profile_all(queries.all()));
+  Prediction total;
+  for (const cost::Query& query : queries.all()) {
+    EGRET_ASSIGN_OR_RETURN(const cost::Cost cost, model.expected(query));
+    total.seconds += cost.seconds;
+    total.interpolated += cost.kind == cost::CostKind::kInterpolated ? 1 : 0;
+    total.estimated += cost.kind == cost::CostKind::kEstimated ? 1 : 0;
+  }
+  return total;
+}
+
+base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
+                                     const egraph::EGraphView& view, cost::Model& model,
+                                     Profiler& profiler, const SelectionOptions& options,
+                                     base::ProgressSink* sink) {
+  const base::Progress progress(sink, "extract");
+  const std::vector<double> factor = price_factors(tensors, view, options);
+  const auto prices = [&]() -> base::Result<std::vector<double>> {
+    EGRET_ASSIGN_OR_RETURN(std::vector<double> costs, price_nodes(tensors, view, model));
+    for (std::size_t node = 0; node < costs.size(); ++node) {
+      // What costs nothing stays free, unless it is forbidden.
+      if (std::isinf(factor[node])) {
+        costs[node] = factor[node];
+      } else {
+        costs[node] *= factor[node];
+      }
+    }
+    return costs;
+  };
+
+  EGRET_ASSIGN_OR_RETURN(std::vector<double> costs, prices());
+  SelectionResult result;
+  while (true) {
+    EGRET_ASSIGN_OR_RETURN(result.solution, extract_or_recall(*options.extractor, {view, costs},
+                                                              options.extraction, options.answers));
+    ++result.rounds;
+    progress.report({{base::kIteration, result.rounds},
+                     {base::kBestCost, result.solution.dag_cost},
+                     {kMeasured, profiler.measured}});
+
+    std::vector<std::unique_ptr<NodeQuery>> owners;
+    std::vector<cost::Query> chosen;
+    for (const extract::NodeIndex node : result.solution.choice) {
+      if (node == extract::kNoNode) continue;
+      auto query = std::make_unique<NodeQuery>(tensors, view, node);
+      if (query->free()) continue;
+      chosen.push_back(query->query());
+      owners.push_back(std::move(query));
+    }
+    const std::int64_t before = profiler.measured;
+    if (result.rounds < options.max_rounds) {
+      EGRET_RETURN_IF_ERROR(profiler.profile_all(chosen, [&](const cost::Query& query) {
+        if (!progress.due()) return;
+        progress.report({{base::kIteration, result.rounds}, {kMeasured, profiler.measured}},
+                        std::min(1.0, profiler.spent_s / profiler.budget_s), query.op->name());
+      }));
+    }
+    result.estimated = 0;
+    for (const cost::Query& query : chosen) {
+      EGRET_ASSIGN_OR_RETURN(const cost::Cost cost, model.cost(query));
+      result.estimated += cost.measured() ? 0 : 1;
+    }
+    if (profiler.measured == before) break;
+    EGRET_ASSIGN_OR_RETURN(costs, prices());
+  }
+  EGRET_RETURN_IF_ERROR(extract::check_solution({view, costs}, result.solution));
+  return result;
+}
+
+}  // namespace egret::driver

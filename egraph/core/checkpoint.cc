@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// push() and pop(). A checkpoint keeps what was there before, of just what changes after it: rows
+// and records on their first or each change, the items of a list when something other than
+// appending happens to it. pop() writes it all back and cuts the arrays to their old lengths.
+//
+// Only the innermost checkpoint records: when it is popped, all is as at its push(), so that the
+// one around it has missed nothing.
+#include "egraph/core/checkpoint.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "egraph/core/egraph.h"
+#include "egraph/core/node_hash.h"
+
+namespace egret::egraph {
+
+EGraph::EGraph(OpTable& ops, Analysis* analysis) : ops_(ops), analysis_(analysis) {}
+EGraph::~EGraph() = default;
+
+void EGraph::push() {
+  EGRET_CHECK(clean_ && !modifying_, "push() before rebuild()");
+  auto checkpoint = std::make_unique<Checkpoint>();
+  checkpoint->words = words_.size();
+  checkpoint->ids = classes_.size();
+  checkpoint->row_count = rows_.size();
+  if (proofs_ != nullptr) checkpoint->proofs = proofs_->mark();
+  checkpoint->counts = counts_;
+  checkpoint->epoch = epoch_;
+  checkpoint->epoch_marks = epoch_marks_;
+  checkpoint->moved.append(moved_);
+  checkpoints_.push_back(std::move(checkpoint));
+  classes_.set_log(&checkpoints_.back()->links);
+}
+
+void EGraph::remember_row(ClassId id) {
+  Checkpoint& old = *checkpoints_.back();
+  if (id.index() >= old.ids) return;
+  if (!old.row_of.try_emplace(id.index(), old.rows.size()).second) return;
+  old.rows.push_back({id, row(id), data_.empty() ? 0 : data_[row_of(id)]});
+}
+
+// To be called before a list is reordered, filtered or handed over: until then its first items are
+// those that it had.
+void EGraph::remember_lists(ClassId id) {
+  Checkpoint& old = *checkpoints_.back();
+  if (id.index() >= old.ids) return;
+  remember_row(id);
+  Checkpoint::OldRow& row = old.rows[old.row_of[id.index()]];
+  if (row.has_items) return;
+  row.has_items = true;
+  row.items_begin = old.items.size();
+  old.items.append(nodes(id).first(row.row.nodes.size));
+}
+
+void EGraph::remember_node(NodeId node) {
+  Checkpoint& old = *checkpoints_.back();
+  if (node.index() >= old.words) return;
+  const std::size_t size = record_size(ops_.arity(op(node)));
+  old.records.append(words_.span().subspan(node.index(), size));
+  old.records.push_back(ClassId(node.index()));
+}
+
+void EGraph::remember_op(OpId op) {
+  Checkpoint& old = *checkpoints_.back();
+  const auto [entry, fresh] = old.ops.try_emplace(op);
+  if (!fresh || op.index() >= by_op_.size()) return;
+  const FlatArray<NodeId>& list = by_op_[op.index()];
+  const auto end = std::lower_bound(list.begin(), list.end(), NodeId(old.words));
+  entry->second.assign(list.begin(), end);
+}
+
+void EGraph::pop() {
+  EGRET_CHECK(!checkpoints_.empty() && !modifying_, "pop() without push()");
+  const std::unique_ptr<Checkpoint> old = std::move(checkpoints_.back());
+  checkpoints_.pop_back();
+  classes_.set_log(nullptr);
+  restore_nodes(*old);
+  restore_classes(*old);
+  restore_ops(*old);
+  for (FlatArray<NodeId>* queue : {&to_repair_, &to_reanalyse_}) queue->clear();
+  for (FlatArray<ClassId>* queue : {&to_modify_, &touched_}) queue->clear();
+  merged_away_.clear();
+  chained_ = 0;
+  if (proofs_ != nullptr) proofs_->restore(old->proofs);
+  counts_ = old->counts;
+  epoch_ = old->epoch;
+  epoch_marks_ = std::move(old->epoch_marks);
+  moved_ = std::move(old->moved);
+  unlisted_ = next_node();
+  ++changes_;  // no savepoint reaches across
+  clean_ = true;
+  classes_.set_log(checkpoints_.empty() ? nullptr : &checkpoints_.back()->links);
+}
+
+// Records and their places in the hash-cons.
+void EGraph::restore_nodes(const Checkpoint& old) {
+  std::vector<NodeId> rewritten;
+  const auto forget = [this](NodeId node) {
+    if (!dead(node)) hash_cons_.erase(node_hash(op(node), children(node)), node);
+  };
+  // From the last to the first, so that the oldest content is written last.
+  for (std::size_t end = old.records.size(); end > 0;) {
+    const NodeId node(old.records[end - 1].index());
+    rewritten.push_back(node);
+    end -= record_size(ops_.arity(op(node))) + 1;
+  }
+  std::vector<NodeId> once = rewritten;
+  std::sort(once.begin(), once.end());
+  once.erase(std::unique(once.begin(), once.end()), once.end());
+  std::for_each(once.begin(), once.end(), forget);
+  for (std::size_t word = old.words; word < words_.size();
+       word = node_after(NodeId(word)).index()) {
+    forget(NodeId(word));
+  }
+  words_.truncate(old.words);
+  std::size_t end = old.records.size();
+  for (const NodeId node : rewritten) {
+    const std::size_t size = record_size(ops_.arity(op(node)));
+    end -= size + 1;
+    std::copy_n(old.records.begin() + end, size, words_.begin() + node.index());
+  }
+  for (const NodeId node : once) {
+    if (!dead(node)) hash_cons_.insert(node_hash(op(node), children(node)), node);
+  }
+}
+
+void EGraph::restore_classes(Checkpoint& old) {
+  for (std::size_t i = old.row_count; i < rows_.size(); ++i) lists_.shrink(rows_[i].nodes, 0);
+  rows_.truncate(old.row_count);
+  data_.truncate(old.row_count);
+  classes_.undo(old.links, old.ids);
+  for (const Checkpoint::OldRow& saved : old.rows) {
+    Row& row = this->row(saved.id);
+    Row restored = saved.row;
+    const std::uint32_t nodes = restored.nodes.size;
+    lists_.shrink(row.nodes, saved.has_items ? 0 : nodes);
+    restored.nodes = row.nodes;
+    if (saved.has_items) {
+      restored.nodes = lists_.make(old.items.span().subspan(saved.items_begin, nodes));
+    }
+    row = restored;
+    if (!data_.empty()) data_[row_of(saved.id)] = saved.data;
+    // A listed node says its class, which others may have taken it into meanwhile.
+    for (const NodeId node : this->nodes(saved.id)) words_[node.index() + 1] = saved.id;
+  }
+}
+
+void EGraph::restore_ops(const Checkpoint& old) {
+  by_op_bytes_ = 0;
+  for (FlatArray<NodeId>& list : by_op_) {
+    const auto end = std::lower_bound(list.begin(), list.end(), NodeId(old.words));
+    list.truncate(static_cast<std::size_t>(end - list.begin()));
+  }
+  for (const auto& [op, items] : old.ops) {
+    if (op.index() >= by_op_.size()) continue;
+    by_op_[op.index()].clear();
+    by_op_[op.index()].append(items);
+  }
+  for (const FlatArray<NodeId>& list : by_op_) by_op_bytes_ += list.bytes();
+  for (const OpId op : touched_ops_) op_touched_[op.index()] = false;
+  touched_ops_.clear();
+}
+
+std::size_t EGraph::checkpoint_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& checkpoint : checkpoints_) bytes += checkpoint->bytes();
+  return bytes;
+}
+
+}  // namespace egret::egraph

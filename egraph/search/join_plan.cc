@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "egraph/search/join_plan.h"
+
+#include <algorithm>
+
+namespace egret::egraph {
+
+JoinPlanner::JoinPlanner(const Pattern& pattern)
+    : pattern_(pattern), by_leaf_(pattern.var_count()) {
+  for (std::uint32_t i = 0; i < pattern.atoms().size(); ++i) {
+    if (!is_leaf(i)) continue;
+    leaves_.push_back(i);
+    by_leaf_[pattern.atoms()[i].result.index()] = true;
+  }
+}
+
+bool JoinPlanner::is_leaf(std::uint32_t atom) const {
+  return pattern_.atoms()[atom].op.valid() && pattern_.atoms()[atom].children.empty();
+}
+
+std::vector<JoinPlan> JoinPlanner::full_plans() const {
+  const auto atoms = pattern_.atoms();
+  std::vector<JoinPlan> plans;
+  const auto add = [&](Kind kind, std::uint32_t atom, VarId via) {
+    const JoinStep first{kind, atom, via, false};
+    plans.push_back(make_plan(&first));
+  };
+  for (std::uint32_t i = 0; i < atoms.size(); ++i) {
+    if (is_leaf(i)) continue;
+    if (by_leaf_[atoms[i].result.index()]) add(Kind::kClass, i, atoms[i].result);
+    for (const VarId child : atoms[i].children) {
+      if (by_leaf_[child.index()]) add(Kind::kParents, i, child);
+    }
+    add(Kind::kOperator, i, {});
+  }
+  if (plans.empty()) plans.push_back(make_plan(nullptr));
+  return plans;
+}
+
+std::vector<JoinPlan> JoinPlanner::incremental_plans() const {
+  std::vector<JoinPlan> plans;
+  for (std::uint32_t i = 0; i < pattern_.atoms().size(); ++i) {
+    if (is_leaf(i)) continue;
+    const JoinStep first{Kind::kOperator, i, {}, false};
+    plans.push_back(make_plan(&first));
+    for (JoinStep& step : plans.back()) step.old = step.atom > i;
+  }
+  if (plans.empty()) plans.push_back(make_plan(nullptr));
+  const bool has_free = std::any_of(plans[0].begin(), plans[0].end(), [](const JoinStep& step) {
+    return step.kind == Kind::kEveryClass;
+  });
+  const bool one_free = has_free && plans.size() == 1 && plans[0].size() == 1;
+  if (plans[0].empty() || (has_free && !one_free)) plans.clear();
+  return plans;
+}
+
+// Leaves are bound already. The first step may be given; then always the narrowest kind that some
+// remaining atom permits.
+JoinPlan JoinPlanner::make_plan(const JoinStep* first) const {
+  const auto atoms = pattern_.atoms();
+  std::vector<bool> bound = by_leaf_;
+  std::vector<bool> done(atoms.size());
+  for (const std::uint32_t leaf : leaves_) done[leaf] = true;
+  JoinPlan plan;
+  const auto take = [&](const JoinStep& step) {
+    plan.push_back(step);
+    done[step.atom] = true;
+    bound[atoms[step.atom].result.index()] = true;
+    for (const VarId child : atoms[step.atom].children) bound[child.index()] = true;
+  };
+  if (first != nullptr) take(*first);
+  while (std::find(done.begin(), done.end(), false) != done.end()) take(narrowest(done, bound));
+  for (std::size_t var = 0; var < bound.size(); ++var) {
+    if (!bound[var]) plan.push_back({Kind::kEveryClass, 0, VarId(var), false});
+  }
+  return plan;
+}
+
+JoinStep JoinPlanner::narrowest(const std::vector<bool>& done,
+                                const std::vector<bool>& bound) const {
+  const auto atoms = pattern_.atoms();
+  const auto is_bound = [&](VarId var) { return bound[var.index()]; };
+  JoinStep best{Kind::kEveryClass, 0, {}, false};
+  const auto offer = [&](Kind kind, std::uint32_t atom, VarId via) {
+    if (kind < best.kind) best = {kind, atom, via, false};
+  };
+  for (std::uint32_t i = 0; i < atoms.size(); ++i) {
+    if (done[i]) continue;
+    const auto& children = atoms[i].children;
+    if (atoms[i].op.valid() && std::all_of(children.begin(), children.end(), is_bound)) {
+      offer(Kind::kLookup, i, {});
+    }
+    if (is_bound(atoms[i].result)) offer(Kind::kClass, i, atoms[i].result);
+    // Constants have many parents: reach a node through another child where there is one.
+    auto child = std::find_if(children.begin(), children.end(),
+                              [&](VarId var) { return is_bound(var) && !by_leaf_[var.index()]; });
+    if (child == children.end()) child = std::find_if(children.begin(), children.end(), is_bound);
+    if (child != children.end()) offer(Kind::kParents, i, *child);
+    offer(Kind::kOperator, i, {});
+  }
+  return best;
+}
+
+}  // namespace egret::egraph

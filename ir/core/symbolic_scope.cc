@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/core/symbolic_scope.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace egret::ir {
+namespace {
+
+thread_local SymbolicScope* innermost = nullptr;
+
+// Far from any size, and from the bounds that exporters write for "to the end".
+constexpr std::int64_t kFirst = std::int64_t{0x4e67} << 48;
+
+}  // namespace
+
+SymbolicScope::SymbolicScope() : outer_(std::exchange(innermost, this)) {}
+SymbolicScope::~SymbolicScope() { innermost = outer_; }
+SymbolicScope* SymbolicScope::current() { return innermost; }
+
+Index SymbolicScope::symbol(std::string_view name, std::int64_t example) {
+  const bool is_new = examples_.emplace(name, example).second;
+  EGRET_CHECK(is_new, "a symbol is made once");
+  return symbolic_dim(name);
+}
+
+std::int64_t SymbolicScope::integer_of(Index value) {
+  if (value.is_constant()) return value.constant();
+  const auto [found, is_new] =
+      integers_.emplace(value.node(), kFirst + static_cast<std::int64_t>(expressions_.size()));
+  if (is_new) expressions_.push_back(value.node());
+  return found->second;
+}
+
+std::int64_t SymbolicScope::example(Index value) const {
+  const auto result = evaluate(value, examples_);
+  EGRET_CHECK(result.has_value(), "an expression over the symbols of the scope");
+  return *result;
+}
+
+bool SymbolicScope::example(Guard guard) const {
+  const auto result = evaluate(guard, examples_);
+  EGRET_CHECK(result.has_value(), "a guard over the symbols of the scope");
+  return *result;
+}
+
+bool SymbolicScope::decide(Guard guard) {
+  if (guard.is_constant()) return guard.is_true();
+  const bool truth = example(guard);
+  note(*guard.node(), truth);
+  return truth;
+}
+
+// As comparisons alone: of alternatives, the first that holds. Depth is that of one condition.
+void SymbolicScope::note(const ExprNode& node, bool truth) {
+  const auto kid = [&](std::size_t i) { return Guard(node.kids[i]); };
+  switch (node.op) {
+    case ExprOp::kGuardConst: return;
+    case ExprOp::kNot: note(*node.kids[0], !truth); return;
+    case ExprOp::kAnd:
+    case ExprOp::kOr: {
+      if ((node.op == ExprOp::kAnd) == truth) {
+        note(*node.kids[0], truth);
+        note(*node.kids[1], truth);
+      } else {
+        note(*node.kids[example(kid(0)) == truth ? 0 : 1], truth);
+      }
+      return;
+    }
+    default:
+      if (decided_.insert(&node).second)
+        conditions_.push_back(truth ? Guard(&node) : !Guard(&node));
+  }
+}
+
+std::int64_t SymbolicScope::concretize(Index value) {
+  const std::int64_t known = example(value);
+  decide(value == Index(known));
+  return known;
+}
+
+std::optional<bool> decided(Guard condition) {
+  if (condition.is_constant()) return condition.is_true();
+  if (innermost == nullptr || !evaluate(condition, innermost->examples())) return std::nullopt;
+  return innermost->decide(condition);
+}
+
+bool is_symbolic(std::int64_t integer) {
+  return innermost != nullptr && integer >= kFirst &&
+         integer - kFirst < static_cast<std::int64_t>(innermost->expressions_.size());
+}
+
+Index index_of_integer(std::int64_t integer) {
+  if (!is_symbolic(integer)) return integer;
+  return Index(innermost->expressions_[static_cast<std::size_t>(integer - kFirst)]);
+}
+
+std::int64_t concrete_integer(std::int64_t integer) {
+  return is_symbolic(integer) ? innermost->concretize(index_of_integer(integer)) : integer;
+}
+
+const Integers& concrete_integers(const Integers& integers) {
+  if (innermost == nullptr || std::ranges::none_of(integers, is_symbolic)) return integers;
+  Integers& concrete = innermost->concrete_.emplace_back();
+  for (const std::int64_t integer : integers) concrete.push_back(concrete_integer(integer));
+  return concrete;
+}
+
+}  // namespace egret::ir

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/evaluate/contraction.h"
+
+#include <algorithm>
+
+#include "ir/evaluate/lane_memory.h"
+
+namespace egret::ir {
+namespace {
+
+constexpr std::int64_t kLeastRows = 3;
+constexpr std::int64_t kLeastColumns = 8;
+constexpr std::int64_t kLeastDepth = 4;
+constexpr double kLeastProducts = 4096;
+
+bool only_variables(const LoopNest& nest, const Affine& form) {
+  return std::ranges::all_of(form.parts, [&](const auto& part) {
+    return nest.symbol(part.symbol).kind == IndexSymbol::Kind::kVariable;
+  });
+}
+
+// The conjuncts of a guard; false when one is not an affine inequality.
+bool collect_guards(const LoopNest& nest, int id, std::vector<Affine>& into) {
+  std::vector<int> open{id};
+  while (!open.empty()) {
+    const NestGuard& guard = nest.guard(open.back());
+    open.pop_back();
+    switch (guard.kind) {
+      case NestGuard::Kind::kTrue: break;
+      case NestGuard::Kind::kAnd:
+        open.push_back(guard.b);
+        open.push_back(guard.a);
+        break;
+      case NestGuard::Kind::kLe:
+        if (!only_variables(nest, guard.form)) return false;
+        into.push_back(guard.form);
+        break;
+      default: return false;
+    }
+  }
+  return true;
+}
+
+bool mentions(const Affine& form, const std::vector<int>& variables) {
+  return std::ranges::any_of(variables, [&](int v) { return form.factor(v) != 0; });
+}
+
+std::int64_t count(const LoopNest& nest, const std::vector<int>& variables) {
+  std::int64_t product = 1;
+  for (const int v : variables) product *= nest.extent(v);
+  return product;
+}
+
+}  // namespace
+
+std::optional<Contraction> find_any_contraction(const LoopNest& nest) {
+  const NestNode& root = nest.node(nest.root);
+  if (root.op != ExprOp::kReduce || root.reduction != Reduction::kSum || !root.is_real()) {
+    return std::nullopt;
+  }
+  const NestNode& product = nest.node(root.kids[0]);
+  if (product.op != ExprOp::kMul) return std::nullopt;
+  const NestNode& a = nest.node(product.kids[0]);
+  const NestNode& b = nest.node(product.kids[1]);
+  if (a.op != ExprOp::kRead || b.op != ExprOp::kRead || !only_variables(nest, a.form) ||
+      !only_variables(nest, b.form)) {
+    return std::nullopt;
+  }
+
+  Contraction found;
+  found.reduced = root.variables;
+  found.rows.input = a.input;
+  found.rows.form = a.form;
+  found.columns.input = b.input;
+  found.columns.form = b.form;
+  for (const int v : nest.output_variables) {
+    const bool in_b = b.form.factor(v) != 0;
+    if (in_b && a.form.factor(v) != 0) {
+      found.batch.push_back(v);
+    } else {
+      (in_b ? found.columns : found.rows).variables.push_back(v);
+    }
+  }
+  std::vector<Affine> guards;
+  if (!collect_guards(nest, root.guard, guards)) return std::nullopt;
+  for (Affine& guard : guards) {
+    const bool of_columns = mentions(guard, found.columns.variables);
+    if (of_columns && mentions(guard, found.rows.variables)) return std::nullopt;
+    (of_columns ? found.columns : found.rows).guards.push_back(std::move(guard));
+  }
+
+  // Columns are what lies contiguous in the output, or else the longer side.
+  const auto contiguous = [&](const Contraction::Factor& factor) {
+    return std::ranges::any_of(factor.variables, [&](int v) {
+      return nest.output.factor(v) == 1 && nest.extent(v) >= kLeastColumns;
+    });
+  };
+  if (contiguous(found.rows) ||
+      (!contiguous(found.columns) &&
+       count(nest, found.rows.variables) > count(nest, found.columns.variables))) {
+    std::swap(found.rows, found.columns);
+  }
+  return found;
+}
+
+std::optional<Contraction> find_contraction(const LoopNest& nest) {
+  auto found = find_any_contraction(nest);
+  if (!found) return std::nullopt;
+  const std::int64_t rows = count(nest, found->rows.variables);
+  const std::int64_t columns = count(nest, found->columns.variables);
+  const std::int64_t depth = count(nest, found->reduced);
+  constexpr std::int64_t kMostEntries = std::int64_t{1} << 26;  // of a table
+  const bool thick =
+      rows >= kLeastRows && columns >= kLeastColumns && depth >= kLeastDepth &&
+      static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(depth) >=
+          kLeastProducts;
+  if (!thick || std::max({rows, columns, depth}) > kMostEntries) return std::nullopt;
+  return found;
+}
+
+bool zeros_are_neutral(const Contraction& contraction, std::span<const Tensor> inputs) {
+  const auto finite = [&](const Contraction::Factor& factor) {
+    const Tensor& input = inputs[static_cast<std::size_t>(factor.input)];
+    constexpr std::int64_t kRun = 1024;
+    double values[kRun];
+    double sum = 0;  // of zeros, unless something is not finite
+    for (std::int64_t i = 0; i < input.elements(); i += kRun) {
+      const std::int64_t n = std::min(kRun, input.elements() - i);
+      load_lanes(input.dtype(), input.data().data(), i, 1, n, values);
+      for (std::int64_t k = 0; k < n; ++k) sum += values[k] * 0.0;
+    }
+    return sum == 0;
+  };
+  return (contraction.rows.guards.empty() || finite(contraction.columns)) &&
+         (contraction.columns.guards.empty() || finite(contraction.rows));
+}
+
+}  // namespace egret::ir

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// LanePlan: how a loop nest is evaluated, many elements at a time.
+//
+// One loop variable is the lane: its values are evaluated up to kLanes at once, every operation
+// being a short loop over an array (as in vectorized query engines: Boncz, Zukowski, Nes,
+// "MonetDB/X100", CIDR 2005). The lane is an output variable, or, where the output does not offer a
+// good one (a sum over contiguous elements), a variable of a reduction whose result is one number.
+// What does not depend on the lane is evaluated as one number, and nothing is evaluated again until
+// a variable that it depends on has changed: loop invariants hoist themselves.
+#pragma once
+
+#include <vector>
+
+#include "ir/nest/loop_nest.h"
+
+namespace egret::ir {
+
+inline constexpr int kLanes = 256;
+
+struct LanePlan {
+  LoopNest nest;
+  int output_lane = -1;           // symbol; -1: output elements one by one
+  int block = kLanes;             // output lanes at once
+  std::vector<int> loops;         // other output variables, outermost first
+  std::size_t chunks_before = 0;  // loops inside the loop over blocks of the output lane
+  // Lane of each node: a symbol, or -1 for one number.
+  std::vector<int> lanes;
+  // Of a reduction to one number: its variable that makes the lanes of its body, or -1.
+  std::vector<int> reduction_lanes;
+  // When a node or symbol must be computed again: 0 never, 1 when an output variable changes, else
+  // 2 + ordinal of the innermost loop variable that it depends on.
+  std::vector<int> node_scopes, symbol_scopes;
+  double seconds = 0;  // rough estimate for the whole box on one core
+};
+
+inline constexpr int kNeverScope = 0;
+inline constexpr int kBlockScope = 1;
+inline int scope_of_variable(int ordinal) { return 2 + ordinal; }
+
+// Merges variables that always occur as one (contiguous axes), then chooses lanes and loop order by
+// an estimate of the cost. Takes the nest; sharing that the plan cannot express is unsupported.
+base::Result<LanePlan> lane_plan(LoopNest nest);
+
+}  // namespace egret::ir

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/evaluate/micro_kernel.h"
+
+namespace egret::ir {
+namespace {
+
+typedef double Vector4 __attribute__((vector_size(32)));
+typedef double Vector8 __attribute__((vector_size(64)));
+
+template <typename Tile, typename Vector>
+[[gnu::always_inline]] inline void multiply(std::int64_t depth, const double* rows,
+                                            const double* columns, double* tile) {
+  constexpr std::int64_t kLanes = sizeof(Vector) / sizeof(double);
+  static_assert(Tile::kColumns == 3 * kLanes);
+  Vector sums[Tile::kRows][3] = {};
+  for (std::int64_t k = 0; k < depth; ++k) {
+    const auto* b = reinterpret_cast<const Vector*>(columns + k * Tile::kColumns);
+    const double* a = rows + k * Tile::kRows;
+    const Vector b0 = b[0];
+    const Vector b1 = b[1];
+    const Vector b2 = b[2];
+#pragma GCC unroll 8
+    for (int r = 0; r < Tile::kRows; ++r) {
+      const Vector factor = a[r] - Vector{};
+      sums[r][0] += factor * b0;
+      sums[r][1] += factor * b1;
+      sums[r][2] += factor * b2;
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < Tile::kRows; ++r) {
+    auto* to = reinterpret_cast<Vector*>(tile + r * Tile::kColumns);
+    for (int v = 0; v < 3; ++v) to[v] = sums[r][v];
+  }
+}
+
+void small_baseline(std::int64_t depth, const double* rows, const double* columns, double* tile) {
+  multiply<SmallTile, Vector4>(depth, rows, columns, tile);
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx2,fma")]] void small_avx2(std::int64_t depth, const double* rows,
+                                            const double* columns, double* tile) {
+  multiply<SmallTile, Vector4>(depth, rows, columns, tile);
+}
+
+[[gnu::target("avx512f")]] void large_avx512(std::int64_t depth, const double* rows,
+                                             const double* columns, double* tile) {
+  multiply<LargeTile, Vector8>(depth, rows, columns, tile);
+}
+#endif
+
+}  // namespace
+
+MultiplyPanels SmallTile::kernel() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &small_avx2;
+#endif
+  return &small_baseline;
+}
+
+MultiplyPanels LargeTile::kernel() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return &large_avx512;
+#endif
+  return nullptr;
+}
+
+}  // namespace egret::ir

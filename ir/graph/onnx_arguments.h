@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arguments of ONNX nodes that Egret needs at import: ONNX turned many attributes into inputs over
+// its versions; these read either form. A value that is only known at run time is unsupported.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/graph/builder.h"
+#include "ir/graph/onnx_binding.h"
+
+namespace egret::ir {
+
+using OnnxOutputs = base::Result<std::vector<Value>>;
+
+// The constant at input i; nullopt when the input is absent.
+base::Result<std::optional<Tensor>> constant_argument(const OnnxNode& node, int i,
+                                                      std::string_view what);
+// The integers at input i or, where there is no such input, in attribute `attr`; nullopt when both
+// are absent. i < 0: there never is an input.
+base::Result<std::optional<Integers>> integers_argument(const OnnxNode& node, int i,
+                                                        std::string_view attr);
+// As above for one that the operator needs.
+base::Result<Integers> required_integers(const OnnxNode& node, int i, std::string_view attr);
+
+// The size of an axis that must be known at import.
+base::Result<std::int64_t> known_size(const OnnxNode& node, Value value, int axis);
+
+// Whether the exported model's opset has `op_type`, which came with opset `since`. When not, the
+// export returns the error, and the model is written again with that opset.
+base::Status require_opset(OnnxWriter& writer, int since, std::string_view op_type);
+
+}  // namespace egret::ir

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether ONNX has an operator that a composite can be written as.
+#pragma once
+
+#include <span>
+
+#include "ir/graph/operator.h"
+
+namespace egret::ir {
+
+// In some opset: where not, its body is written in its place (a fused_conv with an activation is a
+// Conv and what follows it). A primitive is always written as itself.
+bool is_written_whole(const Operator& op, const Attrs& attrs, std::span<const TensorType> inputs,
+                      const TensorType& output);
+
+}  // namespace egret::ir

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/graph/shared_nodes.h"
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace egret::ir {
+
+Graph with_shared_nodes(const Graph& graph) {
+  using OperatorKey = std::tuple<std::string, std::string, std::vector<std::uint32_t>>;
+  std::map<OperatorKey, NodeId> operators;
+  std::map<std::string, NodeId> constants;
+  std::vector<NodeId> moved(graph.size());
+  Graph shared;
+  shared.name = graph.name;
+  shared.metadata = graph.metadata;
+  for (const NodeId id : live_nodes(graph)) {
+    Node node = graph.node(id);
+    for (NodeId& input : node.inputs) input = moved[input.index()];
+    NodeId* known = nullptr;
+    if (node.kind == NodeKind::kOperator) {
+      std::vector<std::uint32_t> inputs;
+      for (const NodeId input : node.inputs) inputs.push_back(input.index());
+      known = &operators[{node.op->name(), to_string(node.attrs), std::move(inputs)}];
+    } else if (node.kind == NodeKind::kConstant && node.name.empty()) {
+      known = &constants[node.data.content_hash().to_hex()];
+    }
+    if (known == nullptr) {
+      moved[id.index()] = shared.append(std::move(node));
+      continue;
+    }
+    if (!known->valid()) *known = shared.append(std::move(node));
+    moved[id.index()] = *known;
+  }
+  for (const auto& out : graph.outputs()) shared.add_output(out.name, moved[out.node.index()]);
+  return shared;
+}
+
+}  // namespace egret::ir

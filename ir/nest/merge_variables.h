@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contiguous axes of a loop nest become one variable.
+#pragma once
+
+#include "ir/nest/loop_nest.h"
+
+namespace egret::ir {
+
+// Merges variables u, v that occur in every form as u*extent(v) + v.
+void merge_variables(LoopNest& nest);
+
+}  // namespace egret::ir

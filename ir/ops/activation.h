@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Activations that fused operators apply to their result, by name:
+//   none, relu, relu6, sigmoid, tanh, silu, hard_swish, hard_sigmoid (x/6 + 1/2, clipped to [0,
+//   1]), leaky_relu (slope 0.01), gelu (by erf).
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph/body.h"
+
+namespace egret::ir {
+
+// A fused activation as an operator of its own: `op` with `attrs`.
+struct Activation {
+  std::string_view name;
+  std::string_view op;  // "identity" for none
+  Attrs attrs;
+};
+std::span<const Activation> activations();
+std::vector<std::string> activation_names();
+const Activation* find_activation(std::string_view name);
+
+// What fused_conv and fused_matmul are made of: the operator's own attribute `activation` set to
+// none and its optional last input, the residual, left out is the core; then the residual is added
+// and the activation applied. `core_inputs` says how many inputs the core takes. Where attributes
+// and inputs already are those of the core, the value is invalid and no error.
+Value fused_epilogue(Body& b, std::string_view op, int core_inputs);
+
+}  // namespace egret::ir

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the normalizing composites share.
+#pragma once
+
+#include "ir/graph/builder.h"
+
+namespace egret::ir {
+
+// Mean, x - mean and sqrt(variance + epsilon) over axes, whose sizes of 1 are kept. The variance
+// divides by the number of elements.
+struct Moments {
+  Value mean;
+  Value centered;
+  Value deviation;
+};
+Moments moments(GraphBuilder& b, Value x, const Integers& axes, double epsilon);
+
+// A vector [C] with sizes of 1 appended so that it broadcasts along axis 1 of a tensor of `rank`.
+Value per_channel(GraphBuilder& b, Value vector, int rank);
+
+// normalized * scale [+ bias], where scale and bias are given per channel.
+Value scaled_per_channel(GraphBuilder& b, Value normalized, Value scale, Value bias);
+
+}  // namespace egret::ir

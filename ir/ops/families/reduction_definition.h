@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the reduce_* operators share: attributes `axes` and `keepdims`, the output type, the box of
+// reduced indices, and the ONNX forms (axes as attribute or as input, pooling over everything).
+#pragma once
+
+#include "ir/graph/operator.h"
+
+namespace egret::ir {
+
+// What the operator is called in ONNX.
+struct ReductionOnnxNames {
+  std::string reduce;       // "ReduceMean"
+  std::string global_pool;  // "GlobalAveragePool": the same over all spatial axes; "" for none
+};
+
+// Declares out[..] = finish(reduction over axes of element(x), number of elements reduced).
+// `element` and `finish` may be empty. An empty range is refused when `needs_element`.
+struct ReductionForm {
+  Reduction reduction = Reduction::kSum;
+  std::function<Scalar(Scalar)> element{};
+  std::function<Scalar(Scalar reduced, Scalar count)> finish{};
+  bool needs_element = false;
+};
+
+// The whole operator `name`.
+Operator reduction_operator(std::string name, std::string doc, ReductionOnnxNames onnx,
+                            ReductionForm form);
+// The same with a body; it has the same attributes, which reduction_attrs() hands on.
+Operator reduction_composite(std::string name, std::string doc, ReductionOnnxNames onnx,
+                             Operator::BuildBody body);
+
+Attrs reduction_attrs(Integers axes, bool keepdims);
+// All axes from `first` to the last of `rank`.
+Integers axes_from(std::int64_t first, int rank);
+
+}  // namespace egret::ir

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/ops/families/window.h"
+
+#include <algorithm>
+
+#include "ir/graph/builder.h"
+#include "ir/core/symbolic_scope.h"
+
+namespace egret::ir {
+namespace {
+
+// Beyond any real window, and small enough that no index arithmetic overflows.
+constexpr std::int64_t kLargest = std::int64_t{1} << 31;
+
+bool is_zero(Index value) { return decided(value == 0).value_or(false); }
+
+}  // namespace
+
+Operator with_window_attrs(Operator op) {
+  return std::move(op)
+      .attr("strides", AttrKind::kIntegers, "step of the window, one number a spatial axis")
+      .attr("pads", AttrKind::kIntegers, "padding before each spatial axis, then after each")
+      .attr("dilations", AttrKind::kIntegers, "distance between taps, one number a spatial axis");
+}
+
+bool require_window_numbers(Definition& d, std::span<const Index> values) {
+  for (const Index value : values) {
+    if (value.is_constant() && (value.constant() > kLargest || value.constant() < -kLargest)) {
+      return d.fail("window numbers must be at most 2^31, not " + to_string(value));
+    }
+  }
+  return true;
+}
+
+Windows::Windows(Definition& d, std::vector<Index> kernel)
+    : kernel_(std::move(kernel)),
+      strides_(d.sizes("strides")),
+      pads_(d.sizes("pads")),
+      dilations_(d.sizes("dilations")) {
+  const std::size_t axes = kernel_.size();
+  if (!d.require_rank(0, static_cast<int>(axes) + 2)) return;
+  if (strides_.size() != axes || dilations_.size() != axes || pads_.size() != 2 * axes) {
+    d.fail("strides and dilations take one number a spatial axis, pads two");
+    return;
+  }
+  for (const auto* values : {&kernel_, &strides_, &pads_, &dilations_}) {
+    if (!require_window_numbers(d, *values)) return;
+  }
+  for (std::size_t i = 0; i < axes; ++i) {
+    const Index size = d.dim(0, static_cast<int>(i) + 2);
+    const Index before = pads_[i];
+    const Index after = pads_[i + axes];
+    if (!d.require(kernel_[i] >= 1, "the window is empty") ||
+        !d.require(strides_[i] >= 1 && dilations_[i] >= 1,
+                   "strides and dilations must be positive") ||
+        !d.require(before >= 0 && after >= 0, "pads must not be negative")) {
+      return;
+    }
+    const Index room = size + before + after - dilations_[i] * (kernel_[i] - 1) - 1;
+    if (!d.require(room >= 0, "the window is larger than the padded input")) return;
+    sizes_.push_back(size);
+    counts_.push_back(div(room, strides_[i]) + 1);
+  }
+}
+
+Dims Windows::output_dims(Index first, Index second) const {
+  Dims dims{std::move(first), std::move(second)};
+  dims.insert(dims.end(), counts_.begin(), counts_.end());
+  return dims;
+}
+
+std::vector<Index> Windows::place(std::span<const Index> pooled,
+                                  std::span<const Index> taps) const {
+  std::vector<Index> at{pooled[0], pooled[1]};
+  for (std::size_t i = 0; i < taps.size(); ++i) {
+    at.push_back(position(i, pooled[i + 2], taps[i]));
+  }
+  return at;
+}
+
+Index Windows::position(std::size_t axis, Index window, Index tap) const {
+  return window * strides_[axis] + tap * dilations_[axis] - pads_[axis];
+}
+
+bool Windows::padded(std::size_t axis) const {
+  return !is_zero(pads_[axis]) || !is_zero(pads_[axis + kernel_.size()]);
+}
+
+Guard Windows::inside(std::span<const Index> windows, std::span<const Index> taps) const {
+  Guard all = true;
+  for (std::size_t i = 0; i < kernel_.size(); ++i) {
+    if (padded(i)) all = all && within(0, position(i, windows[i], taps[i]), sizes_[i]);
+  }
+  return all;
+}
+
+Index Windows::taps_inside(std::size_t axis, Index window) const {
+  if (!padded(axis)) return kernel_[axis];
+  // Taps below `first` lie before the input, those from `end` on after it.
+  const Index start = position(axis, window, 0);
+  const Index first = max(0, ceil_div(0 - start, dilations_[axis]));
+  const Index end = min(kernel_[axis], ceil_div(sizes_[axis] - start, dilations_[axis]));
+  return max(0, end - first);
+}
+
+// Taps that are no further apart than the input is long cannot step over it; so the first window
+// must reach the input, and the last must begin before its end.
+bool Windows::require_taps_inside(Definition& d) const {
+  for (std::size_t i = 0; i < kernel_.size(); ++i) {
+    if (!padded(i)) continue;
+    const Index reach = dilations_[i] * (kernel_[i] - 1);
+    const Index last = position(i, counts_[i] - 1, 0);
+    if (!d.require(pads_[i] <= reach && last < sizes_[i] && dilations_[i] <= sizes_[i],
+                   "a window lies in the padding alone")) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool OnnxWindows::has_excess() const {
+  return std::ranges::any_of(ceil_excess, [](std::int64_t excess) { return excess != 0; });
+}
+
+Integers OnnxWindows::pads_with_excess() const {
+  Integers all = pads;
+  for (std::size_t i = 0; i < ceil_excess.size(); ++i) {
+    all[i + ceil_excess.size()] += ceil_excess[i];
+  }
+  return all;
+}
+
+Attrs OnnxWindows::attrs() const {
+  return {{"strides", strides}, {"pads", pads_with_excess()}, {"dilations", dilations}};
+}
+
+base::Result<Integers> read_spatial(const OnnxNode& node, std::string_view name, std::size_t count,
+                                    std::int64_t least, std::int64_t otherwise) {
+  Integers values = node.integers(name, Integers(count, otherwise));
+  if (values.empty()) values.assign(count, otherwise);  // some exporters write an empty list
+  if (values.size() != count) {
+    return base::bad_input(std::string(name) + " must have " + std::to_string(count) +
+                           " numbers, not " + std::to_string(values.size()));
+  }
+  for (const std::int64_t value : values) {
+    if (value < least || value > kLargest) {
+      return base::bad_input(std::string(name) + " contains " + std::to_string(value) +
+                             ", which is out of range");
+    }
+  }
+  return values;
+}
+
+namespace {
+
+// Along one axis of known size.
+struct Axis {
+  std::int64_t size, covered, stride;  // covered: the extent of a window
+};
+
+// SAME: as many windows as there are strides in the input; what is missing is split, the odd one
+// going after (SAME_UPPER) or before (SAME_LOWER).
+void pad_same(const Axis& axis, bool upper, std::int64_t& before, std::int64_t& after) {
+  const std::int64_t windows = (axis.size + axis.stride - 1) / axis.stride;
+  const std::int64_t missing =
+      std::max<std::int64_t>(0, (windows - 1) * axis.stride + axis.covered - axis.size);
+  before = upper ? missing / 2 : missing - missing / 2;
+  after = missing - before;
+}
+
+// Ceil mode: one more window where the last is cut short, unless it would start in the padding.
+std::int64_t ceil_excess(const Axis& axis, std::int64_t before, std::int64_t after) {
+  const std::int64_t room = axis.size + before + after - axis.covered;
+  if (room < 0) return 0;  // refused later, with a message
+  const std::int64_t last = (room + axis.stride - 1) / axis.stride;
+  if (last * axis.stride >= axis.size + before) return 0;
+  return last * axis.stride - room;
+}
+
+}  // namespace
+
+base::Result<OnnxWindows> read_windows(const OnnxNode& node, Integers kernel) {
+  const TensorType& x = node.type(node.input(0));
+  if (x.rank() < 3) {
+    return base::bad_input("the input has rank " + std::to_string(x.rank()) +
+                           ", windows need a spatial axis");
+  }
+  const auto axes = static_cast<std::size_t>(x.rank() - 2);
+  OnnxWindows w;
+  if (kernel.empty() || node.has_attr("kernel_shape")) {
+    EGRET_ASSIGN_OR_RETURN(w.kernel, read_spatial(node, "kernel_shape", axes, 1, 0));
+    if (!kernel.empty() && kernel != w.kernel) {
+      return base::bad_input("kernel_shape differs from the shape of the kernel");
+    }
+  } else {
+    w.kernel = std::move(kernel);
+  }
+  EGRET_ASSIGN_OR_RETURN(w.strides, read_spatial(node, "strides", axes, 1, 1));
+  EGRET_ASSIGN_OR_RETURN(w.dilations, read_spatial(node, "dilations", axes, 1, 1));
+  EGRET_ASSIGN_OR_RETURN(w.pads, read_spatial(node, "pads", 2 * axes, 0, 0));
+  w.ceil_excess.assign(axes, 0);
+
+  const std::string auto_pad = node.text("auto_pad", "NOTSET");
+  const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+  const bool ceil = node.integer("ceil_mode", 0) != 0;
+  if (auto_pad == "VALID") {
+    w.pads.assign(2 * axes, 0);
+  } else if (!same && auto_pad != "NOTSET" && !auto_pad.empty()) {
+    return base::bad_input("auto_pad is '" + auto_pad + "'");
+  }
+  if (!same && !ceil) return w;
+  for (std::size_t i = 0; i < axes; ++i) {
+    const Index size = x.dims[i + 2];
+    if (!size.is_constant() || size.constant() > kLargest) {
+      return base::unsupported("automatic padding over an axis of size " + to_string(size) +
+                               "; give it a size with --bind");
+    }
+    const Axis axis{size.constant(), w.dilations[i] * (w.kernel[i] - 1) + 1, w.strides[i]};
+    if (same) {
+      pad_same(axis, auto_pad == "SAME_UPPER", w.pads[i], w.pads[i + axes]);
+    } else {
+      w.ceil_excess[i] = ceil_excess(axis, w.pads[i], w.pads[i + axes]);
+    }
+  }
+  return w;
+}
+
+bool is_dilated(const Attrs& attrs) {
+  return std::ranges::any_of(attrs.integers("dilations"), [](std::int64_t d) { return d != 1; });
+}
+
+std::vector<OnnxWriter::Attribute> window_attributes(const OnnxWriter& writer) {
+  const Attrs& attrs = writer.attrs();
+  std::vector<OnnxWriter::Attribute> result{{"kernel_shape", attrs.integers("kernel")},
+                                            {"pads", attrs.integers("pads")},
+                                            {"strides", attrs.integers("strides")}};
+  if (is_dilated(attrs)) result.push_back({"dilations", attrs.integers("dilations")});
+  return result;
+}
+
+}  // namespace egret::ir

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows that slide over the spatial axes (2 and up) of an image tensor [N, C, ...]: what
+// convolution and pooling share. Along one spatial axis of size d, tap r of window y lies at
+//
+//     position = y * stride + r * dilation - pad_before,     0 <= r < kernel,
+//
+// inside the input where 0 <= position < d; there are
+// (d + pad_before + pad_after - dilation * (kernel - 1) - 1) div stride + 1 windows.
+// ONNX's automatic padding and ceil mode become explicit pads at import.
+#pragma once
+
+#include <vector>
+
+#include "base/status.h"
+#include "ir/graph/onnx_binding.h"
+#include "ir/graph/operator.h"
+
+namespace egret::ir {
+
+// Declares the attributes strides, pads and dilations.
+Operator with_window_attrs(Operator op);
+
+// Whether window numbers are at most 2^31, which keeps arithmetic on positions from overflowing.
+bool require_window_numbers(Definition& d, std::span<const Index> values);
+
+// The windows of an operator with these attributes, over input 0.
+class Windows {
+ public:
+  // `kernel` has a size for each spatial axis. Check d.ok() before anything else is used.
+  Windows(Definition& d, std::vector<Index> kernel);
+
+  std::size_t spatial_axes() const { return kernel_.size(); }
+  const std::vector<Index>& kernel() const { return kernel_; }
+  const std::vector<Index>& counts() const { return counts_; }  // windows along each spatial axis
+  // {first, second, counts()...}: the sizes of a result with a window at each spatial position.
+  Dims output_dims(Index first, Index second) const;
+  Index position(std::size_t axis, Index window, Index tap) const;
+  // Where a pooled element {n, c, windows...} finds a tap in input 0.
+  std::vector<Index> place(std::span<const Index> pooled, std::span<const Index> taps) const;
+  // Whether a tap is inside along all axes; windows and taps have one index a spatial axis.
+  Guard inside(std::span<const Index> windows, std::span<const Index> taps) const;
+  // Demands that every window has a tap inside: what a maximum needs. Sufficient, and necessary
+  // unless the dilation is larger than the input.
+  bool require_taps_inside(Definition& d) const;
+  // How many of the taps of a window are inside along an axis.
+  Index taps_inside(std::size_t axis, Index window) const;
+
+ private:
+  bool padded(std::size_t axis) const;
+
+  std::vector<Index> kernel_;
+  std::vector<Index> strides_;
+  std::vector<Index> pads_;
+  std::vector<Index> dilations_;
+  std::vector<Index> sizes_;  // of the input
+  std::vector<Index> counts_;
+};
+
+// The windows that an ONNX node asks for.
+struct OnnxWindows {
+  Integers kernel;
+  Integers strides;
+  Integers pads;  // before each spatial axis, then after each; ceil_excess is not in it
+  Integers dilations;
+  // What ceil mode adds after each spatial axis so that its last window fits. Unlike padding it is
+  // never counted by an average.
+  Integers ceil_excess;
+
+  bool has_excess() const;
+  Integers pads_with_excess() const;
+  Attrs attrs() const;  // strides, pads (with excess), dilations
+};
+
+// Reads kernel_shape, strides, pads, dilations, auto_pad and ceil_mode of a node over its input 0.
+// `kernel` is used where the node does not say kernel_shape.
+base::Result<OnnxWindows> read_windows(const OnnxNode& node, Integers kernel = {});
+// Its attribute `name`, one integer from `least` to 2^31 for each spatial axis (times `per_axis`);
+// `otherwise` each where the node does not have it.
+base::Result<Integers> read_spatial(const OnnxNode& node, std::string_view name, std::size_t count,
+                                    std::int64_t least, std::int64_t otherwise);
+
+// kernel_shape and those of strides, pads and dilations that are not ONNX's default.
+std::vector<OnnxWriter::Attribute> window_attributes(const OnnxWriter& writer);
+bool is_dilated(const Attrs& attrs);
+
+}  // namespace egret::ir

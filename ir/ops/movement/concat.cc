@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/graph/onnx_arguments.h"
+#include "ir/graph/operator.h"
+
+namespace egret::ir::ops {
+namespace {
+
+void define(Definition& d) {
+  const std::int64_t axis = d.integer("axis");
+  if (!d.require_same_dtype() || !d.require_axis(axis, d.rank(0))) return;
+  const auto along = static_cast<std::size_t>(axis);
+  Dims dims = d.dims(0);
+  std::vector<Index> starts;
+  Index total = 0;
+  for (int input = 0; input < d.input_count(); ++input) {
+    if (!d.require_rank(input, d.rank(0))) return;
+    for (int k = 0; k < d.rank(0); ++k) {
+      if (k == axis) continue;
+      if (!d.require(d.dim(input, k) == d.dim(0, k),
+                     "input " + std::to_string(input) + " has size " + to_string(d.dim(input, k)) +
+                         " in axis " + std::to_string(k) + ", not " + to_string(d.dim(0, k)))) {
+        return;
+      }
+    }
+    starts.push_back(total);
+    total = total + d.dim(input, static_cast<int>(axis));
+  }
+  dims[along] = total;
+
+  const auto out = d.output(d.dtype(0), dims);
+  const auto part = [&](int input) {
+    std::vector<Index> at = out;
+    at[along] = out[along] - starts[static_cast<std::size_t>(input)];
+    return d.read(input, at);
+  };
+  Scalar value = part(d.input_count() - 1);
+  for (int input = d.input_count() - 1; input-- > 0;) {
+    value = select(out[along] < starts[static_cast<std::size_t>(input) + 1], part(input), value);
+  }
+  d.value(value);
+}
+
+OnnxOutputs import(OnnxNode& node) {
+  std::vector<Value> inputs;
+  for (int i = 0; i < node.input_count(); ++i) {
+    if (!node.has_input(i)) return base::bad_input("input " + std::to_string(i) + " is missing");
+    inputs.push_back(node.input(i));
+  }
+  if (inputs.size() == 1) return only_output(inputs[0]);
+  if (inputs.empty()) return base::bad_input("takes one input or more");
+  const std::int64_t axis = node.axis(node.integer("axis", 1), node.type(inputs[0]).rank());
+  return only_output(node.builder().add("concat", inputs, {{"axis", axis}}));
+}
+
+}  // namespace
+
+Operator concat() {
+  return primitive("concat", "The inputs one after the other along an axis", {"x"})
+      .variadic(1)
+      .attr("axis", AttrKind::kInteger, "the axis in which the inputs may differ")
+      .shown_on({"f32[M,N]", "f32[M,K]"}, {{"axis", std::int64_t{1}}})
+      .defined_by(define)
+      .onnx_import("Concat", import)
+      .onnx_export(same_name_export("Concat"));
+}
+
+}  // namespace egret::ir::ops

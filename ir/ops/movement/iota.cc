@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "ir/graph/onnx_arguments.h"
+#include "ir/graph/operator.h"
+
+namespace egret::ir::ops {
+namespace {
+
+void define(Definition& d) {
+  const std::optional<DType> dtype = parse_dtype(d.text("dtype"));
+  if (!dtype) {
+    d.fail("there is no element type '" + d.text("dtype") + "'");
+    return;
+  }
+  const auto out = d.output(*dtype, {d.size("size")});
+  d.value(Scalar(d.real("start")) + Scalar(d.real("step")) * scalar_of(out[0]));
+}
+
+// Range(start, limit, delta) has max(0, ceil((limit - start) / delta)) elements.
+OnnxOutputs import(OnnxNode& node) {
+  double bounds[3] = {};
+  for (int i = 0; i < 3; ++i) {
+    EGRET_ASSIGN_OR_RETURN(const auto bound, constant_argument(node, i, "bound"));
+    if (!bound || bound->elements() != 1) return base::bad_input("bounds must be one number each");
+    bounds[i] = bound->f64_at(0);
+    if (!(std::abs(bounds[i]) <= 0x1p53)) return base::unsupported("a bound beyond 2^53");
+  }
+  const auto [start, limit, delta] = bounds;
+  if (delta == 0) return base::bad_input("delta must not be 0");
+  const double size = std::max(0.0, std::ceil((limit - start) / delta));
+  if (size > 0x1p53) return base::bad_input("too many elements");
+  return only_output(
+      node.builder().add("iota", std::span<const Value>{},
+                         {{"size", static_cast<std::int64_t>(size)},
+                          {"start", start},
+                          {"step", delta},
+                          {"dtype", std::string(to_string(node.type(node.input(0)).dtype))}}));
+}
+
+// The limit is half a step short, so that rounding does not add an element.
+base::Status write(OnnxWriter& writer) {
+  const DType dtype = writer.output_type().dtype;
+  const double start = writer.attrs().real("start");
+  const double step = writer.attrs().real("step");
+  const double size = static_cast<double>(writer.attrs().integer("size"));
+  const bool in_range = dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI16 ||
+                        dtype == DType::kI32 || dtype == DType::kI64;
+  const DType computed = in_range ? dtype : is_float(dtype) ? DType::kF32 : DType::kI64;
+  const double limit = is_float(computed) ? start + (size - 0.5) * step : start + size * step;
+  const auto bound = [&](double value) { return writer.constant(Tensor::scalar(computed, value)); };
+  const std::string range = writer.emit("Range", {bound(start), bound(limit), bound(step)});
+  if (!in_range) writer.emit("Cast", {range}, {{"to", onnx_code(dtype)}});
+  return base::ok();
+}
+
+}  // namespace
+
+Operator iota() {
+  return primitive("iota", "start + i*step", {})
+      .attr("size", AttrKind::kInteger, "number of elements")
+      .attr("start", 0.0, "the first element")
+      .attr("step", 1.0, "difference of neighbours")
+      .attr("dtype", AttrKind::kText, "element type, such as f32 or i64")
+      .shown_on({}, {{"size", std::int64_t{5}}, {"start", 1.0}, {"dtype", std::string("f32")}})
+      .defined_by(define)
+      .onnx_import("Range", import)
+      .onnx_export(write, 11);
+}
+
+}  // namespace egret::ir::ops

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "ir/graph/onnx_arguments.h"
+#include "ir/graph/operator.h"
+
+namespace egret::ir::ops {
+namespace {
+
+// Where an element of the padded axis comes from, for each mode but "constant". All are in range
+// for any amount of padding of an axis that is not empty.
+Index source(const std::string& mode, Index i, Index size) {
+  if (mode == "edge") return max(0, min(i, size - 1));
+  if (mode == "wrap") return mod(i, size);
+  const Index period = max(1, (size - 1) * 2);  // reflect: 0 1 2 3 2 1 | 0 1 ...
+  const Index phase = mod(i, period);
+  return min(phase, period - phase);
+}
+
+void define(Definition& d) {
+  const std::string& mode = d.text("mode");
+  const std::vector<Index> before = d.sizes("before");
+  const std::vector<Index> after = d.sizes("after");
+  const auto rank = static_cast<std::size_t>(d.rank(0));
+  if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap") {
+    d.fail("mode must be constant, edge, reflect or wrap, not " + mode);
+    return;
+  }
+  if (before.size() != rank || after.size() != rank) {
+    d.fail("before and after take one number an axis");
+    return;
+  }
+  Dims dims;
+  for (std::size_t k = 0; k < rank; ++k) {
+    const Index size = d.dim(0, static_cast<int>(k));
+    d.require(before[k] >= 0 && after[k] >= 0, "padding must not be negative");
+    dims.push_back(size + before[k] + after[k]);
+    const bool padded = !dims.back().same(size);
+    if (padded && mode != "constant") {
+      d.require(size >= 1, "mode " + mode + " pads an empty axis");
+    }
+  }
+  if (!d.ok()) return;
+
+  const auto out = d.output(d.dtype(0), dims);
+  std::vector<Index> at;
+  Guard inside = true;
+  for (std::size_t k = 0; k < rank; ++k) {
+    const Index size = d.dim(0, static_cast<int>(k));
+    const Index i = out[k] - before[k];
+    const bool padded = !dims[k].same(size);
+    at.push_back(padded && mode != "constant" ? source(mode, i, size) : i);
+    if (padded && mode == "constant") inside = inside && within(0, i, size);
+  }
+  d.value(select(inside, d.read(0, at), d.real_as(d.dtype(0), "value")));
+}
+
+struct Padding {
+  Integers before, after;
+};
+
+// Pads of all axes, or (opset 18) of the axes named.
+base::Result<Padding> padding(const OnnxNode& node, int rank) {
+  const bool oldest = node.has_attr("paddings");  // opset 1
+  EGRET_ASSIGN_OR_RETURN(const Integers pads,
+                         required_integers(node, 1, oldest ? "paddings" : "pads"));
+  EGRET_ASSIGN_OR_RETURN(const auto axes, integers_argument(node, 3, "axes"));
+  const std::size_t count = axes ? axes->size() : static_cast<std::size_t>(rank);
+  if (pads.size() != 2 * count) {
+    return base::bad_input(std::to_string(pads.size()) + " pads for " + std::to_string(count) +
+                           " axes");
+  }
+  Padding result{Integers(static_cast<std::size_t>(rank)),
+                 Integers(static_cast<std::size_t>(rank))};
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto axis = axes ? static_cast<std::size_t>(node.axis((*axes)[i], rank)) : i;
+    if (axis >= result.before.size()) return base::bad_input("a scalar has no axis to pad");
+    result.before[axis] = pads[i];
+    result.after[axis] = pads[count + i];
+  }
+  return result;
+}
+
+// Negative pads remove elements.
+base::Result<Value> cropped(OnnxNode& node, Value x, Padding& pads) {
+  for (std::size_t axis = 0; axis < pads.before.size(); ++axis) {
+    const std::int64_t first = std::min<std::int64_t>(pads.before[axis], 0);
+    const std::int64_t last = std::min<std::int64_t>(pads.after[axis], 0);
+    if (first == 0 && last == 0) continue;
+    EGRET_ASSIGN_OR_RETURN(const std::int64_t size, known_size(node, x, static_cast<int>(axis)));
+    if (first < -size || last < -size - first) {
+      return base::bad_input("negative pads remove more than axis " + std::to_string(axis) +
+                             " has");
+    }
+    x = node.builder().add("slice", {x},
+                           {{"axis", static_cast<std::int64_t>(axis)},
+                            {"start", size + first + last == 0 ? 0 : -first},
+                            {"size", size + first + last}});
+    pads.before[axis] -= first;
+    pads.after[axis] -= last;
+  }
+  return x;
+}
+
+OnnxOutputs import(OnnxNode& node) {
+  Value x = node.input(0);
+  EGRET_ASSIGN_OR_RETURN(Padding pads, padding(node, node.type(x).rank()));
+  EGRET_ASSIGN_OR_RETURN(const auto constant, constant_argument(node, 2, "constant_value"));
+  if (constant && constant->elements() != 1) {
+    return base::bad_input("constant_value must be one element");
+  }
+  EGRET_ASSIGN_OR_RETURN(x, cropped(node, x, pads));
+  const auto zero = [](std::int64_t amount) { return amount == 0; };
+  if (std::ranges::all_of(pads.before, zero) && std::ranges::all_of(pads.after, zero)) {
+    return only_output(x);
+  }
+  const double value = constant ? constant->f64_at(0) : node.real("value", 0);
+  const std::string mode = node.text("mode", "constant");
+  return only_output(node.builder().add("pad", {x},
+                                        {{"before", pads.before},
+                                         {"after", pads.after},
+                                         {"mode", mode},
+                                         {"value", mode == "constant" ? value : 0.0}}));
+}
+
+base::Status write(OnnxWriter& writer) {
+  const Attrs& attrs = writer.attrs();
+  const OnnxWriter::Attribute mode{"mode", attrs.text("mode")};
+  if (attrs.text("mode") == "wrap") EGRET_RETURN_IF_ERROR(require_opset(writer, 19, "Pad (wrap)"));
+  Integers pads = attrs.integers("before");
+  pads.insert(pads.end(), attrs.integers("after").begin(), attrs.integers("after").end());
+  if (writer.opset() < 11) {
+    writer.emit("Pad", {writer.input(0)}, {{"pads", pads}, mode, {"value", attrs.real("value")}});
+    return base::ok();
+  }
+  std::vector<std::string> inputs{writer.input(0), writer.constant_integers(pads)};
+  if (attrs.text("mode") == "constant") {
+    inputs.push_back(
+        writer.constant(Tensor::scalar(writer.output_type().dtype, attrs.real("value"))));
+  }
+  writer.emit("Pad", std::move(inputs), {mode});
+  return base::ok();
+}
+
+}  // namespace
+
+Operator pad() {
+  return primitive("pad", "Adds elements before and after each axis", {"x"})
+      .attr("before", AttrKind::kIntegers, "elements added at the start of each axis")
+      .attr("after", AttrKind::kIntegers, "elements added at the end of each axis")
+      .attr(
+          "mode", std::string("constant"),
+          "what is added: constant, edge (the nearest element), reflect (mirrored, the edge once) "
+          "or wrap (the other end)")
+      .one_of({"constant", "edge", "reflect", "wrap"})
+      .attr("value", 0.0, "the added element in mode constant")
+      .shown_on({"f32[M,N]"}, {{"before", Integers{1, 0}}, {"after", Integers{2, 0}}})
+      .defined_by(define)
+      .onnx_import("Pad", import)
+      .onnx_export(write);
+}
+
+}  // namespace egret::ir::ops

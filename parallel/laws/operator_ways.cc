@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/laws/operator_ways.h"
+
+namespace egret::parallel {
+
+std::vector<OperatorWay> OperatorWays::of(egraph::NodeId node, const Placement& output) {
+  const egraph::OpId op = tensors_.egraph().op(node);
+  OperatorWay way;
+  way.attrs = tensors_.language().attrs(op);
+  for (const egraph::ClassId child : tensors_.egraph().children(node)) {
+    way.parts.push_back(tensors_.type(child));
+    way.inputs.emplace_back(mesh_.axis_count());
+  }
+  std::vector<OperatorWay> found;
+  add(tensors_.language().op(op), output, 0, way, found);
+  return found;
+}
+
+void OperatorWays::add(const ir::Operator& op, const Placement& output, int axis,
+                       const OperatorWay& way, std::vector<OperatorWay>& found) {
+  if (axis == mesh_.axis_count()) {
+    found.push_back(way);
+    return;
+  }
+  const std::int64_t devices = mesh_.size(axis);
+  const AxisPlacement wanted = output.along(axis);
+  if (devices == 1) {
+    if (wanted.is_copy()) add(op, output, axis + 1, way, found);
+    return;
+  }
+  for (const Law& law : laws(op, way.attrs, way.parts, devices)) {
+    if (law.output != wanted) continue;
+    OperatorWay next{law.attrs, way.parts, way.inputs};
+    for (std::size_t i = 0; i < law.inputs.size(); ++i) {
+      next.parts[i] = *part_type(way.parts[i], law.inputs[i], devices);
+      next.inputs[i] = way.inputs[i].with(axis, law.inputs[i]);
+    }
+    add(op, output, axis + 1, next, found);
+  }
+}
+
+}  // namespace egret::parallel

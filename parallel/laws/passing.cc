@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/laws/passing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <unordered_map>
+
+namespace egret::parallel {
+namespace {
+
+using ir::ExprNode;
+using ir::ExprOp;
+using Kind = AxisPlacement::Kind;
+
+// How an expression depends on the source.
+enum class Way : std::uint8_t {
+  kFree,     // not at all
+  kZero,     // it is the constant 0
+  kCarried,  // as wanted: what holds of the parts holds of it
+  kLost,     // otherwise
+};
+
+bool is_free(Way way) { return way == Way::kFree || way == Way::kZero; }
+
+// Whether the function increases and has a value everywhere: a part that is not the largest may lie
+// where a logarithm has none.
+bool increases_everywhere(ir::Function function) {
+  const ir::FunctionFacts& facts = ir::facts(function);
+  if (facts.arity != 1 || facts.monotone != ir::Monotone::kIncreasing) return false;
+  return std::ranges::none_of(std::initializer_list<double>{-1e3, 0, 1e3},
+                              [&](double x) { return std::isnan(facts.f64(x, 0)); });
+}
+
+class Passage {
+ public:
+  Passage(const PartialSource& source, Kind kind, bool exact_quotients)
+      : source_(source), sum_(kind == Kind::kSum), exact_quotients_(exact_quotients) {}
+
+  Way of(ir::Scalar value) {
+    return value.is_constant() ? of_constant(value.constant()) : of(value.node());
+  }
+
+ private:
+  static Way of_constant(double value) { return value == 0 ? Way::kZero : Way::kFree; }
+
+  Way of(const ExprNode* node) {
+    const auto known = ways_.find(node);
+    if (known != ways_.end()) return known->second;
+    return ways_[node] = make(node);
+  }
+
+  // Of indices and guards: whether they do not depend on the source.
+  bool all_free(std::span<const ExprNode* const> kids) {
+    return std::ranges::all_of(kids, [&](const ExprNode* kid) { return is_free(of(kid)); });
+  }
+  Way free_or_lost(const ExprNode* node) { return all_free(node->kids) ? Way::kFree : Way::kLost; }
+
+  Way make(const ExprNode* node) {
+    if (node == source_.reduction) return Way::kCarried;
+    const auto kid = [&](std::size_t i) { return of(node->kids[i]); };
+    switch (node->op) {
+      case ExprOp::kConst: return of_constant(node->real);
+      case ExprOp::kRead: {
+        if (!all_free(node->kids)) return Way::kLost;
+        const auto input = static_cast<std::size_t>(node->integer);
+        return input < source_.inputs.size() && source_.inputs[input] ? Way::kCarried : Way::kFree;
+      }
+      case ExprOp::kNeg: return sum_ || is_free(kid(0)) ? kid(0) : Way::kLost;
+      case ExprOp::kAdd: return of_sum(kid(0), kid(1));
+      case ExprOp::kSub: return sum_ || is_free(kid(1)) ? of_sum(kid(0), kid(1)) : Way::kLost;
+      case ExprOp::kMul: return of_product(node->kids[0], node->kids[1]);
+      case ExprOp::kDiv: return of_quotient(node->kids[0], node->kids[1]);
+      case ExprOp::kMin:
+      case ExprOp::kMax: return of_extremum(node->op, kid(0), kid(1));
+      case ExprOp::kSelect: return is_free(kid(0)) ? of_choice(kid(1), kid(2)) : Way::kLost;
+      case ExprOp::kReduce: return of_reduction(node);
+      case ExprOp::kCast: return is_free(kid(0)) || ir::is_float(node->dtype) ? kid(0) : Way::kLost;
+      case ExprOp::kCall: {
+        if (!sum_ && increases_everywhere(node->function) && kid(0) == Way::kCarried)
+          return Way::kCarried;
+        return free_or_lost(node);
+      }
+      default: return free_or_lost(node);  // indices, guards and what is made of them
+    }
+  }
+
+  Way of_sum(Way a, Way b) const {
+    if (a == Way::kLost || b == Way::kLost) return Way::kLost;
+    if (a == b) return sum_ || a != Way::kCarried ? a : Way::kLost;
+    if (a == Way::kCarried || b == Way::kCarried) {
+      const bool zero = a == Way::kZero || b == Way::kZero;
+      return zero || !sum_ ? Way::kCarried : Way::kLost;
+    }
+    return Way::kFree;
+  }
+
+  static bool is_positive(const ExprNode* node) {
+    return node->op == ExprOp::kConst && node->real > 0;
+  }
+
+  Way of_product(const ExprNode* x, const ExprNode* y) {
+    const Way a = of(x);
+    const Way b = of(y);
+    if (is_free(a) && is_free(b)) return a == Way::kZero || b == Way::kZero ? Way::kZero : a;
+    if (a == Way::kLost || b == Way::kLost || a == b) return Way::kLost;
+    if (a == Way::kZero || b == Way::kZero) return Way::kZero;
+    return sum_ || is_positive(a == Way::kCarried ? y : x) ? Way::kCarried : Way::kLost;
+  }
+
+  Way of_quotient(const ExprNode* x, const ExprNode* y) {
+    const Way a = of(x);
+    if (!is_free(of(y)) || a == Way::kLost) return Way::kLost;
+    if (a != Way::kCarried) return a;
+    return exact_quotients_ && (sum_ || is_positive(y)) ? Way::kCarried : Way::kLost;
+  }
+
+  Way of_extremum(ExprOp op, Way a, Way b) const {
+    if (is_free(a) && is_free(b)) return Way::kFree;
+    if (sum_ || a == Way::kLost || b == Way::kLost) return Way::kLost;
+    return op == ExprOp::kMax || a != b ? Way::kCarried : Way::kLost;
+  }
+
+  Way of_choice(Way a, Way b) const {
+    if (a == Way::kLost || b == Way::kLost) return Way::kLost;
+    if (a == b) return a;
+    if (a != Way::kCarried && b != Way::kCarried) return Way::kFree;
+    return !sum_ || a == Way::kZero || b == Way::kZero ? Way::kCarried : Way::kLost;
+  }
+
+  Way of_reduction(const ExprNode* node) {
+    const bool shape_free = is_free(of(node->kids[1])) && is_free(of(node->kids[2]));
+    const Way body = of(node->kids[3]);
+    if (!shape_free) return Way::kLost;
+    if (is_free(body)) return node->reduction == ir::Reduction::kSum ? body : Way::kFree;
+    const auto same = sum_ ? ir::Reduction::kSum : ir::Reduction::kMax;
+    return node->reduction == same ? body : Way::kLost;
+  }
+
+  const PartialSource& source_;
+  const bool sum_;
+  const bool exact_quotients_;
+  std::unordered_map<const ExprNode*, Way> ways_;
+};
+
+}  // namespace
+
+bool passes(const ir::Denotation& denotation, std::span<const ir::TensorType> types,
+            const PartialSource& source, Kind kind) {
+  const auto is_bool = [](const ir::TensorType& type) { return type.dtype == ir::DType::kBool; };
+  if (is_bool(denotation.type)) return false;
+  bool real = ir::is_float(denotation.type.dtype);
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const bool partial = i < source.inputs.size() && source.inputs[i];
+    if (partial && is_bool(types[i])) return false;
+    real = real && (!partial || ir::is_float(types[i].dtype));
+  }
+  return Passage(source, kind, real).of(denotation.value) == Way::kCarried;
+}
+
+}  // namespace egret::parallel

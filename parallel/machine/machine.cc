@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/machine/machine.h"
+
+#include <array>
+#include <functional>
+#include <map>
+
+#include "base/formats/toml.h"
+#include "base/formats/units.h"
+
+namespace egret::parallel {
+namespace {
+
+// Rates of processes on one host: a core's arithmetic and memory, messages through shared memory.
+constexpr std::string_view kLocal = R"(name = "local"
+[device]
+flops_per_second = 5e10
+bytes_per_second = 1e10
+seconds_per_kernel = 2e-6
+[[axis]]
+name = "x"
+size = 2
+latency_s = 2e-6
+bytes_per_second = 4e9
+)";
+
+// Peak rates of the vendor's data sheet (H100 SXM, TF32 without sparsity; HBM3; NVLink 4, one
+// direction); a step's latency is that of a small NCCL message.
+constexpr std::string_view kDgxH100 = R"(name = "dgx-h100"
+[device]
+flops_per_second = 4.9e14
+bytes_per_second = 3.35e12
+seconds_per_kernel = 3e-6
+memory_bytes = 85899345920
+[[axis]]
+name = "gpus"
+size = 8
+latency_s = 3e-6
+bytes_per_second = 4.5e11
+)";
+
+constexpr std::array<MachinePreset, 2> kPresets = {{{"local", kLocal}, {"dgx-h100", kDgxH100}}};
+
+using Reader = std::function<base::Status(const base::Json&)>;
+
+// What no machine exceeds. Larger numbers, and infinite ones, leave a plan's times without meaning,
+// and a solver refuses them.
+constexpr double kMostRate = 1e24;
+constexpr double kMostSeconds = 1e6;
+
+Reader real_into(double& target, double least, double most) {
+  return [&target, least, most](const base::Json& value) {
+    EGRET_ASSIGN_OR_RETURN(target, value.as_real());
+    return target >= least && target <= most
+               ? base::ok()
+               : base::bad_input("must be at least " + base::format_short(least) + " and at most " +
+                                 base::format_short(most));
+  };
+}
+
+Reader memory_into(double& target) {
+  return [&target](const base::Json& value) {
+    EGRET_ASSIGN_OR_RETURN(target, value.as_real());
+    return target == 0 || (target >= 1 && target <= kMostRate)
+               ? base::ok()
+               : base::bad_input("must be a number of bytes, or 0: there is no limit");
+  };
+}
+
+base::Status read_axis(const base::Json& table, std::vector<MeshAxis>& axes,
+                       std::vector<Link>& links) {
+  if (!table.is_object()) return base::bad_input("an axis is a table");
+  MeshAxis axis;
+  Link link;
+  for (const auto& [key, value] : table.members()) {
+    base::Status status;
+    if (key == "name") {
+      EGRET_ASSIGN_OR_RETURN(axis.name, value.as_string());
+    } else if (key == "size") {
+      EGRET_ASSIGN_OR_RETURN(axis.size, value.as_integer());
+    } else if (key == "latency_s") {
+      status = real_into(link.latency_s, 0, kMostSeconds)(value);
+    } else if (key == "bytes_per_second") {
+      status = real_into(link.bytes_per_second, 1, kMostRate)(value);
+    } else if (key == "steps") {
+      EGRET_ASSIGN_OR_RETURN(const std::string steps, value.as_string());
+      link.direct = steps == "direct";
+      if (!link.direct && steps != "ring") status = base::bad_input("must be ring or direct");
+    } else {
+      status =
+          base::bad_input("unknown key; known are name, size, latency_s, bytes_per_second, steps");
+    }
+    if (!status.ok()) return status.at(key);
+  }
+  axes.push_back(std::move(axis));
+  links.push_back(link);
+  return base::ok();
+}
+
+}  // namespace
+
+std::span<const MachinePreset> machine_presets() { return kPresets; }
+
+Machine Machine::with_mesh(const Mesh& other) const {
+  Machine result = *this;
+  result.mesh = other;
+  result.links.clear();
+  for (int axis = 0; axis < other.axis_count(); ++axis) {
+    const int own = mesh.find(other.axis(axis).name);
+    result.links.push_back(links[static_cast<std::size_t>(own < 0 ? 0 : own)]);
+  }
+  return result;
+}
+
+double Machine::seconds(const Collective& collective, double from, double to) const {
+  const std::int64_t devices = mesh.size(collective.axis);
+  if (collective.from.is_copy()) {
+    return rates.seconds_per_kernel + 2 * to / rates.bytes_per_second;  // read and written
+  }
+  const Link& link = links[static_cast<std::size_t>(collective.axis)];
+  const bool twice = collective.from.is_partial() && collective.to.is_copy();
+  const Halo& halo = collective.to.halo;
+  const auto neighbours = static_cast<std::int64_t>(halo.before > 0) + (halo.after > 0);
+  const std::int64_t once = link.direct ? 1 : collective.to.has_halo() ? neighbours : devices - 1;
+  const auto steps = static_cast<double>(twice ? 2 * once : once);
+  return rates.seconds_per_kernel + steps * link.latency_s +
+         bytes_sent(collective, devices, from, to) / link.bytes_per_second;
+}
+
+double Machine::seconds_to_pass(int axis, double bytes) const {
+  const Link& link = links[static_cast<std::size_t>(axis)];
+  const auto steps = static_cast<double>(mesh.size(axis) - 1);
+  return rates.seconds_per_kernel + steps * (link.latency_s + bytes / link.bytes_per_second);
+}
+
+base::Result<Machine> parse_machine(std::string_view toml, std::string_view origin) {
+  EGRET_ASSIGN_OR_RETURN(const auto entries, base::parse_toml(toml, origin));
+  Machine machine;
+  std::vector<MeshAxis> axes;
+  const std::map<std::string, Reader, std::less<>> readers{
+      {"name",
+       [&](const base::Json& value) {
+         EGRET_ASSIGN_OR_RETURN(machine.name, value.as_string());
+         return base::ok();
+       }},
+      {"device.flops_per_second", real_into(machine.rates.flops_per_second, 1, kMostRate)},
+      {"device.bytes_per_second", real_into(machine.rates.bytes_per_second, 1, kMostRate)},
+      {"device.seconds_per_kernel", real_into(machine.rates.seconds_per_kernel, 0, kMostSeconds)},
+      {"device.memory_bytes", memory_into(machine.memory_bytes)},
+      {"axis", [&](const base::Json& value) {
+         if (!value.is_array()) return base::bad_input("axes are written [[axis]]");
+         for (const base::Json& table : value.items())
+           EGRET_RETURN_IF_ERROR(read_axis(table, axes, machine.links));
+         return base::ok();
+       }}};
+  for (const base::TomlEntry& entry : entries) {
+    const std::string place = std::string(origin) + ":" + std::to_string(entry.line);
+    const auto reader = readers.find(entry.key);
+    if (reader == readers.end()) {
+      std::string known;
+      for (const auto& [key, unused] : readers) known += (known.empty() ? "" : ", ") + key;
+      return base::bad_input("unknown key " + entry.key + "; known are " + known).at(place);
+    }
+    const base::Status status = reader->second(entry.value);
+    if (!status.ok()) return base::bad_input(entry.key + ": " + status.message()).at(place);
+  }
+  auto mesh = Mesh::of(std::move(axes));
+  if (!mesh.ok()) return base::bad_input(mesh.status().message()).at(origin);
+  machine.mesh = *std::move(mesh);
+  return machine;
+}
+
+}  // namespace egret::parallel

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a plan runs on: equal devices in a mesh, each axis with links of its own.
+//
+//   name = "dgx"
+//   [device]
+//   flops_per_second = 6e14
+//   bytes_per_second = 2.6e12      # of its memory
+//   seconds_per_kernel = 4e-6
+//   memory_bytes = 85899345920
+//   [[axis]]
+//   name = "gpus"
+//   size = 8
+//   latency_s = 4e-6               # of one step of a collective
+//   bytes_per_second = 3.6e11      # of what one device sends
+//   steps = "ring"                 # or "direct"
+//
+// A collective of p devices takes the start of a kernel, its steps' latency and the time to send
+// bytes_sent() (alpha-beta; Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication
+// Operations in MPICH", 2005). In a ring it has p-1 steps, an all-reduce twice as many, a halo
+// exchange one for each neighbour. Where all send directly to all others at once, as over MPI
+// (backends/mpi), it has one, and an all-reduce two. Unknown keys are errors.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "cost/model.h"
+#include "parallel/machine/collective.h"
+#include "parallel/placement/mesh.h"
+
+namespace egret::parallel {
+
+struct Link {
+  double latency_s = 2e-6;
+  double bytes_per_second = 1e10;
+  bool direct = false;  // all of a group send to all others at once; otherwise round a ring
+};
+
+struct Machine {
+  std::string name;
+  cost::Rates rates;
+  double memory_bytes = 0;  // of one device; 0: not known
+  Mesh mesh;
+  std::vector<Link> links;  // by axis
+
+  // The same devices in another mesh; an axis has the links of the machine's axis of that name, or
+  // of its first.
+  Machine with_mesh(const Mesh& other) const;
+
+  // Between tensors of which each device holds so many bytes before and after.
+  double seconds(const Collective& collective, double from, double to) const;
+  // A block of so many bytes passes all devices along the axis: a gather's time.
+  double seconds_to_pass(int axis, double bytes) const;
+};
+
+base::Result<Machine> parse_machine(std::string_view toml, std::string_view origin);
+
+struct MachinePreset {
+  std::string_view name;
+  std::string_view toml;
+};
+// "local": ranks that share this kind of machine's memory; "dgx-h100": eight GPUs and NVLink.
+std::span<const MachinePreset> machine_presets();
+
+}  // namespace egret::parallel

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// When values are computed, and how long they wait to be used, in a run that keeps little: each
+// value right before its first use, and results that nothing uses as soon as they can be had.
+//
+// Time is counted in levels: the depth of a value in the program. A rewritten value is computed
+// when the one is that it takes part in.
+#pragma once
+
+#include <vector>
+
+#include "rules/tensors/tensor_egraph.h"
+
+namespace egret::parallel {
+
+class Schedule {
+ public:
+  // The e-graph is clean and outlives this. O(its nodes), times the depth of what rules added.
+  explicit Schedule(const rules::TensorEGraph& tensors);
+
+  // Levels from the one at which a value is computed to that of its last use.
+  struct Lifetime {
+    int from = 0;
+    int to = 0;
+  };
+  Lifetime of(egraph::ClassId value) const {
+    return lifetimes_[tensors_.egraph().find(value).index()];
+  }
+  int levels() const { return levels_; }
+
+ private:
+  void set_levels_of_program();
+  void set_levels_of_rewritten();
+  void set_last_uses();
+  std::vector<egraph::ClassId> children_first() const;
+
+  const rules::TensorEGraph& tensors_;
+  const rules::Selection original_;
+  std::vector<Lifetime> lifetimes_;  // by class
+  std::vector<bool> known_;
+  int levels_ = 0;
+};
+
+}  // namespace egret::parallel

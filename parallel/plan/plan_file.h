@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans as JSON: what `egret plan` writes and `egret run` reads.
+//
+//   {"schema_version": 1, "model": "mlp.onnx", "model_hash": "05c1..", "bind": [],
+//    "machine": "local", "mesh": "x=4", "time_s": .., "bound_s": .., "memory_bytes": ..,
+//    "communication": [{"collective": "all_reduce", "axis": "x", "bytes": .., "count": 1,
+//                       "time_s": ..}],
+//    "baselines": {"data": .., "single": .., "tensor": ..},
+//    "placements": {"x": "x:R", "w1": "x:S(1)", ..},
+//    "program": [{"input": "x", "placement": "x:R", "type": "f32[4,64]"},
+//                {"constant": "w1", "hash": "7f3a..", "placement": "x:S(1)", "type": ..},
+//                {"op": "matmul", "attributes": {}, "inputs": [0, 1], "placement": .., "type": ..},
+//                {"collective": "all_reduce", "axis": "x", "from": "P(sum)", "to": "R",
+//                 "inputs": [2], "placement": .., "type": ..},
+//                {"ring": [{"op": "matmul", "attributes": {}, "inputs": [-1, -2],
+//                           "placement": "x:S(0)", "step": "P(sum)"}], "axis": "x",
+//                 "steps": ["S(1)", "S(0)"], "passes": [1], "inputs": [0, 1], ..}],
+//    "outputs": [{"name": "y", "node": 3}], "carried": [], "seconds": ..}
+//
+// A ring (parallel/ring/ring.h) has the operators of a step, which read earlier ones or, -1 - k, the
+// ring's input k, how a step reads the inputs, and which of them pass round.
+//
+// Types and attributes are those of the whole; what a rank holds follows from the placements.
+// Weights are named by the hash of type and contents and stay in the model's file; small ones are
+// written out besides ("values"). model_hash is that of the whole model, so that the plan is run
+// with no other one. `bytes` of a communication is what one rank sends, and `time_s` what that
+// takes, all counts together.
+// A plan of a training step has "training", the options of the step, and "carried": nodes of inputs
+// and the outputs that are their next values, [{"node": 0, "output": 1}].
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/formats/json.h"
+#include "base/status.h"
+#include "parallel/plan/planner.h"
+
+namespace egret::parallel {
+
+// Where a plan comes from.
+struct PlanOrigin {
+  std::string model;  // a path relative to the plan's folder, or an absolute one
+  std::vector<std::string> bind;
+  std::string machine;
+  std::string model_hash{};
+  std::optional<base::Json> training{};  // what makes a training step of the model
+};
+
+// In hex, of operators, constants, sizes and the names of values; not of the model's name and
+// metadata, which change nothing that is computed.
+std::string model_hash(const ir::Graph& model);
+
+base::Json to_json(const Plan& plan, const PlanOrigin& origin);
+
+// The weight with this hash (ir::Tensor::content_hash() in hex), or nullptr.
+using FindWeight = std::function<const ir::Tensor*(const std::string& hash)>;
+
+// Errors: bad_input where the file is no plan, for an unknown schema_version too.
+base::Result<PlanOrigin> read_origin(const base::Json& plan);
+// Checked (parallel/placed/placed_graph.h). Errors: bad_input that names the node and what is wrong.
+base::Result<PlacedGraph> read_program(const base::Json& plan, const FindWeight& weights);
+
+}  // namespace egret::parallel

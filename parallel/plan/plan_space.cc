@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/plan/plan_space.h"
+
+#include <cmath>
+#include <limits>
+#include <queue>
+#include <set>
+
+namespace egret::parallel {
+namespace {
+
+using Kind = PlacedEGraph::Kind;
+
+constexpr std::size_t kNoValue = std::numeric_limits<std::size_t>::max();
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+PlanSpace::PlanSpace(const PlacedEGraph& placed, const egraph::EGraphView& view,
+                     std::span<const double> costs)
+    : placed_(placed), view_(view), costs_(costs), value_of_(view.class_count(), kNoValue) {
+  std::map<egraph::ClassId, std::size_t> numbers;
+  for (Index c = 0; c < view.class_count(); ++c) {
+    const Kind kind = placed.meaning(view.node_op[view.class_begin[c]]).kind;
+    if (kind == Kind::kValue || kind == Kind::kKeep) continue;
+    const egraph::ClassId id = placed.placed(view.class_id[c]).value;
+    const auto [known, is_new] = numbers.try_emplace(id, values_.size());
+    if (is_new) values_.push_back({.is_leaf = placed.leaf_of(id).valid()});
+    Value& value = values_[known->second];
+    value_of_[c] = known->second;
+    value.classes.push_back(c);
+    for (Index node = view.class_begin[c]; node < view.class_begin[c + 1]; ++node) {
+      const bool is_choice = placed.meaning(view.node_op[node]).kind == Kind::kOperator;
+      if (is_choice && std::isfinite(costs[node])) value.choices.push_back(node);
+    }
+  }
+  for (const Value& value : values_) {
+    if (value.is_leaf) {
+      std::vector<Index> sources;
+      for (const Index c : value.classes) {
+        for (Index node = view.class_begin[c]; node < view.class_begin[c + 1]; ++node) {
+          const bool is_there = placed.meaning(view.node_op[node]).kind == Kind::kPlace;
+          if (is_there && std::isfinite(costs[node])) sources.push_back(c);
+        }
+      }
+      ways_[value.classes.front()] = ways_from(value, sources);
+      continue;
+    }
+    for (const Index choice : value.choices) {
+      const Index c = view.node_class[choice];
+      if (!ways_.contains(c)) ways_[c] = ways_from(value, std::vector{c});
+    }
+  }
+}
+
+PlanSpace::Ways PlanSpace::ways_from(const Value& value, std::span<const Index> sources) const {
+  std::multimap<Index, Index> leaving;  // collectives by what they read
+  for (const Index c : value.classes) {
+    for (Index node = view_.class_begin[c]; node < view_.class_begin[c + 1]; ++node) {
+      if (placed_.meaning(view_.node_op[node]).kind == Kind::kCollective)
+        leaving.emplace(view_.children_of(node).front(), node);
+    }
+  }
+  struct Arrival {
+    double cost;
+    Index at, by;
+    bool operator>(const Arrival& other) const { return cost > other.cost; }
+  };
+  std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> queue;
+  for (const Index source : sources) queue.push({0, source, kNone});
+  Ways ways;
+  while (!queue.empty()) {
+    const Arrival arrival = queue.top();
+    queue.pop();
+    if (!ways.try_emplace(arrival.at, arrival.by).second) continue;
+    const auto [first, last] = leaving.equal_range(arrival.at);
+    for (auto edge = first; edge != last; ++edge) {
+      const double cost = arrival.cost + costs_[edge->second];
+      if (std::isfinite(cost)) queue.push({cost, view_.node_class[edge->second], edge->second});
+    }
+  }
+  return ways;
+}
+
+std::vector<PlanSpace::Index> PlanSpace::copies() const {
+  const auto is_copy = [&](Index c) {
+    return placed_.placed(view_.class_id[c]).placement.is_copy();
+  };
+  std::vector<Index> choice;
+  for (const Value& value : values_) {
+    choice.push_back(value.choices.empty() ? kNone : value.choices.front());
+    for (const Index node : value.choices) {
+      if (is_copy(view_.node_class[node]) && std::ranges::all_of(view_.children_of(node), is_copy))
+        choice.back() = node;
+    }
+  }
+  return choice;
+}
+
+PlanSpace::Step PlanSpace::step(std::size_t number, Index choice,
+                                std::span<const Index> wanted) const {
+  const Value& value = values_[number];
+  const Ways& ways = ways_.at(value.is_leaf ? value.classes.front() : view_.node_class[choice]);
+  Step result;
+  std::set<Index> paid;
+  for (Index at : wanted) {
+    while (true) {
+      const auto way = ways.find(at);
+      if (way == ways.end()) return {.cost = kNever};
+      if (way->second == kNone || !paid.insert(way->second).second) break;
+      result.cost += costs_[way->second];
+      at = view_.children_of(way->second).front();
+    }
+  }
+  if (value.is_leaf) return result;
+  result.cost += costs_[choice];
+  const auto children = view_.children_of(choice);
+  result.wanted.assign(children.begin(), children.end());
+  return result;
+}
+
+// Values are taken when all that may want them are known: those that more depends on come later.
+double PlanSpace::cost(std::span<const Index> choice) const {
+  std::vector<int> readers(values_.size(), 0);
+  std::vector<char> seen(values_.size(), 0);
+  std::vector<std::size_t> stack;
+  const auto reach = [&](std::size_t value) {
+    if (seen[value] != 0) return;
+    seen[value] = 1;
+    stack.push_back(value);
+  };
+  std::vector<std::vector<Index>> wanted(values_.size());
+  for (const Index root : view_.roots) {
+    reach(value_of_[root]);
+    wanted[value_of_[root]].push_back(root);
+  }
+  while (!stack.empty()) {
+    const std::size_t value = stack.back();
+    stack.pop_back();
+    if (values_[value].is_leaf) continue;
+    for (const Index child : view_.children_of(choice[value])) {
+      ++readers[value_of_[child]];
+      reach(value_of_[child]);
+    }
+  }
+  for (std::size_t value = 0; value < values_.size(); ++value) {
+    if (seen[value] != 0 && readers[value] == 0) stack.push_back(value);
+  }
+  double total = 0;
+  while (!stack.empty()) {
+    const std::size_t value = stack.back();
+    stack.pop_back();
+    const Step taken = step(value, choice[value], wanted[value]);
+    total += taken.cost;
+    if (!std::isfinite(total)) return total;
+    for (const Index child : taken.wanted) {
+      wanted[value_of_[child]].push_back(child);
+      if (--readers[value_of_[child]] == 0) stack.push_back(value_of_[child]);
+    }
+  }
+  return total;
+}
+
+}  // namespace egret::parallel

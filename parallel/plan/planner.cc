@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/plan/planner.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "base/stop.h"
+#include "base/timer.h"
+#include "extract/core/extractor.h"
+#include "ir/evaluate/input_draws.h"
+#include "parallel/plan/algebra_first.h"
+#include "parallel/placed/placed_egraph.h"
+#include "parallel/plan/program_writer.h"
+#include "parallel/plan/second_reading.h"
+#include "parallel/plan/strategies.h"
+#include "parallel/ring/table_rows.h"
+#include "parallel/plan/tied_layers.h"
+#include "rules/tensors/constant_folding.h"
+#include "rules/tensors/rule_set.h"
+#include "rules/tensors/saturate.h"
+
+namespace egret::parallel {
+namespace {
+
+using base::Result;
+using base::Status;
+
+constexpr int kTightenings = 6;
+constexpr std::size_t kMostExplained = 24;
+// Of the time for a plan of tied layers, for a first look at all placements between them.
+constexpr double kLookShare = 0.3;
+constexpr double kLeastSeconds = 0.05;
+constexpr double kTolerance = 1e-9;  // of the cost
+
+constexpr std::string_view kBodies = "expand-composites";
+
+inline constexpr base::ProgressColumn kPlacedValues{"placed_values", "placed values",
+                                                    base::ProgressColumn::Unit::kCount,
+                                                    "values of the program under placements"};
+
+template <typename Rows>
+std::vector<std::string> names_of(const Rows& rows) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(row.name);
+  return names;
+}
+
+// Of how many devices blocks may be made: the products of sizes of the mesh's axes.
+std::vector<std::int64_t> block_counts(const Mesh& mesh) {
+  std::set<std::int64_t> counts{1};
+  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
+    for (const std::int64_t count : std::vector<std::int64_t>(counts.begin(), counts.end()))
+      counts.insert(count * mesh.size(axis));
+  }
+  return {std::next(counts.begin()), counts.end()};
+}
+
+Result<std::unique_ptr<rules::TensorEGraph>> saturated(const ir::Graph& graph,
+                                                       std::string_view rules,
+                                                       std::span<const std::int64_t> blocks,
+                                                       const PlanOptions& options,
+                                                       base::ProgressSink* sink) {
+  EGRET_ASSIGN_OR_RETURN(auto tensors, rules::TensorEGraph::from_graph(graph));
+  EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(rules));
+  rules::SaturateOptions saturation;
+  saturation.limits.nodes = static_cast<std::uint64_t>(options.limit_nodes);
+  saturation.progress = sink;
+  std::vector<rules::CompiledRule> compiled = rules::compile(set, *tensors);
+  for (rules::CompiledRule& rule : rules_for_table_rows(*tensors, blocks))
+    compiled.push_back(std::move(rule));
+  rules::saturate(*tensors, compiled, saturation);
+  return tensors;
+}
+
+extract::Options extraction(const PlanOptions& options) {
+  extract::Options extraction;
+  extraction.time_limit_s = options.limit_time;
+  extraction.should_stop = base::stop_requested;
+  return extraction;
+}
+
+// The program that is to be distributed.
+Result<ir::Graph> rewritten(ir::Graph graph, const Machine& machine, const PlanOptions& options,
+                            base::ProgressSink* sink) {
+  if (!options.sequential) return graph;
+  EGRET_ASSIGN_OR_RETURN(const auto tensors, saturated(graph, options.rules, {}, options, sink));
+  const auto model = cost::make_model("roofline", machine.rates);
+  return cheapest_on_one_device(*tensors, *model, *extract::find_extractor(options.extractor),
+                                extraction(options));
+}
+
+// The best plan among those of a placed e-graph.
+class PlanSearch {
+ public:
+  // Where the task has few layers for those of `whole`, plans are of the latter.
+  PlanSearch(const PlacedEGraph& placed, const Machine& machine, const PlanTask& task,
+             const PlanOptions& options, const ir::Graph& whole, const FewerLayers* fewer)
+      : placed_(placed),
+        carried_(task.carried),
+        outputs_(names_of(task.graph.outputs())),
+        searches_(options.searches),
+        explains_(options.explain),
+        whole_(whole),
+        pricing_(placed, machine, task.carried, outputs_) {
+    if (fewer != nullptr) {
+      tied_.emplace(placed_, pricing_.view(), *fewer);
+      pricing_.count(tied_->counts());
+      search_.without = tied_->crossing();
+    }
+    search_.extractor = extract::find_extractor(options.extractor);
+    search_.options = extraction(options);
+    search_.strategy = find_strategy(options.strategy);
+    search_.copied_inputs = options.strategy == "any" && !options.sharded_inputs;
+  }
+
+  // The cheapest. Into `plan`, as all.
+  Status run(Plan& plan) {
+    plan.placed_values = pricing_.view().class_count();
+    plan.placed_nodes = pricing_.view().node_count();
+    find_baselines(plan);
+    const base::Stopwatch watch;
+    const auto found = cheapest();
+    if (!found.ok()) return found.status();
+    const double seconds = watch.seconds();
+    take(*found, plan);
+    plan.bound_s = found->bound;
+    if (explains_) explain(*found, plan);
+    if (!searches_ || !carried_.empty()) return base::ok();
+    plan.searches.push_back({"egret", found->dag_cost, 1, seconds, true});
+    const std::vector<double> costs = pricing_.costs_of(search_);
+    const PlanSpace space(placed_, pricing_.view(), costs);
+    std::ranges::copy(run_plan_searches(space, pricing_.view(), costs),
+                      std::back_inserter(plan.searches));
+    return base::ok();
+  }
+
+  // The cheapest within the plan's limit; where none is found, the one that takes least.
+  Status run_within(Plan& plan) {
+    find_baselines(plan);
+    search_.memory = plan.limit_bytes;
+    if (const auto least = pricing_.leanest(search_); least.ok()) take_if_smaller(*least, plan);
+    for (int i = 0; i < kTightenings; ++i) {
+      const auto found = cheapest();
+      if (found.status().code() == base::StatusCode::kLimit) break;
+      if (!found.ok()) return found.status();
+      const double bytes = take_if_smaller(*found, plan);
+      if (bytes <= plan.limit_bytes) {
+        take(*found, plan);
+        if (explains_) explain(*found, plan);
+        break;
+      }
+      search_.memory *= plan.limit_bytes / bytes;
+    }
+    return base::ok();
+  }
+
+ private:
+  Result<extract::Solution> cheapest() const {
+    // Other strategies' plans are no plans of this one.
+    const bool known = known_ && search_.strategy->name == "any";
+    auto found = cheapest(search_, known ? &*known_ : nullptr);
+    if (found.status().code() == base::StatusCode::kBadInput) {
+      return base::bad_input("no plan is of the kind " + std::string(search_.strategy->name) +
+                             ": something cannot be cut evenly");
+    }
+    return found;
+  }
+
+  Result<extract::Solution> cheapest(const Pricing::Search& search,
+                                     const extract::Solution* known = nullptr) const {
+    return tied_ ? cheapest_tied(search) : pricing_.cheapest(search, known);
+  }
+
+  // Plans whose value between layers has one of its placements, and what is known of them.
+  struct Tied {
+    Pricing::Search search;
+    double bound = 0;  // none of them costs less
+    bool proven = false;
+  };
+
+  // With the placement of the value between layers fixed, what is before it and behind it are
+  // problems of their own. A short look at each placement finds plans, and bounds by which most
+  // placements are out; of the others the one with the least bound is looked at again, for twice
+  // as long each time.
+  Result<extract::Solution> cheapest_tied(const Pricing::Search& search) const {
+    const auto deadline = base::Deadline::after(search.options.time_limit_s);
+    std::vector<Tied> ways;
+    for (const Placement& placement : tied_->placements()) {
+      ways.push_back({search});
+      std::ranges::copy(tied_->nodes_against(placement),
+                        std::back_inserter(ways.back().search.without));
+    }
+    Result<extract::Solution> best = base::bad_input("no plan has equal layers");
+    const double look = kLookShare * deadline.remaining() / static_cast<double>(ways.size());
+    for (Tied& way : ways) look_at(way, look, best);
+    while (!ways.empty() && best.ok() && !deadline.expired()) {
+      Tied& least = *std::ranges::min_element(ways, {}, &Tied::bound);
+      if (least.proven || least.bound >= best->dag_cost * (1 - kTolerance)) break;
+      look_at(least, std::min(2 * least.search.options.time_limit_s, deadline.remaining()), best);
+    }
+    if (!best.ok()) return best;
+    best->bound = best->dag_cost;
+    for (const Tied& way : ways) best->bound = std::min(best->bound, way.bound);
+    return best;
+  }
+
+  void look_at(Tied& way, double seconds, Result<extract::Solution>& best) const {
+    way.search.options.time_limit_s = std::max(seconds, kLeastSeconds);
+    auto found = pricing_.cheapest(way.search);
+    if (!found.ok()) {
+      way.bound = std::numeric_limits<double>::infinity();
+      way.proven = true;
+      return;
+    }
+    way.bound = std::max(way.bound, found->bound);
+    way.proven = found->quality == extract::Quality::kOptimal;
+    if (!best.ok() || found->dag_cost < best->dag_cost) best = std::move(found);
+  }
+
+  PlacedGraph program_of(const extract::Solution& solution) const {
+    WrittenProgram program =
+        write_program(placed_, pricing_.view(), solution, outputs_, carried_, pricing_.schedule());
+    return tied_ ? tied_->repeated(program, whole_) : std::move(program.graph);
+  }
+  void take(const extract::Solution& solution, Plan& plan) const {
+    plan.program = program_of(solution);
+    plan.time_s = pricing_.seconds_of(solution);
+    plan.memory_bytes = peak_bytes(plan.program);
+  }
+  // What it takes.
+  double take_if_smaller(const extract::Solution& solution, Plan& plan) const {
+    const double bytes = peak_bytes(program_of(solution));
+    if (bytes < plan.memory_bytes) take(solution, plan);
+    return bytes;
+  }
+
+  void explain(const extract::Solution& best, Plan& plan) const {
+    plan.runners_up.clear();
+    const std::vector<Pricing::NamedLeaf> leaves = pricing_.named_leaves(best);
+    const double sending = pricing_.seconds_sending(best);
+    for (const Pricing::NamedLeaf& leaf :
+         std::span(leaves).first(std::min(leaves.size(), kMostExplained))) {
+      RunnerUp row{.name = leaf.name, .placement = to_string(leaf.placement, placed_.mesh())};
+      Pricing::Search search = search_;
+      search.without.push_back(leaf.node);
+      if (const auto found = cheapest(search); found.ok()) {
+        row.time_s = pricing_.seconds_of(*found);
+        row.sending_s = pricing_.seconds_sending(*found) - sending;
+        row.computing_s = row.time_s - pricing_.seconds_of(best) - row.sending_s;
+        for (const Pricing::NamedLeaf& other : pricing_.named_leaves(*found)) {
+          if (other.name == leaf.name) row.other = to_string(other.placement, placed_.mesh());
+        }
+      }
+      plan.runners_up.push_back(std::move(row));
+    }
+  }
+
+  // And the best of them.
+  void find_baselines(Plan& plan) {
+    Pricing::Search search = search_;
+    search.copied_inputs = false;
+    for (const Strategy& strategy : strategies()) {
+      if (strategy.name == "any" || (strategy.training && carried_.empty())) continue;
+      search.strategy = &strategy;
+      auto found = cheapest(search);
+      if (!found.ok()) continue;
+      plan.baselines.try_emplace(std::string(strategy.name), found->dag_cost);
+      const bool better = !known_ || found->dag_cost < known_->dag_cost;
+      if (better && !search_.copied_inputs) known_ = *std::move(found);
+    }
+  }
+
+  const PlacedEGraph& placed_;
+  const std::vector<Carried>& carried_;
+  const std::vector<std::string> outputs_;
+  const bool searches_;
+  const bool explains_;
+  const ir::Graph& whole_;
+  Pricing pricing_;
+  Pricing::Search search_;
+  std::optional<TiedLayers> tied_;
+  std::optional<extract::Solution> known_;  // the best baseline, where it may be the plan
+};
+
+Status check_names(const PlanTask& task, const PlanOptions& options) {
+  if (extract::find_extractor(options.extractor) == nullptr)
+    return base::usage_error("there is no extractor '" + options.extractor + "'");
+  const Strategy* strategy = find_strategy(options.strategy);
+  if (strategy == nullptr)
+    return base::usage_error("there is no strategy '" + options.strategy + "'");
+  if (options.layers == 1) return base::usage_error("--layers 1: two are the fewest, 0 is all");
+  if (strategy->training && task.carried.empty())
+    return base::usage_error("the strategy " + options.strategy + " is for training steps");
+  return base::ok();
+}
+
+PlacedEGraph::Request request_for(const PlanTask& task, const Mesh& mesh) {
+  PlacedEGraph::Request request;
+  for (const auto& output : task.graph.outputs()) {
+    const bool carried =
+        std::ranges::find(task.carried, output.name, &Carried::output) != task.carried.end();
+    request.outputs.push_back(carried ? std::nullopt : std::optional(Placement(mesh.axis_count())));
+  }
+  for (const Carried& one : task.carried) {
+    request.carried.insert(one.input);
+    if (one.again.empty()) continue;
+    request.carried.insert(one.again);
+    request.again[one.again] = one.input;
+  }
+  return request;
+}
+
+// Of two plans with one limit of memory.
+bool is_better(const Plan& a, const Plan& b) {
+  const bool fits = a.memory_bytes <= a.limit_bytes;
+  if (fits != (b.memory_bytes <= b.limit_bytes)) return fits;
+  return fits ? a.time_s < b.time_s : a.memory_bytes < b.memory_bytes;
+}
+
+std::vector<ir::Tensor> random_inputs(const ir::Graph& graph) {
+  base::Random random(1);
+  return ir::random_inputs(graph, random);
+}
+
+}  // namespace
+
+const base::OptionTable<PlanOptions>& PlanOptions::table() {
+  using P = PlanOptions;
+  static const base::OptionTable<P> rows{
+      "plan",
+      {{"rules", &P::rules, "Rules that rewrite the program before it is distributed"},
+       {"extractor", &P::extractor, "How the cheapest plan is found",
+        base::one_of(names_of(extract::extractors()))},
+       {"strategy", &P::strategy,
+        "The kind of plan: data and tensor parallelism, ZeRO, or whatever takes least time",
+        base::one_of(names_of(strategies()))},
+       {"limit-nodes", &P::limit_nodes, "E-nodes of the program's e-graph",
+        base::range(1, 100'000'000)},
+       {"limit-time", &P::limit_time, "Most time of one extraction", base::seconds(0, 1e6)},
+       {"limit-memory", &P::limit_memory,
+        "Memory of weights, inputs and activations on one device; 0: what the machine has",
+        base::bytes()},
+       {"layers", &P::layers,
+        "Of equal layers, plan so many (2 or more): the second stands for all that are left out; "
+        "0: plan all, which takes longer the deeper the program",
+        base::range(0, 1'000'000)},
+       {"sequential", &P::sequential,
+        "First rewrite the program for one device, then distribute the result; otherwise all "
+        "programs that rules find are distributed, and the best of all is taken"},
+       {"searches", &P::searches,
+        "Plan all layers, and look for the plan as others do, too: exhaustively, chain by chain, "
+        "by "
+        "a random walk and best first, each for a minute at most"},
+       {"explain", &P::explain,
+        "Say of the largest inputs and weights what the best plan takes that has them elsewhere"},
+       {"sharded-inputs", &P::sharded_inputs,
+        "Inputs may arrive in blocks; otherwise every rank is given them whole"}}};
+  return rows;
+}
+
+std::vector<Communication> communication_of(const PlacedGraph& graph, const Machine& machine) {
+  std::vector<Communication> all;
+  const auto add = [&](std::string_view name, int at, double bytes, double seconds) {
+    const std::string& axis = graph.mesh.axis(at).name;
+    auto found = std::ranges::find_if(
+        all, [&](const Communication& one) { return one.collective == name && one.axis == axis; });
+    if (found == all.end()) {
+      all.push_back({std::string(name), axis});
+      found = std::prev(all.end());
+    }
+    ++found->count;
+    found->bytes += bytes;
+    found->time_s += seconds;
+  };
+  const std::vector<bool> constant = follow_from_constants(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (constant[i]) continue;
+    const PlacedNode& node = graph.nodes[i];
+    const auto after = static_cast<double>(node.type.bytes());
+    if (node.kind == PlacedNode::Kind::kRing) {
+      const auto program = ring_program(graph, node);
+      EGRET_CHECK(program.ok(), "a graph that was not checked");
+      add("ring", program->axis, program->bytes_sent(), seconds_to_pass(*program, machine));
+    }
+    if (node.kind != PlacedNode::Kind::kCollective || node.collective.from.is_copy()) continue;
+    const auto before = static_cast<double>(graph.nodes[node.inputs.front()].type.bytes());
+    const Collective& collective = node.collective;
+    add(name_of(collective), collective.axis,
+        bytes_sent(collective, graph.mesh.size(collective.axis), before, after),
+        machine.seconds(collective, before, after));
+  }
+  return all;
+}
+
+Result<Plan> make_plan(const PlanTask& task, const Machine& machine, const PlanOptions& options,
+                       base::ProgressSink* sink) {
+  const base::Stopwatch watch;
+  const base::Progress progress(sink, "plan");
+  EGRET_RETURN_IF_ERROR(check_names(task, options));
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph folded, rules::fold_constants(task.graph));
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph program, rewritten(folded, machine, options, sink));
+  const std::string rules = options.sequential ? std::string(kBodies) : options.rules;
+  const std::vector<std::int64_t> blocks = block_counts(machine.mesh);
+  Plan plan;
+  plan.limit_bytes =
+      options.limit_memory > 0 ? static_cast<double>(options.limit_memory) : machine.memory_bytes;
+  const auto search = [&](const PlanTask& part, auto run, bool rings, const FewerLayers* fewer,
+                          Plan& found) -> Status {
+    PlacedEGraph::Request request = request_for(part, machine.mesh);
+    request.rings = rings;
+    EGRET_ASSIGN_OR_RETURN(const auto tensors, saturated(part.graph, rules, blocks, options, sink));
+    EGRET_ASSIGN_OR_RETURN(const auto placed, PlacedEGraph::of(*tensors, machine.mesh, request));
+    if (rings && placed->ring_count() == 0) return base::limit_hit("nothing passes round");
+    progress.report({{kPlacedValues, static_cast<std::int64_t>(placed->egraph().class_count())}});
+    PlanSearch searching(*placed, machine, part, options, program, fewer);
+    return (searching.*run)(found);
+  };
+  std::optional<FewerLayers> fewer;
+  if (options.layers > 0 && !options.searches && task.carried.empty())
+    fewer = with_fewer_layers(program, options.layers);
+  if (fewer) {
+    const Status status = search({fewer->graph}, &PlanSearch::run, false, &*fewer, plan);
+    if (!status.ok() && status.code() != base::StatusCode::kBadInput) return status;
+    if (status.ok()) plan.layers = fewer->layers;
+  }
+  if (plan.layers == 0)
+    EGRET_RETURN_IF_ERROR(search({program, task.carried}, &PlanSearch::run, false, nullptr, plan));
+  if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes) {
+    std::vector<Carried> carried = task.carried;
+    const ir::Graph twice = with_second_readings(program, carried);
+    plan.layers = 0;
+    Plan ringed = plan;
+    EGRET_RETURN_IF_ERROR(search({twice, carried}, &PlanSearch::run_within, false, nullptr, plan));
+    // A ring sends what a gather does, in more steps: it is never better where there is room.
+    const bool fits = plan.memory_bytes <= plan.limit_bytes;
+    if (!fits || plan.time_s > plan.bound_s * (1 + kTolerance)) {
+      const Status status =
+          search({twice, carried}, &PlanSearch::run_within, true, nullptr, ringed);
+      if (!status.ok() && status.code() != base::StatusCode::kLimit) return status;
+      if (status.ok() && is_better(ringed, plan)) plan = std::move(ringed);
+    }
+  }
+  plan.communication = communication_of(plan.program, machine);
+  const base::Stopwatch checking;
+  EGRET_RETURN_IF_ERROR(check_against(plan.program, folded,
+                                      task.inputs.empty() ? random_inputs(folded) : task.inputs));
+  plan.checking = checking.seconds();
+  plan.seconds = watch.seconds();
+  return plan;
+}
+
+}  // namespace egret::parallel

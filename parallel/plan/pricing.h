@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every way to compute a placed value costs on a machine, and the cheapest of them.
+//
+// Time is the sum of the operators' roofline times on one device and of the collectives' alpha-beta
+// times; of a ring, of all its steps and of what they pass on, one after the other. What a device
+// computes of constants alone is computed before the first run and costs nothing; what devices
+// exchange of it they exchange once (runtime/ranks/constant_part.h), and each of a thousand runs pays
+// its share, so that nothing is exchanged that could as well be computed.
+//
+// A limit of memory is a row for each level of the schedule: weights, and what is carried, as they
+// are kept; inputs; and the values that wait then. The next of a carried value takes its place. At
+// most kMostRows levels, those at which most waits in the sequential program.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "cost/model.h"
+#include "extract/core/extractor.h"
+#include "extract/extractors/side_rows.h"
+#include "parallel/machine/machine.h"
+#include "parallel/placed/placed_egraph.h"
+#include "parallel/placed/schedule.h"
+#include "parallel/plan/strategies.h"
+
+namespace egret::parallel {
+
+// An input whose next value is an output, by their names: a parameter, or an optimizer's state.
+// Both have one placement, so that runs follow each other.
+struct Carried {
+  std::string input;
+  std::string output;
+  LeafRole role = LeafRole::kParameter;
+  std::string again{};  // the input where it is read a second time (parallel/plan/second_reading.h)
+};
+
+// What the blocks of a ring take to pass.
+double seconds_to_pass(const RingProgram& ring, const Machine& machine);
+
+class Pricing {
+ public:
+  using Index = egraph::EGraphView::Index;
+
+  // `outputs` are the names of the placed e-graph's roots. All arguments outlive this.
+  Pricing(const PlacedEGraph& placed, const Machine& machine, std::span<const Carried> carried,
+          std::span<const std::string> outputs);
+
+  const egraph::EGraphView& view() const { return view_; }
+
+  // Each node of the view counts so often from here on.
+  void count(std::span<const double> times);
+
+  struct Search {
+    const extract::ExtractorRow* extractor = nullptr;
+    extract::Options options{};
+    const Strategy* strategy = nullptr;
+    bool copied_inputs = false;    // besides what the strategy says
+    double memory = 0;             // bytes of a device; 0: as many as it takes
+    std::vector<Index> without{};  // nodes that may not be chosen
+  };
+  // The cheapest program. `known` is one to be better than, or nullptr. Errors: bad_input or
+  // limit_hit where the strategy allows none.
+  base::Result<extract::Solution> cheapest(const Search& search,
+                                           const extract::Solution* known = nullptr) const;
+
+  // Of each node of the view; infinite where the search forbids it.
+  std::vector<double> costs_of(const Search& search) const;
+
+  // One that takes little memory, of which `search` says how much is little.
+  base::Result<extract::Solution> leanest(const Search& search) const;
+
+  const Schedule& schedule() const { return schedule_; }
+
+  double seconds_of(const extract::Solution& solution) const;
+  // Of them, what collectives take.
+  double seconds_sending(const extract::Solution& solution) const;
+  // The chosen inputs and weights that have names, the largest first.
+  struct NamedLeaf {
+    std::string name;
+    Index node = 0;
+    Placement placement{};
+    double bytes = 0;  // of the whole
+  };
+  std::vector<NamedLeaf> named_leaves(const extract::Solution& solution) const;
+
+ private:
+  const PlacedEGraph::Placed& value_of(Index node) const {
+    return placed_.placed(view_.class_id[view_.node_class[node]]);
+  }
+  // Whether the node is an input or constant that is simply there.
+  bool is_leaf(Index node) const;
+  LeafRole role_of(Index leaf) const;
+  double price(Index node) const;
+  double price_of_ring(const RingProgram& ring) const;
+  double price_of_graph(const ir::Graph& graph) const;
+  double price_of_operator(Index node, const PlacedEGraph::Meaning& meaning) const;
+  void find_keeps(std::span<const std::string> outputs);
+  std::vector<extract::SideRow> rows_of_carried(std::span<const double> costs) const;
+  std::vector<extract::SideRow> rows_of_memory(double memory) const;
+  void add_held(Index c, double unit, std::span<extract::SideRow> by_level) const;
+  void add_kept(double unit, std::span<extract::SideRow> by_level) const;
+  std::vector<double> priced(std::vector<double> costs, std::span<const extract::SideRow> memory,
+                             double price) const;
+  base::Result<extract::Solution> with_fixed_keeps(const Search& search,
+                                                   std::vector<double> costs) const;
+
+  const PlacedEGraph& placed_;
+  const Machine& machine_;
+  const std::span<const Carried> carried_;
+  const std::unique_ptr<cost::Model> model_;
+  const egraph::EGraphView view_;
+  const Schedule schedule_;
+  std::vector<double> costs_;  // by node
+
+  // Of a carried value: a way to keep its next value, and the readings under the same placement.
+  struct Keep {
+    Index keep;
+    std::vector<Index> leaves;
+  };
+  std::vector<std::vector<Keep>> keeps_;  // by carried value
+};
+
+}  // namespace egret::parallel

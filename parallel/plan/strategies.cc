@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/plan/strategies.h"
+
+#include <algorithm>
+#include <array>
+
+namespace egret::parallel {
+namespace {
+
+using ir::TensorType;
+using Role = LeafRole;
+
+Placement cut_by_all(int dim, const Mesh& mesh) {
+  Placement placement(mesh.axis_count());
+  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
+    if (mesh.size(axis) > 1) placement = placement.with(axis, AxisPlacement::split(dim));
+  }
+  return placement;
+}
+
+bool is_cut_by_all(const Placement& placement, const Mesh& mesh) {
+  for (int axis = 0; axis < placement.axis_count(); ++axis) {
+    if (mesh.size(axis) > 1 && !placement.along(axis).is_split()) return false;
+  }
+  return true;
+}
+
+bool any(Role, const TensorType&, const Placement&, const Mesh&) { return true; }
+
+bool single(Role, const TensorType&, const Placement& placement, const Mesh&) {
+  return placement.is_copy();
+}
+
+bool data(Role role, const TensorType&, const Placement& placement, const Mesh& mesh) {
+  if (role == Role::kConstant) return true;
+  return role == Role::kInput ? placement == cut_by_all(0, mesh) : placement.is_copy();
+}
+
+bool tensor(Role role, const TensorType& whole, const Placement& placement, const Mesh& mesh) {
+  if (role == Role::kInput) return placement.is_copy();
+  return role == Role::kConstant || whole.rank() < 2 || whole.elements() == 1 ||
+         is_cut_by_all(placement, mesh);
+}
+
+bool zero_1(Role role, const TensorType& whole, const Placement& placement, const Mesh& mesh) {
+  return role == Role::kState ? placement == even_cut(whole, mesh)
+                              : data(role, whole, placement, mesh);
+}
+
+bool zero_3(Role role, const TensorType& whole, const Placement& placement, const Mesh& mesh) {
+  return role == Role::kParameter ? placement == even_cut(whole, mesh)
+                                  : zero_1(role, whole, placement, mesh);
+}
+
+constexpr std::array kStrategies{
+    Strategy{"any", "whatever takes least time", false, true, any},
+    Strategy{"single", "every device computes everything", false, false, single},
+    Strategy{"data", "inputs are cut in their first dimension, all else is copied", false, false,
+             data},
+    Strategy{"tensor",
+             "inputs are copies, weights of two dimensions or more are cut (of multilayer "
+             "perceptrons and transformers: Megatron-LM's)",
+             false, true, tensor},
+    Strategy{"zero-1", "data, with the optimizer's state in blocks", true, true, zero_1},
+    Strategy{"zero-3", "zero-1, with the parameters in blocks too", true, true, zero_3},
+};
+
+}  // namespace
+
+std::span<const Strategy> strategies() { return kStrategies; }
+
+const Strategy* find_strategy(std::string_view name) {
+  const auto found = std::ranges::find(kStrategies, name, &Strategy::name);
+  return found == kStrategies.end() ? nullptr : &*found;
+}
+
+Placement even_cut(const TensorType& whole, const Mesh& mesh) {
+  for (int dim = 0; dim < whole.rank(); ++dim) {
+    const Placement placement = cut_by_all(dim, mesh);
+    if (local_type(whole, placement, mesh).ok()) return placement;
+  }
+  return Placement(mesh.axis_count());
+}
+
+}  // namespace egret::parallel

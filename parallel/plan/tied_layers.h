@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of programs with many equal layers, as plans with few of them (parallel/plan/equal_layers.h).
+//
+// The second layer stands for many: what it computes and sends counts as often, and it must leave
+// its value under the placement under which it finds it. Copies of it then follow one another, and
+// any first and last layers go with them. Nothing is said about plans whose inner layers differ.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "extract/core/extractor.h"
+#include "parallel/plan/equal_layers.h"
+#include "parallel/placed/placed_egraph.h"
+#include "parallel/plan/program_writer.h"
+
+namespace egret::parallel {
+
+class TiedLayers {
+ public:
+  using Index = egraph::EGraphView::Index;
+
+  // Of the placed e-graph of `fewer.graph`, and a view of it. All outlive this.
+  TiedLayers(const PlacedEGraph& placed, const egraph::EGraphView& view, const FewerLayers& fewer);
+
+  // How often each node of the view counts.
+  std::vector<double> counts() const;
+  // Operators that read what is inside of another layer: rules may have found some.
+  std::vector<Index> crossing() const;
+  // Placements under which the value between layers can be computed, and what must not be chosen
+  // then.
+  const std::vector<Placement>& placements() const { return placements_; }
+  std::vector<Index> nodes_against(const Placement& placement) const;
+  // That of a choice; nullopt where layers do not follow one another so.
+  std::optional<Placement> placement_of(const extract::Solution& solution) const;
+
+  // The plan of the whole program.
+  PlacedGraph repeated(const WrittenProgram& program, const ir::Graph& whole) const;
+
+ private:
+  enum class Section : std::uint8_t { kBefore, kRepeated, kAfter };
+  Section section_of_value(egraph::ClassId value) const { return sections_[value.index()]; }
+  Section section(egraph::ClassId value, bool collective) const;
+  bool computes(Index node, egraph::ClassId value) const;
+
+  const PlacedEGraph& placed_;
+  const egraph::EGraphView& view_;
+  const FewerLayers& fewer_;
+  const egraph::ClassId first_, second_;  // seams
+  std::vector<Section> sections_;         // by class of the sequential e-graph
+  std::vector<bool> depends_;             // on what the first layer reads
+  std::vector<Placement> placements_;
+};
+
+}  // namespace egret::parallel

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/ring/table_rows.h"
+
+#include <algorithm>
+
+#include "ir/graph/builder.h"
+#include "rules/tensors/dynamic_rules.h"
+
+namespace egret::parallel {
+namespace {
+
+using ir::Integers;
+
+bool is_leaf(const rules::TensorEGraph& tensors, egraph::ClassId value) {
+  const auto is_operator = [&](egraph::NodeId node) {
+    return tensors.language().kind(tensors.egraph().op(node)) == ir::NodeKind::kOperator;
+  };
+  const auto nodes = tensors.egraph().nodes(value);
+  return std::ranges::none_of(nodes, is_operator);
+}
+
+}  // namespace
+
+base::Result<ir::Graph> lookup_in_blocks(const ir::TensorType& table, const ir::TensorType& indices,
+                                         std::int64_t axis, std::int64_t blocks) {
+  const auto at = static_cast<std::size_t>(axis);
+  const std::int64_t rows = table.dims[at].constant();
+  if (rows == 0 || rows % blocks != 0) return base::bad_input("a table that cannot be cut evenly");
+  ir::GraphBuilder b;
+  const ir::Value x = b.input("x", table);
+  const ir::Value i = b.input("i", indices);
+
+  const ir::Shape sizes = table.shape();
+  Integers in_blocks(sizes.begin(), sizes.end());
+  in_blocks[at] = rows / blocks;
+  in_blocks.insert(in_blocks.begin() + axis, blocks);
+  const ir::Value found =
+      b.add("gather", {b.add("reshape", {x}, {{"shape", in_blocks}}), i}, {{"axis", axis + 1}});
+
+  // Which block an index is of, beside the block's number, with an axis for each that follows.
+  const auto number = [&](std::int64_t value) {
+    return b.scalar(indices.dtype, static_cast<double>(value));
+  };
+  const ir::Shape looked_up = indices.shape();
+  Integers beside(looked_up.begin(), looked_up.end());
+  beside.resize(beside.size() + table.dims.size() - at - 1, 1);
+  const ir::Value block = b.add("div", {b.add("mod", {i, number(rows)}), number(rows / blocks)});
+  Integers numbered(beside.size() + 1, 1);
+  numbered.front() = blocks;
+  ir::Tensor numbers(indices.dtype, numbered);
+  for (std::int64_t k = 0; k < blocks; ++k) numbers.set_i64(k, k);
+  const ir::Value is_there =
+      b.add("equal", {b.constant(numbers), b.add("reshape", {block}, {{"shape", beside}})});
+
+  const ir::Value own = b.add("where", {is_there, found, b.scalar(table.dtype, 0)});
+  b.output("y",
+           b.add("reduce_sum", {own}, {{"axes", Integers{axis}}, {"keepdims", std::int64_t{0}}}));
+  return b.finish();
+}
+
+std::vector<rules::CompiledRule> rules_for_table_rows(rules::TensorEGraph& tensors,
+                                                      std::span<const std::int64_t> counts) {
+  std::vector<rules::CompiledRule> all;
+  const ir::Operator& gather = ir::get_operator("gather");
+  for (const std::int64_t count : counts) {
+    egraph::Pattern pattern;
+    const egraph::OpVarId op = pattern.op_var();
+    const egraph::VarId table = pattern.var();
+    const egraph::VarId indices = pattern.var();
+    const egraph::VarId result =
+        pattern.node(tensors.language().base(gather), op, {table, indices});
+    const auto blocks_of = [&tensors, op, table, indices, count](const egraph::Match& match) {
+      return lookup_in_blocks(tensors.type(match[table]), tensors.type(match[indices]),
+                              tensors.language().attrs(match[op]).integer("axis"), count);
+    };
+    egraph::Rewrite rewrite("table-rows", std::move(pattern));
+    rewrite.when(
+        [&tensors, table, blocks_of](egraph::EGraph&, const egraph::Match& match) {
+          return is_leaf(tensors, match[table]) && blocks_of(match).ok();
+        },
+        egraph::Rewrite::Reads::kEverything, "cut-evenly");
+    const egraph::VarId made = rewrite.build(
+        [&tensors, table, indices, blocks_of](
+            egraph::EGraph&, const egraph::Match& match) -> base::Result<egraph::ClassId> {
+          EGRET_ASSIGN_OR_RETURN(const ir::Graph blocks, blocks_of(match));
+          return rules::add_body(tensors, blocks,
+                                 std::vector<egraph::ClassId>{match[table], match[indices]});
+        },
+        "lookup-in-blocks");
+    rewrite.builders_read(egraph::Rewrite::Reads::kData);
+    rewrite.equate(result, made);
+    all.push_back({std::move(rewrite)});
+  }
+  return all;
+}
+
+}  // namespace egret::parallel

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expressions over attributes and sizes, as rules use them: dim(?x, 1) + dim(?y, 1), compose(?p,
+// ?q), [for i < rank(?x): ?pads[i] + 1], group == 1 and constant(?w).
+//
+// Values are attribute values (integers, reals, texts, lists of integers); truth is an integer, 0
+// or
+// 1. Names were resolved to slots by the parser. An expression that makes no sense on the values at
+// hand (an index outside of a list, a division by zero, a symbolic size, kinds that do not fit) has
+// no value: a condition without a value does not hold, and a rule does not apply.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/core/attributes.h"
+#include "rules/language/tensor_facts.h"
+
+namespace egret::rules {
+
+// Where something was written, counted from 1.
+struct Location {
+  int line = 0;
+  int column = 0;
+};
+
+// What the expressions of one rule may refer to, by slot.
+struct Environment {
+  struct Tensor {
+    const TensorFacts* facts = nullptr;  // nullptr: not known (yet)
+    std::uint32_t identity = 0;          // class or node; for distinct() and before()
+  };
+  std::vector<Tensor> tensors;
+  std::vector<std::optional<ir::AttrValue>> attributes;
+  std::vector<const ir::Attrs*> spreads;
+  std::vector<std::int64_t> loops;  // variables of the comprehensions being evaluated
+};
+
+// Arguments of a function where they are: lists are not copied to be looked at.
+class ExprArguments {
+ public:
+  explicit ExprArguments(std::span<const ir::AttrValue* const> values) : values_(values) {}
+  const ir::AttrValue& operator[](std::size_t i) const { return *values_[i]; }
+  std::size_t size() const { return values_.size(); }
+
+ private:
+  std::span<const ir::AttrValue* const> values_;
+};
+
+// A function or operator that expressions may use: one row in functions(). The arguments that are
+// tensors come first.
+struct ExprFunction {
+  using Call = std::optional<ir::AttrValue> (*)(std::span<const Environment::Tensor>,
+                                                const ExprArguments&);
+  std::string_view name;
+  int tensors;    // how many of the arguments are tensors
+  int arguments;  // how many follow; -1: one or more
+  Call call;
+  std::string_view help;
+};
+std::span<const ExprFunction> functions();
+const ExprFunction* find_function(std::string_view name);
+
+struct Expr {
+  enum class Kind : std::uint8_t {
+    kLiteral,        // value
+    kAttribute,      // slot: an attribute variable ?a
+    kSpread,         // slot, name: the attribute of a captured operator, c.strides
+    kLoop,           // slot: a comprehension's variable, by nesting depth
+    kTensor,         // slot: an argument of a function of tensors
+    kCall,           // function, arguments; the infix operators too
+    kList,           // arguments
+    kComprehension,  // [for name < arguments[0]: arguments[1]]
+    kAnd,            // arguments, evaluated in order until one decides
+    kOr,
+    kIf,  // if(condition, then, otherwise)
+  };
+
+  Kind kind = Kind::kLiteral;
+  ir::AttrValue value{};
+  int slot = -1;
+  std::string name{};
+  const ExprFunction* function = nullptr;
+  std::vector<Expr> arguments{};
+  Location at{};
+};
+
+std::optional<ir::AttrValue> evaluate(const Expr& expr, Environment& environment);
+// Evaluated, and a number other than 0.
+bool holds(const Expr& expr, Environment& environment);
+
+// Calls `visit` on an expression and all its parts.
+template <typename Visit>
+void for_each_part(const Expr& expr, const Visit& visit) {
+  visit(expr);
+  for (const Expr& part : expr.arguments) for_each_part(part, visit);  // depth bounded by parser
+}
+
+}  // namespace egret::rules

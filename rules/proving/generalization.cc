@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/proving/generalization.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+#include "rules/language/attribute_pattern.h"
+#include "rules/tensors/binding.h"
+#include "rules/tensors/graph_sink.h"
+#include "rules/language/real_expressions.h"
+#include "rules/proving/rewriting_proof.h"
+
+namespace egret::rules {
+
+using base::Result;
+using base::Status;
+using ir::AttrValue;
+
+namespace {
+
+std::string size_name(const Rule& rule, int slot, std::size_t axis) {
+  return rule.tensors[static_cast<std::size_t>(slot)] + "." + std::to_string(axis);
+}
+
+std::string splat_name(const std::string& tensor) { return tensor + ".element"; }
+
+std::map<std::string, double> splats_by_tensor(const Instance& instance) {
+  std::map<std::string, double> splats;
+  for (std::size_t i = 0; i < instance.splats.size(); ++i) {
+    if (instance.splats[i])
+      splats.emplace(instance.left.node(instance.left.inputs()[i]).name, *instance.splats[i]);
+  }
+  return splats;
+}
+
+}  // namespace
+
+std::string structure_of_reals(const Numbers& numbers, const std::set<std::string>& unknown) {
+  std::string structure;
+  std::map<double, std::size_t> classes;
+  for (const auto& [name, real] : numbers.reals) {
+    const std::size_t known = classes.emplace(real, classes.size()).first->second;
+    const bool open = unknown.contains(name) && std::isfinite(real);
+    structure += name + (open ? "~" + std::to_string(known) : "=" + std::to_string(real)) + " ";
+  }
+  return structure;
+}
+
+Numbers numbers_of(const Rule& rule, const Instance& instance) {
+  Numbers numbers;
+  for (const auto& [slot, type] : instance.choice.variables) {
+    numbers.structure += rule.tensors[static_cast<std::size_t>(slot)] + " " +
+                         std::string(to_string(type.dtype)) + "/" + std::to_string(type.rank()) +
+                         " ";
+    for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
+      numbers.integers[size_name(rule, slot, axis)] = type.dims[axis].constant();
+  }
+  for (std::size_t i = 0; i < instance.splats.size(); ++i) {
+    if (!instance.splats[i]) continue;
+    const ir::Node& input = instance.left.node(instance.left.inputs()[i]);
+    numbers.reals[input.name] = *instance.splats[i];
+    if (!ir::is_float(input.type.dtype))
+      numbers.integers[splat_name(input.name)] = static_cast<std::int64_t>(*instance.splats[i]);
+  }
+  const auto terms = source_applications(rule);
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const auto found = instance.choice.attrs.find(terms[i]);
+    if (found == instance.choice.attrs.end()) continue;
+    for (const auto& [name, value] : found->second.entries()) {
+      const std::string prefix = std::to_string(i) + "." + name;
+      if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+        numbers.integers[prefix] = *integer;
+      } else if (const auto* list = std::get_if<ir::Integers>(&value)) {
+        numbers.structure += prefix + "[" + std::to_string(list->size()) + "] ";
+        for (std::size_t k = 0; k < list->size(); ++k)
+          numbers.integers[prefix + "." + std::to_string(k)] = (*list)[k];
+      } else if (const auto* real = std::get_if<double>(&value)) {
+        numbers.reals[prefix] = *real;
+      } else {
+        numbers.structure += prefix + "=" + ir::to_string(value) + " ";
+      }
+    }
+  }
+  for (const auto& [name, integer] : numbers.integers) {
+    if (integer < 0) numbers.structure += name + "=" + std::to_string(integer) + " ";
+  }
+  return numbers;
+}
+
+Choice with_integers(const Rule& rule, Choice choice, const ir::SymbolValues& integers) {
+  const auto set = [&](const std::string& name, auto& number) {
+    if (const auto found = integers.find(name); found != integers.end()) number = found->second;
+  };
+  for (auto& [slot, type] : choice.variables) {
+    for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
+      set(size_name(rule, slot, axis), type.dims[axis]);
+  }
+  const auto terms = source_applications(rule);
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const auto found = choice.attrs.find(terms[i]);
+    if (found == choice.attrs.end()) continue;
+    ir::Attrs attrs = found->second;
+    for (auto [name, value] : found->second.entries()) {
+      const std::string prefix = std::to_string(i) + "." + name;
+      if (auto* integer = std::get_if<std::int64_t>(&value)) {
+        set(prefix, *integer);
+      } else if (auto* list = std::get_if<ir::Integers>(&value)) {
+        for (std::size_t k = 0; k < list->size(); ++k)
+          set(prefix + "." + std::to_string(k), (*list)[k]);
+      }
+      attrs.set(name, std::move(value));
+    }
+    found->second = std::move(attrs);
+  }
+  return choice;
+}
+
+namespace {
+
+class Generalizer {
+ public:
+  // What is made general. All outlive the generalizer.
+  struct Start {
+    const Choice& choice;
+    const std::map<std::string, double>& splats;
+    const Numbers& numbers;  // reals are needed alone for a trace
+  };
+  Generalizer(const Rule& rule, const Start& start, const GeneralizeOptions& options,
+              const OpenReals& open)
+      : rule_(rule),
+        start_(start),
+        open_(open),
+        integers_(options.integers),
+        rewritings_(options.rewritings),
+        environment_(make_environment(rule)),
+        reals_(start.numbers.reals, open, options.salt) {}
+
+  Result<Family> run() {
+    EGRET_RETURN_IF_ERROR(sources());
+    return targets();
+  }
+
+  Trace trace() {
+    given_stay_ = true;
+    const bool complete = sources().ok() && build_targets().ok();
+    return {scope_.conditions(), scope_.examples(), complete};
+  }
+
+ private:
+  void set_tensor(int slot, TermSink::Handle handle) {
+    environment_.tensors[static_cast<std::size_t>(slot)] = {&sink_.facts(handle), handle};
+  }
+
+  Status sources() {
+    variables();
+    for (const Binding& source : rule_.sources) {
+      EGRET_ASSIGN_OR_RETURN(const TermSink::Handle made, source_term(source.term));
+      set_tensor(source.tensor, made);
+    }
+    if (!bind_sources(rule_, matched_, environment_))
+      return base::bad_input("the conditions do not hold for symbols as they do for numbers");
+    return base::ok();
+  }
+
+  void variables() {
+    std::size_t position = 0;
+    for (const auto& [slot, type] : start_.choice.variables) {
+      ir::Dims dims;
+      const std::string& name = rule_.tensors[static_cast<std::size_t>(slot)];
+      family_.variables += (position++ == 0 ? "" : ", ") + name + ": " +
+                           std::string(to_string(type.dtype)) + " of rank " +
+                           std::to_string(type.rank());
+      for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
+        const std::string symbol = size_name(rule_, slot, axis);
+        const std::int64_t size = type.dims[axis].constant();
+        dims.push_back(integers_ ? scope_.symbol(symbol, size) : ir::Index(size));
+        if (integers_) family_.conditions.push_back(dims.back() >= ir::Index(1));
+      }
+      std::optional<double> splat;
+      if (const auto found = start_.splats.find(name); found != start_.splats.end())
+        splat = splats_[name] = unknown_splat(name, type.dtype, found->second);
+      set_tensor(slot, sink_.input({type.dtype, dims}, name, splat));
+    }
+  }
+
+  // What stands for the number that all elements of a variable are.
+  double unknown_splat(const std::string& name, ir::DType dtype, double splat) {
+    if (!open_.is_open(name, splat)) return splat;
+    if (ir::is_float(dtype)) return unknown_real(name, splat);
+    const auto whole = static_cast<std::int64_t>(splat);
+    if (whole < 0 || dtype == ir::DType::kBool || !integers_) return splat;
+    const ir::Index made = scope_.symbol(splat_name(name), whole);
+    family_.conditions.push_back(made >= ir::Index(0));
+    family_.reals.insert(name);
+    return reals_.stand_in({.kind = verifier::RealTerm::Kind::kIndex, .index = made});
+  }
+
+  double unknown_real(const std::string& name, double real) {
+    family_.reals.insert(name);
+    return reals_.unknown(real);
+  }
+
+  static bool is_given(const Term& term, const std::string& name) {
+    const Expr* pattern = pattern_of(term, name);
+    return pattern != nullptr ? pattern->kind != Expr::Kind::kAttribute
+                              : term.spread == Term::kNoSpread;
+  }
+  bool stays_number(const Term& term, const std::string& name) const {
+    if (!given_stay_) return false;
+    const Expr* pattern = pattern_of(term, name);
+    return pattern != nullptr ? pattern->kind == Expr::Kind::kLiteral
+                              : term.spread == Term::kNoSpread;
+  }
+
+  std::int64_t symbolic(const std::string& name, std::int64_t value) {
+    if (value < 0 || !integers_) return value;
+    const ir::Index made = scope_.symbol(name, value);
+    family_.conditions.push_back(made >= ir::Index(0));
+    return scope_.integer_of(made);
+  }
+
+  ir::Attrs symbolic_attrs(const Term& term) {
+    const auto terms = source_applications(rule_);
+    const auto number = std::ranges::find(terms, &term) - terms.begin();
+    ir::Attrs result;
+    for (const auto& [name, value] : start_.choice.attrs.at(&term).entries()) {
+      const std::string prefix = std::to_string(number) + "." + name;
+      if (stays_number(term, name)) {
+        result.set(name, value);
+      } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+        result.set(name, symbolic(prefix, *integer));
+      } else if (const auto* list = std::get_if<ir::Integers>(&value)) {
+        ir::Integers integers;
+        for (std::size_t k = 0; k < list->size(); ++k)
+          integers.push_back(symbolic(prefix + "." + std::to_string(k), (*list)[k]));
+        result.set(name, std::move(integers));
+      } else if (const auto* real = std::get_if<double>(&value);
+                 real != nullptr && open_.is_open(prefix, *real) && !is_given(term, name)) {
+        result.set(name, unknown_real(prefix, *real));
+      } else {
+        result.set(name, value);
+      }
+    }
+    return result;
+  }
+
+  Result<TermSink::Handle> source_term(const Term& term) {
+    if (term.kind == Term::Kind::kTensor)
+      return environment_.tensors[static_cast<std::size_t>(term.slot)].identity;
+    if (term.kind == Term::Kind::kScalar) return base::unsupported("a number in a source");
+    std::vector<TermSink::Handle> arguments;
+    for (const Term& argument : term.arguments) {
+      EGRET_ASSIGN_OR_RETURN(const TermSink::Handle made, source_term(argument));
+      arguments.push_back(made);
+    }
+    kept_.push_back(symbolic_attrs(term));
+    matched_.push_back({&term, &kept_.back()});
+    return sink_.apply(*term.op, kept_.back(), arguments);
+  }
+
+  struct Sides {
+    ir::Graph left;
+    ir::Graph right;
+  };
+
+  Result<Sides> build_targets() {
+    Sides sides{.left = sink_.graph(), .right = {}};
+    // What the rule computes from open numbers gets numbers that stand for the results.
+    Rule rule = rule_;
+    RealExpressions computed(rule_, environment_, reals_);
+    computed.replace_in(rule);
+    computed.collect_facts();
+    std::vector<std::pair<std::string, ir::NodeId>> outputs;
+    for (const Rule::Let& let : rule.lets)
+      EGRET_RETURN_IF_ERROR(build_let(rule, let, environment_, sink_));
+    for (const Binding& target : rule.targets) {
+      const auto source = environment_.tensors[static_cast<std::size_t>(target.tensor)];
+      EGRET_ASSIGN_OR_RETURN(const TermSink::Handle built,
+                             build_term(rule, target.term, environment_, sink_));
+      EGRET_RETURN_IF_ERROR(require_same_type(sink_.facts(built).type, source.facts->type));
+      const std::string& name = rule_.tensors[static_cast<std::size_t>(target.tensor)];
+      sides.left.add_output(name, ir::NodeId(source.identity));
+      outputs.emplace_back(name, ir::NodeId(built));
+    }
+    sides.right = sink_.graph();
+    for (const auto& [name, node] : outputs) sides.right.add_output(name, node);
+    return sides;
+  }
+
+  Result<Family> targets() {
+    EGRET_ASSIGN_OR_RETURN(const Sides sides, build_targets());
+    const auto& [left, right] = sides;
+    verifier::RealNumbers reals = reals_.numbers();
+    reals.rounded = rule_.has_tag(kRounding);
+    EGRET_ASSIGN_OR_RETURN(verifier::Obligation obligation,
+                           verifier::Obligation::of(left, right, splats_, reals));
+    for (const ir::Guard& requirement : obligation.requirements()) scope_.decide(requirement);
+    family_.obligation = std::make_shared<verifier::Obligation>(std::move(obligation));
+    if (!integers_) family_.sides = {left, right};
+    if (rewritings_ != nullptr) EGRET_RETURN_IF_ERROR(replay(*rewritings_, left, right));
+    family_.conditions.insert(family_.conditions.end(), scope_.conditions().begin(),
+                              scope_.conditions().end());
+    family_.example = scope_.examples();
+    family_.structure = start_.numbers.structure;
+    family_.reals_structure = structure_of_reals(start_.numbers, family_.reals);
+    return family_;
+  }
+
+  // A target has its source's type, or the rule says nothing.
+  Status require_same_type(const ir::TensorType& a, const ir::TensorType& b) {
+    bool same = a.dtype == b.dtype && a.rank() == b.rank();
+    for (std::size_t i = 0; same && i < a.dims.size(); ++i)
+      same = scope_.decide(a.dims[i] == b.dims[i]);
+    return same ? base::ok() : base::bad_input("a target has another type than its source");
+  }
+
+  const Rule& rule_;
+  const Start start_;
+  const OpenReals& open_;
+  const bool integers_;
+  bool given_stay_ = false;  // what the rule says of integer attributes stays a number
+  const Rewritings* rewritings_;
+  ir::SymbolicScope scope_;
+  Environment environment_;
+  StandIns reals_;
+  GraphSink sink_;
+  Family family_;
+  std::map<std::string, double> splats_;
+  std::deque<ir::Attrs> kept_;
+  std::vector<MatchedTerm> matched_;
+};
+
+}  // namespace
+
+// As many reals unknown as can be: all, or those that can be one after the other.
+Result<Family> generalize(const Rule& rule, const Instance& instance,
+                          const GeneralizeOptions& options) {
+  const auto splats = splats_by_tensor(instance);
+  const Numbers numbers = numbers_of(rule, instance);
+  const Generalizer::Start start{instance.choice, splats, numbers};
+  for (const bool negative : {false, true}) {
+    Result<Family> all =
+        Generalizer(rule, start, options, {.all = true, .zero_is_negative = negative}).run();
+    if (all.ok()) return all;
+  }
+  OpenReals open;
+  Result<Family> best = Generalizer(rule, start, options, open).run();
+  if (!best.ok()) return best;
+  for (const auto& [name, real] : numbers.reals) {
+    open.names.insert(name);
+    Result<Family> more = Generalizer(rule, start, options, open).run();
+    if (more.ok()) {
+      best = std::move(more);
+    } else {
+      open.names.erase(name);
+    }
+  }
+  return best;
+}
+
+Tracer::Tracer(const Rule& rule, const Instance& like)
+    : rule_(rule), splats_(splats_by_tensor(like)), numbers_(numbers_of(rule, like)) {}
+
+Trace Tracer::trace(const Choice& choice) const {
+  const OpenReals open;
+  return Generalizer(rule_, {choice, splats_, numbers_}, {}, open).trace();
+}
+
+Family unconditional_family(const Rule& rule, const Instance& instance) {
+  Numbers numbers = numbers_of(rule, instance);
+  Family family;
+  family.reals_structure = structure_of_reals(numbers, {});
+  family.structure = std::move(numbers.structure);
+  for (const auto& [name, integer] : numbers.integers) {
+    if (integer >= 0) family.example[name] = integer;
+  }
+  return family;
+}
+
+}  // namespace egret::rules

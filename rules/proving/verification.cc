@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/proving/verification.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "base/stop.h"
+#include "ir/graph/graph_text.h"
+#include "rules/proving/bounded_check.h"
+#include "rules/proving/generalization.h"
+#include "rules/testing/instance_stream.h"
+#include "rules/testing/instance_walk.h"
+#include "rules/proving/member_search.h"
+#include "rules/proving/path_search.h"
+#include "rules/proving/proven_families.h"
+#include "rules/language/real_expressions.h"
+#include "rules/proving/rewriting_proof.h"
+#include "rules/testing/small_instances.h"
+#include "rules/testing/tester.h"
+#include "verifier/solver/solver.h"
+
+namespace egret::rules {
+namespace {
+
+using Status = Verdict::Status;
+
+constexpr std::uint64_t kPathStream = std::uint64_t{1} << 40;  // far from attempts
+constexpr std::uint64_t kSmallStream = kPathStream + 1;
+constexpr int kProvenAxes = 2;
+constexpr int kMostAxes = 4;
+constexpr std::size_t kLeastGrowth = 3;  // of the effort, with each axis
+
+bool is_trivial(const Instance& instance) {
+  return ir::to_text(instance.left) == ir::to_text(instance.right);
+}
+
+// Whatever is claimed of no elements is true.
+bool shows_nothing(const Instance& instance) {
+  return std::ranges::all_of(instance.left.outputs(), [&](const auto& output) {
+    return instance.left.node(output.node).type.elements() == 0;
+  });
+}
+
+class Verification {
+ public:
+  Verification(const Rule& rule, const VerifyOptions& options, KnownOperators& known)
+      : rule_(rule),
+        options_(options),
+        known_(known),
+        instantiator_(rule, known),
+        instances_(instantiator_, base::Random(options.seed)),
+        session_({.keep_queries = options.keep_queries,
+                  .second_opinion = options.second_opinion,
+                  .memory = options.memory,
+                  .easy = options.easy}) {}
+
+  // Tensors first; then until enough instances are members of proven families.
+  Verdict run() {
+    for (int checks = 0; checks < options_.tensor_checks;) {
+      auto instance = next_instance();
+      if (!instance) break;
+      const base::Random elements =
+          random_.split(instances_.attempts()).split(1 + instances_.walked());
+      const Comparison comparison = compare(rule_, *instance, elements, known_);
+      if (comparison.outcome == Comparison::Outcome::kDifferent)
+        return finish(Status::kRefuted, comparison.counterexample);
+      if (shows_nothing(*instance)) continue;
+      tested_.push_back(*std::move(instance));
+      checks += comparison.outcome == Comparison::Outcome::kEqual ? 1 : 0;
+    }
+    bool trivial = true;
+    while (verdict_.members < options_.instances) {
+      const auto instance = tested_or_next_instance();
+      if (!instance) break;
+      if (shows_nothing(*instance)) continue;
+      trivial = trivial && is_trivial(*instance);
+      if (!is_member(*instance)) {
+        if (!prove_family_of(*instance)) return verdict_;
+        opened_.push_back(instance->choice);
+      }
+      ++verdict_.members;
+      if (!like_) like_ = *instance;
+    }
+    if (like_ && !(prove_other_paths() && hold_small_ones())) return verdict_;
+    if (verdict_.members == 0)
+      return finish(Status::kVacuous, "no instance with elements was found");
+    if (trivial) return finish(Status::kTrivial, "both sides are the same");
+    return verdict_.bound > 0 ? finish(Status::kBounded, unproven_) : finish(Status::kProven, "");
+  }
+
+ private:
+  // Nullopt when so many attempts came to nothing.
+  std::optional<Instance> next_instance() {
+    return instances_.next(
+        static_cast<std::uint64_t>(options_.attempts_per_instance) *
+        static_cast<std::uint64_t>(std::max(options_.instances, options_.tensor_checks)));
+  }
+
+  // Those that tensors did not tell apart come first.
+  std::optional<Instance> tested_or_next_instance() {
+    if (tested_.empty()) return next_instance();
+    Instance instance = std::move(tested_.front());
+    tested_.pop_front();
+    return instance;
+  }
+
+  Verdict finish(Status status, std::string reason) {
+    verdict_.solver = session_.statistics();
+    verdict_.queries = session_.queries();
+    const bool disputed = verdict_.solver.disagreed > 0;
+    verdict_.status = disputed ? Status::kDisputed : status;
+    if (verdict_.status != Status::kBounded) verdict_.bound = 0;
+    verdict_.reason = disputed ? session_.disagreement() : std::move(reason);
+    return verdict_;
+  }
+  bool fail(std::string reason) {
+    finish(Status::kUndecided, std::move(reason));
+    return false;
+  }
+
+  verifier::Proof prove(const Family& family) {
+    return family.obligation->prove(family.conditions,
+                                    {.example = family.example, .session = &session_});
+  }
+
+  bool is_member(const Instance& instance) const {
+    return proven_.contain(numbers_of(rule_, instance));
+  }
+
+  // Random instances seldom show what needs several numbers to be right at once: paths next to
+  // theirs are looked at too.
+  bool prove_other_paths() {
+    if (opened_.empty()) return true;
+    PathSearch paths(rule_, *like_, options_.paths, random_.split(kPathStream));
+    for (const Choice& choice : opened_) paths.start_from(choice);
+    while (const auto choice = paths.next()) {
+      const auto instance = instantiator_.of(*choice, random_);
+      if (!instance || shows_nothing(*instance) || is_member(*instance)) continue;
+      if (!prove_family_of(*instance)) return false;
+      paths.was_new();
+    }
+    return true;
+  }
+
+  // Small instances are all looked at, as far as the limit allows: of few axes each is proven, of
+  // more it is run with tensors, because each way in which the axes of several operands may be
+  // broadcast is a family.
+  bool hold_small_ones() {
+    SmallInstances small(rule_, instantiator_, opened_, options_.small_effort);
+    const base::Random random = random_.split(kSmallStream);
+    std::size_t last = 0;  // effort for one axis fewer
+    for (int axes = 0; axes <= kMostAxes; ++axes) {
+      const std::size_t left = small.effort_left();
+      if (last * kLeastGrowth > left) return true;
+      const bool proven = axes <= kProvenAxes;
+      if (!proven && options_.tensor_checks == 0) return true;
+      bool holds = true;
+      const bool all = small.visit_all(axes, [&](const Choice& next) {
+        const auto instance = instantiator_.of(next, random_);
+        if (instance && !shows_nothing(*instance) && !is_member(*instance))
+          holds = proven ? prove_family_of(*instance) : !tells_apart(*instance, random);
+        return holds;
+      });
+      if (!holds) return false;
+      if (!all) return true;
+      verdict_.axes = axes;
+      last = left - small.effort_left();
+    }
+    return true;
+  }
+
+  bool prove_family_of(const Instance& instance) {
+    if (base::stop_requested()) return false;
+    if (verdict_.families == options_.most_families) return fail("more families than tried");
+    if (session_.statistics().queries >= options_.most_queries)
+      return fail("more questions to the solver than tried");
+    ++verdict_.families;
+    base::Result<Family> family = generalize(rule_, instance);
+    if (!family.ok()) {
+      Family all = unconditional_family(rule_, instance);
+      verdict_.proofs.push_back("instances of all numbers\n");
+      if (refute(instance, all) || !check_up_to_bound_of(instance, all, family.status().message()))
+        return false;
+      proven_.add(all);
+      return true;
+    }
+    const verifier::Proof proof = prove(*family);
+    if (proof.proven && !family->reals.empty()) {
+      // The numbers that stand for unknown ones must not matter: what was computed from them would.
+      base::Result<Family> other = generalize(rule_, instance, {.salt = 1});
+      if (!other.ok() || prove(*other).lines != proof.lines)
+        return fail("a number is computed from a real attribute");
+    }
+    keep_proof(*family, proof.lines);
+    if (!proof.proven) {
+      if (refute(instance, *family)) return false;
+      if (!derive(instance, *family) && !check_up_to_bound_of(instance, *family, proof.reason))
+        return false;
+    }
+    proven_.add(*family);
+    return true;
+  }
+
+  void keep_proof(const Family& family, const std::vector<std::string>& lines) {
+    std::string text = "family (" + family.variables + ")\n";
+    for (const ir::Guard& condition : family.conditions)
+      text += "  where  " + ir::to_string(condition) + "\n";
+    for (const std::string& line : lines) text += "  " + line + "\n";
+    verdict_.proofs.push_back(std::move(text));
+  }
+
+  // What the rule may be derived from: not from itself, nor from what holds up to rounding only.
+  const std::vector<Rule>& lemmas() {
+    if (!lemmas_) {
+      lemmas_.emplace();
+      const base::ContentHash own = content_hash(rule_);
+      for (const Rule& lemma : options_.lemmas) {
+        const bool exact = rule_.has_tag(kRounding) || !lemma.has_tag(kRounding);
+        if (exact && !(content_hash(lemma) == own)) lemmas_->push_back(lemma);
+      }
+    }
+    return *lemmas_;
+  }
+
+  // Whether lemmas make the sides of the whole family the same: what their rewritings ask must
+  // follow from its conditions. Reals that stand for others are none that lemmas may ask about.
+  bool derive(const Instance& instance, const Family& family) {
+    if (options_.lemmas.empty() || !family.reals.empty()) return false;
+    const auto concrete = generalize(rule_, instance, {.integers = false});
+    if (!concrete.ok()) return false;
+    const auto found = find_rewritings(concrete->sides[0], concrete->sides[1], lemmas());
+    if (!found) return false;
+    const base::Result<Family> derived = generalize(rule_, instance, {.rewritings = &*found});
+    const verifier::ProofOptions how{.example = family.example, .session = &session_};
+    if (!derived.ok() || !family.obligation->implies(family.conditions, derived->conditions, how))
+      return false;
+    std::vector<std::string> lines = found->lines();
+    if (!found->right.empty()) {
+      const verifier::Proof defined = family.obligation->prove_defined(family.conditions, how);
+      if (!defined.proven) return false;
+      lines.insert(lines.end(), defined.lines.begin(), defined.lines.end());
+    }
+    verdict_.proofs.pop_back();
+    keep_proof(family, lines);
+    ++verdict_.derived;
+    return true;
+  }
+
+  bool check_up_to_bound_of(const Instance& instance, const Family& family,
+                            const std::string& reason) {
+    const std::int64_t most =
+        std::min(options_.bounded_members, options_.bounded_members_in_all - bounded_members_);
+    if (most <= 0) return fail(reason);
+    const BoundedCheck check =
+        check_up_to_bound(rule_, instance, family, most, instantiator_, session_);
+    if (check.bound == 0) return fail(reason + "; member by member: " + check.reason);
+    bounded_members_ += check.members;
+    if (unproven_.empty()) unproven_ = reason;
+    verdict_.bound = verdict_.bound == 0 ? check.bound : std::min(verdict_.bound, check.bound);
+    verdict_.proofs.back() += "  not proven for all sizes: " + reason + "\n  all " +
+                              std::to_string(check.members) + " members with numbers up to " +
+                              std::to_string(check.bound) + " hold\n";
+    return true;
+  }
+
+  // Tensors that tell the sides apart, of an instance whose family could not be proven, of one
+  // that a few changes make of it, or of another member.
+  bool refute(const Instance& instance, const Family& family) {
+    constexpr std::uint64_t kDraws = 20;
+    constexpr std::uint64_t kSteps = 300;
+    if (options_.tensor_checks == 0) return false;
+    const base::Random random(base::hash_combine(options_.seed, content_hash(rule_).low));
+    for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
+      if (tells_apart(instance, random.split(draw))) return true;
+    }
+    InstanceWalk walk(instantiator_, instance.choice);
+    for (std::uint64_t i = 0; i < kSteps && !base::stop_requested(); ++i) {
+      const base::Random own = random.split(kDraws + i);
+      const auto next = walk.step(own);
+      if (next && tells_apart(*next, own.split(1))) return true;
+    }
+    return refute_member(instance, family, random.split(kDraws + kSteps));
+  }
+
+  // Random instances have small sizes and steps, for which much is the same by chance: two strides
+  // give as many windows of four elements, not of seven.
+  bool refute_member(const Instance& instance, const Family& family, const base::Random& random) {
+    constexpr std::uint64_t kMembers = 200;
+    constexpr std::int64_t kBound = 7;
+    const MemberSearch search(family);
+    for (std::uint64_t i = 0; i < kMembers && !base::stop_requested(); ++i) {
+      const base::Random own = random.split(i);
+      const auto numbers = search.draw_up_to(kBound, own);
+      if (!numbers) continue;
+      const auto member =
+          instantiator_.of(with_integers(rule_, instance.choice, *numbers), own.split(1));
+      if (member && tells_apart(*member, own.split(2))) return true;
+    }
+    return false;
+  }
+  bool tells_apart(const Instance& instance, const base::Random& random) {
+    const Comparison comparison = compare(rule_, instance, random, known_);
+    if (comparison.outcome != Comparison::Outcome::kDifferent) return false;
+    finish(Status::kRefuted, comparison.counterexample);
+    return true;
+  }
+
+  const Rule& rule_;
+  const VerifyOptions& options_;
+  KnownOperators& known_;
+  base::Random random_{options_.seed};
+  std::deque<Instance> tested_;
+  Instantiator instantiator_;
+  InstanceStream instances_;
+  verifier::SolverSession session_;
+  Verdict verdict_;
+  std::optional<Instance> like_;  // the first member
+  std::vector<Choice> opened_;    // of the random instances that were in no family yet
+  std::int64_t bounded_members_ = 0;
+  std::string unproven_;  // why a family is only bounded
+  ProvenFamilies proven_;
+  std::optional<std::vector<Rule>> lemmas_;
+};
+
+}  // namespace
+
+std::string_view to_string(Status status) {
+  switch (status) {
+    case Status::kProven: return "proven";
+    case Status::kBounded: return "bounded";
+    case Status::kRefuted: return "refuted";
+    case Status::kUndecided: return "undecided";
+    case Status::kVacuous: return "vacuous";
+    case Status::kTrivial: return "trivial";
+    case Status::kDisputed: return "disputed";
+  }
+  return "";
+}
+
+Verdict verify(const Rule& rule, const VerifyOptions& options, KnownOperators& known) {
+  Verdict verdict = Verification(rule, options, known).run();
+  if (base::stop_requested()) {
+    verdict.status = Status::kUndecided;  // whatever was not looked at any more
+    verdict.reason = "stopped";
+    return verdict;
+  }
+  const bool open = verdict.status == Status::kUndecided || verdict.status == Status::kBounded;
+  if (!open || options.tensor_checks == 0) return verdict;
+  // A longer search for tensors: what could not be proven may be wrong for rare instances.
+  TestOptions testing;
+  testing.attempts_per_check = options.attempts_per_instance;
+  testing.checks = options.longer_search * options.tensor_checks;
+  testing.seed = options.seed;
+  TestReport again = test_rule(rule, testing, known);
+  if (again.verdict == TestReport::Verdict::kRefuted) {
+    verdict.status = Status::kRefuted;
+    verdict.reason = std::move(again.counterexample);
+  }
+  return verdict;
+}
+
+bool has_second_solver() { return verifier::make_cvc5() != nullptr; }
+
+}  // namespace egret::rules

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/tensors/rule_status.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/system/file.h"
+#include "base/formats/json.h"
+#include "ir/graph/operator_docs.h"
+
+namespace egret::rules {
+
+using base::Json;
+using base::Result;
+using base::Status;
+
+namespace {
+
+struct StatusName {
+  RuleStatus status;
+  std::string_view name;
+};
+constexpr StatusName kNames[] = {{RuleStatus::kRefuted, "refuted"},
+                                 {RuleStatus::kUntested, "untested"},
+                                 {RuleStatus::kTested, "tested"},
+                                 {RuleStatus::kBounded, "bounded"},
+                                 {RuleStatus::kProven, "proven"}};
+
+constexpr std::size_t kNamedInMessages = 8;
+
+}  // namespace
+
+std::string_view to_string(RuleStatus status) {
+  return std::ranges::find(kNames, status, &StatusName::status)->name;
+}
+
+std::optional<RuleStatus> parse_rule_status(std::string_view text) {
+  const auto found = std::ranges::find(kNames, text, &StatusName::name);
+  return found != std::end(kNames) ? std::optional(found->status) : std::nullopt;
+}
+
+const RuleStatuses::Entry* RuleStatuses::find(const base::ContentHash& hash) const {
+  const auto found = entries_.find(hash.to_hex());
+  return found != entries_.end() ? &found->second : nullptr;
+}
+
+RuleStatus RuleStatuses::of(const Rule& rule) const {
+  const Entry* entry = find(content_hash(rule));
+  return entry != nullptr ? entry->status : RuleStatus::kUntested;
+}
+
+void RuleStatuses::keep_only(const RuleSet& set) {
+  std::map<std::string, Entry> kept;
+  for (const Rule& rule : set.rules) {
+    if (auto known = entries_.extract(content_hash(rule).to_hex())) kept.insert(std::move(known));
+  }
+  entries_ = std::move(kept);
+}
+
+void RuleStatuses::record(const Rule& rule, const TestReport& report) {
+  Entry& entry = entries_[content_hash(rule).to_hex()];
+  entry.name = rule.name;
+  entry.checks = report.checks;
+  if (report.verdict == TestReport::Verdict::kRefuted) {
+    entry.status = RuleStatus::kRefuted;
+  } else if (entry.status < RuleStatus::kBounded) {
+    const bool tested = report.verdict == TestReport::Verdict::kTested;
+    entry.status = tested ? RuleStatus::kTested : RuleStatus::kUntested;
+  }
+}
+
+void RuleStatuses::record(const Rule& rule, const Verdict& verdict) {
+  using Found = Verdict::Status;
+  Entry& entry = entries_[content_hash(rule).to_hex()];
+  entry.name = rule.name;
+  if (verdict.status == Found::kRefuted) entry.status = RuleStatus::kRefuted;
+  if (verdict.status != Found::kProven && verdict.status != Found::kBounded) {
+    void_proof(entry);
+    return;
+  }
+  if (const std::string now = definitions_hash(); now != definitions_) {
+    for (auto& [hash, other] : entries_) void_proof(other);
+    definitions_ = now;
+  }
+  const bool proven = verdict.status == Found::kProven;
+  entry.status = proven ? RuleStatus::kProven : RuleStatus::kBounded;
+  entry.bound = verdict.bound;
+  entry.families = verdict.families;
+  entry.axes = verdict.axes;
+}
+
+void RuleStatuses::void_proof(Entry& entry) {
+  if (entry.status < RuleStatus::kBounded) return;
+  entry.status = entry.checks > 0 ? RuleStatus::kTested : RuleStatus::kUntested;
+  entry.bound = 0;
+}
+
+std::string definitions_hash() {
+  std::string all;
+  for (const ir::Operator* op : ir::all_operators()) {
+    const auto meaning = ir::operator_meaning(*op);
+    all += op->name() + "\n" + (meaning.ok() ? *meaning : meaning.status().message()) + "\n";
+  }
+  return base::content_hash(all).to_hex();
+}
+
+std::string RuleStatuses::to_json() const {
+  Json rules = Json::object();
+  for (const auto& [hash, entry] : entries_) {
+    Json row = Json::object();
+    row.set("name", entry.name).set("status", to_string(entry.status)).set("checks", entry.checks);
+    if (entry.status == RuleStatus::kBounded) row.set("bound", entry.bound);
+    if (entry.status >= RuleStatus::kBounded) {
+      row.set("families", entry.families);
+      if (entry.axes >= 0) row.set("axes", entry.axes);
+    }
+    rules.set(hash, std::move(row));
+  }
+  Json document = base::versioned_json();
+  if (!definitions_.empty()) document.set("definitions", definitions_);
+  return document.set("rules", std::move(rules)).dump(1) + "\n";
+}
+
+Result<RuleStatuses> parse_statuses(std::string_view json) {
+  EGRET_ASSIGN_OR_RETURN(const Json document, Json::parse(json));
+  const Json* rules = document.find("rules");
+  RuleStatuses statuses;
+  if (rules == nullptr) return statuses;
+  if (const Json* definitions = document.find("definitions"); definitions != nullptr) {
+    EGRET_ASSIGN_OR_RETURN(statuses.definitions_, definitions->as_string());
+  }
+  if (!rules->is_object()) return base::bad_input("rule statuses: 'rules' is no object");
+  for (const auto& [hash, row] : rules->members()) {
+    const Json* name = row.find("name");
+    const Json* status = row.find("status");
+    const Json* checks = row.find("checks");
+    if (name == nullptr || status == nullptr || checks == nullptr)
+      return base::bad_input("rule statuses: '" + hash + "' lacks a member");
+    RuleStatuses::Entry entry;
+    EGRET_ASSIGN_OR_RETURN(entry.name, name->as_string());
+    EGRET_ASSIGN_OR_RETURN(const std::string text, status->as_string());
+    EGRET_ASSIGN_OR_RETURN(entry.checks, checks->as_integer());
+    if (const Json* families = row.find("families"); families != nullptr) {
+      EGRET_ASSIGN_OR_RETURN(entry.families, families->as_integer());
+    }
+    if (const Json* axes = row.find("axes"); axes != nullptr) {
+      EGRET_ASSIGN_OR_RETURN(entry.axes, axes->as_integer());
+    }
+    if (const Json* bound = row.find("bound"); bound != nullptr) {
+      EGRET_ASSIGN_OR_RETURN(entry.bound, bound->as_integer());
+    }
+    const auto parsed = parse_rule_status(text);
+    if (!parsed) return base::bad_input("rule statuses: there is no status '" + text + "'");
+    entry.status = *parsed;
+    statuses.entries_[hash] = std::move(entry);
+  }
+  return statuses;
+}
+
+Result<RuleStatuses> read_statuses(const std::string& path) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 24;
+  if (!std::filesystem::exists(path)) return RuleStatuses();
+  EGRET_ASSIGN_OR_RETURN(const std::string json, base::read_file(path, kMostBytes));
+  return parse_statuses(json);
+}
+
+Result<RuleStatuses> builtin_statuses() { return parse_statuses(builtin_rule_statuses()); }
+
+Status require_status(const RuleSet& set, const RuleStatuses& statuses, RuleStatus at_least) {
+  std::vector<std::string> below;
+  RuleStatus lowest = RuleStatus::kProven;
+  for (const Rule& rule : set.rules) {
+    const RuleStatus status = statuses.of(rule);
+    if (status >= at_least) continue;
+    below.push_back(rule.name + " (" + std::string(to_string(status)) + ")");
+    lowest = std::min(lowest, status);
+  }
+  if (below.empty()) return base::ok();
+  std::string names;
+  for (std::size_t i = 0; i < std::min(below.size(), kNamedInMessages); ++i)
+    names += (i > 0 ? ", " : "") + below[i];
+  if (below.size() > kNamedInMessages)
+    names += " and " + std::to_string(below.size() - kNamedInMessages) + " more";
+  return base::usage_error("rules that are not " + std::string(to_string(at_least)) + ": " + names +
+                           "; take them out of the set" +
+                           (lowest == RuleStatus::kRefuted
+                                ? ""
+                                : ", or allow them: --allow " + std::string(to_string(lowest))));
+}
+
+}  // namespace egret::rules

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/tensors/saturate.h"
+
+#include <memory>
+
+#include "base/stop.h"
+#include "egraph/schedulers/backoff.h"
+
+namespace egret::rules {
+namespace {
+
+// Backoff, and multi-patterns in the first iterations only.
+class TensorScheduler : public egraph::BackoffScheduler {
+ public:
+  TensorScheduler(std::vector<bool> multi, const SaturateOptions& options)
+      : BackoffScheduler(options.match_limit, options.ban_length),
+        multi_(std::move(multi)),
+        multi_iterations_(static_cast<std::uint64_t>(options.multi_pattern_iterations)) {}
+
+  std::uint64_t match_limit(std::uint64_t iteration, std::size_t rule) override {
+    if (multi_[rule] && iteration >= multi_iterations_) return 0;
+    return BackoffScheduler::match_limit(iteration, rule);
+  }
+
+ private:
+  std::vector<bool> multi_;
+  std::uint64_t multi_iterations_;
+};
+
+}  // namespace
+
+egraph::Limits SaturateOptions::default_limits() {
+  egraph::Limits limits;
+  limits.iterations = 15;
+  limits.nodes = 20'000;
+  limits.bytes = std::uint64_t{2} << 30;
+  limits.seconds = 30;
+  return limits;
+}
+
+SaturateReport saturate(TensorEGraph& tensors, std::span<const CompiledRule> rules,
+                        const SaturateOptions& options) {
+  std::vector<egraph::Rewrite> rewrites;
+  std::vector<bool> multi;
+  for (const CompiledRule& rule : rules) {
+    rewrites.push_back(rule.rewrite);
+    multi.push_back(rule.multi_pattern);
+  }
+  egraph::Runner runner(tensors.egraph(), rewrites);
+  runner.set_compaction(false);  // who made a node is noted by its id
+  runner.limits() = options.limits;
+  runner.set_threads(options.threads);
+  runner.set_scheduler(std::make_unique<TensorScheduler>(std::move(multi), options));
+
+  const base::Progress progress(options.progress, "saturate");
+  runner.hooks().before_iteration = [&](egraph::EGraph& egraph, const egraph::RunReport& report) {
+    if (progress.due()) {
+      progress.report({{base::kIteration, report.iterations.size()},
+                       {base::kENodes, egraph.node_count()},
+                       {base::kEClasses, egraph.class_count()}});
+    }
+    return !base::stop_requested() && !(options.is_done && options.is_done());
+  };
+  // The rule that is at work: the one after the last whose matches were all applied.
+  std::size_t current = 0;
+  runner.hooks().after_rule = [&](const egraph::EGraph&, std::size_t rule) {
+    tensors.credit_new_nodes(static_cast<std::uint32_t>(rule));
+    current = rule + 1 < rules.size() ? rule + 1 : 0;
+    return !base::stop_requested();
+  };
+
+  SaturateReport result;
+  result.run = runner.run();
+  tensors.credit_new_nodes(static_cast<std::uint32_t>(current));
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const std::uint64_t applied = result.run.rules[i].applied;
+    if (applied > 0)
+      result.applied.push_back({static_cast<std::uint32_t>(i), rules[i].name(), applied});
+  }
+  return result;
+}
+
+std::vector<RuleUse> rules_used(const TensorEGraph& tensors, std::span<const CompiledRule> rules,
+                                const Selection& selection) {
+  std::vector<std::uint64_t> nodes(rules.size(), 0);
+  std::vector<bool> seen(tensors.egraph().id_count(), false);
+  std::vector<egraph::ClassId> stack = tensors.roots();
+  while (!stack.empty()) {
+    const egraph::ClassId id = stack.back();
+    stack.pop_back();
+    if (seen[id.index()] || !selection.node_of[id.index()].valid()) continue;
+    seen[id.index()] = true;
+    const egraph::NodeId node = selection.node_of[id.index()];
+    if (const std::uint32_t rule = tensors.creator(node); rule < rules.size()) ++nodes[rule];
+    for (const egraph::ClassId child : tensors.egraph().children(node)) stack.push_back(child);
+  }
+  for (const TensorEGraph::Elimination& elimination : tensors.eliminations()) {
+    if (elimination.rule < rules.size() && seen[tensors.egraph().find(elimination.id).index()])
+      ++nodes[elimination.rule];
+  }
+  std::vector<RuleUse> used;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (nodes[i] > 0) used.push_back({static_cast<std::uint32_t>(i), rules[i].name(), nodes[i]});
+  }
+  return used;
+}
+
+}  // namespace egret::rules

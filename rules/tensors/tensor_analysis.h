@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of every class of a tensor e-graph: its type, whether it depends on weights alone,
+// and the one value that all its elements have, if they do.
+//
+// make() infers types through ir::denote(), once for each (operator, types of children); a node
+// that has no type is refused, which cancels the rewrite that wanted it. Two classes of different
+// type never merge.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/small_vector.h"
+#include "egraph/core/analysis.h"
+#include "rules/language/tensor_facts.h"
+#include "rules/tensors/tensor_language.h"
+
+namespace egret::rules {
+
+class TensorAnalysis : public egraph::Analysis {
+ public:
+  explicit TensorAnalysis(const TensorLanguage& language) : language_(language) {}
+
+  // References stay valid.
+  const TensorFacts& facts(Data data) const { return *facts_[data]; }
+
+  base::Result<Data> make(const egraph::EGraph& egraph, egraph::OpId op,
+                          std::span<const egraph::ClassId> children) override;
+  base::Result<Data> merge(Data a, Data b) override;
+  // Types and facts, in the order of their words; see rules/tensors/tensor_snapshot.h.
+  void save(egraph::SnapshotWriter& writer) const override;
+  base::Status load(const egraph::SnapshotFile& file, const egraph::EGraph& egraph) override;
+  bool is_data(Data data) const override { return data < facts_.size(); }
+
+ private:
+  friend class TensorSnapshot;
+  using TypeId = std::uint32_t;
+  // What an operator makes of its children's types.
+  struct Inferred {
+    base::Status status;
+    TypeId type = 0;
+    int moves = -1;  // every element of the output is an element of this child; -1: no such
+    std::optional<double> splat{};  // every element of the output is this, whatever the children
+  };
+  struct FactsKey {
+    TypeId type;
+    bool constant;
+    bool has_splat;
+    std::uint64_t splat_bits;
+    friend bool operator==(const FactsKey&, const FactsKey&) = default;
+  };
+  struct FactsHash {
+    std::size_t operator()(const FactsKey& key) const;
+  };
+  using InferKey = base::SmallVector<std::uint32_t, 6>;  // operator, types of children
+  struct InferHash {
+    std::size_t operator()(const InferKey& key) const;
+  };
+  struct TypeHash {
+    std::size_t operator()(const ir::TensorType& type) const { return hash_value(type); }
+  };
+
+  TypeId intern(const ir::TensorType& type);
+  Data intern(TypeId type, bool constant, std::optional<double> splat);
+  const Inferred& infer(egraph::OpId op, std::span<const Data> children);
+  base::Result<Data> make_leaf(egraph::OpId op);
+  // What a constant of one element is, when it is made of such constants: 1 / sqrt(64).
+  std::optional<double> single_number(egraph::OpId op, std::span<const Data> children,
+                                      const Inferred& inferred) const;
+
+  const TensorLanguage& language_;
+  std::vector<ir::TensorType> types_;
+  boost::unordered_flat_map<ir::TensorType, TypeId, TypeHash> type_index_;
+  std::vector<std::unique_ptr<const TensorFacts>> facts_;
+  std::vector<FactsKey> keys_;  // of facts_
+  boost::unordered_flat_map<FactsKey, Data, FactsHash> facts_index_;
+  std::vector<std::unique_ptr<const Inferred>> inferred_;
+  boost::unordered_flat_map<InferKey, std::size_t, InferHash> inferred_index_;
+};
+
+// The value that all elements of the tensor have, if there is one. O(elements) when there is.
+std::optional<double> splat_value(const ir::Tensor& tensor);
+
+}  // namespace egret::rules

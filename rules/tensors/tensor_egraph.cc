@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/tensors/tensor_egraph.h"
+
+#include <algorithm>
+
+namespace egret::rules {
+
+using base::Result;
+using base::Status;
+using egraph::ClassId;
+using egraph::NodeId;
+using egraph::OpId;
+
+Result<std::unique_ptr<TensorEGraph>> TensorEGraph::from_graph(const ir::Graph& graph) {
+  for (const ir::NodeId id : graph.inputs()) {
+    const ir::Node& input = graph.node(id);
+    if (!input.type.is_concrete()) {
+      return base::usage_error("input '" + input.name + "' has the type " + to_string(input.type) +
+                               ": bind its symbols to sizes first (--bind N=...)");
+    }
+  }
+  std::unique_ptr<TensorEGraph> result(new TensorEGraph());
+  EGRET_RETURN_IF_ERROR(result->add_program(graph));
+  EGRET_RETURN_IF_ERROR(result->egraph_->rebuild());
+  result->credit_new_nodes(kProgram);
+  result->program_ids_ = result->egraph_->id_count();
+  return result;
+}
+
+Status TensorEGraph::add_program(const ir::Graph& graph) {
+  name_ = graph.name;
+  metadata_ = graph.metadata;
+  std::vector<ClassId>& class_of = program_classes_;
+  class_of.resize(graph.size());
+  for (const ir::NodeId id : ir::live_nodes(graph)) {
+    const ir::Node& node = graph.node(id);
+    OpId op;
+    std::vector<ClassId> children;
+    for (const ir::NodeId input : node.inputs) children.push_back(class_of[input.index()]);
+    switch (node.kind) {
+      case ir::NodeKind::kInput:
+        op = language_.input(node.name, node.type);
+        inputs_.push_back(op);
+        break;
+      case ir::NodeKind::kConstant: op = language_.constant(node.data, node.name); break;
+      case ir::NodeKind::kOperator:
+        op = language_.operation(*node.op, node.attrs, children.size());
+        break;
+    }
+    auto added = egraph_->add(op, children);
+    if (!added.ok()) return added.status().at("value '" + node.name + "'");
+    class_of[id.index()] = *added;
+    if (node.kind == ir::NodeKind::kOperator && !node.name.empty())
+      values_.push_back({*added, node.name});
+  }
+  for (const auto& output : graph.outputs())
+    outputs_.push_back({class_of[output.node.index()], output.name});
+  return base::ok();
+}
+
+Result<ClassId> TensorEGraph::add(const ir::Operator& op, const ir::Attrs& attrs,
+                                  std::span<const ClassId> children) {
+  EGRET_ASSIGN_OR_RETURN(const OpId id, language_.checked_operation(op, attrs, children.size()));
+  return egraph_->add(id, children);
+}
+
+Result<ClassId> TensorEGraph::add_constant(const ir::Tensor& data, std::string_view name) {
+  return egraph_->add(language_.constant(data, name));
+}
+
+std::vector<ClassId> TensorEGraph::roots() const {
+  std::vector<ClassId> ids;
+  for (const Named& output : outputs_) ids.push_back(egraph_->find(output.id));
+  return ids;
+}
+
+void TensorEGraph::credit_new_nodes(std::uint32_t rule) {
+  const std::size_t end = egraph_->savepoint().words;
+  if (end > credited_) credits_.push_back({static_cast<std::uint32_t>(credited_), rule});
+  credited_ = std::max(credited_, end);
+  for (; eliminations_credited_ < eliminations_.size(); ++eliminations_credited_)
+    eliminations_[eliminations_credited_].rule = rule;
+}
+
+void TensorEGraph::note_elimination(ClassId eliminated, ClassId kept) {
+  if (eliminated.index() >= program_ids_ || egraph_->same(eliminated, kept)) return;
+  eliminations_.push_back({eliminated, kProgram});
+}
+
+std::uint32_t TensorEGraph::creator(NodeId node) const {
+  if (node.index() >= credited_) return kProgram;
+  const auto after = std::ranges::upper_bound(credits_, node.index(), {}, &Credit::begin);
+  return std::prev(after)->rule;
+}
+
+std::map<ClassId, std::string> TensorEGraph::value_names() const {
+  std::map<ClassId, std::string> names;
+  for (const Named& value : values_) names.emplace(egraph_->find(value.id), value.name);
+  return names;
+}
+
+// Without inputs and name.
+Result<ir::Node> TensorEGraph::to_node(NodeId node) const {
+  const OpId op = egraph_->op(node);
+  ir::Node result;
+  result.kind = language_.kind(op);
+  result.type = type(egraph_->class_of(node));
+  switch (result.kind) {
+    case ir::NodeKind::kInput: break;
+    case ir::NodeKind::kConstant:
+      result.data = language_.tensor(op);
+      result.name = language_.leaf_name(op);
+      break;
+    case ir::NodeKind::kOperator:
+      result.op = &language_.op(op);
+      result.attrs = language_.attrs(op);
+      break;
+  }
+  return result;
+}
+
+Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection,
+                                         std::span<const ClassId> outputs) const {
+  ir::Graph graph;
+  graph.name = name_;
+  graph.metadata = metadata_;
+  std::vector<ir::NodeId> built(egraph_->id_count());
+  for (const OpId op : inputs_) {
+    const ClassId id = egraph_->find(egraph_->lookup(op));
+    ir::Node node{.kind = ir::NodeKind::kInput,
+                  .type = language_.input_type(op),
+                  .name = language_.leaf_name(op)};
+    built[id.index()] = graph.append(std::move(node));
+  }
+
+  // Depth first without recursion: a class is built when it is met again after its children.
+  enum class Mark : std::uint8_t { kNew, kOpen, kDone };
+  std::vector<Mark> marks(egraph_->id_count(), Mark::kNew);
+  const std::map<ClassId, std::string> names = value_names();
+  EGRET_CHECK(outputs.size() == outputs_.size(), "a class for each output");
+  std::vector<ClassId> stack(outputs.rbegin(), outputs.rend());
+  while (!stack.empty()) {
+    const ClassId id = stack.back();
+    if (built[id.index()].valid()) {
+      stack.pop_back();
+      continue;
+    }
+    const NodeId chosen =
+        id.index() < selection.node_of.size() ? selection.node_of[id.index()] : NodeId();
+    if (!chosen.valid() || egraph_->class_of(chosen) != id) {
+      return base::internal_error("the selection has no node for class " +
+                                  std::to_string(id.index()));
+    }
+    const auto children = egraph_->children(chosen);
+    if (marks[id.index()] == Mark::kNew) {
+      marks[id.index()] = Mark::kOpen;
+      for (auto child = children.rbegin(); child != children.rend(); ++child) {
+        if (built[child->index()].valid()) continue;
+        if (marks[child->index()] == Mark::kOpen) {
+          return base::internal_error("the selection is cyclic at class " +
+                                      std::to_string(child->index()));
+        }
+        stack.push_back(*child);
+      }
+      continue;
+    }
+    stack.pop_back();
+    EGRET_ASSIGN_OR_RETURN(ir::Node node, to_node(chosen));
+    if (node.kind == ir::NodeKind::kInput)
+      return base::internal_error("an input outside of the program");
+    for (const ClassId child : children) node.inputs.push_back(built[child.index()]);
+    if (const auto name = names.find(id);
+        name != names.end() && node.kind == ir::NodeKind::kOperator) {
+      node.name = name->second;
+    }
+    built[id.index()] = graph.append(std::move(node));
+    marks[id.index()] = Mark::kDone;
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    graph.add_output(outputs_[i].name, built[outputs[i].index()]);
+  return graph;
+}
+
+Selection TensorEGraph::original() const {
+  Selection selection;
+  selection.node_of.resize(egraph_->id_count());
+  for (const ClassId id : egraph_->classes()) {
+    const auto nodes = egraph_->nodes(id);
+    selection.node_of[id.index()] = *std::ranges::min_element(nodes);
+  }
+  return selection;
+}
+
+Selection TensorEGraph::from_view(const egraph::EGraphView& view,
+                                  std::span<const std::uint32_t> chosen) const {
+  EGRET_CHECK(egraph_->clean() && chosen.size() == view.class_count(), "another e-graph's view");
+  Selection selection;
+  selection.node_of.resize(egraph_->id_count());
+  for (std::size_t c = 0; c < view.class_count(); ++c) {
+    if (chosen[c] >= view.node_count()) continue;
+    const std::size_t place = chosen[c] - view.class_begin[c];
+    const auto nodes = egraph_->nodes(view.class_id[c]);
+    EGRET_CHECK(place < nodes.size(), "a node of another class");
+    selection.node_of[view.class_id[c].index()] = nodes[place];
+  }
+  return selection;
+}
+
+}  // namespace egret::rules

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tensor program as an e-graph: ir::Graph in, ir::Graph out, all the equal programs between.
+//
+//   EGRET_ASSIGN_OR_RETURN(auto tensors, TensorEGraph::from_graph(graph));
+//   saturate(*tensors, rules, options);                        // rules/tensors/saturate.h
+//   const Selection best = ... one node of each class ...;     // extract/
+//   EGRET_ASSIGN_OR_RETURN(ir::Graph result, tensors->to_graph(best));
+//
+// It owns the language (what an OpId is), the analysis (types, constness) and the engine's e-graph.
+// It remembers where things came from: which classes the program's values and outputs are, and
+// which rule made a node.
+//
+// All sizes must be concrete. Not movable: the engine refers to its parts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "egraph/core/egraph.h"
+#include "egraph/core/view.h"
+#include "ir/graph/graph.h"
+#include "rules/tensors/tensor_analysis.h"
+#include "rules/tensors/tensor_language.h"
+
+namespace egret::rules {
+
+// A node for each class that the program needs, by canonical ClassId; invalid elsewhere.
+struct Selection {
+  std::vector<egraph::NodeId> node_of;
+};
+
+class TensorEGraph {
+ public:
+  // The e-graph of the live part of a program. Fails when a size is symbolic.
+  static base::Result<std::unique_ptr<TensorEGraph>> from_graph(const ir::Graph& graph);
+
+  TensorEGraph(const TensorEGraph&) = delete;
+  TensorEGraph& operator=(const TensorEGraph&) = delete;
+
+  egraph::EGraph& egraph() { return *egraph_; }
+  const egraph::EGraph& egraph() const { return *egraph_; }
+  TensorLanguage& language() { return language_; }
+  const TensorLanguage& language() const { return language_; }
+
+  const TensorFacts& facts(egraph::ClassId id) const { return analysis_.facts(egraph_->data(id)); }
+  const ir::TensorType& type(egraph::ClassId id) const { return facts(id).type; }
+  bool is_constant(egraph::ClassId id) const { return facts(id).constant; }
+
+  // Adds op(children) with `attrs` made canonical. Fails when it is ill-typed.
+  base::Result<egraph::ClassId> add(const ir::Operator& op, const ir::Attrs& attrs,
+                                    std::span<const egraph::ClassId> children);
+  base::Result<egraph::ClassId> add_constant(const ir::Tensor& data, std::string_view name = {});
+
+  // The classes of the program's outputs, canonical, in their order (repeats kept).
+  std::vector<egraph::ClassId> roots() const;
+
+  // The class of a live node of the program, canonical.
+  egraph::ClassId value(ir::NodeId node) const {
+    return egraph_->find(program_classes_[node.index()]);
+  }
+
+  // The program that takes the selected node in each class that the outputs need. Inputs, outputs,
+  // metadata and the names of values that the program had are kept; every class becomes one node.
+  // Fails when the selection has no node for a needed class, or a cycle.
+  base::Result<ir::Graph> to_graph(const Selection& selection) const {
+    return to_graph(selection, roots());
+  }
+  // The same with other classes for the outputs, of the same types.
+  base::Result<ir::Graph> to_graph(const Selection& selection,
+                                   std::span<const egraph::ClassId> outputs) const;
+  // The program as it came in, as far as rewriting has not hidden its nodes: the node of each class
+  // that was made first.
+  Selection original() const;
+  // The selection that takes node `chosen[c]` of view class c (an index into the view's nodes; any
+  // value at or above the node count means none). The view is one of this e-graph, unchanged since.
+  Selection from_view(const egraph::EGraphView& view, std::span<const std::uint32_t> chosen) const;
+
+  // Origins. Rules announce themselves by number after they were applied: what was added since the
+  // last announcement is theirs.
+  static constexpr std::uint32_t kProgram = 0xffffffffU;  // not made by a rule
+  void credit_new_nodes(std::uint32_t rule);
+  // A rule is about to say that a value needs no operator of its own: it is `kept`. Credited to the
+  // rule that announces itself next.
+  void note_elimination(egraph::ClassId eliminated, egraph::ClassId kept);
+  struct Elimination {
+    egraph::ClassId id;  // as it was when the rule was applied
+    std::uint32_t rule;
+  };
+  // Of values of the program.
+  const std::vector<Elimination>& eliminations() const { return eliminations_; }
+  // The rule that made the node, or kProgram. O(log announcements).
+  std::uint32_t creator(egraph::NodeId node) const;
+
+ private:
+  friend class TensorSnapshot;
+  TensorEGraph()
+      : analysis_(language_),
+        egraph_(std::make_unique<egraph::EGraph>(language_.table(), &analysis_)) {}
+
+  base::Status add_program(const ir::Graph& graph);
+  base::Result<ir::Node> to_node(egraph::NodeId node) const;
+  std::map<egraph::ClassId, std::string> value_names() const;
+
+  struct Named {
+    egraph::ClassId id;
+    std::string name;
+  };
+  struct Credit {
+    std::uint32_t begin;  // the first NodeId index
+    std::uint32_t rule;
+  };
+
+  TensorLanguage language_;
+  TensorAnalysis analysis_;
+  std::unique_ptr<egraph::EGraph> egraph_;
+
+  std::string name_;
+  std::map<std::string, std::string> metadata_;
+  std::vector<egraph::OpId> inputs_;  // in the program's order
+  std::vector<Named> outputs_;
+  std::vector<Named> values_;  // operators' values that have a name, in the program's order
+  std::vector<Credit> credits_;
+  std::size_t credited_ = 0;
+  std::vector<Elimination> eliminations_;
+  std::size_t eliminations_credited_ = 0;
+  std::size_t program_ids_ = 0;                   // classes below were made for the program
+  std::vector<egraph::ClassId> program_classes_;  // by the program's nodes
+};
+
+}  // namespace egret::rules

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/testing/instance_conditions.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/function_ref.h"
+
+namespace egret::rules {
+namespace {
+
+// Whether a condition looks at what tensors hold, which is drawn last.
+bool speaks_of_elements(const Expr& expr) {
+  if (expr.kind == Expr::Kind::kCall && expr.function->name.find("splat") != std::string::npos)
+    return true;
+  return std::ranges::any_of(expr.arguments, speaks_of_elements);
+}
+
+bool mentions_attribute(const Expr& expr, int slot) {
+  if (expr.kind == Expr::Kind::kAttribute) return expr.slot == slot;
+  return std::ranges::any_of(expr.arguments,
+                             [&](const Expr& part) { return mentions_attribute(part, slot); });
+}
+
+std::optional<std::int64_t> integer(const Expr& expr, Environment& environment) {
+  const auto value = evaluate(expr, environment);
+  const auto* number = value ? std::get_if<std::int64_t>(&*value) : nullptr;
+  return number != nullptr ? std::optional(*number) : std::nullopt;
+}
+
+// Where a function that is linear is 0; nullopt where it is not, or nowhere.
+std::optional<std::int64_t> root(
+    base::FunctionRef<std::optional<std::int64_t>(std::int64_t)> function) {
+  const auto at_1 = function(1);
+  const auto at_2 = function(2);
+  if (!at_1 || !at_2) return std::nullopt;
+  const std::int64_t slope = *at_2 - *at_1;
+  if (slope == 0 || *at_1 % slope != 0) return std::nullopt;
+  const std::int64_t found = 1 - *at_1 / slope;
+  return function(found) == 0 ? std::optional(found) : std::nullopt;
+}
+
+}  // namespace
+
+InstanceConditions::InstanceConditions(const Rule& rule) {
+  for (const Expr& condition : rule.conditions) collect(condition);
+  const auto by_elements = [](const Rule::Let& let) {
+    return let.attribute >= 0 && speaks_of_elements(let.value);
+  };
+  if (std::ranges::any_of(rule.lets, by_elements)) early_.clear();
+  for (const Equation& equation : equations_) {
+    collect_sizes(equation, *equation.left);
+    collect_sizes(equation, *equation.right);
+  }
+}
+
+// What the conjuncts of a condition fix.
+void InstanceConditions::collect(const Expr& condition) {
+  if (condition.kind == Expr::Kind::kAnd) {
+    for (const Expr& part : condition.arguments) collect(part);
+    return;
+  }
+  if (!speaks_of_elements(condition)) early_.push_back(&condition);
+  if (condition.kind != Expr::Kind::kCall) return;
+  const std::string_view function = condition.function->name;
+  const auto& arguments = condition.arguments;
+  if (function == "==") {
+    equations_.push_back({&arguments[0], &arguments[1]});
+    collect_equation(arguments[0], arguments[1]);
+    collect_equation(arguments[1], arguments[0]);
+  } else if (function == "same_type") {
+    same_types_.emplace_back(arguments[0].slot, arguments[1].slot);
+  } else if (function == "splat" && arguments[1].kind == Expr::Kind::kLiteral) {
+    const auto* real = std::get_if<double>(&arguments[1].value);
+    const auto* integer = std::get_if<std::int64_t>(&arguments[1].value);
+    if (real != nullptr) splats_[arguments[0].slot] = {*real};
+    if (integer != nullptr) splats_[arguments[0].slot] = {static_cast<double>(*integer)};
+  } else if (function == "is_splat") {
+    splats_.emplace(arguments[0].slot, Splat());
+  }
+}
+
+void InstanceConditions::collect_equation(const Expr& left, const Expr& right) {
+  if (left.kind == Expr::Kind::kAttribute) definitions_.push_back({left.slot, &right});
+  if (left.kind != Expr::Kind::kCall || left.function->name != "rank" ||
+      right.kind != Expr::Kind::kLiteral)
+    return;
+  if (const auto* rank = std::get_if<std::int64_t>(&right.value))
+    ranks_[left.arguments[0].slot] = static_cast<int>(*rank);
+}
+
+void InstanceConditions::collect_sizes(const Equation& equation, const Expr& within) {
+  if (within.kind == Expr::Kind::kCall && within.function->name == "dim")
+    sizes_[within.arguments[0].slot].push_back({equation, &within.arguments[1]});
+  for (const Expr& part : within.arguments) collect_sizes(equation, part);
+}
+
+std::optional<std::int64_t> InstanceConditions::excess(const Equation& equation,
+                                                       Environment& environment) {
+  const auto left = integer(*equation.left, environment);
+  const auto right = integer(*equation.right, environment);
+  return left && right ? std::optional(*left - *right) : std::nullopt;
+}
+
+std::optional<std::int64_t> InstanceConditions::solve_for(int attribute,
+                                                          Environment& environment) const {
+  auto& value = environment.attributes[static_cast<std::size_t>(attribute)];
+  const auto before = value;
+  std::optional<std::int64_t> found;
+  for (const Equation& equation : equations_) {
+    if (!mentions_attribute(*equation.left, attribute) &&
+        !mentions_attribute(*equation.right, attribute))
+      continue;
+    found = root([&](std::int64_t number) {
+      value = number;
+      return excess(equation, environment);
+    });
+    if (found) break;
+  }
+  value = before;
+  return found;
+}
+
+void InstanceConditions::fit(int tensor, ir::TensorType& type, Environment& environment) const {
+  for (const auto& [a, b] : same_types_) {
+    if (a != tensor && b != tensor) continue;
+    const auto& other = environment.tensors[static_cast<std::size_t>(a == tensor ? b : a)];
+    if (other.facts != nullptr) type = other.facts->type;
+  }
+  const auto sizes = sizes_.find(tensor);
+  if (sizes == sizes_.end()) return;
+  for (const Size& size : sizes->second) fit_size(size, tensor, type, environment);
+}
+
+// Solves the equation for the size.
+void InstanceConditions::fit_size(const Size& size, int tensor, ir::TensorType& type,
+                                  Environment& environment) {
+  const auto axis = integer(*size.axis, environment);
+  if (!axis) return;
+  const std::int64_t at = *axis < 0 ? *axis + type.rank() : *axis;
+  if (at < 0 || at >= type.rank()) return;
+  TensorFacts facts{type, true, std::nullopt};
+  auto& known = environment.tensors[static_cast<std::size_t>(tensor)];
+  known = {&facts, 0};
+  const auto found = root([&](std::int64_t number) {
+    facts.type.dims[static_cast<std::size_t>(at)] = number;
+    return excess(size.equation, environment);
+  });
+  known = {};
+  if (found && *found >= 1) type.dims[static_cast<std::size_t>(at)] = *found;
+}
+
+bool InstanceConditions::fail(Environment& environment) const {
+  return std::ranges::any_of(
+      early_, [&](const Expr* condition) { return integer(*condition, environment) == 0; });
+}
+
+std::optional<int> InstanceConditions::rank_of(int tensor) const {
+  const auto found = ranks_.find(tensor);
+  return found != ranks_.end() ? std::optional(found->second) : std::nullopt;
+}
+
+std::optional<InstanceConditions::Splat> InstanceConditions::splat_of(int tensor) const {
+  const auto found = splats_.find(tensor);
+  return found != splats_.end() ? std::optional(found->second) : std::nullopt;
+}
+
+}  // namespace egret::rules

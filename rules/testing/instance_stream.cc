@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/testing/instance_stream.h"
+
+#include <algorithm>
+
+#include "base/stop.h"
+
+namespace egret::rules {
+namespace {
+
+constexpr std::uint64_t kAttemptsToAWalk = 10;  // that came to nothing, for an instance of the walk
+constexpr std::uint64_t kMostWalked = 15;       // from one random instance
+constexpr int kStepsToAnInstance = 40;
+constexpr std::uint64_t kStepStream = std::uint64_t{1} << 41;  // far from attempts
+
+}  // namespace
+
+std::optional<Instance> InstanceStream::next(std::uint64_t most_attempts) {
+  for (; owed_ > 0; --owed_) {
+    for (int step = 0; step < kStepsToAnInstance && !base::stop_requested(); ++step) {
+      auto instance = walk_->step(random_.split(kStepStream + steps_++));
+      if (!instance) continue;
+      --owed_;
+      ++walked_;
+      return instance;
+    }
+  }
+  const std::uint64_t before = attempts_;
+  while (attempts_ < most_attempts && !base::stop_requested()) {
+    auto instance = instantiator_.attempt(random_.split(attempts_++));
+    if (!instance) continue;
+    owed_ = std::min((attempts_ - before - 1) / kAttemptsToAWalk, kMostWalked);
+    if (owed_ > 0) walk_.emplace(instantiator_, instance->choice);
+    return instance;
+  }
+  return std::nullopt;
+}
+
+}  // namespace egret::rules

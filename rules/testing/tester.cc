@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/testing/tester.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "ir/evaluate/interpreter.h"
+#include "rules/testing/instance_stream.h"
+
+namespace egret::rules {
+
+using base::Random;
+using ir::Tensor;
+
+namespace {
+
+constexpr double kTolerance = 1e-9;
+constexpr double kRoundingTolerance = 3e-6;
+
+// How the elements of one instance are drawn.
+enum class Style : std::uint8_t { kSigned, kPositive, kSparse };
+
+double draw_real(Style style, Random& random) {
+  switch (style) {
+    case Style::kSigned: return static_cast<double>(random.between(-16, 16)) / 8;
+    case Style::kPositive: return static_cast<double>(random.between(1, 16)) / 8;
+    case Style::kSparse:
+      return random.chance(0.5) ? 0 : static_cast<double>(random.between(-4, 4)) / 2;
+  }
+  return 0;
+}
+
+Tensor draw_tensor(const ir::TensorType& type, std::optional<double> splat, Style style,
+                   Random& random) {
+  if (splat) return Tensor::filled(type, *splat);
+  Tensor tensor(type);
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    double value = draw_real(style, random);
+    if (type.dtype == ir::DType::kBool) {
+      value = random.chance(0.5) ? 1 : 0;
+    } else if (!ir::is_float(type.dtype)) {
+      value = static_cast<double>(random.between(style == Style::kPositive ? 0 : -4, 4));
+    }
+    tensor.set_f64(i, value);
+  }
+  return tensor;
+}
+
+bool agree(double left, double right, double tolerance) {
+  if (!std::isfinite(left)) return true;  // undefined on the left: nothing is claimed
+  return left == right ||
+         std::abs(left - right) <= tolerance * (1 + std::max(std::abs(left), std::abs(right)));
+}
+
+std::string counterexample(const Rule& rule, const Instance& instance,
+                           std::span<const Tensor> inputs, const std::string& difference) {
+  std::string text = "rule " + rule.name + "\n" + instance.text;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    text += "  " + instance.left.node(instance.left.inputs()[i]).name + " = " +
+            to_string(inputs[i], 64) + "\n";
+  }
+  return text + difference;
+}
+
+}  // namespace
+
+std::vector<Tensor> random_inputs(const Instance& instance, Random& random) {
+  const auto style = static_cast<Style>(random.below(3));
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < instance.left.inputs().size(); ++i) {
+    const ir::TensorType& type = instance.left.node(instance.left.inputs()[i]).type;
+    inputs.push_back(draw_tensor(type, instance.splats[i], style, random));
+  }
+  return inputs;
+}
+
+Comparison compare(const Rule& rule, const Instance& instance, Random random,
+                   KnownOperators& known) {
+  using Outcome = Comparison::Outcome;
+  const std::vector<Tensor> inputs = random_inputs(instance, random);
+  Comparison result;
+  ir::InterpretOptions options;
+  options.memo = &known.plans;
+  const auto left = ir::interpret(instance.left, inputs, options);
+  if (!left.ok()) return result;
+  const auto differ = [&](const std::string& difference) {
+    result.outcome = Outcome::kDifferent;
+    result.counterexample = counterexample(rule, instance, inputs, difference);
+    return result;
+  };
+  const auto right = ir::interpret(instance.right, inputs, options);
+  if (!right.ok()) {
+    result.right_fails = true;
+    return differ("  the right side fails: " + right.status().message() + "\n");
+  }
+  const double tolerance = rule.has_tag("rounding") ? kRoundingTolerance : kTolerance;
+  bool meaningful = false;
+  for (std::size_t i = 0; i < left->size(); ++i) {
+    const Tensor& a = (*left)[i];
+    const Tensor& b = (*right)[i];
+    if (a.elements() == 0) meaningful = true;
+    for (std::int64_t k = 0; k < a.elements(); ++k) {
+      meaningful |= std::isfinite(a.f64_at(k));
+      result.zeros |= a.f64_at(k) == 0 || !std::isfinite(a.f64_at(k));
+      if (agree(a.f64_at(k), b.f64_at(k), tolerance)) continue;
+      const std::string& name = instance.left.outputs()[i].name;
+      return differ("  left  " + name + " = " + to_string(a, 64) + "\n  right " + name + " = " +
+                    to_string(b, 64) + "\n");
+    }
+  }
+  result.outcome = meaningful ? Outcome::kEqual : Outcome::kVoid;
+  return result;
+}
+
+TestReport test_rule(const Rule& rule, const TestOptions& options, KnownOperators& known) {
+  TestReport report;
+  Instantiator instantiator(rule, known);
+  const Random random(base::hash_combine(options.seed, content_hash(rule).low));
+  InstanceStream instances(instantiator, random);
+  const auto allowed = [&] {
+    return static_cast<std::uint64_t>(report.checks + 20) *
+           static_cast<std::uint64_t>(options.attempts_per_check);
+  };
+  while (report.checks < options.checks) {
+    const auto instance = instances.next(allowed());
+    report.attempts = static_cast<int>(instances.attempts());
+    if (!instance) break;
+    const Random elements = random.split(instances.attempts() - 1).split(1 + instances.walked());
+    const Comparison comparison = compare(rule, *instance, elements, known);
+    if (comparison.outcome == Comparison::Outcome::kVoid) continue;
+    ++report.checks;
+    if (comparison.outcome == Comparison::Outcome::kEqual) continue;
+    report.verdict = TestReport::Verdict::kRefuted;
+    report.right_fails = comparison.right_fails;
+    report.counterexample = comparison.counterexample;
+    return report;
+  }
+  if (report.checks >= options.checks) report.verdict = TestReport::Verdict::kTested;
+  return report;
+}
+
+std::string_view to_string(TestReport::Verdict verdict) {
+  switch (verdict) {
+    case TestReport::Verdict::kTested: return "tested";
+    case TestReport::Verdict::kRefuted: return "refuted";
+    case TestReport::Verdict::kUntestable: return "untestable";
+  }
+  return "?";
+}
+
+}  // namespace egret::rules

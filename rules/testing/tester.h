@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random testing of rules: many small instances (rules/testing/instantiation.h), random tensors, both sides
+// evaluated by the reference interpreter in f64 and compared. A rule that passes is *tested*, which
+// is evidence and no proof.
+//
+// Tensors hold small dyadic numbers, so that sums and products are exact; an element for which the
+// left side is not a finite number says nothing. Rules tagged `rounding` state what holds up to the
+// rounding of a constant and are compared with that tolerance.
+//
+// Deterministic for a seed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rules/testing/instantiation.h"
+#include "rules/language/rule.h"
+
+namespace egret::rules {
+
+struct TestOptions {
+  int checks = 10'000;            // instances wanted
+  int attempts_per_check = 1000;  // give up when fewer than one in so many attempts is an instance
+  std::uint64_t seed = 1;
+};
+
+struct TestReport {
+  enum class Verdict : std::uint8_t {
+    kTested,      // as many checks as wanted, all passed
+    kRefuted,     // see counterexample
+    kUntestable,  // too few instances were found
+  };
+  Verdict verdict = Verdict::kUntestable;
+  int checks = 0;  // instances compared
+  int attempts = 0;
+  bool right_fails = false;  // in the counterexample
+  // Shapes, attributes, tensors and both values, ready to print.
+  std::string counterexample;
+};
+
+// A tensor for each input of the instance: small dyadic numbers, or the number that its conditions
+// want.
+std::vector<ir::Tensor> random_inputs(const Instance& instance, base::Random& random);
+
+// Both sides of one instance on random tensors.
+struct Comparison {
+  enum class Outcome : std::uint8_t {
+    kEqual,
+    kDifferent,
+    kVoid,  // the left side cannot be evaluated, or has no finite element
+  };
+  Outcome outcome = Outcome::kVoid;
+  bool right_fails = false;    // of kDifferent: as a whole, perhaps where nothing reads it
+  bool zeros = false;          // or undefined: an element of the left side, that may read nothing
+  std::string counterexample;  // of kDifferent
+};
+Comparison compare(const Rule& rule, const Instance& instance, base::Random random,
+                   KnownOperators& known);
+
+TestReport test_rule(const Rule& rule, const TestOptions& options, KnownOperators& known);
+inline TestReport test_rule(const Rule& rule, const TestOptions& options = {}) {
+  KnownOperators known;
+  return test_rule(rule, options, known);
+}
+
+std::string_view to_string(TestReport::Verdict verdict);  // "tested", "refuted", "untestable"
+
+}  // namespace egret::rules

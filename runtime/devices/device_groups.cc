@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/devices/device_groups.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <set>
+
+namespace egret::tools {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+std::string names_of(std::span<const std::int64_t> ranks) {
+  std::string text;
+  for (const std::int64_t rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+  return text;
+}
+
+// The first of the group makes the id.
+base::Result<backends::nccl::UniqueId> shared_id(const backends::nccl::Library& nccl, bool makes,
+                                                 std::span<const std::int64_t> group,
+                                                 const parallel::Exchange& exchange) {
+  std::vector<Bytes> outgoing(group.size());
+  backends::nccl::UniqueId id{};
+  if (makes) {
+    EGRET_ASSIGN_OR_RETURN(id, backends::nccl::Communicator::make_id(nccl));
+    const auto* begin = reinterpret_cast<const std::byte*>(id.bytes);
+    std::ranges::fill(outgoing, Bytes(begin, begin + sizeof id.bytes));
+  }
+  EGRET_ASSIGN_OR_RETURN(const std::vector<Bytes> incoming, exchange(group, outgoing));
+  if (incoming.front().size() != sizeof id.bytes)
+    return base::internal_error("ranks do not agree on who makes NCCL's id");
+  std::memcpy(id.bytes, incoming.front().data(), sizeof id.bytes);
+  return id;
+}
+
+}  // namespace
+
+base::Result<AxisCommunicators> join_axes(const backends::nccl::Library& nccl,
+                                          const parallel::Mesh& mesh, std::int64_t rank,
+                                          const parallel::Exchange& exchange, double time_limit_s) {
+  AxisCommunicators communicators(static_cast<std::size_t>(mesh.axis_count()));
+  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
+    if (mesh.size(axis) == 1) continue;
+    const std::vector<std::int64_t> group = mesh.group(rank, axis);
+    EGRET_ASSIGN_OR_RETURN(const auto id, shared_id(nccl, rank == group.front(), group, exchange));
+    EGRET_ASSIGN_OR_RETURN(
+        communicators[static_cast<std::size_t>(axis)],
+        backends::nccl::Communicator::join(
+            nccl, id,
+            {.rank = static_cast<int>(mesh.coordinate(rank, axis)),
+             .size = static_cast<int>(mesh.size(axis)),
+             .name = "ranks " + names_of(group) + " along '" + mesh.axis(axis).name + "'",
+             .time_limit_s = time_limit_s}));
+  }
+  return communicators;
+}
+
+base::Status all_have_nccl(const backends::nccl::Library& nccl,
+                           const backends::cuda::Device& device, const parallel::Mesh& mesh,
+                           const parallel::Exchange& exchange) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(mesh.ranks()));
+  std::iota(all.begin(), all.end(), 0);
+  // Nothing: no NCCL. Else which GPU it is.
+  Bytes mine;
+  for (const char c : device.facts().uuid) {
+    if (nccl.has_nccl.ok()) mine.push_back(static_cast<std::byte>(c));
+  }
+  EGRET_ASSIGN_OR_RETURN(const std::vector<Bytes> theirs,
+                         exchange(all, std::vector<Bytes>(all.size(), mine)));
+  std::set<Bytes> seen;
+  for (std::size_t rank = 0; rank < theirs.size(); ++rank) {
+    if (theirs[rank].empty()) {
+      return base::unavailable("rank " + std::to_string(rank) + " has no NCCL" +
+                               (mine.empty() ? ": " + nccl.has_nccl.message() : ""));
+    }
+    if (!seen.insert(theirs[rank]).second)
+      return base::unavailable("rank " + std::to_string(rank) +
+                               " shares its GPU with another rank, which NCCL does not allow");
+  }
+  return base::ok();
+}
+
+}  // namespace egret::tools

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank's part of a plan on its GPU. Values stay there from the first segment to the last;
+// collectives go through NCCL on a stream of their own, so that a segment which does not need their
+// results runs beside them.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backends/cuda/cuda_backend.h"
+#include "runtime/nccl/moves.h"
+#include "base/status.h"
+#include "runtime/ranks/rank_program.h"
+#include "runtime/devices/device_groups.h"
+
+namespace egret::tools {
+
+class DeviceRun {
+ public:
+  // Errors: those of compiling; limit_hit when memory is short.
+  static base::Result<std::unique_ptr<DeviceRun>> make(
+      parallel::PlacedGraph placed, parallel::RankProgram program, const backends::Backend& backend,
+      std::shared_ptr<backends::cuda::Device> device, AxisCommunicators communicators,
+      backends::Precision precision, double time_limit_s);
+  ~DeviceRun();
+
+  // As parallel::run_rank: inputs and outputs as this rank holds them. Errors: bad_input where data
+  // make a kernel fail; rank_failed, with the collective named, when ranks do not answer.
+  base::Result<std::vector<ir::Tensor>> run(std::span<const ir::Tensor> inputs);
+
+ private:
+  struct DeviceCollective {
+    std::size_t node = 0;
+    backends::nccl::Moves moves;
+    backends::cuda::Owned<backends::cuda::Event> done;
+  };
+  struct Stage {
+    std::unique_ptr<backends::cuda::CudaPlan> plan;  // nullptr: no operators
+    backends::cuda::Owned<backends::cuda::Event> done;
+    std::vector<DeviceCollective> collectives;
+  };
+
+  DeviceRun(parallel::PlacedGraph placed, parallel::RankProgram program,
+            std::shared_ptr<backends::cuda::Device> device, AxisCommunicators communicators,
+            double time_limit_s);
+
+  base::Status allocate();
+  base::Status copy_constants();
+  base::Status copy_constant(std::size_t node, const ir::Tensor& block);
+  base::Status compile(const backends::Backend& backend, backends::Precision precision);
+  base::Status enqueue(std::span<const ir::Tensor> inputs);
+  base::Status enqueue_stage(std::size_t stage);
+  base::Status enqueue_collective(DeviceCollective& collective);
+  base::Status wait_for(const backends::cuda::Event& event);
+  base::Status wait_for_all();
+  base::Status after(backends::cuda::Stream stream, const backends::cuda::Event& event) const;
+  base::Status mark(const backends::cuda::Event& event, backends::cuda::Stream stream) const;
+  base::Status named(base::Status status, std::size_t node) const;
+  backends::cuda::Event ready(std::size_t node) const;  // nullptr: there from the begin
+
+  const parallel::PlacedGraph placed_;
+  const parallel::RankProgram program_;
+  std::shared_ptr<backends::cuda::Device> device_;
+  AxisCommunicators communicators_;
+  double time_limit_s_;
+  std::vector<bool> held_;            // by node: its value has memory
+  std::vector<int> stage_of_;         // by node: whose segment makes it; -1: none
+  std::vector<std::size_t> done_by_;  // by node: the collective's place in its stage
+  backends::cuda::Owned<backends::cuda::DevicePointer> memory_;
+  std::vector<backends::cuda::DevicePointer> values_;  // by node
+  backends::cuda::DevicePointer outgoing_ = 0, incoming_ = 0;
+  backends::cuda::Owned<backends::cuda::Stream> exchanges_;  // the stream of collectives
+  backends::cuda::Owned<backends::cuda::Event> inputs_there_;
+  std::vector<Stage> stages_;
+};
+
+}  // namespace egret::tools

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranks of a run that mpirun started. The only thing that they do together is to exchange
+// bytes; what is made of them, in which order, is up to who calls (runtime/ranks/rank_program.h), so
+// that results do not depend on how an MPI library adds up.
+//
+// A rank that fails ends all: it says why and calls abort(). A rank that hangs, or is gone without
+// MPI noticing, is noticed by those who wait for it: an exchange has a time limit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace egret::backends {
+
+class MpiWorld {
+ public:
+  // Whether mpirun (or another launcher of Open MPI) started this process.
+  static bool is_distributed();
+  // What is to end the process when MPI does not come back from joining or leaving in time: there
+  // is no other way out of a call that waits for a rank that hangs.
+  using OnHang = std::function<void(const std::string& message)>;
+
+  // Once a process. Errors: unavailable where Egret was built without MPI or MPI does not start.
+  static base::Result<std::unique_ptr<MpiWorld>> join(double time_limit_s, OnHang on_hang);
+  ~MpiWorld();  // leaves, when all others do
+  MpiWorld(const MpiWorld&) = delete;
+  MpiWorld& operator=(const MpiWorld&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  // Sends outgoing[i] to the i-th rank of the group, which holds this one, and returns what came
+  // from each. All of the group call it, in the same order of calls. Errors: rank_failed after the
+  // time limit or when MPI reports one; unsupported above 2 GiB for a rank.
+  base::Result<std::vector<std::vector<std::byte>>> exchange(
+      std::span<const std::int64_t> group, std::span<const std::vector<std::byte>> outgoing);
+
+  // Ends all ranks with the exit code.
+  [[noreturn]] void abort(int code);
+
+ private:
+  struct Impl;
+  explicit MpiWorld(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+}  // namespace egret::backends

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// NCCL, loaded when it is first asked for, from where CUDA's libraries are looked for
+// (backends/cuda/api/libraries.h).
+#pragma once
+
+#include <string>
+
+#include "runtime/nccl/abi.h"
+#include "base/status.h"
+
+namespace egret::backends::nccl {
+
+struct Library {
+  Functions functions;
+  base::Status has_nccl;  // ok, or why it cannot be used
+  int version = 0;        // 22809 is 2.28.9
+};
+
+// Loads it, once a process.
+const Library& system_library();
+
+// "2.28.9".
+std::string version_text(int version);
+
+}  // namespace egret::backends::nccl

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/rank_watch.h"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "runtime/mpi/world.h"
+#include "base/status.h"
+
+namespace egret::tools {
+namespace {
+
+constexpr int kAsked[] = {SIGINT, SIGTERM};
+
+volatile std::sig_atomic_t worker = 0;
+
+extern "C" void pass_on(int signal) { ::kill(static_cast<pid_t>(worker), signal); }
+
+void say(const std::string& what) {
+  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  const std::string name = rank == nullptr ? "?" : rank;
+  std::cerr << "egret: error: rank " + name + " (process " + std::to_string(worker) + ") " + what +
+                   "\n"
+            << std::flush;
+}
+
+// What asks a process to end waits meanwhile.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t asked;
+    sigemptyset(&asked);
+    for (const int signal : kAsked) sigaddset(&asked, signal);
+    ::sigprocmask(SIG_BLOCK, &asked, &before_);
+  }
+  ~SignalsHeld() { give_back(); }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+  void give_back() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+[[noreturn]] void wait_for_worker(SignalsHeld& held) {
+  struct sigaction action {};
+  action.sa_handler = pass_on;
+  sigemptyset(&action.sa_mask);
+  for (const int signal : kAsked) ::sigaction(signal, &action, nullptr);
+  held.give_back();
+  while (true) {
+    int status = 0;
+    const pid_t found = ::waitpid(static_cast<pid_t>(worker), &status, WUNTRACED);
+    if (found < 0 && errno == EINTR) continue;
+    if (found < 0) std::_Exit(base::exit_code(base::StatusCode::kInternal));
+    if (WIFEXITED(status)) std::_Exit(WEXITSTATUS(status));
+    if (WIFSTOPPED(status)) {
+      say("is stopped; others wait for it");
+      continue;
+    }
+    const int signal = WTERMSIG(status);
+    if (signal == SIGINT || signal == SIGTERM) std::_Exit(128 + signal);
+    say("was ended by signal " + std::to_string(signal));
+    std::_Exit(base::exit_code(base::StatusCode::kRankFailed));
+  }
+}
+
+}  // namespace
+
+void watch_rank() {
+  if (!backends::MpiWorld::is_distributed()) return;
+  SignalsHeld held;  // until the watcher can pass them on
+  const pid_t watcher = ::getpid();
+  const pid_t made = ::fork();
+  if (made > 0) {
+    worker = made;
+    wait_for_worker(held);
+  }
+  if (made < 0) return;  // it works unwatched
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != watcher) std::_Exit(base::exit_code(base::StatusCode::kRankFailed));
+}
+
+}  // namespace egret::tools

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/ranks/rank_program.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/graph/builder.h"
+
+namespace egret::parallel {
+namespace {
+
+using base::Result;
+using base::Status;
+using ir::Tensor;
+using Bytes = std::vector<std::byte>;
+using Kind = PlacedNode::Kind;
+
+Bytes bytes_of(const Tensor& tensor) { return {tensor.data().begin(), tensor.data().end()}; }
+
+Result<std::vector<Tensor>> tensors_of(const std::vector<Bytes>& all, const ir::TensorType& type) {
+  std::vector<Tensor> tensors;
+  for (const Bytes& bytes : all) {
+    Tensor tensor(type);
+    if (static_cast<std::int64_t>(bytes.size()) != tensor.bytes())
+      return base::internal_error("ranks do not agree on what they exchange");
+    std::ranges::copy(bytes, tensor.mutable_data().begin());
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+// Rows of a tensor along a dimension, as bytes: of each row and what is outside of it a piece.
+class Rows {
+ public:
+  Rows(const ir::TensorType& type, int dim)
+      : count_(type.dims[static_cast<std::size_t>(dim)].constant()),
+        row_(static_cast<std::int64_t>(ir::byte_size(type.dtype))) {
+    for (int i = 0; i < type.rank(); ++i) {
+      const std::int64_t size = type.dims[static_cast<std::size_t>(i)].constant();
+      if (i < dim) outer_ *= size;
+      if (i > dim) row_ *= size;
+    }
+  }
+
+  std::int64_t count() const { return count_; }
+
+  Bytes read(const Tensor& tensor, std::int64_t first, std::int64_t count) const {
+    Bytes bytes;
+    for (std::int64_t i = 0; i < outer_; ++i) {
+      const auto piece =
+          tensor.data().subspan(at(i, first), static_cast<std::size_t>(count * row_));
+      bytes.insert(bytes.end(), piece.begin(), piece.end());
+    }
+    return bytes;
+  }
+
+  Status write(const Bytes& bytes, Tensor& tensor, std::int64_t first, std::int64_t count) const {
+    const auto piece = static_cast<std::size_t>(count * row_);
+    if (bytes.size() != piece * static_cast<std::size_t>(outer_))
+      return base::internal_error("ranks do not agree on what they exchange");
+    for (std::int64_t i = 0; i < outer_; ++i) {
+      const auto from = bytes.begin() + static_cast<std::ptrdiff_t>(i * count * row_);
+      std::copy_n(from, piece, tensor.mutable_data().subspan(at(i, first)).begin());
+    }
+    return base::ok();
+  }
+
+ private:
+  std::size_t at(std::int64_t outer, std::int64_t first) const {
+    return static_cast<std::size_t>((outer * count_ + first) * row_);
+  }
+
+  std::int64_t outer_ = 1;
+  std::int64_t count_;
+  std::int64_t row_;  // bytes
+};
+
+// The collectives of one rank, on the line of its group.
+class RankCollective {
+ public:
+  RankCollective(const Collective& collective, const Mesh& mesh, std::int64_t rank,
+                 const Exchange& exchange, const Mesh& line)
+      : collective_(collective),
+        line_(line),
+        group_(mesh.group(rank, collective.axis)),
+        here_(mesh.coordinate(rank, collective.axis)),
+        exchange_(exchange) {}
+
+  Result<Tensor> run(const Tensor& local) const {
+    const auto [axis, from, to] = collective_;
+    if (from.is_copy()) return block_of(local, on_line(to), line_, here_);
+    if (from.is_partial()) return to.is_copy() ? reduce_all(local) : reduce_blocks(local);
+    if (to.has_halo()) return exchange_halo(local);
+    ir::TensorType whole = local.type();
+    scale(whole, from.dim, line_.size(0), 1);
+    if (to.is_copy()) {
+      const std::vector<Bytes> outgoing(group_.size(), bytes_of(local));
+      EGRET_ASSIGN_OR_RETURN(const auto incoming, exchanged(outgoing, local.type()));
+      return whole_of(incoming, whole, on_line(from), line_);
+    }
+    EGRET_ASSIGN_OR_RETURN(const auto incoming, exchanged_blocks(local));
+    scale(whole, to.dim, 1, line_.size(0));
+    return whole_of(incoming, whole, on_line(from), line_);
+  }
+
+ private:
+  static Placement on_line(AxisPlacement placement) { return Placement(1).with(0, placement); }
+
+  static void scale(ir::TensorType& type, int dim, std::int64_t times, std::int64_t parts) {
+    ir::Index& size = type.dims[static_cast<std::size_t>(dim)];
+    size = size.constant() * times / parts;
+  }
+
+  Result<std::vector<Tensor>> exchanged(const std::vector<Bytes>& outgoing,
+                                        const ir::TensorType& type) const {
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Bytes> incoming, exchange_(group_, outgoing));
+    return tensors_of(incoming, type);
+  }
+
+  // Each device's block by `to` is sent to it.
+  Result<std::vector<Tensor>> exchanged_blocks(const Tensor& local) const {
+    std::vector<Bytes> outgoing;
+    for (std::int64_t i = 0; i < line_.size(0); ++i)
+      outgoing.push_back(bytes_of(block_of(local, on_line(collective_.to), line_, i)));
+    ir::TensorType type = local.type();
+    scale(type, collective_.to.dim, 1, line_.size(0));
+    return exchanged(outgoing, type);
+  }
+
+  // The first and last rows of the block are sent to the neighbours.
+  Result<Tensor> exchange_halo(const Tensor& local) const {
+    const auto [kind, dim, halo] = collective_.to;
+    const Rows own(local.type(), dim);
+    const std::int64_t last = line_.size(0) - 1;
+    const auto previous = static_cast<std::size_t>(here_ - 1);
+    const auto next = static_cast<std::size_t>(here_ + 1);
+    std::vector<Bytes> outgoing(group_.size());
+    if (here_ > 0) outgoing[previous] = own.read(local, 0, halo.after);
+    if (here_ < last) outgoing[next] = own.read(local, own.count() - halo.before, halo.before);
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Bytes> incoming, exchange_(group_, outgoing));
+    ir::TensorType type = local.type();
+    type.dims[static_cast<std::size_t>(dim)] = own.count() + halo.rows();
+    Tensor result = Tensor::filled(type, halo.value_beyond());
+    const Rows rows(type, dim);
+    EGRET_RETURN_IF_ERROR(
+        rows.write(own.read(local, 0, own.count()), result, halo.before, own.count()));
+    if (here_ > 0) EGRET_RETURN_IF_ERROR(rows.write(incoming[previous], result, 0, halo.before));
+    if (here_ < last) {
+      EGRET_RETURN_IF_ERROR(
+          rows.write(incoming[next], result, halo.before + own.count(), halo.after));
+    }
+    return result;
+  }
+
+  Result<Tensor> reduced(const std::vector<Tensor>& parts) const {
+    return whole_of(parts, parts.front().type(), on_line(collective_.from), line_);
+  }
+
+  Result<Tensor> reduce_blocks(const Tensor& local) const {
+    EGRET_ASSIGN_OR_RETURN(const auto incoming, exchanged_blocks(local));
+    return reduced(incoming);
+  }
+
+  // The elements are shared out as evenly as they can be.
+  Result<Tensor> reduce_all(const Tensor& local) const {
+    const std::int64_t parts = line_.size(0);
+    const auto begin = [&](std::int64_t i) { return local.elements() * i / parts; };
+    const auto size = static_cast<std::int64_t>(ir::byte_size(local.dtype()));
+    std::vector<Bytes> outgoing;
+    for (std::int64_t i = 0; i < parts; ++i) {
+      const auto part =
+          local.data().subspan(static_cast<std::size_t>(begin(i) * size),
+                               static_cast<std::size_t>((begin(i + 1) - begin(i)) * size));
+      outgoing.emplace_back(part.begin(), part.end());
+    }
+    const ir::TensorType type(local.dtype(), {begin(here_ + 1) - begin(here_)});
+    EGRET_ASSIGN_OR_RETURN(const auto incoming, exchanged(outgoing, type));
+    EGRET_ASSIGN_OR_RETURN(const Tensor own, reduced(incoming));
+    const std::vector<Bytes> copies(group_.size(), bytes_of(own));
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Bytes> all, exchange_(group_, copies));
+    Tensor result(local.type());
+    auto to = result.mutable_data().begin();
+    std::size_t total = 0;
+    for (const Bytes& bytes : all) total += bytes.size();
+    if (static_cast<std::int64_t>(total) != result.bytes())
+      return base::internal_error("ranks do not agree on what they exchange");
+    for (const Bytes& bytes : all) to = std::ranges::copy(bytes, to).out;
+    return result;
+  }
+
+  const Collective collective_;
+  const Mesh& line_;
+  const std::vector<std::int64_t> group_;
+  const std::int64_t here_;
+  const Exchange& exchange_;
+};
+
+bool is_exchange(const PlacedNode& node) {
+  return node.kind == Kind::kCollective || node.kind == Kind::kRing;
+}
+
+// What is run of a graph where some nodes are known.
+struct Work {
+  Work(const PlacedGraph& graph, const HeldBlocks& known)
+      : runs(graph.nodes.size(), false),
+        leaves_stage(graph.nodes.size(), false),
+        direct(graph.nodes.size(), false),
+        stages(graph.nodes.size(), 0) {
+    for (const auto& output : graph.outputs)
+      runs[output.node] = leaves_stage[output.node] = direct[output.node] = true;
+    for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+      if (known.contains(i)) runs[i] = false;
+      if (!runs[i]) continue;
+      for (const std::size_t input : graph.nodes[i].inputs) {
+        runs[input] = true;
+        if (is_exchange(graph.nodes[i])) direct[input] = true;
+      }
+    }
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (!runs[i]) continue;
+      for (const std::size_t input : graph.nodes[i].inputs)
+        stages[i] = std::max(stages[i], stages[input]);
+      if (is_exchange(graph.nodes[i])) ++stages[i];
+      last = std::max(last, stages[i]);
+    }
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (!runs[i]) continue;
+      for (const std::size_t input : graph.nodes[i].inputs) {
+        if (stages[input] != stages[i]) leaves_stage[input] = true;
+      }
+    }
+  }
+
+  // By node.
+  std::vector<bool> runs;          // and is not known
+  std::vector<bool> leaves_stage;  // read by a later stage, or from outside
+  std::vector<bool> direct;        // read by others than segments
+  // The stage after whose segment it is known: operators belong to the segment of theirs, a
+  // collective is run at the end of the stage before its own.
+  std::vector<std::size_t> stages;
+  std::size_t last = 0;
+};
+
+class SegmentWriter {
+ public:
+  SegmentWriter(const PlacedGraph& graph, std::int64_t rank, const Work& work,
+                const HeldBlocks& known)
+      : graph_(graph), rank_(rank), work_(work), known_(known) {}
+
+  Result<Segment> write(std::size_t stage) {
+    values_.assign(graph_.nodes.size(), {});
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const PlacedNode& node = graph_.nodes[i];
+      if (node.kind != Kind::kOperator || !work_.runs[i] || work_.stages[i] != stage) continue;
+      std::vector<ir::Value> inputs;
+      for (const std::size_t input : node.inputs) inputs.push_back(value(input));
+      values_[i] = builder_.add(*node.op, inputs, node.part_attrs);
+      if (!work_.leaves_stage[i]) continue;
+      segment_.outputs.push_back(i);
+      builder_.output("v" + std::to_string(i), values_[i]);
+    }
+    if (!segment_.outputs.empty()) {
+      EGRET_ASSIGN_OR_RETURN(segment_.graph, builder_.finish());
+    }
+    return std::move(segment_);
+  }
+
+ private:
+  ir::Value value(std::size_t node) {
+    if (values_[node].valid()) return values_[node];
+    const PlacedNode& from = graph_.nodes[node];
+    if (const auto block = known_.find(node); block != known_.end()) {
+      values_[node] = builder_.constant(block->second, from.name);
+    } else if (from.kind == Kind::kConstant) {
+      values_[node] =
+          builder_.constant(block_of(from.data, from.placement, graph_.mesh, rank_), from.name);
+    } else {
+      segment_.inputs.push_back(node);
+      values_[node] = builder_.input("v" + std::to_string(node), from.type);
+    }
+    return values_[node];
+  }
+
+  const PlacedGraph& graph_;
+  const std::int64_t rank_;
+  const Work& work_;
+  const HeldBlocks& known_;
+  ir::GraphBuilder builder_;
+  std::vector<ir::Value> values_;
+  Segment segment_;
+};
+
+}  // namespace
+
+Result<Tensor> run_collective(const Collective& collective, const Mesh& mesh, std::int64_t rank,
+                              const Tensor& local, const Exchange& exchange) {
+  EGRET_ASSIGN_OR_RETURN(const Mesh line, Mesh::of({{"group", mesh.size(collective.axis)}}));
+  return RankCollective(collective, mesh, rank, exchange, line).run(local);
+}
+
+namespace {
+
+// The ring numbered `at` on what this rank holds of its inputs.
+Result<Tensor> run_ring(const RankProgram& program, std::size_t at, const Mesh& mesh,
+                        std::span<const Tensor> held, const RunSegment& run,
+                        const Exchange& exchange) {
+  const RingProgram& ring = program.rings[at].program;
+  const std::vector<std::int64_t> group = mesh.group(program.rank, ring.axis);
+  const std::int64_t here = mesh.coordinate(program.rank, ring.axis);
+  const auto next = static_cast<std::size_t>((here + 1) % ring.steps);
+  const auto previous = static_cast<std::size_t>((here + ring.steps - 1) % ring.steps);
+  const auto pass = [&](std::vector<Tensor>& blocks) -> Status {
+    for (Tensor& block : blocks) {
+      std::vector<Bytes> outgoing(group.size());
+      outgoing[next] = bytes_of(block);
+      EGRET_ASSIGN_OR_RETURN(std::vector<Bytes> incoming, exchange(group, outgoing));
+      EGRET_ASSIGN_OR_RETURN(std::vector<Tensor> arrived,
+                             tensors_of({std::move(incoming[previous])}, block.type()));
+      block = std::move(arrived.front());
+    }
+    return base::ok();
+  };
+  const auto run_graph = [&](bool finish, std::span<const Tensor> inputs) {
+    return run(program.stages.size() + 2 * at + (finish ? 1 : 0), inputs);
+  };
+  return run_ring(ring, here, held, pass, run_graph);
+}
+
+// A collective or a ring.
+Result<Tensor> run_exchange(const PlacedGraph& graph, const RankProgram& program, std::size_t i,
+                            std::span<const Tensor> held, const RunSegment& run,
+                            const Exchange& exchange) {
+  const PlacedNode& node = graph.nodes[i];
+  const bool is_ring = node.kind == Kind::kRing;
+  const auto named = [&](const Status& status) {
+    const int axis = is_ring ? node.ring.axis : node.collective.axis;
+    return status.at((is_ring ? "ring" : std::string(name_of(node.collective))) + " along '" +
+                     graph.mesh.axis(axis).name + "' (node " + std::to_string(i) + ")");
+  };
+  if (!is_ring) {
+    auto result = run_collective(node.collective, graph.mesh, program.rank,
+                                 held[node.inputs.front()], exchange);
+    return result.ok() ? std::move(result) : named(result.status());
+  }
+  std::vector<Tensor> own;
+  for (const std::size_t input : node.inputs) own.push_back(held[input]);
+  const auto at = std::ranges::find(program.rings, i, &RankRing::node) - program.rings.begin();
+  auto result = run_ring(program, static_cast<std::size_t>(at), graph.mesh, own, run, exchange);
+  return result.ok() ? std::move(result) : named(result.status());
+}
+
+}  // namespace
+
+Result<RankProgram> rank_program(const PlacedGraph& graph, std::int64_t rank,
+                                 const HeldBlocks& known) {
+  const Work work(graph, known);
+  RankProgram program{rank, std::vector<RankStage>(work.last + 1), {}, {}};
+  for (std::size_t stage = 0; stage <= work.last; ++stage) {
+    EGRET_ASSIGN_OR_RETURN(program.stages[stage].segment,
+                           SegmentWriter(graph, rank, work, known).write(stage));
+  }
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const PlacedNode& node = graph.nodes[i];
+    if (const auto block = known.find(i); block != known.end()) {
+      if (work.direct[i]) program.blocks.insert(*block);
+    } else if (node.kind == Kind::kConstant && work.direct[i]) {
+      program.blocks[i] = block_of(node.data, node.placement, graph.mesh, rank);
+    }
+    if (!work.runs[i] || !is_exchange(node)) continue;
+    program.stages[work.stages[i] - 1].collectives.push_back(i);
+    if (node.kind != Kind::kRing) continue;
+    EGRET_ASSIGN_OR_RETURN(RingProgram ring, ring_program(graph, node));
+    program.rings.push_back({i, std::move(ring)});
+  }
+  return program;
+}
+
+std::vector<const ir::Graph*> RankProgram::graphs() const {
+  std::vector<const ir::Graph*> all;
+  for (const RankStage& stage : stages) all.push_back(&stage.segment.graph);
+  for (const RankRing& ring : rings) {
+    all.push_back(&ring.program.step);
+    all.push_back(&ring.program.finish);
+  }
+  return all;
+}
+
+Result<std::vector<Tensor>> held_inputs(const PlacedGraph& graph, std::int64_t rank,
+                                        std::span<const Tensor> wholes) {
+  std::vector<Tensor> held;
+  for (const PlacedNode& node : graph.nodes) {
+    if (node.kind != Kind::kInput) continue;
+    if (held.size() == wholes.size() || wholes[held.size()].type() != node.whole)
+      return base::bad_input("input '" + node.name + "' is not " + ir::to_string(node.whole));
+    held.push_back(block_of(wholes[held.size()], node.placement, graph.mesh, rank));
+  }
+  return held;
+}
+
+Result<std::vector<Tensor>> run_rank(const PlacedGraph& graph, const RankProgram& program,
+                                     std::span<const Tensor> inputs, const RunSegment& run,
+                                     const Exchange& exchange) {
+  std::vector<Tensor> held(graph.nodes.size());
+  for (const auto& [node, block] : program.blocks) held[node] = block;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const PlacedNode& node = graph.nodes[i];
+    if (node.kind != Kind::kInput) continue;
+    EGRET_CHECK(next < inputs.size() && inputs[next].type() == node.type,
+                "inputs as they are held");
+    held[i] = inputs[next++];
+  }
+  for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
+    const RankStage& now = program.stages[stage];
+    if (!now.segment.outputs.empty()) {
+      std::vector<Tensor> own;
+      for (const std::size_t node : now.segment.inputs) own.push_back(held[node]);
+      EGRET_ASSIGN_OR_RETURN(std::vector<Tensor> results, run(stage, own));
+      for (std::size_t k = 0; k < results.size(); ++k)
+        held[now.segment.outputs[k]] = std::move(results[k]);
+    }
+    for (const std::size_t i : now.collectives) {
+      EGRET_ASSIGN_OR_RETURN(held[i], run_exchange(graph, program, i, held, run, exchange));
+    }
+  }
+  std::vector<Tensor> outputs;
+  for (const auto& output : graph.outputs) outputs.push_back(held[output.node]);
+  return outputs;
+}
+
+Result<std::vector<Tensor>> gathered_outputs(const PlacedGraph& graph, std::int64_t rank,
+                                             std::span<const Tensor> held,
+                                             const Exchange& exchange) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(graph.mesh.ranks()));
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<Tensor> wholes;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    std::vector<Bytes> outgoing(all.size());
+    outgoing.front() = bytes_of(held[i]);
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Bytes> incoming, exchange(all, outgoing));
+    if (rank != 0) continue;
+    const PlacedNode& node = graph.nodes[graph.outputs[i].node];
+    EGRET_ASSIGN_OR_RETURN(const auto locals, tensors_of(incoming, node.type));
+    EGRET_ASSIGN_OR_RETURN(Tensor whole, whole_of(locals, node.whole, node.placement, graph.mesh));
+    wholes.push_back(std::move(whole));
+  }
+  return wholes;
+}
+
+}  // namespace egret::parallel

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/arguments/backend_arguments.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/random.h"
+#include "base/formats/units.h"
+#include "driver/measure/batch_plan.h"
+#include "frontends/onnx.h"
+#include "ir/evaluate/input_draws.h"
+
+namespace egret::tools {
+
+const base::OptionTable<BackendOptions>& BackendOptions::table() {
+  using B = BackendOptions;
+  static const base::OptionTable<B> rows{
+      "backend",
+      {{"backend", &B::backend, "Backend that runs the model"},
+       {"precision", &B::precision,
+        "What products and convolutions of f32 may be computed in, with sums in f32: less than f32 "
+        "by --backend cuda, bf16 also by --backend cpu; checks allow for it",
+        base::one_of(backends::precision_names())},
+       {"seed", &B::seed, "Seed of random inputs", base::range(0)},
+       {"limit-arena", &B::limit_arena,
+        "Memory that activations and scratch space should keep to, even where that is slower; exit "
+        "5 where they take more all the same; 0: any",
+        base::bytes(0)},
+       {"without", &B::without,
+        "Leave out a part of the backend, to see what it gives: kernels that compute several "
+        "operators, layouts other than row-major, what is computed of constants beforehand, "
+        "kernels emitted for what has none (the interpreter computes it then), the limit of what "
+        "kernels take in memory for their speed, or batches run sample after sample where that is "
+        "faster",
+        base::one_of({"fusion", "blocked", "folding", "emitted", "thrift", "slices"})},
+       {"input", &B::input, "Tensor file (.pb) of an input, as FILE or NAME=FILE"}}};
+  return rows;
+}
+
+backends::Precision precision_of(const BackendOptions& options) {
+  return backends::precision_named(options.precision);
+}
+
+base::Result<std::unique_ptr<backends::Plan>> compile_plan(ir::Graph graph,
+                                                           const BackendOptions& options,
+                                                           Console& console, bool profile) {
+  const backends::Backend* backend = backends::find_backend(options.backend);
+  if (backend == nullptr) {
+    std::string known;
+    for (const backends::Backend* each : backends::all_backends()) {
+      known += (known.empty() ? "" : ", ") + std::string(each->name());
+    }
+    return base::usage_error("no backend is called '" + options.backend + "'; there are " + known);
+  }
+  EGRET_RETURN_IF_ERROR(backend->takes_precision(precision_of(options)));
+  EGRET_RETURN_IF_ERROR(backend->availability());
+  const auto has = [&](std::string_view part) {
+    return std::ranges::find(options.without, part) == options.without.end();
+  };
+  return driver::compile_batch(
+      *backend, std::move(graph),
+      {.threads = static_cast<int>(console.options().threads),
+       .profile = profile,
+       .limit_arena = options.limit_arena,
+       .precision = precision_of(options),
+       .fuse = has("fusion"),
+       .blocked = has("blocked"),
+       .fold = has("folding"),
+       .thrift = has("thrift"),
+       .slice = has("slices"),
+       .emission = has("emitted") ? backends::Emission::kWhereWorth : backends::Emission::kNone});
+}
+
+ExitCode keeps_to_arena(const backends::Plan& plan, const BackendOptions& options,
+                        Console& console) {
+  const std::int64_t taken = plan.report().arena_bytes;
+  if (options.limit_arena == 0 || taken <= options.limit_arena) return ExitCode::kOk;
+  console.warning("activations take " + base::format_bytes(static_cast<double>(taken)) +
+                  "; no plan of this graph was found that keeps to --limit-arena " +
+                  base::format_bytes(static_cast<double>(options.limit_arena)));
+  return ExitCode::kLimit;
+}
+
+base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,
+                                                   const BackendOptions& options) {
+  base::Random random(static_cast<std::uint64_t>(options.seed));
+  std::vector<ir::Tensor> inputs = ir::random_inputs(graph, random);
+  std::vector<std::string> names;
+  for (const ir::NodeId id : graph.inputs()) names.push_back(graph.node(id).name);
+  std::size_t next = 0;
+  for (const std::string& argument : options.input) {
+    const auto equals = argument.find('=');
+    std::size_t at = next;
+    std::string path = argument;
+    if (equals != std::string::npos) {
+      const auto found = std::ranges::find(names, argument.substr(0, equals));
+      if (found == names.end())
+        return base::usage_error("--input " + argument + ": the model has no such input");
+      at = static_cast<std::size_t>(found - names.begin());
+      path = argument.substr(equals + 1);
+    }
+    if (at >= inputs.size())
+      return base::usage_error("--input " + argument + ": the model has no more inputs");
+    EGRET_ASSIGN_OR_RETURN(ir::Tensor tensor, frontends::read_tensor_proto(path));
+    if (!(tensor.type() == inputs[at].type())) {
+      return base::bad_input("'" + path + "' holds " + ir::to_string(tensor.type()) + ", input '" +
+                             names[at] + "' is " + ir::to_string(inputs[at].type()));
+    }
+    inputs[at] = std::move(tensor);
+    next = at + 1;
+  }
+  return inputs;
+}
+
+void report_fallbacks(const backends::Plan& plan, Console& console) {
+  const backends::PlanReport report = plan.report();
+  if (!report.missing.empty()) {
+    console.note(base::counted(static_cast<std::int64_t>(report.fallbacks.size()), "kernel falls",
+                               "kernels fall") +
+                 " back to the interpreter: " + report.missing);
+  }
+  for (const auto& fallback : report.fallbacks) {
+    console.detail("falls back to the interpreter: " + fallback.node + " (" + fallback.op +
+                   "): " + fallback.reason);
+  }
+}
+
+}  // namespace egret::tools

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models as arguments of verbs: reading them, with the options that say how.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/options/option_table.h"
+#include "base/status.h"
+#include "frontends/onnx.h"
+#include "tools/console/console.h"
+
+namespace egret::tools {
+
+inline constexpr std::int64_t kMostModelBytes = std::int64_t{1} << 31;  // protobuf's own limit
+
+struct ModelOptions {
+  std::vector<std::string> bind;  // NAME=SIZE
+
+  static const base::OptionTable<ModelOptions>& table();
+};
+
+base::Result<std::map<std::string, std::int64_t>> parse_bindings(
+    const std::vector<std::string>& texts);
+
+// Whether every --bind must name a dimension of the model; one of two compared models may have
+// fixed what the other leaves open.
+enum class BindNames : unsigned char { kMustExist, kMayBeUnknown };
+
+// Reads an ONNX file, or standard input for "-". Notes of the importer go to the console.
+base::Result<frontends::ImportedModel> read_model(const std::string& path,
+                                                  const ModelOptions& options, Console& console,
+                                                  BindNames names = BindNames::kMustExist);
+// The same of what was read before, where `bytes` are given.
+base::Result<frontends::ImportedModel> read_model(const std::string& path,
+                                                  const std::optional<std::string>& bytes,
+                                                  const ModelOptions& options, Console& console,
+                                                  BindNames names = BindNames::kMustExist);
+// The same; symbolic sizes that remain are a usage error that names them and the remedy.
+base::Result<frontends::ImportedModel> read_concrete_model(const std::string& path,
+                                                           const ModelOptions& options,
+                                                           Console& console,
+                                                           BindNames names = BindNames::kMustExist);
+
+}  // namespace egret::tools

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+
+#include "backends/timing/kernel_work.h"
+#include "backends/timing/measure.h"
+#include "base/system/peak_memory.h"
+#include "base/stop.h"
+#include "base/formats/text_table.h"
+#include "base/formats/units.h"
+#include "cost/database.h"
+#include "driver/measure/calibration.h"
+#include "tools/frame/allocator.h"
+#include "tools/arguments/backend_arguments.h"
+#include "tools/console/kernel_report.h"
+#include "tools/arguments/model_file.h"
+#include "tools/console/rates_report.h"
+#include "tools/frame/verb.h"
+
+namespace egret::tools {
+namespace {
+
+struct BenchOptions {
+  double time = 2;
+  std::int64_t runs = 10;
+  bool kernels = false;
+  std::string cost_db;
+
+  static const base::OptionTable<BenchOptions>& table() {
+    using B = BenchOptions;
+    static const base::OptionTable<B> rows{
+        "bench",
+        {{"time", &B::time, "Measure at least this long", base::seconds()},
+         {"runs", &B::runs, "Measure at least this many runs", base::range(1, 1e6)},
+         {"kernels", &B::kernels,
+          "Also list each kernel with its time and its share of what this machine can do"},
+         {"cost-db", &B::cost_db, cost::kDatabaseHelp, base::path()}}};
+    return rows;
+  }
+};
+
+void set_figures(base::Json& json, const backends::Timing& timing, const backends::Plan& plan) {
+  json.set("median_s", timing.median_s).set("p10_s", timing.p10_s).set("p90_s", timing.p90_s);
+  json.set("runs", timing.runs);
+  const backends::PlanReport report = plan.report();
+  json.set("arena_bytes", report.arena_bytes).set("weights_bytes", report.weights_bytes);
+  json.set("fallbacks", std::uint64_t{report.fallbacks.size()});
+  json.set("kernel_count", std::uint64_t{report.kernels.size()}).set("slices", report.slices);
+  if (report.device_s > 0) json.set("device_s", report.device_s);
+}
+
+class Bench final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.list("MODEL", paths_, "ONNX files with the same inputs, or - for standard input");
+    arguments.options(options_);
+    arguments.options(model_);
+    arguments.options(backend_);
+  }
+
+  base::Result<ExitCode> run(Console& console) override {
+    give_freed_memory_back();
+    const std::int64_t resident_before = base::resident_memory_bytes();
+    EGRET_ASSIGN_OR_RETURN(const std::vector<Racer> racers, compile(console));
+    std::vector<backends::Plan*> plans;
+    for (const Racer& racer : racers) plans.push_back(racer.plan.get());
+    backends::MeasureOptions measuring;
+    measuring.min_runs = static_cast<int>(options_.runs);
+    measuring.min_seconds = options_.time;
+    measuring.seed = static_cast<std::uint64_t>(backend_.seed);
+    measuring.should_stop = [] { return base::stop_requested(); };
+    EGRET_ASSIGN_OR_RETURN(const std::vector<backends::Timing> timings,
+                           backends::measure_interleaved(plans, measuring));
+    cost::Rates rates;
+    if (options_.kernels) {
+      EGRET_ASSIGN_OR_RETURN(const cost::DatabaseInUse costs,
+                             cost::open_database_in_use(options_.cost_db));
+      if (!costs.warning.empty()) console.warning(costs.warning);
+      EGRET_ASSIGN_OR_RETURN(
+          const driver::KnownRates known,
+          driver::rates_once_measured(
+              *costs.database, {backend_.backend, threads(console), precision_of(backend_)}));
+      rates = known.rates;
+    }
+    report(racers, timings, rates, resident_before, console);
+    ExitCode code = ExitCode::kOk;
+    for (const Racer& racer : racers) {
+      if (keeps_to_arena(*racer.plan, backend_, console) != ExitCode::kOk) code = ExitCode::kLimit;
+    }
+    return code;
+  }
+
+ private:
+  // A plan keeps what it needs: peak memory is the plans', not the files'.
+  struct Racer {
+    std::unique_ptr<backends::Plan> plan;
+    std::vector<ir::Work> works;  // with --kernels, one each
+  };
+
+  static int threads(const Console& console) {
+    const auto asked = static_cast<int>(console.options().threads);
+    return asked > 0 ? asked : backends::available_threads();
+  }
+
+  base::Result<std::vector<Racer>> compile(Console& console) const {
+    const BindNames names = paths_.size() == 1 ? BindNames::kMustExist : BindNames::kMayBeUnknown;
+    std::vector<Racer> racers;
+    for (const std::string& path : paths_) {
+      EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
+                             read_concrete_model(path, model_, console, names));
+      Racer& racer = racers.emplace_back();
+      ir::Graph handed_over = options_.kernels ? model.graph : std::move(model.graph);
+      EGRET_ASSIGN_OR_RETURN(
+          racer.plan, compile_plan(std::move(handed_over), backend_, console, options_.kernels));
+      report_fallbacks(*racer.plan, console);
+      if (!options_.kernels) continue;
+      EGRET_ASSIGN_OR_RETURN(racer.works,
+                             backends::work_of_kernels(model.graph, racer.plan->report()));
+    }
+    return racers;
+  }
+
+  // The first model's figures stand at the top; all of them, that one too, under "models".
+  void report(const std::vector<Racer>& racers, const std::vector<backends::Timing>& timings,
+              const cost::Rates& rates, std::int64_t resident_before, Console& console) const {
+    const int threads = this->threads(console);
+    base::Json json = base::versioned_json();
+    set_figures(json, timings[0], *racers[0].plan);
+    const std::int64_t peak = base::peak_memory_bytes();
+    json.set("threads", threads).set("peak_bytes", peak);
+    json.set("model_bytes", std::max<std::int64_t>(peak - resident_before, 0));
+    base::Json models = base::Json::array();
+    base::TextTable table({{"model"},
+                           {"median", base::Align::kRight},
+                           {"p10", base::Align::kRight},
+                           {"p90", base::Align::kRight},
+                           {"runs", base::Align::kRight},
+                           {"speed", base::Align::kRight}});
+    std::string kernels;
+    for (std::size_t i = 0; i < racers.size(); ++i) {
+      const backends::Timing& timing = timings[i];
+      const double speed = timings[0].median_s / timing.median_s;
+      base::Json figures = base::Json::object().set("model", paths_[i]).set("speed", speed);
+      set_figures(figures, timing, *racers[i].plan);
+      table.row({paths_[i], base::format_seconds(timing.median_s),
+                 base::format_seconds(timing.p10_s), base::format_seconds(timing.p90_s),
+                 base::format_count(timing.runs), base::format_short(speed) + "x"});
+      if (options_.kernels) {
+        const backends::PlanReport report = racers[i].plan->report();
+        (i == 0 ? json : figures).set("kernels", kernel_list(report, racers[i].works, rates));
+        kernels += "\n" + kernel_table(report, racers[i].works, rates);
+      }
+      models.push(std::move(figures));
+    }
+    json.set("models", std::move(models));
+    if (options_.kernels) json.set("rates", rates_json(rates));
+    console.result(json, table.render() + base::counted(threads, "thread") + "\n" + kernels);
+  }
+
+  std::vector<std::string> paths_;
+  BenchOptions options_;
+  ModelOptions model_;
+  BackendOptions backend_;
+};
+
+}  // namespace
+
+Verb bench_verb() {
+  return {
+      "bench", "Time models",
+      "Compiles the model for a backend and runs it many times on random inputs that rotate "
+      "beyond the cache. Prints the median and the 10th and 90th percentile.\n\nSeveral models "
+      "run in turns, so that a slow second of the machine hits them alike: this is the way to "
+      "compare them. Their speed is given as a multiple of the first model's.\n\n--kernels "
+      "measures what this machine can do at best (a large product of matrices, a sum of long "
+      "arrays), once, keeps that in the database of costs, and gives each kernel's share: the "
+      "least time that its arithmetic and its bytes "
+      "would take over the time it took. Arithmetic is counted by the operators' definitions, so "
+      "that an algorithm with less of it, such as Winograd's, may pass 100 %.\n\nWith --json, "
+      "peak_bytes is the memory of the whole program at its fullest, and model_bytes what the "
+      "models added to it: less what the program had before it read them.",
+      make_command<Bench>};
+}
+
+}  // namespace egret::tools

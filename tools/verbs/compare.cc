@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/formats/text_table.h"
+#include "base/formats/units.h"
+#include "driver/measure/output_check.h"
+#include "tools/arguments/backend_arguments.h"
+#include "tools/arguments/model_file.h"
+#include "tools/frame/verb.h"
+
+namespace egret::tools {
+namespace {
+
+struct CompareOptions {
+  std::int64_t samples = 1;
+
+  static const base::OptionTable<CompareOptions>& table() {
+    using C = CompareOptions;
+    static const base::OptionTable<C> rows{
+        "compare", {{"samples", &C::samples, "Sets of random inputs", base::range(1, 1000)}}};
+    return rows;
+  }
+};
+
+class Compare final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("A", reference_, "The reference, an ONNX file");
+    arguments.positional("B", candidate_, "The model compared with it");
+    arguments.options(options_);
+    arguments.options(model_);
+    arguments.options(backend_);
+  }
+
+  base::Result<ExitCode> run(Console& console) override {
+    constexpr BindNames names = BindNames::kMayBeUnknown;
+    EGRET_ASSIGN_OR_RETURN(const auto a, read_concrete_model(reference_, model_, console, names));
+    EGRET_ASSIGN_OR_RETURN(const auto b, read_concrete_model(candidate_, model_, console, names));
+    EGRET_RETURN_IF_ERROR(same_interface(a.graph, b.graph));
+    EGRET_ASSIGN_OR_RETURN(const auto plan, compile_plan(b.graph, backend_, console));
+    driver::CheckOptions checking;
+    checking.samples = static_cast<int>(options_.samples);
+    checking.seed = static_cast<std::uint64_t>(backend_.seed);
+    checking.roundoff = roundoff(precision_of(backend_));
+    const auto make = [&]() -> base::Result<driver::OutputCheck> {
+      if (backend_.input.empty()) return driver::OutputCheck::of(a.graph, checking);
+      EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> inputs, model_inputs(a.graph, backend_));
+      return driver::OutputCheck::of(a.graph, std::move(inputs), checking);
+    };
+    EGRET_ASSIGN_OR_RETURN(const driver::OutputCheck expected, make());
+    EGRET_ASSIGN_OR_RETURN(
+        const driver::CheckReport report,
+        expected.check([&](std::span<const ir::Tensor> inputs) { return plan->run(inputs); }));
+    base::Json json = base::versioned_json();
+    json.set("max_error", report.max_error).set("bound", report.bound).set("passed", report.passed);
+    base::Json outputs = base::Json::array();
+    base::TextTable table({{"output"},
+                           {"largest error", base::Align::kRight},
+                           {"bound", base::Align::kRight},
+                           {"beyond", base::Align::kRight},
+                           {"elements", base::Align::kRight}});
+    for (const driver::OutputError& error : report.outputs) {
+      outputs.push(base::Json::object()
+                       .set("name", error.output)
+                       .set("max_error", error.max_error)
+                       .set("bound", error.bound)
+                       .set("wrong", error.wrong)
+                       .set("unstable", error.unstable)
+                       .set("elements", error.elements));
+      table.row({error.output, base::format_short(error.max_error), base::format_short(error.bound),
+                 base::format_count(error.wrong), base::format_count(error.elements)});
+    }
+    json.set("outputs", std::move(outputs)).set("vacuous_output", report.vacuous);
+    console.result(json, table.render() + driver::to_string(report) + "\n");
+    const ExitCode kept = keeps_to_arena(*plan, backend_, console);
+    return report.passed ? kept : ExitCode::kMismatch;
+  }
+
+ private:
+  static base::Status same_interface(const ir::Graph& a, const ir::Graph& b) {
+    const auto types = [](const ir::Graph& graph) {
+      std::string text;
+      for (const ir::NodeId id : graph.inputs()) text += ir::to_string(graph.node(id).type) + " ";
+      text += "->";
+      for (const auto& output : graph.outputs())
+        text += " " + ir::to_string(graph.node(output.node).type);
+      return text;
+    };
+    if (types(a) == types(b)) return base::ok();
+    return base::mismatch("the models have different inputs or outputs: " + types(a) + " and " +
+                          types(b));
+  }
+
+  std::string reference_;
+  std::string candidate_;
+  CompareOptions options_;
+  ModelOptions model_;
+  BackendOptions backend_;
+};
+
+}  // namespace
+
+Verb compare_verb() {
+  return {"compare", "Check that two models compute the same outputs",
+          "Interprets A in f64 and runs B on a backend, both on the same inputs, and compares "
+          "their outputs by "
+          "position. How far apart they may be is estimated from A by disturbing every value by "
+          "the rounding error "
+          "of f32, or of --precision. Exit code 6 when they differ by more.",
+          make_command<Compare>};
+}
+
+}  // namespace egret::tools

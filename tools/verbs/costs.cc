@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// `egret costs list | merge | export | import`: the database of measured costs.
+#include "base/formats/text_table.h"
+#include "base/formats/units.h"
+#include "cost/database.h"
+#include "driver/measure/machine.h"
+#include "tools/arguments/output_file.h"
+#include "tools/console/rates_report.h"
+#include "tools/frame/verb.h"
+
+namespace egret::tools {
+namespace {
+
+constexpr std::int64_t kMostExportBytes = std::int64_t{1} << 30;
+
+struct CostsOptions {
+  std::string cost_db;
+
+  static const base::OptionTable<CostsOptions>& table() {
+    using C = CostsOptions;
+    static const base::OptionTable<C> rows{
+        "costs", {{"cost-db", &C::cost_db, cost::kDatabaseHelp, base::path()}}};
+    return rows;
+  }
+};
+
+struct ListOptions {
+  std::string precision = "f32";
+  bool all_machines = false;
+
+  static const base::OptionTable<ListOptions>& table() {
+    using L = ListOptions;
+    static const base::OptionTable<L> rows{
+        "costs list",
+        {{"precision", &L::precision,
+          "What was measured with products and convolutions of f32 computed in it",
+          base::one_of(backends::precision_names())},
+         {"all-machines", &L::all_machines, "Also what was measured on other machines"}}};
+    return rows;
+  }
+};
+
+base::Json to_json(const cost::Database::Row& row) {
+  return base::Json::object()
+      .set("machine", row.machine)
+      .set("key", row.key)
+      .set("runs", row.entry.runs)
+      .set("median_s", row.entry.median_s)
+      .set("deviation_s", row.entry.deviation_s);
+}
+
+base::Result<cost::Database::Row> row_from(const base::Json& json) {
+  const auto member = [&](std::string_view name) -> base::Result<const base::Json*> {
+    const base::Json* found = json.find(name);
+    if (found == nullptr) return base::bad_input("an entry has no '" + std::string(name) + "'");
+    return found;
+  };
+  cost::Database::Row row;
+  EGRET_ASSIGN_OR_RETURN(const base::Json* machine, member("machine"));
+  EGRET_ASSIGN_OR_RETURN(row.machine, machine->as_string());
+  EGRET_ASSIGN_OR_RETURN(const base::Json* key, member("key"));
+  EGRET_ASSIGN_OR_RETURN(row.key, key->as_string());
+  EGRET_ASSIGN_OR_RETURN(const base::Json* runs, member("runs"));
+  EGRET_ASSIGN_OR_RETURN(row.entry.runs, runs->as_integer());
+  EGRET_ASSIGN_OR_RETURN(const base::Json* median, member("median_s"));
+  EGRET_ASSIGN_OR_RETURN(row.entry.median_s, median->as_real());
+  EGRET_ASSIGN_OR_RETURN(const base::Json* deviation, member("deviation_s"));
+  EGRET_ASSIGN_OR_RETURN(row.entry.deviation_s, deviation->as_real());
+  if (!(row.entry.median_s >= 0) || !(row.entry.deviation_s >= 0) || row.entry.runs < 1)
+    return base::bad_input("'" + row.key + "' has no valid time");
+  return row;
+}
+
+// A share of the time, where there is any.
+std::string deviation_text(const cost::Entry& entry) {
+  if (entry.median_s <= 0) return base::format_seconds(entry.deviation_s);
+  return base::format_percent(entry.deviation_s / entry.median_s);
+}
+
+base::Json to_json(const cost::Database::RatesRow& row) {
+  return rates_json(row.rates).set("machine", row.machine);
+}
+
+base::Result<cost::Database::RatesRow> rates_from(const base::Json& json) {
+  cost::Database::RatesRow row;
+  const base::Json* machine = json.find("machine");
+  if (machine == nullptr) return base::bad_input("rates of no machine");
+  EGRET_ASSIGN_OR_RETURN(row.machine, machine->as_string());
+  const auto read = [&](std::string_view name, double& value) -> base::Status {
+    const base::Json* found = json.find(name);
+    if (found == nullptr) return base::bad_input("rates without '" + std::string(name) + "'");
+    EGRET_ASSIGN_OR_RETURN(value, found->as_real());
+    return value > 0 ? base::ok()
+                     : base::bad_input("'" + std::string(name) + "' is not above zero");
+  };
+  EGRET_RETURN_IF_ERROR(read("flops_per_second", row.rates.flops_per_second));
+  EGRET_RETURN_IF_ERROR(read("bytes_per_second", row.rates.bytes_per_second));
+  EGRET_RETURN_IF_ERROR(read("seconds_per_kernel", row.rates.seconds_per_kernel));
+  return row;
+}
+
+// The rates in what was exported; earlier exports have none.
+base::Status import_rates(const base::Json& json, cost::Database& into) {
+  const base::Json* rates = json.find("rates");
+  if (rates == nullptr) return base::ok();
+  if (!rates->is_array()) return base::bad_input("'rates' is no list");
+  for (const base::Json& item : rates->items()) {
+    EGRET_ASSIGN_OR_RETURN(const cost::Database::RatesRow row, rates_from(item));
+    EGRET_RETURN_IF_ERROR(into.store_rates(row.machine, row.rates));
+  }
+  return base::ok();
+}
+
+class List final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.options(costs_);
+    arguments.options(options_);
+  }
+
+  base::Result<ExitCode> run(Console& console) override {
+    const std::string machine =
+        options_.all_machines ? ""
+                              : driver::machine_fingerprint(
+                                    {.threads = static_cast<int>(console.options().threads),
+                                     .precision = backends::precision_named(options_.precision)});
+    EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database_to_read(costs_.cost_db));
+    EGRET_ASSIGN_OR_RETURN(const auto rows, database->rows(machine));
+    base::Json json = base::versioned_json();
+    base::Json entries = base::Json::array();
+    base::TextTable table({{"time", base::Align::kRight},
+                           {"deviation", base::Align::kRight},
+                           {"runs", base::Align::kRight},
+                           {"operator"}});
+    for (const auto& row : rows) {
+      entries.push(to_json(row));
+      table.row({base::format_seconds(row.entry.median_s), deviation_text(row.entry),
+                 base::format_count(row.entry.runs), row.key});
+    }
+    json.set("entries", std::move(entries));
+    console.result(json, rows.empty() ? "nothing is measured yet for " +
+                                            (machine.empty() ? "any machine" : machine) + "\n"
+                                      : table.render());
+    return ExitCode::kOk;
+  }
+
+ private:
+  CostsOptions costs_;
+  ListOptions options_;
+};
+
+class Merge final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.list("DATABASE", others_, "Databases whose entries are added");
+    arguments.options(costs_);
+  }
+
+  base::Result<ExitCode> run(Console& console) override {
+    // All sources are opened first: a misspelt name leaves the database as it was.
+    std::vector<std::unique_ptr<cost::Database>> sources;
+    for (const std::string& path : others_) {
+      EGRET_ASSIGN_OR_RETURN(auto source, cost::open_database_to_read(path));
+      sources.push_back(std::move(source));
+    }
+    EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(costs_.cost_db));
+    std::int64_t added = 0;
+    for (const auto& other : sources) {
+      EGRET_ASSIGN_OR_RETURN(const std::int64_t count, database->merge_from(*other));
+      added += count;
+    }
+    console.result(base::versioned_json().set("added", added),
+                   base::counted(added, "entry", "entries") + " added\n");
+    return ExitCode::kOk;
+  }
+
+ private:
+  CostsOptions costs_;
+  std::vector<std::string> others_;
+};
+
+class Export final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("FILE", path_, "The JSON file to write, or - for standard output");
+    arguments.options(costs_);
+  }
+
+  base::Result<ExitCode> run(Console& console) override {
+    EGRET_RETURN_IF_ERROR(check_output(path_, {cost_database(costs_.cost_db)}));
+    EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database_to_read(costs_.cost_db));
+    EGRET_ASSIGN_OR_RETURN(const auto rows, database->rows());
+    base::Json json = base::versioned_json();
+    base::Json entries = base::Json::array();
+    for (const auto& row : rows) entries.push(to_json(row));
+    json.set("entries", std::move(entries));
+    EGRET_ASSIGN_OR_RETURN(const auto known_rates, database->rates());
+    base::Json rates = base::Json::array();
+    for (const auto& row : known_rates) rates.push(to_json(row));
+    json.set("rates", std::move(rates));
+    EGRET_RETURN_IF_ERROR(write_output(console, path_, json.dump(1) + "\n"));
+    console.note(base::counted(static_cast<std::int64_t>(rows.size()), "entry", "entries") +
+                 " written");
+    return ExitCode::kOk;
+  }
+
+ private:
+  CostsOptions costs_;
+  std::string path_;
+};
+
+class Import final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("FILE", path_, "A JSON file that `egret costs export` wrote, or -");
+    arguments.options(costs_);
+  }
+
+  base::Result<ExitCode> run(Console& console) override {
+    EGRET_ASSIGN_OR_RETURN(const std::string text, read_input(path_, kMostExportBytes));
+    auto json = base::Json::parse(text);
+    if (!json.ok()) return json.status().at(path_);
+    if (const base::Status status = base::check_schema_version(*json, "costs"); !status.ok())
+      return status.at(path_);
+    const base::Json* entries = json->find("entries");
+    if (entries == nullptr || !entries->is_array())
+      return base::bad_input(path_ + ": there is no list 'entries'");
+    EGRET_ASSIGN_OR_RETURN(const auto read, cost::Database::open(":memory:"));
+    for (std::size_t i = 0; i < entries->items().size(); ++i) {
+      const auto row = row_from(entries->items()[i]);
+      if (!row.ok()) return row.status().at(path_ + ": entry " + std::to_string(i));
+      EGRET_RETURN_IF_ERROR(read->store(row->machine, row->key, row->entry));
+    }
+    if (const base::Status status = import_rates(*json, *read); !status.ok())
+      return status.at(path_);
+    EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database(costs_.cost_db));
+    EGRET_ASSIGN_OR_RETURN(const std::int64_t added, database->merge_from(*read));
+    console.result(base::versioned_json().set("added", added),
+                   base::counted(added, "entry", "entries") + " added\n");
+    return ExitCode::kOk;
+  }
+
+ private:
+  CostsOptions costs_;
+  std::string path_;
+};
+
+}  // namespace
+
+Verb costs_list_verb() {
+  return {
+      "costs list", "List measured costs",
+      "Prints the operators measured on this machine with their median time, its median absolute "
+      "deviation as a share of it, and the number of runs behind both.",
+      make_command<List>};
+}
+Verb costs_merge_verb() {
+  return {
+      "costs merge", "Add the entries of other databases",
+      "Entries that are there already stay as they are. Those of other machines are kept apart.",
+      make_command<Merge>};
+}
+Verb costs_export_verb() {
+  return {"costs export", "Write the measured costs as JSON",
+          "All entries and rates of all machines.", make_command<Export>};
+}
+Verb costs_import_verb() {
+  return {"costs import", "Read measured costs from JSON",
+          "Adds what `egret costs export` wrote; entries that are there already stay as they are.",
+          make_command<Import>};
+}
+
+}  // namespace egret::tools

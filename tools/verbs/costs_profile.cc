@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// `egret costs profile MODEL`: fills the database of measured costs beforehand.
+#include "base/formats/units.h"
+#include "driver/select/cost_choice.h"
+#include "driver/select/operator_costs.h"
+#include "tools/arguments/model_file.h"
+#include "tools/console/rates_report.h"
+#include "tools/frame/verb.h"
+
+namespace egret::tools {
+namespace {
+
+base::Json to_json(const driver::ProfileReport& r) {
+  return base::versioned_json()
+      .set("machine", r.machine)
+      .set("e_nodes", r.e_nodes)
+      .set("operators", r.operators)
+      .set("known", r.known)
+      .set("measured", r.measured)
+      .set("left", r.left)
+      .set("measured_again", r.measured_again)
+      .set("improved", r.improved)
+      .set("noisy", r.noisy)
+      .set("rates", rates_json(r.rates.rates))
+      .set("failures", base::Json::array(r.failures))
+      .set("seconds", r.seconds);
+}
+
+std::string to_text(const driver::ProfileReport& r) {
+  std::string text = base::counted(r.operators, "operator") + " in " +
+                     base::counted(static_cast<std::int64_t>(r.e_nodes), "e-node") + ": " +
+                     base::format_count(r.known) + " known before, " +
+                     base::format_count(r.measured) + " measured in " +
+                     base::format_seconds(r.seconds);
+  if (r.left > 0)
+    text += ", " + base::format_count(r.left) + " left (the same command goes on with them)";
+  text += "\n";
+  if (r.measured_again > 0) {
+    text += base::counted(r.measured_again, "noisy measurement") + " repeated, " +
+            base::format_count(r.improved) + " of them better\n";
+  }
+  if (r.noisy > 0)
+    text += base::counted(r.noisy, "operator deviates", "operators deviate") +
+            " by more than 10 % of the time\n";
+  text += rates_text(r.rates.rates) + "\n";
+  for (const std::string& failure : r.failures) text += "not measured: " + failure + "\n";
+  return text;
+}
+
+class Profile final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("MODEL", path_, "An ONNX file, or - for standard input");
+    arguments.options(model_);
+    arguments.options(options_);
+  }
+
+  base::Result<ExitCode> run(Console& console) override {
+    options_.threads = console.options().threads;
+    EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
+                           read_concrete_model(path_, model_, console));
+    EGRET_ASSIGN_OR_RETURN(const driver::ProfileReport report,
+                           driver::profile(model.graph, options_, console.progress()));
+    if (report.of_other_machines > 0) {
+      console.warning(driver::warning_of_other_machines(report.of_other_machines, report.machine));
+    }
+    console.result(to_json(report), to_text(report));
+    return report.left > 0 ? ExitCode::kLimit : ExitCode::kOk;
+  }
+
+ private:
+  std::string path_;
+  ModelOptions model_;
+  driver::ProfileOptions options_;
+};
+
+}  // namespace
+
+Verb costs_profile_verb() {
+  return {"costs profile", "Measure the operators of a model's equal forms",
+          "Saturates the model's e-graph as `egret optimize` does and measures every operator in "
+          "it that the database does not know yet, so that later runs need not. Each is kept at "
+          "once: work that is cut short, by --profile-time or a signal, goes on where it was. "
+          "Measurements that vary by more than 10 % are repeated while there is time, and the "
+          "better one is kept. Before all that the machine's rates are measured, unless the "
+          "database has them (`egret costs calibrate`).",
+          make_command<Profile>};
+}
+
+}  // namespace egret::tools

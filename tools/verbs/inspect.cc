@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <optional>
+
+#include "base/formats/text_table.h"
+#include "base/formats/units.h"
+#include "frontends/onnx_summary.h"
+#include "ir/graph/graph_dot.h"
+#include "ir/graph/graph_text.h"
+#include "ir/nest/work.h"
+#include "tools/arguments/model_file.h"
+#include "tools/frame/verb.h"
+
+namespace egret::tools {
+namespace {
+
+enum class Form : unsigned char { kSummary, kText, kDot };
+
+struct InspectOptions {
+  Form form = Form::kSummary;
+
+  static const base::OptionTable<InspectOptions>& table() {
+    using I = InspectOptions;
+    static const base::OptionTable<I> rows{
+        "inspect",
+        {{"form", &I::form, "What is printed: a summary, the graph as text, or as DOT for Graphviz",
+          base::one_of({"summary", "text", "dot"})}}};
+    return rows;
+  }
+};
+
+struct Totals {
+  int operators = 0;
+  double flops = 0;
+  bool known = true;  // all sizes are
+};
+
+std::map<std::string, Totals> totals_by_operator(const ir::Graph& graph) {
+  std::map<std::string, Totals> totals;
+  for (const ir::Node& node : graph.nodes()) {
+    if (node.kind != ir::NodeKind::kOperator) continue;
+    Totals& entry = totals[node.op->name()];
+    ++entry.operators;
+    const auto work = ir::work_of(graph, node);
+    entry.known = entry.known && work.ok();
+    if (work.ok()) entry.flops += work->flops;
+  }
+  return totals;
+}
+
+class Inspect final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("MODEL", path_, "An ONNX file, or - for standard input");
+    arguments.options(options_);
+    arguments.options(model_);
+  }
+
+  base::Result<ExitCode> run(Console& console) override {
+    if (console.options().json && options_.form != Form::kSummary)
+      return base::usage_error("--json is for the summary; the graph is text or DOT only");
+    std::optional<std::string> bytes;  // standard input can be read once
+    if (path_ == "-") {
+      EGRET_ASSIGN_OR_RETURN(bytes, read_input(path_, kMostModelBytes));
+    }
+    const auto model = read_model(path_, bytes, model_, console);
+    if (!model.ok()) {
+      if (options_.form == Form::kSummary) summarize_file(bytes, console);
+      return model.status();
+    }
+    switch (options_.form) {
+      case Form::kText: console.data(ir::to_text(model->graph)); break;
+      case Form::kDot: console.data(ir::to_dot(model->graph)); break;
+      case Form::kSummary: summarize(*model, console); break;
+    }
+    return ExitCode::kOk;
+  }
+
+ private:
+  // Of a model that cannot be imported, what its file says; nothing where that cannot be read.
+  void summarize_file(const std::optional<std::string>& bytes, Console& console) const {
+    const auto file = bytes ? frontends::summarize_onnx_bytes(std::as_bytes(std::span(*bytes)))
+                            : frontends::summarize_onnx(path_);
+    if (!file.ok()) return;
+    base::Json json = base::Json::object();
+    base::TextTable facts({{""}, {""}});
+    add_values(json, facts, "input", file->inputs);
+    add_values(json, facts, "output", file->outputs);
+    facts.row({"weights", base::counted(file->initializers, "tensor") + ", " +
+                              base::format_short(file->initializer_elements) + " elements"});
+    facts.row({"nodes", std::to_string(file->nodes)});
+    add_origin(json, facts, file->info);
+    base::TextTable table({{"ONNX operator"}, {"nodes", base::Align::kRight}, {""}});
+    base::Json operators = base::Json::array();
+    for (const auto& op : file->operators) {
+      table.row({op.name, std::to_string(op.nodes), op.supported ? "" : "unsupported"});
+      operators.push(base::Json::object()
+                         .set("name", op.name)
+                         .set("count", op.nodes)
+                         .set("supported", op.supported));
+    }
+    json.set("nodes", file->nodes)
+        .set("initializers", file->initializers)
+        .set("weights", file->initializer_elements)
+        .set("operators", std::move(operators));
+    console.partial_result(std::move(json), facts.render() + "\n" + table.render());
+  }
+
+  static void add_values(base::Json& json, base::TextTable& facts, const std::string& role,
+                         const std::vector<frontends::OnnxSummary::Value>& values) {
+    base::Json list = base::Json::array();
+    for (const auto& value : values) {
+      facts.row({role, value.name + "  " + value.type});
+      list.push(base::Json::object().set("name", value.name).set("type", value.type));
+    }
+    json.set(role + "s", std::move(list));
+  }
+
+  static void add_origin(base::Json& json, base::TextTable& facts,
+                         const frontends::OnnxModelInfo& info) {
+    std::vector<base::Json::Member> opsets;
+    for (const auto& [domain, version] : info.opsets) {
+      facts.row({"opset", std::to_string(version) + (domain.empty() ? "" : " of " + domain)});
+      opsets.emplace_back(domain.empty() ? "ai.onnx" : domain, version);
+    }
+    std::string producer = info.producer_name;
+    if (!info.producer_version.empty()) producer += " " + info.producer_version;
+    if (!producer.empty()) facts.row({"producer", producer});
+    json.set("opsets", base::Json::from_members(std::move(opsets))).set("producer", producer);
+  }
+
+  static void summarize(const frontends::ImportedModel& model, Console& console) {
+    const ir::Graph& graph = model.graph;
+    base::Json json = base::versioned_json();
+    base::TextTable facts({{""}, {""}});
+    base::Json inputs = base::Json::array();
+    base::Json outputs = base::Json::array();
+    const auto value = [](const std::string& name, const ir::TensorType& type) {
+      return base::Json::object().set("name", name).set("type", ir::to_string(type));
+    };
+    for (const ir::NodeId id : graph.inputs()) {
+      const ir::Node& node = graph.node(id);
+      facts.row({"input", node.name + "  " + ir::to_string(node.type)});
+      inputs.push(value(node.name, node.type));
+    }
+    for (const auto& output : graph.outputs()) {
+      const ir::TensorType& type = graph.node(output.node).type;
+      facts.row({"output", output.name + "  " + ir::to_string(type)});
+      outputs.push(value(output.name, type));
+    }
+    std::int64_t parameters = 0;
+    std::int64_t bytes = 0;
+    for (const ir::Node& node : graph.nodes()) {
+      if (node.kind != ir::NodeKind::kConstant) continue;
+      parameters += node.type.elements();
+      bytes += node.type.bytes();
+    }
+    facts.row({"weights", base::counted(parameters, "element") + ", " +
+                              base::format_bytes(static_cast<double>(bytes))});
+    add_origin(json, facts, model.info);
+    base::TextTable table(
+        {{"operator"}, {"number", base::Align::kRight}, {"FLOP", base::Align::kRight}});
+    base::Json operators = base::Json::array();
+    for (const auto& [name, entry] : totals_by_operator(graph)) {
+      table.row({name, std::to_string(entry.operators),
+                 entry.known ? base::format_short(entry.flops) : "open sizes"});
+      base::Json item = base::Json::object().set("name", name).set("count", entry.operators);
+      if (entry.known) item.set("flops", entry.flops);
+      operators.push(std::move(item));
+    }
+    json.set("inputs", std::move(inputs)).set("outputs", std::move(outputs));
+    json.set("weights", parameters)
+        .set("weight_bytes", bytes)
+        .set("operators", std::move(operators));
+    console.result(json, facts.render() + "\n" + table.render());
+  }
+
+  std::string path_;
+  InspectOptions options_;
+  ModelOptions model_;
+};
+
+}  // namespace
+
+Verb inspect_verb() {
+  return {"inspect", "Describe a model",
+          "Prints inputs, outputs, weights and the number of operators by kind with the arithmetic "
+          "they do; or the "
+          "whole graph as text or DOT. Symbolic sizes may stay open. Of a model that cannot be "
+          "imported it prints what the file says and which operators are not supported, beside "
+          "the error.",
+          make_command<Inspect>};
+}
+
+}  // namespace egret::tools

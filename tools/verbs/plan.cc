@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "base/did_you_mean.h"
+#include "base/system/file.h"
+#include "base/formats/text_table.h"
+#include "base/formats/units.h"
+#include "parallel/plan/plan_file.h"
+#include "tools/arguments/model_file.h"
+#include "tools/arguments/output_file.h"
+#include "runtime/plan_run.h"
+#include "tools/arguments/training_arguments.h"
+#include "tools/frame/verb.h"
+
+namespace egret::tools {
+namespace {
+
+constexpr std::int64_t kMostMachineBytes = 1 << 20;
+constexpr double kNothing = 5e-10;  // seconds
+
+struct PlanArguments {
+  std::string output;
+  std::string mesh;
+  std::string machine = "local";
+  bool train = false;
+
+  static const base::OptionTable<PlanArguments>& table() {
+    using P = PlanArguments;
+    static const base::OptionTable<P> rows{
+        "plan-machine",
+        {{"output", &P::output, "Where the plan goes; - for standard output", base::output_file(),
+          'o'},
+         {"mesh", &P::mesh, "Devices as NAME=SIZE,...: instead of the machine's own mesh"},
+         {"machine", &P::machine, "A machine file (TOML), or one that Egret knows: local, dgx-h100",
+          base::path()},
+         {"train", &P::train,
+          "Plan a training step of the model, as egret grad makes it; inputs may arrive in "
+          "blocks"}}};
+    return rows;
+  }
+};
+
+base::Result<parallel::Machine> read_machine(const PlanArguments& arguments) {
+  std::optional<parallel::Machine> machine;
+  std::vector<std::string> names;
+  for (const parallel::MachinePreset& preset : parallel::machine_presets()) {
+    names.emplace_back(preset.name);
+    if (preset.name != arguments.machine) continue;
+    EGRET_ASSIGN_OR_RETURN(machine, parallel::parse_machine(preset.toml, preset.name));
+  }
+  if (!machine) {
+    const bool is_name = arguments.machine.find_first_of("./") == std::string::npos;
+    if (is_name) {
+      return base::usage_error("there is no machine '" + arguments.machine +
+                               "' (a machine file's name ends in .toml)" +
+                               base::did_you_mean(arguments.machine, names));
+    }
+    EGRET_ASSIGN_OR_RETURN(const std::string text,
+                           base::read_file(arguments.machine, kMostMachineBytes));
+    EGRET_ASSIGN_OR_RETURN(machine, parallel::parse_machine(text, arguments.machine));
+  }
+  if (arguments.mesh.empty()) return *machine;
+  EGRET_ASSIGN_OR_RETURN(const parallel::Mesh mesh, parallel::Mesh::parse(arguments.mesh));
+  return machine->with_mesh(mesh);
+}
+
+std::string signed_seconds(double seconds) {
+  if (std::abs(seconds) < kNothing) return "0";
+  return (seconds < 0 ? "-" : "+") + base::format_seconds(std::abs(seconds));
+}
+
+std::string to_text(const parallel::Plan& plan, const parallel::Machine& machine) {
+  base::TextTable times({{"plan"}, {"time"}});
+  times.row({"this one", base::format_seconds(plan.time_s)});
+  for (const auto& [name, seconds] : plan.baselines)
+    times.row({name, base::format_seconds(seconds)});
+  base::TextTable searches({{"search"}, {"found"}, {"plans"}, {"took"}, {"finished"}});
+  for (const parallel::FoundPlan& one : plan.searches) {
+    searches.row({std::string(one.search), base::format_seconds(one.time_s),
+                  std::to_string(one.plans), base::format_seconds(one.seconds),
+                  one.finished ? "yes" : "no"});
+  }
+  base::TextTable reasons(
+      {{"value"}, {"placement"}, {"next best"}, {"would take"}, {"computing"}, {"sending"}});
+  for (const parallel::RunnerUp& one : plan.runners_up) {
+    if (one.other.empty()) {
+      reasons.row({one.name, one.placement, "none", "", "", ""});
+      continue;
+    }
+    reasons.row({one.name, one.placement, one.other, base::format_seconds(one.time_s),
+                 signed_seconds(one.computing_s), signed_seconds(one.sending_s)});
+  }
+  base::TextTable placements({{"value"}, {"type"}, {"placement"}});
+  for (const parallel::PlacedNode& node : plan.program.nodes) {
+    if (node.name.empty()) continue;
+    placements.row(
+        {node.name, ir::to_string(node.whole), to_string(node.placement, plan.program.mesh)});
+  }
+  base::TextTable sent({{"collective"}, {"axis"}, {"times"}, {"sent by a rank"}});
+  for (const parallel::Communication& one : plan.communication)
+    sent.row({one.collective, one.axis, std::to_string(one.count), base::format_bytes(one.bytes)});
+  return "mesh    " + to_string(machine.mesh) + " of " + machine.name + "\n" + "memory  " +
+         base::format_bytes(plan.memory_bytes) + " a device\n\n" + times.render() + "\n" +
+         (searches.empty() ? "" : searches.render() + "\n") + placements.render() +
+         (reasons.empty() ? "" : "\n" + reasons.render()) +
+         (sent.empty() ? "" : "\n" + sent.render());
+}
+
+class PlanVerb final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("MODEL", path_, "An ONNX file, or - for standard input");
+    arguments.options(arguments_);
+    arguments.options(options_);
+    arguments.options(training_);
+    arguments.options(model_);
+  }
+
+  base::Result<ExitCode> run(Console& console) override {
+    EGRET_RETURN_IF_ERROR(
+        check_not_input(arguments_.output,
+                        {{"the model", path_}, {"the file of the machine", arguments_.machine}}));
+    EGRET_ASSIGN_OR_RETURN(const parallel::Machine machine, read_machine(arguments_));
+    EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
+                           read_concrete_model(path_, model_, console));
+    parallel::PlanOrigin origin{.model = model_path_in_plan(path_, arguments_.output),
+                                .bind = model_.bind,
+                                .machine = machine.name};
+    origin.model_hash = parallel::model_hash(model.graph);
+    EGRET_ASSIGN_OR_RETURN(const parallel::Plan plan,
+                           arguments_.train
+                               ? plan_training(model.graph, machine, console)
+                               : parallel::make_plan(parallel::PlanTask{model.graph}, machine,
+                                                     options_, console.progress()));
+    if (arguments_.train) origin.training = to_json(training_);
+    const base::Json json = to_json(plan, origin);
+    if (!arguments_.output.empty() && !keeps_earlier_file(console, arguments_.output))
+      EGRET_RETURN_IF_ERROR(write_output(console, arguments_.output, json.dump(1) + "\n"));
+    if (arguments_.output != "-") console.result(json, to_text(plan, machine));
+    if (arguments_.output.empty() && !console.options().json)
+      console.note("the plan is not written; -o FILE writes it");
+    if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes) {
+      console.warning("the plan needs " + base::format_bytes(plan.memory_bytes) +
+                      " a device; none was found that keeps to " +
+                      base::format_bytes(plan.limit_bytes));
+      return ExitCode::kLimit;
+    }
+    return ExitCode::kOk;
+  }
+
+ private:
+  base::Result<parallel::Plan> plan_training(const ir::Graph& model,
+                                             const parallel::Machine& machine, Console& console) {
+    EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step, training_step(model, training_, path_));
+    parallel::PlanTask task{step.graph};
+    EGRET_ASSIGN_OR_RETURN(task.inputs, first_inputs(step, {}));
+    const std::size_t parameters = step.parameters.size();
+    for (std::size_t i = 0; i < step.initial.size(); ++i) {
+      const ir::NodeId input = step.graph.inputs()[step.model_inputs + 1 + i];
+      task.carried.push_back(
+          {step.graph.node(input).name, step.graph.outputs()[1 + i].name,
+           i < parameters ? parallel::LeafRole::kParameter : parallel::LeafRole::kState});
+    }
+    options_.sharded_inputs = true;
+    return parallel::make_plan(task, machine, options_, console.progress());
+  }
+
+  std::string path_;
+  PlanArguments arguments_;
+  parallel::PlanOptions options_;
+  TrainingArguments training_;
+  ModelOptions model_;
+};
+
+}  // namespace
+
+Verb plan_verb() {
+  return {"plan", "Distribute a model over a mesh of devices",
+          "Finds how each tensor is to be placed on the devices of a mesh, and which collectives "
+          "are needed, so that a run takes the least time. The plan is interpreted on all ranks "
+          "and compared with the model before it is written.\n\n"
+          "With --train the program is one training step: parameters and the optimizer's state are "
+          "placed too, and egret train-step runs the plan.",
+          make_command<PlanVerb>};
+}
+
+}  // namespace egret::tools

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// `egret rules generate`.
+#include "base/formats/text_table.h"
+#include "base/formats/units.h"
+#include "rules/generator/default_set.h"
+#include "rules/generator/rule_files.h"
+#include "tools/arguments/output_file.h"
+#include "tools/frame/verb.h"
+
+namespace egret::tools {
+namespace {
+
+namespace generator = rules::generator;
+
+struct GenerateOptions {
+  std::string space = "operators";
+  std::string ops;
+  std::int64_t max_ops = 0;
+  std::int64_t seed = 1;
+  std::int64_t memory = std::int64_t{8} << 30;
+  bool keep_derivable = false;
+  std::string score = "size";
+  std::string uses;
+  std::string given;
+  bool count_only = false;
+  std::string folder;
+
+  static const base::OptionTable<GenerateOptions>& table() {
+    using T = GenerateOptions;
+    std::vector<std::string> spaces{"operators", "default"};
+    for (const generator::NamedSpace& space : generator::named_spaces())
+      spaces.emplace_back(space.name);
+    std::vector<std::string> scores;
+    for (const rules::RuleScore& score : rules::rule_scores()) scores.push_back(score.name);
+    static const base::OptionTable<T> rows{
+        "rules generate",
+        {{"space", &T::space,
+          "What terms are made of: the operators of --ops, or one of these spaces; `default` takes "
+          "all of them, one after the other",
+          base::one_of(spaces)},
+         {"ops", &T::ops, "Operators, separated by commas"},
+         {"max-ops", &T::max_ops,
+          "Operators of a term, at most; 0 takes the space's own, of --ops 2", base::range(0, 8)},
+         {"generate-seed", &T::seed, "Seed of random tensors and instances", base::range(0)},
+         {"generate-memory", &T::memory, "Memory for terms and their values", base::bytes(1 << 20)},
+         {"given", &T::given, "Rules that are known already, as a selection: not found again"},
+         {"keep-derivable", &T::keep_derivable, "Keep rules that the others derive"},
+         {"generate-score", &T::score, "Which of rules that derive each other are worth keeping",
+          base::one_of(scores)},
+         {"generate-uses", &T::uses, "Table of rule, model, count for the score `usefulness`",
+          base::path()},
+         {"count-only", &T::count_only, "Count terms and classes; make no rules"},
+         {"output-dir", &T::folder,
+          "Folder for generated.rules, status.json and report.json; of the default set NAME.rules",
+          base::output_folder(), 'o'}}};
+    return rows;
+  }
+};
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t end = text.find(',', begin);
+    if (end == std::string::npos) end = text.size();
+    if (end > begin) parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+class Generate final : public Command {
+ public:
+  void declare(Arguments& arguments) override { arguments.options(options_); }
+
+  base::Result<ExitCode> run(Console& console) override {
+    if (options_.folder.empty()) return base::usage_error("say where rules go with -o FOLDER");
+    std::vector<InputFile> inputs = rule_files(options_.given);
+    inputs.push_back({"the table of uses", options_.uses});
+    for (const char* name : {"/generated.rules", "/status.json", "/report.json"})
+      EGRET_RETURN_IF_ERROR(check_output(options_.folder + name, inputs));
+    if (options_.space == "default") return run_default_set(console);
+    EGRET_ASSIGN_OR_RETURN(const generator::Space space, wanted_space());
+    EGRET_ASSIGN_OR_RETURN(generator::GenerationOptions how, common(console));
+    how.enumeration.most_operators = most_operators();
+    how.log = options_.folder + "/decisions.jsonl";
+    if (!options_.given.empty()) {
+      EGRET_ASSIGN_OR_RETURN(how.given, rules::select_rules(options_.given));
+    }
+    EGRET_ASSIGN_OR_RETURN(const generator::Generation generation, generator::generate(space, how));
+    if (generation.stopped) {
+      // Files of an earlier run may be complete; the log of decisions has what is new.
+      console.warning("interrupted; rules in " + options_.folder +
+                      " are as they were, the same command goes on");
+    } else {
+      EGRET_RETURN_IF_ERROR(generator::write_rule_files(options_.folder, space, generation));
+    }
+    console.result(generator::report_json(space, generation), table_of(generation));
+    return generation.stopped || !generation.limit.empty() ? ExitCode::kLimit : ExitCode::kOk;
+  }
+
+ private:
+  base::Result<generator::GenerationOptions> common(Console& console) const {
+    generator::GenerationOptions how;
+    how.enumeration.seed = static_cast<std::uint64_t>(options_.seed);
+    how.enumeration.most_bytes = static_cast<std::size_t>(options_.memory);
+    how.enumeration.progress = console.progress();
+    how.scrutiny.screening.seed = static_cast<std::uint64_t>(options_.seed);
+    how.minimize = !options_.keep_derivable;
+    how.count_only = options_.count_only;
+    how.score = options_.score;
+    if (!options_.uses.empty()) {
+      EGRET_ASSIGN_OR_RETURN(how.uses, rules::read_rule_uses(options_.uses));
+    }
+    return how;
+  }
+
+  base::Result<ExitCode> run_default_set(Console& console) const {
+    EGRET_ASSIGN_OR_RETURN(const generator::GenerationOptions how, common(console));
+    EGRET_ASSIGN_OR_RETURN(
+        const std::vector<generator::Generation> generations,
+        generator::generate_default_set(generator::named_spaces(), options_.folder, how));
+    base::Json spaces = base::Json::array();
+    std::string tables;
+    std::size_t rules = 0;
+    for (std::size_t i = 0; i < generations.size(); ++i) {
+      const generator::NamedSpace& named = generator::named_spaces()[i];
+      spaces.push(generator::report_json(named.make(), generations[i]));
+      tables += std::string(named.name) + ": " + std::string(named.help) + "\n" +
+                table_of(generations[i]) + "\n";
+      rules += generations[i].rules.size();
+    }
+    console.result(base::versioned_json().set("rules", rules).set("spaces", std::move(spaces)),
+                   tables + base::counted(static_cast<std::int64_t>(rules), "rule") + " in all\n");
+    return generations.back().stopped ? ExitCode::kLimit : ExitCode::kOk;
+  }
+
+  base::Result<generator::Space> wanted_space() const {
+    if (const auto* named = generator::find_named_space(options_.space); named != nullptr) {
+      if (!options_.ops.empty())
+        return base::usage_error("--ops and --space " + options_.space + " exclude each other");
+      return named->make();
+    }
+    const std::vector<std::string> operators = split(options_.ops);
+    if (operators.empty())
+      return base::usage_error("say which operators with --ops add,matmul,... or --space taso");
+    return generator::space_of_operators(operators);
+  }
+  std::size_t most_operators() const {
+    if (options_.max_ops > 0) return static_cast<std::size_t>(options_.max_ops);
+    const auto* named = generator::find_named_space(options_.space);
+    return named != nullptr ? named->most_operators : 2;
+  }
+
+  std::string table_of(const generator::Generation& generation) const {
+    using base::Align;
+    base::TextTable table({{"operators", Align::kRight},
+                           {"terms", Align::kRight},
+                           {"classes", Align::kRight},
+                           {"candidates", Align::kRight},
+                           {"derived", Align::kRight},
+                           {"proven", Align::kRight},
+                           {"conditional", Align::kRight},
+                           {"refuted", Align::kRight},
+                           {"undecided", Align::kRight},
+                           {"kept", Align::kRight},
+                           {"enumerate", Align::kRight},
+                           {"decide", Align::kRight},
+                           {"memory", Align::kRight}});
+    const auto count = [](std::uint64_t n) {
+      return base::format_count(static_cast<std::int64_t>(n));
+    };
+    for (std::size_t i = 0; i < generation.levels.size(); ++i) {
+      const generator::LevelCount& level = generation.levels[i];
+      const generator::CandidateCount c =
+          i < generation.candidates.size() ? generation.candidates[i] : generator::CandidateCount{};
+      table.row({count(level.operators), count(level.terms), count(level.classes),
+                 count(c.candidates), count(c.derived), count(c.proven), count(c.conditional),
+                 count(c.refuted), count(c.undecided), count(c.kept),
+                 base::format_seconds(level.seconds), base::format_seconds(c.seconds),
+                 base::format_bytes(static_cast<double>(level.bytes))});
+    }
+    const std::string rules =
+        base::counted(static_cast<std::int64_t>(generation.rules.size()), "rule");
+    return table.render() + "\n" + rules +
+           (generation.stopped ? " so far, not written\n" : " in " + options_.folder + "\n");
+  }
+
+  GenerateOptions options_;
+};
+
+}  // namespace
+
+Verb rules_generate_verb() {
+  return {
+      "rules generate", "Discover rules from the definitions of operators",
+      "Terms of up to --max-ops operators are enumerated over small tensors of several sizes and "
+      "evaluated in a finite field. Equal ones become rules: as general as can be proven, with "
+      "the weakest condition found where one is needed. What the rules found before derive is "
+      "left out. All rules written are proven.",
+      make_command<Generate>};
+}
+
+}  // namespace egret::tools

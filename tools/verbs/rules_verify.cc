@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// `egret rules verify`.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+
+#include "base/system/file.h"
+#include "base/in_order.h"
+#include "base/stop.h"
+#include "base/formats/text_table.h"
+#include "base/thread_clock.h"
+#include "base/system/thread_pool.h"
+#include "base/timer.h"
+#include "base/formats/units.h"
+#include "rules/proving/condition_inference.h"
+#include "rules/tensors/rule_set.h"
+#include "rules/tensors/rule_status.h"
+#include "rules/proving/verification.h"
+#include "tools/frame/verb.h"
+
+namespace egret::tools {
+namespace {
+
+using Status = rules::Verdict::Status;
+
+struct VerifyRuleOptions {
+  std::int64_t instances = 100;
+  std::int64_t checks = 100;
+  std::int64_t small = 400'000;
+  std::int64_t seed = 1;
+  std::string lemmas = "all";
+  std::int64_t bounded = 2000;
+  bool infer_conditions = false;
+  bool second_opinion = false;
+  std::string keep_queries;
+
+  static const base::OptionTable<VerifyRuleOptions>& table() {
+    using T = VerifyRuleOptions;
+    static const base::OptionTable<T> rows{
+        "rules verify",
+        {{"instances", &T::instances, "Random instances that must be members of proven families",
+          base::range(1, 1e6)},
+         {"checks", &T::checks, "Instances that are run with tensors before anything is proven",
+          base::range(0, 1e6)},
+         {"small", &T::small,
+          "Effort of looking at all small instances of up to four axes, in types looked up",
+          base::range(0, 1e9)},
+         {"seed", &T::seed, "Seed of the instances", base::range(0)},
+         {"lemmas", &T::lemmas,
+          "Proven rules from which a family that could not be proven may be derived; '': none"},
+         {"bounded", &T::bounded,
+          "Most members checked of a family that could not be proven; 0: none",
+          base::range(0, 1e6)},
+         {"infer-conditions", &T::infer_conditions,
+          "Find the weakest condition under which a refuted rule is proven"},
+         {"second-opinion", &T::second_opinion,
+          "Have cvc5 confirm each answer of Z3 that a proof uses"},
+         {"keep-queries", &T::keep_queries,
+          "Write what Z3 was asked to this folder, as SMT-LIB, a file each",
+          base::output_folder()}}};
+    return rows;
+  }
+};
+
+// How a verdict was reached.
+std::string method_of(const rules::Verdict& verdict) {
+  switch (verdict.status) {
+    case Status::kProven:
+      if (verdict.derived > 0) return "derivation";
+      return verdict.solver.queries == 0 ? "normal form" : "normal form and solver";
+    case Status::kBounded: return "exhaustive check";
+    case Status::kRefuted: return "counterexample";
+    default: return "";
+  }
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+class Verify final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.optional("SELECTION", selection_, "Which rules (default: all)");
+    arguments.options(options_);
+  }
+
+  base::Result<ExitCode> run(Console& console) override {
+    EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(selection_));
+    if (set.rules.empty()) return base::bad_input("'" + selection_ + "' holds no rules to verify");
+    if (options_.second_opinion && !rules::has_second_solver()) {
+      return base::unavailable(
+          "--second-opinion: this build has no cvc5; install libcvc5-dev and build again");
+    }
+    EGRET_ASSIGN_OR_RETURN(const rules::RuleSet lemmas, proven_lemmas());
+    rules::VerifyOptions how;
+    how.lemmas = lemmas.rules;
+    how.instances = static_cast<int>(options_.instances);
+    how.tensor_checks = static_cast<int>(options_.checks);
+    how.small_effort = static_cast<std::size_t>(options_.small);
+    how.seed = static_cast<std::uint64_t>(options_.seed);
+    how.bounded_members = options_.bounded;
+    how.keep_queries = !options_.keep_queries.empty();
+    how.second_opinion = options_.second_opinion;
+    const base::Progress progress(console.progress(), "verify rules");
+    const base::Stopwatch watch;
+    rules::KnownOperators known;
+    base::Status kept = base::ok();
+    base::in_order<Outcome>(
+        base::shared_pool(), set.rules.size(),
+        [&](std::size_t i) -> std::optional<Outcome> {
+          if (base::stop_requested()) return std::nullopt;
+          Outcome outcome = outcome_of(set.rules[i], how, known);
+          if (base::stop_requested()) return std::nullopt;  // before it was decided
+          return outcome;
+        },
+        [&](std::size_t i, const Outcome& outcome) {
+          if (kept.ok()) kept = write_queries(set.rules[i], outcome.verdict);
+          add(set.rules[i], outcome);
+          if (progress.due()) {
+            progress.report({{base::kItems, i + 1}},
+                            static_cast<double>(i + 1) / static_cast<double>(set.rules.size()),
+                            set.rules[i].name);
+          }
+        });
+    EGRET_RETURN_IF_ERROR(kept);
+    base::Json json = base::versioned_json();
+    json.set("rules", std::move(list_))
+        .set("seconds", watch.seconds())
+        .set("threads", std::uint64_t{base::shared_pool().threads()})
+        .set("solver", json_of(solver_));
+    console.result(json, table_.render() + counterexamples_ + "\n" + summary(watch.seconds()));
+    return exit_code();
+  }
+
+ private:
+  struct Outcome {
+    rules::Verdict verdict;
+    double seconds = 0;  // of processor time
+    std::optional<rules::InferredCondition> condition;
+  };
+
+  Outcome outcome_of(const rules::Rule& rule, const rules::VerifyOptions& how,
+                     rules::KnownOperators& known) const {
+    const base::ThreadStopwatch watch;
+    Outcome outcome{rules::verify(rule, how, known), 0, std::nullopt};
+    outcome.seconds = watch.seconds();
+    if (options_.infer_conditions && outcome.verdict.status == Status::kRefuted)
+      outcome.condition = rules::infer_condition(rule, how, known);
+    return outcome;
+  }
+
+  base::Result<rules::RuleSet> proven_lemmas() const {
+    if (options_.lemmas.empty()) return rules::RuleSet();
+    EGRET_ASSIGN_OR_RETURN(rules::RuleSet lemmas, rules::select_rules(options_.lemmas));
+    EGRET_ASSIGN_OR_RETURN(const rules::RuleStatuses statuses, rules::builtin_statuses());
+    EGRET_RETURN_IF_ERROR(rules::require_status(lemmas, statuses, rules::RuleStatus::kProven));
+    return lemmas;
+  }
+
+  // RULE-001.smt2 and so on, in the order in which they were asked.
+  base::Status write_queries(const rules::Rule& rule, const rules::Verdict& verdict) const {
+    for (std::size_t i = 0; i < verdict.queries.size(); ++i) {
+      char number[32];
+      std::snprintf(number, sizeof number, "-%03zu.smt2", i + 1);
+      const auto path = std::filesystem::path(options_.keep_queries) / (rule.name + number);
+      EGRET_RETURN_IF_ERROR(base::write_file(path.string(), verdict.queries[i]));
+    }
+    return base::ok();
+  }
+
+  static base::Json json_of(const verifier::SolverStatistics& solver) {
+    return base::Json::object()
+        .set("queries", solver.queries)
+        .set("remembered", solver.remembered)
+        .set("contradictions", solver.contradictions)
+        .set("confirmed", solver.confirmed)
+        .set("unconfirmed", solver.unconfirmed)
+        .set("disagreed", solver.disagreed)
+        .set("longest_query_s", solver.longest_seconds)
+        .set("most_work", solver.most_work);
+  }
+
+  void add(const rules::Rule& rule, const Outcome& outcome) {
+    const rules::Verdict& verdict = outcome.verdict;
+    const auto& condition = outcome.condition;
+    const std::string status(rules::to_string(verdict.status));
+    const bool refuted = verdict.status == Status::kRefuted;
+    list_.push(base::Json::object()
+                   .set("name", rule.name)
+                   .set("status", status)
+                   .set("condition", condition ? condition->text : "")
+                   .set("status_under_condition",
+                        condition ? rules::to_string(condition->verdict.status) : "")
+                   .set("condition_is_weakest", condition && condition->is_weakest())
+                   .set("method", method_of(verdict))
+                   .set("reason", refuted ? "" : verdict.reason)
+                   .set("counterexample", refuted ? verdict.reason : "")
+                   .set("bound", verdict.bound)
+                   .set("families", verdict.families)
+                   .set("instances", verdict.members)
+                   .set("axes", verdict.axes)
+                   .set("queries", verdict.solver.queries)
+                   .set("solver", json_of(verdict.solver))
+                   .set("seconds", outcome.seconds));
+    constexpr std::size_t kWidth = 60;
+    std::string reason = refuted ? "see below" : first_line(verdict.reason);
+    if (reason.size() > kWidth) reason = reason.substr(0, kWidth) + "...";
+    const std::string shown =
+        verdict.bound > 0 ? status + " <= " + std::to_string(verdict.bound) : status;
+    table_.row({rule.name, shown, std::to_string(verdict.families),
+                std::to_string(verdict.solver.queries), base::format_seconds(outcome.seconds),
+                reason});
+    if (refuted || verdict.status == Status::kDisputed)
+      counterexamples_ += "\n" + verdict.reason + "\n";
+    if (condition) counterexamples_ += text_of(*condition);
+    ++counts_[verdict.status];
+    seconds_.push_back(outcome.seconds);
+    verifier::add(solver_, verdict.solver);
+  }
+
+  static std::string text_of(const rules::InferredCondition& condition) {
+    return "  " + std::string(rules::to_string(condition.verdict.status)) + " where " +
+           condition.text + "\n  of " + base::counted(condition.outside, "instance") +
+           " beyond this, " +
+           base::counted(condition.outside_equal, "has equal sides", "have equal sides") + "\n";
+  }
+
+  std::string summary(double elapsed) {
+    std::string text;
+    for (const auto& [status, count] : counts_) {
+      text += (text.empty() ? "" : ", ") + std::to_string(count) + " " +
+              std::string(rules::to_string(status));
+    }
+    if (seconds_.empty()) return "no rules\n";
+    std::ranges::sort(seconds_);
+    const std::size_t threads = base::shared_pool().threads();
+    text += "; median " + base::format_seconds(seconds_[seconds_.size() / 2]) + ", longest " +
+            base::format_seconds(seconds_.back()) + ", all " + base::format_seconds(elapsed) +
+            " on " + base::counted(static_cast<std::int64_t>(threads), "thread") + "\n";
+    text += base::counted(solver_.queries, "query", "queries") + ", longest " +
+            base::format_seconds(solver_.longest_seconds) + " (" +
+            base::counted(static_cast<std::int64_t>(solver_.most_work), "unit") + " of work); " +
+            std::to_string(solver_.remembered) + " answered from memory\n";
+    if (options_.second_opinion) {
+      text += "of " + base::counted(solver_.contradictions, "answer") +
+              " that proofs use, cvc5 confirms " + std::to_string(solver_.confirmed) +
+              ", does not decide " + std::to_string(solver_.unconfirmed) + ", contradicts " +
+              std::to_string(solver_.disagreed) + "\n";
+    }
+    return text;
+  }
+
+  // Vacuous and trivial rules are mistakes, as refuted ones are.
+  ExitCode exit_code() const {
+    if (counts_.contains(Status::kDisputed)) return ExitCode::kInternal;
+    for (const Status wrong : {Status::kRefuted, Status::kVacuous, Status::kTrivial}) {
+      if (counts_.contains(wrong)) return ExitCode::kRefuted;
+    }
+    const bool open = counts_.contains(Status::kUndecided) || counts_.contains(Status::kBounded);
+    return open ? ExitCode::kUndecided : ExitCode::kProven;
+  }
+
+  std::string selection_ = "all";
+  VerifyRuleOptions options_;
+  base::Json list_ = base::Json::array();
+  base::TextTable table_{{{"rule"},
+                          {"verdict"},
+                          {"families", base::Align::kRight},
+                          {"queries", base::Align::kRight},
+                          {"time", base::Align::kRight},
+                          {"why not"}}};
+  std::string counterexamples_;
+  std::map<Status, int> counts_;
+  verifier::SolverStatistics solver_;
+  std::vector<double> seconds_;
+};
+
+}  // namespace
+
+Verb rules_verify_verb() {
+  return {
+      "rules verify", "Prove rules for all sizes, or refute them",
+      "Random instances of each rule are run with tensors first: a rule that fails is refuted, "
+      "and the shapes, attributes and tensors are printed. Instances are then made general, and "
+      "both sides are proven equal for all sizes and attributes that take the same path through "
+      "the definitions, until as many random instances as asked for are members of such proven "
+      "families. Exact real arithmetic is meant. As many rules at a time as there are threads; "
+      "verdicts do not depend on their number.\n\n"
+      "Z3's answers repeat, because its work is bounded and not its time. With --second-opinion "
+      "cvc5 is asked again what a proof uses; should it contradict, the rule is disputed and the "
+      "exit code 1.\n\n"
+      "Exit code 10 when all rules are proven, 20 when "
+      "one is refuted, says nothing at all or has equal sides, 30 when some are undecided.",
+      make_command<Verify>};
+}
+
+}  // namespace egret::tools

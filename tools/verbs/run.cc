@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <utility>
+
+#include "backends/timing/kernel_work.h"
+#include "backends/prepare.h"
+#include "driver/measure/output_check.h"
+#include "tools/frame/allocator.h"
+#include "tools/arguments/backend_arguments.h"
+#include "tools/console/kernel_report.h"
+#include "tools/arguments/model_file.h"
+#include "tools/arguments/output_file.h"
+#include "runtime/plan_run.h"
+#include "tools/frame/verb.h"
+
+namespace egret::tools {
+namespace {
+
+struct RunOptions {
+  std::string output_folder;
+  std::string trace;
+  bool check = false;
+
+  static const base::OptionTable<RunOptions>& table() {
+    using R = RunOptions;
+    static const base::OptionTable<R> rows{
+        "run",
+        {{"output-folder", &R::output_folder, "Write each output as output_K.pb into this folder",
+          base::output_folder()},
+         {"trace", &R::trace,
+          "Write when each kernel ran, and what it computed and moved, into this file, which "
+          "chrome://tracing and Perfetto read; the run is then the second one",
+          base::output_file()},
+         {"check", &R::check,
+          "Compare the outputs with the f64 interpreter; exit 6 where they differ"}}};
+    return rows;
+  }
+};
+
+class Run final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("MODEL", path_,
+                         "An ONNX file, or - for standard input; or a plan (*.json)");
+    arguments.options(options_);
+    arguments.options(model_);
+    arguments.options(backend_);
+    arguments.options(plan_);
+  }
+
+  base::Result<ExitCode> run(Console& console) override {
+    if (!options_.check) give_freed_memory_back();  // the interpreter allocates much
+    EGRET_RETURN_IF_ERROR(check_not_input(options_.trace, {{"the model", path_}}));
+    if (is_plan_file(path_)) return run_plan(console);
+    EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model,
+                           read_concrete_model(path_, model_, console));
+    ir::Graph handed_over = model.graph;
+    // Then names and types are all that is asked for later.
+    if (!options_.check && options_.trace.empty()) (void)backends::take_constants(model.graph);
+    // For one run it does not pay to measure what is faster; a trace shows what `bench` measures.
+    BackendOptions backend = backend_;
+    const bool may_need_slices = backend_.limit_arena > 0;
+    if (options_.trace.empty() && !may_need_slices) backend.without.emplace_back("slices");
+    EGRET_ASSIGN_OR_RETURN(const auto plan, compile_plan(std::move(handed_over), backend, console,
+                                                         !options_.trace.empty()));
+    EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> inputs,
+                           model_inputs(model.graph, backend_));
+    EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> outputs, plan->run(inputs));
+    report_fallbacks(*plan, console);
+    if (!options_.trace.empty()) EGRET_RETURN_IF_ERROR(write_trace(*plan, model, inputs, console));
+    EGRET_ASSIGN_OR_RETURN(
+        const ExitCode code,
+        report(
+            model.graph, inputs, outputs,
+            [&](std::span<const ir::Tensor> given) { return plan->run(given); }, console));
+    const ExitCode kept = keeps_to_arena(*plan, backend_, console);
+    return code == ExitCode::kOk ? kept : code;
+  }
+
+ private:
+  // All ranks run, one of them reports.
+  base::Result<ExitCode> run_plan(Console& console) {
+    if (!options_.trace.empty()) return base::usage_error("--trace is for models, not for plans");
+    EGRET_ASSIGN_OR_RETURN(PlanRun plan, PlanRun::of(path_, backend_, plan_, console));
+    const auto inputs = model_inputs(plan.model(), backend_);
+    if (!inputs.ok()) return plan.failed(inputs.status(), console);
+    const auto outputs = plan.run(*inputs);
+    if (!outputs.ok()) return plan.failed(outputs.status(), console);
+    plan.leave();
+    if (!plan.reports()) return ExitCode::kOk;
+    const auto same = [&](std::span<const ir::Tensor>) { return outputs; };
+    return report(plan.model(), *inputs, *outputs, same, console);
+  }
+
+  // `run` computes the outputs again, for the check.
+  base::Result<ExitCode> report(const ir::Graph& graph, const std::vector<ir::Tensor>& inputs,
+                                const std::vector<ir::Tensor>& outputs,
+                                const driver::OutputCheck::Run& run, Console& console) const {
+    base::Json json = base::versioned_json();
+    base::Json list = base::Json::array();
+    std::string text;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const std::string& name = graph.outputs()[i].name;
+      list.push(
+          base::Json::object().set("name", name).set("type", ir::to_string(outputs[i].type())));
+      text += name + "  " + ir::to_string(outputs[i], 8) + "\n";
+      if (options_.output_folder.empty()) continue;
+      const auto file =
+          std::filesystem::path(options_.output_folder) / ("output_" + std::to_string(i) + ".pb");
+      EGRET_RETURN_IF_ERROR(
+          write_output(console, file.string(), frontends::write_tensor_proto(outputs[i], name)));
+    }
+    json.set("outputs", std::move(list));
+    if (!options_.check) {
+      console.result(json, text);
+      return ExitCode::kOk;
+    }
+    EGRET_ASSIGN_OR_RETURN(
+        const auto expected,
+        driver::OutputCheck::of(graph, inputs, {.roundoff = roundoff(precision_of(backend_))}));
+    EGRET_ASSIGN_OR_RETURN(const driver::CheckReport report, expected.check(run));
+    json.set("max_error", report.max_error).set("bound", report.bound).set("passed", report.passed);
+    json.set("vacuous_output", report.vacuous);
+    text += driver::to_string(report) + "\n";
+    console.result(json, text);
+    return report.passed ? ExitCode::kOk : ExitCode::kMismatch;
+  }
+
+  // Of another run: the first one touches memory that was never used.
+  base::Status write_trace(backends::Plan& plan, const frontends::ImportedModel& model,
+                           std::span<const ir::Tensor> inputs, Console& console) const {
+    EGRET_RETURN_IF_ERROR(plan.run(inputs).status());
+    const backends::PlanReport report = plan.report();
+    EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Work> works,
+                           backends::work_of_kernels(model.graph, report));
+    return write_output(console, options_.trace, chrome_trace(report, works).dump() + "\n");
+  }
+
+  std::string path_;
+  RunOptions options_;
+  ModelOptions model_;
+  BackendOptions backend_;
+  PlanRunOptions plan_;
+};
+
+}  // namespace
+
+Verb run_verb() {
+  return {
+      "run", "Run a model once",
+      "Runs the model on the inputs given by --input, or on random ones, and prints its "
+      "outputs. With --check "
+      "they are compared with the reference interpreter.\n\n"
+      "A plan that egret plan wrote is run by as many ranks as its mesh has devices: mpirun -n 4 "
+      "egret run plan.json. Without mpirun all ranks are interpreted in one process. When a rank "
+      "fails or does not answer, all end with exit code 8.",
+      make_command<Run>};
+}
+
+}  // namespace egret::tools

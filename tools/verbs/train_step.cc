@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <functional>
+
+#include "base/stop.h"
+#include "base/formats/text_table.h"
+#include "base/timer.h"
+#include "base/formats/units.h"
+#include "tools/arguments/backend_arguments.h"
+#include "tools/arguments/model_file.h"
+#include "runtime/plan_run.h"
+#include "tools/arguments/training_arguments.h"
+#include "tools/frame/verb.h"
+
+namespace egret::tools {
+namespace {
+
+// Ranks sum in another order than one process does.
+constexpr double kRelativeError = 1e-5;
+
+struct TrainStepOptions {
+  std::int64_t steps = 10;
+  bool check = false;
+
+  static const base::OptionTable<TrainStepOptions>& table() {
+    using T = TrainStepOptions;
+    static const base::OptionTable<T> rows{
+        "train-step",
+        {{"steps", &T::steps, "How many", base::range(1, 1e6)},
+         {"check", &T::check,
+          "Of a plan: compare losses and what the last step left with one process; exit 6 where "
+          "they differ by more than 1e-5; parameters and state count as one vector"}}};
+    return rows;
+  }
+};
+
+// What came of some steps.
+struct Curve {
+  std::vector<double> losses;
+  std::vector<double> seconds;
+  std::vector<ir::Tensor> left;  // parameters and state after the last step
+  bool stopped = false;
+};
+
+// One step after the other, each from what the last one left.
+class OneProcess {
+ public:
+  OneProcess(const ir::TrainingGraph& step, std::unique_ptr<backends::Plan> plan,
+             std::vector<ir::Tensor> inputs)
+      : first_(step.model_inputs + 1), plan_(std::move(plan)), inputs_(std::move(inputs)) {}
+
+  base::Result<double> step() {
+    EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> outputs, plan_->run(inputs_));
+    const double loss = outputs.front().f64_at(0);
+    std::move(outputs.begin() + 1, outputs.end(),
+              inputs_.begin() + static_cast<std::ptrdiff_t>(first_));
+    return loss;
+  }
+  std::vector<ir::Tensor> left() const {
+    return {inputs_.begin() + static_cast<std::ptrdiff_t>(first_), inputs_.end()};
+  }
+  const backends::Plan& plan() const { return *plan_; }
+
+ private:
+  std::size_t first_;  // input that is carried
+  std::unique_ptr<backends::Plan> plan_;
+  std::vector<ir::Tensor> inputs_;
+};
+
+// Relative: the largest of losses, and of what is left.
+struct Difference {
+  double loss = 0;
+  double left = 0;
+
+  bool is_small() const { return loss <= kRelativeError && left <= kRelativeError; }
+};
+
+// All tensors as one vector: the length of the difference, of the length of `a`; infinite where one
+// is no number.
+double relative_error(std::span<const ir::Tensor> a, std::span<const ir::Tensor> b) {
+  double squares = 0;
+  double error = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    for (std::int64_t i = 0; i < a[k].elements(); ++i) {
+      const double difference = a[k].f64_at(i) - b[k].f64_at(i);
+      squares += a[k].f64_at(i) * a[k].f64_at(i);
+      error += difference * difference;
+    }
+  }
+  if (!std::isfinite(error)) return HUGE_VAL;
+  return error == 0 ? 0 : std::sqrt(error / std::max(squares, 1e-60));
+}
+
+class TrainStep final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("MODEL", path_,
+                         "An ONNX file, or - for standard input; or a plan (*.json)");
+    arguments.options(options_);
+    arguments.options(training_);
+    arguments.options(model_);
+    arguments.options(backend_);
+    arguments.options(plan_);
+  }
+
+  base::Result<ExitCode> run(Console& console) override {
+    if (is_plan_file(path_)) return run_plan(console);
+    EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
+                           read_concrete_model(path_, model_, console));
+    EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step,
+                           training_step(model.graph, training_, path_));
+    EGRET_ASSIGN_OR_RETURN(OneProcess process, one_process(step, console));
+    EGRET_ASSIGN_OR_RETURN(Curve curve, curve_of([&] { return process.step(); }, console));
+    report_fallbacks(process.plan(), console);
+    curve.left = process.left();
+    report(console, curve, nullptr);
+    const ExitCode kept = keeps_to_arena(process.plan(), backend_, console);
+    return curve.stopped ? ExitCode::kLimit : kept;
+  }
+
+ private:
+  base::Result<OneProcess> one_process(const ir::TrainingGraph& step, Console& console) const {
+    EGRET_ASSIGN_OR_RETURN(auto plan, compile_plan(step.graph, backend_, console));
+    EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> inputs, first_inputs(step, backend_));
+    return OneProcess(step, std::move(plan), std::move(inputs));
+  }
+
+  // All ranks run, one of them reports.
+  base::Result<ExitCode> run_plan(Console& console) {
+    EGRET_ASSIGN_OR_RETURN(PlanRun plan, PlanRun::of(path_, backend_, plan_, console));
+    auto curve = curve_of_plan(plan, console);
+    if (!curve.ok()) return plan.failed(curve.status(), console);
+    plan.leave();
+    if (!plan.reports()) return ExitCode::kOk;
+    if (!options_.check) {
+      report(console, *curve, nullptr);
+      return curve->stopped ? ExitCode::kLimit : ExitCode::kOk;
+    }
+    EGRET_ASSIGN_OR_RETURN(OneProcess process, one_process(*plan.training(), console));
+    options_.steps = static_cast<std::int64_t>(curve->losses.size());
+    EGRET_ASSIGN_OR_RETURN(Curve expected, curve_of([&] { return process.step(); }, console));
+    expected.left = process.left();
+    report(console, *curve, &expected);
+    return difference(expected, *curve).is_small() ? ExitCode::kOk : ExitCode::kMismatch;
+  }
+
+  base::Result<Curve> curve_of_plan(PlanRun& plan, Console& console) const {
+    if (!plan.training())
+      return base::usage_error(path_ + " is no plan of a training step: egret plan --train");
+    EGRET_ASSIGN_OR_RETURN(const auto inputs, first_inputs(*plan.training(), backend_));
+    EGRET_RETURN_IF_ERROR(plan.begin(inputs));
+    EGRET_ASSIGN_OR_RETURN(Curve curve, curve_of([&] { return plan.step(); }, console));
+    EGRET_ASSIGN_OR_RETURN(curve.left, plan.end());
+    if (!curve.left.empty()) curve.left.erase(curve.left.begin());  // the loss
+    return curve;
+  }
+
+  base::Result<Curve> curve_of(const std::function<base::Result<double>()>& step,
+                               Console& console) const {
+    Curve curve;
+    for (std::int64_t i = 0; i < options_.steps && !curve.stopped; ++i) {
+      const base::Stopwatch watch;
+      EGRET_ASSIGN_OR_RETURN(const double loss, step());
+      curve.seconds.push_back(watch.seconds());
+      curve.losses.push_back(loss);
+      if (!std::isfinite(loss)) {
+        console.warning("the loss of step " + std::to_string(i) + " is not finite");
+        break;
+      }
+      curve.stopped = base::stop_requested();
+    }
+    return curve;
+  }
+
+  static Difference difference(const Curve& expected, const Curve& found) {
+    Difference result;
+    for (std::size_t i = 0; i < expected.losses.size(); ++i) {
+      const double relative = std::abs(found.losses[i] - expected.losses[i]) /
+                              std::max(std::abs(expected.losses[i]), 1e-30);
+      result.loss = relative >= 0 ? std::max(result.loss, relative) : HUGE_VAL;
+    }
+    result.left = relative_error(expected.left, found.left);
+    return result;
+  }
+
+  static void report(Console& console, const Curve& curve, const Curve* expected) {
+    base::Json json = base::versioned_json();
+    base::Json losses = base::Json::array();
+    base::Json steps = base::Json::array();
+    base::TextTable table({{"step", base::Align::kRight},
+                           {"loss", base::Align::kRight},
+                           {"time", base::Align::kRight}});
+    double total = 0;
+    for (std::size_t i = 0; i < curve.losses.size(); ++i) {
+      losses.push(curve.losses[i]);
+      steps.push(curve.seconds[i]);
+      total += curve.seconds[i];
+      table.row({std::to_string(i), base::format_real(curve.losses[i]),
+                 base::format_seconds(curve.seconds[i])});
+    }
+    std::string hashes;
+    for (const ir::Tensor& tensor : curve.left) hashes += tensor.content_hash().to_hex();
+    json.set("losses", std::move(losses)).set("seconds", total);
+    json.set("step_seconds", std::move(steps));
+    json.set("left", base::content_hash(hashes).to_hex());
+    std::string text = table.render();
+    if (expected != nullptr) {
+      const Difference error = difference(*expected, curve);
+      json.set("loss_error", error.loss).set("left_error", error.left);
+      json.set("bound", kRelativeError).set("passed", error.is_small());
+      text += "\ndiffers from one process: losses by " + base::format_real(error.loss) +
+              ", what is left by " + base::format_real(error.left) + "\n";
+    }
+    console.result(json, text);
+  }
+
+  std::string path_;
+  TrainStepOptions options_;
+  TrainingArguments training_;
+  ModelOptions model_;
+  BackendOptions backend_;
+  PlanRunOptions plan_;
+};
+
+}  // namespace
+
+Verb train_step_verb() {
+  return {"train-step", "Train a model for some steps",
+          "Makes the graph of one training step as egret grad does, and runs it again and again on "
+          "one batch: each step starts from the parameters and the state that the last one left. "
+          "Prints the loss before each step. The batch is random unless --input gives it; labels "
+          "are the input 'labels'.\n\n"
+          "A plan that egret plan --train wrote is run by as many ranks as its mesh has devices: "
+          "mpirun -n 4 egret train-step plan.json. The options of the step are then the plan's.",
+          make_command<TrainStep>};
+}
+
+}  // namespace egret::tools

@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verifier/algebra/element_value.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "verifier/algebra/factor_laws.h"
+#include "verifier/algebra/rounded_constant.h"
+
+namespace egret::verifier {
+
+using base::Result;
+using ir::ExprNode;
+using ir::ExprOp;
+
+namespace {
+
+// Translates the expressions of one instantiated definition.
+class Translator {
+ public:
+  // Of an element; adds what it needs.
+  using Read = std::function<Sum(std::size_t, const std::vector<Polynomial>&, std::vector<Need>&)>;
+  using Constant = std::function<Sum(double)>;
+
+  // Of indices and guards alone.
+  explicit Translator(AtomTable& atoms) : atoms_(atoms) {}
+  // `written_out`: reductions over a known number of values are the sums and extrema of all values.
+  Translator(AtomTable& atoms, bool integers, bool written_out, std::vector<ir::DType> input_types,
+             Read read, Constant constant)
+      : atoms_(atoms),
+        integers_(integers),
+        written_out_(written_out),
+        input_types_(std::move(input_types)),
+        read_(std::move(read)),
+        constant_(std::move(constant)) {}
+
+  void bind(const ir::Index& variable, Polynomial value) {
+    variables_[variable.node()] = std::move(value);
+  }
+
+  Polynomial index(const ExprNode& n) {
+    const auto kid = [&](std::size_t i) { return index(*n.kids[i]); };
+    switch (n.op) {
+      case ExprOp::kIndexConst: return n.integer;
+      case ExprOp::kSymbol: return Polynomial(atoms_.symbol(std::string(n.name)));
+      case ExprOp::kVar: return variables_.at(&n);
+      case ExprOp::kIndexAdd: return kid(0) + kid(1);
+      case ExprOp::kIndexMul: return kid(0) * kid(1);
+      case ExprOp::kIndexDiv: return atoms_.quotient(kid(0), kid(1));
+      case ExprOp::kIndexMod: return atoms_.remainder(kid(0), kid(1));
+      case ExprOp::kIndexMin: return atoms_.minimum(kid(0), kid(1));
+      case ExprOp::kIndexMax: return atoms_.maximum(kid(0), kid(1));
+      case ExprOp::kIndexOf: return index_of(scalar(*n.kids[0]));
+      default: throw NotExpressible{"an index"};
+    }
+  }
+
+  // 1 where the guard holds (or does not, when negated), else 0.
+  Sum truth(const ExprNode& n, bool negated) {
+    const auto literal = [&](Literal l) {
+      return guarded(constant_sum(1), {negated ? negation(l) : std::move(l)});
+    };
+    switch (n.op) {
+      case ExprOp::kGuardConst: return constant_sum((n.integer != 0) != negated ? 1 : 0);
+      case ExprOp::kIndexLe: return literal(less_equal(index(*n.kids[0]), index(*n.kids[1])));
+      case ExprOp::kIndexEq: return literal(equal(index(*n.kids[0]), index(*n.kids[1])));
+      case ExprOp::kNot: return truth(*n.kids[0], !negated);
+      case ExprOp::kAnd:
+      case ExprOp::kOr: {
+        const Sum first = truth(*n.kids[0], negated);
+        if ((n.op == ExprOp::kAnd) != negated) return product(first, truth(*n.kids[1], negated));
+        // Either: the first, or else the second.
+        return first + product(truth(*n.kids[0], !negated), truth(*n.kids[1], negated));
+      }
+      case ExprOp::kScalarLt: return comparison(Factor::Kind::kLess, n, negated);
+      case ExprOp::kScalarLe: return comparison(Factor::Kind::kLessEqual, n, negated);
+      case ExprOp::kScalarEq: return comparison(Factor::Kind::kEqual, n, negated);
+      default: throw NotExpressible{"a guard"};
+    }
+  }
+
+  Sum scalar(const ExprNode& n) {
+    const auto kid = [&](std::size_t i) { return scalar(*n.kids[i]); };
+    switch (n.op) {
+      case ExprOp::kConst: return constant_(n.real);
+      case ExprOp::kRead: {
+        std::vector<Polynomial> at;
+        for (const ExprNode* i : n.kids) at.push_back(index(*i));
+        return read(static_cast<std::size_t>(n.integer), at);
+      }
+      case ExprOp::kAdd: return kid(0) + kid(1);
+      case ExprOp::kSub: return kid(0) + scaled(kid(1), -1);
+      case ExprOp::kMul: return lawful(atoms_, product(kid(0), kid(1)));
+      case ExprOp::kNeg: return scaled(kid(0), -1);
+      case ExprOp::kDiv: return divided(kid(0), kid(1));
+      case ExprOp::kMin: return value(Factor::Kind::kMinimum, {kid(0), kid(1)});
+      case ExprOp::kMax: return value(Factor::Kind::kMaximum, {kid(0), kid(1)});
+      case ExprOp::kCall: {
+        std::vector<Sum> arguments;
+        for (const ExprNode* argument : n.kids) arguments.push_back(scalar(*argument));
+        Factor factor{
+            .kind = Factor::Kind::kCall, .function = n.function, .arguments = std::move(arguments)};
+        need_domain(factor);
+        return lawful(atoms_, std::move(factor));
+      }
+      case ExprOp::kSelect:
+        return branch(*n.kids[0], false, *n.kids[1]) + branch(*n.kids[0], true, *n.kids[2]);
+      case ExprOp::kReduce: return reduction(n);
+      case ExprOp::kScalarOf: return number(index(*n.kids[0]));
+      case ExprOp::kCast: {
+        const ExprNode& of = *n.kids[0];
+        const bool same =
+            of.op == ExprOp::kRead && input_types_[static_cast<std::size_t>(of.integer)] == n.dtype;
+        return same ? kid(0) : cast(n.dtype, kid(0));
+      }
+      default: throw NotExpressible{"an expression"};
+    }
+  }
+
+  std::vector<Need> take_needs() { return std::move(needs_); }
+
+ private:
+  // The value where the guard holds, or does not.
+  Sum branch(const ExprNode& guard, bool negated, const ExprNode& value) {
+    const Sum holds = truth(guard, negated);
+    if (holds.is_zero()) return {};
+    const Sum outside = context_;
+    context_ = product(context_, holds);
+    const Sum inside = scalar(value);
+    context_ = outside;
+    return product(holds, inside);
+  }
+
+  Sum read(std::size_t input, const std::vector<Polynomial>& at) {
+    std::vector<Need> needs;
+    Sum value = read_(input, at, needs);
+    for (Need& need : needs) add_need(std::move(need));
+    return value;
+  }
+
+  Sum divided(const Sum& a, const Sum& b) {
+    add_need({.kind = Need::Kind::kNonZero, .argument = b});
+    if (integers_) return value(Factor::Kind::kQuotient, {a, b});
+    return lawful(atoms_, product(a, value(Factor::Kind::kReciprocal, {b})));
+  }
+
+  void need_domain(const Factor& call) {
+    using Function = ir::Function;
+    const Sum& argument = call.arguments[0];
+    switch (call.function) {
+      case Function::kLog: return add_need({.kind = Need::Kind::kPositive, .argument = argument});
+      case Function::kSqrt:
+        return add_need({.kind = Need::Kind::kNotNegative, .argument = argument});
+      case Function::kTan:
+      case Function::kAsin:
+      case Function::kAcos:
+      case Function::kAcosh:
+      case Function::kAtanh:
+        return add_need(
+            {.kind = Need::Kind::kInDomain, .function = call.function, .argument = argument});
+      case Function::kPow: return need_power(argument, call.arguments[1]);
+      default: return;
+    }
+  }
+
+  // A power with a whole exponent of at least 1 always is a number; other exponents want a base
+  // that is not negative, or positive.
+  void need_power(const Sum& base, const Sum& exponent) {
+    const auto number = number_of(exponent);
+    const bool whole = number && denominator(*number) == 1;
+    if (whole && *number > 0) return;
+    const auto kind = whole                   ? Need::Kind::kNonZero
+                      : number && *number > 0 ? Need::Kind::kNotNegative
+                                              : Need::Kind::kPositive;
+    add_need({.kind = kind, .argument = base});
+  }
+
+  void add_need(Need need) {
+    need.variables.insert(need.variables.end(), bound_.begin(), bound_.end());
+    need.context = product(context_, need.context);
+    const bool numeric = need.kind == Need::Kind::kNonZero && !need.argument.is_zero() &&
+                         number_of(need.argument).has_value();
+    if (!numeric && !need.context.is_zero()) needs_.push_back(std::move(need));
+  }
+
+  // Integer elements and sizes, of which it is made by sums and products, as an index.
+  Polynomial index_of(const Sum& sum) {
+    Polynomial result;
+    for (const Term& term : sum.terms) {
+      if (!is_plain(term) || denominator(term.coefficient) != 1)
+        throw NotExpressible{"an element used as an index"};
+      Polynomial one(static_cast<std::int64_t>(numerator(term.coefficient)));
+      for (const Factor& factor : term.factors) {
+        if (factor.kind == Factor::Kind::kIndex) {
+          one = one * factor.indices[0];
+        } else if (factor.kind == Factor::Kind::kRead && !ir::is_float(factor.dtype)) {
+          one = one * Polynomial(atoms_.element(factor.number, factor.indices));
+        } else {
+          throw NotExpressible{"an element used as an index"};
+        }
+      }
+      result = result + one;
+    }
+    return result;
+  }
+
+  Sum comparison(Factor::Kind kind, const ExprNode& n, bool negated) {
+    Sum holds = value(kind, {scalar(*n.kids[0]), scalar(*n.kids[1])});
+    return negated ? constant_sum(1) + scaled(std::move(holds), -1) : holds;
+  }
+
+  Sum value(Factor::Kind kind, std::vector<Sum> arguments) {
+    return lawful(atoms_, Factor{.kind = kind, .arguments = std::move(arguments)});
+  }
+
+  Sum number(const Polynomial& index) {
+    return lawful(atoms_,
+                  Factor{.kind = Factor::Kind::kIndex, .indices = {index}, .arguments = {}});
+  }
+
+  // Exact reals: a cast to a type of reals changes nothing.
+  Sum cast(ir::DType dtype, Sum value) {
+    if (ir::is_float(dtype)) return value;
+    return lawful(atoms_, Factor{.kind = Factor::Kind::kCast,
+                                 .number = static_cast<std::int64_t>(dtype),
+                                 .arguments = {std::move(value)}});
+  }
+
+  Sum reduction(const ExprNode& n) {
+    if (written_out_) return written_out(n);
+    const AtomId variable = atoms_.fresh_variable();
+    const Polynomial value(variable);
+    const Polynomial extent = index(*n.kids[1]);
+    variables_[n.kids[0]] = value;
+    const Facts range{at_least_zero(value), less(value, extent)};
+    const Sum outside = context_;
+    bound_.push_back(variable);
+    context_ = guarded(context_, range);
+    const Sum guard = truth(*n.kids[2], false);
+    context_ = product(context_, guard);
+    const Sum body = scalar(*n.kids[3]);
+    context_ = outside;
+    bound_.pop_back();
+    if (n.reduction == ir::Reduction::kSum) {
+      Sum sum = guarded(product(guard, body), range);
+      for (Term& term : sum.terms) term.variables.push_back(variable);
+      return sum;
+    }
+    const bool conjunction = guard.terms.size() == 1 && guard.terms[0].coefficient == 1 &&
+                             guard.terms[0].variables.empty() && guard.terms[0].factors.empty();
+    if (!conjunction) throw NotExpressible{"an extremum over alternatives"};
+    Facts guards = range;
+    guards.insert(guards.end(), guard.terms[0].guards.begin(), guard.terms[0].guards.end());
+    if (n.reduction != ir::Reduction::kProd) {
+      Need need{.kind = Need::Kind::kNonEmpty, .range = {variable}, .guards = guards};
+      // An extremum over a box chooses from the whole box.
+      const ExprNode& inner = *n.kids[3];
+      const bool same = inner.op == ExprOp::kReduce && inner.reduction == n.reduction &&
+                        !needs_.empty() && needs_.back().kind == Need::Kind::kNonEmpty &&
+                        std::ranges::count(needs_.back().variables, variable) > 0;
+      if (same) {
+        need.range.insert(need.range.end(), needs_.back().range.begin(), needs_.back().range.end());
+        need.guards.insert(need.guards.end(), needs_.back().guards.begin(),
+                           needs_.back().guards.end());
+        needs_.pop_back();
+      }
+      add_need(std::move(need));
+    }
+    return extremum_over(n.reduction, variable, guards, body);
+  }
+
+  Sum written_out(const ExprNode& n) {
+    std::vector<Sum> values;
+    collect_values(n, values);
+    if (n.reduction == ir::Reduction::kSum) {
+      Sum sum;
+      for (const Sum& one : values) sum = std::move(sum) + one;
+      return sum;
+    }
+    if (n.reduction == ir::Reduction::kProd) {
+      Sum all = constant_sum(1);
+      for (const Sum& one : values) all = lawful(atoms_, product(all, one));
+      return all;
+    }
+    if (values.empty()) throw NotExpressible{"an extremum of nothing"};
+    const bool maximum = n.reduction == ir::Reduction::kMax;
+    return value(maximum ? Factor::Kind::kMaximum : Factor::Kind::kMinimum, std::move(values));
+  }
+
+  // A reduction of the same kind inside, which may be of nothing, adds its own values.
+  void collect_values(const ExprNode& n, std::vector<Sum>& values) {
+    const Polynomial extent = index(*n.kids[1]);
+    if (!extent.is_constant()) throw NotExpressible{"a range of unknown length, written out"};
+    const ExprNode& body = *n.kids[3];
+    for (std::int64_t i = 0; i < extent.constant(); ++i) {
+      variables_[n.kids[0]] = i;
+      const Sum guard = truth(*n.kids[2], false);
+      if (guard.is_zero()) continue;
+      const bool holds = number_of(guard) == Rational(1);
+      if (!holds && n.reduction != ir::Reduction::kSum)
+        throw NotExpressible{"a range that elements decide, written out"};
+      if (holds && body.op == ExprOp::kReduce && body.reduction == n.reduction) {
+        collect_values(body, values);
+      } else {
+        values.push_back(branch(*n.kids[2], false, body));
+      }
+    }
+  }
+
+  // Where every range has an element, as definitions require of extrema: the maximum of a maximum
+  // is the maximum of both maxima, that of what does not vary is that.
+  Sum extremum_over(ir::Reduction reduction, AtomId variable, const Facts& guards,
+                    const Sum& body) {
+    const bool is_extremum = reduction == ir::Reduction::kMax || reduction == ir::Reduction::kMin;
+    const auto inner_kind =
+        reduction == ir::Reduction::kMax ? Factor::Kind::kMaximum : Factor::Kind::kMinimum;
+    const Factor* only = only_factor(body);
+    if (is_extremum && !occurs(atoms_, variable, body)) return body;
+    if (is_extremum && only != nullptr && only->kind == inner_kind) {
+      std::optional<Sum> all;
+      for (const Sum& argument : only->arguments) {
+        const Sum one = renamed(atoms_, extremum_over(reduction, variable, guards, argument));
+        all = all ? value(inner_kind, {*all, one}) : one;
+      }
+      return *all;
+    }
+    Factor factor{.kind = Factor::Kind::kReduce,
+                  .reduction = reduction,
+                  .arguments = {body},
+                  .variables = {variable},
+                  .guards = guards};
+    std::ranges::sort(factor.guards);
+    return lawful(atoms_, std::move(factor));
+  }
+
+  AtomTable& atoms_;
+  bool integers_ = false;
+  bool written_out_ = false;
+  std::vector<ir::DType> input_types_;
+  Read read_;
+  Constant constant_;
+  std::map<const ExprNode*, Polynomial> variables_;
+  // Where the expression at hand is evaluated: variables that are bound, a truth value.
+  std::vector<AtomId> bound_;
+  Sum context_ = constant_sum(1);
+  std::vector<Need> needs_;
+};
+
+}  // namespace
+
+Result<ElementValues> ElementValues::of(const ir::Graph& graph, AtomTable& atoms,
+                                        std::map<std::string, std::int64_t>& tensors,
+                                        const std::map<std::string, double>& splats,
+                                        const RealNumbers& reals) {
+  ElementValues values(atoms);
+  values.stand_ins_ = reals.stand_ins;
+  values.rounded_ = reals.rounded;
+  for (const auto& [real, term] : reals.stand_ins) {
+    if (term.kind == RealTerm::Kind::kUnknown)
+      values.unknowns_[term.name] =
+          tensors.emplace(term.name, static_cast<std::int64_t>(tensors.size())).first->second;
+  }
+  EGRET_ASSIGN_OR_RETURN(values.graph_, ir::expand_composites(graph));
+  values.denotations_.resize(values.graph_.nodes().size());
+  for (std::size_t i = 0; i < values.graph_.nodes().size(); ++i) {
+    const ir::Node& node = values.graph_.nodes()[i];
+    if (node.kind == ir::NodeKind::kInput) {
+      const auto number = static_cast<std::int64_t>(tensors.size());
+      values.inputs_[static_cast<std::uint32_t>(i)] =
+          tensors.emplace(node.name, number).first->second;
+      if (const auto splat = splats.find(node.name); splat != splats.end())
+        values.splats_[static_cast<std::uint32_t>(i)] = splat->second;
+    }
+    if (node.kind != ir::NodeKind::kOperator) continue;
+    std::vector<ir::TensorType> types;
+    for (const ir::NodeId input : node.inputs) types.push_back(values.graph_.node(input).type);
+    EGRET_ASSIGN_OR_RETURN(values.denotations_[i], ir::denote(*node.op, node.attrs, types));
+    for (const ir::Requirement& requirement : values.denotations_[i].requirements)
+      values.requirements_.push_back(requirement.condition);
+  }
+  return values;
+}
+
+Need changed(const Need& need, const Change& change) {
+  Need result = need;
+  result.argument = changed(need.argument, change);
+  result.context = changed(need.context, change);
+  for (Literal& guard : result.guards) guard.polynomial = change(guard.polynomial);
+  return result;
+}
+
+std::string text(const AtomTable& atoms, const Need& need) {
+  switch (need.kind) {
+    case Need::Kind::kNonZero: return text(atoms, need.argument) + " is not 0";
+    case Need::Kind::kPositive: return text(atoms, need.argument) + " > 0";
+    case Need::Kind::kNotNegative: return text(atoms, need.argument) + " >= 0";
+    case Need::Kind::kInDomain:
+      return text(atoms, need.argument) + " is in the domain of " +
+             std::string(ir::facts(need.function).name);
+    case Need::Kind::kNonEmpty: {
+      std::string all = "something satisfies";
+      for (const Literal& guard : need.guards) all += " " + text(atoms, guard) + ",";
+      return all;
+    }
+  }
+  return "";
+}
+
+Sum ElementValues::element(std::size_t output, const std::vector<Polynomial>& at,
+                           std::vector<Need>* needs) {
+  Value value = node_element(graph_.outputs()[output].node, at);
+  if (needs != nullptr) *needs = std::move(value.needs);
+  return std::move(value.sum);
+}
+
+// An unknown number where one is meant.
+Sum ElementValues::constant(double number) const {
+  if (number != number || number - number != 0) throw NotExpressible{"an infinite constant"};
+  for (const double sign : {1.0, -1.0}) {
+    const auto found = stand_ins_.find(sign * number);
+    if (found != stand_ins_.end()) return scaled(value_of(found->second), Rational(sign));
+  }
+  if (rounded_) {
+    if (const auto simple = rounded_from(number)) {
+      if (simple->root_of == 1) return constant_sum(simple->factor);
+      Factor root{.kind = Factor::Kind::kCall,
+                  .function = ir::Function::kSqrt,
+                  .arguments = {constant_sum(simple->root_of)}};
+      return scaled(factor_sum(std::move(root)), simple->factor);
+    }
+  }
+  return constant_sum(Rational(number));
+}
+
+Sum ElementValues::value_of(const RealTerm& term) const {
+  const auto argument = [&](std::size_t i) { return value_of(term.arguments[i]); };
+  const auto extremum = [&](Factor::Kind kind) {
+    return lawful(*atoms_, Factor{.kind = kind, .arguments = {argument(0), argument(1)}});
+  };
+  switch (term.kind) {
+    case RealTerm::Kind::kUnknown:
+      return factor_sum(
+          {.kind = Factor::Kind::kRead, .number = unknowns_.at(term.name), .arguments = {}});
+    case RealTerm::Kind::kNumber: return constant(term.number);
+    case RealTerm::Kind::kIndex:
+      return lawful(*atoms_, Factor{.kind = Factor::Kind::kIndex,
+                                    .indices = {polynomial(*atoms_, term.index)},
+                                    .arguments = {}});
+    case RealTerm::Kind::kSum: return argument(0) + argument(1);
+    case RealTerm::Kind::kDifference: return argument(0) + scaled(argument(1), -1);
+    case RealTerm::Kind::kProduct: return lawful(*atoms_, product(argument(0), argument(1)));
+    case RealTerm::Kind::kQuotient:
+      return lawful(*atoms_,
+                    product(argument(0), lawful(*atoms_, Factor{.kind = Factor::Kind::kReciprocal,
+                                                                .arguments = {argument(1)}})));
+    case RealTerm::Kind::kMinimum: return extremum(Factor::Kind::kMinimum);
+    case RealTerm::Kind::kMaximum: return extremum(Factor::Kind::kMaximum);
+  }
+  return {};
+}
+
+ElementValues::Value ElementValues::node_element(ir::NodeId id, const std::vector<Polynomial>& at) {
+  const ir::Node& node = graph_.node(id);
+  if (const auto splat = splats_.find(id.index()); splat != splats_.end())
+    return {constant(splat->second)};
+  if (node.kind == ir::NodeKind::kInput) {
+    return {factor_sum({.kind = Factor::Kind::kRead,
+                        .number = inputs_.at(id.index()),
+                        .indices = at,
+                        .arguments = {},
+                        .truth = node.type.dtype == ir::DType::kBool,
+                        .dtype = node.type.dtype})};
+  }
+  if (node.kind == ir::NodeKind::kConstant) {
+    if (node.type.rank() != 0) throw NotExpressible{"a constant tensor"};
+    return {constant(node.data.f64_at(0))};
+  }
+  const auto key = std::pair(id.index(), at);
+  if (const auto found = memory_.find(key); found != memory_.end())
+    return {renamed(*atoms_, found->second.sum), found->second.needs};
+  const ir::Denotation& denotation = denotations_[id.index()];
+  std::vector<ir::DType> input_types;
+  for (const ir::NodeId input : node.inputs) input_types.push_back(graph_.node(input).type.dtype);
+  Translator translate(
+      *atoms_, !ir::is_float(node.type.dtype), written_out_, std::move(input_types),
+      [&](std::size_t input, const std::vector<Polynomial>& where, std::vector<Need>& needs) {
+        Value value = node_element(node.inputs[input], where);
+        needs = std::move(value.needs);
+        return std::move(value.sum);
+      },
+      [&](double number) { return constant(number); });
+  for (std::size_t i = 0; i < at.size(); ++i) translate.bind(denotation.vars[i], at[i]);
+  Value value{denotation.value.is_constant() ? constant(denotation.value.constant())
+                                             : translate.scalar(*denotation.value.node())};
+  value.needs = translate.take_needs();
+  memory_.emplace(key, value);
+  return value;
+}
+
+std::vector<Facts> ElementValues::cases(AtomTable& atoms, ir::Guard guard) {
+  if (guard.is_constant()) return guard.is_true() ? std::vector<Facts>{{}} : std::vector<Facts>{};
+  Translator translate(atoms);
+  std::vector<Facts> result;
+  for (const Term& term : translate.truth(*guard.node(), false).terms) {
+    if (!term.factors.empty()) throw NotExpressible{"a condition on elements"};
+    result.push_back(term.guards);
+  }
+  return result;
+}
+
+Polynomial ElementValues::polynomial(AtomTable& atoms, ir::Index index) {
+  if (index.is_constant()) return index.constant();
+  return Translator(atoms).index(*index.node());
+}
+
+}  // namespace egret::verifier

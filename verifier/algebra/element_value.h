@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a graph with symbolic sizes to the value of one element of it, in sum form: definitions are
+// instantiated with numbers that are symbols, and composed. Nothing here knows an operator by name.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/graph/graph.h"
+#include "ir/graph/operator.h"
+#include "verifier/algebra/real_term.h"
+#include "verifier/algebra/sum_form.h"
+
+namespace egret::verifier {
+
+// What an element needs to be a number, wherever a truth value is 1.
+struct Need {
+  enum class Kind : std::uint8_t {
+    kNonZero,      // argument, which divides
+    kPositive,     // argument, of a logarithm
+    kNotNegative,  // argument, of a root
+    kInDomain,     // arguments[0] in the domain of the function
+    kNonEmpty,     // an extremum has something to choose from: `range` where `guards`
+  };
+  Kind kind = Kind::kNonZero;
+  ir::Function function = ir::Function::kExp;  // kInDomain
+  Sum argument{};
+  std::vector<AtomId> variables{};  // for all values of these
+  Sum context = constant_sum(1);    // the truth value
+  std::vector<AtomId> range{};      // kNonEmpty
+  Facts guards{};
+};
+Need changed(const Need& need, const Change& change);
+std::string text(const AtomTable& atoms, const Need& need);
+
+// What the form has no place for (integer division of elements, say). Never leaves this folder.
+struct NotExpressible {
+  std::string what;
+};
+
+class ElementValues {
+ public:
+  // `tensors` gives inputs their numbers by name, so that two graphs over the same inputs agree.
+  // The graph's composites are expanded. Errors: what bodies and definitions report.
+  // `splats` are inputs whose elements are all one number. Unknown reals count as tensors without
+  // axes.
+  static base::Result<ElementValues> of(const ir::Graph& graph, AtomTable& atoms,
+                                        std::map<std::string, std::int64_t>& tensors,
+                                        const std::map<std::string, double>& splats = {},
+                                        const RealNumbers& reals = {});
+
+  // What the definitions require of sizes and attributes.
+  const std::vector<ir::Guard>& requirements() const { return requirements_; }
+  const ir::Graph& graph() const { return graph_; }
+  // From here on reductions are the sums, products and extrema of all values: of graphs whose sizes
+  // are numbers, at indices that are numbers.
+  void write_out_reductions() {
+    written_out_ = true;
+    memory_.clear();
+  }
+  // The element of an output at the given indices. Throws NotExpressible, PolynomialOverflow.
+  // `needs`, if given, gets what the element needs to be a number.
+  Sum element(std::size_t output, const std::vector<Polynomial>& at,
+              std::vector<Need>* needs = nullptr);
+  Sum value_of(const RealTerm& term) const;
+
+  // Guards without variables or elements (requirements, path conditions) as literals: a
+  // disjunction of conjunctions, of which exactly one holds.
+  static std::vector<Facts> cases(AtomTable& atoms, ir::Guard guard);
+  static Polynomial polynomial(AtomTable& atoms, ir::Index index);
+
+ private:
+  ElementValues(AtomTable& atoms) : atoms_(&atoms) {}
+  Sum constant(double number) const;
+  struct Value {
+    Sum sum;
+    std::vector<Need> needs{};
+  };
+  Value node_element(ir::NodeId node, const std::vector<Polynomial>& at);
+
+  AtomTable* atoms_;
+  ir::Graph graph_;
+  std::vector<ir::Denotation> denotations_;  // by node; of operators
+  std::map<std::uint32_t, std::int64_t> inputs_;
+  std::map<std::uint32_t, double> splats_;
+  std::map<double, RealTerm> stand_ins_;
+  std::map<std::string, std::int64_t> unknowns_;  // to tensors
+  bool rounded_ = false;
+  bool written_out_ = false;
+  std::vector<ir::Guard> requirements_;
+  std::map<std::pair<std::uint32_t, std::vector<Polynomial>>, Value> memory_;
+};
+
+}  // namespace egret::verifier

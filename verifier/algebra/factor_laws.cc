@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verifier/algebra/factor_laws.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "verifier/algebra/extremum_laws.h"
+#include "verifier/algebra/signs.h"
+
+namespace egret::verifier {
+namespace {
+
+using Kind = Factor::Kind;
+
+bool is_call(const Factor& factor, ir::Function function) {
+  return factor.kind == Kind::kCall && factor.function == function;
+}
+
+Sum call(ir::Function function, Sum argument) {
+  return factor_sum(
+      {.kind = Kind::kCall, .function = function, .arguments = {std::move(argument)}});
+}
+
+// ---- truth values ----
+
+bool is_truth(const Factor& factor) {
+  return factor.truth || factor.kind == Kind::kLess || factor.kind == Kind::kLessEqual ||
+         factor.kind == Kind::kEqual;
+}
+
+// p or 1 - p for a truth value p.
+bool is_truth(const Sum& sum) {
+  if (const Factor* only = only_factor(sum)) return is_truth(*only);
+  const Sum other = difference(constant_sum(1), sum);
+  const Factor* only = only_factor(other);
+  return only != nullptr && is_truth(*only);
+}
+
+Sum comparison(Factor factor) {
+  const auto a = number_of(factor.arguments[0]);
+  const auto b = number_of(factor.arguments[1]);
+  if (a && b) {
+    const bool holds = factor.kind == Kind::kLess        ? *a < *b
+                       : factor.kind == Kind::kLessEqual ? *a <= *b
+                                                         : *a == *b;
+    return constant_sum(holds ? 1 : 0);
+  }
+  const bool same = compare(factor.arguments[0], factor.arguments[1]) == 0;
+  if (same) return constant_sum(factor.kind == Kind::kLess ? 0 : 1);
+  if (factor.kind == Kind::kEqual && b && is_truth(factor.arguments[0])) {
+    if (*b == 0) return difference(constant_sum(1), factor.arguments[0]);
+    if (*b == 1) return factor.arguments[0];
+    return {};
+  }
+  return factor_sum(std::move(factor));
+}
+
+// ---- reciprocals ----
+
+Sum reciprocal(AtomTable& atoms, const Sum& sum);
+
+Sum reciprocal_of(AtomTable& atoms, const Factor& factor) {
+  if (factor.kind == Kind::kReciprocal) return factor.arguments[0];
+  if (is_call(factor, ir::Function::kSqrt)) {
+    if (const auto number = number_of(factor.arguments[0]); number && *number > 0)
+      return scaled(factor_sum(factor), 1 / *number);
+  }
+  if (is_call(factor, ir::Function::kExp))
+    return lawful(atoms, Factor{.kind = Kind::kCall,
+                                .function = ir::Function::kExp,
+                                .arguments = {scaled(factor.arguments[0], -1)}});
+  return factor_sum({.kind = Kind::kReciprocal, .arguments = {factor_sum(factor)}});
+}
+
+bool varies(const AtomTable& atoms, const Term& binder, const Sum& sum) {
+  return std::ranges::any_of(binder.variables, [&](AtomId v) { return occurs(atoms, v, sum); });
+}
+
+// Takes out of a term with variables what does not vary.
+std::vector<Factor> take_constants(const AtomTable& atoms, Term& term) {
+  std::vector<Factor> out;
+  std::vector<Factor> kept;
+  for (Factor& factor : term.factors) {
+    if (!varies(atoms, term, factor_sum(factor))) {
+      out.push_back(std::move(factor));
+    } else if (is_call(factor, ir::Function::kExp)) {
+      Sum fixed;
+      Sum varying;
+      for (const Term& part : factor.arguments[0].terms)
+        (varies(atoms, term, Sum{{part}}) ? varying : fixed).terms.push_back(part);
+      if (!fixed.is_zero()) {
+        out.push_back({.kind = Kind::kCall, .function = ir::Function::kExp, .arguments = {fixed}});
+        factor.arguments = {varying};
+      }
+      kept.push_back(std::move(factor));
+    } else {
+      kept.push_back(std::move(factor));
+    }
+  }
+  term.factors = std::move(kept);
+  return out;
+}
+
+// Takes out what is alike, once.
+bool take_alike(AtomTable& atoms, const Term& part, Sum& from) {
+  bool taken = false;
+  std::erase_if(from.terms, [&](const Term& other) {
+    if (taken || !alike(atoms, Sum{{part}}, Sum{{other}})) return false;
+    return taken = true;
+  });
+  return taken;
+}
+
+// What the exponents of all terms have in common and does not vary within any.
+Sum common_exponent(AtomTable& atoms, const Sum& sum) {
+  std::optional<Sum> common;
+  for (const Term& term : sum.terms) {
+    Sum fixed;
+    for (const Factor& factor : term.factors) {
+      if (!is_call(factor, ir::Function::kExp)) continue;
+      for (const Term& part : factor.arguments[0].terms) {
+        if (!varies(atoms, term, Sum{{part}})) fixed.terms.push_back(part);
+      }
+    }
+    if (!common) common = fixed;
+    std::erase_if(common->terms, [&](const Term& part) { return !take_alike(atoms, part, fixed); });
+  }
+  return *common;
+}
+
+// The sum over e to what is common to the exponents of all its terms.
+Sum without_exponent(AtomTable& atoms, const Sum& sum, const Sum& common) {
+  Sum result;
+  for (Term term : sum.terms) {
+    for (Factor& factor : term.factors) {
+      if (!is_call(factor, ir::Function::kExp)) continue;
+      Sum exponent = factor.arguments[0];
+      for (const Term& part : common.terms) take_alike(atoms, part, exponent);
+      factor.arguments = {std::move(exponent)};
+    }
+    std::erase_if(term.factors, [](const Factor& factor) {
+      return is_call(factor, ir::Function::kExp) && factor.arguments[0].is_zero();
+    });
+    std::ranges::sort(term.factors,
+                      [](const Factor& p, const Factor& q) { return compare(p, q) < 0; });
+    result = std::move(result) + lawful(atoms, std::move(term));
+  }
+  return result;
+}
+
+Sum reciprocal(AtomTable& atoms, const Sum& sum) {
+  if (const auto number = number_of(sum); number && *number != 0) return constant_sum(1 / *number);
+  if (sum.is_zero()) return factor_sum({.kind = Kind::kReciprocal, .arguments = {sum}});
+  const Rational scale = sum.terms.front().coefficient;
+  if (sum.terms.size() > 1) {
+    const Sum common = common_exponent(atoms, sum);
+    if (!common.is_zero()) {
+      const Sum rest = without_exponent(atoms, sum, common);
+      return lawful(atoms,
+                    product(call(ir::Function::kExp, scaled(common, -1)), reciprocal(atoms, rest)));
+    }
+    return scaled(factor_sum({.kind = Kind::kReciprocal, .arguments = {scaled(sum, 1 / scale)}}),
+                  1 / scale);
+  }
+  Term term = sum.terms.front();
+  term.coefficient = 1;
+  const bool plain = is_plain(term);
+  std::vector<Factor> out = plain ? std::move(term.factors) : take_constants(atoms, term);
+  Sum result = constant_sum(1 / scale);
+  if (!plain) {
+    result = product(
+        result, factor_sum({.kind = Kind::kReciprocal, .arguments = {Sum{{std::move(term)}}}}));
+  }
+  for (const Factor& factor : out) result = product(result, reciprocal_of(atoms, factor));
+  return result;
+}
+
+// ---- functions ----
+
+Sum power(AtomTable& atoms, const Factor& factor) {
+  const auto exponent = number_of(factor.arguments[1]);
+  if (!exponent) return factor_sum(factor);
+  const Sum& base = factor.arguments[0];
+  if (*exponent == -1) return reciprocal(atoms, base);
+  if (*exponent == Rational(1, 2))
+    return lawful(
+        atoms, Factor{.kind = Kind::kCall, .function = ir::Function::kSqrt, .arguments = {base}});
+  constexpr int kLargest = 4;
+  if (denominator(*exponent) != 1 || *exponent < 1 || *exponent > kLargest)
+    return factor_sum(factor);
+  Sum result = base;
+  for (Rational i = 1; i < *exponent; i += 1) result = product(result, renamed(atoms, base));
+  return result;
+}
+
+// |p| for sqrt(p*p).
+Sum square_root(AtomTable& atoms, Factor factor) {
+  const Sum& argument = factor.arguments[0];
+  if (argument.terms.size() != 1 || !is_plain(argument.terms[0]) ||
+      argument.terms[0].coefficient != 1 || argument.terms[0].factors.size() % 2 != 0)
+    return factor_sum(std::move(factor));
+  const std::vector<Factor>& factors = argument.terms[0].factors;
+  Sum root = constant_sum(1);
+  for (std::size_t i = 0; i < factors.size(); i += 2) {
+    if (compare(factors[i], factors[i + 1]) != 0) return factor_sum(std::move(factor));
+    root = product(root, factor_sum(factors[i]));
+  }
+  if (sign_of(root) != Sign::kUnknown) return root;
+  return extremum(atoms, {.kind = Kind::kMaximum, .arguments = {root, scaled(root, -1)}});
+}
+
+Sum exponential_divided(AtomTable& atoms, const Sum& sum, const Sum& exponent) {
+  const Sum by = call(ir::Function::kExp, scaled(exponent, -1));
+  Sum result;
+  for (const Term& term : sum.terms)
+    result = std::move(result) + lawful(atoms, product(Sum{{term}}, renamed(atoms, by)));
+  return result;
+}
+
+// log(a + b exp(p)) is p + log(a exp(-p) + b): of all such ways to write it the one whose sum comes
+// first, so that all are written alike.
+Sum logarithm_of_sum(AtomTable& atoms, const Factor& factor) {
+  const Sum& argument = factor.arguments[0];
+  const bool plain = std::ranges::all_of(argument.terms, is_plain);
+  Sum best = argument;
+  Sum outside;
+  for (std::size_t i = 0; plain && i < argument.terms.size(); ++i) {
+    for (const Factor& one : argument.terms[i].factors) {
+      if (!is_call(one, ir::Function::kExp)) continue;
+      Sum divided = exponential_divided(atoms, argument, one.arguments[0]);
+      if (compare(divided, best) >= 0) continue;
+      best = std::move(divided);
+      outside = one.arguments[0];
+    }
+  }
+  return std::move(outside) + call(ir::Function::kLog, std::move(best));
+}
+
+// log(sum of exp(a + p)) is p + log(sum of exp(a)) where p does not vary.
+Sum logarithm_over_range(AtomTable& atoms, const Factor& factor) {
+  Term term = factor.arguments[0].terms[0];
+  Sum outside;
+  for (Factor& one : take_constants(atoms, term)) {
+    if (is_call(one, ir::Function::kExp)) {
+      outside = std::move(outside) + one.arguments[0];
+    } else {
+      term.factors.push_back(std::move(one));
+    }
+  }
+  std::ranges::sort(term.factors,
+                    [](const Factor& p, const Factor& q) { return compare(p, q) < 0; });
+  return std::move(outside) + call(ir::Function::kLog, Sum{{std::move(term)}});
+}
+
+Sum logarithm(AtomTable& atoms, Factor factor) {
+  const Sum& argument = factor.arguments[0];
+  if (const auto number = number_of(argument); number && *number == 1) return {};
+  if (argument.terms.size() != 1) return logarithm_of_sum(atoms, factor);
+  if (!is_plain(argument.terms[0])) return logarithm_over_range(atoms, factor);
+  Term rest = argument.terms[0];
+  std::vector<Factor> kept;
+  Sum result;
+  for (const Factor& one : rest.factors) {
+    if (is_call(one, ir::Function::kExp)) {
+      result = std::move(result) + one.arguments[0];
+    } else if (one.kind == Kind::kReciprocal && sign_of(one) == Sign::kPositive) {
+      result = difference(result, lawful(atoms, Factor{.kind = Kind::kCall,
+                                                       .function = ir::Function::kLog,
+                                                       .arguments = {one.arguments[0]}}));
+    } else {
+      kept.push_back(one);
+    }
+  }
+  rest.factors = std::move(kept);
+  const Sum left{{std::move(rest)}};
+  const auto number = number_of(left);
+  if (number && *number == 1) return result;
+  return std::move(result) + call(ir::Function::kLog, left);
+}
+
+// exp(a + log(p) - log(q)) is exp(a) * p / q.
+Sum exponential(AtomTable& atoms, const Factor& factor) {
+  Sum rest;
+  Sum outside = constant_sum(1);
+  for (const Term& term : factor.arguments[0].terms) {
+    const bool logarithm = is_plain(term) && term.factors.size() == 1 &&
+                           is_call(term.factors[0], ir::Function::kLog) &&
+                           (term.coefficient == 1 || term.coefficient == -1);
+    if (!logarithm) {
+      rest = std::move(rest) + Sum{{term}};
+      continue;
+    }
+    const Sum& argument = term.factors[0].arguments[0];
+    outside = product(outside, term.coefficient == 1 ? argument : reciprocal(atoms, argument));
+  }
+  return rest.is_zero() ? outside : product(outside, call(ir::Function::kExp, std::move(rest)));
+}
+
+Sum function_value(AtomTable& atoms, Factor factor) {
+  if (factor.function == ir::Function::kPow) return power(atoms, factor);
+  if (factor.function == ir::Function::kSqrt) return square_root(atoms, std::move(factor));
+  if (factor.function == ir::Function::kLog) return logarithm(atoms, std::move(factor));
+  if (factor.function == ir::Function::kExp) return exponential(atoms, factor);
+  const ir::FunctionFacts& facts = ir::facts(factor.function);
+  const Sum& argument = factor.arguments[0];
+  if (facts.parity == ir::Parity::kNone || facts.arity != 1 || argument.is_zero() ||
+      argument.terms[0].coefficient > 0)
+    return factor_sum(std::move(factor));
+  factor.arguments = {scaled(argument, -1)};
+  const int sign = facts.parity == ir::Parity::kOdd ? -1 : 1;
+  return scaled(factor_sum(std::move(factor)), sign);
+}
+
+// Of integers that are elements of the type already, sums and products do not leave it.
+bool is_within(const Sum& sum, ir::DType type) {
+  return std::ranges::all_of(sum.terms, [&](const Term& term) {
+    return denominator(term.coefficient) == 1 &&
+           std::ranges::all_of(term.factors, [&](const Factor& factor) {
+             return (factor.kind == Kind::kRead && factor.dtype == type) ||
+                    factor.kind == Kind::kIndex || is_truth(factor);
+           });
+  });
+}
+
+Sum cast(Factor factor) {
+  const auto type = static_cast<ir::DType>(factor.number);
+  const Sum& argument = factor.arguments[0];
+  const bool same = type == ir::DType::kBool ? is_truth(argument) : is_within(argument, type);
+  return same ? argument : factor_sum(std::move(factor));
+}
+
+// An index as a number: a polynomial of indices that are atoms.
+Sum index_value(const Factor& factor) {
+  const Polynomial& index = factor.indices[0];
+  if (index.as_atom().valid()) return factor_sum(factor);
+  Sum sum;
+  for (const auto& [monomial, coefficient] : index.terms()) {
+    Sum term = constant_sum(coefficient);
+    for (const AtomId atom : monomial)
+      term = product(
+          term, factor_sum({.kind = Kind::kIndex, .indices = {Polynomial(atom)}, .arguments = {}}));
+    sum = std::move(sum) + term;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Sum lawful(AtomTable& atoms, Factor factor) {
+  switch (factor.kind) {
+    case Kind::kIndex: return index_value(factor);
+    case Kind::kReciprocal: return reciprocal(atoms, factor.arguments[0]);
+    case Kind::kQuotient:
+      if (number_of(factor.arguments[1]) == Rational(1)) return factor.arguments[0];
+      break;
+    case Kind::kCall: return function_value(atoms, std::move(factor));
+    case Kind::kCast: return cast(std::move(factor));
+    case Kind::kReduce: return extremum_over_range(atoms, std::move(factor));
+    case Kind::kMaximum:
+    case Kind::kMinimum: return extremum(atoms, std::move(factor));
+    case Kind::kLess:
+    case Kind::kLessEqual:
+    case Kind::kEqual: return comparison(std::move(factor));
+    default: break;
+  }
+  return factor_sum(std::move(factor));
+}
+
+namespace {
+
+// What the square of the factor is: a for sqrt(a), where it is defined; p*p for max(p, -p); a truth
+// value for itself.
+std::optional<Sum> square(AtomTable& atoms, const Factor& factor) {
+  if (is_truth(factor)) return factor_sum(factor);
+  if (is_call(factor, ir::Function::kSqrt)) return factor.arguments[0];
+  const bool magnitude = (factor.kind == Kind::kMaximum || factor.kind == Kind::kMinimum) &&
+                         factor.arguments.size() == 2 &&
+                         (factor.arguments[0] + factor.arguments[1]).is_zero();
+  if (!magnitude) return std::nullopt;
+  return product(factor.arguments[0], renamed(atoms, factor.arguments[0]));
+}
+
+// Factors are sorted.
+std::optional<Sum> without_square(AtomTable& atoms, const Term& term) {
+  for (std::size_t i = 0; i + 1 < term.factors.size(); ++i) {
+    if (compare(term.factors[i], term.factors[i + 1]) != 0) continue;
+    const auto squared = square(atoms, term.factors[i]);
+    if (!squared) continue;
+    Term rest = term;
+    const auto at = rest.factors.begin() + static_cast<std::ptrdiff_t>(i);
+    rest.factors.erase(at, at + 2);
+    return product(lawful(atoms, std::move(rest)), *squared);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+namespace {
+
+// n * 1/n is 1 for a size n: where it is 0 nothing is defined.
+void cancel_sizes(Term& term) {
+  for (std::size_t i = 0; i < term.factors.size(); ++i) {
+    if (term.factors[i].kind != Kind::kReciprocal) continue;
+    const Factor* of = only_factor(term.factors[i].arguments[0]);
+    if (of == nullptr || of->kind != Kind::kIndex) continue;
+    const auto size = std::ranges::find_if(
+        term.factors, [&](const Factor& factor) { return compare(factor, *of) == 0; });
+    if (size == term.factors.end()) continue;
+    const auto at = size - term.factors.begin();
+    const auto reciprocal = static_cast<std::ptrdiff_t>(i);
+    term.factors.erase(term.factors.begin() + std::max(at, reciprocal));
+    term.factors.erase(term.factors.begin() + std::min(at, reciprocal));
+    i = 0;
+  }
+}
+
+}  // namespace
+
+Sum lawful(AtomTable& atoms, Term term) {
+  cancel_sizes(term);
+  if (auto shorter = without_square(atoms, term)) return *std::move(shorter);
+  const auto exponentials =
+      std::partition(term.factors.begin(), term.factors.end(),
+                     [](const Factor& factor) { return !is_call(factor, ir::Function::kExp); });
+  if (exponentials == term.factors.end()) return {{std::move(term)}};
+  Sum exponent;
+  for (auto factor = exponentials; factor != term.factors.end(); ++factor) {
+    exponent = std::move(exponent) + factor->arguments[0];
+  }
+  exponent = joined(atoms, exponent);
+  term.factors.erase(exponentials, term.factors.end());
+  std::ranges::sort(term.factors,
+                    [](const Factor& p, const Factor& q) { return compare(p, q) < 0; });
+  Sum rest{{std::move(term)}};
+  if (exponent.is_zero()) return rest;
+  return product(rest, lawful(atoms, Factor{.kind = Kind::kCall,
+                                            .function = ir::Function::kExp,
+                                            .arguments = {std::move(exponent)}}));
+}
+
+Sum lawful(AtomTable& atoms, const Sum& sum) {
+  Sum result;
+  for (const Term& term : sum.terms) result = std::move(result) + lawful(atoms, Term(term));
+  return result;
+}
+
+}  // namespace egret::verifier

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Laws of functions, applied from the inside outwards wherever a factor is made or changed:
+//
+//   numbers      an index that is a number is a coefficient; 1/c and c^n are numbers
+//   products     1/(c*f*g) = 1/c * 1/f * 1/g, 1/(1/f) = f, f * 1/f = 1 for f = exp(..)
+//   exponentials exp(0) = 1, exp(a)*exp(b) = exp(a + b), 1/exp(a) = exp(-a), exp(log(a)) = a
+//   powers       pow(a, n) for n = 1, 2, -1, 1/2; sqrt(a*a) = max(a, -a)
+//   roots        sqrt(a) * sqrt(a) = a, max(p, -p) * max(p, -p) = p*p, 1/sqrt(c) = sqrt(c)/c
+//   logarithms   log(exp(a)) = a, log(a*b) = log(a) + log(b) where both are positive;
+//                log(a + b*exp(p)) = p + log(a*exp(-p) + b), one of these for all
+//   sizes        n * 1/n = 1
+//   casts        of integers to a type that they are of
+//   parity       f(-a) = -f(a) for odd functions, f(-a) = f(a) for even ones
+//   extrema      see verifier/algebra/extremum_laws.h
+//   comparisons  of numbers; [[p] = 0] = 1 - [p] for truth values
+//   sums         a factor that does not vary comes out of a sum below 1/, which is what makes
+//                softmax(x + c) = softmax(x); so does an exponential that all terms have
+//
+// Each holds for all finite reals for which the left side is defined.
+#pragma once
+
+#include "verifier/algebra/sum_form.h"
+
+namespace egret::verifier {
+
+// One factor, whose arguments are normal already, in normal form.
+Sum lawful(AtomTable& atoms, Factor factor);
+// A term, whose factors are normal already: its exponentials joined, what cancels gone.
+Sum lawful(AtomTable& atoms, Term term);
+Sum lawful(AtomTable& atoms, const Sum& sum);  // term by term
+
+}  // namespace egret::verifier

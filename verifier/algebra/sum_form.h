@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The normal form of an element's value: a sum of guarded monomials.
+//
+//   sum of   c * [guards] * factor * factor ...   over bound variables
+//
+// A term's variables range over integers; where they range is said by its guards alone, which hold
+// for finitely many values. A factor is an element of a tensor, the reciprocal of a sum, a function
+// of sums, an extremum or product over guarded variables, an index as a number, or a truth value of
+// a comparison of sums. Sums are pushed out and multiplied out, selections become guards, so that
+// two values that are equal by the laws of fields and of finite sums differ only in the names of
+// variables, in how guards say the same, and in how indices are written (verifier/equality/equality.h).
+//
+// Meaning: exact real arithmetic. A rule is claimed where its left side is a finite number.
+#pragma once
+
+#include <boost/multiprecision/cpp_int.hpp>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/core/denotation.h"
+#include "verifier/index/index_solver.h"
+
+namespace egret::verifier {
+
+using Rational = boost::multiprecision::cpp_rational;
+
+struct Sum;
+
+// The sums that a factor is made of: immutable, and shared among copies of the factor.
+class Arguments {
+ public:
+  Arguments() = default;
+  Arguments(std::vector<Sum> sums);            // NOLINT: implicit as for the vector it stands for
+  Arguments(std::initializer_list<Sum> sums);  // NOLINT
+
+  std::size_t size() const;
+  const Sum& operator[](std::size_t i) const;
+  const Sum& front() const { return (*this)[0]; }
+  const Sum* begin() const;
+  const Sum* end() const;
+  // Whether the two are one object, which is quick to tell.
+  bool same(const Arguments& other) const { return sums_ == other.sums_; }
+
+ private:
+  std::shared_ptr<const std::vector<Sum>> sums_;  // or nullptr: none
+};
+
+struct Factor {
+  enum class Kind : std::uint8_t {
+    kRead,        // number: which tensor; indices
+    kReciprocal,  // arguments[0]
+    kQuotient,    // of integers, truncated: arguments[0] over arguments[1]
+    kCall,        // function of arguments
+    kMaximum,     // of two or more arguments, sorted
+    kMinimum,
+    kReduce,  // reduction of arguments[0] over variables where guards
+    kIndex,   // indices[0], as a number
+    kLess,    // [arguments[0] < arguments[1]]
+    kLessEqual,
+    kEqual,
+    kCast,  // number: to which element type
+  };
+  Kind kind = Kind::kRead;
+  std::int64_t number = 0;
+  ir::Function function = ir::Function::kExp;
+  ir::Reduction reduction = ir::Reduction::kSum;
+  std::vector<Polynomial> indices{};
+  Arguments arguments{};
+  std::vector<AtomId> variables{};
+  Facts guards{};
+  bool truth = false;                 // kRead: elements are 0 or 1
+  ir::DType dtype = ir::DType::kF64;  // kRead: of the tensor
+};
+
+struct Term {
+  Rational coefficient = 1;
+  std::vector<AtomId> variables{};
+  Facts guards{};
+  std::vector<Factor> factors;
+};
+
+struct Sum {
+  std::vector<Term> terms{};
+  bool is_zero() const { return terms.empty(); }
+};
+
+// Each argument changed.
+template <typename Change>
+Arguments mapped(const Arguments& arguments, const Change& change) {
+  std::vector<Sum> result;
+  result.reserve(arguments.size());
+  for (const Sum& argument : arguments) result.push_back(change(argument));
+  return result;
+}
+
+// Without variables and guards.
+bool is_plain(const Term& term);
+// The number that the sum is, if it is one.
+std::optional<Rational> number_of(const Sum& sum);
+// The factor that the sum is, if it is one; else nullptr.
+const Factor* only_factor(const Sum& sum);
+
+// Total orders, by structure.
+int compare(const Factor& a, const Factor& b);
+int compare(const Sum& a, const Sum& b);
+
+// Equal but for the names of bound variables. The other orders tell such sums apart.
+bool alike(AtomTable& atoms, const Sum& a, const Sum& b);
+// The sum with alike terms joined.
+Sum joined(AtomTable& atoms, const Sum& sum);
+
+Sum constant_sum(const Rational& value);
+Sum factor_sum(Factor factor);
+Sum operator+(Sum a, const Sum& b);
+Sum scaled(Sum a, const Rational& by);
+Sum difference(const Sum& a, const Sum& b);
+// Variables of the two must be distinct, or nobody's twice.
+Sum product(const Sum& a, const Sum& b);
+// The sum where the guards hold, 0 elsewhere.
+Sum guarded(Sum a, const Facts& guards);
+
+// Every polynomial replaced. Capture cannot occur: bound variables are fresh wherever a value is
+// instantiated.
+using Change = std::function<Polynomial(const Polynomial&)>;
+Sum changed(const Sum& sum, const Change& change);
+Sum substitute(AtomTable& atoms, const Sum& sum, const AtomTable::Substitution& by);
+Factor substitute(AtomTable& atoms, const Factor& factor, const AtomTable::Substitution& by);
+bool occurs(const AtomTable& atoms, AtomId variable, const Sum& in);
+// The sum with bound variables that nothing else has.
+Sum renamed(AtomTable& atoms, const Sum& sum);
+
+std::string text(const AtomTable& atoms, const Sum& sum);
+
+}  // namespace egret::verifier

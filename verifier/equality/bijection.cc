@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of Equality that finds bijections between the variables of two sums, by solving the
+// equations between the indices that paired factors read.
+#include <algorithm>
+
+#include "verifier/equality/equality.h"
+
+namespace egret::verifier {
+// Finds unknowns of the b sides as expressions over the a sides.
+void Equality::solve(const std::vector<AtomId>& unknowns, const std::vector<Equation>& equations,
+                     AtomTable::Substitution& solution) {
+  const auto open = [&](AtomId v) {
+    return std::ranges::find(unknowns, v) != unknowns.end() && !solution.contains(v);
+  };
+  AtomTable::Substitution quotients;  // of unknowns, that an equation gives
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (const Equation& equation : equations) {
+      AtomTable::Substitution known = solution;
+      known.insert(quotients.begin(), quotients.end());
+      const Polynomial b = atoms_.substitute(equation.b, known);
+      std::vector<AtomId> inside;
+      for (const AtomId v : unknowns) {
+        if (open(v) && atoms_.occurs(v, b)) inside.push_back(v);
+      }
+      if (inside.empty()) continue;
+      if (const AtomId atom = b.as_atom();
+          atom.valid() && atoms_[atom].kind == AtomKind::kQuotient) {
+        progress = quotients.emplace(atom, equation.a).second;
+        if (progress) break;
+      }
+      // A quotient that stands alone beside what is known.
+      for (const auto& [monomial, coefficient] : b.terms()) {
+        if (progress || monomial.size() != 1 || (coefficient != 1 && coefficient != -1)) continue;
+        const AtomId one = monomial.front();
+        const Polynomial others = b - Polynomial(coefficient) * Polynomial(one);
+        const bool known_others =
+            std::ranges::none_of(inside, [&](AtomId v) { return atoms_.occurs(v, others); });
+        if (atoms_[one].kind != AtomKind::kQuotient || !known_others) continue;
+        const Polynomial total = equation.a - others;
+        progress = quotients.emplace(one, coefficient == 1 ? total : -total).second;
+      }
+      if (progress) break;
+      for (const AtomId v : inside) {
+        const std::int64_t scale = b.coefficient({v});
+        if (scale != 1 && scale != -1) continue;
+        const Polynomial rest = b - Polynomial(scale) * Polynomial(v);
+        if (atoms_.occurs(v, rest)) continue;
+        const Polynomial total = equation.a - rest;
+        if (inside.size() == 1) {
+          solution[v] = scale == 1 ? total : -total;
+          progress = true;
+          break;
+        }
+        // w * n + v with 0 <= v < n: the two digits of the other side.
+        if (inside.size() != 2 || scale != 1) continue;
+        const AtomId w = inside[0] == v ? inside[1] : inside[0];
+        Polynomial radix;
+        Polynomial without;
+        for (const auto& [monomial, coefficient] : rest.terms()) {
+          Monomial left = monomial;
+          Polynomial part(coefficient);
+          const auto place = std::ranges::find(left, w);
+          const bool has = place != left.end();
+          if (has) left.erase(place);
+          for (const AtomId atom : left) part = part * Polynomial(atom);
+          (has ? radix : without) = (has ? radix : without) + part;
+        }
+        if (radix.is_zero() || atoms_.occurs(w, radix) || atoms_.occurs(w, without)) continue;
+        const Polynomial joint = equation.a - without;
+        solution[w] = atoms_.quotient(joint, radix);
+        solution[v] = atoms_.remainder(joint, radix);
+        progress = true;
+        break;
+      }
+      if (progress) break;
+    }
+  }
+}
+
+// By the equations, or else in order.
+bool Equality::find_bijection(Domain a, Domain b, const std::vector<Equation>& equations,
+                              const Facts& facts, Bijection& found) {
+  Bijection solved;
+  std::vector<Equation> reversed;
+  for (const Equation& equation : equations) reversed.push_back({equation.b, equation.a});
+  solve(*b.variables, equations, solved.to_a);
+  solve(*a.variables, reversed, solved.to_b);
+  const bool in_order = solved.to_a.empty() && solved.to_b.empty();
+  if (is_bijection(a, b, facts, solved)) {
+    found = std::move(solved);
+    return true;
+  }
+  return !in_order && is_bijection(a, b, facts, found);
+}
+
+AtomTable::Substitution Equality::instantiation(const std::vector<AtomId>& unknowns, const Sum& a,
+                                                const Sum& b, const Facts& in_a,
+                                                const Facts& in_b) {
+  std::vector<Equation> equations;
+  for (std::size_t i = 0; i < std::min(a.terms.size(), b.terms.size()); ++i) {
+    const std::size_t count = std::min(a.terms[i].factors.size(), b.terms[i].factors.size());
+    for (std::size_t k = 0; k < count; ++k)
+      read_equations(a.terms[i].factors[k], b.terms[i].factors[k], equations);
+  }
+  for (std::size_t i = 0; i < std::min(in_a.size(), in_b.size()); ++i)
+    equations.push_back({in_a[i].polynomial, in_b[i].polynomial});
+  AtomTable::Substitution values;
+  solve(unknowns, equations, values);
+  for (const AtomId unknown : unknowns) values.emplace(unknown, Polynomial(0));
+  for (auto& [variable, value] : values) value = atoms_.substitute(value, values);
+  return values;
+}
+
+// Completes `found`, and checks it.
+bool Equality::is_bijection(Domain a, Domain b, const Facts& facts, Bijection& found) {
+  // What no index determines is paired in order.
+  std::vector<AtomId> free_a;
+  std::vector<AtomId> free_b;
+  for (const AtomId v : *a.variables) {
+    if (!found.to_b.contains(v)) free_a.push_back(v);
+  }
+  for (const AtomId v : *b.variables) {
+    if (!found.to_a.contains(v)) free_b.push_back(v);
+  }
+  if (free_a.size() != free_b.size()) return false;
+  for (std::size_t i = 0; i < free_a.size(); ++i) {
+    found.to_a[free_b[i]] = Polynomial(free_a[i]);
+    found.to_b[free_a[i]] = Polynomial(free_b[i]);
+  }
+  // Solutions may be written with other solved variables of their own side.
+  const auto settle = [&](AtomTable::Substitution& map) {
+    for (auto& [variable, value] : map) value = atoms_.substitute(value, map);
+  };
+  settle(found.to_a);
+  settle(found.to_b);
+
+  const Facts in_a = both(facts, *a.guards);
+  const Facts in_b = both(facts, *b.guards);
+  const auto carries_over = [&](const Facts& from, const Facts& guards,
+                                const AtomTable::Substitution& map) {
+    return std::ranges::all_of(guards, [&](const Literal& guard) {
+      return implies(from, {atoms_.substitute(guard.polynomial, map), guard.relation});
+    });
+  };
+  const auto undone = [&](const Facts& from, const AtomTable::Substitution& there,
+                          const AtomTable::Substitution& back) {
+    return std::ranges::all_of(there, [&](const auto& entry) {
+      return implies(
+          from, verifier::equal(atoms_.substitute(entry.second, back), Polynomial(entry.first)));
+    });
+  };
+  return carries_over(in_a, *b.guards, found.to_a) && carries_over(in_b, *a.guards, found.to_b) &&
+         undone(in_b, found.to_a, found.to_b) && undone(in_a, found.to_b, found.to_a);
+}
+
+}  // namespace egret::verifier

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proves that two values in sum form are equal wherever given facts hold.
+//
+//   1. Each side is simplified under the facts: terms whose guards cannot hold go, guards that are
+//      implied go, a variable that a guard determines is replaced (this is how a product with an
+//      identity matrix loses its sum), quotients that are known become known.
+//   2. Guards without bound variables that the facts leave open split the proof into cases.
+//   3. Terms are matched one to one. Two terms match when a bijection between their variables makes
+//      guards equivalent and factors equal. Bijections are found by solving the equations between
+//      the indices of paired reads, in both directions: shifts, reversals, permutations and the
+//      mixed-radix splits k <-> (k div n, k mod n). They are given as functions with their inverses
+//      and checked (into the domain, out of it, identity both ways), so that no quantifier is left.
+//   4. A sum over a range may match several over parts of it: the image of one under such a map is
+//      taken out, and the rest goes on. Ranges of sums and of extrema are taken apart where a
+//      guard inside of a function, or of what an extremum is over, speaks of their variable.
+//   5. What is left over is asked of real arithmetic (verifier/equality/piecewise.h), and where an extremum
+//      stands inside a function, a proof is made for each of its arguments being the extremum.
+//
+// "False" means not proven.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verifier/equality/piecewise.h"
+#include "verifier/algebra/sum_form.h"
+
+namespace egret::verifier {
+
+class Equality {
+ public:
+  struct Options {
+    int cases = 64;  // most case distinctions in one proof
+    int depth = 12;  // of nested sums
+    int real_queries = 24;
+    unsigned rlimit = 1'000'000;  // of a query of real arithmetic
+  };
+
+  Equality(AtomTable& atoms, SolverSession& session, IndexSolver& solver, Options options)
+      : atoms_(atoms), session_(session), solver_(solver), options_(options) {}
+
+  // What is known of values that do not depend on indices.
+  void assume(std::vector<RealOrder> orders) { orders_ = std::move(orders); }
+  bool prove(const Sum& left, const Sum& right, const Facts& facts);
+  // Values of the unknowns, which `b` has, for which it reads what `a` reads, as far as that says
+  // so, and 0 for the rest.
+  AtomTable::Substitution instantiation(const std::vector<AtomId>& unknowns, const Sum& a,
+                                        const Sum& b, const Facts& in_a, const Facts& in_b);
+  // What the last proof did, a line each: bijections, cases, what could not be matched.
+  const std::vector<std::string>& trace() const { return trace_; }
+
+ private:
+  struct Equation {
+    Polynomial a, b;
+  };
+  // A binder of one side: variables and where they range.
+  struct Domain {
+    const std::vector<AtomId>* variables;
+    const Facts* guards;
+  };
+  struct Bijection {
+    AtomTable::Substitution to_a;  // b's variables as expressions over a's
+    AtomTable::Substitution to_b;
+  };
+
+  bool alike_without_facts(const Sum& left, const Sum& right);
+  bool equal(Sum a, Sum b, const Facts& facts, int depth);
+  Sum simplified(const Sum& sum, const Facts& facts, int depth);
+  bool simplify_term(Term& term, const Facts& facts, int depth);
+  AtomTable::Substitution eliminate_variables(std::vector<AtomId>& variables, Facts& guards);
+  Sum lawful_term(const Term& term, const Facts& facts);
+  std::optional<Sum> extremum_by_parts(const Factor& factor, const Facts& facts);
+  static void join_bounds(Facts& guards);
+  std::optional<Polynomial> solved_for(AtomId variable, const Polynomial& equation) const;
+  bool determines_one(const Facts& guards, const std::vector<AtomId>& variables) const;
+  bool implies(const Facts& facts, const Literal& goal);
+  bool has_composites(const Polynomial& polynomial) const;
+  bool simplify_guards(Facts& guards, const std::vector<AtomId>& variables, const Facts& facts);
+  Polynomial simplified(const Polynomial& polynomial, const Facts& facts);
+  static Polynomial with_multiples(const Polynomial& a, const Polynomial& b, const Facts& facts);
+  Polynomial simplified_quotient(const Polynomial& a, const Polynomial& b, const Facts& facts);
+  Factor simplified(const Factor& factor, const Facts& facts, int depth);
+  const Literal* open_guard(const Sum& a, const Sum& b) const;
+  bool all_matched(const Sum& a, const Sum& b, const Facts& facts, int depth);
+  void count_unused(Term& term, const Facts& facts);
+  bool equal_by_parts(const Sum& a, const Sum& b, const Facts& facts, int depth);
+  std::optional<Facts> image_of(const Term& whole, const Term& part);
+  std::optional<Literal> inner_guard(const Term& term) const;
+  bool equal_as_reals(const Sum& a, const Sum& b, const Facts& facts, int depth);
+  bool equal_by_extremum(const Sum& a, const Sum& b, const Facts& facts, int depth);
+
+  bool terms_match(const Term& a, const Term& b, const Facts& facts, int depth);
+  bool pair_factors(const Term& a, const Term& b, std::size_t next, std::vector<int>& partner,
+                    const Facts& facts, int depth);
+  bool paired_terms_match(const Term& a, const Term& b, const std::vector<int>& partner,
+                          const Facts& facts, int depth);
+  bool factors_equal(const Factor& a, const Factor& b, const Facts& facts, int depth);
+  bool arguments_equal(const Factor& a, const Factor& b, const Facts& facts, int depth);
+  bool find_bijection(Domain a, Domain b, const std::vector<Equation>& equations,
+                      const Facts& facts, Bijection& found);
+  bool is_bijection(Domain a, Domain b, const Facts& facts, Bijection& found);
+  void solve(const std::vector<AtomId>& unknowns, const std::vector<Equation>& equations,
+             AtomTable::Substitution& solution);
+  static bool may_pair(const Factor& a, const Factor& b);
+  static void read_equations(const Factor& a, const Factor& b, std::vector<Equation>& equations);
+
+  AtomTable& atoms_;
+  SolverSession& session_;
+  IndexSolver& solver_;
+  Options options_;
+  int cases_ = 0;
+  bool without_facts_ = false;  // simplify by structure alone
+  int real_queries_ = 0;
+  std::vector<RealOrder> orders_;
+  std::vector<std::string> trace_;
+};
+
+}  // namespace egret::verifier

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verifier/equality/obligation.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "verifier/equality/definedness.h"
+#include "verifier/algebra/element_value.h"
+#include "verifier/equality/equality.h"
+#include "verifier/index/equations.h"
+
+namespace egret::verifier {
+namespace {
+
+constexpr std::size_t kMostAlternatives = 32;
+
+enum class Goal : std::uint8_t { kEqualAndDefined, kDefined };
+
+// What one proof asks.
+struct Prover {
+  Prover(AtomTable& atoms, SolverSession& session, const ProofOptions& options)
+      : solver(atoms, session, {.rlimit = options.rlimit}, options.example),
+        equality(atoms, session, solver, {.cases = options.cases, .rlimit = options.rlimit}),
+        definedness(atoms, session, solver, equality, options.rlimit) {}
+
+  IndexSolver solver;
+  Equality equality;
+  Definedness definedness;
+};
+
+}  // namespace
+
+struct Obligation::Impl {
+  AtomTable atoms;
+  std::vector<ElementValues> sides;  // left, right
+  std::vector<ir::Dims> shapes;      // of the outputs
+  std::vector<ir::Guard> requirements;
+  std::vector<RealOrder> orders;  // of unknown reals
+
+  // The conditions as alternatives, each a conjunction.
+  std::vector<Facts> hypotheses(std::span<const ir::Guard> conditions) {
+    std::vector<Facts> all{{}};
+    for (const ir::Guard& condition : conditions) {
+      std::vector<Facts> next;
+      for (const Facts& one : ElementValues::cases(atoms, condition)) {
+        for (const Facts& before : all) next.push_back(both(before, one));
+      }
+      all = std::move(next);
+      if (all.size() > kMostAlternatives)
+        throw NotExpressible{"so many alternatives among the conditions"};
+    }
+    return all;
+  }
+
+  // Adds to `proof`; whether the output's elements are equal under the facts.
+  bool prove_output(std::size_t output, Facts facts, Goal goal, Prover& prover, Proof& proof) {
+    std::vector<Polynomial> at;
+    for (const ir::Index& size : shapes[output]) {
+      at.emplace_back(atoms.fresh_variable());
+      facts.push_back(at_least_zero(at.back()));
+      facts.push_back(less(at.back(), ElementValues::polynomial(atoms, size)));
+    }
+    return prove_element(output, at, std::move(facts), goal, prover, proof);
+  }
+
+  // The same of the output's elements one by one; its shape is of numbers.
+  bool prove_elements(std::size_t output, Prover& prover, Proof& proof) {
+    const ir::Dims& shape = shapes[output];
+    std::int64_t elements = 1;
+    for (const ir::Index& size : shape) elements *= size.constant();
+    for (std::int64_t i = 0; i < elements; ++i) {
+      std::vector<Polynomial> at(shape.size());
+      std::int64_t rest = i;
+      for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis].constant())
+        at[axis] = rest % shape[axis].constant();
+      proof.lines.clear();
+      if (!prove_element(output, at, {}, Goal::kEqualAndDefined, prover, proof)) return false;
+    }
+    return true;
+  }
+
+  bool prove_element(std::size_t output, const std::vector<Polynomial>& at, Facts facts, Goal goal,
+                     Prover& prover, Proof& proof) {
+    const Solved solved = solve_equations(atoms, std::move(facts));
+    const auto apply = [&](const Polynomial& p) { return solved.apply(atoms, p); };
+    std::vector<Need> needs[2];
+    const Sum left = changed(sides[0].element(output, at, &needs[0]), apply);
+    const Sum right = changed(sides[1].element(output, at, &needs[1]), apply);
+    std::vector<RealOrder> known = orders;
+    for (RealOrder& order : known) {
+      order.left = changed(order.left, apply);
+      order.right = changed(order.right, apply);
+    }
+    if (goal == Goal::kEqualAndDefined) {
+      prover.equality.assume(known);
+      if (!prove_equal(left, right, solved.facts, prover, proof)) return false;
+    }
+    for (std::vector<Need>& side : needs) {
+      for (Need& need : side) need = changed(need, apply);
+    }
+    return prove_defined(needs[0], needs[1], solved.facts, known, prover, proof);
+  }
+
+  bool prove_equal(const Sum& left, const Sum& right, const Facts& facts, Prover& prover,
+                   Proof& proof) {
+    proof.lines.push_back("left   " + text(atoms, left));
+    proof.lines.push_back("right  " + text(atoms, right));
+    const bool equal = prover.equality.prove(left, right, facts);
+    const std::vector<std::string>& trace = prover.equality.trace();
+    for (const std::string& line : trace) proof.lines.push_back("  " + line);
+    if (!equal) proof.reason = trace.empty() ? "the sides could not be matched" : trace.back();
+    return equal;
+  }
+
+  bool prove_defined(const std::vector<Need>& left, const std::vector<Need>& right,
+                     const Facts& facts, const std::vector<RealOrder>& known, Prover& prover,
+                     Proof& proof) {
+    const Need* open = prover.definedness.unproven(left, right, facts, known);
+    if (open != nullptr) {
+      proof.reason =
+          "the right side may be undefined where the left is not: it is not known that " +
+          text(atoms, *open);
+    } else if (!right.empty()) {
+      proof.lines.push_back("  defined wherever the left side is: " + text(atoms, right.front()) +
+                            (right.size() > 1 ? ", and more" : ""));
+    }
+    return open == nullptr;
+  }
+
+  Proof prove_outputs(std::span<const ir::Guard> conditions, Goal goal,
+                      const ProofOptions& options);
+};
+
+Obligation::Obligation(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Obligation::~Obligation() = default;
+Obligation::Obligation(Obligation&&) noexcept = default;
+Obligation& Obligation::operator=(Obligation&&) noexcept = default;
+
+base::Result<Obligation> Obligation::of(const ir::Graph& left, const ir::Graph& right,
+                                        const std::map<std::string, double>& splats,
+                                        const RealNumbers& reals) {
+  auto impl = std::make_unique<Impl>();
+  std::map<std::string, std::int64_t> tensors;
+  for (const ir::Graph* graph : {&left, &right}) {
+    EGRET_ASSIGN_OR_RETURN(
+        ElementValues side,
+        ElementValues::of(ir::without_dead_nodes(*graph), impl->atoms, tensors, splats, reals));
+    impl->requirements.insert(impl->requirements.end(), side.requirements().begin(),
+                              side.requirements().end());
+    impl->sides.push_back(std::move(side));
+  }
+  try {
+    for (const RealFact& fact : reals.facts)
+      impl->orders.push_back(
+          {impl->sides[0].value_of(fact.a), impl->sides[0].value_of(fact.b), fact.strict});
+  } catch (const NotExpressible&) {
+    impl->orders.clear();  // less is known
+  } catch (const PolynomialOverflow&) {
+    impl->orders.clear();
+  }
+  for (const auto& output : left.outputs())
+    impl->shapes.push_back(left.node(output.node).type.dims);
+  return Obligation(std::move(impl));
+}
+
+std::span<const ir::Guard> Obligation::requirements() const { return impl_->requirements; }
+
+namespace {
+
+// The proof that `attempt` makes with a prover; what it throws is a reason.
+template <typename Attempt>
+Proof proof_of(AtomTable& atoms, const ProofOptions& options, const Attempt& attempt) {
+  Proof proof;
+  std::optional<SolverSession> own;
+  Prover prover(atoms, options.session != nullptr ? *options.session : own.emplace(), options);
+  try {
+    proof.proven = attempt(prover, proof);
+  } catch (const NotExpressible& problem) {
+    proof.reason = "no form for " + problem.what;
+  } catch (const PolynomialOverflow&) {
+    proof.reason = "numbers beyond 64 bits";
+  }
+  return proof;
+}
+
+}  // namespace
+
+Proof Obligation::Impl::prove_outputs(std::span<const ir::Guard> conditions, Goal goal,
+                                      const ProofOptions& options) {
+  return proof_of(atoms, options, [&](Prover& prover, Proof& proof) {
+    for (const Facts& given : hypotheses(conditions)) {
+      for (std::size_t i = 0; i < shapes.size(); ++i) {
+        if (!prove_output(i, given, goal, prover, proof)) return false;
+      }
+    }
+    return true;
+  });
+}
+
+Proof Obligation::prove(std::span<const ir::Guard> conditions, const ProofOptions& options) {
+  return impl_->prove_outputs(conditions, Goal::kEqualAndDefined, options);
+}
+
+Proof Obligation::prove_defined(std::span<const ir::Guard> conditions,
+                                const ProofOptions& options) {
+  return impl_->prove_outputs(conditions, Goal::kDefined, options);
+}
+
+bool Obligation::implies(std::span<const ir::Guard> conditions, std::span<const ir::Guard> others,
+                         const ProofOptions& options) {
+  return proof_of(impl_->atoms, options,
+                  [&](Prover& prover, Proof&) {
+                    const std::vector<Facts> hypotheses = impl_->hypotheses(conditions);
+                    return std::ranges::all_of(others, [&](const ir::Guard& other) {
+                      const std::vector<Facts> cases = ElementValues::cases(impl_->atoms, other);
+                      if (cases.size() != 1) return false;
+                      return std::ranges::all_of(hypotheses, [&](const Facts& given) {
+                        return std::ranges::all_of(cases.front(), [&](const Literal& literal) {
+                          return prover.solver.implies(given, literal);
+                        });
+                      });
+                    });
+                  })
+      .proven;
+}
+
+Proof Obligation::prove_each_element(const ProofOptions& options) {
+  for (ElementValues& side : impl_->sides) side.write_out_reductions();
+  return proof_of(impl_->atoms, options, [&](Prover& prover, Proof& proof) {
+    for (std::size_t i = 0; i < impl_->shapes.size(); ++i) {
+      if (!impl_->prove_elements(i, prover, proof)) return false;
+    }
+    return true;
+  });
+}
+
+}  // namespace egret::verifier

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of Equality that reasons about the order of reals.
+#include <algorithm>
+
+#include "verifier/equality/equality.h"
+#include "verifier/algebra/factor_laws.h"
+
+namespace egret::verifier {
+namespace {
+
+using Kind = Factor::Kind;
+
+bool is_extremum(const Factor& factor) {
+  return factor.kind == Kind::kMaximum || factor.kind == Kind::kMinimum;
+}
+// An extremum of which nothing inside is one, where no bound variable is seen; depth bounded by
+// that of the operators' definitions.
+const Factor* innermost_extremum(const Sum& sum) {
+  for (const Term& term : sum.terms) {
+    if (!is_plain(term)) continue;
+    for (const Factor& factor : term.factors) {
+      if (factor.kind == Kind::kReduce) continue;
+      for (const Sum& argument : factor.arguments) {
+        if (const Factor* inner = innermost_extremum(argument)) return inner;
+      }
+      if (is_extremum(factor)) return &factor;
+    }
+  }
+  return nullptr;
+}
+
+// The sum with a factor replaced wherever it stands free of bound variables, laws applied again.
+Sum replaced(AtomTable& atoms, const Sum& sum, const Factor& what, const Sum& by) {
+  Sum result;
+  for (const Term& term : sum.terms) {
+    Term rest = term;
+    rest.factors.clear();
+    Sum value{{std::move(rest)}};
+    for (const Factor& factor : term.factors) {
+      if (compare(factor, what) == 0) {
+        value = product(value, renamed(atoms, by));
+        continue;
+      }
+      Factor changed = factor;
+      changed.arguments = mapped(factor.arguments, [&](const Sum& argument) {
+        return replaced(atoms, argument, what, by);
+      });
+      value = product(value, factor.kind == Kind::kReduce ? factor_sum(std::move(changed))
+                                                          : lawful(atoms, std::move(changed)));
+    }
+    result = std::move(result) + lawful(atoms, value);
+  }
+  return result;
+}
+
+}  // namespace
+
+bool Equality::equal_as_reals(const Sum& a, const Sum& b, const Facts& facts, int depth) {
+  if (!Piecewise::applies(a, b) || ++real_queries_ > options_.real_queries) return false;
+  const auto same = [&](const Factor& x, const Factor& y) {
+    return factors_equal(x, y, facts, depth + 1);
+  };
+  return Piecewise(session_, options_.rlimit).equal(a, b, orders_, same);
+}
+
+// Each argument of one extremum in turn is the extremum.
+bool Equality::equal_by_extremum(const Sum& a, const Sum& b, const Facts& facts, int depth) {
+  const Factor* found = innermost_extremum(a);
+  if (found == nullptr) found = innermost_extremum(b);
+  if (found == nullptr || ++cases_ > options_.cases) return false;
+  const Factor extremum = *found;
+  const std::vector<RealOrder> outside = orders_;
+  bool all = true;
+  for (std::size_t i = 0; i < extremum.arguments.size() && all; ++i) {
+    const Sum& best = extremum.arguments[i];
+    for (const Sum& other : extremum.arguments) {
+      if (&other == &best) continue;
+      const bool maximum = extremum.kind == Kind::kMaximum;
+      orders_.push_back({maximum ? other : best, maximum ? best : other, false});
+    }
+    all = Piecewise(session_, options_.rlimit).contradictory(orders_) ||
+          equal(replaced(atoms_, a, extremum, best), replaced(atoms_, b, extremum, best), facts,
+                depth + 1);
+    orders_ = outside;
+  }
+  return all;
+}
+
+}  // namespace egret::verifier

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of Equality that takes sums and extrema over ranges apart.
+#include <algorithm>
+
+#include "verifier/equality/equality.h"
+#include "verifier/algebra/factor_laws.h"
+#include "verifier/algebra/range_member.h"
+
+namespace egret::verifier {
+namespace {
+
+bool mentions_any(const AtomTable& atoms, const Polynomial& polynomial,
+                  const std::vector<AtomId>& variables) {
+  return std::ranges::any_of(variables, [&](AtomId v) { return atoms.occurs(v, polynomial); });
+}
+
+// Where a literal does not hold: cases that exclude each other.
+std::vector<Literal> opposites(const Literal& literal) {
+  if (literal.relation != Literal::Relation::kZero) return {negation(literal)};
+  return {at_least_zero(literal.polynomial - 1),
+          at_least_zero(Polynomial(-1) - literal.polynomial)};
+}
+
+}  // namespace
+
+// A sum over a range of what does not vary is the length of the range times that.
+void Equality::count_unused(Term& term, const Facts& facts) {
+  for (std::size_t v = 0; v < term.variables.size();) {
+    const AtomId variable = term.variables[v];
+    Polynomial length(1);
+    std::vector<Literal> bounds;
+    bool simple = std::ranges::none_of(term.factors, [&](const Factor& factor) {
+      return occurs(atoms_, variable, factor_sum(factor));
+    });
+    for (const Literal& guard : term.guards) {
+      if (!simple || !atoms_.occurs(variable, guard.polynomial)) continue;
+      const std::int64_t scale = guard.polynomial.coefficient({variable});
+      const Polynomial rest = guard.polynomial - Polynomial(scale) * Polynomial(variable);
+      simple = guard.relation == Literal::Relation::kNonNegative && (scale == 1 || scale == -1) &&
+               !mentions_any(atoms_, rest, term.variables);
+      length = length + rest;
+      bounds.push_back(guard);
+    }
+    simple = simple && bounds.size() == 2 &&
+             bounds[0].polynomial.coefficient({variable}) !=
+                 bounds[1].polynomial.coefficient({variable}) &&
+             solver_.implies(facts, at_least_zero(length));
+    if (!simple) {
+      ++v;
+      continue;
+    }
+    std::erase_if(term.guards, [&](const Literal& guard) {
+      return std::ranges::find(bounds, guard) != bounds.end();
+    });
+    term.variables.erase(term.variables.begin() + static_cast<std::ptrdiff_t>(v));
+    term.factors.push_back({.kind = Factor::Kind::kIndex, .indices = {length}, .arguments = {}});
+  }
+}
+
+// An extremum over a range is that of the extrema over two parts that have members, where a guard
+// of what it is over tells the parts apart.
+std::optional<Sum> Equality::extremum_by_parts(const Factor& factor, const Facts& facts) {
+  using Reduction = ir::Reduction;
+  const bool extremal = factor.reduction == Reduction::kMax || factor.reduction == Reduction::kMin;
+  if (without_facts_ || factor.kind != Factor::Kind::kReduce || !extremal) return std::nullopt;
+  for (const Term& inner : factor.arguments.front().terms) {
+    for (const Literal& guard : inner.guards) {
+      if (guard.relation != Literal::Relation::kNonNegative ||
+          !mentions_any(atoms_, guard.polynomial, factor.variables) ||
+          mentions_any(atoms_, guard.polynomial, inner.variables))
+        continue;
+      std::vector<Sum> parts;
+      for (const Literal& part : {guard, negation(guard)}) {
+        Factor one = factor;
+        one.guards = both(factor.guards, {part});
+        if (!has_member(atoms_, solver_, one.variables, one.guards, facts)) break;
+        parts.push_back(renamed(atoms_, factor_sum(std::move(one))));
+      }
+      if (parts.size() != 2) continue;
+      const bool maximum = factor.reduction == Reduction::kMax;
+      return lawful(atoms_,
+                    Factor{.kind = maximum ? Factor::Kind::kMaximum : Factor::Kind::kMinimum,
+                           .arguments = std::move(parts)});
+    }
+  }
+  return std::nullopt;
+}
+
+// A guard inside of a factor that says on which part of the term's range the
+// factor is what.
+std::optional<Literal> Equality::inner_guard(const Term& term) const {
+  for (const Factor& factor : term.factors) {
+    if (factor.kind == Factor::Kind::kReduce) continue;
+    for (const Sum& argument : factor.arguments) {
+      for (const Term& inner : argument.terms) {
+        for (const Literal& guard : inner.guards) {
+          if (guard.relation == Literal::Relation::kNonNegative &&
+              mentions_any(atoms_, guard.polynomial, term.variables) &&
+              !mentions_any(atoms_, guard.polynomial, inner.variables))
+            return guard;
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// For which values of its variables the whole is what the part is, if their
+// reads say so.
+std::optional<Facts> Equality::image_of(const Term& whole, const Term& part) {
+  if (whole.factors.size() != part.factors.size()) return std::nullopt;
+  std::vector<Equation> there;
+  std::vector<Equation> back;
+  for (std::size_t i = 0; i < whole.factors.size(); ++i) {
+    if (!may_pair(whole.factors[i], part.factors[i])) return std::nullopt;
+    read_equations(whole.factors[i], part.factors[i], there);
+  }
+  for (const Equation& equation : there) back.push_back({equation.b, equation.a});
+  AtomTable::Substitution to_whole;
+  AtomTable::Substitution to_part;
+  solve(part.variables, there, to_whole);
+  solve(whole.variables, back, to_part);
+  if (to_whole.size() != part.variables.size()) return std::nullopt;
+  Facts image;
+  for (const auto& [variable, value] : to_part) {
+    const Literal same = verifier::equal(Polynomial(variable), atoms_.substitute(value, to_whole));
+    if (obvious(same) != Truth::kTrue) image.push_back(same);
+  }
+  for (const Literal& guard : part.guards)
+    image.push_back({atoms_.substitute(guard.polynomial, to_whole), guard.relation});
+  return image;
+}
+
+// One of b's terms is part of one of a's: the rest of that one and of the
+// others are equal.
+bool Equality::equal_by_parts(const Sum& a, const Sum& b, const Facts& facts, int depth) {
+  if (without_facts_ || b.terms.size() < 2) return false;
+  for (std::size_t i = 0; i < a.terms.size(); ++i) {
+    const Term& whole = a.terms[i];
+    for (std::size_t j = 0; j < b.terms.size() && !whole.variables.empty(); ++j) {
+      const Term& part = b.terms[j];
+      if (whole.coefficient != part.coefficient) continue;
+      const auto image = image_of(whole, part);
+      if (!image || image->empty() || ++cases_ > options_.cases) continue;
+      const Sum restricted = simplified(guarded(Sum{{whole}}, *image), facts, depth + 1);
+      if (restricted.terms.size() != 1 || !terms_match(restricted.terms[0], part, facts, depth))
+        continue;
+      Sum rest_of_a;
+      Facts before;
+      for (const Literal& condition : *image) {
+        for (const Literal& opposite : opposites(condition)) {
+          Facts outside = before;
+          outside.push_back(opposite);
+          rest_of_a = std::move(rest_of_a) + renamed(atoms_, guarded(Sum{{whole}}, outside));
+        }
+        before.push_back(condition);
+      }
+      for (std::size_t k = 0; k < a.terms.size(); ++k) {
+        if (k != i) rest_of_a = std::move(rest_of_a) + Sum{{a.terms[k]}};
+      }
+      Sum rest_of_b = b;
+      rest_of_b.terms.erase(rest_of_b.terms.begin() + static_cast<std::ptrdiff_t>(j));
+      if (equal(std::move(rest_of_a), std::move(rest_of_b), facts, depth + 1)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace egret::verifier

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verifier/index/equations.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <tuple>
+
+namespace egret::verifier {
+namespace {
+
+using Relation = Literal::Relation;
+
+class Solver {
+ public:
+  Solver(AtomTable& atoms, Facts facts) : atoms_(atoms) { result_.facts = std::move(facts); }
+
+  Solved run() && {
+    normalize();
+    while (raise_bounds() || step()) normalize();
+    collect_products();
+    return std::move(result_);
+  }
+
+ private:
+  // Sorted, no repetitions, nothing that is obviously so; lower bounds noted.
+  void normalize() {
+    Facts& facts = result_.facts;
+    std::erase_if(facts, [](const Literal& fact) { return obvious(fact) == Truth::kTrue; });
+    sort_once(facts);
+    // Between two bounds that meet.
+    Facts tight;
+    for (const Literal& fact : facts) {
+      if (fact.relation == Relation::kNonNegative &&
+          std::ranges::binary_search(facts, at_least_zero(-fact.polynomial)))
+        tight.push_back(fact);
+    }
+    if (!tight.empty()) {
+      for (Literal& fact : facts) {
+        if (std::ranges::binary_search(tight, fact)) fact.relation = Relation::kZero;
+      }
+      sort_once(facts);
+    }
+    bounds_.clear();
+    for (const Literal& fact : facts) {
+      const std::int64_t constant = fact.polynomial.constant();
+      const AtomId atom = (fact.polynomial - constant).as_atom();
+      if (fact.relation != Relation::kNonNegative || !atom.valid() || constant > 0) continue;
+      std::int64_t& bound = bounds_[atom];
+      bound = std::max(bound, -constant);
+    }
+  }
+
+  static void sort_once(Facts& facts) {
+    std::ranges::sort(facts);
+    facts.erase(std::unique(facts.begin(), facts.end()), facts.end());
+  }
+
+  bool at_least(AtomId atom, std::int64_t least) const {
+    const auto found = bounds_.find(atom);
+    return found != bounds_.end() && found->second >= least;
+  }
+  bool all_at_least(const Monomial& monomial, std::int64_t least) const {
+    return std::ranges::all_of(monomial, [&](AtomId atom) { return at_least(atom, least); });
+  }
+
+  // The factors of what equals a positive product are positive.
+  bool raise_bounds() {
+    for (const Literal& fact : result_.facts) {
+      const Polynomial& p = fact.polynomial;
+      if (fact.relation != Relation::kZero || p.terms().size() != 2) continue;
+      const auto& [a, x] = *p.terms().begin();
+      const auto& [b, y] = *p.terms().rbegin();
+      if ((x < 0) == (y < 0)) continue;
+      for (const auto& [positive, other] : {std::pair(a, b), std::pair(b, a)}) {
+        if (!all_at_least(positive, 1) || !all_at_least(other, 0)) continue;
+        const auto low = std::ranges::find_if(other, [&](AtomId one) { return !at_least(one, 1); });
+        if (low == other.end()) continue;
+        result_.facts.push_back(at_least_zero(Polynomial(*low) - 1));
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Equations between two products, from the larger to the smaller.
+  void collect_products() {
+    for (const Literal& fact : result_.facts) {
+      if (fact.relation != Relation::kZero) continue;
+      if (auto rule = product_rule(fact.polynomial)) result_.products.push_back(*std::move(rule));
+    }
+    for (Literal& fact : result_.facts) {
+      if (fact.relation != Relation::kZero)
+        fact.polynomial = atoms_.rewrite(fact.polynomial, result_.products);
+    }
+  }
+
+  // One equation made simpler or used up; false when there is none. What makes terms smaller goes
+  // first: a size that is another, or a number; then sizes that must be 1 or 0.
+  bool step() {
+    const auto eliminate_small = [&](std::size_t i, const Polynomial& p) {
+      return is_small(p) && eliminate(i, p, Size::kSmall);
+    };
+    if (any_equation(eliminate_small)) {
+      while (any_equation(eliminate_small)) continue;
+      for (Literal& fact : result_.facts)
+        fact.polynomial = atoms_.substitute(fact.polynomial, result_.solution);
+      return true;
+    }
+    return any_equation([&](std::size_t i, const Polynomial& p) { return split(i, p); }) ||
+           any_equation(
+               [&](std::size_t i, const Polynomial& p) { return eliminate(i, p, Size::kAny); }) ||
+           any_equation([&](std::size_t i, const Polynomial& p) { return reduce_others(i, p); });
+  }
+
+  // Writes the larger of two equal products as the smaller one in all other equations.
+  bool reduce_others(std::size_t i, const Polynomial& p) {
+    const auto rule = product_rule(p);
+    if (!rule) return false;
+    for (std::size_t j = 0; j < result_.facts.size(); ++j) {
+      Literal& other = result_.facts[j];
+      if (j == i || other.relation != Relation::kZero) continue;
+      const Polynomial before = other.polynomial;
+      other.polynomial = atoms_.rewrite(before, {*rule});
+      if (other.polynomial != before) return true;
+    }
+    return false;
+  }
+
+  // a = b as the larger product and the smaller.
+  static std::optional<std::pair<Monomial, Monomial>> product_rule(const Polynomial& p) {
+    if (p.terms().size() != 2) return std::nullopt;
+    const auto& [a, x] = *p.terms().begin();
+    const auto& [b, y] = *p.terms().rbegin();
+    if (x * y != -1 || a.empty()) return std::nullopt;
+    const bool a_larger = std::pair(a.size(), a) > std::pair(b.size(), b);
+    return std::pair(a_larger ? a : b, a_larger ? b : a);
+  }
+
+  // a = b or a = 1; not a + b = 0, which may say more.
+  static bool is_small(const Polynomial& p) {
+    return p.terms().size() == 1 ||
+           (p.terms().size() == 2 && p.terms().begin()->second * p.terms().rbegin()->second < 0);
+  }
+
+  template <typename Use>
+  bool any_equation(const Use& use) {
+    for (std::size_t i = 0; i < result_.facts.size(); ++i) {
+      if (result_.facts[i].relation != Relation::kZero) continue;
+      const Polynomial p = without_common_factors(result_.facts[i].polynomial);
+      if (!p.is_constant() && use(i, p)) return true;
+    }
+    return false;
+  }
+
+  Polynomial without_common_factors(Polynomial p) const {
+    std::int64_t divisor = 0;
+    std::optional<Monomial> common;
+    for (const auto& [monomial, coefficient] : p.terms()) {
+      divisor = std::gcd(divisor, coefficient);
+      if (!common) {
+        common = monomial;
+        continue;
+      }
+      Monomial both;
+      std::ranges::set_intersection(*common, monomial, std::back_inserter(both));
+      common = std::move(both);
+    }
+    if (!common) return p;
+    common->erase(std::remove_if(common->begin(), common->end(),
+                                 [&](AtomId atom) { return !at_least(atom, 1); }),
+                  common->end());
+    if (common->empty() && divisor == 1) return p;
+    Polynomial result;
+    for (const auto& [monomial, coefficient] : p.terms()) {
+      Monomial rest;
+      std::ranges::set_difference(monomial, *common, std::back_inserter(rest));
+      Polynomial term(coefficient / divisor);
+      for (const AtomId atom : rest) term = term * Polynomial(atom);
+      result = result + term;
+    }
+    return result;
+  }
+
+  void replace(std::size_t i, const Facts& by) {
+    result_.facts.erase(result_.facts.begin() + static_cast<std::ptrdiff_t>(i));
+    result_.facts.insert(result_.facts.end(), by.begin(), by.end());
+  }
+
+  // A product that is 1, a sum of what is not negative that is 0.
+  bool split(std::size_t i, const Polynomial& p) {
+    Facts parts;
+    const std::int64_t constant = p.constant();
+    const bool positive = p.terms().rbegin()->second > 0;
+    const Polynomial q = positive ? p : -p;
+    if (q.terms().size() == 2 && q.constant() == -1) {
+      const auto& [monomial, coefficient] = *q.terms().rbegin();
+      if (coefficient != 1 || monomial.size() < 2 || !all_at_least(monomial, 0)) return false;
+      for (const AtomId atom : monomial) parts.push_back(is_zero(Polynomial(atom) - 1));
+    } else if (constant == 0 && q.terms().size() >= 2) {
+      for (const auto& [monomial, coefficient] : q.terms()) {
+        if (coefficient < 0 || !all_at_least(monomial, 0)) return false;
+        Polynomial part(1);
+        for (const AtomId atom : monomial) part = part * Polynomial(atom);
+        parts.push_back(is_zero(std::move(part)));
+      }
+    } else {
+      return false;
+    }
+    replace(i, parts);
+    return true;
+  }
+
+  enum class Size : std::uint8_t { kSmall, kAny };
+
+  bool eliminate(std::size_t i, const Polynomial& p, Size size) {
+    AtomId best;
+    for (const auto& [monomial, coefficient] : p.terms()) {
+      if (monomial.size() != 1 || (coefficient != 1 && coefficient != -1)) continue;
+      const AtomId atom = monomial.front();
+      const AtomKind kind = atoms_[atom].kind;
+      const bool free = kind == AtomKind::kSymbol || kind == AtomKind::kVariable;
+      if (!free && (kind != AtomKind::kQuotient || size == Size::kSmall)) continue;
+      if (atoms_.occurs(atom, p - Polynomial(coefficient) * Polynomial(atom))) continue;
+      if (!best.valid() || rank(atom, p) > rank(best, p)) best = atom;
+    }
+    if (!best.valid()) return false;
+    const std::int64_t coefficient = p.coefficient({best});
+    const Polynomial rest = p - Polynomial(coefficient) * Polynomial(best);
+    replace_atom(i, best, coefficient == 1 ? -rest : rest, size);
+    return true;
+  }
+
+  // Of small ones, in equations alone: what else is changed once, when all have gone.
+  void replace_atom(std::size_t i, AtomId atom, const Polynomial& value, Size size) {
+    // A quotient that has a name is what its definition says.
+    const Atom known = atoms_[atom];
+    Facts definition;
+    if (known.kind == AtomKind::kQuotient) {
+      definition.push_back(less_equal(known.b * value, known.a));
+      definition.push_back(less(known.a, known.b * value + known.b));
+    }
+    replace(i, definition);
+    const AtomTable::Substitution by{{atom, value}};
+    for (Literal& fact : result_.facts) {
+      if (size == Size::kAny || fact.relation == Relation::kZero)
+        fact.polynomial = atoms_.substitute(fact.polynomial, by);
+    }
+    for (auto& [other, other_value] : result_.solution)
+      other_value = atoms_.substitute(other_value, by);
+    result_.solution.insert(*by.begin());
+  }
+
+  // Quotients get names where they can; of a sum and its parts a part goes, so that products with
+  // the sum stay products; then indices before sizes, later ones before earlier ones.
+  std::tuple<bool, bool, bool, AtomId> rank(AtomId atom, const Polynomial& p) const {
+    const AtomKind kind = atoms_[atom].kind;
+    const bool positive = p.coefficient({atom}) > 0;
+    const auto alike = std::ranges::count_if(p.terms(), [&](const auto& term) {
+      return !term.first.empty() && (term.second > 0) == positive;
+    });
+    return {kind == AtomKind::kQuotient, alike > 1, kind == AtomKind::kVariable, atom};
+  }
+
+  AtomTable& atoms_;
+  Solved result_;
+  std::map<AtomId, std::int64_t> bounds_;
+};
+
+}  // namespace
+
+Polynomial Solved::apply(AtomTable& atoms, const Polynomial& polynomial) const {
+  return atoms.rewrite(atoms.substitute(polynomial, solution), products);
+}
+
+Solved solve_equations(AtomTable& atoms, Facts facts) {
+  return Solver(atoms, std::move(facts)).run();
+}
+
+}  // namespace egret::verifier

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verifier/index/index_solver.h"
+
+#include <algorithm>
+
+#include "verifier/solver/query.h"
+#include "verifier/index/small_certificate.h"
+
+namespace egret::verifier {
+
+using Relation = Literal::Relation;
+
+namespace {
+
+// Atoms that the facts say are at least so much, by a bound of their own.
+std::set<AtomId> atoms_at_least(std::int64_t least, const Facts& facts) {
+  std::set<AtomId> result;
+  for (const Literal& fact : facts) {
+    if (fact.relation != Relation::kNonNegative) continue;
+    const AtomId atom = (fact.polynomial - fact.polynomial.constant()).as_atom();
+    if (atom.valid() && -fact.polynomial.constant() >= least) result.insert(atom);
+  }
+  return result;
+}
+
+// A product of what is positive.
+bool is_positive(const Polynomial& polynomial, const std::set<AtomId>& positive) {
+  if (polynomial.terms().size() != 1) return false;
+  const auto& [monomial, coefficient] = *polynomial.terms().begin();
+  return coefficient > 0 &&
+         std::ranges::all_of(monomial, [&](AtomId atom) { return positive.contains(atom); });
+}
+
+std::set<Monomial> monomials_of(const Facts& facts) {
+  std::set<Monomial> result;
+  for (const Literal& fact : facts) {
+    for (const auto& [monomial, coefficient] : fact.polynomial.terms()) result.insert(monomial);
+  }
+  return result;
+}
+
+// Facts times what is not negative, where a product that facts speak of comes out.
+Facts useful_products(const Facts& facts, const std::set<Monomial>& also) {
+  constexpr std::size_t kMost = 300;
+  const std::set<AtomId> not_negative = atoms_at_least(0, facts);
+  const std::set<AtomId> positive = atoms_at_least(1, facts);
+  std::set<Monomial> wanted = monomials_of(facts);
+  wanted.insert(also.begin(), also.end());
+  std::set<std::pair<Literal, Monomial>> tried;
+  Facts products;
+  for (const Literal& fact : facts) {
+    if (fact.relation == Relation::kNonZero) continue;
+    for (const auto& [monomial, coefficient] : fact.polynomial.terms()) {
+      if (monomial.empty()) continue;
+      for (const Monomial& product : wanted) {
+        if (product.size() <= monomial.size() || !std::ranges::includes(product, monomial))
+          continue;
+        Monomial factor;
+        std::ranges::set_difference(product, monomial, std::back_inserter(factor));
+        const bool allowed =
+            std::ranges::all_of(factor, [&](AtomId atom) { return not_negative.contains(atom); });
+        if (!allowed || !tried.emplace(fact, factor).second) continue;
+        // One factor at least 1: its excess is not negative either, and says more.
+        Polynomial times(1);
+        for (const AtomId atom : factor) times = times * Polynomial(atom);
+        if (factor.size() == 1 && positive.contains(factor.front())) times = times - 1;
+        products.push_back({fact.polynomial * times, fact.relation});
+        if (products.size() == kMost) return products;
+      }
+    }
+  }
+  return products;
+}
+
+// p, where the fact says that the quotient is, or is not, p.
+std::optional<Polynomial> said_of(AtomId quotient, const Literal& fact) {
+  const std::int64_t scale = fact.polynomial.coefficient({quotient});
+  if (fact.relation == Relation::kNonNegative || (scale != 1 && scale != -1)) return std::nullopt;
+  const Polynomial rest = fact.polynomial - Polynomial(scale) * Polynomial(quotient);
+  return scale == 1 ? -rest : rest;
+}
+
+// x*m and y*m are in the order of x and y where m >= 1: for the products that the facts speak of.
+struct Order {
+  Monomial x, y;
+  AtomId m;
+};
+std::vector<Order> orders_of_products(const AtomTable& atoms, const Facts& facts) {
+  constexpr std::size_t kMost = 100;
+  const std::set<AtomId> positive = atoms_at_least(1, facts);
+  std::set<Monomial> products = monomials_of(facts);
+  AtomSet seen;
+  for (const Literal& fact : facts) atoms.collect(fact.polynomial, seen);
+  const auto is_quotient = [&](AtomId atom) { return atoms[atom].kind == AtomKind::kQuotient; };
+  for (const AtomId id : seen) {
+    if (!is_quotient(id)) continue;
+    const Polynomial whole = atoms[id].b * Polynomial(id);
+    for (const auto& [monomial, coefficient] : whole.terms()) products.insert(monomial);
+  }
+  std::map<AtomId, std::set<Monomial>> times;  // what stands beside an atom
+  for (const Monomial& monomial : products) {
+    for (const AtomId atom : monomial) {
+      if (!positive.contains(atom) && !is_quotient(atom)) continue;
+      Monomial rest = monomial;
+      rest.erase(std::ranges::find(rest, atom));
+      times[atom].insert(std::move(rest));
+    }
+  }
+  std::vector<Order> orders;
+  for (const auto& [m, cofactors] : times) {
+    for (const Monomial& x : cofactors) {
+      for (const Monomial& y : cofactors) {
+        if (x < y && orders.size() < kMost) orders.push_back({x, y, m});
+      }
+    }
+  }
+  return orders;
+}
+
+// An unknown of the query for each product of atoms.
+class Encoder {
+ public:
+  Encoder(Query& query, const AtomTable& atoms) : query_(query), atoms_(atoms) {}
+
+  Expression of(const Polynomial& polynomial) {
+    std::vector<Expression> sum;
+    for (const auto& [monomial, coefficient] : polynomial.terms()) {
+      const Expression scale = query_.number(coefficient);
+      if (monomial.empty()) {
+        sum.push_back(scale);
+      } else {
+        sum.push_back(coefficient == 1 ? unknown(monomial) : scale * unknown(monomial));
+      }
+    }
+    return sum.empty() ? query_.number(0) : query_.make(Query::Op::kSum, sum);
+  }
+  Expression of(const Literal& literal) {
+    const Expression value = of(literal.polynomial);
+    switch (literal.relation) {
+      case Relation::kNonNegative: return 0 <= value;
+      case Relation::kZero: return value == 0;
+      case Relation::kNonZero: return !(value == 0);
+    }
+    return value == 0;
+  }
+
+ private:
+  Expression unknown(const Monomial& monomial) {
+    std::string name;
+    for (const AtomId atom : monomial) name += (name.empty() ? "" : "*") + atoms_.text(atom);
+    return query_.unknown(name);
+  }
+
+  Query& query_;
+  const AtomTable& atoms_;
+};
+
+}  // namespace
+
+// The facts, what defines their atoms, and products that matter.
+Facts IndexSolver::with_consequences(const Facts& facts) {
+  Facts all = facts;
+  // Definitions may mention atoms that need definitions: products b * (a div b) do not make new
+  // atoms, so one pass over the atoms, from the outermost inwards, is enough.
+  const std::set<AtomId> positive = atoms_at_least(1, facts);
+  AtomSet seen;
+  for (const Literal& fact : facts) atoms_.collect(fact.polynomial, seen);
+  for (const AtomId id : seen) {
+    const Atom& atom = atoms_[id];
+    const Polynomial value(id);
+    if (atom.kind == AtomKind::kQuotient && is_positive(atom.b, positive)) {
+      all.push_back(less_equal(atom.b * value, atom.a));
+      all.push_back(less(atom.a, atom.b * value + atom.b));
+    } else if (atom.kind == AtomKind::kMinimum) {
+      all.push_back(less_equal(value, atom.a));
+      all.push_back(less_equal(value, atom.b));
+    } else if (atom.kind == AtomKind::kMaximum) {
+      all.push_back(less_equal(atom.a, value));
+      all.push_back(less_equal(atom.b, value));
+    }
+  }
+  // What it would take to be what a quotient is said to be: its products matter too.
+  std::set<Monomial> wanted;
+  for (const AtomId id : seen) {
+    if (atoms_[id].kind != AtomKind::kQuotient) continue;
+    for (const Literal& fact : facts) {
+      const auto said = said_of(id, fact);
+      if (!said) continue;
+      const Polynomial product = *said * atoms_[id].b;
+      for (const auto& [monomial, coefficient] : product.terms()) wanted.insert(monomial);
+    }
+  }
+  std::set<Literal> known(all.begin(), all.end());
+  for (int round = 0; round < options_.product_rounds; ++round) {
+    Facts products = useful_products(all, wanted);
+    std::erase_if(products, [&](const Literal& p) { return !known.insert(p).second; });
+    if (products.empty()) break;
+    all.insert(all.end(), products.begin(), products.end());
+  }
+  return all;
+}
+
+bool IndexSolver::ask(const Facts& facts) {
+  const Facts all = with_consequences(facts);
+  Query query(Query::Sort::kInteger);
+  Encoder encode(query, atoms_);
+  for (const Literal& fact : all) query.add(encode.of(fact));
+
+  AtomSet seen;
+  for (const Literal& fact : all) atoms_.collect(fact.polynomial, seen);
+  const auto within_quotient = [&](const Atom& atom, const Polynomial& value) {
+    return encode.of(less_equal(atom.b * value, atom.a)) &&
+           encode.of(less(atom.a, atom.b * value + atom.b));
+  };
+  const auto positive = [&](const Polynomial& p) { return encode.of(at_least_zero(p - 1)); };
+  std::vector<AtomId> quotients;
+  std::set<Polynomial> candidates{Polynomial(0), Polynomial(1)};
+  for (const AtomId id : seen) {
+    const Atom& atom = atoms_[id];
+    const Polynomial value(id);
+    if (atom.kind == AtomKind::kMinimum || atom.kind == AtomKind::kMaximum) {
+      query.add(encode.of(equal(value, atom.a)) || encode.of(equal(value, atom.b)));
+    } else if (atom.kind == AtomKind::kQuotient) {
+      quotients.push_back(id);
+      query.add(verifier::implies(positive(atom.b), within_quotient(atom, value)));
+      candidates.insert(value);
+    } else if (atom.kind == AtomKind::kVariable) {
+      candidates.insert(value);
+    }
+  }
+  const auto of_monomial = [](const Monomial& monomial) {
+    Polynomial product(1);
+    for (const AtomId atom : monomial) product = product * Polynomial(atom);
+    return product;
+  };
+  for (const Order& order : orders_of_products(atoms_, facts)) {
+    const Polynomial x = of_monomial(order.x);
+    const Polynomial y = of_monomial(order.y);
+    const Polynomial m(order.m);
+    const auto add = [&](const Literal& premise, const Literal& conclusion) {
+      query.add(verifier::implies(positive(m) && encode.of(premise), encode.of(conclusion)));
+    };
+    add(less_equal(x, y), less_equal(x * m, y * m));
+    add(less_equal(y, x), less_equal(y * m, x * m));
+    add(at_least_zero(y), at_least_zero(y * m));
+    add(less(y, 0), less_equal(y * m + m, 0));
+    add(less(x, y), less_equal(x * m + m, y * m));
+    add(less(y, x), less_equal(y * m + m, x * m));
+  }
+  for (const AtomId id : quotients) {
+    const Atom& atom = atoms_[id];
+    const Polynomial value(id);
+    std::set<Polynomial> equals = candidates;
+    for (const Literal& fact : facts) {
+      if (auto said = said_of(id, fact)) equals.insert(*std::move(said));
+    }
+    for (const Polynomial& candidate : equals) {
+      if (candidate == value) continue;
+      query.add(verifier::implies(positive(atom.b) && within_quotient(atom, candidate),
+                                  encode.of(equal(value, candidate))));
+    }
+  }
+  return session_.contradictory(query, options_.rlimit);
+}
+
+namespace {
+
+// The facts in groups that speak of different atoms, each in the order given.
+std::vector<Facts> independent_groups(const AtomTable& atoms, const Facts& facts) {
+  std::map<AtomId, std::size_t> group_of;
+  std::vector<std::size_t> joined_to;
+  const auto root = [&](std::size_t group) {
+    while (joined_to[group] != group) group = joined_to[group];
+    return group;
+  };
+  std::vector<std::size_t> group_of_fact;
+  for (const Literal& fact : facts) {
+    std::size_t group = joined_to.size();
+    joined_to.push_back(group);
+    AtomSet inside;
+    atoms.collect(fact.polynomial, inside);
+    for (const AtomId atom : inside) {
+      const auto [known, is_new] = group_of.emplace(atom, group);
+      if (!is_new) joined_to[root(known->second)] = root(group);
+    }
+    group_of_fact.push_back(group);
+  }
+  std::map<std::size_t, Facts> groups;
+  for (std::size_t i = 0; i < facts.size(); ++i) groups[root(group_of_fact[i])].push_back(facts[i]);
+  std::vector<Facts> result;
+  for (auto& [group, members] : groups) result.push_back(std::move(members));
+  return result;
+}
+
+}  // namespace
+
+bool IndexSolver::contradictory(const Facts& facts) {
+  Facts open;
+  for (const Literal& fact : facts) {
+    switch (obvious(fact)) {
+      case Truth::kFalse: return true;
+      case Truth::kTrue: break;
+      case Truth::kUnknown: open.push_back(fact); break;
+    }
+  }
+  const std::vector<Facts> groups = independent_groups(atoms_, open);
+  return std::ranges::any_of(groups,
+                             [&](const Facts& group) { return group_contradictory(group); });
+}
+
+bool IndexSolver::group_contradictory(const Facts& facts) {
+  Facts sorted = facts;
+  std::ranges::sort(sorted);
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  const std::set<Literal> set(sorted.begin(), sorted.end());
+  for (const Literal& fact : sorted) {
+    if (set.contains(negation(fact))) return true;
+  }
+  if (const auto found = known_.find(sorted); found != known_.end()) return found->second;
+  // In the order given: what is asked for stands last.
+  const bool result = add_up_to_contradiction(facts) || (!witnesses_.find(sorted) && ask(sorted));
+  known_.emplace(std::move(sorted), result);
+  return result;
+}
+
+bool IndexSolver::implies(const Facts& facts, const Literal& goal) {
+  const Truth truth = obvious(goal);
+  if (truth == Truth::kTrue || std::ranges::find(facts, goal) != facts.end()) return true;
+  Facts all = facts;
+  all.push_back(negation(goal));
+  return contradictory(all);
+}
+
+}  // namespace egret::verifier

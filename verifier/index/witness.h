@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers that satisfy facts: the cheap way to know that facts do not contradict each other.
+//
+// A local search that repairs one violated fact at a time, mostly by the change that violates the
+// fewest others (as WalkSAT does: Selman, Kautz, Cohen, AAAI 1994), from the numbers found last or
+// of the example that a proof was generalized from. Numbers found are kept, because the next
+// question is mostly about the same indices. Finding none says nothing. Deterministic.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "verifier/index/literal.h"
+
+namespace egret::verifier {
+
+class WitnessSearch {
+ public:
+  // `example`: what symbols are in one case that satisfies the hypotheses, by name.
+  WitnessSearch(const AtomTable& atoms, std::map<std::string, std::int64_t, std::less<>> example)
+      : atoms_(atoms), example_(std::move(example)) {}
+
+  bool find(const Facts& facts);
+
+ private:
+  using Numbers = std::vector<std::optional<std::int64_t>>;  // by atom; of those that are free
+
+  bool holds(const Literal& fact, Numbers& numbers) const;
+  std::optional<std::int64_t> value(const Polynomial& polynomial, Numbers& numbers) const;
+  std::optional<std::int64_t> value(AtomId atom, Numbers& numbers) const;
+  void complete(const std::vector<AtomId>& free, Numbers& numbers);
+  std::int64_t start_of(AtomId atom);
+  std::int64_t repaired(const Literal& fact, std::optional<std::int64_t>& number, Numbers& numbers);
+  std::vector<AtomId> movable(const Literal& violated, const std::vector<AtomId>& free);
+  std::ptrdiff_t violations(const Facts& facts, Numbers& numbers) const;
+  bool repair(const Facts& facts, const std::vector<AtomId>& free, Numbers& numbers);
+
+  const AtomTable& atoms_;
+  std::map<std::string, std::int64_t, std::less<>> example_;
+  base::Random random_{1};
+  std::vector<Numbers> found_;  // the latest last
+};
+
+}  // namespace egret::verifier

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verifier/solver/solver_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/thread_clock.h"
+
+namespace egret::verifier {
+namespace {
+
+std::string_view smt_status(Answer answer) {
+  switch (answer) {
+    case Answer::kUnsatisfiable: return "unsat";
+    case Answer::kSatisfiable: return "sat";
+    case Answer::kUnknown: return "unknown";
+  }
+  return "";
+}
+
+std::string script_of(const Query& query, Answer answer) {
+  return "(set-info :status " + std::string(smt_status(answer)) + ")\n" + query.to_smt_lib();
+}
+
+}  // namespace
+
+void add(SolverStatistics& to, const SolverStatistics& from) {
+  to.queries += from.queries;
+  to.remembered += from.remembered;
+  to.contradictions += from.contradictions;
+  to.confirmed += from.confirmed;
+  to.unconfirmed += from.unconfirmed;
+  to.disagreed += from.disagreed;
+  to.longest_seconds = std::max(to.longest_seconds, from.longest_seconds);
+  to.most_work = std::max(to.most_work, from.most_work);
+}
+
+SolverSession::SolverSession(Options options)
+    : SolverSession(options, make_z3(), options.second_opinion ? make_cvc5() : nullptr) {}
+
+SolverSession::SolverSession(Options options, std::unique_ptr<Solver> first,
+                             std::unique_ptr<Solver> second)
+    : options_(options), first_(std::move(first)), second_(std::move(second)) {}
+
+bool SolverSession::contradictory(const Query& query, unsigned limit) {
+  const auto [known, is_new] = known_.emplace(query.key(), false);
+  if (!is_new) {
+    ++statistics_.remembered;
+    return known->second;
+  }
+  const base::ThreadStopwatch watch;
+  const auto [answer, work] = ask(query, limit, known->first);
+  ++statistics_.queries;
+  statistics_.longest_seconds = std::max(statistics_.longest_seconds, watch.seconds());
+  statistics_.most_work = std::max(statistics_.most_work, work);
+  if (options_.keep_queries) queries_.push_back(script_of(query, answer));
+  known->second = answer == Answer::kUnsatisfiable;
+  if (known->second) {
+    ++statistics_.contradictions;
+    if (options_.second_opinion) ask_again(query, limit);
+  }
+  return known->second;
+}
+
+SolverAnswer SolverSession::ask(const Query& query, unsigned limit, const std::string& key) {
+  const auto anew = [&] {
+    const Answer answer = first_->ask(query, limit);
+    return SolverAnswer{answer, first_->work()};
+  };
+  const SolverQuestion question{base::content_hash(key), limit};
+  const auto easy_or_anew = [&] {
+    EasyAnswers* const easy = query.sort() == Query::Sort::kInteger ? options_.easy : nullptr;
+    if (easy == nullptr) return anew();
+    if (const auto known = easy->find(question)) return *known;
+    const SolverAnswer answer = anew();
+    easy->record(question, answer);
+    return answer;
+  };
+  if (options_.memory == nullptr) return easy_or_anew();
+  const auto [known, is_new] = options_.memory->try_emplace(question);
+  if (is_new) known->second = easy_or_anew();
+  return known->second;
+}
+
+void SolverSession::ask_again(const Query& query, unsigned limit) {
+  switch (second_ != nullptr ? second_->ask(query, limit) : Answer::kUnknown) {
+    case Answer::kUnsatisfiable: ++statistics_.confirmed; break;
+    case Answer::kUnknown: ++statistics_.unconfirmed; break;
+    case Answer::kSatisfiable:
+      if (statistics_.disagreed++ == 0) disagreement_ = script_of(query, Answer::kUnsatisfiable);
+  }
+}
+
+}  // namespace egret::verifier

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Z3. One context serves all questions of an object, because making one costs more than most
+// questions do; each question has a solver of its own, with a fixed seed.
+#include <z3++.h>
+
+#include <optional>
+#include <string>
+
+#include "verifier/solver/solver.h"
+
+namespace egret::verifier {
+namespace {
+
+using Op = Query::Op;
+
+class Translation {
+ public:
+  Translation(z3::context& context, const Query& query) : made_(context) {
+    const bool integers = query.sort() == Query::Sort::kInteger;
+    for (const Query::Node& node : query.nodes()) {
+      const auto argument = [&](std::size_t i) { return expression(node.arguments[i]); };
+      switch (node.op) {
+        case Op::kUnknown: {
+          const char* name = query.text(node).c_str();
+          made_.push_back(integers ? context.int_const(name) : context.real_const(name));
+          break;
+        }
+        case Op::kNumber: {
+          const char* text = query.text(node).c_str();
+          made_.push_back(integers ? context.int_val(text) : context.real_val(text));
+          break;
+        }
+        case Op::kTruth: made_.push_back(context.bool_val(query.text(node) == "true")); break;
+        case Op::kSum: made_.push_back(z3::sum(arguments(context, node))); break;
+        case Op::kProduct: {
+          z3::expr product = argument(0);
+          for (std::size_t i = 1; i < node.arguments.size(); ++i) product = product * argument(i);
+          made_.push_back(product);
+          break;
+        }
+        case Op::kLess: made_.push_back(argument(0) < argument(1)); break;
+        case Op::kLessEqual: made_.push_back(argument(0) <= argument(1)); break;
+        case Op::kEqual: made_.push_back(argument(0) == argument(1)); break;
+        case Op::kNot: made_.push_back(!argument(0)); break;
+        case Op::kAnd: made_.push_back(z3::mk_and(arguments(context, node))); break;
+        case Op::kOr: made_.push_back(z3::mk_or(arguments(context, node))); break;
+        case Op::kImplies: made_.push_back(z3::implies(argument(0), argument(1))); break;
+        case Op::kIf: made_.push_back(z3::ite(argument(0), argument(1), argument(2))); break;
+      }
+    }
+  }
+
+  z3::expr expression(std::uint32_t node) const { return made_[static_cast<int>(node)]; }
+
+ private:
+  z3::expr_vector arguments(z3::context& context, const Query::Node& node) const {
+    z3::expr_vector all(context);
+    for (const std::uint32_t argument : node.arguments) all.push_back(expression(argument));
+    return all;
+  }
+
+  z3::expr_vector made_;  // by node
+};
+
+class Z3 final : public Solver {
+ public:
+  std::string_view name() const override { return "Z3"; }
+
+  Answer ask(const Query& query, unsigned limit) override {
+    work_ = 0;
+    try {
+      if (!context_) context_.emplace();
+      return checked(query, limit);
+    } catch (const z3::exception&) {  // out of memory, say
+      context_.reset();
+      return Answer::kUnknown;
+    }
+  }
+
+  std::uint64_t work() const override { return work_; }
+
+ private:
+  Answer checked(const Query& query, unsigned limit) {
+    z3::solver solver(*context_, std::string(query.logic()).c_str());
+    z3::params parameters(*context_);
+    parameters.set("rlimit", limit);
+    parameters.set("random_seed", 0U);
+    solver.set(parameters);
+    const Translation translated(*context_, query);
+    for (const std::uint32_t assertion : query.assertions())
+      solver.add(translated.expression(assertion));
+    const z3::check_result result = solver.check();
+    note_work(solver);
+    switch (result) {
+      case z3::unsat: return Answer::kUnsatisfiable;
+      case z3::sat: return Answer::kSatisfiable;
+      case z3::unknown: break;
+    }
+    return Answer::kUnknown;
+  }
+
+  // Z3 counts over all questions of a context.
+  void note_work(const z3::solver& solver) {
+    const z3::stats statistics = solver.statistics();
+    for (unsigned i = 0; i < statistics.size(); ++i) {
+      if (statistics.key(i) != "rlimit count") continue;
+      const std::uint64_t total = statistics.uint_value(i);
+      work_ = total - total_;
+      total_ = total;
+    }
+  }
+
+  std::optional<z3::context> context_;
+  std::uint64_t total_ = 0;
+  std::uint64_t work_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Solver> make_z3() { return std::make_unique<Z3>(); }
+
+}  // namespace egret::verifier
