@@ -21,9 +21,9 @@
 
 #include "backends/precision.h"
 #include "base/status.h"
-#include "ir/graph/graph.h"
-#include "ir/evaluate/input_draws.h"
 #include "ir/core/tensor.h"
+#include "ir/evaluate/input_draws.h"
+#include "ir/graph/graph.h"
 
 namespace egret::backends {
 

@@ -1,9 +1,11 @@
-# ccache where this machine has it; the build is the same without. Given variables
-# (-DCMAKE_CXX_COMPILER_LAUNCHER=..., -DEGRET_LINKER=lld) win.
+# ccache where this machine has it; the build is the same without. Paths below the source folder are
+# hashed relative to it, so that every clone on a machine uses what another one compiled. Given
+# variables (-DCMAKE_CXX_COMPILER_LAUNCHER=..., -DEGRET_LINKER=lld) win.
 if(NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(EGRET_CCACHE ccache DOC "Compiler cache")
   if(EGRET_CCACHE)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${EGRET_CCACHE})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+        CCACHE_NOHASHDIR=1 ${EGRET_CCACHE})
   endif()
 endif()
 

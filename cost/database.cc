@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/system/file.h"
 #include "base/hash.h"
+#include "base/system/file.h"
 #include "cost/database_file.h"
 #include "cost/sqlite.h"
 

@@ -16,8 +16,8 @@
 #include "base/status.h"
 #include "cost/database.h"
 #include "driver/measure/calibration.h"
-#include "driver/select/kernel_costs.h"
 #include "driver/measure/output_check.h"
+#include "driver/select/kernel_costs.h"
 #include "ir/graph/graph.h"
 
 namespace egret::driver {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost/database.h"
 #include "cost/model.h"
-#include "driver/search/graph_search.h"
 #include "driver/optimize.h"
+#include "driver/search/graph_search.h"
 #include "extract/core/extractor.h"
 
 namespace egret::driver {

@@ -4,8 +4,8 @@
 //   graph -> e-graph -> saturate with rules -> price nodes and extract candidates, each folded
 //         where it depends on weights alone -> race them against the original -> check outputs
 //
-// A search over whole graphs (driver/search/graph_search.h), where one is asked for, takes the place of
-// the e-graph.
+// A search over whole graphs (driver/search/graph_search.h), where one is asked for, takes the
+// place of the e-graph.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,15 +17,15 @@
 #include "base/random.h"
 #include "base/timer.h"
 #include "driver/measure/batch_plan.h"
+#include "driver/measure/machine.h"
+#include "driver/measure/race.h"
+#include "driver/optimize.h"
+#include "driver/search/graph_search.h"
 #include "driver/select/cost_choice.h"
 #include "driver/select/forbidden_operators.h"
-#include "driver/search/graph_search.h"
 #include "driver/select/kernel_costs.h"
-#include "driver/measure/machine.h"
 #include "driver/select/memory_fit.h"
 #include "driver/select/operator_costs.h"
-#include "driver/optimize.h"
-#include "driver/measure/race.h"
 #include "driver/select/saturated_graph.h"
 #include "driver/select/selection.h"
 #include "extract/core/extractor.h"
@@ -123,7 +123,11 @@ class Pipeline {
 
   base::Status make_cost_model() {
     machine_ = machine_fingerprint(execution());
-    EGRET_ASSIGN_OR_RETURN(costs_, choose_costs(options_, machine_));
+    EGRET_ASSIGN_OR_RETURN(costs_, choose_costs({.model = options_.cost,
+                                                 .database = options_.cost_db,
+                                                 .database_machine = options_.cost_machine,
+                                                 .execution = execution_of(options_)},
+                                                machine_));
     report_.rates = costs_.rates;
     report_.costs_warning = costs_.warning;
     return base::ok();

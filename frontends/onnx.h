@@ -22,10 +22,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/system/file.h"
 #include "base/status.h"
-#include "ir/graph/graph.h"
+#include "base/system/file.h"
 #include "ir/core/tensor.h"
+#include "ir/graph/graph.h"
 
 namespace egret::frontends {
 

@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <map>
 
-#include "runtime/ranks/constant_part.h"
 #include "parallel/plan/plan_file.h"
 #include "rules/tensors/constant_folding.h"
+#include "runtime/ranks/constant_part.h"
 #include "tools/arguments/training_arguments.h"
 
-namespace egret::tools {
+namespace egret::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -79,12 +79,12 @@ base::Result<PlanRun> PlanRun::of(const std::string& path, const BackendOptions&
   if (found == nullptr) return base::usage_error("no backend is called '" + backend.backend + "'");
   EGRET_RETURN_IF_ERROR(found->takes_precision(precision_of(backend)));
   EGRET_RETURN_IF_ERROR(found->availability());
-  if (backends::MpiWorld::is_distributed()) {
+  if (MpiWorld::is_distributed()) {
     const auto end = [&console](const std::string& message) {
       console.error(message);
       std::_Exit(base::exit_code(base::StatusCode::kRankFailed));
     };
-    EGRET_ASSIGN_OR_RETURN(run.world_, backends::MpiWorld::join(options.limit_exchange, end));
+    EGRET_ASSIGN_OR_RETURN(run.world_, MpiWorld::join(options.limit_exchange, end));
   }
   const base::Status status = run.load(path, backend, options, console);
   if (!status.ok()) return run.failed(status, console);
@@ -153,7 +153,7 @@ base::Result<bool> PlanRun::compile_for_devices(const backends::Backend& backend
     if (reports()) console.warning("ranks exchange values through MPI: the plan has a ring");
     return false;
   }
-  const backends::nccl::Library& nccl = backends::nccl::system_library();
+  const nccl::Library& nccl = nccl::system_library();
   EGRET_ASSIGN_OR_RETURN(auto device,
                          backends::cuda::open_own_device(backends::cuda::system_libraries()));
   const base::Status together = all_have_nccl(nccl, *device, placed_.mesh, exchange());
@@ -272,4 +272,4 @@ base::Status PlanRun::failed(base::Status status, Console& console) {
   world_->abort(base::exit_code(base::StatusCode::kRankFailed));
 }
 
-}  // namespace egret::tools
+}  // namespace egret::runtime

@@ -9,17 +9,17 @@
 #include <string>
 #include <vector>
 
-#include "runtime/mpi/world.h"
 #include "base/status.h"
 #include "ir/autodiff/training_graph.h"
 #include "parallel/placed/placed_graph.h"
 #include "parallel/plan/plan_file.h"
+#include "runtime/devices/device_run.h"
+#include "runtime/mpi/world.h"
 #include "runtime/ranks/rank_program.h"
 #include "tools/arguments/backend_arguments.h"
-#include "runtime/devices/device_run.h"
 #include "tools/arguments/model_file.h"
 
-namespace egret::tools {
+namespace egret::runtime {
 
 // Whether the file is a plan: its name ends in .json.
 bool is_plan_file(const std::string& path);
@@ -88,7 +88,7 @@ class PlanRun {
   ir::Graph model_;
   std::optional<ir::TrainingGraph> training_;
   parallel::PlacedGraph placed_;
-  std::unique_ptr<backends::MpiWorld> world_;  // null: all ranks are here
+  std::unique_ptr<MpiWorld> world_;  // null: all ranks are here
   parallel::RankProgram program_;
   std::vector<std::unique_ptr<backends::Plan>> plans_;  // by stage; null: no operators
   // Instead of plans_, where values stay on the ranks' GPUs.
@@ -99,4 +99,4 @@ class PlanRun {
   std::vector<ir::Tensor> outputs_;
 };
 
-}  // namespace egret::tools
+}  // namespace egret::runtime

@@ -11,10 +11,10 @@
 #include <iostream>
 #include <string>
 
-#include "runtime/mpi/world.h"
 #include "base/status.h"
+#include "runtime/mpi/world.h"
 
-namespace egret::tools {
+namespace egret::runtime {
 namespace {
 
 constexpr int kAsked[] = {SIGINT, SIGTERM};
@@ -75,7 +75,7 @@ class SignalsHeld {
 }  // namespace
 
 void watch_rank() {
-  if (!backends::MpiWorld::is_distributed()) return;
+  if (!MpiWorld::is_distributed()) return;
   SignalsHeld held;  // until the watcher can pass them on
   const pid_t watcher = ::getpid();
   const pid_t made = ::fork();
@@ -88,4 +88,4 @@ void watch_rank() {
   if (::getppid() != watcher) std::_Exit(base::exit_code(base::StatusCode::kRankFailed));
 }
 
-}  // namespace egret::tools
+}  // namespace egret::runtime

@@ -5,10 +5,10 @@
 // too; when one stops it, the second says which rank it is that all others wait for.
 #pragma once
 
-namespace egret::tools {
+namespace egret::runtime {
 
 // To be called before there are threads. Returns in the process that works, and at once where
 // mpirun did not start this process.
 void watch_rank();
 
-}  // namespace egret::tools
+}  // namespace egret::runtime

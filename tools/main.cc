@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/frame/command_line.h"
 #include "runtime/rank_watch.h"
 #include "tools/console/signals.h"
+#include "tools/frame/command_line.h"
 
 int main(int argc, char** argv) {
   egret::tools::watch_rank();

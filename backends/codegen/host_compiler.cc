@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "backends/codegen/kernel_cache.h"
-#include "base/system/file.h"
 #include "base/hash.h"
+#include "base/system/file.h"
 
 extern char** environ;
 

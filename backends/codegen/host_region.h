@@ -12,8 +12,8 @@
 #include "backends/codegen/host_compiler.h"
 #include "backends/codegen/regions.h"
 #include "base/status.h"
-#include "ir/graph/graph.h"
 #include "ir/core/tensor.h"
+#include "ir/graph/graph.h"
 
 namespace egret::backends::codegen {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one emitter: from a definition to the text of a kernel, for the host or for a GPU.
 //
-// A definition is lowered to a loop nest (ir/nest/loop_nest.h), a schedule says which loops are rows and
-// lanes, and the writer (writer.h) puts each value at the outermost loop that it depends on. The
-// two targets differ in how rows, lanes and shared reductions loop, and in nothing else. The text
-// relies on the helpers of prelude.h.
+// A definition is lowered to a loop nest (ir/nest/loop_nest.h), a schedule says which loops are
+// rows and lanes, and the writer (writer.h) puts each value at the outermost loop that it depends
+// on. The two targets differ in how rows, lanes and shared reductions loop, and in nothing else.
+// The text relies on the helpers of prelude.h.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 #include "backends/codegen/packing.h"
 #include "backends/codegen/schedule.h"
 #include "base/status.h"
-#include "ir/graph/definition.h"
 #include "ir/core/tensor_type.h"
+#include "ir/graph/definition.h"
 
 namespace egret::backends::codegen {
 

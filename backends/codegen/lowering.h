@@ -5,8 +5,8 @@
 #include <span>
 
 #include "base/status.h"
-#include "ir/graph/definition.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/definition.h"
 #include "ir/nest/loop_nest.h"
 
 namespace egret::backends::codegen {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "ir/nest/loop_nest.h"
 #include "ir/core/tensor_type.h"
+#include "ir/nest/loop_nest.h"
 
 namespace egret::backends::codegen {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The helpers that emitted kernels call: conversions, integer arithmetic that wraps, functions,
-// Euclidean division, folds over a block of threads. The meaning of each is that of ir/core/function.h,
-// ir/core/integer_arithmetic.h and ir/core/real_arithmetic.h.
+// Euclidean division, folds over a block of threads. The meaning of each is that of
+// ir/core/function.h, ir/core/integer_arithmetic.h and ir/core/real_arithmetic.h.
 #pragma once
 
 #include <string>

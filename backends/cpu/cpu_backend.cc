@@ -8,13 +8,13 @@
 #include "backends/cpu/kernels/block_product.h"
 #include "backends/cpu/kernels/emitted_kernel.h"
 #include "backends/cpu/kernels/fusion.h"
-#include "backends/cpu/plan/group_order.h"
 #include "backends/cpu/kernels/kernel_table.h"
-#include "backends/cpu/plan/onednn.h"
-#include "backends/cpu/plan/plan_builder.h"
-#include "backends/cpu/loops/pointwise_program.h"
 #include "backends/cpu/kernels/rounding.h"
 #include "backends/cpu/kernels/row_product.h"
+#include "backends/cpu/loops/pointwise_program.h"
+#include "backends/cpu/plan/group_order.h"
+#include "backends/cpu/plan/onednn.h"
+#include "backends/cpu/plan/plan_builder.h"
 #include "backends/prepare.h"
 
 namespace egret::backends {

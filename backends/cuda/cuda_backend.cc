@@ -6,8 +6,8 @@
 #include <mutex>
 #include <utility>
 
-#include "backends/cuda/compilation.h"
 #include "backends/cuda/api/peak_rates.h"
+#include "backends/cuda/compilation.h"
 
 namespace egret::backends {
 namespace cuda {

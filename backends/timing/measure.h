@@ -53,8 +53,8 @@ base::Result<Timing> measure(Plan& plan, const MeasureOptions& options);
 base::Result<std::vector<Timing>> measure_interleaved(std::span<Plan* const> plans,
                                                       const MeasureOptions& options);
 
-// Random inputs of a plan, as its graph wants them (ir/evaluate/input_draws.h); integers are in [0, 10]
-// otherwise and so serve as small indices.
+// Random inputs of a plan, as its graph wants them (ir/evaluate/input_draws.h); integers are in [0,
+// 10] otherwise and so serve as small indices.
 std::vector<ir::Tensor> random_inputs(const Plan& plan, base::Random random);
 
 }  // namespace egret::backends

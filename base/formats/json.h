@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON documents with a stable key order: members are written in the order they were set, numbers
 // in the shortest form that reads back the same, infinities and NaN as null. So the same report is
-// the same bytes. base/formats/json_stream.h reads; our own writer keeps doubles readable ("0.5", where
-// Boost 1.81 prints 5E-1).
+// the same bytes. base/formats/json_stream.h reads; our own writer keeps doubles readable ("0.5",
+// where Boost 1.81 prints 5E-1).
 #pragma once
 
 #include <cstdint>

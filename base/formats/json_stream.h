@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON as a stream, for files too large to hold as a document (base/formats/json.h) and for readers that
-// check while they read: events in, text out. Text comes in pieces of any size; memory is that of
-// the nesting and of the longest string.
+// JSON as a stream, for files too large to hold as a document (base/formats/json.h) and for readers
+// that check while they read: events in, text out. Text comes in pieces of any size; memory is that
+// of the nesting and of the longest string.
 //
 // Errors, the reader's own as well as the handler's, name line, column and byte. Text must be UTF-8
 // and one value with nothing behind it but white space; the same document is accepted or refused

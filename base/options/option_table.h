@@ -22,8 +22,8 @@
 //   }
 //
 // Defaults are the struct's initializers. The library's code sees only the struct;
-// base/options/option_set.h binds tables to structs and fills them. Flag names are unique over the whole
-// program.
+// base/options/option_set.h binds tables to structs and fills them. Flag names are unique over the
+// whole program.
 #pragma once
 
 #include <cstdint>

@@ -5,8 +5,8 @@
 
 #include <string_view>
 
-#include "base/system/file.h"
 #include "base/formats/units.h"
+#include "base/system/file.h"
 
 namespace egret::base {
 

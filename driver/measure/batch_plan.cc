@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "backends/timing/measure.h"
 #include "backends/memory_planner.h"
+#include "backends/timing/measure.h"
 #include "parallel/plan/batch_slices.h"
 
 namespace egret::driver {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan of a graph whose inputs are batches: it runs the batch as a whole, or, where operators
-// do not mix samples (parallel/plan/batch_slices.h), one sample after the other, whichever takes less
-// time on this machine. A whole batch reads weights once; sample after sample, values stay in
+// do not mix samples (parallel/plan/batch_slices.h), one sample after the other, whichever takes
+// less time on this machine. A whole batch reads weights once; sample after sample, values stay in
 // caches, parts of a concatenation are computed where they belong, and activations take a fraction
 // of the memory.
 #pragma once

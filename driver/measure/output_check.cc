@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/formats/units.h"
 #include "base/hash.h"
 #include "base/random.h"
-#include "base/formats/units.h"
 #include "ir/evaluate/input_draws.h"
 #include "ir/evaluate/interpreter.h"
 #include "ir/nest/work.h"

@@ -75,8 +75,9 @@ base::Status mismatch_of(const CheckReport& report);
 // candidates.
 class OutputCheck {
  public:
-  // Inputs are random (ir/evaluate/input_draws.h), of the graph's (concrete) input types, unless given.
-  // Errors: usage when a size is symbolic; what the interpreter reports; limit_hit when stopped.
+  // Inputs are random (ir/evaluate/input_draws.h), of the graph's (concrete) input types, unless
+  // given. Errors: usage when a size is symbolic; what the interpreter reports; limit_hit when
+  // stopped.
   static base::Result<OutputCheck> of(const ir::Graph& reference, const CheckOptions& options);
   static base::Result<OutputCheck> of(const ir::Graph& reference, std::vector<ir::Tensor> inputs,
                                       const CheckOptions& options);

@@ -5,9 +5,9 @@
 // at alpha = 1 only gains are followed, above it also steps that cost something and may pay off
 // later.
 //
-// The graphs share their terms (rules/tensors/term_graph.h); one in the queue is kept as its parent and
-// what was replaced there. Rules are those of saturation, heuristics, rules with several sources
-// and dynamic rules included.
+// The graphs share their terms (rules/tensors/term_graph.h); one in the queue is kept as its parent
+// and what was replaced there. Rules are those of saturation, heuristics, rules with several
+// sources and dynamic rules included.
 //
 // Deterministic unless the time limit strikes.
 #pragma once

@@ -11,24 +11,17 @@
 namespace egret::driver {
 namespace {
 
-Execution execution_of(const OptimizeOptions& options) {
-  return {options.backend, static_cast<int>(options.threads),
-          backends::precision_named(options.precision)};
-}
-
-base::Result<CostChoice> profiled_costs(const OptimizeOptions& options,
-                                        const std::string& machine) {
+base::Result<CostChoice> profiled_costs(const CostOptions& options, const std::string& machine) {
   CostChoice choice;
   choice.machine = machine;
-  EGRET_ASSIGN_OR_RETURN(cost::DatabaseInUse used, cost::open_database_in_use(options.cost_db));
+  EGRET_ASSIGN_OR_RETURN(cost::DatabaseInUse used, cost::open_database_in_use(options.database));
   choice.database = std::move(used.database);
   EGRET_ASSIGN_OR_RETURN(const std::int64_t others,
                          entries_of_others_alone(*choice.database, machine));
   choice.warning = std::move(used.warning);
   if (const std::string warning = warning_of_other_machines(others, machine); !warning.empty())
     choice.warning += (choice.warning.empty() ? "" : "; ") + warning;
-  EGRET_ASSIGN_OR_RETURN(choice.rates,
-                         known_rates(*choice.database, machine, execution_of(options)));
+  EGRET_ASSIGN_OR_RETURN(choice.rates, known_rates(*choice.database, machine, options.execution));
   auto profiled = std::make_unique<cost::ProfiledModel>(*choice.database, machine,
                                                         choice.rates.fastest, choice.rates.rates);
   choice.profiled = profiled.get();
@@ -37,16 +30,15 @@ base::Result<CostChoice> profiled_costs(const OptimizeOptions& options,
 }
 
 // The database is read and not kept: nothing is measured for it.
-base::Result<CostChoice> interpolated_costs(const OptimizeOptions& options,
+base::Result<CostChoice> interpolated_costs(const CostOptions& options,
                                             const std::string& machine) {
   CostChoice choice;
   choice.machine = machine;
-  EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database_to_read(options.cost_db));
-  if (!options.cost_machine.empty()) {
-    EGRET_ASSIGN_OR_RETURN(choice.machine, machine_called(*database, options.cost_machine));
+  EGRET_ASSIGN_OR_RETURN(const auto database, cost::open_database_to_read(options.database));
+  if (!options.database_machine.empty()) {
+    EGRET_ASSIGN_OR_RETURN(choice.machine, machine_called(*database, options.database_machine));
   }
-  EGRET_ASSIGN_OR_RETURN(choice.rates,
-                         known_rates(*database, choice.machine, execution_of(options)));
+  EGRET_ASSIGN_OR_RETURN(choice.rates, known_rates(*database, choice.machine, options.execution));
   EGRET_ASSIGN_OR_RETURN(const auto rows, database->rows(choice.machine));
   if (rows.empty()) {
     choice.warning = "the database of costs has no entries of " + choice.machine +
@@ -56,28 +48,27 @@ base::Result<CostChoice> interpolated_costs(const OptimizeOptions& options,
   return choice;
 }
 
-base::Result<CostChoice> estimated_costs(const OptimizeOptions& options,
-                                         const std::string& machine) {
+base::Result<CostChoice> estimated_costs(const CostOptions& options, const std::string& machine) {
   CostChoice choice;
   const auto row =
-      std::ranges::find(cost::estimating_models(), options.cost, &cost::ModelRow::name);
+      std::ranges::find(cost::estimating_models(), options.model, &cost::ModelRow::name);
   if (row != cost::estimating_models().end() && row->uses_rates) {
     EGRET_ASSIGN_OR_RETURN(choice.rates,
-                           known_rates_at(options.cost_db, machine, execution_of(options)));
+                           known_rates_at(options.database, machine, options.execution));
   }
-  choice.model = cost::make_model(options.cost, choice.rates.rates);
+  choice.model = cost::make_model(options.model, choice.rates.rates);
   if (choice.model == nullptr)
-    return base::usage_error("no cost model is called '" + options.cost + "'");
+    return base::usage_error("no cost model is called '" + options.model + "'");
   return choice;
 }
 
 }  // namespace
 
-base::Result<CostChoice> choose_costs(const OptimizeOptions& options, const std::string& machine) {
-  if (!options.cost_machine.empty() && options.cost != "interpolated")
+base::Result<CostChoice> choose_costs(const CostOptions& options, const std::string& machine) {
+  if (!options.database_machine.empty() && options.model != "interpolated")
     return base::usage_error("--cost-machine is for --cost interpolated");
-  if (options.cost == "profiled") return profiled_costs(options, machine);
-  if (options.cost == "interpolated") return interpolated_costs(options, machine);
+  if (options.model == "profiled") return profiled_costs(options, machine);
+  if (options.model == "interpolated") return interpolated_costs(options, machine);
   return estimated_costs(options, machine);
 }
 

@@ -10,7 +10,6 @@
 #include "cost/model.h"
 #include "cost/profiled.h"
 #include "driver/measure/calibration.h"
-#include "driver/optimize.h"
 
 namespace egret::driver {
 
@@ -23,9 +22,17 @@ struct CostChoice {
   std::string warning;  // about the database; empty: none
 };
 
+// Which model, with what behind it.
+struct CostOptions {
+  std::string model = "profiled";
+  std::string database;          // empty: cost::default_database_path()
+  std::string database_machine;  // of interpolated costs, see machine_called(); empty: this one
+  Execution execution;           // that times and rates are of
+};
+
 // `machine` is this one (machine_fingerprint()). Errors: usage for names that do not exist; the
 // database's.
-base::Result<CostChoice> choose_costs(const OptimizeOptions& options, const std::string& machine);
+base::Result<CostChoice> choose_costs(const CostOptions& options, const std::string& machine);
 
 // The machine in the database that is called so, or the only one whose name contains this text.
 // Errors: usage, with the names that there are, for none or several.

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/hash.h"
 #include "base/formats/json.h"
+#include "base/hash.h"
 #include "base/stop.h"
 #include "base/timer.h"
 #include "extract/core/choice_walk.h"

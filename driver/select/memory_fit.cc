@@ -5,9 +5,9 @@
 #include <limits>
 #include <string>
 
+#include "base/formats/units.h"
 #include "base/stop.h"
 #include "base/timer.h"
-#include "base/formats/units.h"
 #include "driver/select/memory_bound.h"
 #include "rules/tensors/term_graph.h"
 

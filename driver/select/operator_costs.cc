@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "backends/timing/node_timer.h"
+#include "base/formats/units.h"
 #include "base/stop.h"
 #include "base/timer.h"
-#include "base/formats/units.h"
 #include "cost/profiled.h"
-#include "driver/select/cost_choice.h"
 #include "driver/measure/machine.h"
+#include "driver/select/cost_choice.h"
 #include "driver/select/node_query.h"
 #include "driver/select/saturated_graph.h"
 #include "driver/select/selection.h"

@@ -11,8 +11,8 @@
 //   (void)egraph.merge(twice, shift);                    // from here on they are equal,
 //   (void)egraph.rebuild();                              // and so is everything built on them
 //
-// Usually one does not call merge() but states rules as text (egraph/search/syntax.h) and runs them until
-// nothing is new (egraph/search/runner.h); docs/egraph.md shows how in ten lines.
+// Usually one does not call merge() but states rules as text (egraph/search/syntax.h) and runs them
+// until nothing is new (egraph/search/runner.h); docs/egraph.md shows how in ten lines.
 //
 // Words. An e-node is an operator applied to e-classes; an e-class is a set of e-nodes that are
 // equal. add() finds or makes the node and returns its class. merge() makes two classes one.
@@ -166,9 +166,9 @@ class EGraph {
 
   // ---- proofs ----
 
-  // From here on, why classes become equal is recorded, for egraph/proofs/explainer.h. Only before the
-  // first merge. Every id that add() returns then names the very term that was asked for: two terms
-  // that are known to be equal have two ids of one class.
+  // From here on, why classes become equal is recorded, for egraph/proofs/explainer.h. Only before
+  // the first merge. Every id that add() returns then names the very term that was asked for: two
+  // terms that are known to be equal have two ids of one class.
   void enable_proofs();
   ProofLog* proofs() const { return proofs_.get(); }  // nullptr without
   // With proofs: the term of a node's operator on these children, each of which must be in the

@@ -61,7 +61,7 @@ class ProofLog {
     std::span<const ClassId> classes{};  // kCongruence: children; kRule: matched and built
     std::span<const OpId> ops{};         // kRule: captured
     const std::shared_ptr<const RuleForm>* rule = nullptr;  // kRule
-    std::uint32_t equation = 0;          // kRule
+    std::uint32_t equation = 0;                             // kRule
     bool built_left = false;  // kRule, of what is built last: the left side of its only equation
   };
 

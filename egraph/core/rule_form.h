@@ -34,9 +34,9 @@ class Rewrite;
 class RuleForm {
  public:
   explicit RuleForm(const Rewrite& rewrite);
-  // For snapshots (egraph/formats/rule_form_snapshot.cc). What is read is a form that could be: operators
-  // of `ops` with their arity, children before parents, every variable defined once. Where it is
-  // not, `items` says so and the form is of no use.
+  // For snapshots (egraph/formats/rule_form_snapshot.cc). What is read is a form that could be:
+  // operators of `ops` with their arity, children before parents, every variable defined once.
+  // Where it is not, `items` says so and the form is of no use.
   RuleForm(ItemReader& items, const OpTable& ops);
   void save(ItemWriter& items) const;
 

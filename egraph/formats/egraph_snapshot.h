@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An e-graph in a snapshot file (egraph/formats/snapshot_file.h), sections "egraph.*" and "proofs.*".
+// An e-graph in a snapshot file (egraph/formats/snapshot_file.h), sections "egraph.*" and
+// "proofs.*".
 //
 // What is loaded behaves as what was saved from there on: same ids for the same calls, same order
 // of matches, same epochs, same proofs. Kept are the node records, the classes, the operators, the

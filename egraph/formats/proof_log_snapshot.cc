@@ -8,9 +8,9 @@
 #include "egraph/core/op_table.h"
 #include "egraph/core/proof_log.h"
 #include "egraph/core/rule_form.h"
+#include "egraph/core/union_find.h"
 #include "egraph/formats/snapshot_file.h"
 #include "egraph/formats/snapshot_items.h"
-#include "egraph/core/union_find.h"
 
 namespace egret::egraph {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/system/file.h"
 #include "base/formats/json_stream.h"
+#include "base/system/file.h"
 #include "egraph/formats/serialized_egraph.h"
 
 namespace egret::egraph {

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/system/file.h"
 #include "base/hash.h"
+#include "base/system/file.h"
 
 namespace egret::egraph {
 

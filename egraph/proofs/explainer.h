@@ -9,10 +9,10 @@
 //   const Explanation why = *explain(egraph, before, after);
 //   std::puts(why.flat_text().c_str());
 //
-// A goal "X = Y" becomes the way between the two in the forest of merges (egraph/proofs/proof_forest.h),
-// from one rule or axiom to the next; what lies between two of these are congruent terms, whose
-// children are goals in turn. Goals are about ever earlier times, so this ends, and each is proven
-// once, so that proofs share their parts.
+// A goal "X = Y" becomes the way between the two in the forest of merges
+// (egraph/proofs/proof_forest.h), from one rule or axiom to the next; what lies between two of
+// these are congruent terms, whose children are goals in turn. Goals are about ever earlier times,
+// so this ends, and each is proven once, so that proofs share their parts.
 //
 // With `shorten`, each goal may leave the forest: it takes the cheapest way over rules and over all
 // congruences of the e-graph as it is now, by Dijkstra's algorithm, where a congruence costs as

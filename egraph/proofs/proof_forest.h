@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "egraph/proofs/merge_history.h"
 #include "egraph/core/rule_form.h"
+#include "egraph/proofs/merge_history.h"
 
 namespace egret::egraph {
 

@@ -23,7 +23,8 @@ class Scheduler {
   // Called before a run.
   virtual void start(std::size_t rules) { (void)rules; }
   // After start(): for each rule the one that undoes it, or its own number. When that one has
-  // nothing left to say, a search for this one is likely to cost nothing (egraph/search/inverse_rules.h).
+  // nothing left to say, a search for this one is likely to cost nothing
+  // (egraph/search/inverse_rules.h).
   virtual void learn_inverses(std::span<const std::uint32_t> inverse_of) { (void)inverse_of; }
   // How many matches of this rule are welcome now; 0: do not even search. Asked once for each rule,
   // before any is searched.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/search/equivalence.h"
 
-#include "egraph/search/goals.h"
 #include "egraph/core/smallest_term.h"
+#include "egraph/search/goals.h"
 
 namespace egret::egraph {
 

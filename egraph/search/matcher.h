@@ -13,9 +13,9 @@
 #include <memory>
 
 #include "egraph/core/egraph.h"
+#include "egraph/core/pattern.h"
 #include "egraph/search/limits.h"
 #include "egraph/search/match_buffer.h"
-#include "egraph/core/pattern.h"
 
 namespace egret::egraph {
 

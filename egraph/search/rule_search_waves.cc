@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "egraph/search/rule_search.h"
 #include "egraph/schedulers/scheduler.h"
+#include "egraph/search/rule_search.h"
 #include "egraph/search/start_lists.h"
 
 namespace egret::egraph {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/check.h"
+#include "egraph/schedulers/backoff.h"
 #include "egraph/search/apply_block.h"
 #include "egraph/search/inverse_rules.h"
-#include "egraph/schedulers/backoff.h"
 
 namespace egret::egraph {
 namespace {

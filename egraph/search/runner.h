@@ -3,10 +3,10 @@
 //
 // An iteration searches all rules on the frozen e-graph; applies the matches in order of the rules;
 // and rebuilds. Rules look only at what changed since their matches were last applied
-// (egraph/search/rule_search.h), and at matches worth another try (egraph/search/watch_list.h). A run that stops,
-// for whatever reason, leaves a rebuilt e-graph; an iteration that a limit cuts off keeps what was
-// applied until then. Deterministic unless the time limit strikes, with any number of threads;
-// ticks bound a run in units that repeat.
+// (egraph/search/rule_search.h), and at matches worth another try (egraph/search/watch_list.h). A
+// run that stops, for whatever reason, leaves a rebuilt e-graph; an iteration that a limit cuts off
+// keeps what was applied until then. Deterministic unless the time limit strikes, with any number
+// of threads; ticks bound a run in units that repeat.
 //
 //   Runner runner(egraph, rules);
 //   runner.limits().nodes = 10'000;
@@ -22,12 +22,12 @@
 
 #include "base/status.h"
 #include "egraph/core/egraph.h"
+#include "egraph/schedulers/scheduler.h"
 #include "egraph/search/limits.h"
 #include "egraph/search/match_blocks.h"
 #include "egraph/search/match_buffer.h"
 #include "egraph/search/rewrite.h"
 #include "egraph/search/rule_search.h"
-#include "egraph/schedulers/scheduler.h"
 #include "egraph/search/watch_list.h"
 
 namespace egret::egraph {

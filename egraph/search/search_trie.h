@@ -2,11 +2,11 @@
 // The search programs of many patterns, merged by common prefixes (the code trees of Vampire,
 // Riazanov and Voronkov 2003, and of de Moura and Bjorner's e-matcher, CADE 2007).
 //
-// A plan (egraph/search/join_plan.h) is compiled to alternating expansions and branches. An expansion
-// draws nodes from a list and puts class, operator and children of each into registers of its own;
-// a branch is a list of filters over registers and of what follows where they hold: matches,
-// further expansions. Registers are numbered in order of binding, whatever the variables are
-// called, so that all rules that begin with (+ ?a ?b) share their first expansion: each node is
+// A plan (egraph/search/join_plan.h) is compiled to alternating expansions and branches. An
+// expansion draws nodes from a list and puts class, operator and children of each into registers of
+// its own; a branch is a list of filters over registers and of what follows where they hold:
+// matches, further expansions. Registers are numbered in order of binding, whatever the variables
+// are called, so that all rules that begin with (+ ?a ?b) share their first expansion: each node is
 // read once, and the masks of its children reject most of the rules at once.
 //
 // The first registers hold the classes of the constants that patterns name, one for each.
@@ -21,8 +21,8 @@
 
 #include "egraph/core/egraph.h"
 #include "egraph/core/ids.h"
-#include "egraph/search/join_plan.h"
 #include "egraph/core/pattern.h"
+#include "egraph/search/join_plan.h"
 
 namespace egret::egraph {
 

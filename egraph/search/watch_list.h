@@ -10,8 +10,8 @@
 
 #include "egraph/core/egraph.h"
 #include "egraph/core/ids.h"
-#include "egraph/search/match_buffer.h"
 #include "egraph/core/pattern.h"
+#include "egraph/search/match_buffer.h"
 #include "egraph/search/rewrite.h"
 
 namespace egret::egraph {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of the workloads, in the words of egraph/search/syntax.h and in the order of their sources.
+// The rules of the workloads, in the words of egraph/search/syntax.h and in the order of their
+// sources.
 #pragma once
 
 #include <string_view>

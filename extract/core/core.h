@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left to decide of a problem: an and-or graph that reductions shrink (extract/reduce/reduce.h)
-// and exact solvers solve. A class is "or", one of its candidates; a candidate is "and", all that
-// it needs. A candidate may stand for several nodes of the problem that are chosen together.
+// What is left to decide of a problem: an and-or graph that reductions shrink
+// (extract/reduce/reduce.h) and exact solvers solve. A class is "or", one of its candidates; a
+// candidate is "and", all that it needs. A candidate may stand for several nodes of the problem
+// that are chosen together.
 //
 // Invariant: each answer of the core, lifted, is an answer of the problem that costs `paid` plus
 // the chosen candidates; and the best of the problem is among those.
@@ -27,8 +28,8 @@ struct Core {
   // Per class of the problem: the node that stands for it where no chosen candidate picks another.
   // For those that nothing needs any more as well, so it is followed from the roots only.
   std::vector<NodeIndex> decided;
-  // Nodes of the problem of which rows speak beside the costs (extract/extractors/side_rows.h), or empty.
-  // Candidates that pick them stay until the rows are applied, unless they cost too much.
+  // Nodes of the problem of which rows speak beside the costs (extract/extractors/side_rows.h), or
+  // empty. Candidates that pick them stay until the rows are applied, unless they cost too much.
   std::vector<bool> marked{};
 
   // The problem as it is, but for nodes that are forbidden, need their own class, or have a child

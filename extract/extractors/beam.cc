@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "base/timer.h"
-#include "extract/core/components.h"
 #include "extract/bounds/dual_ascent.h"
+#include "extract/core/components.h"
 #include "extract/greedy/local_search.h"
 #include "extract/reduce/reduce.h"
 

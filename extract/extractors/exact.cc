@@ -8,16 +8,16 @@
 #include <optional>
 
 #include "base/timer.h"
+#include "extract/bounds/dual_ascent.h"
+#include "extract/bounds/semidefinite_bound.h"
 #include "extract/core/choice_walk.h"
 #include "extract/core/components.h"
-#include "extract/milp/core_ilp.h"
-#include "extract/milp/core_maxsat.h"
-#include "extract/bounds/dual_ascent.h"
 #include "extract/extractors/elimination.h"
 #include "extract/greedy/dag_greedy.h"
 #include "extract/greedy/local_search.h"
+#include "extract/milp/core_ilp.h"
+#include "extract/milp/core_maxsat.h"
 #include "extract/reduce/reduce.h"
-#include "extract/bounds/semidefinite_bound.h"
 
 namespace egret::extract {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "extract/core/extractor.h"
-
 #include <algorithm>
 #include <array>
+
+#include "extract/core/extractor.h"
 
 namespace egret::extract {
 

@@ -7,8 +7,8 @@
 
 #include "base/timer.h"
 #include "extract/core/choice_walk.h"
-#include "extract/greedy/tree_greedy.h"
 #include "extract/core/parents.h"
+#include "extract/greedy/tree_greedy.h"
 
 namespace egret::extract {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "base/timer.h"
 #include "extract/core/choice_walk.h"
+#include "extract/core/parents.h"
 #include "extract/greedy/dag_greedy.h"
 #include "extract/greedy/tree_greedy.h"
-#include "extract/core/parents.h"
 
 namespace egret::extract {
 namespace {

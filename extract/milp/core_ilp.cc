@@ -7,9 +7,9 @@
 #include <set>
 
 #include "extract/core/components.h"
-#include "extract/milp/cut_loop.h"
 #include "extract/core/flat_core.h"
 #include "extract/core/implied.h"
+#include "extract/milp/cut_loop.h"
 #include "extract/milp/loop_cuts.h"
 #include "extract/milp/milp_process.h"
 #include "extract/milp/primal_dual_lp.h"

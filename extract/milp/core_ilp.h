@@ -2,11 +2,12 @@
 // A core as an integer program.
 //
 // Columns: whether a candidate is chosen, and whether a class is. Rows: a chosen class has one
-// candidate; and for a class and another that some of its candidates imply (extract/core/implied.h), the
-// sum of these is at most what is chosen of the other, without its candidates that imply the first.
-// That is tighter than a row for each need, as at most one candidate of a class is chosen, and
-// forbids cycles of two. Longer ones are forbidden as they turn up in answers; when that takes many
-// rounds, the classes of components where they did get positions in an order.
+// candidate; and for a class and another that some of its candidates imply
+// (extract/core/implied.h), the sum of these is at most what is chosen of the other, without its
+// candidates that imply the first. That is tighter than a row for each need, as at most one
+// candidate of a class is chosen, and forbids cycles of two. Longer ones are forbidden as they turn
+// up in answers; when that takes many rounds, the classes of components where they did get
+// positions in an order.
 //
 // Without rows beside the costs it stops where much of the core has turned out useless.
 #pragma once

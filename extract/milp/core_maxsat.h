@@ -18,7 +18,8 @@ namespace egret::extract {
 bool suits_maxsat(const Core& core);
 
 // The least answer where it is found in time; otherwise the known one, with a bound as far as one
-// is proven. For cores that suit. The solver runs in a process of its own (extract/milp/milp_process.h).
+// is proven. For cores that suit. The solver runs in a process of its own
+// (extract/milp/milp_process.h).
 base::Result<CoreAnswer> solve_by_maxsat(const Core& core, const CoreAnswer& known,
                                          const base::Deadline& deadline,
                                          const std::function<bool()>& should_stop);

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 
-#include "extract/core/choice_walk.h"
 #include "extract/bounds/dual_ascent.h"
+#include "extract/core/choice_walk.h"
 #include "extract/greedy/dag_greedy.h"
 #include "extract/greedy/local_search.h"
 #include "extract/milp/loop_cuts.h"

@@ -4,8 +4,8 @@
 // that do; dual ascent on these costs finds them, and a better bound with them.
 //
 // Two more kinds of cuts go around the relaxation's answer: those of dual ascent on costs that make
-// the answer cheap, and loop cuts (extract/milp/loop_cuts.h) of all classes, which add up different ways
-// to what is below them. The relaxation's answer is also where better answers are looked for.
+// the answer cheap, and loop cuts (extract/milp/loop_cuts.h) of all classes, which add up different
+// ways to what is below them. The relaxation's answer is also where better answers are looked for.
 //
 // On an e-graph of Inception-v3 with 50,000 nodes the relaxation alone proves 2 % of the best cost,
 // dual ascent alone 95 %, both in turns 97 % within a second.

@@ -8,7 +8,8 @@
 // takes the longest for: rows that some answers in turn did not need rest until one violates them.
 //
 // What it returns is near the solution, not at it. All columns have bounds, so any duals of the
-// right signs prove something, and cuts and dual ascent take it from there (extract/milp/cut_loop.h).
+// right signs prove something, and cuts and dual ascent take it from there
+// (extract/milp/cut_loop.h).
 #pragma once
 
 #include <vector>

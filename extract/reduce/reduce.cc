@@ -7,8 +7,8 @@
 #include <map>
 
 #include "extract/core/components.h"
-#include "extract/greedy/tree_greedy.h"
 #include "extract/core/implied.h"
+#include "extract/greedy/tree_greedy.h"
 
 namespace egret::extract {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "ir/graph/adjoint.h"
 #include "ir/autodiff/contributions.h"
 #include "ir/autodiff/sum_of_products.h"
 #include "ir/autodiff/tensor_steps.h"
+#include "ir/graph/adjoint.h"
 
 namespace egret::ir {
 namespace {

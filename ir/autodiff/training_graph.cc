@@ -7,11 +7,11 @@
 #include <map>
 #include <set>
 
-#include "ir/graph/adjoint.h"
 #include "ir/autodiff/gradient.h"
 #include "ir/evaluate/input_draws.h"
-#include "ir/ops/families/reduction_definition.h"
+#include "ir/graph/adjoint.h"
 #include "ir/graph/shared_nodes.h"
+#include "ir/ops/families/reduction_definition.h"
 
 namespace egret::ir {
 namespace {

@@ -35,8 +35,8 @@ struct TrainingGraph {
 };
 
 // The parameters are the model's named real constants with at least one axis, but for what
-// operators read as measured of data (ir/graph/adjoint.h). Sizes must be known. With class labels the
-// loss takes logits [..., C] and integers [...]. Errors: usage for names that do not exist;
+// operators read as measured of data (ir/graph/adjoint.h). Sizes must be known. With class labels
+// the loss takes logits [..., C] and integers [...]. Errors: usage for names that do not exist;
 // bad_input for an output that the loss cannot take, or a model without parameters; unsupported for
 // symbolic sizes.
 base::Result<TrainingGraph> training_graph(const Graph& model, const TrainingOptions& options);

@@ -49,7 +49,8 @@ class Attrs {
   double real(std::string_view name) const;
   const std::string& text(std::string_view name) const;
   const Integers& integers(std::string_view name) const;
-  // The same where integers may be symbolic (ir/core/symbolic_scope.h); the two above give example's.
+  // The same where integers may be symbolic (ir/core/symbolic_scope.h); the two above give
+  // example's.
   Index size(std::string_view name) const;
   std::vector<Index> sizes(std::string_view name) const;
   const Integers& as_written(std::string_view name) const;  // symbolic integers among them

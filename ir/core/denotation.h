@@ -8,7 +8,8 @@
 //   Index   integers: polynomials in index variables, sizes and attributes; Euclidean div and mod
 //           by positive terms; min and max; an integer element of an input used as an index.
 //   Guard   truth values: comparisons of indices (and of scalars), and, or, not.
-//   Scalar  element values: reads, constants, arithmetic, opaque functions (ir/core/function.h), select,
+//   Scalar  element values: reads, constants, arithmetic, opaque functions (ir/core/function.h),
+//   select,
 //           reductions, casts.
 //
 // Rules of the language:

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "ir/core/tensor.h"
 #include "ir/evaluate/interpreter.h"
 #include "ir/nest/loop_nest.h"
-#include "ir/core/tensor.h"
 
 namespace egret::ir {
 

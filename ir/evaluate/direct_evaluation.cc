@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/evaluate/direct_evaluation.h"
 
-#include "ir/evaluate/direct_evaluator.h"
 #include "ir/core/real_arithmetic.h"
+#include "ir/evaluate/direct_evaluator.h"
 
 namespace egret::ir {
 namespace {

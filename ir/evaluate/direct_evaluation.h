@@ -6,9 +6,9 @@
 #include <span>
 
 #include "base/status.h"
-#include "ir/graph/definition.h"
-#include "ir/evaluate/interpreter.h"
 #include "ir/core/tensor.h"
+#include "ir/evaluate/interpreter.h"
+#include "ir/graph/definition.h"
 
 namespace egret::ir {
 

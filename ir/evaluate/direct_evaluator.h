@@ -2,9 +2,9 @@
 // DirectEvaluator: the plain evaluator of denotations, one output element at a time, straight from
 // the language's definition. Slow and obviously correct: the oracle of the loop plans, and the
 // engine of the exact domains. Template over the domain of real elements; see RealDomain in
-// ir/evaluate/direct_evaluation.cc for what a domain offers. Integer elements are the same in all domains.
-// A domain whose tensors may lack elements also offers undefined(input, i): why it lacks this one,
-// or null; an element that reads it fails for the same reason.
+// ir/evaluate/direct_evaluation.cc for what a domain offers. Integer elements are the same in all
+// domains. A domain whose tensors may lack elements also offers undefined(input, i): why it lacks
+// this one, or null; an element that reads it fails for the same reason.
 #pragma once
 
 #include <optional>

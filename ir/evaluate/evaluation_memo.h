@@ -9,8 +9,8 @@
 #include <span>
 
 #include "base/status.h"
-#include "ir/graph/call_table.h"
 #include "ir/evaluate/evaluation_plan.h"
+#include "ir/graph/call_table.h"
 
 namespace egret::ir {
 

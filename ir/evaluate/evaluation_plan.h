@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/status.h"
+#include "ir/core/tensor.h"
 #include "ir/evaluate/contraction.h"
-#include "ir/graph/definition.h"
 #include "ir/evaluate/interpreter.h"
 #include "ir/evaluate/lane_plan.h"
-#include "ir/core/tensor.h"
+#include "ir/graph/definition.h"
 
 namespace egret::ir {
 

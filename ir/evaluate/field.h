@@ -21,8 +21,8 @@
 
 #include "base/random.h"
 #include "base/status.h"
-#include "ir/graph/graph.h"
 #include "ir/evaluate/prime_field.h"
+#include "ir/graph/graph.h"
 
 namespace egret::ir {
 

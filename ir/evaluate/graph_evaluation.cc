@@ -25,18 +25,4 @@ base::Status check_input_types(const Graph& graph, std::span<const TensorType> g
   return base::ok();
 }
 
-base::Result<Denotation> denote_concrete(const Operator& op, const Attrs& attrs,
-                                         std::span<const TensorType> types) {
-  EGRET_ASSIGN_OR_RETURN(Denotation denotation, denote(op, attrs, types));
-  if (!denotation.type.is_concrete()) {
-    return base::unsupported(op.name() + ": the output " + to_string(denotation.type) +
-                             " has a size that is not known");
-  }
-  if (!element_count(denotation.type.shape())) {
-    return base::bad_input(op.name() + ": the output " + to_string(denotation.type) +
-                           " is too large");
-  }
-  return denotation;
-}
-
 }  // namespace egret::ir

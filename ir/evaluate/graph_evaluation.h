@@ -66,8 +66,4 @@ base::Result<std::vector<T>> evaluate_nodes(const Graph& graph, std::span<const 
   return results;
 }
 
-// The denotation of a primitive whose output has a size that can be allocated.
-base::Result<Denotation> denote_concrete(const Operator& op, const Attrs& attrs,
-                                         std::span<const TensorType> types);
-
 }  // namespace egret::ir

@@ -15,10 +15,10 @@
 // Errors: bad_input for inputs of another shape or type, an index that a tensor supplies (gather)
 // and that is out of range, and an integer division by zero; limit_hit when should_stop() says so.
 //
-// How: a denotation is lowered to loop nests (ir/nest/loop_nest.h). Sums of products are evaluated as
-// packed matrix products (ir/evaluate/contraction.h), everything else on arrays of lanes (ir/evaluate/lane_plan.h).
-// ir/evaluate/direct_evaluation.h evaluates a denotation as the language defines it, element by element: the
-// oracle, and the fallback for what has no plan.
+// How: a denotation is lowered to loop nests (ir/nest/loop_nest.h). Sums of products are evaluated
+// as packed matrix products (ir/evaluate/contraction.h), everything else on arrays of lanes
+// (ir/evaluate/lane_plan.h). ir/evaluate/direct_evaluation.h evaluates a denotation as the language
+// defines it, element by element: the oracle, and the fallback for what has no plan.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@
 
 #include "base/status.h"
 #include "ir/core/attributes.h"
-#include "ir/graph/graph.h"
-#include "ir/graph/operator.h"
 #include "ir/core/real_arithmetic.h"
 #include "ir/core/tensor.h"
+#include "ir/graph/graph.h"
+#include "ir/graph/operator.h"
 
 namespace egret::ir {
 

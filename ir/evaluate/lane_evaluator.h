@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "ir/evaluate/lane_plan.h"
 #include "ir/core/tensor.h"
+#include "ir/evaluate/lane_plan.h"
 
 namespace egret::ir {
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "ir/nest/loop_nest.h"
 #include "ir/core/tensor.h"
+#include "ir/nest/loop_nest.h"
 
 namespace egret::ir {
 

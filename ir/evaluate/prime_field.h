@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic modulo a prime, for fingerprints (ir/evaluate/field.h, rules/generator/). Elements are integers
-// in [0, prime). What is no arithmetic is a keyed pseudo-random function of its arguments: opaque
-// functions (odd and even ones respect their parity, a power with a small integer exponent is a
-// true power), and a total order that has nothing to do with size.
+// Arithmetic modulo a prime, for fingerprints (ir/evaluate/field.h, rules/generator/). Elements are
+// integers in [0, prime). What is no arithmetic is a keyed pseudo-random function of its arguments:
+// opaque functions (odd and even ones respect their parity, a power with a small integer exponent
+// is a true power), and a total order that has nothing to do with size.
 //
 // Two expressions of + - * / that differ agree on random elements with probability at most
 // degree / 2^60 (Schwartz 1980, Zippel 1979).

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators' definitions demand of the values of a graph's inputs; see ir/evaluate/input_draws.h.
+// What operators' definitions demand of the values of a graph's inputs; see
+// ir/evaluate/input_draws.h.
 #pragma once
 
 #include <limits>

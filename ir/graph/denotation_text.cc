@@ -5,8 +5,8 @@
 #include <charconv>
 #include <limits>
 
-#include "ir/graph/definition.h"
 #include "ir/core/denotation.h"
+#include "ir/graph/definition.h"
 #include "ir/graph/text_cursor.h"
 
 namespace egret::ir {

@@ -19,8 +19,8 @@
 #include "base/id.h"
 #include "base/status.h"
 #include "ir/core/attributes.h"
-#include "ir/graph/operator.h"
 #include "ir/core/tensor.h"
+#include "ir/graph/operator.h"
 
 namespace egret::ir {
 

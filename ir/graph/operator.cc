@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <climits>
 
-#include "ir/graph/body.h"
 #include "ir/core/symbolic_scope.h"
+#include "ir/graph/body.h"
 
 namespace egret::ir {
 
@@ -139,6 +139,20 @@ base::Result<TensorType> infer_type(const Operator& op, const Attrs& attrs,
   auto body = body_graph(op, attrs, inputs);
   if (!body.ok()) return body.status().at(op.name());
   return body->node(body->outputs().front().node).type;
+}
+
+base::Result<Denotation> denote_concrete(const Operator& op, const Attrs& attrs,
+                                         std::span<const TensorType> types) {
+  EGRET_ASSIGN_OR_RETURN(Denotation denotation, denote(op, attrs, types));
+  if (!denotation.type.is_concrete()) {
+    return base::unsupported(op.name() + ": the output " + to_string(denotation.type) +
+                             " has a size that is not known");
+  }
+  if (!element_count(denotation.type.shape())) {
+    return base::bad_input(op.name() + ": the output " + to_string(denotation.type) +
+                           " is too large");
+  }
+  return denotation;
 }
 
 }  // namespace egret::ir

@@ -19,9 +19,9 @@
 
 #include "base/status.h"
 #include "ir/core/attributes.h"
+#include "ir/core/tensor_type.h"
 #include "ir/graph/definition.h"
 #include "ir/graph/onnx_binding.h"
-#include "ir/core/tensor_type.h"
 
 namespace egret::ir {
 
@@ -53,8 +53,8 @@ class Operator {
   Operator&& optional_inputs(int n) &&;  // the last n inputs may be absent
   Operator&& defined_by(Define define) &&;
   Operator&& with_body(BuildBody body) &&;
-  // ONNX operators that become this one (see ir/graph/onnx_binding.h). The first form maps inputs in
-  // order and attributes by name, both ways. `since` is the first opset that has what the export
+  // ONNX operators that become this one (see ir/graph/onnx_binding.h). The first form maps inputs
+  // in order and attributes by name, both ways. `since` is the first opset that has what the export
   // writes: below it a composite is exported as its body, a primitive raises the model's opset.
   Operator&& onnx(std::string op_type, int since = 1) &&;
   Operator&& onnx_import(std::string op_type, OnnxImport import, std::string domain = "") &&;
@@ -115,6 +115,9 @@ base::Result<Denotation> denote(const Operator& op, const Attrs& attrs,
                                 std::span<const TensorType> inputs,
                                 std::shared_ptr<ExprPool> pool = nullptr,
                                 std::span<const SymbolicAttr> symbolic = {});
+// The denotation of a primitive whose output has a size that can be allocated.
+base::Result<Denotation> denote_concrete(const Operator& op, const Attrs& attrs,
+                                         std::span<const TensorType> types);
 // The output type of any operator; a composite's is that of its body.
 base::Result<TensorType> infer_type(const Operator& op, const Attrs& attrs,
                                     std::span<const TensorType> inputs);

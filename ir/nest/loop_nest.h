@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "base/status.h"
-#include "ir/nest/affine.h"
 #include "ir/core/denotation.h"
-#include "ir/graph/operator.h"
 #include "ir/core/real_arithmetic.h"
 #include "ir/core/tensor_type.h"
+#include "ir/graph/operator.h"
+#include "ir/nest/affine.h"
 #include "ir/nest/term_graph.h"
 
 namespace egret::ir {

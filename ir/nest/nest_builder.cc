@@ -5,8 +5,8 @@
 #include <bit>
 #include <numeric>
 
-#include "ir/core/integer_arithmetic.h"
 #include "ir/core/element_ops.h"
+#include "ir/core/integer_arithmetic.h"
 
 namespace egret::ir {
 

@@ -13,8 +13,8 @@
 
 #include "base/small_vector.h"
 #include "base/status.h"
-#include "ir/graph/definition.h"
 #include "ir/core/tensor_type.h"
+#include "ir/graph/definition.h"
 
 namespace egret::ir {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "ir/graph/body.h"
 #include "ir/core/integer_arithmetic.h"
+#include "ir/graph/body.h"
 #include "ir/nest/term_graph.h"
 
 namespace egret::ir {

@@ -6,7 +6,8 @@
 //
 //   - a read of x at indices of which that of dimension d moves by (size of d) / p, and the others
 //     do not move, stays within the block r of dimension d: x is cut there;
-//   - if it leaves the block by so many rows, x is cut with a halo (parallel/placement/placement.h). What
+//   - if it leaves the block by so many rows, x is cut with a halo
+//   (parallel/placement/placement.h). What
 //     lies beyond the ends of x is read there too; a condition that only excludes such reads is
 //     left out where rows of 0, or of minus infinity, do what the condition did: a term of a sum
 //     that is 0 then, one of a maximum that is minus infinity, the other value of a choice;

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "ir/graph/builder.h"
 #include "ir/core/symbolic_scope.h"
+#include "ir/graph/builder.h"
 #include "verifier/equality/obligation.h"
 
 namespace egret::parallel {

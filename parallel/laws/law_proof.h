@@ -16,7 +16,8 @@
 // be what all other devices hold. The laws of copies say nothing and need no proof.
 //
 // Sizes and integer attributes are symbols, as many of them as the proof succeeds with; the ranks
-// of the tensors, axes and what the definitions decide are as in the example (ir/core/symbolic_scope.h).
+// of the tensors, axes and what the definitions decide are as in the example
+// (ir/core/symbolic_scope.h).
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,8 @@
 // No operator is named here. There are four sources of laws:
 //
 //   copies     every device computes everything;
-//   cuts       an index variable of the output or of a reduction is cut (parallel/laws/cut_form.h); a
+//   cuts       an index variable of the output or of a reduction is cut (parallel/laws/cut_form.h);
+//   a
 //              reduction's gives a partial sum or maximum;
 //   passing    partial sums and maxima pass where the operator allows it (parallel/laws/passing.h);
 //   bodies     a composite operator has the laws with which its body fits together without

@@ -14,7 +14,8 @@ using Scope = LawProof::Scope;
 constexpr int kApplications = 12;  // of each operator and number of inputs
 constexpr std::string_view kDefinitions = "definitions ";
 constexpr std::string_view kHead =
-    "# Placement laws for any number of devices (parallel/laws/stored_laws.h), by an application of "
+    "# Placement laws for any number of devices (parallel/laws/stored_laws.h), by an application "
+    "of "
     "each\n"
     "# operator, with what they are proven for besides. `placement_laws` writes this file.\n";
 

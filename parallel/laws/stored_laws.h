@@ -6,8 +6,8 @@
 //     proven-for-all-sizes  matmul(f32[4,2], f32[2,6]) : S(0), R -> S(0)
 //
 // Proofs are of what operators mean: the line `definitions HASH` names that meaning as it was when
-// they were made (rules/tensors/rule_status.h). Planning derives laws for the sizes in question and does
-// not need this list; it is there to be read, and so that no change of an operator or of the
+// they were made (rules/tensors/rule_status.h). Planning derives laws for the sizes in question and
+// does not need this list; it is there to be read, and so that no change of an operator or of the
 // derivation changes laws unseen.
 #pragma once
 

@@ -10,8 +10,9 @@
 //   R      S(d)       slice            keep a block, maybe with a halo: nothing is sent
 //
 // Their meaning is one for all, on the stack of what all devices hold: the whole that a group holds
-// (parallel/placement/placement.h) stays what it is. They are operators of placed programs only and live
-// here, not in ir/: an operator of ir/ knows of no devices, and its element reads its own inputs.
+// (parallel/placement/placement.h) stays what it is. They are operators of placed programs only and
+// live here, not in ir/: an operator of ir/ knows of no devices, and its element reads its own
+// inputs.
 #pragma once
 
 #include <optional>

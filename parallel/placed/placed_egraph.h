@@ -15,11 +15,11 @@
 // work unless l has partial results. Elsewhere place[] is a wish and may not be chosen. An output
 // that may have any placement is an e-class of its own: keep[l](place[l](y)) for every l. An input
 // that is such an output of the run before comes in its placement, and collectives lead from there.
-// Where it is read twice (parallel/plan/second_reading.h), same(place[l](first)) is one way to have the
-// second.
+// Where it is read twice (parallel/plan/second_reading.h), same(place[l](first)) is one way to have
+// the second.
 //
-// Where rings are asked for (parallel/ring/ring.h), what could be computed by a law that wants an input
-// whole can be computed in a ring, too; a ring's children are what its devices hold.
+// Where rings are asked for (parallel/ring/ring.h), what could be computed by a law that wants an
+// input whole can be computed in a ring, too; a ring's children are what its devices hold.
 //
 // Two placements are never reached: cuts of one dimension in another order than the mesh's axes,
 // and sums beside maxima.
@@ -39,8 +39,8 @@
 #include "base/status.h"
 #include "egraph/core/egraph.h"
 #include "egraph/core/view.h"
-#include "parallel/machine/collective.h"
 #include "parallel/laws/operator_ways.h"
+#include "parallel/machine/collective.h"
 #include "parallel/ring/ring.h"
 #include "rules/tensors/tensor_egraph.h"
 

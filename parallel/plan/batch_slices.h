@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program whose inputs and outputs are batches computes the samples one after the other just as
-// well as together, where no operator mixes them: by the laws of placement (parallel/laws/laws.h), as
-// many devices as samples could each take one, and never speak to each other. One device that takes
-// their place, in turn, finds a sample's values still in its caches.
+// well as together, where no operator mixes them: by the laws of placement (parallel/laws/laws.h),
+// as many devices as samples could each take one, and never speak to each other. One device that
+// takes their place, in turn, finds a sample's values still in its caches.
 #pragma once
 
 #include <cstdint>

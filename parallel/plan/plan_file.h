@@ -17,8 +17,8 @@
 //                 "steps": ["S(1)", "S(0)"], "passes": [1], "inputs": [0, 1], ..}],
 //    "outputs": [{"name": "y", "node": 3}], "carried": [], "seconds": ..}
 //
-// A ring (parallel/ring/ring.h) has the operators of a step, which read earlier ones or, -1 - k, the
-// ring's input k, how a step reads the inputs, and which of them pass round.
+// A ring (parallel/ring/ring.h) has the operators of a step, which read earlier ones or, -1 - k,
+// the ring's input k, how a step reads the inputs, and which of them pass round.
 //
 // Types and attributes are those of the whole; what a rank holds follows from the placements.
 // Weights are named by the hash of type and contents and stay in the model's file; small ones are
@@ -60,7 +60,8 @@ using FindWeight = std::function<const ir::Tensor*(const std::string& hash)>;
 
 // Errors: bad_input where the file is no plan, for an unknown schema_version too.
 base::Result<PlanOrigin> read_origin(const base::Json& plan);
-// Checked (parallel/placed/placed_graph.h). Errors: bad_input that names the node and what is wrong.
+// Checked (parallel/placed/placed_graph.h). Errors: bad_input that names the node and what is
+// wrong.
 base::Result<PlacedGraph> read_program(const base::Json& plan, const FindWeight& weights);
 
 }  // namespace egret::parallel

@@ -2,7 +2,8 @@
 // The plan of a program on a machine: saturate the program with rules, distribute all programs that
 // they find in all ways
 // (parallel/placed/placed_egraph.h), price every operator on parts and every collective
-// (parallel/plan/pricing.h), and extract the cheapest program, in which shared values are paid once.
+// (parallel/plan/pricing.h), and extract the cheapest program, in which shared values are paid
+// once.
 //
 // Nothing overlaps yet. Inputs and outputs are whole on every rank unless asked otherwise; weights
 // are in blocks or whole as the plan wants them, which costs nothing before the first run. In a
@@ -11,9 +12,9 @@
 //
 // Where the cheapest plan takes more memory than a device has, the integer program gets rows for
 // the memory (parallel/plan/pricing.h), and parameters may be gathered a second time
-// (parallel/plan/second_reading.h), and what would be gathered may pass round instead (parallel/ring/ring.h).
-// The rows know levels, not the order of operators; where the program
-// still takes more, they are made tighter. The bound stays that without the limit.
+// (parallel/plan/second_reading.h), and what would be gathered may pass round instead
+// (parallel/ring/ring.h). The rows know levels, not the order of operators; where the program still
+// takes more, they are made tighter. The bound stays that without the limit.
 #pragma once
 
 #include <cstdint>
@@ -84,8 +85,8 @@ struct Plan {
   double memory_bytes = 0;
   double limit_bytes = 0;  // what was asked for; 0: nothing. A plan above it found none below.
   std::vector<Communication> communication;
-  // The times of plans of known kinds for the same program (parallel/plan/strategies.h); those that do
-  // not exist are left out.
+  // The times of plans of known kinds for the same program (parallel/plan/strategies.h); those that
+  // do not exist are left out.
   std::map<std::string, double> baselines;
   // What other ways to look for it found at the same costs, and first the planner's own, where that
   // was asked for; not of training steps.

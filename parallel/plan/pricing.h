@@ -4,8 +4,8 @@
 // Time is the sum of the operators' roofline times on one device and of the collectives' alpha-beta
 // times; of a ring, of all its steps and of what they pass on, one after the other. What a device
 // computes of constants alone is computed before the first run and costs nothing; what devices
-// exchange of it they exchange once (runtime/ranks/constant_part.h), and each of a thousand runs pays
-// its share, so that nothing is exchanged that could as well be computed.
+// exchange of it they exchange once (runtime/ranks/constant_part.h), and each of a thousand runs
+// pays its share, so that nothing is exchanged that could as well be computed.
 //
 // A limit of memory is a row for each level of the schedule: weights, and what is carried, as they
 // are kept; inputs; and the values that wait then. The next of a carried value takes its place. At

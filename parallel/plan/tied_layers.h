@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of programs with many equal layers, as plans with few of them (parallel/plan/equal_layers.h).
+// Plans of programs with many equal layers, as plans with few of them
+// (parallel/plan/equal_layers.h).
 //
 // The second layer stands for many: what it computes and sends counts as often, and it must leave
 // its value under the placement under which it finds it. Copies of it then follow one another, and
@@ -12,8 +13,8 @@
 #include <vector>
 
 #include "extract/core/extractor.h"
-#include "parallel/plan/equal_layers.h"
 #include "parallel/placed/placed_egraph.h"
+#include "parallel/plan/equal_layers.h"
 #include "parallel/plan/program_writer.h"
 
 namespace egret::parallel {

@@ -6,7 +6,8 @@
 // holds would bring it. Instead the devices take n steps. In each of them every one has another
 // block, and a law of the operator on what the device holds says what the step computes: it is a
 // law along *time*, as if the steps were devices. Its partial sums or maxima are merged from step
-// to step, its blocks put one after the other; that is what placements mean (parallel/placement/placement.h).
+// to step, its blocks put one after the other; that is what placements mean
+// (parallel/placement/placement.h).
 //
 //   held     matmul  S(0), R -> S(0)             along the mesh's axis
 //   in time  matmul  S(1), S(0) -> P(sum)        on the parts: a step adds a block of rows of the

@@ -9,19 +9,19 @@
 //
 // The price of a side is the sum over its operators that do not depend on weights alone: most for
 // what combines two tensors over a sum, less for other arithmetic, least for what only moves
-// elements (prices by the operators' definitions: ir/nest/work.h); among equals the work decides. A rule
-// is worth it where its right side costs less than its left side: the least sets of variables for
-// which that holds become the rule's `heuristic`. So regrouping a sum asks that two of its terms be
-// weights. An equation that never gains is worth it where it never loses either, for what it
-// prepares. All others are tagged `extra`: true, proven, of use to derive other rules, and not
+// elements (prices by the operators' definitions: ir/nest/work.h); among equals the work decides. A
+// rule is worth it where its right side costs less than its left side: the least sets of variables
+// for which that holds become the rule's `heuristic`. So regrouping a sum asks that two of its
+// terms be weights. An equation that never gains is worth it where it never loses either, for what
+// it prepares. All others are tagged `extra`: true, proven, of use to derive other rules, and not
 // applied by default. No rule is applied to what depends on weights alone.
 //
 // The idea that operators of constants are free is TENSAT's (Yang et al., MLSys 2021, section 5);
 // deriving conditions of use from it is ours.
 #pragma once
 
-#include "rules/testing/instantiation.h"
 #include "rules/language/rule.h"
+#include "rules/testing/instantiation.h"
 
 namespace egret::rules::generator {
 

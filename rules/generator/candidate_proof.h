@@ -7,8 +7,8 @@
 
 #include <functional>
 
-#include "rules/testing/tester.h"
 #include "rules/proving/verification.h"
+#include "rules/testing/tester.h"
 
 namespace egret::rules::generator {
 

@@ -5,7 +5,8 @@
 //
 // How general a rule may be is tried from the top: open ranks and attributes without a condition,
 // then fixed ranks, then fixed axes and permutations, then with what is true in all worlds as a
-// condition, from which everything is dropped that the proof does without (rules/proving/verification.h).
+// condition, from which everything is dropped that the proof does without
+// (rules/proving/verification.h).
 #pragma once
 
 #include <optional>

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "base/system/file.h"
 #include "base/formats/json.h"
+#include "base/system/file.h"
 #include "rules/language/rule_parser.h"
 
 namespace egret::rules::generator {

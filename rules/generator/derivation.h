@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "rules/testing/instantiation.h"
 #include "rules/tensors/rule_set.h"
+#include "rules/testing/instantiation.h"
 
 namespace egret::rules {
 

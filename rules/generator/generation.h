@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generator: terms of a space are enumerated (rules/generator/spaces/enumeration.h), equal ones become
-// candidates, and of these, from the smallest and most general on, each that the rules found so far
-// do not derive is made a rule and proven (rules/generator/candidate_rule.h). At the end rules that
-// the others derive are left out.
+// The generator: terms of a space are enumerated (rules/generator/spaces/enumeration.h), equal ones
+// become candidates, and of these, from the smallest and most general on, each that the rules found
+// so far do not derive is made a rule and proven (rules/generator/candidate_rule.h). At the end
+// rules that the others derive are left out.
 //
 // Deterministic for a seed, with any number of threads, and when it goes on from a log of
 // decisions. Each rule says when it is worth applying (rules/generator/application.h). Proofs run
@@ -15,8 +15,8 @@
 #include "base/progress.h"
 #include "rules/generator/candidate_proof.h"
 #include "rules/generator/derivation.h"
-#include "rules/generator/spaces/enumeration.h"
 #include "rules/generator/rule_score.h"
+#include "rules/generator/spaces/enumeration.h"
 #include "rules/tensors/rule_status.h"
 
 namespace egret::rules::generator {

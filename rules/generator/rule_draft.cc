@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "rules/language/expression_parts.h"
 #include "rules/generator/quantities.h"
+#include "rules/language/expression_parts.h"
 
 namespace egret::rules::generator {
 

@@ -7,6 +7,7 @@
 
 #include "base/system/file.h"
 #include "base/system/peak_memory.h"
+#include "rules/proving/record.h"
 
 namespace egret::rules::generator {
 
@@ -104,7 +105,7 @@ base::Status write_rule_files(const std::string& folder, const Space& space,
   if (error) return base::unavailable("cannot make the folder " + folder + ": " + error.message());
   RuleStatuses statuses;
   for (const GeneratedRule& generated : generation.rules)
-    statuses.record(generated.rule, generated.verdict);
+    record(statuses, generated.rule, generated.verdict);
   EGRET_RETURN_IF_ERROR(
       base::write_file(folder + "/generated.rules", rules_text(space.name, generation)));
   EGRET_RETURN_IF_ERROR(base::write_file(folder + "/status.json", statuses.to_json() + "\n"));

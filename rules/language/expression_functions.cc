@@ -26,8 +26,8 @@ std::optional<double> number(const AttrValue& value) {
   return std::nullopt;
 }
 
-// Symbolic integers (ir/core/symbolic_scope.h) are computed with, and compared as the example is; where
-// a number is needed, it is the example's.
+// Symbolic integers (ir/core/symbolic_scope.h) are computed with, and compared as the example is;
+// where a number is needed, it is the example's.
 bool symbolic(std::int64_t a, std::int64_t b) { return ir::is_symbolic(a) || ir::is_symbolic(b); }
 bool decide(ir::Guard guard) {
   ir::SymbolicScope* scope = ir::SymbolicScope::current();

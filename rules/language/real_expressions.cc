@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "ir/graph/operator.h"
 #include "ir/core/symbolic_scope.h"
+#include "ir/graph/operator.h"
 
 namespace egret::rules {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real numbers that a rule leaves open, while an instance is made general: which are open, which
-// numbers stand for them, and what a rule's expressions over them mean (verifier/algebra/real_term.h).
+// numbers stand for them, and what a rule's expressions over them mean
+// (verifier/algebra/real_term.h).
 //
 // Numbers that stand for unknown ones keep the order and the signs that these have in the instance
 // and lie between 1/2 and 1 in size, so that most conditions hold for them as they hold for the

@@ -18,10 +18,10 @@
 #include <map>
 #include <string>
 
-#include "rules/testing/exact_comparison.h"
 #include "rules/programs/failure.h"
 #include "rules/tensors/rule_set.h"
 #include "rules/tensors/rule_status.h"
+#include "rules/testing/exact_comparison.h"
 
 namespace {
 

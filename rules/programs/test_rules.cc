@@ -10,6 +10,7 @@
 
 #include "base/system/file.h"
 #include "rules/programs/failure.h"
+#include "rules/proving/record.h"
 #include "rules/tensors/rule_set.h"
 #include "rules/tensors/rule_status.h"
 #include "rules/testing/tester.h"
@@ -47,7 +48,7 @@ int main(int argc, char** argv) {
                 report.attempts, seconds);
     if (!report.counterexample.empty()) std::printf("%s", report.counterexample.c_str());
     std::fflush(stdout);
-    statuses.record(rule, report);
+    record(statuses, rule, report);
     if (argc > 3) {  // after each rule: the work is long
       if (const auto written = base::write_file(argv[3], statuses.to_json()); !written.ok())
         return fail(written);

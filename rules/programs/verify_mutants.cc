@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // verify_mutants SELECTION RESULTS [CHECKS]: plants mistakes in the selected rules
-// (rules/testing/mutation.h) and writes what becomes of each mutant (rules/proving/mutation_trial.h), a line of
-// RESULTS each:
+// (rules/testing/mutation.h) and writes what becomes of each mutant
+// (rules/proving/mutation_trial.h), a line of RESULTS each:
 //
 //   HASH  OUTCOME  NAME  MISTAKE
 //
@@ -15,8 +15,8 @@
 #include <set>
 #include <string>
 
-#include "rules/proving/mutation_trial.h"
 #include "rules/programs/failure.h"
+#include "rules/proving/mutation_trial.h"
 #include "rules/tensors/rule_set.h"
 
 namespace {

@@ -12,12 +12,13 @@
 #include <utility>
 
 #include "base/system/file.h"
-#include "base/in_order.h"
+#include "base/system/in_order.h"
 #include "base/thread_clock.h"
 #include "rules/programs/failure.h"
+#include "rules/proving/record.h"
+#include "rules/proving/verification.h"
 #include "rules/tensors/rule_set.h"
 #include "rules/tensors/rule_status.h"
-#include "rules/proving/verification.h"
 
 namespace {
 
@@ -67,7 +68,7 @@ int main(int argc, char** argv) {
                     row.verdict.reason.substr(0, kMostReason).c_str());
         std::fflush(stdout);
         if (argc < 3 || !written.ok()) return;
-        statuses.record(rule, row.verdict);  // after each rule: the work is long
+        record(statuses, rule, row.verdict);  // after each rule: the work is long
         written = base::write_file(argv[2], statuses.to_json());
       });
   if (!written.ok()) return fail(written);

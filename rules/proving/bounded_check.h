@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be said of a family that could not be proven: its members are looked at one by one, all
 // whose sizes and integer attributes are at most a bound. A member's reductions are written out,
-// and each element is proven by itself (verifier/equality/obligation.h), for all tensors: extrema over
-// windows become extrema of few numbers, which real arithmetic decides.
+// and each element is proven by itself (verifier/equality/obligation.h), for all tensors: extrema
+// over windows become extrema of few numbers, which real arithmetic decides.
 //
 // The bound is the least for which there are members, or more where they are few. A family without
 // members up to there has not been checked, nor has one with open reals: numbers that stand for

@@ -5,11 +5,11 @@
 // rule's integers (sizes, attributes, what `let` computes: a == b, a == 0, a == 1) those that hold
 // for most of the equal instances are kept: small windows that read little but padding are
 // equal by chance. The smallest conjunction of them that no unequal instance satisfies is proven
-// (rules/proving/verification.h). Fresh instances that do not satisfy it are then labelled: if all are
-// unequal, no weaker condition is true of them. So the condition is proven to suffice, and tested
-// to be the weakest; where it is not, larger conjunctions are tried for one that excludes less.
-// Labelled examples: Padhi, Sharma, Millstein (PLDI 2016); a fixed set of atoms: Flanagan, Leino
-// (Houdini, FME 2001).
+// (rules/proving/verification.h). Fresh instances that do not satisfy it are then labelled: if all
+// are unequal, no weaker condition is true of them. So the condition is proven to suffice, and
+// tested to be the weakest; where it is not, larger conjunctions are tried for one that excludes
+// less. Labelled examples: Padhi, Sharma, Millstein (PLDI 2016); a fixed set of atoms: Flanagan,
+// Leino (Houdini, FME 2001).
 //
 // Instances with an element of the left side that is 0 or undefined on all tensors tried, and those
 // of truth values, say nothing. Deterministic for a seed.

@@ -6,10 +6,10 @@
 #include <deque>
 
 #include "rules/language/attribute_pattern.h"
-#include "rules/tensors/binding.h"
-#include "rules/tensors/graph_sink.h"
 #include "rules/language/real_expressions.h"
 #include "rules/proving/rewriting_proof.h"
+#include "rules/tensors/binding.h"
+#include "rules/tensors/graph_sink.h"
 
 namespace egret::rules {
 

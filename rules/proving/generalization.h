@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From one concrete instance of a rule to a family of instances: the sizes and integer attributes
 // become symbols, the rule is bound and built again over them as the instance was, and what had to
-// be so on the way becomes the family's conditions (ir/core/symbolic_scope.h). The instance satisfies
-// them, so that no family is empty.
+// be so on the way becomes the family's conditions (ir/core/symbolic_scope.h). The instance
+// satisfies them, so that no family is empty.
 #pragma once
 
 #include <map>
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "ir/graph/graph.h"
 #include "ir/core/symbolic_scope.h"
+#include "ir/graph/graph.h"
 #include "rules/testing/instantiation.h"
 #include "verifier/equality/obligation.h"
 
@@ -50,7 +50,8 @@ struct Family {
 struct GeneralizeOptions {
   bool integers = true;  // sizes and integer attributes become symbols; else only reals do
   int salt = 0;
-  // Replayed over the symbols too; what they ask becomes conditions (rules/proving/rewriting_proof.h).
+  // Replayed over the symbols too; what they ask becomes conditions
+  // (rules/proving/rewriting_proof.h).
   const Rewritings* rewritings = nullptr;
 };
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "rules/proving/verification.h"
 #include "rules/testing/mutation.h"
 #include "rules/testing/tester.h"
-#include "rules/proving/verification.h"
 
 namespace egret::rules {
 

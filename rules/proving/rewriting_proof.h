@@ -2,9 +2,9 @@
 // Derivation as a proof: a rule's sides are equal because proven rules rewrite both to one graph.
 //
 // The rewritings are searched for on an instance, where all is numbers, by breadth from both sides.
-// They are then replayed over the symbols of a family (rules/proving/generalization.h): each rule is
-// matched and typed again there, and what that takes must follow from the conditions of the family.
-// So what is proven is the whole family, by rules that are proven for all sizes.
+// They are then replayed over the symbols of a family (rules/proving/generalization.h): each rule
+// is matched and typed again there, and what that takes must follow from the conditions of the
+// family. So what is proven is the whole family, by rules that are proven for all sizes.
 //
 // A rule says that its target is defined wherever its source is. Rewritings of the left side keep
 // that; where the right side was rewritten too, that it is defined is an obligation of its own.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Is a rule true? Random instances are refuted with tensors, or generalized to families
-// (rules/proving/generalization.h) whose two sides are proven equal (verifier/equality/obligation.h), until fresh
-// instances are members of proven families.
+// (rules/proving/generalization.h) whose two sides are proven equal
+// (verifier/equality/obligation.h), until fresh instances are members of proven families.
 //
 // What "proven" says: for each family listed, for all sizes of at least 1 and all attributes that
 // satisfy its conditions, in exact real arithmetic, wherever the left side is a finite number. That
 // the families together are the whole rule is checked by sampling, not proven.
 //
 // A family that could not be proven directly may be derived from proven rules
-// (rules/proving/rewriting_proof.h). One that could not be either is checked exhaustively up to a bound
-// (rules/proving/bounded_check.h); the rule is then called bounded.
+// (rules/proving/rewriting_proof.h). One that could not be either is checked exhaustively up to a
+// bound (rules/proving/bounded_check.h); the rule is then called bounded.
 //
 // A rule that says nothing is a failure of its own: one without instances (vacuous), one whose two
 // sides are the same graph (trivial).
@@ -24,9 +24,9 @@
 #include <string_view>
 #include <vector>
 
-#include "rules/testing/instantiation.h"
-#include "rules/proving/path_search.h"
 #include "rules/language/rule.h"
+#include "rules/proving/path_search.h"
+#include "rules/testing/instantiation.h"
 #include "verifier/solver/solver_session.h"
 
 namespace egret::rules {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "rules/tensors/fixed_width.h"
 #include "rules/language/rule.h"
+#include "rules/tensors/fixed_width.h"
 #include "rules/tensors/saturate.h"
 #include "rules/tensors/tensor_egraph.h"
 

@@ -2,9 +2,9 @@
 // One application of a rule to a graph: the value of one node is replaced by what the rule makes of
 // it. For rules with one source and one target; heuristics are not asked.
 //
-// Sizes may be symbolic (ir/core/symbolic_scope.h): the rule is matched, its conditions are decided and
-// its target is typed as in the scope's example, and what that takes is noted. What it does to a
-// graph over symbols and to that graph's example is the same, node by node.
+// Sizes may be symbolic (ir/core/symbolic_scope.h): the rule is matched, its conditions are decided
+// and its target is typed as in the scope's example, and what that takes is noted. What it does to
+// a graph over symbols and to that graph's example is the same, node by node.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph as a place where terms are built (rules/tensors/binding.h); handles are NodeIds. Sizes may be
-// symbolic, unless elements are counted.
+// A graph as a place where terms are built (rules/tensors/binding.h); handles are NodeIds. Sizes
+// may be symbolic, unless elements are counted.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 
 #include "base/did_you_mean.h"
 #include "base/system/file.h"
-#include "rules/tensors/compile.h"
 #include "rules/language/rule_parser.h"
+#include "rules/tensors/compile.h"
 
 namespace egret::rules {
 

@@ -24,9 +24,9 @@
 
 #include "base/hash.h"
 #include "base/status.h"
+#include "rules/language/rule.h"
 #include "rules/tensors/dynamic_rules.h"
 #include "rules/tensors/fixed_width.h"
-#include "rules/language/rule.h"
 
 namespace egret::rules {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/system/file.h"
 #include "base/formats/json.h"
+#include "base/system/file.h"
 #include "ir/graph/operator_docs.h"
 
 namespace egret::rules {
@@ -57,24 +57,18 @@ void RuleStatuses::keep_only(const RuleSet& set) {
   entries_ = std::move(kept);
 }
 
-void RuleStatuses::record(const Rule& rule, const TestReport& report) {
+void RuleStatuses::record_tests(const Rule& rule, RuleStatus found, std::int64_t checks) {
   Entry& entry = entries_[content_hash(rule).to_hex()];
   entry.name = rule.name;
-  entry.checks = report.checks;
-  if (report.verdict == TestReport::Verdict::kRefuted) {
-    entry.status = RuleStatus::kRefuted;
-  } else if (entry.status < RuleStatus::kBounded) {
-    const bool tested = report.verdict == TestReport::Verdict::kTested;
-    entry.status = tested ? RuleStatus::kTested : RuleStatus::kUntested;
-  }
+  entry.checks = checks;
+  if (found == RuleStatus::kRefuted || entry.status < RuleStatus::kBounded) entry.status = found;
 }
 
-void RuleStatuses::record(const Rule& rule, const Verdict& verdict) {
-  using Found = Verdict::Status;
+void RuleStatuses::record_proof(const Rule& rule, RuleStatus found, const Scope& scope) {
   Entry& entry = entries_[content_hash(rule).to_hex()];
   entry.name = rule.name;
-  if (verdict.status == Found::kRefuted) entry.status = RuleStatus::kRefuted;
-  if (verdict.status != Found::kProven && verdict.status != Found::kBounded) {
+  if (found == RuleStatus::kRefuted) entry.status = RuleStatus::kRefuted;
+  if (found != RuleStatus::kProven && found != RuleStatus::kBounded) {
     void_proof(entry);
     return;
   }
@@ -82,11 +76,10 @@ void RuleStatuses::record(const Rule& rule, const Verdict& verdict) {
     for (auto& [hash, other] : entries_) void_proof(other);
     definitions_ = now;
   }
-  const bool proven = verdict.status == Found::kProven;
-  entry.status = proven ? RuleStatus::kProven : RuleStatus::kBounded;
-  entry.bound = verdict.bound;
-  entry.families = verdict.families;
-  entry.axes = verdict.axes;
+  entry.status = found;
+  entry.bound = scope.bound;
+  entry.families = scope.families;
+  entry.axes = scope.axes;
 }
 
 void RuleStatuses::void_proof(Entry& entry) {

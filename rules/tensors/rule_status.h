@@ -16,8 +16,6 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "rules/tensors/rule_set.h"
-#include "rules/testing/tester.h"
-#include "rules/proving/verification.h"
 
 namespace egret::rules {
 
@@ -45,12 +43,18 @@ class RuleStatuses {
 
   RuleStatus of(const Rule& rule) const;
   const Entry* find(const base::ContentHash& hash) const;
-  // Replaces what was known but a proof, which only a counterexample ends. A rule that cannot be
-  // tested is untested.
-  void record(const Rule& rule, const TestReport& report);
-  // A proof, one up to a bound, or a counterexample; anything else leaves what tests found. The
-  // first of other definitions than those known voids all proofs before it.
-  void record(const Rule& rule, const Verdict& verdict);
+  // What `checks` random instances showed: kTested, kRefuted, or kUntested for a rule that cannot
+  // be tested. Replaces what was known but a proof, which only a counterexample ends.
+  void record_tests(const Rule& rule, RuleStatus found, std::int64_t checks);
+  // What a proof was found to cover.
+  struct Scope {
+    std::int64_t families = 0;
+    std::int64_t axes = -1;
+    std::int64_t bound = 0;
+  };
+  // kProven, kBounded or kRefuted; anything else leaves what tests found. The first proof of other
+  // definitions than those known voids all proofs before it.
+  void record_proof(const Rule& rule, RuleStatus found, const Scope& scope);
   // Forgets what it knows of other rules.
   void keep_only(const RuleSet& set);
   const std::string& definitions() const { return definitions_; }
@@ -65,7 +69,8 @@ class RuleStatuses {
   std::map<std::string, Entry> entries_;  // by hash in hex
 };
 
-// Names what all operators mean: a hash, in hex, of their meanings as text (ir/graph/operator_docs.h).
+// Names what all operators mean: a hash, in hex, of their meanings as text
+// (ir/graph/operator_docs.h).
 std::string definitions_hash();
 
 base::Result<RuleStatuses> parse_statuses(std::string_view json);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor e-graph in a snapshot file (egraph/formats/snapshot_file.h): the engine's sections and, as
-// "tensor.*", what its words and payloads stand for: attributes, constants with their data, inputs,
-// types and facts, the program's names, and which rule made what.
+// A tensor e-graph in a snapshot file (egraph/formats/snapshot_file.h): the engine's sections and,
+// as "tensor.*", what its words and payloads stand for: attributes, constants with their data,
+// inputs, types and facts, the program's names, and which rule made what.
 //
 // What is loaded goes on as what was saved: rules are compiled for it anew. Every byte of data is
 // in the file, so it is as large as the weights.

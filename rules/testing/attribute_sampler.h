@@ -9,8 +9,8 @@
 
 #include "base/random.h"
 #include "ir/core/attributes.h"
-#include "ir/graph/operator.h"
 #include "ir/core/tensor_type.h"
+#include "ir/graph/operator.h"
 
 namespace egret::rules {
 

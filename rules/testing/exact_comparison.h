@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both sides of a rule's instance in exact rational arithmetic (ir/evaluate/exact.h): what rules/testing/tester.h
-// does in floating point, without a tolerance. Slower by two orders of magnitude.
+// Both sides of a rule's instance in exact rational arithmetic (ir/evaluate/exact.h): what
+// rules/testing/tester.h does in floating point, without a tolerance. Slower by two orders of
+// magnitude.
 #pragma once
 
-#include "rules/testing/instantiation.h"
 #include "rules/language/rule.h"
+#include "rules/testing/instantiation.h"
 
 namespace egret::rules {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Instances of a rule one after the other: random ones, and where these are rare, walks from them
-// (rules/testing/instance_walk.h), so that a rule of which one attempt in hundreds is an instance is not
-// looked at less closely than others, nor for minutes.
+// (rules/testing/instance_walk.h), so that a rule of which one attempt in hundreds is an instance
+// is not looked at less closely than others, nor for minutes.
 //
 // Deterministic for the random stream that it is given.
 #pragma once

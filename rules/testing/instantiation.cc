@@ -5,8 +5,8 @@
 
 #include "base/small_vector.h"
 #include "rules/language/attribute_pattern.h"
-#include "rules/testing/attribute_sampler.h"
 #include "rules/tensors/graph_sink.h"
+#include "rules/testing/attribute_sampler.h"
 
 namespace egret::rules {
 

@@ -6,9 +6,9 @@
 // inputs, the shapes of the variables that first appear there and the operator's attributes are
 // drawn again. Sizes of one instance come from a palette of one to three small numbers, so that
 // those that must agree often do, and often do where they need not. Operands are mostly like those
-// that the operator is known to accept (rules/testing/signatures.h). What equations among the conditions
-// say of an attribute, a constant, a rank, a size or a type is used, not guessed. Sizes of
-// variables are at least 1.
+// that the operator is known to accept (rules/testing/signatures.h). What equations among the
+// conditions say of an attribute, a constant, a rank, a size or a type is used, not guessed. Sizes
+// of variables are at least 1.
 //
 // Deterministic for a seed.
 #pragma once
@@ -22,10 +22,10 @@
 #include "base/random.h"
 #include "ir/graph/graph.h"
 #include "ir/graph/type_memo.h"
+#include "rules/language/rule.h"
 #include "rules/tensors/binding.h"
 #include "rules/testing/instance_conditions.h"
 #include "rules/testing/known_operators.h"
-#include "rules/language/rule.h"
 
 namespace egret::rules {
 

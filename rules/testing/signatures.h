@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "ir/graph/operator.h"
 #include "ir/core/tensor_type.h"
+#include "ir/graph/operator.h"
 
 namespace egret::rules {
 

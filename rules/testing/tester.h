@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random testing of rules: many small instances (rules/testing/instantiation.h), random tensors, both sides
-// evaluated by the reference interpreter in f64 and compared. A rule that passes is *tested*, which
-// is evidence and no proof.
+// Random testing of rules: many small instances (rules/testing/instantiation.h), random tensors,
+// both sides evaluated by the reference interpreter in f64 and compared. A rule that passes is
+// *tested*, which is evidence and no proof.
 //
 // Tensors hold small dyadic numbers, so that sums and products are exact; an element for which the
 // left side is not a finite number says nothing. Rules tagged `rounding` state what holds up to the
@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "rules/testing/instantiation.h"
 #include "rules/language/rule.h"
+#include "rules/testing/instantiation.h"
 
 namespace egret::rules {
 

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <set>
 
-namespace egret::tools {
+namespace egret::runtime {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -18,13 +18,13 @@ std::string names_of(std::span<const std::int64_t> ranks) {
 }
 
 // The first of the group makes the id.
-base::Result<backends::nccl::UniqueId> shared_id(const backends::nccl::Library& nccl, bool makes,
-                                                 std::span<const std::int64_t> group,
-                                                 const parallel::Exchange& exchange) {
+base::Result<nccl::UniqueId> shared_id(const nccl::Library& nccl, bool makes,
+                                       std::span<const std::int64_t> group,
+                                       const parallel::Exchange& exchange) {
   std::vector<Bytes> outgoing(group.size());
-  backends::nccl::UniqueId id{};
+  nccl::UniqueId id{};
   if (makes) {
-    EGRET_ASSIGN_OR_RETURN(id, backends::nccl::Communicator::make_id(nccl));
+    EGRET_ASSIGN_OR_RETURN(id, nccl::Communicator::make_id(nccl));
     const auto* begin = reinterpret_cast<const std::byte*>(id.bytes);
     std::ranges::fill(outgoing, Bytes(begin, begin + sizeof id.bytes));
   }
@@ -37,9 +37,9 @@ base::Result<backends::nccl::UniqueId> shared_id(const backends::nccl::Library& 
 
 }  // namespace
 
-base::Result<AxisCommunicators> join_axes(const backends::nccl::Library& nccl,
-                                          const parallel::Mesh& mesh, std::int64_t rank,
-                                          const parallel::Exchange& exchange, double time_limit_s) {
+base::Result<AxisCommunicators> join_axes(const nccl::Library& nccl, const parallel::Mesh& mesh,
+                                          std::int64_t rank, const parallel::Exchange& exchange,
+                                          double time_limit_s) {
   AxisCommunicators communicators(static_cast<std::size_t>(mesh.axis_count()));
   for (int axis = 0; axis < mesh.axis_count(); ++axis) {
     if (mesh.size(axis) == 1) continue;
@@ -47,7 +47,7 @@ base::Result<AxisCommunicators> join_axes(const backends::nccl::Library& nccl,
     EGRET_ASSIGN_OR_RETURN(const auto id, shared_id(nccl, rank == group.front(), group, exchange));
     EGRET_ASSIGN_OR_RETURN(
         communicators[static_cast<std::size_t>(axis)],
-        backends::nccl::Communicator::join(
+        nccl::Communicator::join(
             nccl, id,
             {.rank = static_cast<int>(mesh.coordinate(rank, axis)),
              .size = static_cast<int>(mesh.size(axis)),
@@ -57,9 +57,8 @@ base::Result<AxisCommunicators> join_axes(const backends::nccl::Library& nccl,
   return communicators;
 }
 
-base::Status all_have_nccl(const backends::nccl::Library& nccl,
-                           const backends::cuda::Device& device, const parallel::Mesh& mesh,
-                           const parallel::Exchange& exchange) {
+base::Status all_have_nccl(const nccl::Library& nccl, const backends::cuda::Device& device,
+                           const parallel::Mesh& mesh, const parallel::Exchange& exchange) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(mesh.ranks()));
   std::iota(all.begin(), all.end(), 0);
   // Nothing: no NCCL. Else which GPU it is.
@@ -82,4 +81,4 @@ base::Status all_have_nccl(const backends::nccl::Library& nccl,
   return base::ok();
 }
 
-}  // namespace egret::tools
+}  // namespace egret::runtime

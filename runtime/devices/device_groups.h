@@ -6,24 +6,23 @@
 #include <vector>
 
 #include "backends/cuda/api/device.h"
-#include "runtime/nccl/communicator.h"
 #include "base/status.h"
+#include "runtime/nccl/communicator.h"
 #include "runtime/ranks/rank_program.h"
 
-namespace egret::tools {
+namespace egret::runtime {
 
 // One communicator for each axis of the mesh; nullptr for those of one device.
-using AxisCommunicators = std::vector<std::unique_ptr<backends::nccl::Communicator>>;
+using AxisCommunicators = std::vector<std::unique_ptr<nccl::Communicator>>;
 
 // All ranks call it. The first rank of each group hands its id to the others by `exchange`.
-base::Result<AxisCommunicators> join_axes(const backends::nccl::Library& nccl,
-                                          const parallel::Mesh& mesh, std::int64_t rank,
-                                          const parallel::Exchange& exchange, double time_limit_s);
+base::Result<AxisCommunicators> join_axes(const nccl::Library& nccl, const parallel::Mesh& mesh,
+                                          std::int64_t rank, const parallel::Exchange& exchange,
+                                          double time_limit_s);
 
 // Whether NCCL can connect all ranks: it is loaded everywhere, and no two ranks share a GPU. All
 // ranks call it, and get the same answer. unavailable with the reason where it cannot.
-base::Status all_have_nccl(const backends::nccl::Library& nccl,
-                           const backends::cuda::Device& device, const parallel::Mesh& mesh,
-                           const parallel::Exchange& exchange);
+base::Status all_have_nccl(const nccl::Library& nccl, const backends::cuda::Device& device,
+                           const parallel::Mesh& mesh, const parallel::Exchange& exchange);
 
-}  // namespace egret::tools
+}  // namespace egret::runtime

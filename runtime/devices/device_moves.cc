@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <utility>
 
-namespace egret::tools {
+namespace egret::runtime {
 namespace {
 
-using backends::nccl::Buffer;
-using backends::nccl::Moves;
-using backends::nccl::Spot;
+using nccl::Buffer;
+using nccl::Moves;
+using nccl::Spot;
 
 // A tensor as [outer][count] rows along a dimension: what lies inside of one index of it.
 struct Along {
@@ -32,13 +32,11 @@ struct Along {
 
 // Rows [first, first + count) of `from`, in a tensor at `at`, to a place of their own, and back.
 // A tensor at `at` has `all` rows of each outer index.
-backends::nccl::Rows taken(const Along& all, Spot at, std::int64_t first, std::int64_t count,
-                           Spot to) {
+nccl::Rows taken(const Along& all, Spot at, std::int64_t first, std::int64_t count, Spot to) {
   at.offset += first * all.row;
   return {at, to, count * all.row, all.outer, all.pitch(), count * all.row};
 }
-backends::nccl::Rows put(const Along& all, Spot at, std::int64_t first, std::int64_t count,
-                         Spot from) {
+nccl::Rows put(const Along& all, Spot at, std::int64_t first, std::int64_t count, Spot from) {
   at.offset += first * all.row;
   return {from, at, count * all.row, all.outer, count * all.row, all.pitch()};
 }
@@ -86,8 +84,8 @@ class Maker {
     moves_.call = call;
     moves_.type = local_.dtype;
     moves_.reduction = from_.kind == parallel::AxisPlacement::Kind::kSum
-                           ? backends::nccl::Communicator::Reduction::kSum
-                           : backends::nccl::Communicator::Reduction::kMax;
+                           ? nccl::Communicator::Reduction::kSum
+                           : nccl::Communicator::Reduction::kMax;
   }
 
   void all_reduce() {
@@ -209,4 +207,4 @@ Moves device_moves(const parallel::Collective& collective, std::int64_t devices,
   return Maker(collective, devices, here, local).make();
 }
 
-}  // namespace egret::tools
+}  // namespace egret::runtime

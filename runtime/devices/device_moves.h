@@ -4,17 +4,17 @@
 
 #include <cstdint>
 
-#include "runtime/nccl/moves.h"
 #include "base/status.h"
 #include "ir/core/tensor_type.h"
 #include "parallel/machine/collective.h"
+#include "runtime/nccl/moves.h"
 
-namespace egret::tools {
+namespace egret::runtime {
 
 // For the rank with coordinate `here` of `devices` along the collective's axis, of a value of this
 // type as it holds it. The result's rows beyond the ends of a tensor (Halo::Beyond) are left as
 // they are: whoever makes the buffer fills it once.
-backends::nccl::Moves device_moves(const parallel::Collective& collective, std::int64_t devices,
-                                   std::int64_t here, const ir::TensorType& local);
+nccl::Moves device_moves(const parallel::Collective& collective, std::int64_t devices,
+                         std::int64_t here, const ir::TensorType& local);
 
-}  // namespace egret::tools
+}  // namespace egret::runtime

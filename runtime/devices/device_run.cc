@@ -11,7 +11,7 @@
 #include "base/timer.h"
 #include "runtime/devices/device_moves.h"
 
-namespace egret::tools {
+namespace egret::runtime {
 namespace {
 
 using backends::cuda::Device;
@@ -183,9 +183,8 @@ base::Status DeviceRun::enqueue_collective(DeviceCollective& collective) {
   const std::size_t source = node.inputs.front();
   if (const Event event = ready(source); event != nullptr)
     EGRET_RETURN_IF_ERROR(after(exchanges_.get(), event));
-  const backends::nccl::Addresses addresses{values_[source], values_[collective.node], outgoing_,
-                                            incoming_};
-  EGRET_RETURN_IF_ERROR(backends::nccl::enqueue(
+  const nccl::Addresses addresses{values_[source], values_[collective.node], outgoing_, incoming_};
+  EGRET_RETURN_IF_ERROR(nccl::enqueue(
       collective.moves, addresses, *device_,
       communicators_[static_cast<std::size_t>(node.collective.axis)].get(), exchanges_.get()));
   return mark(collective.done.get(), exchanges_.get());
@@ -274,4 +273,4 @@ base::Result<std::vector<ir::Tensor>> DeviceRun::run(std::span<const ir::Tensor>
   return outputs;
 }
 
-}  // namespace egret::tools
+}  // namespace egret::runtime

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "backends/cuda/cuda_backend.h"
-#include "runtime/nccl/moves.h"
 #include "base/status.h"
-#include "runtime/ranks/rank_program.h"
 #include "runtime/devices/device_groups.h"
+#include "runtime/nccl/moves.h"
+#include "runtime/ranks/rank_program.h"
 
-namespace egret::tools {
+namespace egret::runtime {
 
 class DeviceRun {
  public:
@@ -32,7 +32,7 @@ class DeviceRun {
  private:
   struct DeviceCollective {
     std::size_t node = 0;
-    backends::nccl::Moves moves;
+    nccl::Moves moves;
     backends::cuda::Owned<backends::cuda::Event> done;
   };
   struct Stage {
@@ -75,4 +75,4 @@ class DeviceRun {
   std::vector<Stage> stages_;
 };
 
-}  // namespace egret::tools
+}  // namespace egret::runtime

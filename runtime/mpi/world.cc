@@ -18,7 +18,7 @@
 #include "base/timer.h"
 #endif
 
-namespace egret::backends {
+namespace egret::runtime {
 
 bool MpiWorld::is_distributed() { return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr; }
 
@@ -261,4 +261,4 @@ void MpiWorld::abort(int code) { std::_Exit(code); }
 
 #endif
 
-}  // namespace egret::backends
+}  // namespace egret::runtime

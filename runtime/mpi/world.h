@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ranks of a run that mpirun started. The only thing that they do together is to exchange
-// bytes; what is made of them, in which order, is up to who calls (runtime/ranks/rank_program.h), so
-// that results do not depend on how an MPI library adds up.
+// bytes; what is made of them, in which order, is up to who calls (runtime/ranks/rank_program.h),
+// so that results do not depend on how an MPI library adds up.
 //
 // A rank that fails ends all: it says why and calls abort(). A rank that hangs, or is gone without
 // MPI noticing, is noticed by those who wait for it: an exchange has a time limit.
@@ -17,7 +17,7 @@
 
 #include "base/status.h"
 
-namespace egret::backends {
+namespace egret::runtime {
 
 class MpiWorld {
  public:
@@ -54,4 +54,4 @@ class MpiWorld {
   int size_ = 1;
 };
 
-}  // namespace egret::backends
+}  // namespace egret::runtime

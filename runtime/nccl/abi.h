@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Egret calls of NCCL, declared as its binary interface has it (as backends/cuda/api/abi.h does).
-// Where nccl.h is found, tests/backends/cuda_abi_test.cc compares numbers, sizes and signatures.
+// What Egret calls of NCCL, declared as its binary interface has it (as backends/cuda/api/abi.h
+// does). Where nccl.h is found, tests/backends/cuda_abi_test.cc compares numbers, sizes and
+// signatures.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,7 @@
 
 #include "backends/cuda/api/abi.h"
 
-namespace egret::backends::nccl {
+namespace egret::runtime::nccl {
 
 using Comm = struct CommTag*;
 
@@ -42,4 +43,4 @@ struct Functions {
 #undef EGRET_NCCL_FUNCTION
 };
 
-}  // namespace egret::backends::nccl
+}  // namespace egret::runtime::nccl

@@ -8,7 +8,7 @@
 #include "base/stop.h"
 #include "base/timer.h"
 
-namespace egret::backends::nccl {
+namespace egret::runtime::nccl {
 namespace {
 
 base::Status rank_failed(std::string message) {
@@ -163,4 +163,4 @@ base::Status Communicator::end_transfers() {
   return settled(functions_.group_end(), "send and receive");
 }
 
-}  // namespace egret::backends::nccl
+}  // namespace egret::runtime::nccl

@@ -10,11 +10,11 @@
 #include <memory>
 #include <string>
 
-#include "runtime/nccl/library.h"
 #include "base/status.h"
 #include "ir/core/dtype.h"
+#include "runtime/nccl/library.h"
 
-namespace egret::backends::nccl {
+namespace egret::runtime::nccl {
 
 class Communicator {
  public:
@@ -78,4 +78,4 @@ class Communicator {
   Comm comm_ = nullptr;  // nullptr: aborted
 };
 
-}  // namespace egret::backends::nccl
+}  // namespace egret::runtime::nccl

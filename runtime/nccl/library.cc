@@ -3,7 +3,7 @@
 
 #include "backends/cuda/api/shared_library.h"
 
-namespace egret::backends::nccl {
+namespace egret::runtime::nccl {
 namespace {
 
 Library load() {
@@ -37,4 +37,4 @@ std::string version_text(int version) {
          std::to_string(version % 100);
 }
 
-}  // namespace egret::backends::nccl
+}  // namespace egret::runtime::nccl

@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "runtime/nccl/abi.h"
 #include "base/status.h"
+#include "runtime/nccl/abi.h"
 
-namespace egret::backends::nccl {
+namespace egret::runtime::nccl {
 
 struct Library {
   Functions functions;
@@ -22,4 +22,4 @@ const Library& system_library();
 // "2.28.9".
 std::string version_text(int version);
 
-}  // namespace egret::backends::nccl
+}  // namespace egret::runtime::nccl

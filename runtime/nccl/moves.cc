@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/nccl/moves.h"
 
-namespace egret::backends::nccl {
+namespace egret::runtime::nccl {
 namespace {
 
 class Mover {
@@ -88,4 +88,4 @@ base::Status enqueue(const Moves& moves, const Addresses& addresses, const cuda:
   return mover.copy(moves.after);
 }
 
-}  // namespace egret::backends::nccl
+}  // namespace egret::runtime::nccl

@@ -10,7 +10,7 @@
 #include "backends/cuda/api/device.h"
 #include "runtime/nccl/communicator.h"
 
-namespace egret::backends::nccl {
+namespace egret::runtime::nccl {
 
 enum class Buffer : std::uint8_t { kFrom, kTo, kOutgoing, kIncoming };
 
@@ -54,4 +54,4 @@ struct Addresses {
 base::Status enqueue(const Moves& moves, const Addresses& addresses, const cuda::Device& device,
                      Communicator* communicator, cuda::Stream stream);
 
-}  // namespace egret::backends::nccl
+}  // namespace egret::runtime::nccl

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace egret::parallel {
+namespace egret::runtime {
 
 using Kind = PlacedNode::Kind;
 
@@ -59,4 +59,4 @@ base::Result<HeldBlocks> exchange_constants(const PlacedGraph& graph, std::int64
   return held;
 }
 
-}  // namespace egret::parallel
+}  // namespace egret::runtime

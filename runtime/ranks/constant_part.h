@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "runtime/ranks/rank_program.h"
 
-namespace egret::parallel {
+namespace egret::runtime {
 
 struct ConstantPart {
   PlacedGraph graph;               // nothing but constants and what follows from them
@@ -30,4 +30,4 @@ using RunGraph = std::function<base::Result<std::vector<ir::Tensor>>(
 base::Result<HeldBlocks> exchange_constants(const PlacedGraph& graph, std::int64_t rank,
                                             const RunGraph& run, const Exchange& exchange);
 
-}  // namespace egret::parallel
+}  // namespace egret::runtime

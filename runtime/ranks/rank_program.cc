@@ -6,7 +6,7 @@
 
 #include "ir/graph/builder.h"
 
-namespace egret::parallel {
+namespace egret::runtime {
 namespace {
 
 using base::Result;
@@ -447,4 +447,4 @@ Result<std::vector<Tensor>> gathered_outputs(const PlacedGraph& graph, std::int6
   return wholes;
 }
 
-}  // namespace egret::parallel
+}  // namespace egret::runtime

@@ -17,7 +17,7 @@
 #include "ir/graph/graph.h"
 #include "parallel/placed/placed_graph.h"
 
-namespace egret::parallel {
+namespace egret::runtime {
 
 // Sends outgoing[i] to the i-th rank of the group; what came from each.
 using Exchange = std::function<base::Result<std::vector<std::vector<std::byte>>>(
@@ -62,8 +62,8 @@ struct RankProgram {
   std::vector<const ir::Graph*> graphs() const;
 };
 
-// The graph is checked (parallel/placed/placed_graph.h). What is known is a constant to the program, and
-// what only such nodes read is not in it (runtime/ranks/constant_part.h).
+// The graph is checked (parallel/placed/placed_graph.h). What is known is a constant to the
+// program, and what only such nodes read is not in it (runtime/ranks/constant_part.h).
 base::Result<RankProgram> rank_program(const PlacedGraph& graph, std::int64_t rank,
                                        const HeldBlocks& known = {});
 
@@ -87,4 +87,4 @@ base::Result<std::vector<ir::Tensor>> gathered_outputs(const PlacedGraph& graph,
                                                        std::span<const ir::Tensor> held,
                                                        const Exchange& exchange);
 
-}  // namespace egret::parallel
+}  // namespace egret::runtime

@@ -10,8 +10,8 @@
 #include "backends/backend.h"
 #include "backends/timing/measure.h"
 #include "base/random.h"
-#include "ir/graph/builder.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/builder.h"
 #include "tests/backends/graph_compare.h"
 
 namespace egret::backends {

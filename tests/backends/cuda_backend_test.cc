@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "ir/graph/builder.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/builder.h"
 #include "tests/backends/attention_block.h"
 #include "tests/backends/convolve.h"
 #include "tests/backends/fake_clock.h"

@@ -8,8 +8,8 @@
 
 #include "backends/cuda/steps/storage.h"
 #include "backends/cuda/steps/stored_constant.h"
-#include "ir/graph/builder.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/builder.h"
 #include "tests/backends/attention_block.h"
 #include "tests/backends/fake_cuda_test.h"
 #include "tests/backends/graph_compare.h"

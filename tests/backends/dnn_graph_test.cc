@@ -9,9 +9,9 @@
 
 #include <filesystem>
 
+#include "backends/cuda/api/libraries.h"
 #include "backends/cuda/steps/attention.h"
 #include "backends/cuda/steps/convolution.h"
-#include "backends/cuda/api/libraries.h"
 #include "backends/cuda/steps/product.h"
 
 namespace egret::backends::cuda {

@@ -6,8 +6,8 @@
 
 #include "backends/codegen/host_compiler.h"
 #include "backends/timing/measure.h"
-#include "ir/graph/builder.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/builder.h"
 #include "tests/backends/graph_compare.h"
 
 namespace egret::backends {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/nccl/library.h"
 #include "base/status.h"
+#include "runtime/nccl/library.h"
 
 namespace egret::backends {
 

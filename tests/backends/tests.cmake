@@ -23,7 +23,7 @@ add_library(fake_cuda SHARED backends/fake_cuda_library.cc backends/fake_cuda.cc
             backends/fake_clock.cc
             backends/fake_cudnn.cc)
 target_link_libraries(fake_cuda PRIVATE egret::backends egret_warnings)
-target_compile_definitions(fake_cuda PRIVATE EGRET_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+target_include_directories(fake_cuda PRIVATE ${EGRET_TEST_PATHS})
 set(fake_cuda_folder ${PROJECT_BINARY_DIR}/fake_cuda)
 set_target_properties(fake_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${fake_cuda_folder}
                       CXX_VISIBILITY_PRESET hidden)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/in_order.h"
+#include "base/system/in_order.h"
 
 #include <gtest/gtest.h>
 

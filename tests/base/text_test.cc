@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "base/did_you_mean.h"
-#include "base/system/terminal.h"
 #include "base/formats/text_table.h"
+#include "base/system/terminal.h"
 
 namespace egret::base {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "backends/backend.h"
 #include "backends/codegen/host_compiler.h"
-#include "ir/graph/builder.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/builder.h"
 #include "tests/codegen/sample_kernels.h"
 
 namespace egret::backends::codegen {

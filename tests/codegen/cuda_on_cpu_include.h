@@ -3,8 +3,9 @@
 
 #include <string>
 
-#include "base/system/file.h"
 #include "base/hash.h"
+#include "base/system/file.h"
+#include "tests/paths.h"
 
 namespace egret::backends {
 

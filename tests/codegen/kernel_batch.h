@@ -9,8 +9,8 @@
 
 #include "backends/codegen/kernel_source.h"
 #include "base/status.h"
-#include "ir/graph/graph.h"
 #include "ir/core/tensor.h"
+#include "ir/graph/graph.h"
 
 namespace egret::backends::codegen {
 

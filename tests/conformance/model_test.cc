@@ -11,6 +11,7 @@
 #include "frontends/onnx.h"
 #include "ir/evaluate/interpreter.h"
 #include "tests/conformance/backend_case.h"
+#include "tests/paths.h"
 
 namespace egret::conformance {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "ir/graph/graph.h"
 #include "ir/core/tensor.h"
+#include "ir/graph/graph.h"
 
 namespace egret::conformance {
 

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "driver/optimize.h"
 #include "driver/search/backtracking.h"
 #include "driver/search/flow_split.h"
-#include "driver/optimize.h"
-#include "ir/graph/builder.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/builder.h"
 #include "rules/language/rule_parser.h"
 #include "rules/tensors/term_graph.h"
 #include "zoo/zoo.h"

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <csignal>
 
-#include "ir/graph/builder.h"
 #include "ir/evaluate/input_draws.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/builder.h"
 
 namespace egret::driver {
 namespace {

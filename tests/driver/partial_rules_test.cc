@@ -6,9 +6,10 @@
 
 #include "backends/backend.h"
 #include "ir/evaluate/interpreter.h"
-#include "rules/testing/instantiation.h"
 #include "rules/tensors/rule_set.h"
+#include "rules/testing/instantiation.h"
 #include "rules/testing/tester.h"
+#include "tests/paths.h"
 
 namespace egret::driver {
 namespace {

@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "cost/database.h"
-#include "driver/select/operator_costs.h"
 #include "driver/optimize.h"
+#include "driver/select/operator_costs.h"
 #include "ir/graph/builder.h"
 
 namespace egret::driver {

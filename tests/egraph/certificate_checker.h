@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays the certificates of egraph/proofs/explanation_certificate.h by plain term matching. It shares no
-// code with the engine: rules come from text, through a parser of its own, and all it knows of
-// e-graphs is that it need not know them.
+// Replays the certificates of egraph/proofs/explanation_certificate.h by plain term matching. It
+// shares no code with the engine: rules come from text, through a parser of its own, and all it
+// knows of e-graphs is that it need not know them.
 //
 // It accepts nothing that it does not understand: unknown fields, kinds, directions, rules, axioms
 // and conditions are refused, and so is whatever a step says that it does not need to say.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "egraph/formats/dump.h"
 #include "egraph/core/egraph.h"
+#include "egraph/formats/dump.h"
 #include "tests/egraph/random_machine.h"
 #include "tests/egraph/state_text.h"
 

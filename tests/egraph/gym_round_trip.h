@@ -17,6 +17,7 @@
 
 #include "base/formats/json.h"
 #include "egraph/formats/serialized_egraph.h"
+#include "tests/paths.h"
 
 namespace egret::egraph {
 

@@ -10,8 +10,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/system/file.h"
 #include "base/random.h"
+#include "base/system/file.h"
 #include "egraph/formats/egraph_snapshot.h"
 #include "egraph/proofs/explainer.h"
 #include "egraph/search/runner.h"

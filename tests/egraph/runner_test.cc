@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "egraph/formats/dump.h"
 #include "egraph/core/smallest_term.h"
+#include "egraph/formats/dump.h"
 #include "egraph/search/syntax.h"
 #include "tests/egraph/distinct.h"
 #include "tests/egraph/smallest_size.h"

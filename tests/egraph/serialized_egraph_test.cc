@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "egraph/formats/dump.h"
 #include "egraph/core/smallest_term.h"
+#include "egraph/formats/dump.h"
 #include "egraph/search/syntax.h"
 #include "egraph/workloads/workload.h"
 

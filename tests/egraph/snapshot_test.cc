@@ -10,8 +10,8 @@
 #include <map>
 
 #include "egraph/formats/egraph_snapshot.h"
-#include "egraph/proofs/explainer.h"
 #include "egraph/formats/snapshot_items.h"
+#include "egraph/proofs/explainer.h"
 #include "egraph/workloads/workload.h"
 #include "tests/egraph/explanation_workload.h"
 #include "tests/egraph/random_machine.h"

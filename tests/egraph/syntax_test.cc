@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "egraph/search/runner.h"
 #include "egraph/core/smallest_term.h"
+#include "egraph/search/runner.h"
 
 namespace egret::egraph {
 namespace {

@@ -19,7 +19,7 @@ list(TRANSFORM replay_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 list(TRANSFORM replay_sources APPEND .cc)
 egret_program(egraph_slow_tests SOURCES ${slow_sources} ${replay_sources} DEPS egraph
               EXTERNAL GTest::gtest GTest::gmock GTest::gtest_main)
-target_compile_definitions(egraph_slow_tests PRIVATE EGRET_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+target_include_directories(egraph_slow_tests PRIVATE ${EGRET_TEST_PATHS})
 gtest_discover_tests(egraph_slow_tests PROPERTIES LABELS slow TIMEOUT 1800 DISCOVERY_TIMEOUT 60)
 
 # Not a test: build/<preset>/bin/egraph_benchmarks.

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "egraph/workloads/workload.h"
+#include "tests/paths.h"
 
 namespace egret::egraph::workloads {
 namespace {

@@ -3,9 +3,9 @@
 // adding it must not fail in any other way than by a Status.
 #include <cstdint>
 
+#include "egraph/core/view_statistics.h"
 #include "egraph/formats/dump.h"
 #include "egraph/formats/serialized_egraph.h"
-#include "egraph/core/view_statistics.h"
 
 namespace {
 

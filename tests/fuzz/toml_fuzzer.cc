@@ -3,8 +3,8 @@
 // parsed, they may be offered to a set of options.
 #include <cstdint>
 
-#include "base/options/option_set.h"
 #include "base/formats/toml.h"
+#include "base/options/option_set.h"
 
 namespace {
 

@@ -7,6 +7,6 @@ egret_program(gpu_tests SOURCES gpu/device_kernels_test.cc gpu/device_graphs_tes
               backends/tail_network.cc
               DEPS backends rules
               EXTERNAL GTest::gtest GTest::gmock GTest::gtest_main)
-target_compile_definitions(gpu_tests PRIVATE EGRET_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+target_include_directories(gpu_tests PRIVATE ${EGRET_TEST_PATHS})
 gtest_discover_tests(gpu_tests PROPERTIES LABELS "unit;gpu" TIMEOUT ${EGRET_TEST_TIMEOUT}
                      ENVIRONMENT "${EGRET_TEST_ENVIRONMENT}" DISCOVERY_TIMEOUT 60)

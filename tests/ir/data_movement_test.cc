@@ -2,9 +2,9 @@
 // Shape rules and index maps of the operators that move elements.
 #include <gtest/gtest.h>
 
+#include "ir/core/size_reference.h"
 #include "ir/graph/builder.h"
 #include "ir/graph/operator.h"
-#include "ir/core/size_reference.h"
 
 namespace egret::ir {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <thread>
 
-#include "ir/graph/builder.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/builder.h"
 
 namespace egret::ir {
 namespace {

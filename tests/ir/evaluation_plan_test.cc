@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "ir/graph/builder.h"
 #include "ir/evaluate/direct_evaluation.h"
+#include "ir/graph/builder.h"
 
 namespace egret::ir {
 namespace {

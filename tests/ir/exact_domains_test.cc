@@ -2,10 +2,10 @@
 // The exact domains, and their agreement with the f64 interpreter where f64 is exact.
 #include <gtest/gtest.h>
 
-#include "ir/graph/builder.h"
 #include "ir/evaluate/exact.h"
 #include "ir/evaluate/field.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/builder.h"
 
 namespace egret::ir {
 namespace {

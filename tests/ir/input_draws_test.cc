@@ -6,8 +6,8 @@
 #include <cmath>
 #include <functional>
 
-#include "ir/graph/builder.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/builder.h"
 
 namespace egret::ir {
 namespace {

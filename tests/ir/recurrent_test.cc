@@ -3,8 +3,8 @@
 // steps are compared with ONNX's own tests.
 #include <gtest/gtest.h>
 
-#include "ir/graph/builder.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/builder.h"
 #include "ir/ops/families/recurrent_body.h"
 
 namespace egret::ir {

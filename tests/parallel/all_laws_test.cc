@@ -8,8 +8,8 @@
 #include <set>
 
 #include "ir/evaluate/exact.h"
-#include "ir/graph/graph_text.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/graph_text.h"
 #include "parallel/laws/law_proof.h"
 #include "parallel/laws/laws.h"
 #include "parallel/laws/some_application.h"

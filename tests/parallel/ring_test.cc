@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "ir/evaluate/interpreter.h"
 #include "ir/core/symbolic_scope.h"
+#include "ir/evaluate/interpreter.h"
 #include "parallel/placed/placed_egraph.h"
 #include "parallel/plan/plan_file.h"
 #include "parallel/ring/ring_factors.h"

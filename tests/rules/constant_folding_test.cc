@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/graph/builder.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/builder.h"
 #include "rules/tensors/jumps.h"
 
 namespace egret::rules {

@@ -12,16 +12,16 @@
 #include "base/random.h"
 #include "base/stop.h"
 #include "ir/evaluate/field.h"
-#include "rules/proving/condition_inference.h"
 #include "rules/generator/candidate_proof.h"
 #include "rules/generator/candidate_rule.h"
 #include "rules/generator/decision_log.h"
 #include "rules/generator/generation.h"
 #include "rules/generator/multi_output.h"
-#include "rules/generator/spaces/named_spaces.h"
 #include "rules/generator/rule_draft.h"
 #include "rules/generator/rule_files.h"
+#include "rules/generator/spaces/named_spaces.h"
 #include "rules/language/rule_parser.h"
+#include "rules/proving/condition_inference.h"
 
 namespace egret::rules::generator {
 namespace {

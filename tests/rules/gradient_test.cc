@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "ir/graph/graph_text.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/graph_text.h"
 #include "rules/testing/attribute_sampler.h"
 #include "rules/testing/known_operators.h"
 

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "rules/proving/mutation_trial.h"
+#include "rules/proving/verification.h"
 #include "rules/tensors/rule_set.h"
 #include "rules/testing/tester.h"
-#include "rules/proving/verification.h"
 
 namespace egret::rules {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ir/graph/builder.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/builder.h"
 #include "rules/tensors/constant_folding.h"
 #include "rules/tensors/rule_set.h"
 #include "rules/tensors/saturate.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "rules/language/rule_parser.h"
+#include "tests/paths.h"
 
 namespace egret::rules {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rules/proving/record.h"
 #include "tests/rules/parsed_rule.h"
 
 namespace egret::rules {
@@ -15,12 +16,12 @@ class RuleStatusRecords : public testing::Test {
     TestReport report;
     report.verdict = verdict;
     report.checks = checks;
-    statuses_.record(rule_, report);
+    record(statuses_, rule_, report);
   }
   void verify(Verdict::Status status) {
     Verdict verdict;
     verdict.status = status;
-    statuses_.record(rule_, verdict);
+    record(statuses_, rule_, verdict);
   }
   std::string status() const { return std::string(to_string(statuses_.of(rule_))); }
 
@@ -56,7 +57,7 @@ TEST_F(RuleStatusRecords, ABoundIsKeptAndReadAgain) {
   Verdict verdict;
   verdict.status = Verdict::Status::kBounded;
   verdict.bound = 3;
-  statuses_.record(rule_, verdict);
+  record(statuses_, rule_, verdict);
   EXPECT_EQ(status(), "bounded");
   const auto again = parse_statuses(statuses_.to_json());
   ASSERT_TRUE(again.ok());

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "egraph/search/matcher.h"
-#include "ir/graph/builder.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/builder.h"
 #include "rules/tensors/compile.h"
 #include "rules/tensors/graph_rewriting.h"
 #include "rules/tensors/rule_set.h"

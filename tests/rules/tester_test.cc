@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "rules/language/rule_parser.h"
+#include "rules/proving/record.h"
 #include "rules/tensors/rule_set.h"
 #include "rules/tensors/rule_status.h"
 
@@ -143,7 +144,7 @@ TEST(RuleStatuses, AreReadBackAndVoidedByAnEdit) {
   EXPECT_EQ(statuses.of(rule), RuleStatus::kUntested);
   TestOptions options;
   options.checks = 20;
-  statuses.record(rule, test_rule(rule, options));
+  record(statuses, rule, test_rule(rule, options));
   const auto again = parse_statuses(statuses.to_json());
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_EQ(again->of(rule), RuleStatus::kTested);

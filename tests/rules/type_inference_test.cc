@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types are inferred without writing elements (ir/graph/definition.h): whether that says what the whole
-// denotation says is asked of every operator, of attributes and types that fit and that do not.
+// Types are inferred without writing elements (ir/graph/definition.h): whether that says what the
+// whole denotation says is asked of every operator, of attributes and types that fit and that do
+// not.
 #include <gtest/gtest.h>
 
 #include <algorithm>

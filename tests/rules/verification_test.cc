@@ -7,13 +7,15 @@
 #include <csignal>
 #include <sstream>
 
-#include "base/system/file.h"
-#include "base/in_order.h"
 #include "base/stop.h"
-#include "rules/proving/condition_inference.h"
+#include "base/system/file.h"
+#include "base/system/in_order.h"
 #include "rules/language/rule_parser.h"
+#include "rules/proving/condition_inference.h"
+#include "rules/proving/record.h"
 #include "rules/tensors/rule_set.h"
 #include "rules/tensors/rule_status.h"
+#include "tests/paths.h"
 #include "tests/rules/parsed_rule.h"
 
 namespace egret::rules {
@@ -407,7 +409,7 @@ TEST(Verification, KeepsProofsUntilDefinitionsChange) {
   RuleStatuses statuses;
   const Verdict verdict = verdict_of(rule);
   ASSERT_EQ(to_string(verdict.status), "proven");
-  statuses.record(rule, verdict);
+  record(statuses, rule, verdict);
   EXPECT_EQ(statuses.of(rule), RuleStatus::kProven);
   EXPECT_EQ(statuses.definitions(), definitions_hash());
   const auto again = parse_statuses(statuses.to_json());

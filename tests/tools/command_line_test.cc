@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "base/system/file.h"
 #include "base/formats/json.h"
+#include "base/system/file.h"
 #include "tests/tools/program_run.h"
 #include "tools/frame/variables.h"
 #include "tools/frame/verb_table.h"

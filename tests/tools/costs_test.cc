@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "base/system/file.h"
 #include "base/formats/json.h"
+#include "base/system/file.h"
 #include "cost/database.h"
 #include "frontends/onnx.h"
 #include "ir/graph/builder.h"

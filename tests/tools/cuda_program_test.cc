@@ -4,11 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "backends/codegen/host_compiler.h"
-#include "base/system/file.h"
 #include "base/formats/json.h"
+#include "base/system/file.h"
 #include "frontends/onnx.h"
 #include "ir/graph/builder.h"
 #include "tests/backends/small_network.h"
+#include "tests/paths.h"
 #include "tests/tools/folder_test.h"
 
 namespace egret::tools {

@@ -3,8 +3,8 @@
 #include <csignal>
 #include <filesystem>
 
-#include "base/system/file.h"
 #include "base/stop.h"
+#include "base/system/file.h"
 #include "base/timer.h"
 #include "frontends/onnx.h"
 #include "ir/graph/builder.h"

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/system/file.h"
+#include "tests/paths.h"
 
 namespace egret::tools {
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/system/file.h"
 #include "base/formats/json.h"
+#include "base/system/file.h"
 #include "base/timer.h"
 #include "tests/tools/folder_test.h"
 

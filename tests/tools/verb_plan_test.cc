@@ -6,10 +6,11 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/system/file.h"
 #include "base/formats/json.h"
+#include "base/system/file.h"
 #include "frontends/onnx.h"
 #include "ir/graph/builder.h"
+#include "tests/paths.h"
 #include "tests/tools/folder_test.h"
 
 namespace egret::tools {

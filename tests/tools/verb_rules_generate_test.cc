@@ -11,8 +11,9 @@
 #include <filesystem>
 #include <thread>
 
-#include "base/system/file.h"
 #include "base/formats/json.h"
+#include "base/system/file.h"
+#include "tests/paths.h"
 #include "tests/tools/program_run.h"
 
 namespace egret::tools {

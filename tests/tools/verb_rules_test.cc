@@ -5,8 +5,8 @@
 
 #include <set>
 
-#include "base/system/file.h"
 #include "base/formats/json.h"
+#include "base/system/file.h"
 #include "tests/tools/folder_test.h"
 
 namespace egret::tools {

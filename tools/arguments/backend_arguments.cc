@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/random.h"
 #include "base/formats/units.h"
+#include "base/random.h"
 #include "driver/measure/batch_plan.h"
 #include "frontends/onnx.h"
 #include "ir/evaluate/input_draws.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/system/file.h"
 #include "base/stop.h"
+#include "base/system/file.h"
 #include "cost/database.h"
 
 namespace egret::tools {

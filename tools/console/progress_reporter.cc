@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "base/formats/json.h"
-#include "base/system/terminal.h"
 #include "base/formats/units.h"
+#include "base/system/terminal.h"
 
 namespace egret::tools {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/formats/json.h"
-#include "base/system/peak_memory.h"
-#include "base/status.h"
-#include "base/system/thread_pool.h"
 #include "base/formats/units.h"
+#include "base/status.h"
+#include "base/system/peak_memory.h"
+#include "base/system/thread_pool.h"
 #include "egraph/workloads/workload.h"
 #include "tools/egraph_bench/instruction_counter.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program asks of those who give it memory: base/system/page_pool.h, and the allocator that it is
-// linked with (cmake/allocator.cmake), if with any.
+// What the program asks of those who give it memory: base/system/page_pool.h, and the allocator
+// that it is linked with (cmake/allocator.cmake), if with any.
 #pragma once
 
 namespace egret::tools {

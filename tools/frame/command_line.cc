@@ -11,13 +11,13 @@
 #include <optional>
 
 #include "base/did_you_mean.h"
+#include "base/formats/toml.h"
 #include "base/system/file.h"
 #include "base/system/terminal.h"
 #include "base/system/thread_pool.h"
-#include "base/formats/toml.h"
+#include "tools/arguments/output_places.h"
 #include "tools/console/console.h"
 #include "tools/frame/help_text.h"
-#include "tools/arguments/output_places.h"
 #include "tools/frame/variables.h"
 #include "tools/frame/verb_table.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The completion scripts of tools/frame/help_text.h. Each lists, per verb, its flags and the values of
-// flags with fixed choices; everything else completes as a file name.
+// The completion scripts of tools/frame/help_text.h. Each lists, per verb, its flags and the values
+// of flags with fixed choices; everything else completes as a file name.
 #include <algorithm>
 
 #include "base/did_you_mean.h"

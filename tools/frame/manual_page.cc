@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The manual pages of tools/frame/help_text.h, in the man(7) macros.
-#include "tools/frame/build_info.h"
 #include "tools/console/common_options.h"
+#include "tools/frame/build_info.h"
 #include "tools/frame/help_text.h"
 #include "tools/frame/variables.h"
 #include "tools/frame/verb_table.h"

@@ -4,17 +4,17 @@
 
 #include "backends/timing/kernel_work.h"
 #include "backends/timing/measure.h"
-#include "base/system/peak_memory.h"
-#include "base/stop.h"
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
+#include "base/stop.h"
+#include "base/system/peak_memory.h"
 #include "cost/database.h"
 #include "driver/measure/calibration.h"
-#include "tools/frame/allocator.h"
 #include "tools/arguments/backend_arguments.h"
-#include "tools/console/kernel_report.h"
 #include "tools/arguments/model_file.h"
+#include "tools/console/kernel_report.h"
 #include "tools/console/rates_report.h"
+#include "tools/frame/allocator.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {

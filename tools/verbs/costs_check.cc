@@ -5,8 +5,8 @@
 #include "cost/database.h"
 #include "cost/prediction_check.h"
 #include "driver/measure/calibration.h"
-#include "driver/select/cost_choice.h"
 #include "driver/measure/machine.h"
+#include "driver/select/cost_choice.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {

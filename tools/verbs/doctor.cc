@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "backends/backend.h"
-#include "base/system/terminal.h"
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
+#include "base/system/terminal.h"
 #include "tools/frame/build_info.h"
 #include "tools/frame/machine_probe.h"
 #include "tools/frame/verb.h"

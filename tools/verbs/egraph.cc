@@ -4,15 +4,15 @@
 #include <optional>
 #include <unordered_map>
 
-#include "base/system/file.h"
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
+#include "base/system/file.h"
 #include "cost/model.h"
 #include "driver/measure/machine.h"
 #include "driver/select/selection.h"
+#include "egraph/core/view_statistics.h"
 #include "egraph/formats/dump.h"
 #include "egraph/formats/serialized_egraph.h"
-#include "egraph/core/view_statistics.h"
 #include "rules/tensors/rule_set.h"
 #include "rules/tensors/saturate.h"
 #include "rules/tensors/tensor_egraph.h"

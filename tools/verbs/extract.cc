@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/stop.h"
 #include "base/formats/text_table.h"
-#include "base/timer.h"
 #include "base/formats/units.h"
+#include "base/stop.h"
+#include "base/timer.h"
 #include "egraph/formats/serialized_egraph.h"
 #include "extract/core/constraints.h"
 #include "extract/core/extractor.h"

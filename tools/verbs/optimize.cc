@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "driver/optimize.h"
+
 #include <algorithm>
 
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
-#include "driver/optimize.h"
-#include "tools/frame/allocator.h"
-#include "tools/frame/build_info.h"
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/output_file.h"
+#include "tools/frame/allocator.h"
+#include "tools/frame/build_info.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {

@@ -2,13 +2,13 @@
 #include <cmath>
 
 #include "base/did_you_mean.h"
-#include "base/system/file.h"
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
+#include "base/system/file.h"
 #include "parallel/plan/plan_file.h"
+#include "runtime/plan_run.h"
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/output_file.h"
-#include "runtime/plan_run.h"
 #include "tools/arguments/training_arguments.h"
 #include "tools/frame/verb.h"
 

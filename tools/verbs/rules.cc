@@ -2,14 +2,14 @@
 // `egret rules list | show | test`.
 #include <set>
 
-#include "base/stop.h"
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
+#include "base/stop.h"
+#include "rules/proving/verification.h"
 #include "rules/tensors/dynamic_rules.h"
 #include "rules/tensors/rule_set.h"
 #include "rules/tensors/rule_status.h"
 #include "rules/testing/tester.h"
-#include "rules/proving/verification.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `egret rules derive`.
-#include "base/stop.h"
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
+#include "base/stop.h"
 #include "rules/generator/derivation.h"
 #include "tools/frame/verb.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `egret rules minimize`.
-#include "base/system/file.h"
-#include "base/stop.h"
-#include "base/timer.h"
 #include "base/formats/units.h"
+#include "base/stop.h"
+#include "base/system/file.h"
+#include "base/timer.h"
 #include "rules/generator/minimization.h"
 #include "tools/arguments/output_file.h"
 #include "tools/frame/verb.h"

@@ -5,18 +5,18 @@
 #include <filesystem>
 #include <map>
 
-#include "base/system/file.h"
-#include "base/in_order.h"
-#include "base/stop.h"
 #include "base/formats/text_table.h"
-#include "base/thread_clock.h"
-#include "base/system/thread_pool.h"
-#include "base/timer.h"
 #include "base/formats/units.h"
+#include "base/stop.h"
+#include "base/system/file.h"
+#include "base/system/in_order.h"
+#include "base/system/thread_pool.h"
+#include "base/thread_clock.h"
+#include "base/timer.h"
 #include "rules/proving/condition_inference.h"
+#include "rules/proving/verification.h"
 #include "rules/tensors/rule_set.h"
 #include "rules/tensors/rule_status.h"
-#include "rules/proving/verification.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {

@@ -2,15 +2,15 @@
 #include <filesystem>
 #include <utility>
 
-#include "backends/timing/kernel_work.h"
 #include "backends/prepare.h"
+#include "backends/timing/kernel_work.h"
 #include "driver/measure/output_check.h"
-#include "tools/frame/allocator.h"
+#include "runtime/plan_run.h"
 #include "tools/arguments/backend_arguments.h"
-#include "tools/console/kernel_report.h"
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/output_file.h"
-#include "runtime/plan_run.h"
+#include "tools/console/kernel_report.h"
+#include "tools/frame/allocator.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {

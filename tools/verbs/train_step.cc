@@ -2,13 +2,13 @@
 #include <cmath>
 #include <functional>
 
-#include "base/stop.h"
 #include "base/formats/text_table.h"
-#include "base/timer.h"
 #include "base/formats/units.h"
+#include "base/stop.h"
+#include "base/timer.h"
+#include "runtime/plan_run.h"
 #include "tools/arguments/backend_arguments.h"
 #include "tools/arguments/model_file.h"
-#include "runtime/plan_run.h"
 #include "tools/arguments/training_arguments.h"
 #include "tools/frame/verb.h"
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "zoo/zoo.h"
+
 #include "base/did_you_mean.h"
-#include "base/stop.h"
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
+#include "base/stop.h"
 #include "frontends/onnx.h"
 #include "tools/arguments/output_file.h"
 #include "tools/frame/verb.h"
-#include "zoo/zoo.h"
 
 namespace egret::tools {
 namespace {

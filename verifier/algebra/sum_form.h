@@ -8,7 +8,8 @@
 // of sums, an extremum or product over guarded variables, an index as a number, or a truth value of
 // a comparison of sums. Sums are pushed out and multiplied out, selections become guards, so that
 // two values that are equal by the laws of fields and of finite sums differ only in the names of
-// variables, in how guards say the same, and in how indices are written (verifier/equality/equality.h).
+// variables, in how guards say the same, and in how indices are written
+// (verifier/equality/equality.h).
 //
 // Meaning: exact real arithmetic. A rule is claimed where its left side is a finite number.
 #pragma once

@@ -13,7 +13,8 @@
 //   4. A sum over a range may match several over parts of it: the image of one under such a map is
 //      taken out, and the rest goes on. Ranges of sums and of extrema are taken apart where a
 //      guard inside of a function, or of what an extremum is over, speaks of their variable.
-//   5. What is left over is asked of real arithmetic (verifier/equality/piecewise.h), and where an extremum
+//   5. What is left over is asked of real arithmetic (verifier/equality/piecewise.h), and where an
+//   extremum
 //      stands inside a function, a proof is made for each of its arguments being the extremum.
 //
 // "False" means not proven.
@@ -23,8 +24,8 @@
 #include <string>
 #include <vector>
 
-#include "verifier/equality/piecewise.h"
 #include "verifier/algebra/sum_form.h"
+#include "verifier/equality/piecewise.h"
 
 namespace egret::verifier {
 

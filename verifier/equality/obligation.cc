@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "verifier/equality/definedness.h"
 #include "verifier/algebra/element_value.h"
+#include "verifier/equality/definedness.h"
 #include "verifier/equality/equality.h"
 #include "verifier/index/equations.h"
 

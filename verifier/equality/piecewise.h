@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "verifier/solver/solver_session.h"
 #include "verifier/algebra/sum_form.h"
+#include "verifier/solver/solver_session.h"
 
 namespace egret::verifier {
 

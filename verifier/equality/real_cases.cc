@@ -2,8 +2,8 @@
 // The part of Equality that reasons about the order of reals.
 #include <algorithm>
 
-#include "verifier/equality/equality.h"
 #include "verifier/algebra/factor_laws.h"
+#include "verifier/equality/equality.h"
 
 namespace egret::verifier {
 namespace {

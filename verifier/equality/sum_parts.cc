@@ -2,9 +2,9 @@
 // The part of Equality that takes sums and extrema over ranges apart.
 #include <algorithm>
 
-#include "verifier/equality/equality.h"
 #include "verifier/algebra/factor_laws.h"
 #include "verifier/algebra/range_member.h"
+#include "verifier/equality/equality.h"
 
 namespace egret::verifier {
 namespace {

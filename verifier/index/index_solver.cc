@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "verifier/solver/query.h"
 #include "verifier/index/small_certificate.h"
+#include "verifier/solver/query.h"
 
 namespace egret::verifier {
 

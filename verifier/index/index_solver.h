@@ -9,10 +9,11 @@
 //   - x*m and y*m with m >= 1 are in the order of x and y;
 //   - a minimum is one of the two and not above either.
 // Facts are taken apart into groups that speak of different things, each of which is asked alone.
-// Before a query is made, numbers that satisfy the facts are searched for (verifier/index/witness.h), and
-// a contradiction that needs no solver (verifier/index/small_certificate.h): together they answer most.
-// Every fact added follows from the hypotheses, so that "unsatisfiable" is a proof. "Satisfiable"
-// proves nothing. Deterministic: a bound on the solver's own work units instead of time.
+// Before a query is made, numbers that satisfy the facts are searched for
+// (verifier/index/witness.h), and a contradiction that needs no solver
+// (verifier/index/small_certificate.h): together they answer most. Every fact added follows from
+// the hypotheses, so that "unsatisfiable" is a proof. "Satisfiable" proves nothing. Deterministic:
+// a bound on the solver's own work units instead of time.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@
 #include <vector>
 
 #include "verifier/index/literal.h"
-#include "verifier/solver/solver_session.h"
 #include "verifier/index/witness.h"
+#include "verifier/solver/solver_session.h"
 
 namespace egret::verifier {
 

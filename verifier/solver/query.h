@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A question to a solver: can the assertions all hold? Formulas without quantifiers, over integers
-// or over reals, made once as a tree that each solver reads in its own way (verifier/solver/solver.h) and
-// that is SMT-LIB as text, so that anybody can ask again.
+// or over reals, made once as a tree that each solver reads in its own way
+// (verifier/solver/solver.h) and that is SMT-LIB as text, so that anybody can ask again.
 //
 //     Query query(Query::Sort::kInteger);
 //     const Expression x = query.unknown("x");

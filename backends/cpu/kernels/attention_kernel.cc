@@ -6,10 +6,10 @@
 #include <cstring>
 #include <string>
 
-#include "backends/cpu/plan/epilogue.h"
 #include "backends/cpu/loops/exponentials.h"
-#include "backends/cpu/plan/onednn.h"
 #include "backends/cpu/loops/parallel_loop.h"
+#include "backends/cpu/plan/epilogue.h"
+#include "backends/cpu/plan/onednn.h"
 
 namespace egret::backends::cpu {
 namespace {

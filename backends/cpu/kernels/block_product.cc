@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "backends/cpu/loops/parallel_loop.h"
 #include "backends/cpu/kernels/product_chain.h"
-#include "backends/cpu/loops/product_tiles.h"
 #include "backends/cpu/kernels/row_product.h"
+#include "backends/cpu/loops/parallel_loop.h"
+#include "backends/cpu/loops/product_tiles.h"
 #include "backends/cpu/plan/winograd.h"
 
 namespace egret::backends::cpu {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "backends/cpu/plan/epilogue.h"
-#include "ir/graph/graph.h"
 #include "ir/core/tensor.h"
+#include "ir/graph/graph.h"
 
 namespace egret::backends::cpu {
 

@@ -5,8 +5,8 @@
 // in one buffer.
 #include <algorithm>
 
-#include "backends/cpu/plan/copy_step.h"
 #include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/plan/copy_step.h"
 
 namespace egret::backends::cpu {
 namespace {

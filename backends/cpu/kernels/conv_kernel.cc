@@ -14,12 +14,12 @@
 #include <utility>
 
 #include "backends/cpu/kernels/channel_affine.h"
-#include "backends/cpu/plan/epilogue.h"
 #include "backends/cpu/kernels/kernel_table.h"
-#include "backends/cpu/plan/onednn.h"
 #include "backends/cpu/kernels/phases.h"
 #include "backends/cpu/kernels/rounding.h"
 #include "backends/cpu/kernels/row_product.h"
+#include "backends/cpu/plan/epilogue.h"
+#include "backends/cpu/plan/onednn.h"
 #include "backends/cpu/plan/winograd.h"
 
 namespace egret::backends::cpu {

@@ -9,10 +9,10 @@
 #include "backends/cpu/kernels/attention_kernel.h"
 #include "backends/cpu/kernels/block_product.h"
 #include "backends/cpu/kernels/emitted_kernel.h"
-#include "backends/cpu/plan/epilogue.h"
 #include "backends/cpu/kernels/kernel_table.h"
-#include "backends/cpu/loops/pointwise_program.h"
 #include "backends/cpu/kernels/row_product.h"
+#include "backends/cpu/loops/pointwise_program.h"
+#include "backends/cpu/plan/epilogue.h"
 
 namespace egret::backends::cpu {
 namespace {

@@ -9,11 +9,11 @@
 #include <algorithm>
 
 #include "backends/cpu/kernels/block_product.h"
-#include "backends/cpu/plan/epilogue.h"
 #include "backends/cpu/kernels/kernel_table.h"
-#include "backends/cpu/plan/onednn.h"
 #include "backends/cpu/kernels/rounding.h"
 #include "backends/cpu/kernels/row_product.h"
+#include "backends/cpu/plan/epilogue.h"
+#include "backends/cpu/plan/onednn.h"
 
 namespace egret::backends::cpu {
 namespace {

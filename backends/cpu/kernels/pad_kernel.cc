@@ -2,8 +2,8 @@
 // Padding with a constant: fill, then copy the middle.
 #include <algorithm>
 
-#include "backends/cpu/plan/copy_step.h"
 #include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/plan/copy_step.h"
 
 namespace egret::backends::cpu {
 

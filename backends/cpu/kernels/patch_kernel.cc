@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tensor with a box of it replaced: copy the whole, then the box.
-#include "backends/cpu/plan/copy_step.h"
 #include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/plan/copy_step.h"
 
 namespace egret::backends::cpu {
 

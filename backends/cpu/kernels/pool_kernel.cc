@@ -5,11 +5,11 @@
 #include <array>
 #include <limits>
 
-#include "backends/cpu/loops/instruction_set.h"
 #include "backends/cpu/kernels/kernel_table.h"
-#include "backends/cpu/plan/onednn.h"
+#include "backends/cpu/loops/instruction_set.h"
 #include "backends/cpu/loops/parallel_loop.h"
 #include "backends/cpu/loops/vector_math.h"
+#include "backends/cpu/plan/onednn.h"
 
 namespace egret::backends::cpu {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/cpu/plan/plan_builder.h"
 #include "backends/cpu/loops/pointwise_program.h"
+#include "backends/cpu/plan/plan_builder.h"
 #include "base/status.h"
 #include "ir/graph/graph.h"
 

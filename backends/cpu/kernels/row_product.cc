@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "backends/cpu/kernels/product_chain.h"
 #include "backends/cpu/loops/block_transpose.h"
 #include "backends/cpu/loops/parallel_loop.h"
-#include "backends/cpu/kernels/product_chain.h"
 #include "backends/cpu/loops/row_panels.h"
 
 namespace egret::backends::cpu {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "backends/cpu/loops/exponentials.h"
 #include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/loops/exponentials.h"
 #include "backends/cpu/loops/parallel_loop.h"
 #include "backends/cpu/loops/vector_math.h"
 

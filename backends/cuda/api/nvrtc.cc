@@ -5,8 +5,8 @@
 
 #include "backends/codegen/kernel_cache.h"
 #include "backends/cuda/api/device.h"
-#include "base/system/file.h"
 #include "base/hash.h"
+#include "base/system/file.h"
 
 namespace egret::backends::cuda {
 namespace {

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "ir/nest/loop_nest.h"
 #include "ir/core/tensor.h"
+#include "ir/nest/loop_nest.h"
 
 namespace egret::backends::cuda {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "backends/cuda/steps/dnn_step.h"
-#include "ir/nest/loop_nest.h"
 #include "ir/core/tensor.h"
+#include "ir/nest/loop_nest.h"
 
 namespace egret::backends::cuda {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/ops/families/arg_reduction_definition.h"
 #include "ir/graph/builder.h"
+#include "ir/ops/families/arg_reduction_definition.h"
 #include "ir/ops/families/softmax_definition.h"
 
 namespace egret::ir::ops {

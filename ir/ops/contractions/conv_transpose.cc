@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "ir/graph/builder.h"
-#include "ir/ops/families/normalization_definition.h"
 #include "ir/graph/operator.h"
+#include "ir/ops/families/normalization_definition.h"
 #include "ir/ops/families/window.h"
 
 namespace egret::ir::ops {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
 
-#include "ir/ops/families/einsum_equation.h"
 #include "ir/graph/onnx_arguments.h"
 #include "ir/graph/operator.h"
+#include "ir/ops/families/einsum_equation.h"
 
 namespace egret::ir::ops {
 namespace {

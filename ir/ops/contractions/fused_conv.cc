@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ir/graph/operator.h"
 #include "ir/ops/activation.h"
 #include "ir/ops/families/normalization_definition.h"
-#include "ir/graph/operator.h"
 #include "ir/ops/families/quantization.h"
 #include "ir/ops/families/window.h"
 

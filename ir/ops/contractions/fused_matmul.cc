@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "ir/ops/activation.h"
 #include "ir/graph/operator.h"
+#include "ir/ops/activation.h"
 
 namespace egret::ir::ops {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ir/core/size_reference.h"
 #include "ir/graph/builder.h"
 #include "ir/graph/operator.h"
 #include "ir/ops/families/quantization.h"
-#include "ir/core/size_reference.h"
 
 namespace egret::ir::ops {
 namespace {

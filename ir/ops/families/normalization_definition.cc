@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/ops/families/normalization_definition.h"
 
-#include "ir/ops/families/reduction_definition.h"
 #include "ir/core/size_reference.h"
+#include "ir/ops/families/reduction_definition.h"
 
 namespace egret::ir {
 

@@ -5,8 +5,8 @@
 #include <array>
 #include <charconv>
 
-#include "ir/graph/onnx_arguments.h"
 #include "ir/core/size_reference.h"
+#include "ir/graph/onnx_arguments.h"
 
 namespace egret::ir {
 namespace {

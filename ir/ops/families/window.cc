@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "ir/graph/builder.h"
 #include "ir/core/symbolic_scope.h"
+#include "ir/graph/builder.h"
 
 namespace egret::ir {
 namespace {

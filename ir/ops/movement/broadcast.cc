@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "ir/core/size_reference.h"
 #include "ir/graph/onnx_arguments.h"
 #include "ir/graph/operator.h"
-#include "ir/core/size_reference.h"
 
 namespace egret::ir::ops {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ir/core/size_reference.h"
 #include "ir/graph/body.h"
 #include "ir/graph/operator.h"
-#include "ir/core/size_reference.h"
 
 namespace egret::ir::ops {
 namespace {

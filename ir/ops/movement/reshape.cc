@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "ir/core/index_arithmetic.h"
+#include "ir/core/size_reference.h"
 #include "ir/graph/onnx_arguments.h"
 #include "ir/graph/operator.h"
-#include "ir/core/size_reference.h"
 
 namespace egret::ir::ops {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/graph/body.h"
-#include "ir/ops/families/normalization_definition.h"
 #include "ir/graph/operator.h"
+#include "ir/ops/families/normalization_definition.h"
 #include "ir/ops/families/reduction_definition.h"
 
 namespace egret::ir::ops {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The domains in which programs of terms (rules/generator/spaces/program.h) are run. Each offers the same
-// operations on 64-bit words:
-//   Residues   a prime field; functions and order are keyed pseudo-random ones (ir/evaluate/prime_field.h)
-//   Numbers    doubles, as their bits; functions and order are themselves
-//   Masks      which variables a value may depend on: the union over what it reads
+// The domains in which programs of terms (rules/generator/spaces/program.h) are run. Each offers
+// the same operations on 64-bit words:
+//   Residues   a prime field; functions and order are keyed pseudo-random ones
+//   (ir/evaluate/prime_field.h) Numbers    doubles, as their bits; functions and order are
+//   themselves Masks      which variables a value may depend on: the union over what it reads
 #pragma once
 
 #include <algorithm>

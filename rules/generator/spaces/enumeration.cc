@@ -6,9 +6,9 @@
 #include <ctime>
 #include <tuple>
 
-#include "base/system/peak_memory.h"
 #include "base/random.h"
 #include "base/stop.h"
+#include "base/system/peak_memory.h"
 #include "base/timer.h"
 
 namespace egret::rules::generator {

@@ -4,10 +4,10 @@
 // larger terms.
 //
 // Terms are told apart by a fingerprint: the values of their elements at a few positions
-// (rules/generator/spaces/valuation.h); the least over all ways to name their variables, so that terms
-// that differ in names meet. Terms with one fingerprint are compared with *every* representative
-// that has it: all elements of the first world, then of all worlds. LevelCount::collision_bound()
-// says how likely a mistake is.
+// (rules/generator/spaces/valuation.h); the least over all ways to name their variables, so that
+// terms that differ in names meet. Terms with one fingerprint are compared with *every*
+// representative that has it: all elements of the first world, then of all worlds.
+// LevelCount::collision_bound() says how likely a mistake is.
 //
 // A term with operators a, b, ... counts each once, as a graph does. Its largest operand is
 // enumerated first and named in order of occurrence; the others get names from those and the next

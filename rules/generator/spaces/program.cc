@@ -6,10 +6,10 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cmath>
 
-#include "ir/graph/body.h"
 #include "ir/evaluate/direct_evaluator.h"
 #include "ir/evaluate/field.h"
 #include "ir/evaluate/graph_evaluation.h"
+#include "ir/graph/body.h"
 
 namespace egret::rules::generator {
 

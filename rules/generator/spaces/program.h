@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program of an operator choice at concrete sizes: what each output element computes from its
 // operands' elements, unrolled. Recorded once by running the operators' definitions
-// (ir/evaluate/direct_evaluator.h) on symbols instead of numbers; run for thousands of terms in any of the
-// domains of rules/generator/spaces/arithmetic.h.
+// (ir/evaluate/direct_evaluator.h) on symbols instead of numbers; run for thousands of terms in any
+// of the domains of rules/generator/spaces/arithmetic.h.
 //
 // Four forms, from fast to general: moves (every element is an element of an operand), sums of
 // products of two operands' elements, straight-line code; and what cannot be recorded, because it
 // chooses by the value of an element (comparisons, where) or has elements that are integers, is
-// evaluated by its definition each time (ir/evaluate/field.h). Integer elements are words that hold the bits
-// of an int64.
+// evaluated by its definition each time (ir/evaluate/field.h). Integer elements are words that hold
+// the bits of an int64.
 #pragma once
 
 #include <cstdint>

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "ir/graph/operator.h"
 #include "ir/core/tensor_type.h"
+#include "ir/graph/operator.h"
 
 namespace egret::rules::generator {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes down a space (rules/generator/spaces/space.h) in few words. Sizes are letters, which each world
-// gives a number: "a,b,3" is a shape, "a*b,c" one whose first size is a product.
+// Writes down a space (rules/generator/spaces/space.h) in few words. Sizes are letters, which each
+// world gives a number: "a,b,3" is a shape, "a*b,c" one whose first size is a product.
 //
 //   SpaceBuilder space("reshape", {{2, 4, 5}, {3, 6, 4}});
 //   space.start("x", 2, "a,b,c").apply("relu").reshape("a*b,c");

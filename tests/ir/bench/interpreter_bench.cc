@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/graph/builder.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/builder.h"
 #include "ir/nest/work.h"
 
 namespace egret::ir {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "frontends/onnx.h"
-#include "ir/graph/graph_text.h"
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/graph_text.h"
 
 namespace {
 

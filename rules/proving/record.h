@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Findings of tests and proofs, entered into the statuses of rules.
+#pragma once
+
+#include "rules/language/rule.h"
+#include "rules/proving/verification.h"
+#include "rules/tensors/rule_status.h"
+#include "rules/testing/tester.h"
+
+namespace egret::rules {
+
+void record(RuleStatuses& statuses, const Rule& rule, const TestReport& report);
+void record(RuleStatuses& statuses, const Rule& rule, const Verdict& verdict);
+
+}  // namespace egret::rules
