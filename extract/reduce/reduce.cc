@@ -6,9 +6,9 @@
 #include <iterator>
 #include <map>
 
+#include "extract/core/cheapest_terms.h"
 #include "extract/core/components.h"
 #include "extract/core/implied.h"
-#include "extract/greedy/tree_greedy.h"
 
 namespace egret::extract {
 namespace {
