@@ -103,8 +103,8 @@ Index Windows::taps_inside(std::size_t axis, Index window) const {
   return max(0, end - first);
 }
 
-// Taps that are no further apart than the input is long cannot step over it; so the first window
-// must reach the input, and the last must begin before its end.
+// Taps that are no further apart than the input is long cannot step over it. It therefore suffices
+// that the first window reaches the input and the last one begins before its end.
 bool Windows::require_taps_inside(Definition& d) const {
   for (std::size_t i = 0; i < kernel_.size(); ++i) {
     if (!padded(i)) continue;
@@ -158,8 +158,8 @@ struct Axis {
   std::int64_t size, covered, stride;  // covered: the extent of a window
 };
 
-// SAME: as many windows as there are strides in the input; what is missing is split, the odd one
-// going after (SAME_UPPER) or before (SAME_LOWER).
+// SAME padding: ceil(size / stride) windows. The missing elements are split evenly; the odd one
+// goes after (SAME_UPPER) or before (SAME_LOWER). Explicit pads replace the mode at import.
 void pad_same(const Axis& axis, bool upper, std::int64_t& before, std::int64_t& after) {
   const std::int64_t windows = (axis.size + axis.stride - 1) / axis.stride;
   const std::int64_t missing =
