@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A core as an integer program.
+// Solves a core as an integer program.
 //
-// Columns: whether a candidate is chosen, and whether a class is. Rows: a chosen class has one
-// candidate; and for a class and another that some of its candidates imply
-// (extract/core/implied.h), the sum of these is at most what is chosen of the other, without its
-// candidates that imply the first. That is tighter than a row for each need, as at most one
-// candidate of a class is chosen, and forbids cycles of two. Longer ones are forbidden as they turn
-// up in answers; when that takes many rounds, the classes of components where they did get
-// positions in an order.
+// Columns: one binary per candidate and per class. Rows: a chosen class has one chosen candidate.
+// Further, take a class c and a class d that some candidates of c imply (extract/core/implied.h).
+// The sum of these candidates is at most the chosen value of d, without d's candidates that imply
+// c. That is tighter than one row per need, because at most one candidate of c is chosen, and it
+// forbids cycles of length two. Longer cycles are forbidden lazily. If that takes many rounds, the
+// classes of the affected components get order variables.
+//
+// Without side rows, the solver stops once much of the core has turned out useless.
 //
 // Without rows beside the costs it stops where much of the core has turned out useless.
 #pragma once
@@ -19,14 +20,14 @@
 namespace egret::extract {
 
 struct IlpOptions {
-  // More rows that answers keep to, over candidates as FlatCore numbers them; where none does, the
-  // bound is infinite.
+  // Side rows over candidates as FlatCore numbers them. If no answer satisfies them, the bound is
+  // infinite.
   std::span<const Milp::Row> sides{};
-  // Branching without cuts first, for what that decides at once.
+  // First branches without cuts, for instances that this decides at once.
   bool branches_first = true;
 };
 
-// `known` is an answer to start from, its cost alone, or empty. Errors: internal_error of the
+// `known` is an incumbent to start from, only its cost, or empty. Errors: internal_error of the
 // solver.
 base::Result<CoreAnswer> solve_by_ilp(const Core& core, MilpSolver& solver, const CoreAnswer& known,
                                       const base::Deadline& deadline,
