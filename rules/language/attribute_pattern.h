@@ -8,7 +8,8 @@
 
 namespace egret::rules {
 
-// What a term of the sources says that its operator's attribute is; nullptr where it says nothing.
+// The pattern that a source term states for an attribute of its operator; nullptr if it states
+// none.
 inline const Expr* pattern_of(const Term& term, std::string_view attribute) {
   const auto listed = std::ranges::find(term.attrs, attribute, &Term::Attr::name);
   return listed != term.attrs.end() ? &listed->value : nullptr;

@@ -49,7 +49,7 @@ Value evaluate_comprehension(const Expr& expr, Environment& environment) {
   return AttrValue(std::move(list));
 }
 
-// The value of what is kept somewhere, and not computed.
+// The value of an expression that is stored and need not be computed; otherwise nullptr.
 const AttrValue* kept_value(const Expr& expr, const Environment& environment) {
   const auto slot = static_cast<std::size_t>(expr.slot);
   if (expr.kind == Expr::Kind::kLiteral) return &expr.value;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions over attributes and sizes, as rules use them: dim(?x, 1) + dim(?y, 1), compose(?p,
-// ?q), [for i < rank(?x): ?pads[i] + 1], group == 1 and constant(?w).
+// Expressions of rules over attributes and sizes: dim(?x, 1) + dim(?y, 1), compose(?p, ?q), [for i
+// < rank(?x): ?pads[i] + 1], group == 1 and constant(?w).
 //
-// Values are attribute values (integers, reals, texts, lists of integers); truth is an integer, 0
-// or
-// 1. Names were resolved to slots by the parser. An expression that makes no sense on the values at
-// hand (an index outside of a list, a division by zero, a symbolic size, kinds that do not fit) has
-// no value: a condition without a value does not hold, and a rule does not apply.
+// Values are attribute values (integers, reals, texts, lists of integers); a truth value is the
+// integer 0 or 1. The parser has resolved names to slots. An expression that is undefined on the
+// given values (an index outside a list, a division by zero, a symbolic size, mismatched kinds) has
+// no value. A condition without a value does not hold, and then the rule does not apply.
 #pragma once
 
 #include <optional>
@@ -20,13 +19,13 @@
 
 namespace egret::rules {
 
-// Where something was written, counted from 1.
+// A position in the source text, counted from 1.
 struct Location {
   int line = 0;
   int column = 0;
 };
 
-// What the expressions of one rule may refer to, by slot.
+// The bindings that the expressions of one rule refer to, by slot.
 struct Environment {
   struct Tensor {
     const TensorFacts* facts = nullptr;  // nullptr: not known (yet)
@@ -38,7 +37,7 @@ struct Environment {
   std::vector<std::int64_t> loops;  // variables of the comprehensions being evaluated
 };
 
-// Arguments of a function where they are: lists are not copied to be looked at.
+// The arguments of a function, by pointer: lists are not copied.
 class ExprArguments {
  public:
   explicit ExprArguments(std::span<const ir::AttrValue* const> values) : values_(values) {}
@@ -49,8 +48,7 @@ class ExprArguments {
   std::span<const ir::AttrValue* const> values_;
 };
 
-// A function or operator that expressions may use: one row in functions(). The arguments that are
-// tensors come first.
+// A function or operator of expressions; one row in functions(). Tensor arguments come first.
 struct ExprFunction {
   using Call = std::optional<ir::AttrValue> (*)(std::span<const Environment::Tensor>,
                                                 const ExprArguments&);
@@ -88,7 +86,7 @@ struct Expr {
 };
 
 std::optional<ir::AttrValue> evaluate(const Expr& expr, Environment& environment);
-// Evaluated, and a number other than 0.
+// Whether the expression has a value that is a number other than 0.
 bool holds(const Expr& expr, Environment& environment);
 
 // Calls `visit` on an expression and all its parts.

@@ -26,8 +26,9 @@ std::optional<double> number(const AttrValue& value) {
   return std::nullopt;
 }
 
-// Symbolic integers (ir/core/symbolic_scope.h) are computed with, and compared as the example is;
-// where a number is needed, it is the example's.
+// Symbolic integers (ir/core/symbolic_scope.h) take part in arithmetic. A comparison gives the
+// example's answer and records it as a condition. Where a concrete number is needed, the example's
+// value is used.
 bool symbolic(std::int64_t a, std::int64_t b) { return ir::is_symbolic(a) || ir::is_symbolic(b); }
 bool decide(ir::Guard guard) {
   ir::SymbolicScope* scope = ir::SymbolicScope::current();
@@ -40,13 +41,13 @@ bool same(std::int64_t a, std::int64_t b) {
 bool before(std::int64_t a, std::int64_t b) {
   return symbolic(a, b) ? decide(index(a) < index(b)) : a < b;
 }
-// A number where structure depends on it.
+// A concrete number, where structure (a rank, a position) depends on it.
 std::optional<std::int64_t> number_of(const AttrValue& value) {
   const auto* i = integer(value);
   return i != nullptr ? std::optional(ir::concrete_integer(*i)) : std::nullopt;
 }
 
-// A position in a list of n, counted from the end when negative.
+// A position in a list of n elements; negative positions count from the end.
 std::optional<std::size_t> position(std::int64_t i, std::size_t n) {
   const auto size = static_cast<std::int64_t>(n);
   if (i < 0) i += size;
@@ -54,7 +55,7 @@ std::optional<std::size_t> position(std::int64_t i, std::size_t n) {
   return static_cast<std::size_t>(i);
 }
 
-// ---- arithmetic: integers, reals, and integers element by element of lists ----
+// ---- arithmetic on integers, reals, and lists of integers element by element ----
 
 using IntegerOp = std::optional<std::int64_t> (*)(std::int64_t, std::int64_t);
 using RealOp = double (*)(double, double);
@@ -120,7 +121,8 @@ Value multiply(Tensors, Values v) {
       },
       [](ir::Index a, ir::Index b) { return a * b; }, [](double a, double b) { return a * b; });
 }
-// Symbolic divisors must be positive as numbers must, which each operation sees for itself.
+// A symbolic divisor must be positive, which becomes a condition. For concrete divisors, each
+// operation checks it itself.
 bool positive_divisor(const AttrValue& divisor) {
   const auto positive = [](std::int64_t d) {
     return !ir::is_symbolic(d) || decide(index(d) >= ir::Index(1));
@@ -129,7 +131,7 @@ bool positive_divisor(const AttrValue& divisor) {
   const Integers* l = list(divisor);
   return l == nullptr || std::ranges::all_of(*l, positive);
 }
-// Euclidean, by a positive divisor, on integers.
+// Euclidean division on integers, with a positive divisor.
 Value divide(Tensors, Values v) {
   if (!positive_divisor(v[1])) return std::nullopt;
   return arithmetic(
@@ -202,7 +204,7 @@ Value negation(Tensors, Values v) {
 
 // ---- tensors ----
 
-// A size; nullopt for a symbol that no scope stands for.
+// A size as an integer; nullopt for a symbol without an example in the current scope.
 std::optional<std::int64_t> integer_of(ir::Index size) {
   if (size.is_constant()) return size.constant();
   ir::SymbolicScope* scope = ir::SymbolicScope::current();
@@ -248,7 +250,8 @@ Value constant(Tensors t, Values) { return truth(t[0].facts->constant); }
 Value splat(Tensors t, Values v) {
   const auto value = number(v[0]);
   if (!value) return std::nullopt;
-  // Constants are mostly kept in f32 or narrower, while a rule writes 0.044715: compare as f32.
+  // Constants are mostly stored in f32 or narrower types, while a rule writes 0.044715. Hence the
+  // comparison is in f32.
   const auto& known = t[0].facts->splat;
   if (!known || t[0].facts->type.dtype == ir::DType::kF64) return truth(known == value);
   return truth(static_cast<float>(*known) == static_cast<float>(*value));
@@ -334,7 +337,7 @@ Value repeat(Tensors, Values v) {
   if (value == nullptr || !n || *n < 0 || *n > 64) return std::nullopt;
   return AttrValue(Integers(static_cast<std::size_t>(*n), *value));
 }
-// l[begin:end], negative positions counted from the end.
+// l[begin:end]; negative positions count from the end.
 Value part(Tensors, Values v) {
   const Integers* l = list(v[0]);
   const auto begin = number_of(v[1]);
@@ -409,7 +412,7 @@ Value real(Tensors, Values v) {
   const auto x = number(v[0]);
   return x ? Value(AttrValue(*x)) : std::nullopt;
 }
-// An integer that is written as a real.
+// A real that is a whole number, as an integer.
 Value whole(Tensors, Values v) {
   const auto x = number(v[0]);
   if (!x || std::floor(*x) != *x || std::abs(*x) > 0x1p53) return std::nullopt;
@@ -427,7 +430,7 @@ Value negative(Tensors, Values v) {
   return std::nullopt;
 }
 
-// Infix operators are called as they are written; unary minus is "negative", a[i] is "at".
+// The name of an infix operator is its spelling; unary minus is "negative", and a[i] is "at".
 constexpr ExprFunction kFunctions[] = {
     {"+", 0, 2, add, "sum; element by element on lists"},
     {"-", 0, 2, subtract, "difference"},

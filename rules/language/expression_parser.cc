@@ -78,6 +78,8 @@ Result<int> ExpressionParser::tensor_slot(const Token& token) {
                                      base::did_you_mean(name, names_.tensors.names()));
 }
 
+// A recursive descent parser. depth_ counts nested disjunctions, through which every nesting
+// passes, so it bounds the recursion.
 Result<Expr> ExpressionParser::disjunction() {
   if (++depth_ > kMaxDepth) return tokens_.error(tokens_.peek().at, "nested too deeply");
   Expr result;
@@ -118,7 +120,7 @@ Result<Expr> ExpressionParser::negation() {
   return call_of("not", {std::move(operand)}, at);
 }
 
-// Infix operators from the loosest level to the tightest, all left-associative.
+// Infix operators by level, from the loosest to the tightest; all are left-associative.
 Result<Expr> ExpressionParser::infix(std::size_t level) {
   static const std::vector<std::vector<std::string_view>> kLevels = {
       {"==", "!=", "<", "<=", ">", ">="}, {"++"}, {"+", "-"}, {"*", "/", "%"}};
@@ -185,7 +187,7 @@ Result<Expr> ExpressionParser::primary() {
   return tokens_.error(token.at, "expected an expression here");
 }
 
-// A loop variable, an attribute of a spread (c.axis), or a call.
+// A loop variable, inf or nan, an attribute of a spread (c.axis), or a call.
 Result<Expr> ExpressionParser::word() {
   const Token token = tokens_.take();
   if (const auto loop = std::find(loops_.rbegin(), loops_.rend(), token.text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tokens and names that the two halves of the rule parser share, and the half that reads
-// expressions. Only rule_parser.cc includes it.
+// The tokens and names that both parts of the rule parser share, and the parser of expressions.
+// Only rule_parser.cc includes it.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace egret::rules {
 
-// Names of one sort (tensors, attributes, spreads) and whether something binds them.
+// The names of one sort (tensors, attributes, spreads), and whether each is bound.
 class NameTable {
  public:
   int find(std::string_view name) const;
@@ -56,7 +56,7 @@ struct RuleNames {
   NameTable tensors;  // variables with their '?', named values without
   NameTable attributes;
   NameTable spreads;
-  // Whether a variable that is new here may still be bound by what follows (in sources).
+  // Whether a new variable may still be bound by later text (true within sources).
   bool open = true;
 };
 
@@ -67,7 +67,7 @@ class ExpressionParser {
   ExpressionParser(TokenReader& tokens, RuleNames& names) : tokens_(tokens), names_(names) {}
   base::Result<Expr> parse() { return disjunction(); }
 
-  // The slot of an attribute variable or tensor, made while names are open.
+  // The slot of an attribute variable or tensor; makes it while names are open.
   base::Result<int> attribute_slot(const Token& token);
   base::Result<int> tensor_slot(const Token& token);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions of rules (rules/language/expression.h), put together from their parts.
+// Constructors for expressions of rules (rules/language/expression.h).
 #pragma once
 
 #include <string_view>

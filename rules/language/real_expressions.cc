@@ -128,7 +128,7 @@ std::optional<RealTerm> RealExpressions::meaning(const Expr& expr) {
   auto a = meaning(expr.arguments[0]);
   auto b = meaning(expr.arguments[1]);
   if (!a || !b) return std::nullopt;
-  // Division of whole numbers is another one.
+  // Integer division is not the quotient of reals.
   if (*kind == Kind::kQuotient && a->kind == Kind::kIndex && b->kind == Kind::kIndex)
     return std::nullopt;
   return joint(*kind, *std::move(a), *std::move(b));
@@ -144,7 +144,7 @@ void RealExpressions::replace_real(Expr& expr) {
   expr = std::move(literal);
 }
 
-// whole(splat_of(?i)) where the elements are a size.
+// Replaces whole(splat_of(?i)) where the elements are a size.
 void RealExpressions::replace_whole(Expr& expr) {
   for (Expr& part : expr.arguments) replace_whole(part);
   if (expr.kind != Expr::Kind::kCall || expr.function->name != "whole") return;
@@ -156,7 +156,7 @@ void RealExpressions::replace_whole(Expr& expr) {
   expr = std::move(literal);
 }
 
-// Depth is bounded by the parser.
+// The recursion depth is bounded by the parser.
 void RealExpressions::replace_in(Term& term) {
   for (Term& argument : term.arguments) replace_in(argument);
   for (Expr& value : term.value) replace_real(value);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real numbers that a rule leaves open, while an instance is made general: which are open, which
-// numbers stand for them, and what a rule's expressions over them mean
+// Handles the real numbers that a rule leaves open, while an instance is generalized: which are
+// open, the stand-ins that represent them, and the meaning of the rule's expressions over them
 // (verifier/algebra/real_term.h).
 //
-// Numbers that stand for unknown ones keep the order and the signs that these have in the instance
-// and lie between 1/2 and 1 in size, so that most conditions hold for them as they hold for the
-// instance. They have eight significant bits, so that element types of few bits hold them too.
+// Stand-ins keep the order and the signs that the numbers have in the instance, and their size is
+// between 1/2 and 1. Most conditions therefore hold for them as for the instance. They have eight
+// significant bits, so narrow element types represent them exactly.
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,7 @@
 
 namespace egret::rules {
 
-// Whose rules hold up to the rounding of a constant.
+// The tag of rules that hold up to the rounding of a constant.
 inline constexpr std::string_view kRounding = "rounding";
 
 struct OpenReals {
@@ -36,15 +36,15 @@ struct OpenReals {
 
 class StandIns {
  public:
-  // `reals` of the instance by name. Those with other `salt` differ.
+  // `reals` are the instance's reals by name. Another `salt` gives other stand-ins.
   StandIns(const std::map<std::string, double, std::less<>>& reals, const OpenReals& open,
            int salt);
 
-  // Of a number of the instance; equal ones have one.
+  // The stand-in of a number of the instance; equal numbers share one.
   double unknown(double real);
-  // Of what is computed. Sizes get whole numbers, which integer types hold.
+  // A stand-in for a computed value. Sizes get whole numbers, which integer types can hold.
   double stand_in(verifier::RealTerm term);
-  // What a number, or its negative, stands for; a number is itself.
+  // The term that a number or its negative stands for; other numbers stand for themselves.
   verifier::RealTerm meaning(double number) const;
   const verifier::RealNumbers& numbers() const { return numbers_; }
   verifier::RealNumbers& numbers() { return numbers_; }
@@ -59,15 +59,15 @@ class StandIns {
 
 class RealExpressions {
  public:
-  // After the sources were bound in the environment.
+  // Call it after the sources were bound in the environment.
   RealExpressions(const Rule& rule, Environment& environment, StandIns& reals)
       : rule_(rule), environment_(environment), reals_(reals) {}
 
-  // The expression, when it is made of what stands for a number, sizes and numbers.
+  // The expression as a real term, if it consists of stand-ins, sizes and numbers.
   std::optional<verifier::RealTerm> meaning(const Expr& expr);
-  // In the targets of a copy of the rule: numbers instead of expressions over open numbers.
+  // Replaces expressions over open numbers in the targets of a copy of the rule by stand-ins.
   void replace_in(Rule& copy);
-  // The comparisons of open numbers among the conditions.
+  // Collects the comparisons of open numbers in the conditions.
   void collect_facts();
 
  private:

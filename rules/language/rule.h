@@ -10,10 +10,10 @@
 //     => p = slice{axis=rank(p)-1, start=0, size=dim(?a,1), step=1}(m)
 //        q = slice{axis=rank(p)-1, start=dim(?a,1), size=dim(?b,1), step=1}(m)
 //
-// Meaning: for all tensors and attributes that its variables stand for, if the sources are
-// well-typed, every condition (`where`) holds and the targets are well-typed with the types of
-// their sources, then each target equals its source. Heuristics say when applying a rule is worth
-// it; they are no part of its meaning, nor of its content hash.
+// Semantics: consider all tensors and attributes that the variables stand for. If the sources are
+// well-typed, every condition (`where`) holds, and the targets are well-typed with their sources'
+// types, then each target equals its source. Heuristics state when applying a rule is worthwhile.
+// They belong neither to its meaning nor to its content hash.
 //
 // Names are resolved to slots: `tensors` holds the variables (?x) and the named values (p, m),
 // `attributes` the attribute variables, `spreads` the captured operators (conv{*c}).
@@ -40,7 +40,7 @@ struct Term {
     Expr value;  // of a source: a pattern, see binding.h
     Location at{};
   };
-  // Which attributes are captured or reused besides those listed.
+  // The attributes captured or reused besides the listed ones.
   static constexpr int kNoSpread = -1;
   static constexpr int kAnySpread = -2;  // '*' without a name: any, not captured
 
@@ -91,12 +91,12 @@ struct Rule {
   bool has_tag(std::string_view tag) const;
 };
 
-// The rule in canonical form: parses back to the same rule.
+// The canonical text; it parses back to the same rule.
 std::string to_string(const Rule& rule);
 std::string to_string(const Rule& rule, const Term& term);
 std::string to_string(const Rule& rule, const Expr& expr);
-// Names the rule's meaning: sources, conditions, targets, and whether it holds up to rounding. Not
-// its name, heuristics or other tags; and not how its variables are called.
+// A hash of the rule's meaning: sources, conditions, targets, and whether it holds up to rounding.
+// It is independent of the rule's name, heuristics, other tags, and variable names.
 base::ContentHash content_hash(const Rule& rule);
 
 // Calls `visit` on a term and all its subterms, outermost first.

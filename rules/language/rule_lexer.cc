@@ -153,7 +153,7 @@ base::Status error_at(std::string_view file, std::string_view text, Location at,
   std::string report = std::string(file) + ":" + std::to_string(at.line) + ":" +
                        std::to_string(at.column) + ": " + std::string(message) + "\n" +
                        std::string(line) + "\n";
-  // Tabs are kept, so that the caret stands below its character.
+  // Tabs are kept, so the caret is below its character.
   for (int i = 0; i + 1 < at.column; ++i)
     report += line[static_cast<std::size_t>(i)] == '\t' ? '\t' : ' ';
   return base::bad_input(report + "^");

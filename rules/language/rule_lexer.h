@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens of the rule language, and errors that point at their place:
+// Tokens of the rule language, and errors that point to their position:
 //
 //   merges.rules:3:9: unknown operator 'matmull'; did you mean "matmul"?
 //       p = matmull(?x, ?a)
@@ -36,7 +36,7 @@ struct Token {
   bool is_word(std::string_view word) const { return kind == Kind::kWord && text == word; }
 };
 
-// The last token is kEnd. Tokens refer to `text`.
+// The last token is kEnd. Tokens are views of `text`.
 base::Result<std::vector<Token>> lex_rules(std::string_view file, std::string_view text);
 
 // bad_input "FILE:LINE:COLUMN: MESSAGE", the line, and a caret.

@@ -23,7 +23,8 @@ bool begins_item(const Token& token) {
          std::ranges::find(kItemWords, token.text) != std::end(kItemWords);
 }
 
-// What binds an attribute variable on the left: itself, or a list with it as an element.
+// Marks the attribute variables that a left-side pattern binds: a variable alone, or as an element
+// of a list.
 void bind_pattern(const Expr& pattern, NameTable& attributes) {
   if (pattern.kind == Expr::Kind::kAttribute) attributes.bind(pattern.slot);
   if (pattern.kind == Expr::Kind::kList) {
@@ -37,7 +38,7 @@ class RuleParser {
  public:
   explicit RuleParser(TokenReader& tokens) : tokens_(tokens), expressions_(tokens, names_) {}
 
-  // The rule, and its reverse when it is written with '<=>'.
+  // The rule, and its reverse if it is written with '<=>'.
   Result<std::vector<Rule>> run();
 
  private:
@@ -142,7 +143,7 @@ Status RuleParser::source() {
   return base::ok();
 }
 
-// After the sources every name must have something that binds it.
+// After the sources, every name must be bound.
 Status RuleParser::close_names() {
   if (!names_.open) return base::ok();
   names_.open = false;
@@ -245,7 +246,7 @@ Result<Term> RuleParser::term(bool left) {
   return result;
 }
 
-// On the right, where nothing beside it gives a number its shape.
+// A term on the right that needs a shape of its own: a number is not allowed.
 Result<Term> RuleParser::tensor_term() {
   EGRET_ASSIGN_OR_RETURN(Term made, term(false));
   if (made.kind == Term::Kind::kScalar)
@@ -268,7 +269,7 @@ Result<Term> RuleParser::scalar_term(bool left) {
     result.value.push_back(std::move(value));
     return result;
   }
-  // On the left: a variable all of whose elements are that number.
+  // On the left: a new variable with the condition that all its elements equal the number.
   result.kind = Term::Kind::kTensor;
   result.slot = names_.tensors.add("?_" + std::to_string(++anonymous_), result.at);
   names_.tensors.bind(result.slot);
@@ -355,7 +356,7 @@ Status RuleParser::attribute(Term& result, bool left) {
   return base::ok();
 }
 
-// Attributes without a default must be mentioned, unless '*' stands for them.
+// Attributes without a default must be mentioned, unless '*' covers them.
 Status RuleParser::check_attributes(const Term& result, bool left) const {
   if (result.spread != Term::kNoSpread) return base::ok();
   for (const ir::AttrSpec& spec : result.op->attrs()) {
@@ -374,7 +375,7 @@ Status RuleParser::check_arity(const Term& result) const {
   return status.ok() ? status : tokens_.error(result.at, status.message());
 }
 
-// Sources and targets exchanged; named values of the right become sources too.
+// The rule with sources and targets exchanged. Named values of the right side become sources too.
 Result<Rule> RuleParser::reversed() const {
   Rule back = rule_;
   back.name += "-reversed";
@@ -412,7 +413,7 @@ Result<Rule> RuleParser::reversed() const {
     add_source(target.tensor, target.term);
   }
   EGRET_RETURN_IF_ERROR(status);
-  // Sources that are not rewritten stay: they say what the named values are.
+  // Every source must have a target, since the reverse would otherwise leave it undefined.
   for (const Binding& source : rule_.sources) {
     const bool rewritten =
         std::ranges::find(rule_.targets, source.tensor, &Binding::tensor) != rule_.targets.end();

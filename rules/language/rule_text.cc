@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules as canonical text, and the hash of their meaning.
+// The canonical text of rules, and the hash of their meaning.
 #include <algorithm>
 
 #include "rules/language/rule.h"
@@ -7,7 +7,7 @@
 namespace egret::rules {
 namespace {
 
-// Binding strength of what an expression is written with; higher binds tighter.
+// The binding strength of an expression's outermost operator; higher binds tighter.
 int strength(const Expr& expr) {
   switch (expr.kind) {
     case Expr::Kind::kOr: return 1;
@@ -26,7 +26,7 @@ int strength(const Expr& expr) {
   return 10;
 }
 
-// Attributes in the order in which they are printed.
+// The attributes in printing order.
 std::vector<const Term::Attr*> by_name(const Term& term) {
   std::vector<const Term::Attr*> sorted;
   for (const Term::Attr& attr : term.attrs) sorted.push_back(&attr);
@@ -58,7 +58,7 @@ class Printer {
     return text + ")";
   }
 
-  // Everything that gives the rule its meaning.
+  // Everything that determines the rule's meaning.
   std::string meaning() const {
     std::string text;
     for (const Binding& source : rule_.sources) text += "  " + binding(source) + "\n";
@@ -145,7 +145,7 @@ class Printer {
   mutable int loops_ = 0;  // comprehensions around what is being printed
 };
 
-// Attribute variables and spreads are numbered in the order in which the text has them.
+// Numbers attribute variables and spreads in the order of their occurrence in the text.
 void name_attributes(const Rule& rule, Rule& plain) {
   std::vector<bool> named(rule.attributes.size(), false);
   std::vector<bool> captured(rule.spreads.size(), false);
@@ -174,7 +174,7 @@ void name_attributes(const Rule& rule, Rule& plain) {
   }
 }
 
-// The rule with its names replaced by numbers in order of first use in its sources.
+// The rule with its names replaced by numbers, in the order of first use in its sources.
 Rule with_plain_names(const Rule& rule) {
   Rule plain = rule;
   std::vector<bool> named(rule.tensors.size(), false);
@@ -224,7 +224,7 @@ std::string to_string(const Rule& rule, const Term& term) { return Printer(rule)
 std::string to_string(const Rule& rule, const Expr& expr) { return Printer(rule).expr(expr); }
 
 base::ContentHash content_hash(const Rule& rule) {
-  // A rule that holds up to rounding says something else than one that holds.
+  // A rule that holds up to rounding has another meaning than one that holds exactly.
   return base::content_hash(Printer(with_plain_names(rule)).meaning() +
                             (rule.has_tag("rounding") ? "[rounding]" : ""));
 }

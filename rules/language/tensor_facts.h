@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts about a tensor that the conditions and expressions of rules may use.
+// The facts about a tensor that conditions and expressions of rules may use.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@ namespace egret::rules {
 
 struct TensorFacts {
   ir::TensorType type;
-  // Computable from weights alone: known before the first run, free at run time.
+  // Computable from weights alone: known before the first run and free at run time.
   bool constant = false;
-  // All elements have this value (as f64). Known of constants, of what only moves
-  // elements, and of single numbers computed from such.
+  // The value of all elements (as f64), if it is known. Known for constants, for values that only
+  // move elements, and for single numbers computed from such.
   std::optional<double> splat;
 };
 

@@ -54,7 +54,7 @@ const ir::AttrSpec* spec_of(const ir::Operator& op, std::string_view name) {
   return found != op.attrs().end() ? &*found : nullptr;
 }
 
-// Captures the attributes, or compares them with those that the spread stands for already.
+// Captures the attributes, or compares them with those captured before.
 bool bind_spread(const Term& term, const ir::Attrs& attrs, Environment& environment) {
   const ir::Attrs*& captured = environment.spreads[static_cast<std::size_t>(term.spread)];
   if (captured == nullptr) {
@@ -146,7 +146,7 @@ Result<ir::Attrs> target_attrs(const Rule& rule, const Term& term, Environment& 
       return base::bad_input("rule '" + rule.name + "': " + attr.name + "=" +
                              to_string(rule, attr.value) + " has no value");
     }
-    // A whole number will do where a real is wanted.
+    // An integer is accepted where a real is expected.
     const ir::AttrSpec* spec = spec_of(*term.op, attr.name);
     if (const auto* integer = std::get_if<std::int64_t>(&*value);
         integer != nullptr && spec->kind == ir::AttrKind::kReal) {

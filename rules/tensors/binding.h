@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between a rule's terms and concrete operators: what a source's attribute patterns bind, what
-// attributes a target's expressions make, and terms built into whatever a TermSink is.
+// Connects a rule's terms with concrete operators: the bindings of a source's attribute patterns,
+// the attributes of a target's expressions, and the construction of terms in a TermSink.
 //
-// Attribute patterns. A variable alone binds the attribute, or must equal what it is bound to; a
-// list of variables and numbers does so element by element; anything else is computed once all
-// sources are bound and must equal the attribute. A spread captures an operator's attributes; where
-// it stands at several sources, those that both operators declare, and neither lists, must agree.
+// Attribute patterns. A single variable binds the attribute, or must equal its present value. A
+// list of variables and numbers does so element by element. Any other expression is evaluated once
+// all sources are bound, and must equal the attribute. A spread captures an operator's attributes.
+// If it occurs in several sources, the attributes that both operators declare and neither lists
+// must agree.
 #pragma once
 
 #include <span>
@@ -16,26 +17,27 @@
 
 namespace egret::rules {
 
-// An environment with a place for every name of the rule, nothing known yet.
+// An environment with a slot for every name of the rule and no values.
 Environment make_environment(const Rule& rule);
 
-// Whether two attributes are equal; within an ir::SymbolicScope it notes what makes them so.
+// Whether two attributes are equal. Within an ir::SymbolicScope it records the conditions for that.
 bool same_value(const ir::AttrValue& a, const ir::AttrValue& b);
 
-// One application among the sources, and the attributes of the operator it is matched with.
+// One application among the sources, with the attributes of the matched operator.
 struct MatchedTerm {
   const Term* term;
   const ir::Attrs* attrs;
 };
-// Binds attribute variables and spreads by the sources, then `let ?a` where its value is known
-// already, then compares what was computed, then asks the conditions. Whether all of it holds. The
-// attributes must live as long as the environment is used. Tensors are set by the caller before.
+// Binds attribute variables and spreads from the sources. Then evaluates each `let ?a` whose value
+// is known already, compares the computed patterns, and evaluates the conditions. Returns whether
+// all of it holds. The attributes must live as long as the environment is used. The caller must set
+// the tensors before.
 bool bind_sources(const Rule& rule, std::span<const MatchedTerm> matched, Environment& environment);
 
-// Canonical attributes for a target's application. Fails when an expression has no value.
+// Canonical attributes for an application in a target. Fails if an expression has no value.
 base::Result<ir::Attrs> target_attrs(const Rule& rule, const Term& term, Environment& environment);
 
-// Where terms are built: an e-graph, a graph.
+// A place where terms are built: an e-graph or a graph.
 class TermSink {
  public:
   using Handle = std::uint32_t;
@@ -45,10 +47,10 @@ class TermSink {
   virtual base::Result<Handle> scalar(ir::DType dtype, double value) = 0;
   virtual const TensorFacts& facts(Handle handle) = 0;
 };
-// Builds a term of the right side. Handles of tensors are their identities in the environment.
+// Builds a right-side term. The handles of tensors are their identities in the environment.
 base::Result<TermSink::Handle> build_term(const Rule& rule, const Term& term,
                                           Environment& environment, TermSink& sink);
-// Runs one `let`: builds its term, or evaluates its expression.
+// Evaluates one `let`: builds its term or evaluates its expression.
 base::Status build_let(const Rule& rule, const Rule::Let& let, Environment& environment,
                        TermSink& sink);
 

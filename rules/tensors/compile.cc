@@ -44,8 +44,8 @@ class EGraphSink : public TermSink {
   TensorEGraph& tensors_;
 };
 
-// What a rule's callbacks share. The engine applies one match of a rule at a time: the condition
-// binds `environment`, and the steps that follow build with it.
+// The state that a rule's callbacks share. The engine applies one match of a rule at a time. The
+// condition binds `environment`, and the following steps build with it.
 struct Shared {
   Shared(const Rule& given, TensorEGraph& egraph, Integers how)
       : rule(given),
@@ -59,8 +59,8 @@ struct Shared {
   TensorEGraph& tensors;
   EGraphSink sink;
   Environment environment;
-  // Applications among the sources, in pattern order, with what captures their operator; terms
-  // refer to `rule`.
+  // The applications among the sources, in pattern order, with the variable that captures their
+  // operator. The terms point into `rule`.
   struct Capture {
     const Term* term;
     OpVarId op;
@@ -94,9 +94,9 @@ class Compiler {
     for (const auto& [slot, var] : vars_) shared_->tensor_vars.emplace_back(slot, var);
 
     egraph::Rewrite rewrite(shared_->rule.name, std::move(pattern_));
-    // What rules ask and build follows from facts of the matched tensors and attributes alone.
-    // A proof names the whole rule there: the pattern does not tell the attributes that it
-    // requires.
+    // Conditions and builders depend only on facts of the matched tensors and attributes
+    // (Reads::kData). In proofs the condition names the whole rule by hash, because the pattern
+    // does not show the required attributes.
     rewrite.when([shared = shared_](EGraph&, const Match& match) { return shared->bind(match); },
                  egraph::Rewrite::Reads::kData,
                  "rule(" + content_hash(shared_->rule).to_hex() + ")");
@@ -131,8 +131,8 @@ class Compiler {
     return made;
   }
 
-  // What can be said of an operator by itself is said to the matcher, which then never shows
-  // others.
+  // Requirements on a single operator become predicates of the pattern, so the matcher skips other
+  // operators.
   void require_fixed_attrs(const Term& term, OpVarId op) {
     const TensorLanguage* language = &shared_->tensors.language();
     const auto require = [&](const std::string& name, const ir::AttrValue& value) {

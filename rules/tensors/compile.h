@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules for the engine: sources become a pattern, attribute patterns with fixed values become
-// predicates on operators, the rest of the attributes and all conditions are looked at when a match
-// is applied, targets are built by callbacks.
+// Compiles rules for the e-graph engine. Sources become a pattern. Attribute patterns with fixed
+// values become predicates on operators. The remaining attributes and all conditions are checked
+// when a match is applied, and callbacks build the targets.
 //
-// For rules/ alone, where candidates are tried: programs are rewritten with AdmittedRules
+// For use inside rules/ only, where candidates are tried. Programs are rewritten with AdmittedRules
 // (rules/tensors/admitted_rules.h).
 #pragma once
 
@@ -18,13 +18,13 @@
 
 namespace egret::rules {
 
-// The compiled rules refer to the e-graph and to nothing else; they hold copies of the rules.
+// The compiled rules refer only to the e-graph; they hold copies of the rules.
 CompiledRule compile(const Rule& rule, TensorEGraph& tensors,
                      Integers integers = Integers::kOfFixedWidth);
 std::vector<CompiledRule> compile(std::span<const Rule> rules, TensorEGraph& tensors,
                                   Integers integers = Integers::kOfFixedWidth);
 
-// The set for an e-graph's engine: rules first, then dynamic rules, in the set's order.
+// Compiles a set: rules first, then dynamic rules, in the set's order.
 std::vector<CompiledRule> compile(const RuleSet& set, TensorEGraph& tensors,
                                   Integers integers = Integers::kOfFixedWidth);
 

@@ -66,8 +66,8 @@ class Folder {
     }
   }
 
-  // From the outputs backwards: a needed value is folded where that is allowed, and then needs
-  // nothing; otherwise it stays and needs its inputs.
+  // Works backwards from the outputs. A needed value that may be folded is folded and needs
+  // nothing. Any other needed value stays and needs its inputs.
   void choose() {
     kept_.assign(graph_.size(), false);
     folded_.assign(graph_.size(), false);
@@ -92,8 +92,8 @@ class Folder {
     return static_cast<double>(bytes) <= options_.growth * static_cast<double>(source_bytes(i));
   }
 
-  // Bytes of the constants that a value depends on, those that an operator makes from nothing
-  // included: they are weights that were written in a short form.
+  // The bytes of the constants on which a value depends. Values that an operator makes without
+  // inputs count too: they are weights in a short notation.
   std::int64_t source_bytes(std::size_t i) const {
     std::int64_t bytes = 0;
     std::set<std::size_t> seen{i};
@@ -109,7 +109,7 @@ class Folder {
     return bytes;
   }
 
-  // Of an operator: its name, attributes and what it is made of.
+  // The cache key of an operator: its name, attributes, type, and the keys of its inputs.
   const base::ContentHash& key_of(std::size_t i) {
     const auto [at, is_new] = keys_.try_emplace(i);
     if (!is_new) return at->second;
@@ -129,7 +129,8 @@ class Folder {
     return value;
   }
 
-  // The value, rounded to its type. Evaluates what it depends on in order, each once a precision.
+  // The value, rounded to its type. Evaluates the region of its dependencies in order, each value
+  // once per precision.
   Result<ir::Tensor> value_of(std::size_t i) {
     std::set<std::size_t> region{i};
     std::vector<std::size_t> stack{i};
@@ -163,7 +164,7 @@ class Folder {
     return rounded(values[i], graph_.node(ir::NodeId(i)).type);
   }
 
-  // Whether an operator of the region is of such a kind; asked once each.
+  // Whether some operator of the region has the property; evaluated once per operator.
   using Kinds = std::map<std::size_t, bool>;
   using Ask = bool (*)(const ir::Operator&, const ir::Attrs&, std::span<const ir::TensorType>);
   bool any_in(const std::set<std::size_t>& region, Kinds& kinds, Ask ask) const {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What depends on weights alone is computed once, before the first run.
+// Constant folding: computes once, before the first run, what depends on weights alone.
 //
 // A region of constant-only operators is evaluated in f64 by the reference interpreter and rounded
-// once, where its value leaves the region, so that folding adds less rounding error than running
-// the operators would. Where nothing rounds (weights side by side), f32 is as good and half the
-// memory. Where the region decides something (rules/tensors/jumps.h: it rounds to integers,
-// compares) it is evaluated in f32 instead, as the model would run, so that it decides the same: of
-// a quotient that f32 makes 127.49999 and f64 127.5, only the former rounds to 127. Folding must
-// not blow a model up: a value that is much larger than the weights it is made of (a broadcast, a
-// fill) stays computed.
+// once, where its value leaves the region. Folding thus adds less rounding error than running the
+// operators. If nothing in the region rounds (concatenated weights), f32 is equally exact and needs
+// half the memory. If the region decides something (rules/tensors/jumps.h: rounding to integers,
+// comparisons), it is evaluated in f32, as the model would run, so that it decides the same. For
+// example, a quotient may be 127.49999 in f32 and 127.5 in f64, and only the former rounds to 127.
+// Folding must not enlarge a model: a value much larger than the weights it is made of (a
+// broadcast, a fill) stays computed.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@
 
 namespace egret::rules {
 
-// Folded values, for graphs that are made of the same constants: what an operator gives on the same
-// constants is not computed again, and held once.
+// A cache of folded values for graphs over the same constants. An operator on the same constants is
+// evaluated once, and its value is stored once.
 class FoldedValues {
  public:
   const ir::Tensor* find(const base::ContentHash& key) const;
@@ -33,8 +33,8 @@ class FoldedValues {
 };
 
 struct FoldOptions {
-  // A folded value may have this many bytes in any case, and else at most so many times the bytes
-  // of all the constants that it depends on.
+  // A folded value may have this many bytes in any case. Otherwise it may have at most `growth`
+  // times the bytes of all constants on which it depends.
   std::int64_t small_bytes = 64 * 1024;
   double growth = 1.5;
   std::function<bool()> should_stop{};
@@ -48,8 +48,8 @@ struct FoldReport {
   std::int64_t bytes_after = 0;
 };
 
-// The program with its constant-only values as constants, which keep the values' names. Fails when
-// the interpreter does (a division of integers by zero, a stop).
+// The program with its constant-only values folded into constants, which keep the values' names.
+// Fails if the interpreter fails (an integer division by zero, a stop).
 base::Result<ir::Graph> fold_constants(const ir::Graph& graph, const FoldOptions& options = {},
                                        FoldReport* report = nullptr);
 

@@ -19,7 +19,7 @@ using egraph::VarId;
 
 namespace {
 
-// Concatenations of more operands than this are left as they are.
+// Longer concatenations are left unchanged.
 constexpr int kMaxConcat = 64;
 
 struct Application {
@@ -29,7 +29,7 @@ struct Application {
   VarId result;
 };
 
-// op(?0, ?1, ...), any attributes.
+// The pattern op(?0, ?1, ...) with any attributes.
 Application application(TensorEGraph& tensors, const ir::Operator& op, int arity) {
   Application made;
   made.op = made.pattern.op_var();
@@ -38,8 +38,8 @@ Application application(TensorEGraph& tensors, const ir::Operator& op, int arity
   return made;
 }
 
-// concat(a, b, c, d) = concat(concat(concat(a, b), c), d): every prefix gets a class, so that rules
-// on two operands reach long concatenations.
+// concat(a, b, c, d) = concat(concat(concat(a, b), c), d). Every prefix gets a class, so rules on
+// two operands reach long concatenations.
 std::vector<CompiledRule> nest_concat(TensorEGraph& tensors) {
   const ir::Operator& concat = ir::get_operator("concat");
   std::vector<CompiledRule> rules;

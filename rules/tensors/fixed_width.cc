@@ -17,7 +17,7 @@ using ir::ExprOp;
 
 bool is_number(ir::DType type) { return ir::is_integer(type); }  // not bool
 
-// What an operator does with integers besides moving them.
+// The ways in which an operator computes with integers, besides moving them.
 struct Ways {
   bool wraps = false;     // sums and products
   bool compares = false;  // extrema, comparisons, elements as indices
@@ -80,7 +80,7 @@ Ways ways_of(const ir::Graph& graph, const ir::Node& node) {
   return ways;
 }
 
-// Both sides of a match as a graph.
+// Builds both sides of a match as one graph.
 class Sides {
  public:
   Sides(const Rule& rule, std::span<const MatchedTerm> matched, Environment environment)

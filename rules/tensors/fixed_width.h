@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a rule holds of integers as tensors hold them.
+// Whether a rule holds for fixed-width integers.
 //
-// Rules are proven over integers without bounds, and elements are of 8 to 64 bits. Sums and
-// products of such elements are those without bounds, modulo a power of two, so that what holds of
-// sums and products alone holds of them; so does what only moves and compares elements, as nothing
-// is too large then. What does both need not: max(x + z, x) is x + max(z, 0), but not where x + z
-// wraps around.
+// Rules are proven over unbounded integers, but tensor elements have 8 to 64 bits. Fixed-width sums
+// and products equal the unbounded ones modulo a power of two. An identity of sums and products
+// alone therefore also holds in fixed width. An identity that only moves and compares elements
+// holds too, because nothing overflows. A mixture need not hold: max(x + z, x) = x + max(z, 0)
+// fails where x + z wraps around.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,13 @@
 
 namespace egret::rules {
 
-// As tensors hold them, or as proofs have them.
+// Integers as tensors hold them, or as proofs assume them.
 enum class Integers : std::uint8_t { kOfFixedWidth, kWithoutBounds };
 
-// Of a match: its sources' attributes, and the environment that bind_sources() made. True where no
-// element of the rule's variables is an integer; else where both sides, as their definitions say,
-// compute integers in one of the two ways, or not at all. Bool is no integer here.
+// Checks a match, given its sources' attributes and the environment that bind_sources() made. True
+// if no variable of the rule has integer elements. Otherwise true if both sides, by their
+// definitions, compute with integers in only one of the two ways, or not at all. Bool does not
+// count as an integer.
 bool holds_of_fixed_width(const Rule& rule, std::span<const MatchedTerm> matched,
                           const Environment& environment);
 

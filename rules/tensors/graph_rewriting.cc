@@ -36,7 +36,7 @@ bool same_attrs(const ir::Attrs& a, const ir::Attrs& b) {
                             });
 }
 
-// What differs between two nodes besides their inputs.
+// Whether two nodes are equal except for their inputs.
 bool same_label(const Node& a, const Node& b) {
   if (a.kind != b.kind || a.inputs.size() != b.inputs.size()) return false;
   switch (a.kind) {
@@ -49,7 +49,7 @@ bool same_label(const Node& a, const Node& b) {
   return false;
 }
 
-// Binds a rule's source at a node.
+// Matches a rule's source at a node.
 class SourceMatch {
  public:
   SourceMatch(const Graph& graph, const Rule& rule) : graph_(graph), bound_(rule.tensors.size()) {}
@@ -83,7 +83,7 @@ class SourceMatch {
 
 using Handle = TermSink::Handle;
 
-// What the rule makes of the node; nodes before it are in `place` of the sink.
+// Builds the rule's target for the node. `place` maps earlier nodes to the sink.
 std::optional<Handle> target_of(const Rule& rule, const Graph& graph, NodeId at,
                                 const std::vector<Handle>& place, GraphSink& sink) {
   SourceMatch match(graph, rule);
@@ -96,7 +96,7 @@ std::optional<Handle> target_of(const Rule& rule, const Graph& graph, NodeId at,
       environment.tensors[slot] = {&sink.facts(handle), handle};
     }
   }
-  // The node itself, which conditions may speak of.
+  // Conditions may refer to the node itself.
   environment.tensors[static_cast<std::size_t>(source.tensor)] = {&sink.facts(place[at.index()]),
                                                                   place[at.index()]};
   if (!bind_sources(rule, match.matched(), environment)) return std::nullopt;
@@ -113,7 +113,7 @@ std::optional<Handle> target_of(const Rule& rule, const Graph& graph, NodeId at,
 bool is_single(const Rule& rule) { return rule.sources.size() == 1 && rule.targets.size() == 1; }
 
 bool same_term(const Graph& a, NodeId x, const Graph& b, NodeId y) {
-  // Pairs that are to be the same, each once; no recursion: graphs may be deep.
+  // Compares pairs with an explicit stack, each pair once: graphs may be deep.
   std::vector<std::pair<NodeId, NodeId>> open{{x, y}};
   std::set<std::pair<NodeId, NodeId>> seen;
   while (!open.empty()) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One application of a rule to a graph: the value of one node is replaced by what the rule makes of
-// it. For rules with one source and one target; heuristics are not asked.
+// Applies a rule once to a graph: replaces the value of one node by the rule's target. For rules
+// with one source and one target. Heuristics are ignored.
 //
-// Sizes may be symbolic (ir/core/symbolic_scope.h): the rule is matched, its conditions are decided
-// and its target is typed as in the scope's example, and what that takes is noted. What it does to
-// a graph over symbols and to that graph's example is the same, node by node.
+// Sizes may be symbolic (ir/core/symbolic_scope.h). Matching, conditions and typing then follow the
+// scope's example, and the decisions are recorded. The effect on a symbolic graph equals that on
+// its example, node by node.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@ namespace egret::rules {
 
 bool is_single(const Rule& rule);  // one source, one target
 
-// Nullopt where the rule does not match at the node, or makes nothing of its type.
-// O(nodes) and what the rule builds.
+// nullopt if the rule does not match at the node or its target has another type. O(nodes) plus the
+// cost of building the target.
 std::optional<ir::Graph> rewritten(const ir::Graph& graph, ir::NodeId at, const Rule& rule);
 
 // Whether two nodes are the same term over the same inputs.
 bool same_term(const ir::Graph& a, ir::NodeId x, const ir::Graph& b, ir::NodeId y);
-// Whether the outputs are the same terms.
+// Whether the outputs are the same terms, in order.
 bool same_terms(const ir::Graph& a, const ir::Graph& b);
 
 }  // namespace egret::rules

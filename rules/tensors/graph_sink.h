@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph as a place where terms are built (rules/tensors/binding.h); handles are NodeIds. Sizes
-// may be symbolic, unless elements are counted.
+// A graph as a term sink (rules/tensors/binding.h); handles are NodeIds. Sizes may be symbolic
+// unless a limit on elements is set.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ namespace egret::rules {
 class GraphSink : public TermSink {
  public:
   GraphSink() = default;
-  // Concrete sizes only; refuses tensors of more elements. The memory outlives the sink.
+  // For concrete sizes only; rejects tensors with more elements. `known` must outlive the sink.
   GraphSink(std::int64_t most_elements, ir::TypeMemo& known) : limits_({most_elements, known}) {}
 
   Handle input(ir::TensorType type, const std::string& name, std::optional<double> splat = {});
-  // Any node whose inputs are here already.
+  // Appends any node whose inputs are in the graph already.
   Handle append(ir::Node node, std::optional<double> splat = {});
-  // Where the type is known already.
+  // As apply(), with a known type.
   Handle apply_typed(const ir::Operator& op, const ir::Attrs& attrs,
                      std::span<const Handle> arguments, ir::TensorType type);
 

@@ -18,8 +18,8 @@ bool is_real(const ir::TensorType& type) { return is_float(type.dtype); }
 // Integers are exact in any precision.
 bool is_wider_than_f32(const ir::TensorType& type) { return type.dtype == ir::DType::kF64; }
 
-// The nodes of an expression, operands first. They may be of several pools: numbers alone are of
-// one that all share.
+// The nodes of an expression, operands first. They may come from several pools: constant numbers
+// are in a pool that all expressions share.
 std::vector<const ExprNode*> nodes_of(const ExprNode* root) {
   std::vector<const ExprNode*> nodes;
   std::set<const ExprNode*> seen{root};
@@ -54,6 +54,7 @@ bool steps(const ExprNode& node) {
 using TestPrimitive = bool (*)(const ir::Operator&, const ir::Attrs&,
                                std::span<const ir::TensorType>);
 
+// A decision counts only if it depends on a real element. `real` collects the nodes that do.
 bool primitive_has_jumps(const ir::Operator& op, const ir::Attrs& attrs,
                          std::span<const ir::TensorType> inputs) {
   if (std::ranges::none_of(inputs, is_real)) return false;
@@ -100,8 +101,8 @@ bool primitive_rounds(const ir::Operator& op, const ir::Attrs& attrs,
          std::ranges::any_of(nodes_of(root), [](const ExprNode* node) { return rounds_at(*node); });
 }
 
-// Whether one of the primitives that the operator consists of passes the test; true too where its
-// body cannot be had.
+// Whether a primitive of which the operator consists passes the test. Also true if its body is not
+// available.
 bool any_primitive(const ir::Operator& op, const ir::Attrs& attrs,
                    std::span<const ir::TensorType> inputs, TestPrimitive test) {
   if (!op.is_composite()) return test(op, attrs, inputs);

@@ -35,7 +35,7 @@ void tag_by_file(std::vector<Rule>& rules, std::string_view file) {
   add_tag(rules, file);
 }
 
-// The sets that have a name, of what comes with Egret.
+// Whether a built-in rule belongs to a named set.
 bool is_in(std::string_view set, const Rule& rule) {
   const bool extra = rule.has_tag("extra");
   if (set == "all") return true;
@@ -47,7 +47,8 @@ bool is_in(std::string_view set, const DynamicRule& rule) {
   return set == "all" || (rule.starter && (set == "default" || set == "starter"));
 }
 
-// Names are unique within a set, whatever files it comes from.
+// Names must be unique within a set, across files. A rule that occurs twice with the same meaning
+// is added once.
 Status append(std::vector<Rule>& all, std::vector<Rule> more) {
   for (Rule& rule : more) {
     const auto same = std::ranges::find(all, rule.name, &Rule::name);
@@ -148,6 +149,8 @@ class Selector {
 }  // namespace
 
 bool matches_glob(std::string_view pattern, std::string_view text) {
+  // Greedy matching with one backtracking point: the last '*'. On a mismatch, its match grows by
+  // one character.
   std::size_t p = 0;
   std::size_t t = 0;
   std::size_t star = std::string_view::npos;  // the last '*' and where its match may end

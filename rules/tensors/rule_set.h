@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets of rules: the ones that come with Egret, directories and files of rules, and selections.
+// Sets of rules: Egret's own rules, files and directories of rules, and selections.
 //
 // A selection is a list of items separated by commas, worked through from left to right:
 //   default          what `egret optimize` runs: the generated rules and the hand-written ones that
@@ -34,15 +34,15 @@ struct RuleFile {
   std::string_view name;  // "merges.rules", "generated/taso.rules"
   std::string_view text;
 };
-// The files that come with Egret, compiled in, by name.
+// The rule files that are compiled into Egret, by name.
 std::span<const RuleFile> builtin_rule_files();
 // Their statuses (rules/tensors/rule_status.h), as JSON.
 std::string_view builtin_rule_statuses();
 
-// The rules of all files; each also has the name of its file, without ".rules", as a tag, and that
-// of its folder (`generated`; `derived` for hand-written ones that the generated ones derive).
+// The rules of all built-in files. Each rule gets its file's name without ".rules" as a tag, and
+// its folder's name (`generated`; `derived` for hand-written rules that generated ones derive).
 base::Result<std::vector<Rule>> builtin_rules();
-// The rules of a file, or of a directory's *.rules files in order of their names.
+// The rules of a file, or of a directory's *.rules files in name order.
 base::Result<std::vector<Rule>> load_rules(const std::string& path);
 
 struct RuleSet {
@@ -50,13 +50,13 @@ struct RuleSet {
   std::vector<const DynamicRule*> dynamic;
 
   std::size_t size() const { return rules.size() + dynamic.size(); }
-  // Names the set's meaning, whatever the order and names of its rules.
+  // A hash of the set's meaning, independent of the order and names of its rules.
   base::ContentHash hash() const;
 };
 
 base::Result<RuleSet> select_rules(std::string_view selection);
 
-// Whether a text matches a pattern of letters, '*' (any) and '?' (one).
+// Whether a text matches a glob pattern: '*' matches any string and '?' any character.
 bool matches_glob(std::string_view pattern, std::string_view text);
 
 }  // namespace egret::rules

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the truth of rules, kept by the hash of their meaning: editing a rule voids it.
+// The known truth statuses of rules, stored by the hash of their meaning: editing a rule voids its
+// entry.
 //
 //   {"schema_version": 1, "definitions": "<hash>",
-//    "rules": {"<hash>": {"name": ..., "status": "proven", "checks": 10000, "families": 12, "axes":
-//    4}}}
+//    "rules": {"<hash>": {"name": ..., "status": "proven", "checks": 10000, "families": 12,
+//                         "axes": 4}}}
 //
-// Proofs are of rules and of what the operators mean: `definitions` names the meaning of all
-// operators when the proofs were made. With other definitions they are void.
+// A proof depends on the rule and on the operators' definitions. `definitions` is the hash of all
+// operators' meanings when the proofs were made. Under other definitions the proofs are void.
 #pragma once
 
 #include <map>
@@ -19,7 +20,7 @@
 
 namespace egret::rules {
 
-// From the weakest to the strongest, refuted aside.
+// Ordered by certainty, except for kRefuted.
 enum class RuleStatus : std::uint8_t {
   kRefuted,   // a counterexample is known
   kUntested,  // nothing is known
@@ -43,19 +44,20 @@ class RuleStatuses {
 
   RuleStatus of(const Rule& rule) const;
   const Entry* find(const base::ContentHash& hash) const;
-  // What `checks` random instances showed: kTested, kRefuted, or kUntested for a rule that cannot
-  // be tested. Replaces what was known but a proof, which only a counterexample ends.
+  // Records the result of `checks` random instances: kTested, kRefuted, or kUntested for a rule
+  // that cannot be tested. It replaces earlier results but not a proof; only a counterexample ends
+  // a proof.
   void record_tests(const Rule& rule, RuleStatus found, std::int64_t checks);
-  // What a proof was found to cover.
+  // The scope of a proof.
   struct Scope {
     std::int64_t families = 0;
     std::int64_t axes = -1;
     std::int64_t bound = 0;
   };
-  // kProven, kBounded or kRefuted; anything else leaves what tests found. The first proof of other
-  // definitions than those known voids all proofs before it.
+  // Records kProven, kBounded or kRefuted; any other value falls back to the test results. The
+  // first proof under other definitions voids all earlier proofs.
   void record_proof(const Rule& rule, RuleStatus found, const Scope& scope);
-  // Forgets what it knows of other rules.
+  // Removes the entries of other rules.
   void keep_only(const RuleSet& set);
   const std::string& definitions() const { return definitions_; }
   std::string to_json() const;  // sorted by hash; the same knowledge is the same bytes
@@ -69,18 +71,17 @@ class RuleStatuses {
   std::map<std::string, Entry> entries_;  // by hash in hex
 };
 
-// Names what all operators mean: a hash, in hex, of their meanings as text
-// (ir/graph/operator_docs.h).
+// A hash, in hex, of the meanings of all operators as text (ir/graph/operator_docs.h).
 std::string definitions_hash();
 
 base::Result<RuleStatuses> parse_statuses(std::string_view json);
-// Of a file; none where there is no file.
+// Reads a file; empty if there is no file.
 base::Result<RuleStatuses> read_statuses(const std::string& path);
-// Those that come with Egret.
+// The statuses that come with Egret.
 base::Result<RuleStatuses> builtin_statuses();
 
-// Ok when every rule of the set is at least so certain; otherwise a usage error that names those
-// that are not. Dynamic rules hold by construction.
+// Ok if every rule of the set has at least this status. Otherwise a usage error that names those
+// that do not. Dynamic rules hold by construction.
 base::Status require_status(const RuleSet& set, const RuleStatuses& statuses, RuleStatus at_least);
 
 }  // namespace egret::rules

@@ -9,7 +9,7 @@
 namespace egret::rules {
 namespace {
 
-// Backoff, and multi-patterns in the first iterations only.
+// Backoff scheduling; multi-patterns run only in the first iterations.
 class TensorScheduler : public egraph::BackoffScheduler {
  public:
   TensorScheduler(std::vector<bool> multi, const SaturateOptions& options)
@@ -61,7 +61,7 @@ SaturateReport saturate(TensorEGraph& tensors, std::span<const CompiledRule> rul
     }
     return !base::stop_requested() && !(options.is_done && options.is_done());
   };
-  // The rule that is at work: the one after the last whose matches were all applied.
+  // The rule being applied: the one after the last rule whose matches were all applied.
   std::size_t current = 0;
   runner.hooks().after_rule = [&](const egraph::EGraph&, std::size_t rule) {
     tensors.credit_new_nodes(static_cast<std::uint32_t>(rule));

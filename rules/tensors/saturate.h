@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Equality saturation of a tensor program.
 //
-// Multi-pattern rules (several sources, such as "two matmuls that read one input") grow an e-graph
-// double exponentially when they feed on their own results, so they run in the first iterations
-// only (Yang et al., Equality Saturation for Tensor Graph Superoptimization, MLSys 2021, section 4,
-// where this bound is called k_multi). All other rules run under the backoff scheduler.
+// Multi-pattern rules (several sources, such as "two matmuls that read one input") make an e-graph
+// grow doubly exponentially when they match their own results. They therefore run only in the first
+// iterations (Yang et al., Equality Saturation for Tensor Graph Superoptimization, MLSys 2021,
+// section 4, where this bound is called k_multi). All other rules run under the backoff scheduler.
 //
-// Deterministic unless the time limit strikes, with any number of threads.
+// Deterministic with any number of threads, unless the time limit is reached.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct SaturateOptions {
   std::uint64_t ban_length = 3;
   base::ProgressSink* progress = nullptr;
   base::ThreadPool* threads = nullptr;  // to search with; null: the caller's alone
-  // Ends the run with StopReason::kHook once it says so; asked before each iteration.
+  // Ends the run with StopReason::kHook once it returns true; called before each iteration.
   std::function<bool()> is_done{};
 
   static egraph::Limits default_limits();
@@ -57,13 +57,13 @@ struct SaturateReport {
 };
 
 // Runs the rules to saturation or a limit. Also ends, with StopReason::kHook, on
-// base::stop_requested(). A rule index given to TensorEGraph::creator() is one into `rules`.
+// base::stop_requested(). The rule indices of TensorEGraph::creator() are indices into `rules`.
 SaturateReport saturate(TensorEGraph& tensors, std::span<const CompiledRule> rules,
                         const SaturateOptions& options = {});
 
-// Which rules a selected program owes to, with how many of its nodes each made, and of how many of
-// the values in it each said that they need no operator: what a report calls "rules used". An
-// approximation: a rule that only prepared the ground for another is not seen.
+// The rules to which a selected program owes something: a report's "rules used". For each, counts
+// the selected nodes that it made, and the selected values for which it showed that no operator is
+// needed. An approximation: a rule that only enabled another one is not counted.
 std::vector<RuleUse> rules_used(const TensorEGraph& tensors, std::span<const CompiledRule> rules,
                                 const Selection& selection);
 

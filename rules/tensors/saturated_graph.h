@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with all the programs that rules make of it: the one way in to equality saturation, for
-// every verb that rewrites, plans or measures.
+// A program with all equal programs that the rules find. It is the single entry point to equality
+// saturation for every verb that rewrites, plans or measures.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ struct SaturatedGraph {
   egraph::RunReport run;
 };
 
-// Rules of a program's own that hold by construction, as dynamic rules do.
+// Makes rules specific to a program that hold by construction, as dynamic rules do.
 using MakeRules = std::function<std::vector<CompiledRule>(TensorEGraph& tensors)>;
 
-// Searches with `threads` threads, 0 for all of the process; options.threads is not looked at.
-// `further` adds rules behind the admitted ones. A limit is no error: the e-graph is valid, and
-// run.stop says why the run ended. Errors: internal where rules contradict each other.
+// Searches with `threads` threads; 0 means all threads of the process. options.threads is ignored.
+// `further` appends rules to the admitted ones. Reaching a limit is no error: the e-graph is valid,
+// and run.stop gives the reason. Errors: internal_error if rules contradict each other.
 base::Result<SaturatedGraph> saturate(const ir::Graph& graph, const AdmittedRules& rules,
                                       SaturateOptions options, std::int64_t threads,
                                       const MakeRules& further = {});

@@ -52,6 +52,8 @@ TensorAnalysis::Data TensorAnalysis::intern(TypeId type, bool constant,
   return found->second;
 }
 
+// Cached by operator and child types. The denotation also shows whether the operator only moves
+// elements of one child, or yields one number everywhere.
 const TensorAnalysis::Inferred& TensorAnalysis::infer(OpId op, std::span<const Data> children) {
   InferKey key{op.index()};
   for (const Data child : children) key.push_back(keys_[child].type);
@@ -126,7 +128,8 @@ Result<TensorAnalysis::Data> TensorAnalysis::merge(Data a, Data b) {
     return base::bad_input("a tensor of type " + to_string(types_[x.type]) +
                            " cannot equal one of type " + to_string(types_[y.type]));
   }
-  // Rounding may make two equal values differ in the last place; the smaller one stands for both.
+  // Rounding may make two equal values differ in the last place. The smaller one represents both,
+  // so that the join is commutative and associative.
   const std::optional<double>& s = facts_[a]->splat;
   const std::optional<double>& t = facts_[b]->splat;
   const std::optional<double> splat = s && t ? std::min(*s, *t) : (s ? s : t);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of every class of a tensor e-graph: its type, whether it depends on weights alone,
-// and the one value that all its elements have, if they do.
+// The analysis of a tensor e-graph. For every class it knows the type, whether the class depends on
+// weights alone, and the common value of all elements, if there is one.
 //
-// make() infers types through ir::denote(), once for each (operator, types of children); a node
-// that has no type is refused, which cancels the rewrite that wanted it. Two classes of different
-// type never merge.
+// make() infers types through ir::denote(), once per (operator, types of children). It refuses an
+// ill-typed node, which cancels the rewrite that requested it. Two classes of different types never
+// merge.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -23,13 +23,13 @@ class TensorAnalysis : public egraph::Analysis {
  public:
   explicit TensorAnalysis(const TensorLanguage& language) : language_(language) {}
 
-  // References stay valid.
+  // The reference remains valid.
   const TensorFacts& facts(Data data) const { return *facts_[data]; }
 
   base::Result<Data> make(const egraph::EGraph& egraph, egraph::OpId op,
                           std::span<const egraph::ClassId> children) override;
   base::Result<Data> merge(Data a, Data b) override;
-  // Types and facts, in the order of their words; see rules/tensors/tensor_snapshot.h.
+  // Types and facts, in word order; see rules/tensors/tensor_snapshot.h.
   void save(egraph::SnapshotWriter& writer) const override;
   base::Status load(const egraph::SnapshotFile& file, const egraph::EGraph& egraph) override;
   bool is_data(Data data) const override { return data < facts_.size(); }
@@ -37,7 +37,7 @@ class TensorAnalysis : public egraph::Analysis {
  private:
   friend class TensorSnapshot;
   using TypeId = std::uint32_t;
-  // What an operator makes of its children's types.
+  // The result of an operator on its children's types.
   struct Inferred {
     base::Status status;
     TypeId type = 0;
@@ -66,7 +66,7 @@ class TensorAnalysis : public egraph::Analysis {
   Data intern(TypeId type, bool constant, std::optional<double> splat);
   const Inferred& infer(egraph::OpId op, std::span<const Data> children);
   base::Result<Data> make_leaf(egraph::OpId op);
-  // What a constant of one element is, when it is made of such constants: 1 / sqrt(64).
+  // The value of a one-element constant that is computed from such constants: 1 / sqrt(64).
   std::optional<double> single_number(egraph::OpId op, std::span<const Data> children,
                                       const Inferred& inferred) const;
 
@@ -80,7 +80,7 @@ class TensorAnalysis : public egraph::Analysis {
   boost::unordered_flat_map<InferKey, std::size_t, InferHash> inferred_index_;
 };
 
-// The value that all elements of the tensor have, if there is one. O(elements) when there is.
+// The common value of all elements of the tensor, if there is one. O(elements) if there is.
 std::optional<double> splat_value(const ir::Tensor& tensor);
 
 }  // namespace egret::rules

@@ -99,7 +99,7 @@ std::map<ClassId, std::string> TensorEGraph::value_names() const {
   return names;
 }
 
-// Without inputs and name.
+// The node without its inputs and name.
 Result<ir::Node> TensorEGraph::to_node(NodeId node) const {
   const OpId op = egraph_->op(node);
   ir::Node result;
@@ -133,7 +133,8 @@ Result<ir::Graph> TensorEGraph::to_graph(const Selection& selection,
     built[id.index()] = graph.append(std::move(node));
   }
 
-  // Depth first without recursion: a class is built when it is met again after its children.
+  // Depth-first with an explicit stack: a class is built when it is reached again after its
+  // children. Meeting an open class means a cycle.
   enum class Mark : std::uint8_t { kNew, kOpen, kDone };
   std::vector<Mark> marks(egraph_->id_count(), Mark::kNew);
   const std::map<ClassId, std::string> names = value_names();

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor program as an e-graph: ir::Graph in, ir::Graph out, all the equal programs between.
+// A tensor program as an e-graph: built from an ir::Graph, it represents all equal programs, and
+// one of them is extracted as an ir::Graph.
 //
 //   EGRET_ASSIGN_OR_RETURN(auto tensors, TensorEGraph::from_graph(graph));
 //   saturate(*tensors, rules, options);                        // rules/tensors/saturate.h
 //   const Selection best = ... one node of each class ...;     // extract/
 //   EGRET_ASSIGN_OR_RETURN(ir::Graph result, tensors->to_graph(best));
 //
-// It owns the language (what an OpId is), the analysis (types, constness) and the engine's e-graph.
-// It remembers where things came from: which classes the program's values and outputs are, and
-// which rule made a node.
+// It owns the language (the meaning of OpIds), the analysis (types, constness) and the engine's
+// e-graph. It also records origins: the classes of the program's values and outputs, and the rule
+// that made each node.
 //
-// All sizes must be concrete. Not movable: the engine refers to its parts.
+// All sizes must be concrete. Not movable, because the engine refers to its parts.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ struct Selection {
 
 class TensorEGraph {
  public:
-  // The e-graph of the live part of a program. Fails when a size is symbolic.
+  // The e-graph of the live part of a program. Fails if a size is symbolic.
   static base::Result<std::unique_ptr<TensorEGraph>> from_graph(const ir::Graph& graph);
 
   TensorEGraph(const TensorEGraph&) = delete;
@@ -52,47 +53,48 @@ class TensorEGraph {
   const ir::TensorType& type(egraph::ClassId id) const { return facts(id).type; }
   bool is_constant(egraph::ClassId id) const { return facts(id).constant; }
 
-  // Adds op(children) with `attrs` made canonical. Fails when it is ill-typed.
+  // Adds op(children) after making `attrs` canonical. Fails if it is ill-typed.
   base::Result<egraph::ClassId> add(const ir::Operator& op, const ir::Attrs& attrs,
                                     std::span<const egraph::ClassId> children);
   base::Result<egraph::ClassId> add_constant(const ir::Tensor& data, std::string_view name = {});
 
-  // The classes of the program's outputs, canonical, in their order (repeats kept).
+  // The canonical classes of the program's outputs, in order, with repetitions.
   std::vector<egraph::ClassId> roots() const;
 
-  // The class of a live node of the program, canonical.
+  // The canonical class of a live node of the program.
   egraph::ClassId value(ir::NodeId node) const {
     return egraph_->find(program_classes_[node.index()]);
   }
 
-  // The program that takes the selected node in each class that the outputs need. Inputs, outputs,
-  // metadata and the names of values that the program had are kept; every class becomes one node.
-  // Fails when the selection has no node for a needed class, or a cycle.
+  // The program that uses the selected node in each class that the outputs need. Keeps inputs,
+  // outputs, metadata and the names of the program's values. Every class becomes one node. Fails if
+  // the selection is cyclic or lacks a node for a needed class.
   base::Result<ir::Graph> to_graph(const Selection& selection) const {
     return to_graph(selection, roots());
   }
-  // The same with other classes for the outputs, of the same types.
+  // The same with other classes as outputs, of the same types.
   base::Result<ir::Graph> to_graph(const Selection& selection,
                                    std::span<const egraph::ClassId> outputs) const;
-  // The program as it came in, as far as rewriting has not hidden its nodes: the node of each class
-  // that was made first.
+  // The original program, as far as rewriting has not hidden its nodes: the oldest node of each
+  // class.
   Selection original() const;
-  // The selection that takes node `chosen[c]` of view class c (an index into the view's nodes; any
-  // value at or above the node count means none). The view is one of this e-graph, unchanged since.
+  // The selection of node `chosen[c]` for view class c (an index into the view's nodes; values at
+  // or above the node count mean none). The view must be of this e-graph, which must not have
+  // changed since.
   Selection from_view(const egraph::EGraphView& view, std::span<const std::uint32_t> chosen) const;
 
-  // Origins. Rules announce themselves by number after they were applied: what was added since the
-  // last announcement is theirs.
+  // Origins. A rule is announced by number after it was applied: everything added since the last
+  // announcement is credited to it.
   static constexpr std::uint32_t kProgram = 0xffffffffU;  // not made by a rule
   void credit_new_nodes(std::uint32_t rule);
-  // A rule is about to say that a value needs no operator of its own: it is `kept`. Credited to the
-  // rule that announces itself next.
+  // Records that a rule is about to show that a value needs no operator of its own, because it
+  // equals `kept`. It is credited to the rule announced next.
   void note_elimination(egraph::ClassId eliminated, egraph::ClassId kept);
   struct Elimination {
     egraph::ClassId id;  // as it was when the rule was applied
     std::uint32_t rule;
   };
-  // Of values of the program.
+  // The eliminated values of the program.
   const std::vector<Elimination>& eliminations() const { return eliminations_; }
   // The rule that made the node, or kProgram. O(log announcements).
   std::uint32_t creator(egraph::NodeId node) const;

@@ -6,7 +6,7 @@ namespace egret::rules {
 using egraph::BaseId;
 using egraph::OpId;
 
-// '$' keeps the leaves apart from every operator's name.
+// '$' separates the leaves from all operator names.
 TensorLanguage::TensorLanguage()
     : constant_base_(table_.base("$constant")), input_base_(table_.base("$input")) {
   table_.set_printer([this](const egraph::OpTable&, OpId id) { return text(id); });

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The language of tensor e-graphs: what the engine's operators mean.
+// The language of tensor e-graphs: the meaning of the engine's operators.
 //
-// The engine knows an operator as base + arity + payload. Here the base is an ir::Operator (by its
-// name) and the payload an interned tuple of canonical attributes, so that conv{strides=[1, 1],
-// ...} and conv{strides=[2, 2], ...} are two OpIds of one base. Two more bases are leaves:
-// constants, interned by the hash of type and contents, whose tensors are kept in a table beside
-// the e-graph; and inputs, by name.
+// The engine knows an operator as base + arity + payload. Here the base is an ir::Operator (by
+// name), and the payload is an interned tuple of canonical attributes. conv{strides=[1, 1], ...}
+// and conv{strides=[2, 2], ...} are thus two OpIds of one base. Two further bases are leaves.
+// Constants are interned by the hash of type and contents; their tensors are in a table beside the
+// e-graph. Inputs are interned by name.
 //
-// Tables only grow. Not thread-safe while growing.
+// Tables only grow. Not thread-safe while they grow.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -40,14 +40,14 @@ class TensorLanguage {
   base::Result<egraph::OpId> checked_operation(const ir::Operator& op, const ir::Attrs& given,
                                                std::size_t arity);
 
-  // What an OpId is.
+  // The meaning of an OpId.
   ir::NodeKind kind(egraph::OpId id) const;
   bool is_constant(egraph::OpId id) const { return table_.base_of(id) == constant_base_; }
   bool is_input(egraph::OpId id) const { return table_.base_of(id) == input_base_; }
   const ir::Operator& op(egraph::OpId id) const;    // of an operation
   const ir::Attrs& attrs(egraph::OpId id) const;    // of an operation
   const ir::Tensor& tensor(egraph::OpId id) const;  // of a constant
-  // The name of an input, or that under which a constant was first seen.
+  // The name of an input, or the name under which a constant was first added.
   const std::string& leaf_name(egraph::OpId id) const;
   const ir::TensorType& input_type(egraph::OpId id) const;
 

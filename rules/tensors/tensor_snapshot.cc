@@ -246,7 +246,7 @@ Status TensorSnapshot::load_leaves() {
   return items.finish();
 }
 
-// That each operator of the engine's table is one, with a payload that is there; says which it is.
+// Checks that each operator of the engine's table exists and has a valid payload, and registers it.
 Status TensorSnapshot::check_operators() const {
   const egraph::OpTable& table = language_.table();
   for (std::size_t i = 0; i < table.op_count(); ++i) {
@@ -277,7 +277,7 @@ Status TensorSnapshot::check_operators() const {
   return base::ok();
 }
 
-// That every node has the type of its class.
+// Checks that every node has its class's type.
 Status TensorSnapshot::check_types() {
   const egraph::EGraph& egraph = tensors_->egraph();
   TensorAnalysis& analysis = tensors_->analysis_;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor e-graph in a snapshot file (egraph/formats/snapshot_file.h): the engine's sections and,
-// as "tensor.*", what its words and payloads stand for: attributes, constants with their data,
-// inputs, types and facts, the program's names, and which rule made what.
+// Saves a tensor e-graph in a snapshot file (egraph/formats/snapshot_file.h). Besides the engine's
+// sections, the "tensor.*" sections hold the meaning of its words and payloads: attributes,
+// constants with their data, inputs, types and facts, the program's names, and the origins of
+// nodes.
 //
-// What is loaded goes on as what was saved: rules are compiled for it anew. Every byte of data is
-// in the file, so it is as large as the weights.
+// A loaded e-graph behaves as the saved one; rules are compiled for it anew. All data are in the
+// file, so it is as large as the weights.
 #pragma once
 
 #include <memory>
@@ -15,10 +16,10 @@
 
 namespace egret::rules {
 
-// Adds the sections of a clean e-graph, which must not change before they are written.
+// Adds the sections of a clean e-graph. The e-graph must not change before they are written.
 void save(const TensorEGraph& tensors, egraph::SnapshotWriter& writer);
 
-// Checked like the engine's sections; a failure names section and place.
+// Validated like the engine's sections. A failure names section and position.
 base::Result<std::unique_ptr<TensorEGraph>> load(const egraph::SnapshotFile& file);
 
 }  // namespace egret::rules

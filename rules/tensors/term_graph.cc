@@ -19,7 +19,8 @@ using egraph::VarId;
 TermGraph::TermGraph(const TensorEGraph& terms, std::vector<ClassId> outputs)
     : outputs_(std::move(outputs)) {
   const EGraph& egraph = terms.egraph();
-  // Depth first without recursion: a term is placed when it is met again after its children.
+  // Depth-first with an explicit stack: a term is placed when it is reached again after its
+  // children.
   constexpr std::uint32_t kOpen = 0xffffffffU;
   std::vector<ClassId> stack(outputs_.rbegin(), outputs_.rend());
   while (!stack.empty()) {
@@ -70,8 +71,8 @@ std::span<const ClassId> TermGraph::with_base(BaseId base) const {
 
 namespace {
 
-// Backtracking over the atoms in an order in which as many as can be are found from bound
-// variables.
+// Backtracking over the atoms. Their order prefers atoms that are reached from bound variables:
+// through a known term first, then through the users of a bound child.
 class MatchSearch {
  public:
   MatchSearch(const TensorEGraph& terms, const TermGraph& program, const Pattern& pattern,
@@ -126,10 +127,10 @@ class MatchSearch {
     });
   }
 
-  // As deep as the pattern has atoms.
+  // The recursion depth is the number of atoms.
   void search(std::size_t depth) {
     if (depth == steps_.size()) {
-      // A visitor may have the e-graph grow, not what is bound here.
+      // A visitor may add to the e-graph, but it does not change what is bound here.
       visit_(Match(classes_, ops_));
       return;
     }
@@ -206,6 +207,7 @@ std::vector<Replacement> replacements(TensorEGraph& terms, const egraph::Rewrite
   return *std::move(sides);
 }
 
+// One pass, children first: a term is rebuilt only if a child was replaced.
 Result<std::vector<ClassId>> replaced(TensorEGraph& terms, const TermGraph& program,
                                       std::span<const Replacement> by) {
   EGraph& egraph = terms.egraph();

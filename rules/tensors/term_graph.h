@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One program at a time: what optimizers do that rewrite whole graphs.
+// Programs one at a time, for optimizers that rewrite whole graphs.
 //
 // The programs share a TensorEGraph in which nothing is ever merged. A class then has one node and
-// is a term; equal terms are one class; a program is the terms of its outputs. Rewriting a program
-// makes new terms for what changes and for all that depends on it, and leaves the old ones to other
-// programs. No program has a cycle, whatever rules do.
+// is a term; equal terms are one class. A program is the set of terms that its outputs need.
+// Rewriting a program makes new terms for what changes and for everything that depends on it. The
+// old terms remain for other programs. No program has a cycle, whatever the rules do.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -19,10 +19,10 @@
 
 namespace egret::rules {
 
-// The terms of one program, with what finding matches in it takes.
+// The terms of one program, with the indices for matching in it.
 //
-// Invariants: terms() holds what the outputs need, each once, children first; users(t) are the
-// terms among them that t is a child of, each once.
+// Invariants: terms() holds the terms that the outputs need, each once, children first. users(t)
+// are the terms among them that have t as a child, each once.
 class TermGraph {
  public:
   // O(terms of the program).
@@ -48,27 +48,27 @@ inline egraph::NodeId node_of(const egraph::EGraph& terms, egraph::ClassId term)
   return terms.nodes(term).front();
 }
 
-// Calls `visit` for each match of the pattern in the program, in an order that depends on these two
-// alone. Conditions of rules are not asked. What `visit` adds to the e-graph is not seen. Patterns
-// with a variable in no atom have no match here.
+// Calls `visit` for each match of the pattern in the program. The order depends only on these two.
+// Conditions of rules are not evaluated. Nodes that `visit` adds to the e-graph are not seen. A
+// pattern with a free variable (in no atom) has no match here.
 void for_each_match(const TensorEGraph& terms, const TermGraph& program,
                     const egraph::Pattern& pattern,
                     const std::function<void(const egraph::Match&)>& visit);
 
-// From a term of the program to what stands in its place.
+// A term of the program and its replacement.
 using Replacement = std::pair<egraph::ClassId, egraph::ClassId>;
 
-// What the rule makes of a match: terms of other types are no replacement. Nothing where it does
-// not apply or changes nothing.
+// The replacements that the rule makes for a match. Empty if the rule does not apply, changes
+// nothing, or gives a term of another type.
 std::vector<Replacement> replacements(TensorEGraph& terms, const egraph::Rewrite& rule,
                                       const egraph::Match& match);
 
-// The outputs of the program in which the uses of terms are uses of what stands in their places.
-// Fails when the analysis refuses a term. O(terms of the program) at most.
+// The outputs of the program after replacing all uses of the terms. Fails if the analysis refuses a
+// term. At most O(terms of the program).
 base::Result<std::vector<egraph::ClassId>> replaced(TensorEGraph& terms, const TermGraph& program,
                                                     std::span<const Replacement> by);
 
-// For each node of a graph its term, where there is one.
+// The term of each node of a graph, if it exists.
 std::vector<egraph::ClassId> terms_of(TensorEGraph& terms, const ir::Graph& graph);
 
 // The program as a graph.
