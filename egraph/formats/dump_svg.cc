@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layered drawing (after Sugiyama, Tagawa, Toda 1981, in its simplest form): classes stand in
-// rows by their distance from the roots, each row is ordered by the mean place of the parents above
-// it, and edges are curves from a node's line to its child's box.
+// A layered drawing (the simplest form of Sugiyama, Tagawa, Toda 1981). The row of a class is its
+// distance from the roots. Each row is ordered by the mean position of the parents above it. Edges
+// are curves from a node's line to its child's box.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -14,7 +14,7 @@ using Index = EGraphView::Index;
 
 namespace {
 
-// All in SVG units. Text is monospaced, so its width is known without measuring.
+// All lengths are in SVG units. Text is monospaced, so its width is known without measuring.
 constexpr int kLetter = 7;
 constexpr int kLine = 18;
 constexpr int kPadding = 8;
@@ -43,7 +43,7 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-// At most kMaxLetters bytes, cut between UTF-8 sequences.
+// Cuts the text to at most kMaxLetters bytes, between UTF-8 sequences.
 std::string shortened(std::string text) {
   if (text.size() <= kMaxLetters) return text;
   std::size_t end = kMaxLetters - 3;
@@ -54,10 +54,10 @@ std::string shortened(std::string text) {
 struct Box {
   Index in_view = 0;
   std::string name;
-  std::size_t nodes = 0;           // that are shown
-  std::vector<std::string> lines;  // one for each, and one for the rest
+  std::size_t nodes = 0;           // shown nodes
+  std::vector<std::string> lines;  // one per shown node, and one that counts the others
   std::size_t row = 0;
-  double place = 0;  // what the row is ordered by
+  double place = 0;  // sort key within the row
   int x = 0, y = 0, width = 0, height = 0;
 
   int line_y(std::size_t line) const { return y + kPadding + kLine * static_cast<int>(line + 2); }
@@ -109,7 +109,7 @@ class Drawing {
     boxes_.push_back(std::move(box));
   }
 
-  // Calls visit(line, box of the child) for the nodes that are shown.
+  // Calls visit(line, box of the child) for each shown node.
   template <typename Visit>
   void for_children(const Box& box, Visit visit) const {
     const Index begin = view_.class_begin[box.in_view];
@@ -120,7 +120,8 @@ class Drawing {
     }
   }
 
-  // By breadth from the roots; what no root reaches, from its first class on.
+  // Breadth-first search from the roots. Boxes that no root reaches are started from later: first
+  // those without a parent, then (cycles) the others, in order.
   void assign_rows() {
     std::vector<bool> seen(boxes_.size());
     std::vector<std::size_t> queue;
@@ -219,7 +220,8 @@ class Drawing {
 
   void write_edge(const Box& from, std::size_t line, const Box& to) {
     const auto n = [](int value) { return std::to_string(value); };
-    // Leaves where the target is: below, or (a cycle, or a child nearer to the root) at the side.
+    // The edge leaves the box at the bottom if the target is below, otherwise (a cycle, or a child
+    // nearer to the root) at the side.
     const bool down = to.row > from.row;
     const int x1 = down ? from.x + from.width / 2 : from.x + from.width;
     const int y1 = down ? from.y + from.height : from.line_y(line) - kLine / 3;

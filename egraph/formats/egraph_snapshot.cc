@@ -84,7 +84,7 @@ class EGraphSnapshot {
   Analysis* analysis_;
   std::unique_ptr<EGraph> egraph_;
   Meta meta_;
-  std::vector<bool> begins_node_;  // by word
+  std::vector<bool> begins_node_;  // true at the first word of a node record
 };
 
 void EGraphSnapshot::save_ops(const OpTable& ops, SnapshotWriter& writer) {
@@ -225,6 +225,8 @@ Status EGraphSnapshot::load_nodes() {
   EGRET_ASSIGN_OR_RETURN(const auto words, file_.values<ClassId>(kNodes));
   if (words.size() >= 0xffffffffU) return file_.corrupt(kNodes, "too long");
   EGraph& egraph = *egraph_;
+  // Two passes over the node records. The first checks each record and counts the live ones, so
+  // that the hash-cons is allocated once. The second inserts the live nodes into the tables.
   egraph.words_.append(words);
   egraph.words_.shrink_to_fit();
   egraph.by_op_.resize(ops_.op_count());
@@ -272,8 +274,8 @@ Status EGraphSnapshot::check_node(NodeId node) const {
   return base::ok();
 }
 
-// A live node into the hash-cons and all lists. Nodes come in order of their ids, so that lists of
-// operators are sorted.
+// Inserts a live node into the hash-cons and, if it is visible, into all lists. The caller proceeds
+// in order of ids, so the lists by operator are sorted.
 Status EGraphSnapshot::list_node(NodeId node) {
   EGraph& egraph = *egraph_;
   const OpId op = egraph.op(node);
@@ -290,6 +292,9 @@ Status EGraphSnapshot::list_node(NodeId node) {
   return base::ok();
 }
 
+// The chains of parents are loaded as they were saved, so they are checked completely. Each chain
+// visits only child slots of its own class, no slot is visited twice, and at the end every child
+// slot of every live node was visited.
 Status EGraphSnapshot::load_parents() {
   EGRET_ASSIGN_OR_RETURN(const auto parents, file_.values<std::uint32_t>(kParents));
   EGraph& egraph = *egraph_;
@@ -315,7 +320,7 @@ Status EGraphSnapshot::load_parents() {
   return base::ok();
 }
 
-// Checks a class's chain of parents and counts its links.
+// Walks the chain of parents of a class, checks each link and counts the links.
 Status EGraphSnapshot::load_chain(ClassId id, std::vector<bool>& visited) {
   EGraph& egraph = *egraph_;
   EGraph::Row& row = egraph.row(id);

@@ -2,12 +2,12 @@
 // An e-graph in a snapshot file (egraph/formats/snapshot_file.h), sections "egraph.*" and
 // "proofs.*".
 //
-// What is loaded behaves as what was saved from there on: same ids for the same calls, same order
-// of matches, same epochs, same proofs. Kept are the node records, the classes, the operators, the
-// analysis words and epochs, and the proof log; the hash-cons and all lists follow from them and
-// are made anew. The analysis writes and reads its tables in sections of its own (Analysis::save()
-// and load(), called from here). Whoever interned payloads has to do so before load(). Open
-// checkpoints are not kept.
+// A loaded e-graph behaves like the saved one: the same calls return the same ids, matches come in
+// the same order, epochs and proofs are the same. The file holds the node records, the classes, the
+// operators, the analysis words, the epochs and the proof log. The hash-cons and all lists are
+// rebuilt from them. The analysis writes and reads its own tables in sections of its own
+// (Analysis::save() and load(), called from here). Clients that interned payloads must intern them
+// again before load(). Open checkpoints are not saved.
 #pragma once
 
 #include <memory>
@@ -18,14 +18,14 @@
 
 namespace egret::egraph {
 
-// Adds the sections of a clean e-graph, which must not change before they are written.
+// Adds the sections of a clean e-graph. The e-graph must not change before the file is written.
 void save(const EGraph& egraph, SnapshotWriter& writer);
 
-// The operators of the file are interned into `ops`, which may hold the first of them already but
-// nothing else: OpIds must come out the same. The analysis must be new. Every field is checked:
-// what the file says is an e-graph that could be (up to what an analysis alone could tell of its
-// words: see Analysis::is_data), or the failure names section and place. With proofs if what was
-// saved had them. O(file).
+// Interns the operators of the file into `ops`. `ops` may hold a prefix of these operators and
+// nothing else, because the OpIds must come out the same. The analysis must be new. Every field is
+// checked: either the file describes a possible e-graph (up to what only the analysis can tell
+// about its words: see Analysis::is_data), or the failure names section and position. The loaded
+// e-graph has proofs if the saved one had. O(file).
 base::Result<std::unique_ptr<EGraph>> load(const SnapshotFile& file, OpTable& ops,
                                            Analysis* analysis = nullptr);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A proof log in a snapshot. The words are written as they are; when they are read back, all that
-// the explainer relies on is checked: every index, the arity of what was captured and computed,
-// that each merge made one class of two, that what was cited was equal then, and that the classes
-// in the end are those of the e-graph.
+// A proof log in a snapshot. The words are written unchanged. When they are read, everything is
+// checked on which the explainer relies: every index; the arity of captured and computed operators;
+// that each merge joined two different classes; that the cited terms were equal at that time; and
+// that the final classes are those of the e-graph. The check replays the merges in a union-find
+// over terms.
 #include <string>
 
 #include "egraph/core/op_table.h"
@@ -62,7 +63,8 @@ class ProofLog::Reading {
   std::unique_ptr<ProofLog> log = std::make_unique<ProofLog>();
 
  private:
-  // The words of one merge from its payload on. After the first failure all are 0.
+  // A cursor in the words of one merge, after its payload. After the first failure all words read
+  // as 0.
   struct Cursor {
     std::span<const std::uint32_t> words;
     std::size_t at = 0;
@@ -90,7 +92,7 @@ class ProofLog::Reading {
   void read_merge(Cursor& cursor);
   void read_application(Cursor& cursor, const RuleForm& form);
   void check_op(Cursor& cursor, const RuleForm::Expression& e);
-  // Terms by number; an id's term.
+  // Returns the number of an id's term.
   std::uint32_t id(Cursor& cursor) { return term_of_[cursor.below(term_of_.size(), "class")]; }
   std::uint32_t root(std::uint32_t term);
 
@@ -98,9 +100,9 @@ class ProofLog::Reading {
   const OpTable& ops_;
   std::vector<std::uint32_t> term_of_;  // by id
   std::vector<bool> has_id_;            // by term
-  std::vector<std::uint32_t> parent_;   // by term: which terms are equal so far
+  std::vector<std::uint32_t> parent_;   // the replay's union-find over terms
   std::size_t merges_ = 0;
-  std::vector<OpId> captured_;  // of the rule that is read
+  std::vector<OpId> captured_;  // of the application that is being read
   std::vector<OpId> computed_;
 };
 
@@ -221,7 +223,7 @@ void ProofLog::Reading::read_application(Cursor& cursor, const RuleForm& form) {
   }
 }
 
-// That a captured or computed operator of this application fits the node it is for.
+// Checks that a captured or computed operator of this application fits its node.
 void ProofLog::Reading::check_op(Cursor& cursor, const RuleForm::Expression& e) {
   using ExpressionKind = RuleForm::Expression::Kind;
   const bool is_captured = e.kind == ExpressionKind::kCapturedOp;
@@ -236,6 +238,10 @@ std::uint32_t ProofLog::Reading::root(std::uint32_t term) {
   return term;
 }
 
+// The replay must end with the partition of the e-graph. The first test (each merged id has the
+// same root as its class) shows that the log merges enough. Each merge reduces the number of
+// classes of terms by one, so terms - merges is their final number; equality with the number of
+// e-graph classes shows that the log does not merge more.
 Status ProofLog::Reading::compare(const UnionFind& classes) {
   if (classes.size() != term_of_.size())
     return file_.corrupt(kTerms, "is not one term for each class that was ever made");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of a proof log in a snapshot. The substituted variables and the computed terms are not
-// written: the kinds of the expressions tell.
+// written, because the kinds of the expressions determine them.
 #include <algorithm>
 
 #include "egraph/core/rule_form.h"
@@ -56,7 +56,7 @@ void RuleForm::save(ItemWriter& items) const {
   }
 }
 
-// Reads the parts of a form whose names are there already.
+// Reads the parts of a form whose names have been read.
 class RuleForm::Reading {
  public:
   Reading(RuleForm& form, ItemReader& items, const OpTable& ops)

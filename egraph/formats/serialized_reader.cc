@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A state machine over JSON events: where in the format we are, and what the member being read is.
+// A state machine over JSON events. Its state is the position in the format and the member being
+// read.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -28,7 +29,7 @@ std::string quoted(std::string_view name) {
   return std::string("'").append(name.substr(0, 100)).append("'");
 }
 
-// Names to dense numbers, in order of first mention. Never iterated in the map's order.
+// Maps names to dense numbers, in order of first occurrence. Never iterated in the map's order.
 class NameTable {
  public:
   Index intern(std::string_view name) {
@@ -36,7 +37,7 @@ class NameTable {
     if (fresh) names_.push_back(&entry->first);
     return entry->second;
   }
-  // kNone where the name was never mentioned.
+  // Returns kNone if the name has not occurred.
   Index find(const std::string& name) const {
     const auto entry = index_.find(name);
     return entry == index_.end() ? kNone : entry->second;
@@ -130,7 +131,7 @@ class SerializedReader::Handler : public base::JsonHandler {
   };
   struct Node {
     OpId op;
-    Index in_class = kNone;  // kNone: mentioned, but not defined so far
+    Index in_class = kNone;  // kNone: mentioned, but not defined yet
     std::size_t first_child = 0;
     double cost = 1;
     bool subsumed = false;
@@ -143,7 +144,7 @@ class SerializedReader::Handler : public base::JsonHandler {
   Status begin_node(std::string_view name);
   Status end_node();
   Status member_key(std::string_view text);
-  // Goes into a composite value that is not of the format, to leave it at its end.
+  // Enters a composite value that is not part of the format, to skip it up to its end.
   Status skip(const Value& v) {
     skipped_ += v.composite() ? 1U : 0U;
     return base::ok();
@@ -158,14 +159,14 @@ class SerializedReader::Handler : public base::JsonHandler {
   const SerializedOptions options_;
   Where where_ = Where::kStart;
   Member member_ = Member::kOther;
-  std::size_t skipped_ = 0;  // depth inside a value that is not of the format
-  std::uint32_t seen_ = 0;   // bits by Member, of the top level and of the current node
+  std::size_t skipped_ = 0;  // nesting depth inside a value that is not part of the format
+  std::uint32_t seen_ = 0;   // one bit per Member, of the top level and of the current node
 
   OpTable ops_;
   NameTable node_names_;
   NameTable class_names_;
   std::vector<Node> nodes_;   // by number of the name
-  std::vector<Index> order_;  // the nodes as they were defined
+  std::vector<Index> order_;  // the nodes in order of definition
   std::vector<Index> children_;
   std::vector<std::string> roots_;
   std::vector<std::pair<std::string, SerializedEGraph::Texts>> class_data_;
@@ -359,7 +360,7 @@ Status SerializedReader::Handler::resolve_class_data(SerializedEGraph& result) c
   return base::ok();
 }
 
-// Nodes by class, in the file's order within a class.
+// Fills the view by a counting sort of the nodes by class, stable in the file's order.
 void SerializedReader::Handler::fill_view(SerializedEGraph& result) const {
   EGraphView& view = result.view;
   const std::size_t classes = class_names_.size();
@@ -370,8 +371,8 @@ void SerializedReader::Handler::fill_view(SerializedEGraph& result) const {
     view.class_id.emplace_back(c);
     result.class_names.push_back(class_names_.name(static_cast<Index>(c)));
   }
-  std::vector<Index> place(nodes_.size());  // of each node in the view
-  std::vector<Index> at(order_.size());     // and which node stands at each place
+  std::vector<Index> place(nodes_.size());  // the position of each node in the view
+  std::vector<Index> at(order_.size());     // the node at each position
   std::vector<Index> next(view.class_begin.begin(), view.class_begin.end() - 1);
   for (const Index node : order_) {
     place[node] = next[nodes_[node].in_class]++;

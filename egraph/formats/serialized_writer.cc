@@ -11,7 +11,7 @@ using base::Status;
 
 namespace {
 
-// Gathers text and hands it on in large pieces.
+// Collects text and passes it on in large pieces.
 class Output {
  public:
   explicit Output(const TextSink& sink) : sink_(sink) {}
@@ -28,7 +28,7 @@ class Output {
     base::append_json_real(buffer_, value);
     return *this;
   }
-  // Between items, where a failure can be returned.
+  // Called between items, where a failure can be returned.
   Status pause() { return buffer_.size() < kPiece ? base::ok() : flush(); }
   Status flush() {
     Status status = buffer_.empty() ? base::ok() : sink_(buffer_);
@@ -42,7 +42,7 @@ class Output {
   std::string buffer_;
 };
 
-// Members of an object or elements of an array: what stands before each.
+// Tracks the separator to write before each member of an object or element of an array.
 class Separator {
  public:
   std::string_view next() { return std::exchange(first_, false) ? "\n" : ",\n"; }
@@ -146,9 +146,15 @@ base::Result<std::vector<ClassId>> add_serialized(const SerializedEGraph& serial
                                                   EGraph& egraph) {
   using Index = EGraphView::Index;
   const EGraphView& view = serialized.view;
+  // Nodes are added in topological order (Kahn 1962). A node is ready when all its child classes
+  // have an id, and a class has an id as soon as one of its nodes was added. If no node is ready
+  // but classes are left, they are all cyclic or empty; the first one is given a placeholder leaf,
+  // which makes its parents ready. The placeholders are hidden at the end. O(nodes + children),
+  // plus the e-graph's own work.
   OpTable& ops = egraph.ops();
   std::vector<ClassId> ids(view.class_count());
-  // Which nodes wait for a class, and for how many places each still waits.
+  // For each class, the nodes that wait for it; for each node, the number of children without an
+  // id.
   std::vector<std::vector<Index>> waiting(view.class_count());
   std::vector<std::size_t> missing(view.node_count());
   std::vector<Index> ready;
@@ -168,10 +174,10 @@ base::Result<std::vector<ClassId>> add_serialized(const SerializedEGraph& serial
   };
   for (std::size_t next = 0, c = 0; next < ready.size() || c < view.class_count();) {
     if (next == ready.size()) {
-      // All terms of the rest are infinite, or the rest is empty: something to begin with.
+      // The classes that are left have no finite term or no node: start with a placeholder.
       const auto begun = static_cast<Index>(c++);
       if (ids[begun].valid()) continue;
-      constexpr std::uint64_t kPlaceholder = 1;  // a payload that no operator of the file has
+      constexpr std::uint64_t kPlaceholder = 1;  // no operator of the file has this payload
       placeholders.push_back(ops.op("class " + serialized.class_names[begun], 0, kPlaceholder));
       EGRET_ASSIGN_OR_RETURN(const ClassId id, egraph.add(placeholders.back()));
       EGRET_RETURN_IF_ERROR(settle(begun, id));

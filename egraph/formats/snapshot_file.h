@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A binary file of named sections: what a long run writes now and then, to go on from after it was
-// killed. Who has state to keep (the e-graph, a runner, a client with its own tables) writes one or
-// more sections; nobody needs to know of the others.
+// A binary file of named sections. A long run writes one at intervals and resumes from it after it
+// was killed. Each component with state (the e-graph, a runner, a client with its own tables)
+// writes one or more sections; components do not need to know each other.
 //
 //   SnapshotWriter writer;
 //   save(egraph, writer);
@@ -14,13 +14,15 @@
 // Layout, in words of the machine that wrote it (another byte order is refused):
 //   header    "EGRETSNP", u32 format version, u32 0x01020304, u64 sections, u64 bytes of the file,
 //             u64 hash of the section table
-//   table     per section: 32 bytes of name, zero-padded; u64 offset, u64 size, u64 hash of the
-//   bytes sections  each at a multiple of 64 bytes, zeros in between
+//   table     per section: 32 bytes of name, zero-padded; u64 offset, u64 size,
+//             u64 hash of the section's bytes
+//   sections  each at a multiple of 64 bytes, zeros in between
 //
-// A file is written under another name, synced and renamed: it is the old one or the new one in
-// full. open() maps the file and checks all of the above, every byte included, so that a section is
-// what was written, or the file is refused with its place named. What the content means is for its
-// reader to check: hashes keep out accidents, not forgers.
+// The file is written under another name, synced and renamed, so a reader sees either the old or
+// the new file in full. open() maps the file and checks all of the above including every byte. A
+// section is therefore as it was written, or the file is refused with the position of the error.
+// The reader of a section must check what its content means: the hashes detect accidents, not
+// forgeries.
 #pragma once
 
 #include <cstddef>
@@ -37,11 +39,13 @@ namespace egret::egraph {
 
 class SnapshotWriter {
  public:
-  // Names are 1 to 32 bytes, each given once. The bytes of a view must stay until write().
+  // Names have 1 to 32 bytes; each is given once. The bytes of a view must remain valid until
+  // write().
   void add_view(std::string_view name, std::span<const std::byte> bytes);
   void add_copy(std::string_view name, std::span<const std::byte> bytes);
 
-  // Replaces the file. Fails when it cannot be written; an old file is then as before.
+  // Replaces the file. If the file cannot be written, write() fails and an old file remains
+  // unchanged.
   base::Status write(const std::string& path) const;
 
  private:
@@ -61,9 +65,9 @@ class SnapshotFile {
   ~SnapshotFile();
 
   bool has(std::string_view name) const;
-  // Valid while the file is. Fails when there is no such section.
+  // Valid as long as the file. Fails if there is no such section.
   base::Result<std::span<const std::byte>> bytes(std::string_view name) const;
-  // The same as an array; fails when the size does not fit.
+  // The same as an array. Fails if the section's size is not a multiple of the element size.
   template <typename T>
   base::Result<std::span<const T>> values(std::string_view name) const {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= kAlignment);
@@ -71,7 +75,7 @@ class SnapshotFile {
     if (raw.size() % sizeof(T) != 0) return corrupt(name, "its size is no multiple of an item's");
     return std::span(reinterpret_cast<const T*>(raw.data()), raw.size() / sizeof(T));
   }
-  // For readers of sections: the failure that says what is wrong where.
+  // For readers of sections: returns the failure with what is wrong and where.
   base::Status corrupt(std::string_view section, std::string_view what) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and texts one after another in a section of a snapshot: for tables whose items differ in
-// size. (Arrays of plain values are sections as they are: SnapshotFile::values().)
+// Numbers and texts in sequence in a section of a snapshot, for tables whose items differ in size.
+// (Arrays of plain values are sections of their own: SnapshotFile::values().)
 //
 //   ItemWriter items;
 //   items.number(names.size());
@@ -11,9 +11,9 @@
 //   for (std::size_t left = items.count(); left > 0; --left) names.push_back(items.text());
 //   EGRET_RETURN_IF_ERROR(items.finish());
 //
-// A reader remembers the first thing that was wrong; from there on every number is 0 and every text
-// empty, so that loops end and one look at the end is enough. Who uses a number as an index gives
-// its end: what is returned is below it, or there was a failure.
+// A reader keeps the first error. After it every number reads as 0 and every text as empty, so
+// loops end and one check at the end suffices. To read an index, pass its end: the returned number
+// is below it, or an error was recorded.
 #pragma once
 
 #include <cstddef>
@@ -41,18 +41,20 @@ class ItemWriter {
 
 class ItemReader {
  public:
-  // The file must outlive it. A section that is not there is the first thing wrong.
+  // The file must outlive the reader. A missing section is the first error.
   ItemReader(const SnapshotFile& file, std::string_view section);
 
   static constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t number(std::uint64_t end = kAny);  // below `end`
   std::string text();
-  // How many items follow, each of at least one number: never more than bytes are left.
+  // Reads the number of the following items, each of at least one number. At most the number of
+  // bytes left.
   std::size_t count();
 
   bool ok() const { return status_.ok(); }
-  void fail(std::string_view what);  // for readers who see more; the first failure stays
-  // Everything was right and was read; or what was wrong.
+  void fail(std::string_view what);  // for readers that find errors of their own; the first failure
+                                     // is kept
+  // Returns ok if everything was valid and was read to the end, otherwise the first error.
   base::Status finish();
 
  private:

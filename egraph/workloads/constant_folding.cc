@@ -39,7 +39,8 @@ std::optional<Rational> fold(std::string_view op, const Rational& a, const Ratio
   const Wide an = a.numerator, ad = a.denominator, bn = b.numerator, bd = b.denominator;
   if (op == "*") return reduced(an * bn, ad * bd);
   if (op == "/") return reduced(an * bd, ad * bn);
-  // Sums of two 126-bit products may not fit: sum in parts of lowest terms instead.
+  // The sum of two 126-bit products may overflow 128 bits, so the fractions are first brought to
+  // their least common denominator.
   const Wide common = gcd(ad, bd);
   const Wide left = an * (bd / common);
   const Wide right = bn * (ad / common);
@@ -127,8 +128,8 @@ void ConstantFolding::modify(EGraph& egraph, ClassId id) {
   if (data == 0) return;
   const auto constant = egraph.add(value_ops_[data - 1]);
   if (!constant.ok() || !merge_with_constant(egraph, id, *constant).ok()) return;
-  // Until the next rebuild hidden nodes stay listed and what is merged into a class comes behind:
-  // those that were seen need not be seen again, of which 0 may have very many.
+  // Until the next rebuild, hidden nodes stay listed and the nodes of a merged class are appended.
+  // So the nodes that were seen in this epoch can be skipped. The class of 0 may have very many.
   id = egraph.find(id);
   const auto nodes = egraph.nodes(id);
   Hidden& hidden = hidden_[id.index()];
@@ -139,7 +140,7 @@ void ConstantFolding::modify(EGraph& egraph, ClassId id) {
   }
 }
 
-// A proof should say (+ 1 2) = 3, not that some term of the class is 3.
+// A proof should state (+ 1 2) = 3, not that some term of the class is 3.
 base::Result<bool> ConstantFolding::merge_with_constant(EGraph& egraph, ClassId id,
                                                         ClassId constant) {
   if (egraph.proofs() == nullptr || egraph.same(id, constant)) return egraph.merge(id, constant);
@@ -147,7 +148,8 @@ base::Result<bool> ConstantFolding::merge_with_constant(EGraph& egraph, ClassId 
   return egraph.merge(folded.valid() ? folded : id, constant);
 }
 
-// The operator on constants that gave the class its value; invalid where there is none.
+// Returns the operator on constants that gave the class its value, or an invalid id if there is
+// none.
 ClassId ConstantFolding::folded_term(EGraph& egraph, ClassId id) const {
   const Data data = egraph.data(id);
   const auto listed = egraph.nodes(egraph.find(id));
@@ -191,7 +193,8 @@ base::Status ConstantFolding::load(const SnapshotFile& file, const EGraph&) {
     if (!name.valid() || !ops_.find_op(name, 0).valid()) return at("has no operator");
     intern(value);
   }
-  // Of the leaves only those that stood in some term are known as numbers: their values are there.
+  // Of the leaves that read as numbers, only those that stood in some term have a word. Exactly
+  // these have their value in the table.
   for (std::size_t i = 0; i < ops_.op_count(); ++i) {
     if (ops_.arity(OpId(i)) > 0) continue;
     const auto value = Rational::parse(ops_.name(OpId(i)));
@@ -201,7 +204,7 @@ base::Status ConstantFolding::load(const SnapshotFile& file, const EGraph&) {
 }
 
 void ConstantFolding::define_conditions(Syntax& syntax) const {
-  // What makes a condition true is cited: the class is equal to this leaf.
+  // Cites what makes a condition true: the class is equal to this leaf.
   const auto cite = [](EGraph& egraph, ClassId id, OpId leaf) {
     if (egraph.proofs() == nullptr) return;
     if (const auto term = egraph.add(leaf); term.ok()) egraph.cite(id, *term);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// An example of an analysis: which classes are a known rational number.
-//
-// Leaves that read as an integer or a fraction ("-1", "2/3") are constants; + - * / fold when both
-// sides are known (not by zero, and only while numerator and denominator fit 64 bits). A class with
-// a known value gets the constant's own node and hides all nodes that are not leaves: nothing is to
-// be learnt from taking a number apart.
+// An example of an analysis: constant folding with rational numbers.
+// Leaves that read as an integer or a fraction ("-1", "2/3") are constants. + - * / fold when both
+// operands are known (no division by zero, and only while numerator and denominator fit into 64
+// bits). A class with a known value gets the node of the constant. All its nodes other than leaves
+// are hidden, because rewriting the parts of a known number yields nothing new.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -20,7 +19,7 @@
 
 namespace egret::egraph::workloads {
 
-// In lowest terms, denominator positive.
+// In lowest terms, with a positive denominator.
 struct Rational {
   std::int64_t numerator = 0;
   std::int64_t denominator = 1;
@@ -40,26 +39,27 @@ class ConstantFolding : public Analysis {
   bool accepts_all_nodes() const override { return true; }
   void modify(EGraph& egraph, ClassId id) override;
   std::string_view name() const override { return "constant-folding"; }
-  // Section "folding.values": the numbers in the order of their words.
+  // Writes section "folding.values": the numbers in the order of their words.
   void save(SnapshotWriter& writer) const override;
   base::Status load(const SnapshotFile& file, const EGraph& egraph) override;
   bool is_data(Data data) const override { return data <= values_.size(); }
 
-  // For Theory::prepare: the analysis, with its conditions defined.
+  // For Theory::prepare: returns the analysis and defines its conditions.
   static std::unique_ptr<Analysis> prepare(OpTable& ops, Syntax& syntax);
 
-  // The class's value, if it is known.
+  // Returns the class's value if it is known.
   std::optional<Rational> value(const EGraph& egraph, ClassId id) const;
 
-  // not-zero(?a): not known to be 0; const(?a): known; sym(?a): has a symbol leaf;
-  // const-or-distinct-var(?c, ?x): another class than x, known or with a symbol leaf.
+  // Defines not-zero(?a): ?a is not known to be 0; const(?a): ?a is known; sym(?a): ?a has a symbol
+  // leaf; const-or-distinct-var(?c, ?x): ?c is a class other than ?x and is known or has a symbol
+  // leaf.
   void define_conditions(Syntax& syntax) const;
 
  private:
   struct Hash {
     std::size_t operator()(const Rational& r) const;
   };
-  // A word is 0 for "not known", else 1 + index into values_.
+  // A word is 0 for "not known", otherwise 1 + the index into values_.
   Data intern(const std::optional<Rational>& value);
   base::Result<bool> merge_with_constant(EGraph& egraph, ClassId id, ClassId constant);
   ClassId folded_term(EGraph& egraph, ClassId id) const;
@@ -67,12 +67,12 @@ class ConstantFolding : public Analysis {
 
   OpTable& ops_;
   std::vector<Rational> values_;
-  std::vector<OpId> value_ops_;  // the constant's node
+  std::vector<OpId> value_ops_;  // the node of each constant
   boost::unordered_flat_map<Rational, Data, Hash> index_;
   boost::unordered_flat_map<std::uint32_t, Data> leaf_data_;  // by OpId
   struct Hidden {
     Epoch epoch = 0;
-    std::size_t count = 0;  // so many nodes of the class were seen in this epoch
+    std::size_t count = 0;  // number of the class's nodes that were seen in this epoch
   };
   boost::unordered_flat_map<std::uint32_t, Hidden> hidden_;  // by ClassId
 };

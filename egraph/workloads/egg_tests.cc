@@ -74,7 +74,7 @@ Workload test(std::string_view name, const Theory& theory, std::string_view star
   workload.scheduler = "backoff";
   workload.limits.iterations = 30;
   workload.limits.nodes = workload.limits.matches = Limits::kNone;
-  workload.limits.bytes = std::uint64_t{8} << 30;  // a machine's safety, never reached
+  workload.limits.bytes = std::uint64_t{8} << 30;  // a safety limit for the machine, never reached
   workload.max_keys = 10'000;
   return workload;
 }
@@ -163,7 +163,7 @@ std::vector<Workload> all_tests() {
   };
 }
 
-// The start terms of all of egg's mathematics tests that use all of its rules.
+// Returns the start terms of all of egg's mathematics tests that use all of its rules.
 const std::vector<std::string_view> kAllTerms = {
     "(+ x y)",
     "(+ x (+ x (+ x x)))",
@@ -219,7 +219,7 @@ std::optional<Workload> scale_run(std::string_view name) {
   }
   workload.scheduler = cut(name, "-backoff") ? "backoff" : "simple";
   if (name != "-100k" && name != "-1m") return {};
-  // See "math-simple-1m" for why not quite a million.
+  // "math-simple-1m" explains why the limit is not exactly a million.
   workload.max_keys = name == "-1m" ? 950'000 : 100'000;
   return workload;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // egg 0.11's own tests (tests/math.rs, lambda.rs, prop.rs, simple.rs) and its scale runs as
-// workloads: same start, goals and limits. egg's node limit counts keys of its hash-cons
-// (Workload::max_keys).
+// workloads, with the same start terms, goals and limits. egg's node limit counts keys of its
+// hash-cons (Workload::max_keys).
 #pragma once
 
 #include <optional>
@@ -12,11 +12,11 @@
 
 namespace egret::egraph::workloads {
 
-// By egg's name, run to its limits; nothing where egg has no such test.
+// Returns the test of egg's name, run to its limits, or nothing if egg has no such test.
 std::optional<Workload> egg_test(std::string_view name);
 
-// The scale runs, "scale-all-rat" or "scale-bench7-rat" followed by "-backoff" for egg's default
-// scheduler and by the limit, "-100k" or "-1m".
+// Returns a scale run. Its name is "scale-all-rat" or "scale-bench7-rat", then "-backoff" for egg's
+// default scheduler, then the limit, "-100k" or "-1m".
 std::optional<Workload> scale_run(std::string_view name);
 
 // The start terms of egg's e-matching benchmark of its mathematics, which the scale runs and

@@ -56,7 +56,7 @@ bool LambdaAnalysis::is_constant(EGraph& egraph, ClassId id) const {
   return true;
 }
 
-// (?x, ?e, ?then, ?else): under x = e, then and else are the same. Adds both terms.
+// (?x, ?e, ?then, ?else): if x = e, then and else become the same. Adds both terms.
 bool LambdaAnalysis::equal_under(EGraph& egraph, std::span<const ClassId> c) const {
   const auto then_side = egraph.add(let_, {c[0], c[1], c[2]});
   const auto else_side = egraph.add(let_, {c[0], c[1], c[3]});
@@ -65,8 +65,8 @@ bool LambdaAnalysis::equal_under(EGraph& egraph, std::span<const ClassId> c) con
   return true;
 }
 
-// (?let, ?v1, ?e, ?v2, ?body) with ?let = (let ?v1 ?e (lam ?v2 ?body)) and v1 != v2: the let under
-// the binder, which gets a name of its own where e would be captured by it.
+// (?let, ?v1, ?e, ?v2, ?body) with ?let = (let ?v1 ?e (lam ?v2 ?body)) and v1 != v2: moves the let
+// under the binder. The binder gets a new name if it would capture a variable of e.
 Result<ClassId> LambdaAnalysis::let_under(EGraph& egraph, std::span<const ClassId> c) {
   const ClassId v1 = c[1], e = c[2];
   ClassId v2 = c[3], body = c[4];
@@ -77,7 +77,7 @@ Result<ClassId> LambdaAnalysis::let_under(EGraph& egraph, std::span<const ClassI
     EGRET_ASSIGN_OR_RETURN(body, egraph.add(let_, {v2, var, body}));
     v2 = name;
   } else if (egraph.proofs() != nullptr) {
-    // A term of e in which v2 is not free; where e itself is that term, it can be seen.
+    // A term of e in which v2 is not free. If e is that term itself, this is visible.
     const ClassId lean = lean_term(egraph, e);
     if (lean.valid() && lean != e) egraph.cite(e, lean);
   }
@@ -207,7 +207,7 @@ Result<Analysis::Data> LambdaAnalysis::merge(Data a, Data b) {
   return word(intersect(set_of(a), set_of(b)), left != 0 ? left : right);
 }
 
-// A proof should say (+ 1 2) = 3, not that some term of the class is 3.
+// A proof should state (+ 1 2) = 3, not that some term of the class is 3.
 void LambdaAnalysis::modify(EGraph& egraph, ClassId id) {
   const ConstantId constant = constant_of(egraph.data(id));
   if (constant == 0) return;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// An analysis of the lambda calculus: which variables occur free in a class, and which constant it
-// is. It shows what the machinery is for: substitution that avoids capture is a builder that asks
-// the analysis whether a binder would capture something.
+// An analysis of the lambda calculus. It tracks the free variables of a class and its constant. It
+// is an example of capture-avoiding substitution: a builder asks the analysis whether a binder
+// would capture a variable.
 //
 //   term  n | true | false | (var x) | (+ t t) | (= t t) | (if t t t)
 //       | (lam x t) | (app t t) | (let x t t) | (fix x t)
 //
-// Names are leaves; a free set holds their classes, which no rule merges. Equal terms may differ in
-// their free variables (0 * x = 0), so a class has those that are free in all of its terms: sets
-// only shrink. Integers have 32 bits; a sum that overflows is not folded.
+// Names are leaves. A set of free variables holds the classes of their names, which no rule merges.
+// Equal terms may differ in their free variables (0 * x = 0), so a class has the variables that are
+// free in all of its terms: sets only shrink. Integers have 32 bits; a sum that overflows is not
+// folded.
 //
-// The word of a class is an interned set and an interned constant, so that merging and most unions
+// The word of a class is an interned set and an interned constant, so merging and most unions
 // compare integers.
 #pragma once
 
@@ -31,24 +32,25 @@ class LambdaAnalysis : public Analysis {
  public:
   explicit LambdaAnalysis(OpTable& ops);
 
-  // For Theory::prepare: the analysis with its conditions and its builder defined.
+  // For Theory::prepare: returns the analysis and defines its conditions and its builder.
   static std::unique_ptr<Analysis> prepare(OpTable& ops, Syntax& syntax);
 
   base::Result<Data> make(const EGraph& egraph, OpId op,
                           std::span<const ClassId> children) override;
   base::Result<Data> merge(Data a, Data b) override;
   bool accepts_all_nodes() const override { return true; }
-  // Adds a known constant's own node.
+  // Adds the node of the constant if the class has one.
   void modify(EGraph& egraph, ClassId id) override;
   std::string_view name() const override { return "lambda-folding"; }
-  // Sections "lambda.sets", "lambda.constants": what is interned, in order; "lambda.lean": terms.
+  // Sections "lambda.sets" and "lambda.constants" hold the interned values in order; "lambda.lean"
+  // holds terms.
   void save(SnapshotWriter& writer) const override;
   base::Status load(const SnapshotFile& file, const EGraph& egraph) override;
   bool is_data(Data data) const override {
     return set_of(data) < sets_.size() && constant_of(data) <= constants_.size();
   }
 
-  // Whether the name's variable is free in the class.
+  // Returns whether the name's variable is free in the class.
   bool is_free(const EGraph& egraph, ClassId name, ClassId in) const;
 
  private:
@@ -77,8 +79,9 @@ class LambdaAnalysis : public Analysis {
   SetId without(SetId set, ClassId name);
   ConstantId fold(Kind kind, ConstantId a, ConstantId b);
 
-  // What proofs are told (lambda_evidence.cc): the sum or comparison of constants that gave a class
-  // its value; a term of a class with no free names but the class's. Invalid where none is found.
+  // Evidence for proofs (lambda_evidence.cc). The first is the sum or comparison of constants that
+  // gave a class its value. The second is a term of a class whose free names are just the class's.
+  // Invalid if none is found.
   class LeanTerms;
   struct LeanTerm {
     SetId free = 0;
@@ -89,7 +92,7 @@ class LambdaAnalysis : public Analysis {
   ClassId known_lean_term(const EGraph& egraph, ClassId id) const;
   SetId free_names(const EGraph& egraph, NodeId node);
 
-  // Conditions and the builder of the rules.
+  // The conditions and the builder of the rules.
   bool is_constant(EGraph& egraph, ClassId id) const;
   bool equal_under(EGraph& egraph, std::span<const ClassId> classes) const;
   base::Result<ClassId> let_under(EGraph& egraph, std::span<const ClassId> classes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the lambda analysis knows of a class, as terms of that class that show it.
+// Finds terms of a class that show what the lambda analysis knows about the class.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -29,9 +29,9 @@ ClassId LambdaAnalysis::folded_term(EGraph& egraph, ClassId id) {
   return {};
 }
 
-// Depth first: of a class the oldest node that has its free names and no others, on such terms of
-// the children; the next one where the children need the class itself. Amortized O(1) a class:
-// terms are kept until the class has other names.
+// Depth-first search for a term with exactly the free names of its class. For each class it takes
+// the oldest node with these free names, on such terms of the children; if a child needs the class
+// itself, the next node. Amortized O(1) per class: terms are kept until the class has other names.
 class LambdaAnalysis::LeanTerms {
  public:
   LeanTerms(LambdaAnalysis& analysis, EGraph& egraph) : analysis_(analysis), egraph_(egraph) {}
@@ -71,8 +71,8 @@ class LambdaAnalysis::LeanTerms {
     stack_.push_back(std::move(frame));
   }
 
-  // Whether the class on top of the stack has its term now. If not, its next node is another one,
-  // or a child is above it.
+  // Returns whether the class on top of the stack has its term now. If not, either its next node is
+  // tried next, or a child was pushed.
   bool step(NodeId node) {
     const Kind kind = analysis_.kind(egraph_.op(node));
     const auto listed = egraph_.children(node);
@@ -113,7 +113,7 @@ LambdaAnalysis::SetId LambdaAnalysis::free_names(const EGraph& egraph, NodeId no
   return word.ok() ? set_of(*word) : ~SetId{0};
 }
 
-// The one that was found before, if the class has still the same names.
+// Returns the term that was found before, if the class still has the same names.
 ClassId LambdaAnalysis::known_lean_term(const EGraph& egraph, ClassId id) const {
   if (id.index() >= lean_terms_.size()) return {};
   const LeanTerm& known = lean_terms_[id.index()];
@@ -121,7 +121,7 @@ ClassId LambdaAnalysis::known_lean_term(const EGraph& egraph, ClassId id) const 
 }
 
 ClassId LambdaAnalysis::lean_term(EGraph& egraph, ClassId in) {
-  // Ids that were taken back may name other terms by now.
+  // After a restore, ids that were taken back may name other terms.
   if (const std::uint64_t count = egraph.proofs()->restore_count(); count != restores_seen_) {
     lean_terms_.clear();
     restores_seen_ = count;

@@ -3,7 +3,7 @@
 
 namespace egret::egraph::workloads {
 
-// egglog's math microbenchmark: the unconditional half of egg's mathematics.
+// egglog's math microbenchmark: the rules of egg's mathematics without conditions.
 const std::string_view kMicroRules = R"(
 comm-add: (+ ?a ?b) => (+ ?b ?a)
 comm-mul: (* ?a ?b) => (* ?b ?a)

@@ -45,7 +45,7 @@ base::Result<Analysis::Data> TruthAnalysis::merge(Data a, Data b) {
   return base::bad_input("true and false cannot be equal");
 }
 
-// A proof should say (& true false) = false, not that some formula of the class is false.
+// A proof should state (& true false) = false, not that some formula of the class is false.
 void TruthAnalysis::modify(EGraph& egraph, ClassId id) {
   const Data data = egraph.data(id);
   if (data == kUnknown) return;
@@ -55,7 +55,8 @@ void TruthAnalysis::modify(EGraph& egraph, ClassId id) {
   (void)egraph.merge(term.valid() ? term : id, *node);
 }
 
-// The connective of true and false that gave the class its value; invalid where there is none.
+// Returns the connective of true and false that gave the class its value, or an invalid id if there
+// is none.
 ClassId TruthAnalysis::evaluated_term(EGraph& egraph, ClassId id) const {
   const Data data = egraph.data(id);
   const auto listed = egraph.nodes(egraph.find(id));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The smallest useful analysis: which classes of a propositional formula are known to be true or
-// false. Operators & | -> of two formulas and ~ of one; leaves other than true and false are
-// propositions.
+// false. The operators are & | -> with two operands and ~ with one. Leaves other than true and
+// false are propositions.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,8 @@ class TruthAnalysis : public Analysis {
  private:
   enum : Data { kUnknown, kFalse, kTrue };
   static Data known(bool value) { return value ? kTrue : kFalse; }
-  // What the connective is of known values; kUnknown of others, and of what is no connective.
+  // Evaluates the connective on known values. Returns kUnknown for other values and for operators
+  // that are not connectives.
   Data evaluate(OpId op, std::span<const Data> children) const;
   OpId leaf(Data value) const { return value == kTrue ? true_ : false_; }
   ClassId evaluated_term(EGraph& egraph, ClassId id) const;

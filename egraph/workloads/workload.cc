@@ -61,7 +61,7 @@ constexpr FiguresRow kEggFigures[] = {
     {"assoc-simple-10", {57'012, 1'023, 0.45, 324}},
 };
 
-// The number after `prefix`, if `name` is just that.
+// Returns the number after `prefix` if the name consists of the prefix and a number.
 std::optional<std::uint64_t> numbered(std::string_view name, std::string_view prefix) {
   if (!name.starts_with(prefix)) return {};
   name.remove_prefix(prefix.size());
@@ -75,7 +75,7 @@ Limits iterations(std::uint64_t n) {
   Limits limits;
   limits.iterations = n;
   limits.nodes = limits.matches = Limits::kNone;
-  limits.bytes = std::uint64_t{8} << 30;  // a machine's safety, never reached
+  limits.bytes = std::uint64_t{8} << 30;  // a safety limit for the machine, never reached
   return limits;
 }
 
@@ -88,7 +88,7 @@ std::optional<Workload> benchmark(std::string_view name) {
     workload.limits = iterations(*n);
     return workload;
   }
-  // Until nothing is new, so any schedule comes to the same end.
+  // Runs to saturation, so every schedule ends with the same e-graph.
   for (const std::string_view prefix : {"assoc-", "assoc-simple-"}) {
     const auto n = numbered(name, prefix);
     if (!n || *n == 0 || *n >= kSums.size()) continue;
@@ -111,10 +111,10 @@ std::optional<Workload> benchmark(std::string_view name) {
   }
   if (name != "math-simple-1m" && name != "lambda-simple-1m") return {};
   workload.limits = iterations(50);
-  // egg's limit is a million; but it applies old matches again to an e-graph that is not rebuilt,
-  // which inserts keys that are gone after the rebuild. Without them math has about 992,000 where
-  // egg has passed its limit (and 910,000 a rule before), and the rules that follow there prove
-  // that 7 is 0.
+  // egg's limit is a million keys. But egg applies old matches again to an e-graph that is not
+  // rebuilt, which inserts keys that disappear in the rebuild. Without these keys, math has about
+  // 992,000 keys when egg has passed its limit (and 910,000 one rule earlier). The rules that
+  // follow there prove that 7 is 0.
   workload.max_keys = 950'000;
   return workload;
 }

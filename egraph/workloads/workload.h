@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saturation workloads from the literature, for benchmarks and tests: what egg, egglog and Oatlog
-// publish figures for, and every test of egg's own suite. Same rules, same terms, same order.
+// Saturation workloads from the literature, for benchmarks and tests: those for which egg, egglog
+// and Oatlog publish figures, and all tests of egg's own suite. Rules, terms and their order are
+// the same.
 #pragma once
 
 #include <memory>
@@ -26,27 +27,29 @@ struct Workload {
   std::vector<std::string_view> terms;  // added in this order
   std::string_view scheduler = "simple";
   Limits limits;
-  // As egg's node limit: after a rule was applied, stop when more contents than this were ever put
-  // into the hash-cons, stale ones included. Gives egg's sizes, where limits.nodes stops sooner.
+  // Corresponds to egg's node limit: after a rule was applied, stop if more keys than this were
+  // ever inserted into the hash-cons, stale ones included. This reproduces egg's sizes, where
+  // limits.nodes stops sooner.
   std::uint64_t max_keys = Limits::kNone;
   bool proofs = false;  // with EGraph::enable_proofs()
 
-  // What the class of the last term is to contain at the end.
+  // What the class of the last term must contain at the end.
   std::vector<std::string_view> goals;
   bool stop_at_goals = false;
   bool is_true = false;  // the last term is stated to equal `true` before the run
 };
 
-// The benchmarks by their stable names (workload_names(), with any number in place of theirs), and
-// egg's tests by egg's names (egg_test_names()): "math_powers" runs as far as its limits allow,
-// "math_powers/goal" until its goals are found. A usage error lists the benchmarks.
+// Finds a benchmark by its stable name (workload_names(), with any number in place of the given
+// one) or one of egg's tests by egg's name (egg_test_names()). "math_powers" runs up to its limits,
+// "math_powers/goal" until its goals are found. The usage error of an unknown name lists the
+// benchmarks.
 base::Result<Workload> find_workload(std::string_view name);
-// Those with figures to compare with.
+// The names of the benchmarks with figures to compare with.
 std::span<const std::string_view> workload_names();
 std::vector<std::string_view> egg_test_names();
 
-// What egg 0.11 took for a benchmark: one thread, 2-core x86-64 (AMD EPYC, 32 MB of L3 cache).
-// Times drift from machine to machine; sizes do not.
+// egg 0.11's time for a benchmark: one thread, 2-core x86-64 (AMD EPYC, 32 MB of L3 cache). Times
+// differ from machine to machine; sizes do not.
 struct EggFigures {
   std::size_t nodes;
   std::size_t classes;
@@ -55,7 +58,7 @@ struct EggFigures {
 };
 std::optional<EggFigures> egg_figures(std::string_view workload);
 
-// A workload's own e-graph, with its terms in it.
+// A workload's own e-graph, filled with its terms.
 class Session {
  public:
   static base::Result<std::unique_ptr<Session>> open(Workload workload);
@@ -65,7 +68,8 @@ class Session {
   const Syntax& syntax() const { return syntax_; }
   std::span<const ClassId> roots() const { return roots_; }
   std::span<const Rewrite> rules() const { return rules_; }
-  // How many of the workload's goals the last term's class contains. The e-graph must be clean().
+  // Returns how many of the workload's goals the class of the last term contains. The e-graph must
+  // be clean().
   std::size_t goals_found();
 
  private:

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proves that two values in sum form are equal wherever the given facts hold.
 //
-//   1. Each side is simplified under the facts: terms whose guards cannot hold go, guards that are
-//      implied go, a variable that a guard determines is replaced (this is how a product with an
-//      identity matrix loses its sum), quotients that are known become known.
-//   2. Guards without bound variables that the facts leave open split the proof into cases.
-//   3. Terms are matched one to one. Two terms match when a bijection between their variables makes
-//      guards equivalent and factors equal. Bijections are found by solving the equations between
-//      the indices of paired reads, in both directions: shifts, reversals, permutations and the
-//      mixed-radix splits k <-> (k div n, k mod n). They are given as functions with their inverses
-//      and checked (into the domain, out of it, identity both ways), so that no quantifier is left.
-//   4. A sum over a range may match several over parts of it: the image of one under such a map is
-//      taken out, and the rest goes on. Ranges of sums and of extrema are taken apart where a
-//      guard inside of a function, or of what an extremum is over, speaks of their variable.
-//   5. What is left over is asked of real arithmetic (verifier/equality/piecewise.h), and where an
-//   extremum
-//      stands inside a function, a proof is made for each of its arguments being the extremum.
+//   1. The facts simplify each side. Terms with an impossible guard are removed, and so are guards
+//      that the facts imply. A variable that a guard determines is replaced; this is how a product
+//      with an identity matrix loses its sum. Quotients that the facts determine are replaced.
+//   2. A guard without bound variables that the facts leave open splits the proof into cases.
+//   3. Terms are matched one to one. Two terms match if some bijection between their variables
+//      makes the guards equivalent and the factors equal. Bijections are found by solving the
+//      equations between the indices of paired reads, in both directions: shifts, reversals,
+//      permutations and the mixed-radix splits k <-> (k div n, k mod n). A bijection is given as
+//      functions with their inverses. The prover checks that they map into the domain in both
+//      directions and that both compositions are the identity; no quantifier remains.
+//   4. One sum over a range may match several sums over parts of the range. The prover removes the
+//      image of one part under such a map and continues with the remainder. It also splits the
+//      range of a sum or an extremum where a guard inside a function or inside the extremum
+//      depends on its variable.
+//   5. The remaining terms are given to real arithmetic (verifier/equality/piecewise.h). If an
+//      extremum stands inside a function, one proof is made per argument of the extremum, under
+//      the assumption that this argument is the extremum.
 //
 // "False" means not proven.
 #pragma once
