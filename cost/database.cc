@@ -173,6 +173,7 @@ base::Result<std::vector<Database::MachineRow>> Database::machines() const {
   });
 }
 
+// In one transaction, so that a failure leaves the database as it was. Own entries win.
 base::Result<std::int64_t> Database::merge_from(const Database& other) {
   EGRET_ASSIGN_OR_RETURN(const std::vector<Row> theirs, other.rows());
   EGRET_ASSIGN_OR_RETURN(const std::vector<RatesRow> their_rates, other.rates());
@@ -192,6 +193,7 @@ base::Result<std::int64_t> Database::merge_from(const Database& other) {
   return added;
 }
 
+// Rows come in the order of their keys, so that equal contents have equal hashes.
 base::Result<std::string> Database::content_hash(std::string_view machine) const {
   EGRET_ASSIGN_OR_RETURN(const std::vector<Row> all, rows(machine));
   std::string text;
@@ -241,6 +243,8 @@ base::Result<std::unique_ptr<Database>> open_database_to_read(const std::string&
                          "`egret costs import` wrote");
 }
 
+// A file that cannot be written is read into memory; new measurements are then lost at the end,
+// which the warning says.
 base::Result<DatabaseInUse> open_database_in_use(const std::string& path) {
   auto kept = open_database(path);
   if (kept.ok()) return DatabaseInUse{*std::move(kept), ""};

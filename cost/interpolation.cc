@@ -52,7 +52,9 @@ std::array<double, 3> solve(std::array<std::array<double, 4>, 3> rows) {
   return {rows[0][3] / rows[0][0], rows[1][3] / rows[1][1], rows[2][3] / rows[2][2]};
 }
 
-// The plane c + a flops + b bytes through the points, slopes held near 0.
+// The plane c + a flops + b bytes through the points: weighted least squares with a penalty on the
+// slopes (ridge regression). With few neighbours, or neighbours on a line, the slopes stay near 0
+// and the system stays solvable.
 std::array<double, 3> fit(const std::vector<Point>& points) {
   std::array<std::array<double, 4>, 3> rows{};
   double sum = 0;
@@ -116,6 +118,7 @@ Interpolation::Interpolation(const std::vector<Database::Row>& rows, const Rates
   }
 }
 
+// The place of a query: the logarithms of its work and sizes, in which factors are distances.
 std::optional<Interpolation::Place> Interpolation::place_of(const Query& query) const {
   const auto work = ir::work_of(*query.op, *query.attrs, query.inputs);
   if (!work.ok()) return std::nullopt;
@@ -162,6 +165,8 @@ std::vector<Interpolation::Neighbour> Interpolation::neighbours_of(
   return std::move(chosen);
 }
 
+// Predicts the factor between the measured time and the roofline's, from the nearest measured
+// shapes of the same operator. The roofline carries the trend over sizes; the factor varies slowly.
 std::optional<Interpolated> Interpolation::predict(const Query& query, bool leave_out) const {
   const auto found = by_operator_.find(query.op->name());
   if (found == by_operator_.end()) return std::nullopt;
@@ -202,6 +207,7 @@ InterpolatedModel::InterpolatedModel(const std::vector<Database::Row>& rows, con
   for (const Database::Row& row : rows) measured_.emplace(row.key, row.entry.median_s);
 }
 
+// Measured, else interpolated, else the roofline alone.
 base::Result<Cost> InterpolatedModel::cost(const Query& query) {
   if (is_view(*query.op) || query.all_constant()) return Cost{.kind = CostKind::kMeasured};
   const std::string key = key_of(query);

@@ -18,6 +18,8 @@ base::Result<std::optional<Entry>> ProfiledModel::known(const std::string& key) 
   return entry;
 }
 
+// A key that was not measured costs `optimism` times the fastest roofline: extraction then tends to
+// choose it, and it gets measured.
 base::Result<Cost> ProfiledModel::cost(const Query& query) {
   if (is_view(*query.op) || query.all_constant()) return Cost{.kind = CostKind::kMeasured};
   EGRET_ASSIGN_OR_RETURN(const std::optional<Entry> entry, known(key_of(query)));
@@ -49,6 +51,7 @@ base::Result<bool> ProfiledModel::profile(const Query& query, const Measure& mea
   return true;
 }
 
+// Keeps the entry with the smaller median plus deviation: interference only makes times longer.
 base::Result<bool> ProfiledModel::measure_again(const Query& query, const Measure& measure) {
   const std::string key = key_of(query);
   EGRET_ASSIGN_OR_RETURN(const std::optional<Entry> entry, known(key));

@@ -24,6 +24,8 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kMostPlanBytes = std::int64_t{1} << 30;
 constexpr std::int64_t kMostModelBytes = std::int64_t{1} << 31;  // protobuf's own limit
 
+// Tries the path beside the plan, the path as it is, and the file's name beside the plan, so that a
+// plan and its model can move together.
 std::string find_model(const fs::path& model, const std::string& plan) {
   if (model == "-") return "-";
   const fs::path folder = plan == "-" ? fs::path() : fs::path(plan).parent_path();
@@ -74,6 +76,7 @@ base::Result<std::optional<ir::TrainingGraph>> training_of(const std::string& pa
   return std::optional(std::move(step));
 }
 
+// The plan names weights by the hash of their content; the data come from the model.
 base::Result<parallel::PlacedGraph> program_of(const std::string& path, const base::Json& plan,
                                                const ir::Graph& model) {
   std::map<std::string, const ir::Tensor*> weights;

@@ -47,6 +47,7 @@ base::Result<PlanRun> PlanRun::start(LoadedPlan plan, const Ranks& ranks,
   return run;
 }
 
+// Whether values stay on the GPUs and NCCL exchanges them. False: MPI does, through the host.
 base::Result<bool> PlanRun::compile_for_devices(const backends::Backend& backend,
                                                 const RunOptions& options) {
   if (backend.name() != "cuda" || options.exchange == ExchangeWay::kMpi) return false;
@@ -77,6 +78,7 @@ base::Result<bool> PlanRun::compile_for_devices(const backends::Backend& backend
   return true;
 }
 
+// Values that follow from constants are computed once here, and each rank keeps its blocks of them.
 base::Status PlanRun::write_program(const backends::Backend& backend, const RunOptions& options) {
   const auto run_once =
       [&](const ir::Graph& graph,

@@ -57,6 +57,8 @@ class Composer {
     boost::unordered_flat_map<const ExprNode*, const ExprNode*> made{};
   };
 
+  // The node's definition at these indices, with the definitions of the region's nodes substituted
+  // for reads.
   Scalar element(ir::NodeId id, std::span<const Index> at) {
     std::vector<const ExprNode*> key;
     for (const Index& index : at) key.push_back(pool_->node_of(index));
@@ -70,6 +72,7 @@ class Composer {
     return elements_[found->first] = value;
   }
 
+  // Memoized per instance. Substitution can grow exponentially; the bounds stop it with an error.
   const ExprNode* rewritten(const ExprNode* node, Instance& instance) {
     if (node->kids.empty() && node->op != ExprOp::kVar && node->op != ExprOp::kRead) return node;
     if (const auto found = instance.made.find(node); found != instance.made.end())
@@ -85,6 +88,8 @@ class Composer {
   Guard guard(const ExprNode* node, Instance& i) { return Guard(rewritten(node, i)); }
   Scalar scalar(const ExprNode* node, Instance& i) { return Scalar(rewritten(node, i)); }
 
+  // Index and guard operations are applied anew, so that they simplify with the substituted
+  // indices.
   const ExprNode* rebuilt(const ExprNode* node, Instance& i) {
     const auto indices = [&](auto&& apply) {
       const Index a = index(node->kids[0], i);

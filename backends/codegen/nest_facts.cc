@@ -79,6 +79,8 @@ bool NestFacts::safe_guard(int id) {
   }
 }
 
+// Safe to evaluate anywhere, without its guards: no integer division, and no read that could leave
+// its input.
 bool NestFacts::safe_node(int id) {
   return remembered(safe_nodes_, id, [&] {
     const NestNode& node = nest_.node(id);

@@ -29,6 +29,8 @@ bool Packing::begins_packs(const Affine& form, int symbol, int width) const {
   });
 }
 
+// Whether `width` values of the symbol, from a multiple of the width on, give consecutive offsets
+// that start at a multiple of the width: one aligned vector access.
 bool Packing::is_pack(const Affine& form, int symbol, int width) const {
   return form.factor(symbol) == 1 && form.constant % width == 0 &&
          begins_packs(form, symbol, width);
@@ -117,6 +119,8 @@ int Packing::most(int symbol, bool writes) const {
   return std::min(kPackBytes / narrowest, kMostElements);
 }
 
+// The widest power of two that divides the innermost extent, leaves enough packs to keep all
+// threads busy, and is worthwhile.
 int Packing::width(const std::vector<int>& symbols, Loop loop) const {
   if (symbols.empty()) return 1;
   const bool writes = loop != Loop::kTerms;

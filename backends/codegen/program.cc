@@ -10,6 +10,8 @@
 namespace egret::backends::codegen {
 namespace {
 
+// Decides where each value lies: in an input, an output or a constant, or at an offset of the
+// arena.
 class Placer {
  public:
   explicit Placer(Program& program)
@@ -104,6 +106,8 @@ class Placer {
 
   using Steps = boost::dynamic_bitset<>;
 
+  // For steps that run one after the other: values share memory if their lifetimes, in steps, are
+  // disjoint.
   ArenaPlan placed_in_order(const std::vector<std::size_t>& values) const {
     std::vector<Lifetime> lifetimes;
     for (const std::size_t i : values)
@@ -111,6 +115,9 @@ class Placer {
     return plan_arena(lifetimes);
   }
 
+  // For steps that may run in parallel: values share memory only if the dependences order all uses
+  // of one before the other is written. Reuse then adds no order between steps. `before` is the
+  // transitive closure of the dependences, one bit set per step.
   ArenaPlan placed_by_dependence(const std::vector<std::size_t>& values) const {
     std::vector<Steps> touch(writers_.size());  // by value: steps that write or read it
     std::vector<Steps> before;                  // by step: those that it depends on

@@ -30,6 +30,9 @@ double seconds(const KernelSource& kernel, Target target) {
          std::max(kernel.work.operations / rate, kernel.work.bytes / speeds.bytes);
 }
 
+// Greedy fusion: regions grow from the last node of the graph upward. A node joins a region if all
+// its readers are inside and the estimated time of one kernel is not above that of two. Each node
+// is in one region, and values that leave a region are computed once.
 class Grower {
  public:
   Grower(const ir::Graph& graph, const RegionOptions& options)
@@ -69,6 +72,7 @@ class Grower {
     return region_of(graph_, std::move(nodes), options_.target);
   }
 
+  // At most kMostTrials candidates are emitted for a region, since emitting is what takes time.
   Region grown(ir::NodeId root) {
     Region region = made({root});
     taken_[root.index()] = true;
@@ -114,6 +118,7 @@ class Grower {
 
 }  // namespace
 
+// A region that has no kernel is a single node, which reads its inputs as the graph has them.
 Region region_of(const ir::Graph& graph, std::vector<ir::NodeId> nodes, Target target) {
   Region region;
   region.nodes = std::move(nodes);

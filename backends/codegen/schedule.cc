@@ -112,6 +112,9 @@ int threads_of_row(const Schedule& of, const LongReduction& terms, const Packing
 
 }  // namespace
 
+// Divides the output variables into rows (outer loops, blocks of threads on a GPU) and lanes. Rows
+// are the variables on which reductions depend, so that the lanes of a row share the reductions'
+// results, as in softmax and norms.
 Schedule schedule(const ir::LoopNest& nest, Target target, const Packing& packing) {
   Schedule result;
   const ir::VariableSet outputs = variables(nest, nest.output_variables);

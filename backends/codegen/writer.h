@@ -24,8 +24,8 @@ namespace egret::backends::codegen {
 
 // The C type of an element in memory.
 std::string element_type(ir::DType type);
-// Real arithmetic is in f32, except for f64 where an input or the output is f64, and where only
-// integers occur.
+// Real arithmetic is in f64 where an input is f64, or where neither an input nor the output is a
+// narrower float; else in f32.
 bool computes_in_double(std::span<const ir::TensorType> inputs, ir::DType output);
 
 class Writer {

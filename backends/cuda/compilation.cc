@@ -23,6 +23,8 @@ double seconds_of(const base::Result<std::unique_ptr<CudaPlan>>& plan) {
 
 }  // namespace
 
+// Steps are prepared in parallel, since libraries compile kernels on the host; each thread enters
+// the device's context first.
 base::Result<std::vector<char>> prepare_steps(const Device& device,
                                               std::span<LibraryStep* const> steps, bool search) {
   std::vector<char> fails(steps.size(), 0);
@@ -81,6 +83,8 @@ base::Result<std::unique_ptr<CudaPlan>> Compilation::best() {
   return best;
 }
 
+// Divides the graph for the plans that will certainly be made, so that their steps can be prepared
+// together with those of other compilations.
 std::vector<LibraryStep*> Compilation::begin() {
   std::vector<LibraryStep*> steps;
   for (const Way& way : first_ways()) {
@@ -142,6 +146,7 @@ std::int64_t Compilation::most_apart(const Way& way) const {
   return spares ? 0 : static_cast<std::int64_t>(device_->facts().memory_bytes) / kShare;
 }
 
+// Library steps take their nodes first; the regions of emitted kernels divide the rest.
 Compilation::Division Compilation::divided(const MakeRegion& make) const {
   Division division{find_library_steps(prepared_.graph, make), {}};
   codegen::RegionOptions how{.target = codegen::Target::kCuda, .fuse = options_.fuse};

@@ -131,6 +131,8 @@ base::Status CudaPlan::load_kernels() {
   return base::ok();
 }
 
+// One allocation holds the arena, own inputs and outputs, constants and a word of failure per step.
+// Addresses are then fixed for the plan's life, which recorded graphs need.
 base::Status CudaPlan::allocate() {
   const ir::Graph& graph = program_.graph;
   Carver carver;
@@ -173,6 +175,8 @@ base::Status CudaPlan::allocate() {
   return device_->wait();
 }
 
+// Steps of one stream run in order and share a workspace, so each stream needs only one, as large
+// as its largest step could ask for.
 base::Status CudaPlan::allocate_workspace() {
   for (const LibraryRegion& region : library_steps_)
     workspace_bytes_ = std::max(workspace_bytes_, region.step->workspace());
@@ -216,6 +220,7 @@ StepMemory CudaPlan::memory_of(std::size_t s) const {
   return memory;
 }
 
+// Only events that another stream waits for exist.
 base::Status CudaPlan::make_streams(int most) {
   std::vector<StepMemory> memory;
   for (std::size_t s = 0; s < program_.steps.size(); ++s) memory.push_back(memory_of(s));
@@ -278,6 +283,7 @@ base::Status CudaPlan::enqueue_step(std::size_t s, int on) {
       "launching a kernel");
 }
 
+// Several runs of one step as one graph: the time of a launch is spread over them.
 base::Result<Owned<GraphExec>> CudaPlan::record_runs(std::size_t step, int runs) {
   return device_->record([&] {
     base::Status enqueued = base::ok();
@@ -286,6 +292,8 @@ base::Result<Owned<GraphExec>> CudaPlan::record_runs(std::size_t step, int runs)
   });
 }
 
+// Libraries may refuse when they enqueue, or compute something else than the step: both exclude the
+// candidate.
 base::Result<bool> CudaPlan::can_run(std::size_t step) {
   EGRET_RETURN_IF_ERROR(device_->wait());
   if (!enqueue_step(step).ok()) return false;
@@ -334,6 +342,7 @@ base::Result<int> CudaPlan::fastest_candidate(std::size_t s) {
   return std::ranges::min_element(trials, {}, &Trial::seconds)->candidate;
 }
 
+// Without a search: the first candidate that runs, in the library's own order.
 base::Result<int> CudaPlan::first_candidate(std::size_t s) {
   const auto turn = device_->take_turn();
   for (int candidate = 0; candidate < library_step_of_[s]->candidates(); ++candidate) {
@@ -461,6 +470,8 @@ base::Status CudaPlan::run_profiled() {
   return base::ok();
 }
 
+// The first run enqueues each step and then records all of them as one CUDA graph; later runs
+// launch the graph, which costs the host one call.
 base::Status CudaPlan::execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) {
   EGRET_RETURN_IF_ERROR(device_->enter());
   const auto turn = device_->take_turn();
@@ -498,6 +509,7 @@ std::optional<double> CudaPlan::timed_seconds() const {
   return milliseconds * 1e-3;
 }
 
+// The least of several runs: noise of the machine only adds time.
 base::Result<double> CudaPlan::measure() {
   const auto turn = device_->take_turn();
   for (int i = 0; i < 2; ++i) EGRET_RETURN_IF_ERROR(launch());  // directly, then as recorded

@@ -46,6 +46,8 @@ Labelled Emitter::over(Labelled x, std::span<const int> vars) {
   return {broadcast_to(b_, spread(b_, x, all), shape), all};
 }
 
+// Emits each node of the nest once. Results are labelled by the loop variables that their axes
+// stand for, so that operators can align operands with different variables.
 Labelled Emitter::node(int id) {
   const auto found = nodes_.find(id);
   if (found != nodes_.end()) return found->second;
@@ -126,6 +128,8 @@ Labelled Emitter::call(Function function, std::span<const Labelled> kids) {
   }
 }
 
+// A sum of reals is emitted as a sum of products (matmul, convolution, gather); other reductions
+// build the body over all variables and reduce it.
 Labelled Emitter::reduction(const NestNode& node) {
   const std::vector<int> kept = variables(node.depends);
   if (node.reduction == Reduction::kSum && node.is_real()) {

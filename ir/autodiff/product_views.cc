@@ -28,6 +28,8 @@ std::vector<bool> ProductEmission::direct_axes(const Seen& s) const {
   return direct;
 }
 
+// The variables on which a form depends after replacement: variables that the reduction has
+// eliminated count as those of the forms that replace them.
 std::vector<int> ProductEmission::variables_of(const Affine& form) const {
   std::vector<int> found;
   VariableSet set = 0;
@@ -78,6 +80,7 @@ Labelled ProductEmission::boxes(Value x, const Seen& s) {
   return made;
 }
 
+// Where gathered axes read: their indices flattened into one, in row-major order.
 ProductEmission::Places ProductEmission::places(const Seen& s, const std::vector<bool>& direct) {
   Places result;
   std::vector<int> vars;
@@ -138,6 +141,8 @@ Seen ProductEmission::flattened(const Seen& s, const std::vector<bool>& direct,
   return flat;
 }
 
+// Moves the axes that no slice can express to the front, flattens them into one, and gathers along
+// it.
 Labelled ProductEmission::gathered(const Seen& s, const std::vector<bool>& direct) {
   const Places where = places(s, direct);
   Seen flat = flattened(s, direct, where.count);
@@ -162,6 +167,7 @@ Labelled ProductEmission::gathered(const Seen& s, const std::vector<bool>& direc
   return boxes(x, rest);
 }
 
+// The reverse of boxes(): reshapes the product to the target's axes and puts each axis into place.
 Value ProductEmission::placed(const Labelled& product, const Seen& s) {
   std::vector<int> order;
   Shape digits;

@@ -79,6 +79,10 @@ struct Sides {
 
 }  // namespace
 
+// The three gradients of a convolution are one pattern, sum of x[s * y + d * w + c] * second: the
+// image is a factor (forward, or gradient of the weights) or the target (gradient of the image).
+// Which of the two variables of a window is the position, and which the tap, follows from the
+// tensors that have them.
 std::optional<Value> ProductEmission::as_convolution(const Seen& image,
                                                      std::vector<Window> windows) {
   const bool onto_target = &image == &target_;
@@ -209,6 +213,8 @@ Range inside(std::int64_t of_position, std::int64_t rest, std::int64_t size) {
 
 }  // namespace
 
+// Where no convolution fits: one slice and one placed copy for each combination of taps, summed.
+// The number of combinations bounds the size of the graph.
 std::optional<Value> ProductEmission::unrolled(const Labelled& product) {
   constexpr std::int64_t kMostTaps = 64;
   struct Axis {

@@ -80,6 +80,7 @@ base::Status run_product(const EvaluationPlan::Product& product, std::span<const
   return base::Status();
 }
 
+// Divides the steps of the output loops among threads, each with an evaluator of its own.
 base::Status run_lanes(const LanePlan& plan, std::span<const Tensor> inputs, Tensor& out,
                        const InterpretOptions& options) {
   const DType type = out.dtype();
@@ -114,6 +115,8 @@ base::Status run_lanes(const LanePlan& plan, std::span<const Tensor> inputs, Ten
 
 }  // namespace
 
+// Cuts the output where guards change (padding), so that most boxes need no guards. An output
+// without cuts may be a contraction, which runs with packed panels instead of lanes.
 base::Result<EvaluationPlan> evaluation_plan(const Denotation& denotation,
                                              std::span<const TensorType> inputs, DType result,
                                              Precision precision) {

@@ -14,6 +14,9 @@ using Kind = IndexSymbol::Kind;
 
 }  // namespace
 
+// Values are cached with a stamp: that of the innermost variable on which they depend
+// (plan.*_scopes). Assigning a variable takes a new stamp, which invalidates all values in its
+// scope at once.
 LaneEvaluator::LaneEvaluator(const LanePlan& plan, std::span<const Tensor> inputs,
                              Precision precision)
     : plan_(plan),
@@ -208,6 +211,7 @@ std::int64_t LaneEvaluator::symbol_number(int id) {
   return result;
 }
 
+// An affine form over the lanes: base + step * l, plus the symbols that are not affine in the lane.
 void LaneEvaluator::form_lanes(const Affine& form, int lane, const LaneSet& set,
                                std::int64_t* out) {
   const std::int64_t base = base_of(form, lane);
@@ -225,6 +229,7 @@ void LaneEvaluator::form_lanes(const Affine& form, int lane, const LaneSet& set,
   }
 }
 
+// Lanes outside of the set may divide by zero: only a failure in a lane of the set counts.
 const std::int64_t* LaneEvaluator::symbol_lanes(int id, int lane, const LaneSet& set) {
   const auto i = static_cast<std::size_t>(id);
   const std::uint64_t stamp = stamps_[static_cast<std::size_t>(plan_.symbol_scopes[i])];

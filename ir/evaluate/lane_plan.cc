@@ -72,6 +72,8 @@ class LanePlanner {
     return total + output_count * store;
   }
 
+  // The innermost variable on which a value depends decides how long it stays valid: for ever, for
+  // one block of lanes, or for one value of the variable.
   int scope(VariableSet depends) const {
     int deepest = -1;
     for (std::size_t ordinal = 0; ordinal < depths_.size(); ++ordinal) {

@@ -47,6 +47,9 @@ base::Status NestBuilder::build(const Shape& output, const OutputBox& box) {
   return status_;
 }
 
+// Makes the loop variables of an index variable and returns its value as an affine form of them. A
+// variable that is divided somewhere has several digits (mixed radix), each a loop of its own, so
+// that quotients and remainders become affine.
 Affine NestBuilder::bind(int var, std::int64_t extent, int output_axis, std::int64_t output_low,
                          std::vector<int>& made) {
   VariableDigits& digits = digits_[static_cast<std::size_t>(var)];
@@ -73,6 +76,8 @@ Affine NestBuilder::bind(int var, std::int64_t extent, int output_axis, std::int
 
 // ---- Index expressions
 
+// Interval arithmetic: an upper bound of the values, exact where each symbol occurs once and
+// symbols are independent.
 Range NestBuilder::range_of(const Affine& form) const {
   Range range{form.constant, form.constant};
   for (const auto& part : form.parts) range = range + nest_.symbol(part.symbol).range * part.factor;
@@ -149,6 +154,7 @@ Affine NestBuilder::lower_index(const Term& term) {
   return 0;
 }
 
+// A product of two forms that both vary is no affine form: it becomes a symbol.
 Affine NestBuilder::product(const Affine& a, const Affine& b) {
   if (b.is_constant()) return a * b.constant;
   if (a.is_constant()) return b * a.constant;
@@ -281,6 +287,7 @@ int NestBuilder::comparison(NestGuard::Kind kind, const Affine& form) {
   return add(std::move(made));
 }
 
+// Constant guards fold away. The order of the others is kept: the first may protect the second.
 int NestBuilder::conjunction(int a, int b) {
   if (nest_.guard(a).kind == NestGuard::Kind::kTrue) return b;
   if (nest_.guard(b).kind == NestGuard::Kind::kTrue) return a;
@@ -290,6 +297,7 @@ int NestBuilder::conjunction(int a, int b) {
   return add(NestGuard{.kind = NestGuard::Kind::kAnd, .a = a, .b = b, .depends = depends});
 }
 
+// The second operand of "and" and "or" is lowered only if the first leaves the answer open.
 int NestBuilder::lower_guard(const Term& term) {
   using G = NestGuard::Kind;
   switch (term.op) {
@@ -388,6 +396,7 @@ int NestBuilder::lower_scalar(const Term& term) {
   return add(std::move(node));
 }
 
+// Flattens the index of a read into one affine offset; `axes` keeps the index by axis.
 int NestBuilder::lower_read(const Term& term) {
   const Shape& shape = inputs_[static_cast<std::size_t>(term.integer)];
   const Shape strides = row_major_strides(shape);
@@ -432,6 +441,8 @@ bool NestBuilder::is_identity(const NestNode& node, Reduction reduction) {
                         : node.integer == ElementOps<std::int64_t>::identity(node.type, reduction);
 }
 
+// A reduction whose body is a reduction of the same kind becomes one node with the variables of
+// both: kernels can then choose the order of all its loops.
 int NestBuilder::lower_reduce(const Term& term) {
   const auto var = static_cast<std::size_t>(graph_[term.kids[0]].integer);
   const Affine extent = index(term.kids[1]);

@@ -91,6 +91,9 @@ std::vector<Attrs> attrs_of_parts(const Attrs& attrs, std::int64_t devices,
 
 // ---- operators with a denotation ----
 
+// Laws are found, not listed: each is proven from the operator's denotation. A cut of an output
+// dimension or of a reduction's variable determines the inputs' cuts (cut_form.h); a partial result
+// passes through an operator that is homogeneous in it (passing.h).
 class PrimitiveLaws {
  public:
   PrimitiveLaws(const ir::Operator& op, const Attrs& attrs, std::span<const TensorType> types,
@@ -185,6 +188,8 @@ class PrimitiveLaws {
 
 // ---- operators with a body ----
 
+// A composite's laws are compositions of its body's laws: one for each node, such that every value
+// has one placement.
 class BodyLaws {
  public:
   BodyLaws(const ir::Operator& op, const Attrs& attrs, std::span<const TensorType> types,
@@ -289,6 +294,8 @@ std::string to_string(const Law& law) {
   return text + (text.empty() ? "-> " : " -> ") + to_string(law.output);
 }
 
+// The block of one device: nullopt if the dimension does not divide evenly or a halo exceeds a
+// block.
 std::optional<TensorType> part_type(const TensorType& whole, AxisPlacement placement,
                                     std::int64_t devices) {
   TensorType part = whole;
@@ -329,6 +336,8 @@ bool cuts_in_order(const Placement& placement) {
   return true;
 }
 
+// Along several axes of a mesh, laws apply one after the other: each to the parts, and with the
+// attributes, that the previous axis leaves.
 base::Result<Attrs> part_attrs(const ir::Operator& op, const Attrs& attrs,
                                std::span<const TensorType> types, std::span<const Placement> inputs,
                                const Placement& output, const Mesh& mesh) {

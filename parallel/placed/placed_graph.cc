@@ -90,6 +90,8 @@ base::Result<RingProgram> ring_program(const PlacedGraph& graph, const PlacedNod
   return ring_program(node.ring, held, graph.mesh);
 }
 
+// Checks each node by itself against the laws, so that a program that was read from a file is as
+// safe as one that was planned.
 base::Status check(const PlacedGraph& graph) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const PlacedNode& node = graph.nodes[i];
@@ -146,6 +148,8 @@ base::Result<std::vector<ir::Tensor>> interpret_ring(
     const std::vector<std::int64_t> group = graph.mesh.group(rank, program.axis);
     const std::int64_t here = graph.mesh.coordinate(rank, program.axis);
     std::int64_t passed = 0;
+    // No rank waits for another one: the blocks of all ranks are known, so a pass looks up what the
+    // sender's own block was.
     const auto pass = [&](std::vector<ir::Tensor>& blocks) {
       ++passed;
       const std::int64_t from = (here + program.steps - passed) % program.steps;
@@ -164,6 +168,7 @@ base::Result<std::vector<ir::Tensor>> interpret_ring(
 
 }  // namespace
 
+// Runs all ranks in one process, node by node; a value's parts are freed after their last reader.
 base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
                                                 std::span<const ir::Tensor> inputs) {
   EGRET_RETURN_IF_ERROR(check(graph));
@@ -227,6 +232,8 @@ base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
   return outputs;
 }
 
+// The numerical check of a plan: its interpretation against that of the sequential graph. Errors
+// are relative to the largest element of an output, because single elements may cancel.
 base::Status check_against(const PlacedGraph& placed, const ir::Graph& sequential,
                            std::span<const ir::Tensor> inputs) {
   std::map<std::string, ir::Tensor> by_name;
@@ -294,6 +301,8 @@ Held held_of(const PlacedGraph& graph) {
 
 }  // namespace
 
+// The most bytes of one rank over the order of execution. A carried output replaces its input in
+// place, so it counts once.
 double peak_bytes(const PlacedGraph& graph) {
   const Held held = held_of(graph);
   std::vector<std::size_t> last_use(graph.nodes.size(), 0);

@@ -80,6 +80,7 @@ class LayerFinder {
     return base::hash_string(text);
   }
 
+  // After step k, a colour describes the program above a value to depth k.
   std::vector<std::uint64_t> one_step_further(std::span<const std::uint64_t> colour) const {
     std::vector<std::uint64_t> next(own_);
     for (std::size_t i = 0; i < next.size(); ++i) {
@@ -116,6 +117,9 @@ class LayerFinder {
   }
 
   // The program of `last` over `first` as one layer; nullopt where others read a value inside.
+  // Nodes are numbered in the order of a depth-first walk from `last`. The text lists own texts and
+  // the numbers of inputs in that order, so that equal programs have equal texts; a layer's own
+  // weights count by type only.
   std::optional<Layer> layer(NodeId first, NodeId last) const {
     Layer layer;
     std::map<NodeId, std::uint64_t> numbers{{first, 0}};

@@ -70,6 +70,7 @@ Result<rules::SaturatedGraph> saturated(const ir::Graph& graph, std::string_view
   });
 }
 
+// The options of each extraction: the time limit, and stopping on request.
 extract::Options extraction(const PlanOptions& options) {
   extract::Options extraction;
   extraction.time_limit_s = options.limit_time;
@@ -235,6 +236,8 @@ class PlanSearch {
     return bytes;
   }
 
+  // For each of the largest named leaves: the cheapest plan without its chosen placement. The
+  // difference in time, split into sending and computing, says what the choice gains.
   void explain(const extract::Solution& best, Plan& plan) const {
     plan.runners_up.clear();
     const std::vector<Pricing::NamedLeaf> leaves = pricing_.named_leaves(best);

@@ -23,6 +23,7 @@ constexpr std::array kPrices{0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2};
 
 }  // namespace
 
+// Each input that passes moves one block per hop around the ring.
 double seconds_to_pass(const RingProgram& ring, const Machine& machine) {
   double seconds = 0;
   for (std::size_t i = 0; i < ring.inputs.size(); ++i) {
@@ -65,6 +66,8 @@ LeafRole Pricing::role_of(Index leaf) const {
   return found == carried_.end() ? LeafRole::kInput : found->role;
 }
 
+// For each carried value: the nodes that keep its next value in some placement, and the leaves that
+// read it in the same placement at the next run.
 void Pricing::find_keeps(std::span<const std::string> outputs) {
   const rules::TensorEGraph& tensors = placed_.tensors();
   std::map<std::string, std::map<Placement, Index>> leaves;
@@ -91,6 +94,8 @@ void Pricing::find_keeps(std::span<const std::string> outputs) {
   }
 }
 
+// The seconds of one node, independent of the choice of others: this makes the cheapest plan an
+// extraction problem. Collectives on constants run once and are shared by kRuns runs.
 double Pricing::price(Index node) const {
   const PlacedEGraph::Meaning& meaning = placed_.meaning(view_.node_op[node]);
   switch (meaning.kind) {
@@ -112,6 +117,7 @@ double Pricing::price(Index node) const {
   return kForbidden;
 }
 
+// The sum over the operators, because a device runs them one after the other.
 double Pricing::price_of_graph(const ir::Graph& graph) const {
   double seconds = 0;
   for (const ir::Node& node : graph.nodes()) {
@@ -146,6 +152,8 @@ double Pricing::price_of_ring(const RingProgram& ring) const {
   return seconds + seconds_to_pass(ring, machine_);
 }
 
+// Each device computes its part: the model prices the operator on the types of the parts. Operators
+// on constants run once, before the first run.
 double Pricing::price_of_operator(Index node, const PlacedEGraph::Meaning& meaning) const {
   if (placed_.tensors().is_constant(value_of(node).value)) return 0;
   const auto children = view_.children_of(node);
@@ -164,6 +172,8 @@ double Pricing::price_of_operator(Index node, const PlacedEGraph::Meaning& meani
   return seconds.ok() ? seconds->seconds : kForbidden;
 }
 
+// Forbids, with infinite costs, all that the strategy excludes: placements of leaves and kept
+// values, and slicing of copies.
 std::vector<double> Pricing::costs_of(const Search& search) const {
   std::vector<double> costs = costs_;
   const auto allowed = [&](LeafRole role, const PlacedEGraph::Placed& value) {
@@ -259,6 +269,9 @@ void Pricing::add_kept(double unit, std::span<extract::SideRow> by_level) const 
   }
 }
 
+// One linear constraint per level of the schedule would be many: only the kMostRows levels at which
+// the sequential program holds most are kept. The bound is thus a relaxation, and the planner
+// checks the written program.
 std::vector<extract::SideRow> Pricing::rows_of_memory(double memory) const {
   std::vector<extract::SideRow> by_level(static_cast<std::size_t>(schedule_.levels()));
   std::vector<double> waiting(by_level.size(), 0);  // in the sequential program
@@ -354,6 +367,7 @@ base::Result<extract::Solution> Pricing::cheapest(const Search& search,
   return best;
 }
 
+// The highest price makes memory dominate the time: close to the least memory, not proven least.
 base::Result<extract::Solution> Pricing::leanest(const Search& search) const {
   const std::vector<double> costs = costs_of(search);
   EGRET_ASSIGN_OR_RETURN(

@@ -121,6 +121,8 @@ class ProgramWriter {
     return second == carried_.end() || leaf.empty() ? leaf : second->input;
   }
 
+  // The place of the node in the program. Two readings of one input in the same placement share one
+  // node.
   std::size_t append(extract::NodeIndex node) {
     const PlacedEGraph::Meaning& meaning = placed_.meaning(view_.node_op[node]);
     if (meaning.kind == Kind::kSame) return built_[view_.children_of(node).front()];

@@ -60,6 +60,10 @@ std::vector<bool> that_reach(const egraph::EGraph& egraph, ClassId goal) {
 
 }  // namespace
 
+// Sections by reachability in the e-graph: what the first seam is computed from lies before it,
+// what else the second seam is computed from is the repeated layer, and the rest comes after. Costs
+// of the repeated section are multiplied (counts()), and no operator may read across a seam
+// (crossing()).
 TiedLayers::TiedLayers(const PlacedEGraph& placed, const egraph::EGraphView& view,
                        const FewerLayers& fewer)
     : placed_(placed),
@@ -95,6 +99,7 @@ TiedLayers::Section TiedLayers::section(ClassId value, bool collective) const {
   return section_of_value(value);
 }
 
+// The repeated layer stands for `repeats` layers of the whole program.
 std::vector<double> TiedLayers::counts() const {
   std::vector<double> counts;
   for (Index node = 0; node < view_.node_count(); ++node) {
@@ -107,6 +112,8 @@ std::vector<double> TiedLayers::counts() const {
   return counts;
 }
 
+// E-nodes that would join two sections. Only values that depend on what lies before the layers
+// matter: others, such as a mask, are the same in all layers.
 std::vector<TiedLayers::Index> TiedLayers::crossing() const {
   std::vector<Index> nodes;
   for (Index node = 0; node < view_.node_count(); ++node) {
@@ -124,6 +131,8 @@ std::vector<TiedLayers::Index> TiedLayers::crossing() const {
   return nodes;
 }
 
+// Forbidding these ties the layers: both seams have the given placement, so copies of the layer fit
+// together.
 std::vector<TiedLayers::Index> TiedLayers::nodes_against(const Placement& placement) const {
   std::vector<Index> nodes;
   for (Index node = 0; node < view_.node_count(); ++node) {

@@ -28,6 +28,9 @@ double least_reference(ir::DType dtype) {
   return dtype == ir::DType::kF16 ? -kHalf : -kSingle;
 }
 
+// Writes the two graphs of a ring: `step`, run once per block, and `finish`, run once after the
+// last. A node that a step reduces partially has a state, which each step merges with its own
+// result.
 class RingWriter {
  public:
   RingWriter(const Ring& ring, std::span<const HeldValue> inputs, const Mesh& mesh)
@@ -204,6 +207,9 @@ class RingWriter {
     return base::ok();
   }
 
+  // Decides how a node depends on a value that is complete only after the last step. Allowed are a
+  // scaling by exp of a running maximum, corrected when the maximum changes, and a division by a
+  // running sum, done in finish().
   Status find_factor(std::size_t i, std::size_t unknown, std::span<const Factor> factors) {
     const Status failed = base::bad_input(own(i).op->name() +
                                           " needs a value that is known after the last step only");
@@ -251,6 +257,8 @@ class RingWriter {
     return step_.add(*own(exponential).op, std::span(&change, 1), nodes_[exponential].attrs);
   }
 
+  // The outputs of a step: the next states in order, and the block of the result if it is split in
+  // time.
   Status finish() {
     const std::size_t last = nodes_.size() - 1;
     program_.result = own(last).step;
@@ -361,6 +369,7 @@ class RingRun {
   std::int64_t count() const { return program_.steps; }
   static Placement in_time(AxisPlacement placement) { return Placement(1).with(0, placement); }
 
+  // What the step of one block reads: passing inputs hold that block now; stationary ones are cut.
   std::vector<Tensor> inputs_of(std::int64_t block) const {
     std::vector<Tensor> inputs;
     std::size_t passing = 0;

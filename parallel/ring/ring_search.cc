@@ -80,6 +80,7 @@ class RingFinder {
     return kFirstWhole + static_cast<int>(at);
   }
 
+  // Equal inputs are shared; inputs are numbered -1, -2, ...
   int input(ClassId value, const Placement& placement, const RingInput& how) {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (inputs_[i] == std::pair(value, placement) && ring_.inputs[i] == how)
@@ -163,6 +164,7 @@ class RingFinder {
     return std::nullopt;
   }
 
+  // A reduction in the ring pays only where it reads blocks that earlier nodes of the ring compute.
   bool reads_blocks(NodeId node, const OperatorWay& way, const Law& law) const {
     const auto children = tensors_.egraph().children(node);
     bool any = false;
@@ -180,6 +182,7 @@ class RingFinder {
     return tensors_.language().op(tensors_.egraph().op(node));
   }
 
+  // Undoes a failed attempt. begun_ needs no restoring: add_node() leaves it as it was.
   void restore(const RingFinder& before) {
     ring_ = before.ring_;
     inputs_ = before.inputs_;

@@ -37,6 +37,7 @@ base::Result<nccl::UniqueId> shared_id(const nccl::Library& nccl, bool makes,
 
 }  // namespace
 
+// All ranks go through the axes in the same order, so that the ranks of a group meet.
 base::Result<AxisCommunicators> join_axes(const nccl::Library& nccl, const parallel::Mesh& mesh,
                                           std::int64_t rank, const Exchange& exchange,
                                           double time_limit_s) {
@@ -57,6 +58,7 @@ base::Result<AxisCommunicators> join_axes(const nccl::Library& nccl, const paral
   return communicators;
 }
 
+// Decided by all ranks from the same messages, so that all take the same decision.
 base::Status all_have_nccl(const nccl::Library& nccl, const backends::cuda::Device& device,
                            const parallel::Mesh& mesh, const Exchange& exchange) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(mesh.ranks()));

@@ -46,6 +46,9 @@ ir::TensorType resized(ir::TensorType type, int dim, std::int64_t size) {
   return type;
 }
 
+// Describes a collective as copies before, one call of NCCL, and copies after. NCCL moves
+// contiguous blocks; a block of an inner dimension is strided and is packed into a buffer. Blocks
+// of the outermost dimension are contiguous already, and nothing is copied.
 class Maker {
  public:
   Maker(const parallel::Collective& collective, std::int64_t devices, std::int64_t here,
@@ -136,6 +139,7 @@ class Maker {
     moves_.count = bytes_;
   }
 
+  // Each pair of ranks exchanges one block: the sender's share of the dimension that is cut next.
   void all_to_all() {
     const Along parts(local_, to_.dim);
     const ir::TensorType part = resized(local_, to_.dim, parts.count / devices_);

@@ -84,6 +84,8 @@ base::Result<std::unique_ptr<DeviceRun>> DeviceRun::make(
   return run;
 }
 
+// One allocation holds all values that segments and collectives exchange, plus the largest outgoing
+// and incoming buffers: collectives run in order on one stream, so they share these.
 base::Status DeviceRun::allocate() {
   std::vector<std::int64_t> offsets(values_.size(), 0);
   std::int64_t bytes = 0;
@@ -139,6 +141,8 @@ base::Status DeviceRun::copy_constant(std::size_t node, const ir::Tensor& block)
   return device_->wait();  // the tensor lives until here
 }
 
+// Each segment is compiled onto the addresses of the values, so that nothing is copied between a
+// segment and a collective.
 base::Status DeviceRun::compile(const backends::Backend& backend, backends::Precision precision) {
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
     const Segment& segment = program_.stages[stage].segment;
@@ -162,6 +166,7 @@ base::Status DeviceRun::mark(const Event& event, Stream stream) const {
   return device_->check(device_->driver().event_record(event, stream), "recording an event");
 }
 
+// The event after which the value is complete; null for a constant, which always is.
 Event DeviceRun::ready(std::size_t node) const {
   const parallel::PlacedNode& of = placed_.nodes[node];
   if (of.kind == Kind::kInput) return inputs_there_.get();
@@ -252,6 +257,7 @@ base::Status DeviceRun::wait_for_all() {
   return device_->wait();  // only its own kernels are left
 }
 
+// A failed run aborts the communicators, which ends kernels that wait for other ranks.
 base::Result<std::vector<ir::Tensor>> DeviceRun::run(std::span<const ir::Tensor> inputs) {
   EGRET_RETURN_IF_ERROR(device_->enter());
   base::Status status = enqueue(inputs);

@@ -86,6 +86,7 @@ class RankCollective {
         here_(mesh.coordinate(rank, collective.axis)),
         exchange_(exchange) {}
 
+  // Each case takes at most two rounds in which the ranks of the group send each other bytes.
   Result<Tensor> run(const Tensor& local) const {
     const auto [axis, from, to] = collective_;
     if (from.is_copy()) return block_of(local, on_line(to), line_, here_);
@@ -158,6 +159,7 @@ class RankCollective {
     return whole_of(parts, parts.front().type(), on_line(collective_.from), line_);
   }
 
+  // Reduce-scatter: each rank receives the others' parts of its block and reduces them.
   Result<Tensor> reduce_blocks(const Tensor& local) const {
     EGRET_ASSIGN_OR_RETURN(const auto incoming, exchanged_blocks(local));
     return reduced(incoming);
@@ -203,7 +205,9 @@ bool is_exchange(const parallel::PlacedNode& node) {
   return node.kind == Kind::kCollective || node.kind == Kind::kRing;
 }
 
-// The work that remains when some nodes are known.
+// The work that remains when some nodes are known. Stages alternate computing and exchanging: a
+// node's stage is the largest number of exchanges on any path to it, so that a stage has as many
+// operators as possible and plans can fuse them.
 struct Work {
   Work(const parallel::PlacedGraph& graph, const HeldBlocks& known)
       : runs(graph.nodes.size(), false),
@@ -245,6 +249,8 @@ struct Work {
   std::size_t last = 0;
 };
 
+// Writes the operators of a stage as a graph of their own: values of earlier stages become inputs,
+// values that later stages read become outputs.
 class SegmentWriter {
  public:
   SegmentWriter(const parallel::PlacedGraph& graph, std::int64_t rank, const Work& work,
@@ -356,6 +362,7 @@ Result<Tensor> run_exchange(const parallel::PlacedGraph& graph, const RankProgra
 
 }  // namespace
 
+// Stage s is a segment and then the collectives that its values, or earlier ones, feed.
 Result<RankProgram> rank_program(const parallel::PlacedGraph& graph, std::int64_t rank,
                                  const HeldBlocks& known) {
   const Work work(graph, known);
@@ -433,6 +440,7 @@ Result<std::vector<Tensor>> run_rank(const parallel::PlacedGraph& graph, const R
   return outputs;
 }
 
+// Rank 0 assembles the outputs; the other ranks return none.
 Result<std::vector<Tensor>> gathered_outputs(const parallel::PlacedGraph& graph, std::int64_t rank,
                                              std::span<const Tensor> held,
                                              const Exchange& exchange) {

@@ -9,10 +9,12 @@
 
 namespace egret::backends::cpu {
 
+// oneDNN's names: wino_4x3 computes tiles of 4x4 outputs, wino_2x3 tiles of 2x2.
 bool has_large_tiles(std::string_view implementation) {
   return implementation.find("wino_4x3") != std::string_view::npos;
 }
 
+// The flag of AMX stands for the two units.
 bool has_two_product_units() {
   const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
   constexpr auto kAmx = static_cast<unsigned>(dnnl_cpu_isa_avx512_core_amx);
@@ -29,6 +31,8 @@ bool winograd_pays(std::string_view implementation, std::int64_t channels, std::
   return !has_two_product_units() || pixels >= 100;
 }
 
+// The budget for additional memory grows with what the model takes anyway: the 3x3 weights once
+// more, a quarter of all constants, and half of the largest value. Shared weights count once.
 WinogradBudget::WinogradBudget(const ir::Graph& graph, bool limited) {
   if (!limited) {
     left_ = most_scratch_ = std::numeric_limits<std::int64_t>::max();

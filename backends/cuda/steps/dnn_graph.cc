@@ -222,6 +222,8 @@ bool DnnOperations::has_engines(const DnnTarget& target, const DnnWish& wish) {
   return !configs_.empty();
 }
 
+// Up to `most` plans in the order of cuDNN's heuristics. Engines that compile at run time are slow
+// to prepare, so at most kMostCompiled of them are tried.
 std::span<const DnnOperations::Plan> DnnOperations::plans(const DnnTarget& target,
                                                           const DnnWish& wish, std::size_t most) {
   finish_graph(target);
@@ -280,6 +282,8 @@ bool DnnOperations::ask(const DnnTarget& target, const DnnWish& wish) {
   return true;
 }
 
+// Excludes engines whose results vary from run to run or that lose precision: reduced sums,
+// converted inputs and, for exact f32, tensor cores (TF32).
 bool DnnOperations::keeps_digits(DnnBackend config, const DnnWish& wish) const {
   const auto notes = notes_of(dnn_, config, kDnnEngineNotes, kDnnNoteType);
   if (!notes || is_listed(*notes, kDnnNoteNondeterministic) ||

@@ -260,6 +260,8 @@ bool take(const Tail& tail, const Match& match, Convolution& found) {
 
 }  // namespace
 
+// Recognizes a convolution by its loop nest, whatever operators it came from: a sum of products of
+// two reads, with an epilogue or tail of pointwise operations around it.
 std::optional<Convolution> find_convolution(const StepDefinition& definition, bool tails) {
   const auto& [denotation, inputs, constants, part] = definition;
   const auto fits = [](const ir::TensorType& of) {

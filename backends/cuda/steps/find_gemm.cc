@@ -67,6 +67,8 @@ struct Found {
   int m_symbol;
 };
 
+// cuBLAS stores by columns. The nest's output is row-major: its innermost axis, the contraction's
+// columns, becomes m, and its rows become n. No data moves for this.
 std::optional<Found> gemm_of(const ir::LoopNest& nest, const ir::Contraction& contraction) {
   std::vector<int> columns = contraction.columns.variables;
   std::vector<int> rows = contraction.rows.variables;

@@ -23,6 +23,8 @@ constexpr std::size_t kMostAttention = 16;  // nodes
 constexpr int kMostReaders = 12;
 constexpr int kMostRefused = 2;  // one after the other
 
+// Grows library steps greedily from the last node of the graph upward: a node that some library can
+// compute, then the scores of an attention, moving operators in front, and readers as an epilogue.
 class Finder {
  public:
   Finder(const ir::Graph& graph, const MakeRegion& make)

@@ -167,6 +167,8 @@ std::vector<NodeId> Storage::taken_by(std::span<const NodeId> region) const {
   return values;
 }
 
+// Copies the region between conversions: stored leaves are decoded to plain values, and the root is
+// encoded. A step must compute the composition of all three.
 std::vector<NodeId> Storage::append(ir::Graph& to, std::span<const NodeId> region,
                                     const Leaves& leaves, bool root_stored, Overflow overflow,
                                     std::vector<NodeId>* copies) const {
@@ -214,6 +216,8 @@ LibraryRegion Storage::step(const std::vector<NodeId>& nodes,
   return {};
 }
 
+// The region as a graph of its own. Constants stay constants unless they are read in their stored
+// form.
 Storage::Apart Storage::apart(const std::vector<NodeId>& nodes, bool reads_stored,
                               bool writes_stored) const {
   Apart made;
