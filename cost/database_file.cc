@@ -59,7 +59,8 @@ base::Result<Connection> connect(const std::string& name, int flags, const std::
   return db;
 }
 
-// For a file that nobody writes: its folder may be protected, which SQLite would put a file into.
+// For a file that no process writes. Its folder may be write-protected, and SQLite would create a
+// file in it.
 std::string immutable_uri(const std::string& path) {
   std::string uri = "file:";
   for (const char c : path) {

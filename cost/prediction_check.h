@@ -26,13 +26,14 @@ struct PredictionError {
 struct PredictionCheck {
   PredictionError all;
   std::vector<PredictionError> by_operator;  // in the order of names
-  // Entries of no time (the kernels around them absorb them), for which there is no factor. They
-  // are not counted above.
+  // Entries that take no time, because kernels around them absorb them. They have no factor and are
+  // not counted above.
   std::int64_t free = 0;
-  std::int64_t free_predicted = 0;  // of these, those that interpolation calls free, too
+  std::int64_t free_predicted = 0;  // also predicted to take no time
 };
 
-// Predicts each operator of `rows`, all of one machine, from all others of them (leave-one-out).
+// Predicts each operator of `rows` from all the others (leave-one-out). The rows are of one
+// machine.
 PredictionCheck check_leaving_one_out(const std::vector<Database::Row>& rows, const Rates& rates);
 // Predicts each operator of `rows` that `known` lacks, from `known`.
 PredictionCheck check_from(const std::vector<Database::Row>& rows,

@@ -37,6 +37,7 @@ class Descriptor {
 // Opening never waits (a pipe without a writer would) and never makes a terminal ours.
 constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
 
+// The components of a relative path that stays in the model's folder.
 base::Result<std::vector<std::string>> components_of(const std::string& location) {
   if (location.empty()) return base::bad_input("external data without a location");
   if (location.find('\0') != std::string::npos)
@@ -70,6 +71,8 @@ Descriptor open_stepwise(const Descriptor& folder, const std::vector<std::string
   return at;
 }
 
+// openat2 lets the kernel refuse links and paths that leave the folder, without a race between
+// check and use.
 Descriptor open_beneath(const Descriptor& folder, const std::vector<std::string>& parts) {
   std::string path;
   for (const std::string& part : parts) path += (path.empty() ? "" : "/") + part;

@@ -169,6 +169,8 @@ base::Result<std::map<std::string, int>> count_onnx_operators(const ir::Graph& g
   return counts;
 }
 
+// Writes with the source's opset; an operator that needs a newer one raises it, and the graph is
+// written again. The needed opset only grows, so the loop ends.
 base::Result<ExportedModel> export_onnx(const ir::Graph& graph, const OnnxModelInfo& info,
                                         const ExportOptions& options) {
   const auto source = info.opsets.find("");
@@ -207,6 +209,7 @@ base::Result<ExportedModel> export_onnx(const ir::Graph& graph, const OnnxModelI
   return result;
 }
 
+// Weights are committed before the model that refers to them.
 base::Status ExportedModel::write(const std::string& path) {
   EGRET_ASSIGN_OR_RETURN(base::AtomicFile model, base::AtomicFile::create(path));
   EGRET_RETURN_IF_ERROR(model.append(bytes));

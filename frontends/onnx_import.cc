@@ -107,6 +107,8 @@ class InputTypes {
   std::set<std::string> symbols_;             // of all symbolic dimensions
 };
 
+// Imports a model in order of cost: names and operators are checked first, then inputs are typed,
+// weights read, and nodes imported one by one.
 class ModelImport {
  public:
   ModelImport(onnx::ModelProto& model, std::string folder, const ImportOptions& options)
@@ -183,6 +185,7 @@ class ModelImport {
     return options_.allow_unknown_bind ? base::ok() : types.check_bindings();
   }
 
+  // A declared symbolic size accepts any size.
   static bool fits(const ir::TensorType& value, const ir::TensorType& declared) {
     if (value.dtype != declared.dtype || value.rank() != declared.rank()) return false;
     for (std::size_t i = 0; i < declared.dims.size(); ++i) {

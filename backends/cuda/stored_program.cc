@@ -118,8 +118,8 @@ class Storer {
     result_.regions.push_back(std::move(region));
   }
 
-  // Of what a kernel computes of these: numbers that bf16 does not have come from outside, or of a
-  // constant that lies as it is.
+  // How a kernel that reads these values must treat numbers beyond bf16's range. Such numbers can
+  // come from an input, or from a constant that is stored unchanged.
   Overflow overflow_of(std::span<const NodeId> values) const {
     const bool may_be = std::ranges::any_of(values, [&](NodeId value) {
       const ir::Node& node = from_.node(value);

@@ -38,7 +38,7 @@
 
 namespace egret::base {
 
-// What values an option may take, and how they are written.
+// The values that an option may take, and how they are written.
 struct OptionDomain {
   enum class Unit : unsigned char { kPlain, kBytes, kSeconds, kPath, kOutput, kOutputFolder };
 
@@ -69,8 +69,8 @@ inline OptionDomain path(OptionDomain::Unit unit = OptionDomain::Unit::kPath) {
   domain.unit = unit;
   return domain;
 }
-// A file that is written at the end, in a folder that must be there at the beginning; "-" is
-// standard output.
+// A file that is written at the end. Its folder must exist at the beginning. "-" is standard
+// output.
 inline OptionDomain output_file() { return path(OptionDomain::Unit::kOutput); }
 // A folder for results, which is made at the beginning.
 inline OptionDomain output_folder() { return path(OptionDomain::Unit::kOutputFolder); }
@@ -81,7 +81,7 @@ struct EnumSlot {
   std::function<void(std::size_t)> set;
 };
 
-// Where an option's value lives in a bound struct. A list is given by repeating its flag, by an
+// The place of an option's value in a bound struct. A list is given by repeating its flag, by an
 // array in the configuration, or separated by commas in the environment.
 using OptionSlot =
     std::variant<bool*, std::int64_t*, double*, std::string*, std::vector<std::string>*, EnumSlot>;

@@ -24,8 +24,8 @@ Result<std::string> read_standard_input(std::int64_t limit_bytes);
 Status read_in_pieces(const std::string& path, std::int64_t limit_bytes,
                       FunctionRef<Status(std::string_view)> take);
 
-// Where Egret keeps what it can make again: "egret" under $XDG_CACHE_HOME or ~/.cache; empty where
-// neither is set. Need not exist.
+// The folder for what Egret can make again: "egret" under $XDG_CACHE_HOME or ~/.cache; empty where
+// neither is set. It need not exist.
 std::string cache_folder();
 
 // Replaces PATH by the bytes: temporary file in the same folder, fsync, rename, fsync of the

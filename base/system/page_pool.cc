@@ -17,8 +17,8 @@ constexpr std::size_t kLeastLarge = 16U << 20;  // of this size they are mapped 
 
 std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
-// From a large page's start. Arrays are walked from end to end: with large pages, where the system
-// gives them on request, addresses are translated 512 times less often.
+// Maps pages from the start of a large page on. Arrays are read from end to end: with large pages,
+// which the system grants on request, addresses are translated 512 times less often.
 std::byte* map_pages(std::size_t bytes) {
   const std::size_t reserved = bytes + kLargePage;
   if (reserved < bytes) throw std::bad_alloc();
@@ -42,6 +42,7 @@ PagePool::~PagePool() {
   for (const auto& [data, range] : ranges_) (void)munmap(data, range.bytes);
 }
 
+// Takes the front of the smallest range that fits; the rest stays free, of the same kind.
 PagePool::Block PagePool::allocate(std::size_t bytes) {
   if (bytes > SIZE_MAX - kPage) throw std::bad_alloc();
   const std::size_t size = rounded_up(bytes == 0 ? 1 : bytes, kPage);
@@ -58,6 +59,7 @@ PagePool::Block PagePool::allocate(std::size_t bytes) {
   return {found->first, kind == Kind::kClean};
 }
 
+// Cleaning down to half of the limit, not to the limit itself, keeps system calls rare.
 void PagePool::free(std::byte* data) noexcept {
   const std::lock_guard lock(mutex_);
   const auto freed = ranges_.find(data);
@@ -96,7 +98,7 @@ PagePool::Ranges::iterator PagePool::smallest_fitting(std::size_t bytes) {
   return best;
 }
 
-// Returns the range that the given one is a part of then.
+// Joins the range with free neighbors of the same kind. Returns the joined range.
 PagePool::Ranges::iterator PagePool::merge_neighbours(Ranges::iterator range) noexcept {
   const auto joins = [&](Ranges::iterator a, Ranges::iterator b) {
     return a->second.kind == b->second.kind && a->first + a->second.bytes == b->first;
@@ -113,14 +115,15 @@ PagePool::Ranges::iterator PagePool::merge_neighbours(Ranges::iterator range) no
   return previous;
 }
 
-// The pages of a dirty range. Returns the range behind what it is a part of then.
+// Returns the pages of a dirty range to the system: large ranges are unmapped, others become clean.
+// Returns the range after it.
 PagePool::Ranges::iterator PagePool::give_back(Ranges::iterator range) noexcept {
   const std::size_t bytes = range->second.bytes;
   if (bytes >= kLeastLarge && munmap(range->first, bytes) == 0) {
     dirty_ -= bytes;
     return ranges_.erase(range);
   }
-  // Only after success it reads as zeros.
+  // The range reads as zeros only if this succeeds.
   if (madvise(range->first, bytes, MADV_DONTNEED) != 0) return std::next(range);
   dirty_ -= bytes;
   range->second.kind = Kind::kClean;

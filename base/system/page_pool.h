@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PagePool: memory for large arrays, page by page, of which the system has back what is freed.
+// PagePool: memory for large arrays, in whole pages. Freed pages go back to the system.
 //
 // A general allocator rounds large sizes up to classes and keeps what was freed for a while. Both
 // cost weights their size again: with pages of 2 MiB the rest of a class is resident, too, and
@@ -7,8 +7,8 @@
 //
 // Invariants:
 //   1. Ranges are disjoint and cover what was mapped. Two free ranges side by side differ in kind.
-//   2. A clean range reads as zeros. Freed ranges are dirty: still resident, and given to the next
-//      who asks. When there are more than keep_at_most() bytes of them, half of that stays.
+//   2. A clean range reads as zeros. Freed ranges are dirty: still resident, and reused by the next
+//      allocation. When there are more than keep_at_most() bytes of them, half of that stays.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,17 @@ namespace egret::base {
 
 class PagePool {
  public:
-  // The system clears pages that it gives again, which took half the time of interpreting a large
-  // graph. Who only runs one plan has its memory in use, and can do with less.
+  // The bytes of freed memory that usually stay resident. The system clears pages before it hands
+  // them out again, which took half the time of interpreting a large graph. A process that only
+  // runs one plan has its memory in use and can do with less.
   static constexpr std::size_t kUsuallyKept = 256U << 20;
   static constexpr std::size_t kLeastKept = 2U << 20;
-  // Who makes one plan of a large model after the other.
+  // For a process that makes one plan of a large model after the other.
   static constexpr std::size_t kMuchKept = std::size_t{4} << 30;
 
   struct Block {
     std::byte* data;  // at the start of a page
-    bool zeroed;      // nobody has written here
+    bool zeroed;      // reads as zeros
   };
 
   PagePool() = default;
@@ -40,7 +41,7 @@ class PagePool {
   // time linear in the number of blocks, which is little beside filling one.
   Block allocate(std::size_t bytes);
   void free(std::byte* data) noexcept;
-  // So much of what is freed stays resident.
+  // At most this much freed memory stays resident.
   void keep_at_most(std::size_t bytes) noexcept;
 
   std::size_t dirty_bytes() const;

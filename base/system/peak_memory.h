@@ -6,12 +6,14 @@
 
 namespace egret::base {
 
-// Resident bytes, at most, since the program started. (getrusage() would also count what the
-// process that started this one had before.) 0 where the system does not say.
+// The most resident bytes since the program started; 0 where the system does not say. (getrusage()
+// would also count the process that started this one.)
 std::int64_t peak_memory_bytes();
-// Resident bytes now, pages of the program and its libraries included; 0 likewise.
+// The resident bytes now, including pages of the program and its libraries; 0 where the system does
+// not say.
 std::int64_t resident_memory_bytes();
-// Of the whole machine; 0 likewise. More than this may be reserved, but not used.
+// The memory of the whole machine; 0 where the system does not say. Reservations may exceed it, use
+// may not.
 std::int64_t machine_memory_bytes();
 
 }  // namespace egret::base

@@ -29,9 +29,9 @@ thread_local bool inside_piece = false;
 
 constexpr std::size_t kMostThreads = 1024;
 
-// Looks for what other threads are about to do before it sleeps: jobs often follow one another
-// within microseconds, and to wake up takes longer. For some tens of microseconds; not with
-// sleeping or yielding, which would give a crowded processor away for much longer.
+// Spins for some tens of microseconds before the thread sleeps: jobs often follow one another
+// within microseconds, and waking up takes longer. It neither sleeps nor yields, which on a busy
+// processor would give it away for much longer.
 template <typename Done>
 void await_shortly(Done done) {
   constexpr int kLooks = 2000;
@@ -127,6 +127,8 @@ ThreadPool::~ThreadPool() {
 
 std::size_t ThreadPool::threads() const { return shared_->workers.size() + 1; }
 
+// The caller takes pieces like the workers and returns when the pieces have run out and no worker
+// is busy: the job lives on its stack.
 void ThreadPool::parallel_for(std::size_t count, std::size_t grain,
                               FunctionRef<void(std::size_t, std::size_t)> body) {
   EGRET_CHECK(grain > 0, "parallel_for needs a positive grain");

@@ -13,7 +13,8 @@ namespace egret::base {
 
 class ThreadPool {
  public:
-  // THREADS counts the caller, who works too: 1 starts none. 0 means default_threads().
+  // `threads` includes the calling thread, which takes pieces, too: 1 starts none. 0 means
+  // default_threads().
   explicit ThreadPool(std::size_t threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -33,8 +34,8 @@ class ThreadPool {
   std::unique_ptr<Shared> shared_;
 };
 
-// While it lives, loops that its thread begins run inline, as inside a body: for threads of which
-// there are as many as processors.
+// While it lives, loops that its thread begins run inline, as inside a body. This is for programs
+// that have as many threads of their own as processors.
 class SequentialLoops {
  public:
   SequentialLoops();

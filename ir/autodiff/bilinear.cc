@@ -8,6 +8,8 @@
 namespace egret::ir::autodiff {
 namespace {
 
+// The roles of variables, as in einsum: g in both factors and the result (batch or group), n only
+// in the first, o only in the second, c in both factors but not in the result (contracted).
 struct Roles {
   std::vector<int> g, n, c, o;
 };
@@ -146,6 +148,8 @@ struct WindowAttrs {
 
 }  // namespace
 
+// The sum as a convolution of the image x with the kernel w. g, n, c and o become groups, batch,
+// input channels and output channels.
 std::optional<Labelled> convolved(GraphBuilder& b, const Labelled& x, const Labelled& w,
                                   std::span<const WindowAxis> axes, std::span<const int> result) {
   const Spatial spatial(axes);
@@ -173,6 +177,7 @@ std::optional<Labelled> convolved(GraphBuilder& b, const Labelled& x, const Labe
   return from_image(b, y, x, w, r, spatial.y);
 }
 
+// The adjoint of convolved() with respect to x: a transposed convolution.
 std::optional<Labelled> convolved_back(GraphBuilder& b, const Labelled& y, const Labelled& w,
                                        std::span<const WindowAxis> axes,
                                        std::span<const int> result) {

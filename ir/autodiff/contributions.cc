@@ -10,6 +10,8 @@
 namespace egret::ir::autodiff {
 namespace {
 
+// Reverse-mode differentiation of one expression. Terms flow from the root down to the reads; each
+// is a product of factors, divisors and guards, summed over the reductions that it has entered.
 class Sweep {
  public:
   Sweep(LoopNest& nest, const std::vector<bool>& wanted)
@@ -49,6 +51,7 @@ class Sweep {
   }
 
  private:
+  // Terms for nodes that reach no wanted read are dropped here.
   void give(int node, Contribution term) {
     if (leads_to_wanted_[static_cast<std::size_t>(node)]) {
       pending_[node].push_back(std::move(term));
@@ -72,6 +75,7 @@ class Sweep {
     terms = {joint};
   }
 
+  // The term as an expression of the nest; only possible outside of reductions.
   int as_node(const Contribution& term) {
     int value = algebra_.constant(term.coefficient);
     for (const int factor : term.factors) value = algebra_.mul(value, factor);

@@ -16,6 +16,8 @@ using autodiff::Emitter;
 using autodiff::Labelled;
 using autodiff::SumOfProducts;
 
+// The operator's definition as loops over its whole output, in f64 so that casts to f32 round
+// nothing away.
 base::Result<LoopNest> nest_of(const Operator& op, const Attrs& attrs,
                                std::span<const TensorType> types) {
   EGRET_ASSIGN_OR_RETURN(const Denotation denotation, denote(op, attrs, types));
@@ -47,6 +49,8 @@ Value emitted(Emitter& e, const Contribution& part, const Labelled& gradient, co
   return emit(e, std::move(sum));
 }
 
+// Gradients from the definition: every read of an input contributes a sum of products, and each sum
+// is emitted as operators (matmul, conv, gather, scatter).
 base::Result<std::vector<Value>> derived(GraphBuilder& b, const Operator& op, const Attrs& attrs,
                                          std::span<const Value> inputs, Value output,
                                          Value gradient, const std::vector<bool>& wanted) {
@@ -73,6 +77,7 @@ base::Result<std::vector<Value>> derived(GraphBuilder& b, const Operator& op, co
 
 }  // namespace
 
+// A gradient that is written for the operator takes precedence over the derived one.
 base::Result<std::vector<Value>> operator_gradient(GraphBuilder& b, const Operator& op,
                                                    const Attrs& attrs,
                                                    std::span<const Value> inputs, Value output,

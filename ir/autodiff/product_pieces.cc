@@ -36,6 +36,8 @@ void ProductEmission::look(Seen& s) const {
   }
 }
 
+// Reduces the factors to at most `most` pieces without a window: divisors and masks are applied to
+// factors that already have their variables, and the rest is multiplied in pairs.
 std::vector<ProductEmission::Piece> ProductEmission::pieces(std::span<const int> needed,
                                                             std::size_t most) {
   std::vector<Piece> list;
@@ -82,6 +84,7 @@ std::vector<int> ProductEmission::elsewhere(std::span<const Piece> list, std::si
   return vars;
 }
 
+// The smallest piece that has all these variables: an operation with it creates no larger tensor.
 ProductEmission::Piece* ProductEmission::covering(std::vector<Piece>& list,
                                                   std::span<const int> vars) {
   Piece* best = nullptr;
@@ -156,6 +159,7 @@ void ProductEmission::merge_two(std::vector<Piece>& list, std::span<const int> n
   list.push_back({product_sum(b_, summed(b_, a, of_a), summed(b_, c, of_c), result)});
 }
 
+// A variable that nothing depends on repeats each term: the sum is multiplied by its extent.
 void ProductEmission::count_idle(std::span<const int> used) {
   for (const auto& [var, range] : reduction_.domain()) {
     if (!contains(used, var)) coefficient_ *= static_cast<double>(extent(range));

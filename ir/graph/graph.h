@@ -80,7 +80,8 @@ std::vector<int> use_counts(const Graph& graph);
 // Errors: a name that no dimension has; sizes that break a requirement.
 base::Result<Graph> bind_symbols(const Graph& graph,
                                  const std::map<std::string, std::int64_t>& sizes);
-// Every composite operator replaced by its body, repeatedly; `keep` says which stay.
+// The graph with every composite operator replaced by its body, repeatedly. Operators for which
+// `keep` is true stay.
 base::Result<Graph> expand_composites(const Graph& graph,
                                       const std::function<bool(const Node&)>& keep = {});
 

@@ -11,7 +11,7 @@
 namespace egret::ir {
 namespace {
 
-constexpr int kMaxNesting = 100;  // of sizes, which nobody nests deeply
+constexpr int kMaxNesting = 100;  // of size expressions
 
 // ---- Constants ----
 

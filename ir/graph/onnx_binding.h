@@ -62,9 +62,9 @@ class OnnxNode {
   virtual std::int64_t axis(std::int64_t value, int rank) const = 0;
 };
 
-// Yields the node's outputs, as many as it has (an output nobody names may be left invalid).
+// Yields the node's outputs, as many as it has. An output without a name may be left invalid.
 using OnnxImport = std::function<base::Result<std::vector<Value>>(OnnxNode&)>;
-// Calls it; sizes that leave 64 bits on the way are bad input.
+// Calls the import. Errors: sizes that overflow 64 bits (bad input).
 base::Result<std::vector<Value>> run_import(const OnnxImport& import, OnnxNode& node);
 
 struct OnnxImportRow {

@@ -76,8 +76,8 @@ Affine NestBuilder::bind(int var, std::int64_t extent, int output_axis, std::int
 
 // ---- Index expressions
 
-// Interval arithmetic: an upper bound of the values, exact where each symbol occurs once and
-// symbols are independent.
+// Interval arithmetic: the range contains all values of the form, and may be larger where symbols
+// depend on each other.
 Range NestBuilder::range_of(const Affine& form) const {
   Range range{form.constant, form.constant};
   for (const auto& part : form.parts) range = range + nest_.symbol(part.symbol).range * part.factor;

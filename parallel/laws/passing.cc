@@ -32,6 +32,7 @@ bool increases_everywhere(ir::Function function) {
                               [&](double x) { return std::isnan(facts.f64(x, 0)); });
 }
 
+// One pass over the expression, memoized by node: its cost is linear in the size of the definition.
 class Passage {
  public:
   Passage(const PartialSource& source, Kind kind, bool exact_quotients)

@@ -71,6 +71,8 @@ bool PlacedEGraph::is_carried(NodeId leaf) const {
          request_.carried.contains(tensors_.language().leaf_name(op));
 }
 
+// The class of a value under a placement, created on demand: only pairs that some operator or
+// collective on the way from the outputs can use exist. An invalid id: the placement does not fit.
 Result<ClassId> PlacedEGraph::want(ClassId value, const Placement& placement) {
   const Key key{tensors_.egraph().find(value), placement};
   const auto known = classes_.find(key);
@@ -104,6 +106,8 @@ Result<ClassId> PlacedEGraph::want_any(ClassId value) {
   return id;
 }
 
+// All e-nodes that compute the value in this placement: each of its operators under each law, and
+// each collective from another placement.
 Status PlacedEGraph::fill(const Key& key, ClassId id) {
   const auto& [value, placement] = key;
   if (const NodeId leaf = leaf_of(value); leaf.valid()) {

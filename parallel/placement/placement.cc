@@ -113,6 +113,8 @@ base::Result<Placement> Placement::parse(std::string_view text, const Mesh& mesh
   return placement;
 }
 
+// Replaces what one axis does. Cuts of a dimension are numbered in order: removing one closes the
+// gap, and a new one comes last.
 Placement Placement::with(int axis, AxisPlacement placement) const {
   Placement result = *this;
   const auto at = static_cast<std::size_t>(axis);
@@ -191,6 +193,7 @@ base::Status widen(ir::Index& size, int axis, const Placement& placement, const 
 
 }  // namespace
 
+// The type of a rank's part. All parts are of one type: dimensions must divide evenly.
 base::Result<ir::TensorType> local_type(const ir::TensorType& whole, const Placement& placement,
                                         const Mesh& mesh) {
   EGRET_CHECK(placement.axis_count() == mesh.axis_count(), "a placement on another mesh");
@@ -284,6 +287,7 @@ std::vector<char> is_of_halo(const std::vector<HeldRows>& rows, std::size_t elem
 
 }  // namespace
 
+// The offset in the whole tensor of each element of a rank's part; kBeyond for halo rows outside.
 std::vector<std::int64_t> elements_held(const ir::TensorType& whole, const Placement& placement,
                                         const Mesh& mesh, std::int64_t rank) {
   const std::vector<HeldRows> rows = rows_held(whole, placement, mesh, rank);
@@ -328,6 +332,7 @@ ir::Tensor block_of(const ir::Tensor& whole, const Placement& placement, const M
   return block;
 }
 
+// Assembles the parts, adding or maximizing partial results; copies must be equal bit by bit.
 base::Result<ir::Tensor> whole_of(std::span<const ir::Tensor> locals, const ir::TensorType& type,
                                   const Placement& placement, const Mesh& mesh) {
   EGRET_CHECK(static_cast<std::int64_t>(locals.size()) == mesh.ranks(), "a tensor for each rank");

@@ -14,6 +14,7 @@ using Kind = PlacedNode::Kind;
 
 constexpr std::int64_t kWrittenOut = 16;  // elements
 
+// Small constants are written out, so that a plan can be read without guessing them from a hash.
 Json values_of(const ir::Tensor& tensor) {
   Json values = Json::array();
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
@@ -313,6 +314,7 @@ class ProgramReader {
 
 }  // namespace
 
+// Over the graph's text without its name and metadata, which do not change what it computes.
 std::string model_hash(const ir::Graph& model) {
   ir::Graph bare = model;
   bare.name.clear();

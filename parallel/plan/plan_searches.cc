@@ -65,6 +65,8 @@ class Exhaustive {
     place_ = depth;
   }
 
+  // Chooses for the value whose consumers have all chosen. A branch ends where its cost reaches the
+  // best plan's: further choices only add cost.
   void descend(State& state, double so_far) {
     if (gave_up_) return;
     if (++steps_ > limits_.steps || (steps_ % 4096 == 0 && watch_.seconds() > limits_.seconds)) {
@@ -100,6 +102,7 @@ class Exhaustive {
   bool gave_up_ = false;
 };
 
+// Each value's cheapest placement by itself: shared values are paid once per reader while choosing.
 FoundPlan chain(const egraph::EGraphView& view, std::span<const double> costs) {
   const base::Stopwatch watch;
   const extract::ExtractorRow* tree = extract::find_extractor("tree-greedy");
@@ -117,6 +120,8 @@ std::vector<std::size_t> free_values(const PlanSpace& space) {
   return values;
 }
 
+// A random walk over plans, as in FlexFlow (Jia et al., 2019): each step changes the choice of one
+// value.
 FoundPlan mcmc(const PlanSpace& space, const SearchLimits& limits) {
   const base::Stopwatch watch;
   base::Random random(limits.seed);
@@ -145,6 +150,8 @@ FoundPlan mcmc(const PlanSpace& space, const SearchLimits& limits) {
   return {"mcmc", best, plans, watch.seconds(), plans >= limits.plans || free.empty()};
 }
 
+// Best-first search as in Unity (Unger et al., 2022): plans that cost up to kTolerance times the
+// best are expanded, by changing one value's choice.
 FoundPlan best_first(const PlanSpace& space, const SearchLimits& limits) {
   const base::Stopwatch watch;
   const std::vector<std::size_t> free = free_values(space);

@@ -98,6 +98,8 @@ std::vector<PlanSpace::Index> PlanSpace::copies() const {
   return choice;
 }
 
+// The cost of a value: its operator, and each collective on the paths to the wanted placements
+// once.
 PlanSpace::Step PlanSpace::step(std::size_t number, Index choice,
                                 std::span<const Index> wanted) const {
   const Value& value = values_[number];

@@ -108,6 +108,8 @@ class Exchange {
     return base::ok();
   }
 
+  // Never blocks: begins to receive each message that has arrived, and asks whether all transfers
+  // have ended.
   base::Result<bool> is_done() {
     for (std::size_t k = 0; k < awaited_.size();) {
       EGRET_ASSIGN_OR_RETURN(const bool begun, receive(awaited_[k]));

@@ -53,6 +53,7 @@ base::Result<UniqueId> Communicator::make_id(const Library& library) {
                            library.functions.error_text(status));
 }
 
+// Non-blocking, so that a missing rank is noticed by the time limit.
 base::Result<std::unique_ptr<Communicator>> Communicator::join(const Library& library,
                                                                const UniqueId& id,
                                                                Membership membership) {

@@ -55,6 +55,8 @@ bool is_own_product(const ir::Graph& graph, ir::NodeId id, Precision precision) 
   return graph.node(node.inputs[1]).kind == ir::NodeKind::kConstant && is_row_product(graph, id);
 }
 
+// Divides the graph into groups, each computed by one kernel. The order of the passes is the order
+// of preference; a node that one pass takes is not available to the later ones.
 class Grouping {
  public:
   Grouping(const ir::Graph& graph, Precision precision)

@@ -55,6 +55,8 @@ struct Axis {
   std::int64_t size, from, to;  // strides in elements; `to` is 0 for reduced axes
 };
 
+// A reduction as loops over kept axes (one result each, divided among threads) and reduced axes.
+// The innermost contiguous axis is separate: it is either kept (vectors) or reduced (runs).
 class ReduceStep : public Step {
  public:
   ReduceStep(const Operand& source, const Operand& target, Reducer reducer, std::vector<Axis> kept,
@@ -112,6 +114,7 @@ class ReduceStep : public Step {
     }
   }
 
+  // A chunk of kept elements at a time. Sums move to f64 every kRun / kLanes rows.
   void reduce_vectors(const float* x, float* y, std::int64_t n) const {
     float acc[kChunk];
     double total[kChunk];
@@ -132,6 +135,7 @@ class ReduceStep : public Step {
     }
   }
 
+  // 32 independent accumulators hide the latency of additions and let the compiler use vectors.
   double reduce_runs(const float* x) const {
     double total = neutral(reducer_);
     float acc[kLanes];

@@ -24,6 +24,8 @@ struct RowShape {
   std::int64_t packed_rows() const { return bf16 ? (rows + 1) / 2 : rows; }
 };
 
+// A few rows times constant weights. Each weight is read once, so memory bounds the time: panels
+// are read in order, and each thread has its own share of them.
 class RowProductStep : public Step {
  public:
   RowProductStep(const RowShape& shape, const Operand& row, const Operand& weights,
@@ -110,6 +112,7 @@ std::optional<RowShape> conv_shape(const ir::Graph& graph, const ir::Node& node)
   return RowShape{source[0], rows, weights[0], 1, rows};
 }
 
+// At most kMostRows rows, times one matrix.
 std::optional<RowShape> matmul_shape(const ir::Graph& graph, const ir::Node& node) {
   const ir::Shape a = graph.node(node.inputs[0]).type.shape();
   const ir::Shape b = graph.node(node.inputs[1]).type.shape();

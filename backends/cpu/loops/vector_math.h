@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementary functions on f32 as straight-line code, so that a loop over an array compiles to
-// vector instructions. Errors are at most, in units in the last place (ulp) of the exact result,
-// what is said; tests/backends/vector_math_test.cc tries every 499th float. NaN gives NaN.
+// vector instructions. Each function states its largest error in units in the last place (ulp) of
+// the exact result; tests/backends/vector_math_test.cc tries every 499th float. NaN gives NaN.
 #pragma once
 
 #include <bit>

@@ -132,6 +132,7 @@ Nest channel_nest(const ir::Shape& shape, const Layout& from, const Layout& to, 
   return nest;
 }
 
+// A change of layout as one or two rectangular copies: whole blocks of channels, and the remainder.
 class CopyStep : public Step {
  public:
   CopyStep(const Operand& source, const Operand& target, int threads)

@@ -36,6 +36,8 @@ std::vector<ir::NodeId> peak_nodes(std::span<const Lifetime> lifetimes,
 
 }  // namespace
 
+// Plans the arena from the buffers' lifetimes (in steps), then resolves each buffer to an address.
+// Addresses of inputs and outputs are set at each run.
 base::Result<std::unique_ptr<Plan>> CpuPlan::make(const ir::Graph& graph,
                                                   const PlanOptions& options, int threads,
                                                   std::vector<Buffer> buffers,
@@ -118,6 +120,7 @@ base::Status CpuPlan::run_steps(const Addresses& addresses) {
   return base::ok();
 }
 
+// With slices, the plan is for one slice of the batch and runs once per slice at shifted addresses.
 base::Status CpuPlan::execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) {
   const ThreadScope scope(threads_);
   for (std::int64_t slice = 0; slice < slices_; ++slice) {

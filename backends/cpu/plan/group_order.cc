@@ -22,6 +22,7 @@ struct Task {
   bool kept = false;  // an output of the graph, which has memory of its own
 };
 
+// The tasks: an input may be overwritten in place if only pointwise nodes of the group read it.
 std::vector<Task> tasks_of(const ir::Graph& graph, const std::vector<Group>& groups) {
   constexpr std::size_t kNone = SIZE_MAX;
   std::vector<std::size_t> maker(graph.size(), kNone);
@@ -49,6 +50,7 @@ std::vector<Task> tasks_of(const ir::Graph& graph, const std::vector<Group>& gro
   return tasks;
 }
 
+// A prefix of an order, with its peak and its live bytes.
 struct Partial {
   std::int64_t peak = 0;
   std::int64_t live = 0;
@@ -93,6 +95,8 @@ bool is_better(const Partial& a, const Partial& b) {
   return a.live != b.live ? a.live < b.live : a.order < b.order;
 }
 
+// Beam search over orders. Prefixes with the same set of tasks have the same live bytes and differ
+// only in their peak, so the best one of each set is kept; then the kWidth best go on.
 Partial searched(const std::vector<Task>& tasks) {
   std::vector<Partial> beam{start(tasks)};
   for (std::size_t step = 0; step < tasks.size(); ++step) {

@@ -69,6 +69,8 @@ bool same_layout(const Layout& a, const Layout& b, const ir::Shape& shape) {
   return true;
 }
 
+// Whether the elements fill their span without gaps: sorted by stride, each stride is the product
+// of the sizes below it.
 bool is_dense(const Layout& layout, const ir::Shape& shape) {
   const StridedView view = strided_view(layout, shape);
   std::vector<std::size_t> order(view.shape.size());

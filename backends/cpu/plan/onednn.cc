@@ -98,6 +98,7 @@ PrimitiveStep::PrimitiveStep(dnnl::primitive primitive, std::vector<Argument> ar
   }
 }
 
+// Addresses change between runs for inputs and outputs only, so handles are set where they differ.
 base::Status PrimitiveStep::run(const Addresses& addresses) {
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
     void* const data = addresses.at<void*>(arguments_[i].operand);

@@ -18,6 +18,8 @@ using Sizes = std::array<std::int64_t, 4>;
 
 std::vector<std::int64_t> listed(const Sizes& values) { return {values.begin(), values.end()}; }
 
+// Describes attention to cuDNN in one of two forms: as one operation, or as the products,
+// reductions and pointwise operations of which it consists, which also take a mask.
 class Describer {
  public:
   Describer(const Attention& attention, DnnOperations& operations)

@@ -11,6 +11,7 @@ constexpr std::size_t kMostPlans = 12;
 
 }  // namespace
 
+// Equal descriptions share their plans, since compiling plans is what takes time.
 std::shared_ptr<Dnn::Plans> Dnn::plans(std::unique_ptr<DnnOperations> operations, ir::DType type) {
   std::shared_ptr<Plans>& known = known_[operations->description()];
   if (known == nullptr) {
@@ -23,6 +24,8 @@ std::shared_ptr<Dnn::Plans> Dnn::plans(std::unique_ptr<DnnOperations> operations
   return known;
 }
 
+// Makes the plans again only if more are wanted than were made. The lock is per description, so
+// that different ones are prepared in parallel, each with a handle of its own.
 Dnn::Made Dnn::make(Plans& plans, bool several) {
   const std::size_t wanted = several ? kMostPlans : 1;
   const std::lock_guard lock(plans.making);

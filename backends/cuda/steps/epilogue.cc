@@ -11,6 +11,8 @@ using ir::ExprOp;
 using ir::LoopNest;
 using ir::NestNode;
 
+// Reads an expression from the outside in: relu, then additions of tensors, then scales, around one
+// sum.
 class Peeler {
  public:
   Peeler(const LoopNest& nest, std::span<const ir::Tensor* const> constants)

@@ -22,6 +22,8 @@ int data_type(ir::DType type) {
 
 constexpr int kMostAlgorithms = 16;
 
+// One call of cuBLASLt: D = relu(scale * A B + C + bias), where each part after the product is
+// optional. Candidates are the algorithms that its heuristic proposes.
 class GemmStep : public LibraryStep {
  public:
   GemmStep(const LtFunctions& lt, LtHandle handle, const Gemm& gemm, Precision precision)

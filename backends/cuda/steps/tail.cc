@@ -46,6 +46,8 @@ bool commutes(int mode) {
   return mode == kDnnAdd || mode == kDnnMultiply || mode == kDnnMax || mode == kDnnMin;
 }
 
+// Translates the expression around the sum into cuDNN's pointwise operations, operands first;
+// shared nodes once. The last operation must be the root.
 class Reader {
  public:
   Reader(const LoopNest& nest, std::span<const ir::Tensor* const> constants)
