@@ -43,6 +43,8 @@ Status Explainer::check(ClassId a, ClassId b) const {
   return base::ok();
 }
 
+// Proofs are built from goals "x equals y" between points (terms of the log, or terms of a rule's
+// instance that the log does not hold). Each goal is proven once per mode and cached.
 Result<Explanation> Explainer::explain(ClassId a, ClassId b, const ExplainOptions& options) {
   EGRET_RETURN_IF_ERROR(check(a, b));
   const Goal goal{ProofForest::point(history_->term(a)), ProofForest::point(history_->term(b)),
@@ -77,6 +79,8 @@ Result<StepId> Explainer::prove(const Goal& wanted) {
       EGRET_ASSIGN_OR_RETURN(const StepId step, assemble(frame));
       GoalState& done = state(frame.goal);
       done.open = false;
+      // The cache keeps the step from the lower to the higher term id; the other direction is its
+      // symmetry.
       done.step = term(frame.goal.x) < term(frame.goal.y) ? step : reversed(step);
       stack.pop_back();
       continue;
@@ -182,6 +186,7 @@ Result<const ProofForest::Instance*> Explainer::instance(Time link) {
   return instances_.emplace(link, std::move(kept)).first->second.get();
 }
 
+// The key of a goal is the unordered pair of its terms, so both directions share one entry.
 Explainer::GoalState& Explainer::state(const Goal& goal) {
   std::uint64_t x = term(goal.x).index();
   std::uint64_t y = term(goal.y).index();
@@ -196,6 +201,8 @@ StepId Explainer::proven(const Goal& goal) {
   return term(goal.x) < term(goal.y) ? step : reversed(step);
 }
 
+// The congruence step between two terms of one operator, from the proofs of their pairs of
+// children.
 StepId Explainer::segment_step(const Part& part, Mode mode) {
   ProofStep step;
   step.kind = ProofStep::Kind::kCongruence;
@@ -207,6 +214,8 @@ StepId Explainer::segment_step(const Part& part, Mode mode) {
   return add_step(std::move(step));
 }
 
+// The step of an axiom or a rule's application, cached per link and mode. Its premises prove the
+// equalities under which the pattern matched.
 StepId Explainer::link_step(Time link, Mode mode) {
   if (const auto known = link_steps_[mode].find(link); known != link_steps_[mode].end())
     return known->second;
@@ -234,6 +243,7 @@ StepId Explainer::link_step(Time link, Mode mode) {
 StepId Explainer::chain(std::vector<StepId> steps) {
   std::vector<StepId> kept;
   boost::unordered_flat_map<std::uint32_t, std::size_t> reached;  // by term: steps before it
+  // A step to a term that was reached before closes a cycle: the steps since then are removed.
   for (const StepId step : steps) {
     const ProofStep& next = steps_[step.index()];
     reached.try_emplace(next.left.index(), kept.size());
@@ -280,6 +290,8 @@ StepId Explainer::reversed(StepId id) {
   return reversed_[id.index()] = add_step(std::move(step));
 }
 
+// lengths_ holds the number of rewrites of the flat proof, saturated at kMaxLength. Shared steps
+// count once per use; the premises of a rule do not count.
 StepId Explainer::add_step(ProofStep step) {
   std::uint64_t length = 0;
   if (step.kind == ProofStep::Kind::kRule || step.kind == ProofStep::Kind::kAxiom) {
@@ -338,6 +350,7 @@ Explanation Explainer::extract(StepId goal) const {
     use(step.left), use(step.right);
     std::ranges::for_each(step.substitution, use);
   }
+  // Children have lower ids than their parents, so one downward pass marks all subterms.
   for (std::size_t t = used.size(); t-- > 0;) {
     if (used[t]) std::ranges::for_each(terms_.children(TermId(t)), use);
   }

@@ -74,6 +74,8 @@ class Flattener {
         }
         break;
       case Kind::kCongruence:
+        // Each proven pair of children is a detour of three tasks: enter the child, rewrite it,
+        // leave. Reflexive pairs need no detour.
         for (std::size_t i = step.premises.size(); i-- > 0;) {
           if (proof_.steps[step.premises[i].index()].kind == Kind::kReflexivity) continue;
           tasks_.push_back({Task::Kind::kLeave});
@@ -86,6 +88,7 @@ class Flattener {
     }
   }
 
+  // Replaces the subterm at the position and rebuilds the whole term along the spine.
   void rewrite(StepId id, bool forward) {
     const ProofStep& step = proof_.steps[id.index()];
     spine_.back() = forward ? step.right : step.left;
@@ -109,6 +112,8 @@ std::string name_of(const Explanation& proof, const ProofStep& step) {
 
 }  // namespace
 
+// Premises have lower numbers than their step, so one pass suffices. A flat proof may be
+// exponentially longer than its tree with shared steps; hence the cap.
 std::uint64_t Explanation::flat_length(StepId step) const {
   constexpr std::uint64_t kMax = std::uint64_t{1} << 62;
   std::vector<std::uint64_t> lengths(step.index() + 1, 0);

@@ -55,6 +55,9 @@ Status ProofForest::broken(Time link) const {
                               "to a match that it does not have?");
 }
 
+// Decodes the words of a rule's merge, in the order in which the log writes them: substituted
+// variables, captured and computed operators, computed terms, the equation if the rule has several,
+// and the cited pairs.
 ProofForest::Application ProofForest::read_application(const MergeHistory::Merge& merge) const {
   const WordLog& words = history_.log().merge_words();
   std::size_t at = merge.payload;
@@ -115,6 +118,7 @@ std::vector<LogTerm> ProofForest::candidates_of(const Expression& e, const Appli
   return result;
 }
 
+// The candidates of every variable, bottom-up: form.order() lists children before their parents.
 ProofForest::Candidates ProofForest::find_candidates(const Application& application,
                                                      Time at) const {
   const RuleForm& form = *application.form;
@@ -142,6 +146,8 @@ Result<ProofForest::Ends> ProofForest::find_ends(Time link) const {
   const MergeHistory::Merge merge = history_.merge(link);
   Ends ends{merge.a, merge.b};
   if (merge.kind == ProofLog::Kind::kAxiom) return ends;
+  // The log records the operator and the children of the congruent nodes. The ends are those terms
+  // congruent to such a node that were equal to the merged ids.
   if (merge.kind == ProofLog::Kind::kCongruence) {
     const WordLog& words = history_.log().merge_words();
     Expression node;
@@ -177,6 +183,8 @@ Status ProofForest::grow(LogTerm term) {
     EGRET_ASSIGN_OR_RETURN(const Ends ends, find_ends(link));
     ends_[link] = ends;
   }
+  // Link m has two half-edges: 2m at its `from` end and 2m + 1 at its `to` end. Each term has a
+  // linked list of its half-edges.
   for (const Time link : links) {
     next_half_[2 * link] = std::exchange(first_half_[ends_[link].from.index()], 2 * link);
     next_half_[2 * link + 1] = std::exchange(first_half_[ends_[link].to.index()], 2 * link + 1);
@@ -216,6 +224,7 @@ Result<std::vector<ProofForest::Hop>> ProofForest::path(LogTerm from, LogTerm to
   return there;
 }
 
+// The number of hops of path(), by the same climb.
 Result<std::uint32_t> ProofForest::distance(LogTerm a, LogTerm b) {
   EGRET_RETURN_IF_ERROR(grow(a));
   std::uint32_t hops = 0;
@@ -257,6 +266,7 @@ class ProofForest::Instantiation {
     const Expression* node;
   };
 
+  // A variable has one point per anchor, because the anchor determines the children of the point.
   PointId get(VarId var, LogTerm equal_to) {
     if (const LogTerm term = application_.terms[var.index()]; term.valid()) return point(term);
     const LogTerm anchor = forest_.choose(candidates_[var.index()], equal_to, at_);
@@ -271,6 +281,8 @@ class ProofForest::Instantiation {
     open_.push_back({point, &node});
     return point;
   }
+  // Makes the children of all open points, with an explicit stack. The children of a point get the
+  // children of its anchor as anchors.
   void complete() {
     while (!open_.empty() && !failed_) {
       const Open top = open_.back();
@@ -306,8 +318,12 @@ Result<ProofForest::Instance> ProofForest::instance(Time link) {
   const RuleForm& form = *application.form;
   Instantiation instantiation(*this, application, link);
   const auto [left, right] = form.equations()[application.equation];
+  // Each side is congruent to its end of the link, so congruence joins it to the neighbours in a
+  // path.
   made.left = instantiation.make(left, ends_[link].from);
   made.right = instantiation.make(right, ends_[link].to);
+  // A premise states that the term of a variable equals a node of the pattern. Its proof is a goal
+  // of its own.
   for (const RuleForm::Premise& premise : form.premises()) {
     const LogTerm term = application.terms[premise.var.index()];
     made.premises.emplace_back(point(term), instantiation.make(premise.is, term));

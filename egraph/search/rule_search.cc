@@ -24,6 +24,7 @@ RuleSearch::RuleSearch(std::span<const Pattern* const> patterns, const OpTable& 
       patterns_(patterns.begin(), patterns.end()),
       inverse_of_(std::move(inverse_of)),
       rules_(patterns.size()) {
+  // A rule without an inverse is listed as its own.
   for (auto i = static_cast<std::uint32_t>(inverse_of_.size()); i < rules_.size(); ++i)
     inverse_of_.push_back(i);
 }
@@ -43,6 +44,8 @@ std::optional<StopReason> RuleSearch::run(const EGraph& egraph, std::span<const 
   make_pending_passes(constants);
   make_items(constants);
   std::optional<StopReason> stop = run_items(constants, room, budget, pool);
+  // An incremental search counts only new matches, so known + seen is an upper bound of all
+  // matches. Where it exceeds the limit, a second pass counts all matches.
   if (!stop && make_count_pass(constants)) {
     make_items(constants);
     stop = run_items(constants, room, budget, pool);
@@ -82,6 +85,8 @@ void RuleSearch::make_passes(const ConstantClasses& constants, const Room& room,
     if (rule.mode == Mode::kIncremental) {
       for (const SearchTrie::Plan& plan : trie_.incremental_plans(i)) pass.activate(plan);
     } else {
+      // A full or a filtered search runs the cheapest full plan. A filtered one keeps only matches
+      // with a new node.
       pass.activate(*cheapest_plan(*egraph_, constants, trie_, i).plan);
     }
   }
@@ -138,6 +143,8 @@ bool RuleSearch::has_said_all(std::uint32_t index, const Room& room, Budget& bud
       std::max(patterns_[index]->atoms().size(), patterns_[inverse]->atoms().size());
   if (most_atoms * egraph_->id_count() * sizeof(std::uint64_t) > room.bytes) return false;
   budget.spend(count_nodes(index) + count_nodes(inverse));
+  // The matches of the inverse, all of them applied, are matches of this rule too
+  // (inverse_rules.h). Equal counts therefore mean that this rule has no others.
   const auto matches = count_matches(*egraph_, *patterns_[index]);
   Rule& rule = rules_[index];
   if (!matches || *matches > rule.request.limit) return false;
@@ -226,6 +233,7 @@ void RuleSearch::conclude() {
   }
 }
 
+// Marks the rule as applied up to now_. Its postponed pieces become pending.
 void RuleSearch::commit(std::size_t index, bool all_hold) {
   Rule& rule = rules_[index];
   EGRET_CHECK(!rule.found.exceeded || rule.request.resume, "some matches were not found");

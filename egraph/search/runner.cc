@@ -117,12 +117,15 @@ void Runner::start() {
   idle_ = false;
   growth_ = 0;
   if (resumed_.empty()) return;
+  // The words of save(): the iteration, then those of the scheduler.
   iteration_ = resumed_[0];
   const bool restored = scheduler_->restore(std::span(resumed_).subspan(1));
   EGRET_CHECK(restored, "resume() looked at it");
   resumed_.clear();
 }
 
+// Forgets what was applied, because a resumed run starts without it: from here on both search
+// alike.
 std::vector<std::uint64_t> Runner::save() {
   forget();
   std::vector<std::uint64_t> words = {iteration_};
@@ -141,6 +144,7 @@ base::Status Runner::resume(std::span<const std::uint64_t> saved) {
   return base::ok();
 }
 
+// A fingerprint that shows whether the e-graph was changed between runs.
 Runner::State Runner::state() const {
   return {egraph_.epoch(), egraph_.next_node(), egraph_.id_count(), egraph_.merge_count()};
 }
@@ -230,6 +234,8 @@ Runner::Stop Runner::search_all(RunReport& report, IterationStats& stats, Budget
   return {};
 }
 
+// Asks the scheduler whether each rule's matches are applied. A rule that exceeded its limit is
+// applied only if its search can be resumed.
 void Runner::accept_matches(RunReport& report, IterationStats& stats) {
   const std::uint64_t iteration = iteration_;
   for (std::size_t i = 0; i < rules_.size(); ++i) {
@@ -294,6 +300,7 @@ Runner::Stop Runner::apply_all(RunReport& report, IterationStats& stats, Budget&
   return {};
 }
 
+// Applies the retries, then the new matches. commit() follows only if all were applied.
 Runner::Stop Runner::apply_rule(std::size_t index, RuleStats& stats, Budget& budget) {
   Rule& rule = rules_[index];
   const std::uint64_t refused = stats.refused;
@@ -359,6 +366,7 @@ std::size_t Runner::block_size(const Rule& rule) const {
   return std::clamp<std::uint64_t>(matches, kShortest, ApplyBlock::kMatches);
 }
 
+// Checks the node limit after every match, the other limits after the first match of each block.
 Runner::Stop Runner::apply_singly(Rule& rule, MatchBlocks& matches, RuleStats& stats,
                                   Budget& budget) {
   constexpr std::size_t kCheckEvery = 64;
@@ -378,6 +386,7 @@ Runner::Stop Runner::apply_singly(Rule& rule, MatchBlocks& matches, RuleStats& s
   return {};
 }
 
+// After this the next search finds all matches anew.
 void Runner::forget() {
   search_.forget();
   for (Rule& rule : rules_) rule.watched.clear();

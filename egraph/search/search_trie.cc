@@ -27,6 +27,8 @@ class PlanCompiler {
     }
   }
 
+  // Each step becomes an expansion (it enumerates nodes into registers) and a branch (filters on
+  // the registers). `siblings` is the list of the trie to which the next expansion belongs.
   SearchTrie::Plan run(const JoinPlan& steps) {
     SearchTrie::Plan plan;
     std::vector<std::uint32_t>* siblings = &trie_.roots_;
@@ -65,6 +67,8 @@ class PlanCompiler {
     siblings = &trie_.branches_[b].expansions;
   }
 
+  // Assigns registers: `out` to the class of the node, the registers from `first_child` on to its
+  // children.
   SearchTrie::Expansion expand(const JoinStep& step) {
     SearchTrie::Expansion made;
     made.kind = step.kind;
@@ -78,6 +82,8 @@ class PlanCompiler {
     made.base = atom.op.valid() ? ops_.base_of(atom.op) : atom.base;
     made.arity = static_cast<std::uint32_t>(atom.children.size());
     if (step.via.valid()) made.via = var_[step.via.index()];
+    // All bound children are candidates; at run time the walk takes the one with the fewest
+    // parents.
     if (step.kind == JoinStep::Kind::kParents) {
       for (const VarId child : atom.children) {
         if (var_[child.index()] != kUnbound) made.vias.push_back(var_[child.index()]);
@@ -95,6 +101,8 @@ class PlanCompiler {
       for (const VarId child : atom.children) bind(child, next_++, 0);
     }
     if (!atom.op.valid()) bind_operator(step.atom, made);
+    // Semi-naive evaluation: this node must be old, so that only one plan finds a match with
+    // several new nodes.
     if (step.old) filters_.push_back({Filter::Kind::kOld, 0, 0, 0, 0});
     return made;
   }
@@ -148,6 +156,8 @@ SearchTrie::SearchTrie(std::span<const Pattern* const> patterns, const OpTable& 
   for (Expansion& expansion : expansions_) expansion.is_last = is_last(expansion);
 }
 
+// A last expansion has no expansions below it and enumerates a single list. TrieWalk::walk_last()
+// processes it in a tight loop.
 bool SearchTrie::is_last(const Expansion& expansion) const {
   if (expansion.once || expansion.kind == Kind::kEveryClass) return false;
   if (expansion.kind == Kind::kOperator && !expansion.op.valid()) return false;
@@ -164,6 +174,8 @@ void SearchTrie::add_pattern(const Pattern& pattern, const OpTable& ops) {
     const Pattern::Atom& atom = pattern.atoms()[i];
     EGRET_CHECK(!atom.op.valid() || ops.arity(atom.op) == atom.children.size(),
                 "a pattern node with the wrong number of children");
+    // The class of a variable must contain a node for every atom of which it is the result. The
+    // mask of these operators rejects most classes before anything is enumerated.
     made.needs[atom.result.index()] |=
         EGraph::mask_bit(atom.op.valid() ? ops.base_of(atom.op) : atom.base);
     if (atom.op.valid()) continue;
@@ -172,6 +184,8 @@ void SearchTrie::add_pattern(const Pattern& pattern, const OpTable& ops) {
   }
   add_constants(pattern, planner, made);
 
+  // Whether a plan starts at a node that is a child of another pattern node, and so climbs to its
+  // parents.
   const auto is_inner = [&](const JoinPlan& steps) {
     if (steps.empty() || steps[0].kind != Kind::kOperator) return false;
     const VarId top = pattern.atoms()[steps[0].atom].result;
@@ -249,6 +263,7 @@ std::uint32_t SearchTrie::add_branch(std::uint32_t expansion, std::vector<Filter
   return index;
 }
 
+// Operators are only ever added, so only those since the last call are tested.
 void SearchTrie::learn_symbols(const OpTable& ops) {
   if (known_ops_ == ops.op_count()) return;
   for (Symbols& symbols : symbols_) {

@@ -17,6 +17,7 @@ SearchPass::SearchPass(const SearchTrie& trie)
       live_expansions_(trie.expansion_count()),
       live_branches_(trie.branch_count()) {}
 
+// Counts the active plans through each expansion and branch. A count of 0 prunes it from the walk.
 void SearchPass::add(const SearchTrie::Plan& plan, int sign) {
   for (const std::uint32_t e : plan.expansions) live_expansions_[e] += static_cast<unsigned>(sign);
   for (const std::uint32_t b : plan.branches) live_branches_[b] += static_cast<unsigned>(sign);
@@ -48,6 +49,7 @@ std::span<const SearchPass::Entry> SearchPass::entries_of(std::uint32_t root) co
 
 ConstantClasses::ConstantClasses(const SearchTrie& trie, const EGraph& egraph)
     : trie_(trie), egraph_(egraph) {
+  // Looks each constant up once. A hidden node counts as absent.
   for (const OpId op : trie.constants()) {
     NodeId node = egraph.lookup_node(op, {});
     if (node.valid() && !egraph.visible(node)) node = {};
@@ -131,6 +133,7 @@ bool TrieWalk::run(const SearchPass& pass, std::span<const ClassId> constants, s
       const std::uint32_t expansion = branch.expansions[frame.child++];
       if (live_expansions_[expansion] == 0) continue;
       const SearchTrie::Expansion& next = trie_.expansion(expansion);
+      // A last expansion gets no frame; it only borrows the buffer of the next one.
       if (!next.is_last) {
         open(frames_[++depth], expansion);
       } else if (!walk_last(next, draw(next, frames_[depth + 1].drawn), frame.fresh)) {
@@ -148,6 +151,7 @@ void TrieWalk::open(Frame& frame, std::uint32_t expansion) {
   const SearchTrie::Expansion& e = trie_.expansion(expansion);
   frame.expansion = &e;
   frame.expansion_index = expansion;
+  // Counts all branches as done, so that run() first advances to a node.
   frame.branch = static_cast<std::uint32_t>(e.branches.size());
   frame.child = 0;
   frame.next = frame.end = nullptr;
@@ -194,6 +198,7 @@ void TrieWalk::draw_parents(const SearchTrie::Expansion& e, std::vector<NodeId>&
   for (const NodeId node : egraph_.parents(registers_[*via])) {
     if (!e.op.valid() || egraph_.is(node, e.op)) drawn.push_back(node);
   }
+  // Parents of other operators were visited too, so they count as ticks.
   ticks_ += bound(*via) - drawn.size();
 }
 
@@ -201,6 +206,7 @@ void TrieWalk::draw_parents(const SearchTrie::Expansion& e, std::vector<NodeId>&
 // finds the range.
 std::span<const NodeId> TrieWalk::draw_class(const SearchTrie::Expansion& e) const {
   const auto list = egraph_.nodes(registers_[e.via]);
+  // Short lists are not narrowed: bind() skips the nodes of other operators.
   constexpr std::size_t kLinear = 8;
   if (!e.op.valid() || list.size() <= kLinear) return list;
   const auto low = std::partition_point(list.begin(), list.end(),
@@ -228,6 +234,7 @@ bool TrieWalk::walk_last(const SearchTrie::Expansion& e, std::span<const NodeId>
   return true;
 }
 
+// The general case: several plans, operator variables, or a limit that may be reached.
 void TrieWalk::find_matches(const SearchTrie::Expansion& e, std::span<const NodeId> list,
                             bool fresh_above) {
   const Delta* const delta = fresh_above ? nullptr : pass_->delta;
@@ -290,6 +297,7 @@ class TrieWalk::RowPattern {
   std::size_t count_ = 0;
 };
 
+// Instantiates the inner loop for the number of columns that vary.
 void TrieWalk::write_matches(const SearchTrie::Expansion& e, const SearchTrie::Plan& plan,
                              std::span<const NodeId> list, const Delta* delta) {
   const RowPattern pattern(e, plan, registers_.data());
@@ -386,6 +394,7 @@ bool TrieWalk::advance(Frame& frame, bool fresh_above) {
         if (!egraph_.is_canonical(id)) continue;
         registers_[e.out] = id;
       }
+      // A match is new if any of its nodes is new, so freshness is inherited from the frame above.
       frame.fresh = fresh_above || delta == nullptr || (!e.once && delta->has(id));
       return true;
     }
@@ -434,6 +443,7 @@ bool TrieWalk::bind(const SearchTrie::Expansion& e, NodeId node) {
   return true;
 }
 
+// The filters are sorted by cost (PlanCompiler::enter()).
 bool TrieWalk::passes(const SearchTrie::Branch& branch, NodeId node) const {
   for (const SearchTrie::Filter& filter : branch.filters) {
     bool holds = true;

@@ -45,6 +45,11 @@ std::vector<double> chains_below(const FlatCore& flat, std::span<const double> c
   return least;
 }
 
+// Raises the bound cut by cut. A cut is a set of classes, grown from a required class. In an
+// acyclic answer, some candidate that is chosen in the cut needs no class of the cut, so the price
+// of the cut is charged to all such candidates. When one of them is fully charged, the cut grows
+// into one of its needs. If all its needs are free, its class becomes free instead, and the cut is
+// done. The ascent ends when all required classes are free. The bound is the sum of the prices.
 class Ascent {
  public:
   Ascent(const Core& core, const FlatCore& flat, const DualAscentOptions& options)
@@ -90,6 +95,7 @@ class Ascent {
   void measure_chains() {
     chain_ = chains_below(flat_, result_.rest);
     cuts_since_measured_ = 0;
+    // Random factors make the cuts of each seed different.
     if (options_.seed == 0) return;
     base::Random random(options_.seed);
     for (double& length : chain_) length *= std::exp(random.uniform(-0.5, 0.5));
@@ -136,6 +142,8 @@ class Ascent {
       row_.charges.emplace_back(k, price_ - charged_until_[k]);
     charged_until_[k] = price_;
   }
+  // Ends a row: every answer chooses candidates whose charges in the row sum up to at least its
+  // price.
   void end_row() {
     if (!wants_rows() || price_ <= row_begin_) return;
     for (const ClassIndex c : cut_) {
@@ -149,6 +157,7 @@ class Ascent {
     row_ = {};
   }
 
+  // Prices cuts around `root` until it is free.
   void ascend(ClassIndex root) {
     while (!free_[root] && !stopped_) {
       stopped_ = options_.should_stop && options_.should_stop();
@@ -215,6 +224,7 @@ class Ascent {
     }
   }
 
+  // A candidate that needs the new class no longer leads out of the cut, so its pricing ends.
   void enter(ClassIndex c) {
     cut_.push_back(c);
     for (const CandidateIndex user : flat_.users_of(c)) {

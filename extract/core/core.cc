@@ -18,6 +18,8 @@ std::vector<ClassIndex> needs_of(const EGraphView& graph, NodeIndex node) {
   return needs;
 }
 
+// Collects the classes that the roots reach, in breadth-first order. Omits candidates that no
+// answer can use: infinite cost, a self-loop, or a child without a term.
 class Builder {
  public:
   Builder(const Problem& problem, std::span<const NodeIndex> terms)
@@ -109,11 +111,14 @@ double Core::granularity() const {
   return unit;
 }
 
+// Rounds a bound up to a multiple of the granularity, because the cost of every answer is one.
 double Core::raised(double bound) const {
   const double unit = granularity();
   return unit == 0 ? bound : std::ceil(bound / unit - 1e-6) * unit;
 }
 
+// Scales fractional costs by a power of two, which is exact, such that `whole` falls into (2^13,
+// 2^14].
 double Core::bring_to_scale(double whole) {
   constexpr int kBits = 14;  // of the whole
   bool integers = true;
@@ -129,6 +134,8 @@ double Core::bring_to_scale(double whole) {
   return scale;
 }
 
+// The choice in the original problem: the decisions of the reductions, then the nodes of the chosen
+// candidates.
 std::vector<NodeIndex> Core::lift(const Problem& problem, std::span<const NodeIndex> chosen) const {
   std::vector<NodeIndex> choice = decided;
   for (ClassIndex c = 0; c < classes.size(); ++c) {
@@ -139,6 +146,7 @@ std::vector<NodeIndex> Core::lift(const Problem& problem, std::span<const NodeIn
   return choice;
 }
 
+// The candidate of each class whose nodes `choice` takes, or kNoNode.
 std::vector<NodeIndex> Core::left_of(const Problem& problem,
                                      std::span<const NodeIndex> choice) const {
   std::vector<NodeIndex> chosen;
@@ -156,6 +164,8 @@ std::vector<NodeIndex> Core::left_of(const Problem& problem,
 
 bool CoreAnswer::is_closed() const { return bound >= cost - 1e-9 * std::max(1.0, std::abs(cost)); }
 
+// Restricts a choice to the classes that the required ones reach. The answer is empty if one of
+// these has no candidate.
 CoreAnswer needed_of(const Core& core, std::span<const NodeIndex> chosen) {
   CoreAnswer answer;
   std::vector<NodeIndex> reached(chosen.size(), kNoNode);
@@ -179,6 +189,7 @@ CoreAnswer needed_of(const Core& core, std::span<const NodeIndex> chosen) {
   return answer;
 }
 
+// The core as an extraction problem: one node per candidate.
 CoreProblem::CoreProblem(const Core& core) {
   for (ClassIndex c = 0; c < core.classes.size(); ++c) {
     for (const Candidate& candidate : core.classes[c]) {

@@ -103,6 +103,8 @@ class Beam {
     partial.pending.erase(highest);
     for (CandidateIndex k = flat_.begin[c]; k < flat_.begin[c + 1]; ++k) {
       const double rest = partial.rest + dual_.rest[k];
+      // Every completion costs at least bound + rest, so a step at or above the incumbent is
+      // pruned.
       if (dual_.bound + rest >= best_cost_ || closes_circle(partial, c, k)) continue;
       steps.push_back({from, c, k, rest});
     }

@@ -182,7 +182,9 @@ class Narrow {
  private:
   bool stopped() const { return deadline_.expired() || (should_stop_ && should_stop_()); }
 
-  // Candidate k has variable k. The variable of its class is that of the last candidate.
+  // A ladder: candidate k has variable k, which is true if the chosen candidate of its class is k
+  // or an earlier one. So k is chosen if variable k is true and k - 1 is not, and at most one
+  // candidate per class is chosen. The variable of a class is that of its last candidate.
   Variable last(ClassIndex c) const { return flat_.begin[c + 1] - 1; }
   bool is_first(CandidateIndex k) const { return k == flat_.begin[flat_.owner[k]]; }
 
@@ -303,6 +305,7 @@ class Narrow {
     answer.proven = true;
     return answer;
   }
+  // The cycle is the end of the path, from `need` on.
   void note_loop(const std::vector<std::pair<ClassIndex, std::size_t>>& path, ClassIndex need) {
     std::vector<ClassIndex> loop;
     for (std::size_t i = path.size(); i-- > 0;) {

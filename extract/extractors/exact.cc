@@ -135,6 +135,7 @@ class Exact {
     if (is_closed()) return finished(true);
     std::vector<Part> parts = connected_parts(core_);
     std::ranges::stable_sort(parts, {}, [](const Part& p) { return p.core.candidate_count(); });
+    // The parts share no class, so their optimal costs and their bounds add up.
     std::vector<NodeIndex> chosen(core_.classes.size(), kNoNode);
     double bound = core_.paid;
     bool complete = true;
@@ -176,6 +177,8 @@ class Exact {
     return kept.dag_cost < found.dag_cost ? std::move(kept) : std::move(found);
   }
 
+  // Tables if the part is narrow. Otherwise the solvers start from a known answer and a bound, on
+  // scaled costs.
   base::Result<CoreAnswer> solve(Core& part) {
     if (method_.elimination.entries > 0) {
       auto answer =
@@ -197,6 +200,8 @@ class Exact {
     answer.bound /= scale;
     return answer;
   }
+  // The integer program gets a short first try, then MaxSAT, then the integer program again with
+  // the remaining time. Each starts from the best answer so far.
   base::Result<CoreAnswer> solve_wide(const Core& part, CoreAnswer best) {
     if (method_.maxsat_share > 0 && suits_maxsat(part)) {
       EGRET_RETURN_IF_ERROR(branch(part, best, method_.quick_share));

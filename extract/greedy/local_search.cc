@@ -18,6 +18,9 @@ namespace {
 // alternate forever.
 constexpr double kLeastGain = 1e-9;
 
+// First-improvement local search on the DAG cost. Two moves: a class takes another node
+// (switch_round); several classes take parents of a class that is not used yet (share_round). Each
+// trial walks the whole choice.
 class LocalSearch {
  public:
   LocalSearch(const Problem& problem, const Options& options, std::vector<NodeIndex> choice)

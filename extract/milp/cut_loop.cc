@@ -18,6 +18,9 @@ constexpr double kTolerance = 1e-9;    // of the known cost
 constexpr double kSearchShare = 0.05;  // of the time left
 constexpr double kPrecision = 0.02;    // of the gap, within which relaxations are solved
 
+// A cutting-plane loop. Each round solves the relaxation, runs dual ascent on its reduced costs for
+// bounds and cuts, and adds violated loop cuts and separated cuts. It ends when the gap is closed,
+// when no cut was found, or when progress is slow.
 class CutLoop {
  public:
   CutLoop(const Core& core, const Milp& program, double known_cost, Relaxation& relaxation,
@@ -214,6 +217,8 @@ class CutLoop {
     }
     rest_.assign(flat_.size(), 0);
     for (std::size_t j = 0; j < reduced.size(); ++j) {
+      // Candidates keep their positive reduced cost; a negative one counts in full, because the
+      // candidate may be chosen. Other columns take their cheaper bound.
       const Milp::Column& column = program_.columns[j];
       if (j >= flat_.size()) {
         constant += std::min(reduced[j] * column.lower, reduced[j] * column.upper);
@@ -228,6 +233,7 @@ class CutLoop {
 
   Tightened result() {
     Tightened result{bound_, std::move(chosen_), known_, {}, {}};
+    // Cuts with a dual of 0 in the last relaxation are dropped. Cuts added after it are kept.
     for (std::size_t i = 0; i < cuts_.size(); ++i) {
       const std::size_t row = program_.rows.size() + i;
       const bool slack = row < duals_.size() && duals_[row] <= 0;

@@ -101,6 +101,8 @@ struct Scaled {
   }
 
  private:
+  // Divides rows and columns by the square root of their largest entry, or of the sum of their
+  // entries.
   void scale(bool by_sum) {
     Vector rows(row_scale.size(), 0), columns(column_scale.size(), 0);
     for (std::size_t r = 0; r < a.rows(); ++r) {
@@ -129,6 +131,8 @@ struct Point {
   Vector aty;  // transpose of a * y
 };
 
+// Primal-dual hybrid gradient with the adaptive steps, the averaging and the restarts of PDLP
+// (Applegate et al. 2021). The weight balances the primal against the dual step size.
 class Descent {
  public:
   Descent(const Scaled& lp, Vector x, Vector y, double weight, double gap,
@@ -217,6 +221,7 @@ class Descent {
     sum_.ax.resize(now_.ax.size());
     sum_.aty.resize(now_.aty.size());
   }
+  // The average is weighted by the step sizes.
   void add_to_average(double share) {
     const auto add = [share](Vector& sum, const Vector& v) {
       for (std::size_t i = 0; i < v.size(); ++i) sum[i] += share * v[i];
@@ -337,6 +342,7 @@ bool PrimalDualLp::holds(const Milp::Row& row) const {
   return sum >= row.lower - kResidual && sum <= row.upper + kResidual;
 }
 
+// Leaves out rows whose dual was 0 in the last two relaxations, until x_ violates them.
 std::vector<std::size_t> PrimalDualLp::rows_at_work() {
   constexpr int kMostIdle = 2;
   std::vector<std::size_t> rows;
@@ -347,6 +353,7 @@ std::vector<std::size_t> PrimalDualLp::rows_at_work() {
   return rows;
 }
 
+// Starts from the last point, and converts between the scaled and the original program.
 base::Result<LpAnswer> PrimalDualLp::relax(double seconds, double gap) {
   const base::Deadline deadline = base::Deadline::after(seconds);
   const std::vector<std::size_t> rows = rows_at_work();
