@@ -103,6 +103,8 @@ std::vector<bool> foldable(const ir::Graph& graph) {
   return constant;
 }
 
+// Computes the constant part of the graph once, with the backend itself, and replaces it by
+// constants. Only values that the rest reads are kept.
 base::Result<PreparedGraph> fold_constants(const Backend& backend, const PreparedGraph& from,
                                            const PlanOptions& options) {
   const ir::Graph& graph = from.graph;
@@ -175,6 +177,8 @@ std::vector<ir::Tensor> constants_of(const ir::Graph& graph) {
   return constants;
 }
 
+// Moves large constants out of the graph, so that a backend can free each one as soon as it is
+// packed. Vectors stay: kernels look at their values.
 std::vector<ir::Tensor> take_constants(ir::Graph& graph) {
   std::vector<ir::Tensor> constants = constants_of(graph);
   ir::Graph rest;
@@ -190,6 +194,8 @@ std::vector<ir::Tensor> take_constants(ir::Graph& graph) {
   return constants;
 }
 
+// Removes dead nodes, expands composites without a kernel until none is left, checks sizes and
+// folds. `origin` maps each node to one of the given graph throughout.
 base::Result<PreparedGraph> prepare(const Backend& backend, const ir::Graph& graph,
                                     const PlanOptions& options, const TakesComposite& takes) {
   PreparedGraph prepared;

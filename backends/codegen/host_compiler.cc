@@ -92,6 +92,7 @@ struct Compiler {
   std::string problem{};  // why there is none
 };
 
+// Found once per process: the first of the usual names that runs.
 const Compiler& compiler() {
   static const Compiler found = [] {
     std::vector<std::string> names{"c++", "g++", "clang++"};
@@ -173,6 +174,7 @@ bool is_compiled_for_host(const std::string& source) {
          fs::exists(library_of(source, ""), error);
 }
 
+// Compiled once per machine: an object in the cache is loaded without a compiler run.
 base::Result<std::shared_ptr<const HostLibrary>> compile_for_host(const std::string& source,
                                                                   const std::string& flags) {
   EGRET_RETURN_IF_ERROR(host_compiler_version().status());

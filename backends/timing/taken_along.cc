@@ -48,6 +48,8 @@ class Reader {
          const PlanOptions& options)
       : backend_(backend), of_(of), type_(type), options_(options) {}
 
+  // Whether the backend reads the moved elements in place: the reader has the same implementation
+  // with and without the operator, and no kernel computes the operator.
   base::Result<bool> takes_along(std::string_view reader) const {
     EGRET_ASSIGN_OR_RETURN(const std::string of_given, implementation(reader, false));
     if (of_given.empty()) return false;

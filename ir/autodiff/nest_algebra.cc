@@ -13,6 +13,8 @@ VariableSet NestAlgebra::depends_on(const Affine& form) const {
   return set;
 }
 
+// Nodes are appended, never changed: ids that others hold stay valid. What a node depends on is
+// derived from its operands; a reduction's own variables are bound in it.
 int NestAlgebra::append(NestNode node) {
   for (const int kid : node.kids) node.depends |= nest_.node(kid).depends;
   if (node.guard >= 0) node.depends |= nest_.guard(node.guard).depends;
@@ -122,6 +124,7 @@ int NestAlgebra::both(int a, int b) {
   return append(std::move(guard));
 }
 
+// Over integers, the negation of f <= 0 is 1 - f <= 0: it stays an affine guard.
 int NestAlgebra::negated(int a) {
   const NestGuard& of = nest_.guard(a);
   if (of.kind == Kind::kNot) return of.a;
@@ -139,6 +142,7 @@ int NestAlgebra::negated(int a) {
   return append(std::move(guard));
 }
 
+// A new loop variable with the same extent, for a second instance of a reduction.
 int NestAlgebra::fresh_like(int symbol) {
   IndexSymbol made = nest_.symbol(symbol);
   made.ordinal = static_cast<int>(nest_.variables.size());

@@ -137,6 +137,7 @@ Tensor Tensor::random(TensorType type, base::Random& random) {
   return drawn(std::move(type), draw, random);
 }
 
+// Copy on write: tensors share buffers, and a writer gets its own if there are other owners.
 std::span<std::byte> Tensor::mutable_data() {
   if (buffer_.use_count() > 1) {
     auto copy = allocate(static_cast<std::size_t>(bytes())).bytes;

@@ -60,6 +60,9 @@ base::Result<Rational> to_rational(double value) {
   return base::unsupported("infinity and NaN are no rational numbers");
 }
 
+// Evaluates definitions over exact rational numbers. Functions without rational values (exp, sin)
+// become opaque: a pseudo-random value that depends only on the key and the arguments, so that
+// equal expressions stay equal.
 class RationalDomain {
  public:
   using Value = Rational;
@@ -137,6 +140,8 @@ class RationalDomain {
     return exponent < 0 ? Rational(1 / result) : result;
   }
 
+  // The facts about a function hold for its stand-in: parity, range, and an odd function's zero and
+  // sign.
   Rational opaque(Function function, const Rational& a, const Rational& b) const {
     const FunctionFacts& fact = facts(function);
     const bool symmetric = fact.parity != Parity::kNone;

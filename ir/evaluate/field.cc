@@ -19,6 +19,9 @@ std::uint64_t image(const PrimeField& field, double value) {
   return field.from_double(value);
 }
 
+// Evaluates definitions over a prime field, in which unequal polynomials differ at random points
+// with high probability (Schwartz, 1980; Zippel, 1979). Functions and the order are pseudo-random
+// but fixed by the key; integers stay integers.
 class FieldDomain {
  public:
   using Value = std::uint64_t;
@@ -71,6 +74,8 @@ class FieldDomain {
   Value neg(Value a) const { return field_.neg(a); }
   Value min(Value a, Value b) const { return less(b, a) ? b : a; }
   Value max(Value a, Value b) const { return less(a, b) ? b : a; }
+  // A field has no order that agrees with its arithmetic: this one is total and arbitrary, with the
+  // two infinities at its ends.
   bool less(Value a, Value b) const {
     if (a == b || a == kPlusInfinity || b == minus_) return false;
     if (a == minus_ || b == kPlusInfinity) return true;

@@ -70,6 +70,8 @@ To narrow([[maybe_unused]] DType type, From value) {
 }
 
 template <typename T>
+// The type is dispatched once per array, outside of the loop. Stride 1 has a loop of its own, which
+// compilers vectorize.
 void load(DType type, const std::byte* data, std::int64_t first, std::int64_t stride,
           std::int64_t count, T* to) {
   with_storage(type, [&](auto storage) {

@@ -88,6 +88,7 @@ LaneEvaluator::LaneSet LaneEvaluator::where(int id, int lane, const LaneSet& set
   return part;
 }
 
+// Guards that cannot narrow the interval are evaluated lane by lane into a mask.
 LaneEvaluator::LaneSet LaneEvaluator::masked(int id, int lane, const LaneSet& set) {
   const NestGuard& guard = nest_.guard(id);
   switch (guard.kind) {

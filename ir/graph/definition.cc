@@ -99,6 +99,8 @@ bool Definition::fail(std::string message) {
   return false;
 }
 
+// A condition that cannot be decided now becomes a requirement of the definition, unless the
+// scope's example violates it.
 bool Definition::require(Guard condition, std::string message) {
   if (condition.is_true()) return ok();
   if (condition.is_false()) return fail(std::move(message));
@@ -140,6 +142,8 @@ bool Definition::require_dtype(int input, bool allowed, std::string_view what) {
               std::string(to_string(dtype(input))));
 }
 
+// If only the type is wanted, elements are not built (without_elements_): all reads give a
+// placeholder.
 std::vector<Index> Definition::output(DType dtype, Dims dims) {
   if (!ok()) return std::vector<Index>(dims.size(), Index(0));
   for (const Index& size : dims) {

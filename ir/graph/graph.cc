@@ -58,6 +58,7 @@ base::Status Graph::check_invariants() const {
   return base::ok();
 }
 
+// Nodes come after their inputs, so one backward pass suffices. Graph inputs are always live.
 std::vector<NodeId> live_nodes(const Graph& graph) {
   std::vector<bool> live(graph.size(), false);
   for (const NodeId input : graph.inputs()) live[input.index()] = true;
@@ -128,6 +129,7 @@ Value copy_node(GraphBuilder& builder, const Node& node, std::span<const Value> 
 
 }  // namespace
 
+// Only the inputs' types change; all other types are inferred again.
 base::Result<Graph> bind_symbols(const Graph& graph,
                                  const std::map<std::string, std::int64_t>& sizes) {
   const std::set<std::string> present = open_sizes(graph);

@@ -163,6 +163,7 @@ class LawStatement {
     return type;
   }
 
+  // The rank's part of op(whole) equals op'(the rank's parts), for every rank r < p.
   base::Status make_cut() {
     const Sides attrs = attributes();
     GraphBuilder left, right;
@@ -194,6 +195,8 @@ class LawStatement {
     return finish(left, right);
   }
 
+  // For two devices: op(joined inputs) = join(op'(first parts), op''(second parts)). More devices
+  // follow by induction, because the sizes of the two parts are independent symbols.
   base::Status make_partial() {
     const Sides attrs = attributes();
     const char* join = law_.output.kind == Kind::kSum ? "add" : "max";
@@ -268,6 +271,8 @@ class LawStatement {
 
 }  // namespace
 
+// Tries the strongest statement first: for all sizes and numbers, then for all sizes, then for
+// sizes that only vary along the cut.
 LawProof prove_law(const ir::Operator& op, const Attrs& attrs, std::span<const TensorType> inputs,
                    const Law& law, std::int64_t devices) {
   using Scope = LawProof::Scope;

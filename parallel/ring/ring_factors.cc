@@ -13,6 +13,8 @@ using ir::ExprNode;
 using ir::ExprOp;
 using Kind = Factor::Kind;
 
+// Recognizes by the definition how a value depends on one that is still incomplete: linearly,
+// divided by it, shifted by it, or scaled by the exponential of it.
 class FactorReader {
  public:
   FactorReader(const ir::Denotation& denotation, std::span<const ir::TensorType> types,

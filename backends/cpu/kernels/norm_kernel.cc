@@ -55,6 +55,8 @@ EGRET_VECTOR_CLONES void norm_row(const float* x, float* y, std::int64_t n, cons
   }
 }
 
+// Two passes for the moments (the variance around the computed mean, which avoids the cancellation
+// of E[x^2] - E[x]^2) and one that writes. Threads divide the rows.
 class NormStep : public Step {
  public:
   NormStep(const Operand& source, const Operand& target, const Operand& scale, const Operand* bias,

@@ -118,6 +118,8 @@ class PoolStep : public Step {
   }
 
  private:
+  // One row of outputs of one group of channels. The inside part of each window is computed first,
+  // so that the loops over taps need no bound checks.
   void run_row(const float* from, float* to, std::int64_t row) const {
     const std::int64_t y = row % w_.out[1];
     const std::int64_t z = row / w_.out[1] % w_.out[0];
@@ -232,6 +234,8 @@ base::Status add_onednn_pool(PlanBuilder& builder, const Group& group, Pooling p
 
 }  // namespace
 
+// Own loops where channels are innermost already; row-major inputs go to oneDNN, and to own loops
+// in channels-last where oneDNN refuses.
 base::Status make_pool_kernel(PlanBuilder& builder, const Group& group) {
   const ir::Node& node = builder.node(group.root());
   if (node.type.dtype != ir::DType::kF32 || node.type.rank() < 3 || node.type.rank() > 5 ||

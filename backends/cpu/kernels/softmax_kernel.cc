@@ -78,6 +78,7 @@ EGRET_VECTOR_CLONES void softmax_row(const float* x, float* y, std::int64_t n) {
   for (std::int64_t k = 0; k < n; ++k) y[k] *= scale;
 }
 
+// x - max - log sum exp(x - max): the logarithm of the quotient without computing the quotient.
 EGRET_VECTOR_CLONES void log_softmax_row(const float* x, float* y, std::int64_t n) {
   const float top = row_max(x, n);
   float lanes[kLanes] = {};
@@ -117,6 +118,8 @@ EGRET_VECTOR_CLONES void softmax_columns(const float* x, float* y, std::int64_t 
   }
 }
 
+// If the axis is the innermost one, rows make the vectors; otherwise up to kColumns neighboring
+// columns do. Each piece of threads' work is one row or one block of columns.
 class SoftmaxStep : public Step {
  public:
   SoftmaxStep(const Operand& source, const Operand& target, std::size_t axis, bool logs,

@@ -85,6 +85,7 @@ bool reads_in_place(const ExprNode* read, const ir::Denotation& d,
   return true;
 }
 
+// Whether the node is an operation on f32 values that run_block() has, or a read in place.
 bool computable(const ExprNode* node, const ir::Denotation& d,
                 std::span<const ir::TensorType> inputs) {
   switch (node->op) {

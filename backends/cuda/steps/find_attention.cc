@@ -22,6 +22,8 @@ using ir::NestNode;
 constexpr std::int64_t kMostDepth = 128, kDepthUnit = 8;  // what engines for Hopper take
 constexpr std::int64_t kLeastScores = 1 << 12;  // of all together; smaller ones gain nothing
 
+// Matches softmax(q k) v in the loop nest of a region, from the root inward: a sum over the columns
+// of a product, one factor of which is a softmax over the columns.
 class Matcher {
  public:
   Matcher(const LoopNest& nest, const StepDefinition& definition)

@@ -110,6 +110,9 @@ Value stacked(Body& b, std::span<const Value> parts, std::int64_t axis) {
   return parts.size() == 1 ? parts[0] : b.builder().add("concat", parts, {{"axis", axis}});
 }
 
+// The body of a recurrent operator, unrolled over a known number of steps. The product of all
+// inputs with the weights is one matmul before the loop (projected()); only the product with the
+// state is in it.
 class Unrolled {
  public:
   Unrolled(Body& b, const RecurrentCell& cell) : b_(b), cell_(cell) {}
