@@ -72,7 +72,7 @@ class Translator {
       case ExprOp::kOr: {
         const Sum first = truth(*n.kids[0], negated);
         if ((n.op == ExprOp::kAnd) != negated) return product(first, truth(*n.kids[1], negated));
-        // A disjunction as disjoint cases: [p] + [not p][q].
+        // A disjunction as disjoint cases, because truth values are added: [p] + [not p][q].
         return first + product(truth(*n.kids[0], !negated), truth(*n.kids[1], negated));
       }
       case ExprOp::kScalarLt: return comparison(Factor::Kind::kLess, n, negated);
@@ -124,6 +124,8 @@ class Translator {
 
  private:
   // The value, restricted to where the guard holds (or does not hold).
+  // While the value is translated, the guard is part of the context, so needs inside it apply only
+  // where the guard holds.
   Sum branch(const ExprNode& guard, bool negated, const ExprNode& value) {
     const Sum holds = truth(guard, negated);
     if (holds.is_zero()) return {};
@@ -141,6 +143,8 @@ class Translator {
     return value;
   }
 
+  // A division needs a divisor that is not 0. Integer division is an opaque factor; real division
+  // multiplies by the reciprocal.
   Sum divided(const Sum& a, const Sum& b) {
     add_need({.kind = Need::Kind::kNonZero, .argument = b});
     if (integers_) return value(Factor::Kind::kQuotient, {a, b});
@@ -179,6 +183,8 @@ class Translator {
     add_need({.kind = kind, .argument = base});
   }
 
+  // Qualifies a need by the current context and bound variables. A divisor that is a number other
+  // than 0 needs no proof, and neither does a need in an impossible context.
   void add_need(Need need) {
     need.variables.insert(need.variables.end(), bound_.begin(), bound_.end());
     need.context = product(context_, need.context);
@@ -276,6 +282,7 @@ class Translator {
     return extremum_over(n.reduction, variable, guards, body);
   }
 
+  // A reduction over a known number of values, as an explicit sum, product or extremum.
   Sum written_out(const ExprNode& n) {
     std::vector<Sum> values;
     collect_values(n, values);
@@ -441,6 +448,7 @@ Sum ElementValues::constant(double number) const {
   return constant_sum(Rational(number));
 }
 
+// The value of a real attribute, built from the unknown numbers that stand-ins stand for.
 Sum ElementValues::value_of(const RealTerm& term) const {
   const auto argument = [&](std::size_t i) { return value_of(term.arguments[i]); };
   const auto extremum = [&](Factor::Kind kind) {
@@ -485,6 +493,8 @@ ElementValues::Value ElementValues::node_element(ir::NodeId id, const std::vecto
     if (node.type.rank() != 0) throw NotExpressible{"a constant tensor"};
     return {constant(node.data.f64_at(0))};
   }
+  // The cache is keyed by node and indices, so a shared node is translated once per index
+  // expression.
   const auto key = std::pair(id.index(), at);
   if (const auto found = memory_.find(key); found != memory_.end())
     return {renamed(*atoms_, found->second.sum), found->second.needs};
@@ -507,6 +517,7 @@ ElementValues::Value ElementValues::node_element(ir::NodeId id, const std::vecto
   return value;
 }
 
+// The guard as disjoint cases: the terms of its truth value, each with its guards.
 std::vector<Facts> ElementValues::cases(AtomTable& atoms, ir::Guard guard) {
   if (guard.is_constant()) return guard.is_true() ? std::vector<Facts>{{}} : std::vector<Facts>{};
   Translator translate(atoms);

@@ -57,8 +57,11 @@ Sum comparison(Factor factor) {
 
 // ---- reciprocals ----
 
+// The laws of reciprocals and exponentials move what does not depend on a bound variable out of
+// sums, so that both sides of an equation get the same form.
 Sum reciprocal(AtomTable& atoms, const Sum& sum);
 
+// Laws for one factor: 1/(1/x) = x, 1/sqrt(c) = sqrt(c)/c for a number c > 0, 1/exp(x) = exp(-x).
 Sum reciprocal_of(AtomTable& atoms, const Factor& factor) {
   if (factor.kind == Kind::kReciprocal) return factor.arguments[0];
   if (is_call(factor, ir::Function::kSqrt)) {
@@ -181,6 +184,8 @@ Sum reciprocal(AtomTable& atoms, const Sum& sum) {
 
 // ---- functions ----
 
+// Small positive powers are multiplied out; exponents -1 and 1/2 become a reciprocal and a square
+// root.
 Sum power(AtomTable& atoms, const Factor& factor) {
   const auto exponent = number_of(factor.arguments[1]);
   if (!exponent) return factor_sum(factor);
@@ -256,6 +261,7 @@ Sum logarithm_over_range(AtomTable& atoms, const Factor& factor) {
   return std::move(outside) + call(ir::Function::kLog, Sum{{std::move(term)}});
 }
 
+// log(exp(x) y / z) = x + log(y) - log(z), where z is known to be positive.
 Sum logarithm(AtomTable& atoms, Factor factor) {
   const Sum& argument = factor.arguments[0];
   if (const auto number = number_of(argument); number && *number == 1) return {};
@@ -305,6 +311,7 @@ Sum function_value(AtomTable& atoms, Factor factor) {
   if (factor.function == ir::Function::kSqrt) return square_root(atoms, std::move(factor));
   if (factor.function == ir::Function::kLog) return logarithm(atoms, std::move(factor));
   if (factor.function == ir::Function::kExp) return exponential(atoms, factor);
+  // Even and odd functions: makes the first coefficient of the argument positive.
   const ir::FunctionFacts& facts = ir::facts(factor.function);
   const Sum& argument = factor.arguments[0];
   if (facts.parity == ir::Parity::kNone || facts.arity != 1 || argument.is_zero() ||
@@ -351,6 +358,7 @@ Sum index_value(const Factor& factor) {
 
 }  // namespace
 
+// Applies the laws for the kind of the factor.
 Sum lawful(AtomTable& atoms, Factor factor) {
   switch (factor.kind) {
     case Kind::kIndex: return index_value(factor);
@@ -423,6 +431,7 @@ void cancel_sizes(Term& term) {
 
 }  // namespace
 
+// Cancels sizes and squares, then multiplies the exponentials: exp(x) exp(y) = exp(x + y).
 Sum lawful(AtomTable& atoms, Term term) {
   cancel_sizes(term);
   if (auto shorter = without_square(atoms, term)) return *std::move(shorter);

@@ -13,6 +13,7 @@ int three_way(const T& a, const T& b) {
   return a < b ? -1 : (b < a ? 1 : 0);
 }
 
+// Lists are ordered by length first, then by the first different item.
 template <typename List, typename Compare>
 int compare_lists(const List& a, const List& b, const Compare& compare_items) {
   if (a.size() != b.size()) return a.size() < b.size() ? -1 : 1;
@@ -22,6 +23,7 @@ int compare_lists(const List& a, const List& b, const Compare& compare_items) {
   return 0;
 }
 
+// Sums keep their terms sorted in this order: factors, bound variables, guards, coefficient.
 int compare_terms(const Term& a, const Term& b) {
   if (const int order = compare_lists(
           a.factors, b.factors, [](const Factor& x, const Factor& y) { return compare(x, y); });
@@ -121,6 +123,8 @@ Sum scaled(Sum a, const Rational& by) {
 
 Sum difference(const Sum& a, const Sum& b) { return a + scaled(b, -1); }
 
+// Multiplies out. The bound variables of both terms are joined, so they must be distinct
+// (renamed()). Terms with impossible guards are dropped.
 Sum product(const Sum& a, const Sum& b) {
   Sum result;
   for (const Term& x : a.terms) {
@@ -163,6 +167,7 @@ Facts changed(const Facts& facts, const Change& change) {
   return result;
 }
 
+// Applies a change to the indices and guards of a factor and, recursively, of its arguments.
 Factor changed(const Factor& factor, const Change& change) {
   Factor result = factor;
   for (Polynomial& index : result.indices) index = change(index);
@@ -234,6 +239,7 @@ AtomTable::Substitution to_variables(const std::vector<AtomId>& a, const std::ve
   return by;
 }
 
+// Equality up to the names of bound variables, in their given order. No facts are used.
 bool alike(AtomTable& atoms, const Factor& a, const Factor& b) {
   if (compare(a, b) == 0) return true;
   if (a.kind != b.kind || a.number != b.number || a.function != b.function ||
@@ -305,6 +311,7 @@ bool join_opposites(Sum& sum) {
 
 }  // namespace
 
+// Adds up the terms that are alike and joins terms under opposite guards.
 Sum joined(AtomTable& atoms, const Sum& sum) {
   Sum result;
   for (const Term& term : sum.terms) {
@@ -350,6 +357,7 @@ Factor renamed_factor(AtomTable& atoms, const Factor& factor) {
 
 }  // namespace
 
+// Replaces all bound variables by fresh ones, inner binders first.
 Sum renamed(AtomTable& atoms, const Sum& sum) {
   Sum result;
   for (const Term& term : sum.terms) {

@@ -71,6 +71,8 @@ bool Equality::equal(Sum a, Sum b, const Facts& facts, int depth) {
   b = simplified(b, facts, depth);
   if (compare(a, b) == 0) return true;
 
+  // Splits on an open guard: either it holds or not. An equation or inequation p = 0 has three
+  // cases: p = 0, p >= 1, p <= -1. Cases that contradict the facts are skipped.
   if (const Literal* guard = open_guard(a, b); guard != nullptr) {
     if (++cases_ > options_.cases) return false;
     const Literal split = *guard;
@@ -232,6 +234,7 @@ bool Equality::has_composites(const Polynomial& polynomial) const {
   });
 }
 
+// Simplifies a factor. Its arguments may use the guards of its range as facts.
 Factor Equality::simplified(const Factor& factor, const Facts& facts, int depth) {
   Factor result = factor;
   if (factor.kind == Factor::Kind::kReduce) {
@@ -290,6 +293,7 @@ void Equality::join_bounds(Facts& guards) {
   }
 }
 
+// Solves an equation that is linear in the variable with coefficient 1 or -1.
 std::optional<Polynomial> Equality::solved_for(AtomId variable, const Polynomial& equation) const {
   const std::int64_t scale = equation.coefficient({variable});
   if (scale != 1 && scale != -1) return std::nullopt;
@@ -369,6 +373,9 @@ Sum Equality::lawful_term(const Term& term, const Facts& facts) {
   return lawful(atoms_, result);
 }
 
+// Simplifies each term, again after every change (the depth is bounded). A guard inside a factor
+// splits its term into two, one where the guard holds and one where it does not. Finally joins the
+// terms that are alike.
 Sum Equality::simplified(const Sum& sum, const Facts& facts, int depth) {
   if (depth > options_.depth) return sum;
   Sum result;
@@ -388,12 +395,16 @@ Sum Equality::simplified(const Sum& sum, const Facts& facts, int depth) {
   return verifier::joined(atoms_, result);
 }
 
+// A cheap test on shapes that every pair of equal factors passes.
 bool Equality::may_pair(const Factor& a, const Factor& b) {
   return a.kind == b.kind && a.number == b.number && a.function == b.function &&
          a.reduction == b.reduction && a.indices.size() == b.indices.size() &&
          a.arguments.size() == b.arguments.size();
 }
 
+// Two factors can be equal if the indices of their reads, paired in order, are equal. These
+// equations guide the search for a bijection; they need not be complete, because the result is
+// checked.
 void Equality::read_equations(const Factor& a, const Factor& b, std::vector<Equation>& equations) {
   std::vector<const Factor*> in_a;
   std::vector<const Factor*> in_b;
@@ -432,6 +443,8 @@ bool Equality::pair_factors(const Term& a, const Term& b, std::size_t next,
   return false;
 }
 
+// Solves the equations of the paired reads for a bijection between the bound variables, moves the
+// factors of b by it, and compares them under a's guards.
 bool Equality::paired_terms_match(const Term& a, const Term& b, const std::vector<int>& partner,
                                   const Facts& facts, int depth) {
   std::vector<Equation> equations;
@@ -455,6 +468,8 @@ bool Equality::paired_terms_match(const Term& a, const Term& b, const std::vecto
   return true;
 }
 
+// The arguments of maxima and minima may match in any order; those of other factors match in their
+// order.
 bool Equality::arguments_equal(const Factor& a, const Factor& b, const Facts& facts, int depth) {
   const bool ordered = a.kind != Factor::Kind::kMaximum && a.kind != Factor::Kind::kMinimum;
   std::vector<bool> used(b.arguments.size(), false);
@@ -470,6 +485,8 @@ bool Equality::arguments_equal(const Factor& a, const Factor& b, const Facts& fa
   return true;
 }
 
+// Equal kind, equal indices under the facts, and equal arguments. For reductions, a bijection
+// between their ranges must map one body to the other.
 bool Equality::factors_equal(const Factor& a, const Factor& b, const Facts& facts, int depth) {
   if (!may_pair(a, b)) return false;
   for (std::size_t i = 0; i < a.indices.size(); ++i) {

@@ -11,10 +11,11 @@ namespace {
 
 using Kind = Factor::Kind;
 
-constexpr std::size_t kMostUnknowns = 40;  // nonlinear arithmetic is for few
+constexpr std::size_t kMostUnknowns = 40;  // solvers for nonlinear arithmetic cope only with few
 
 struct TooLarge {};
 
+// Factors whose meaning is encoded. All others become unknowns.
 bool is_transparent(Kind kind) {
   switch (kind) {
     case Kind::kReciprocal:
@@ -41,6 +42,8 @@ bool has_truth(const Sum& sum) {
   });
 }
 
+// Encodes sums as real expressions with unknowns for opaque factors. Equal factors get one unknown;
+// for opaque factors, `same_` decides what is equal.
 class Encoder {
  public:
   Encoder(Query& query, const Piecewise::SameFactor& same) : query_(query), same_(same) {}
@@ -119,6 +122,8 @@ class Encoder {
     return sums_.back().second;
   }
 
+  // A factor equal to an earlier one gets its value. The exact comparison comes first, because
+  // `same_` may need a proof.
   Expression of(const Factor& factor) {
     for (const Known& known : known_) {
       if (compare(known.factor, factor) == 0) return known.value;
@@ -151,6 +156,7 @@ class Encoder {
       case Kind::kLess: return truth(argument(0) < argument(1));
       case Kind::kLessEqual: return truth(argument(0) <= argument(1));
       case Kind::kEqual: return truth(argument(0) == argument(1));
+      // The reciprocal is an unknown v with v x = 1 where x is not 0.
       case Kind::kReciprocal: {
         const Expression of_argument = argument(0);
         const Expression value = unknown();
@@ -166,6 +172,8 @@ class Encoder {
     }
   }
 
+  // A function call is an unknown with the known facts of the function: its bounds, exp > 0, and
+  // sqrt(x) sqrt(x) = x.
   Expression call(const Factor& factor) {
     std::vector<Expression> arguments;
     for (const Sum& argument : factor.arguments) arguments.push_back(of(argument));
@@ -186,6 +194,8 @@ class Encoder {
     return value;
   }
 
+  // Relates two calls of one function: equal arguments give equal values, monotone functions keep
+  // (or reverse) the order, and exp(x) exp(-x) = 1.
   void relate(const Call& a, const Call& b) {
     if (a.function != b.function) return;
     Expression same = query_.truth(true);
@@ -241,6 +251,7 @@ bool Piecewise::applies(const Sum& a, const Sum& b) {
   return verifier::applies(a) || verifier::applies(b);
 }
 
+// Asks for a counterexample: both sides defined, the facts hold, and the sides differ.
 bool Piecewise::equal(const Sum& a, const Sum& b, const std::vector<RealOrder>& facts,
                       const SameFactor& same) const {
   return unsatisfiable(session_, rlimit_, same, [&](Query& query, Encoder& encode) {

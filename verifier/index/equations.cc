@@ -11,6 +11,8 @@ namespace {
 
 using Relation = Literal::Relation;
 
+// Solves by elimination and rewriting until no step applies. The facts change after every step, so
+// they are normalized again, and the lower bounds of single atoms are collected anew.
 class Solver {
  public:
   Solver(AtomTable& atoms, Facts facts) : atoms_(atoms) { result_.facts = std::move(facts); }
@@ -154,6 +156,8 @@ class Solver {
     return false;
   }
 
+  // Divides an equation by the common divisor of its coefficients and by common atoms that are
+  // known to be positive.
   Polynomial without_common_factors(Polynomial p) const {
     std::int64_t divisor = 0;
     std::optional<Monomial> common;
@@ -214,6 +218,9 @@ class Solver {
 
   enum class Size : std::uint8_t { kSmall, kAny };
 
+  // Solves an equation for its best atom (see rank()) and substitutes the result. The atom must
+  // occur once, with coefficient 1 or -1. Symbols, variables and, for larger equations, quotients
+  // qualify.
   bool eliminate(std::size_t i, const Polynomial& p, Size size) {
     AtomId best;
     for (const auto& [monomial, coefficient] : p.terms()) {

@@ -41,6 +41,8 @@ std::set<Monomial> monomials_of(const Facts& facts) {
 
 // Products of facts with non-negative atoms that lead to a monomial of the facts or of `also`; at
 // most kMost.
+// Linear arithmetic treats each product as an unknown and does not know how they relate.
+// Multiplying a fact p >= 0 by an atom >= 0 gives facts about products.
 Facts useful_products(const Facts& facts, const std::set<Monomial>& also) {
   constexpr std::size_t kMost = 300;
   const std::set<AtomId> not_negative = atoms_at_least(0, facts);
@@ -159,6 +161,7 @@ class Encoder {
 }  // namespace
 
 // The facts, the definitions of their atoms, and relevant products of both.
+// The result is linear in its products, and the solver then decides it as such.
 Facts IndexSolver::with_consequences(const Facts& facts) {
   Facts all = facts;
   // Definitions may mention atoms that need definitions themselves. collect() has visited these
@@ -202,6 +205,8 @@ Facts IndexSolver::with_consequences(const Facts& facts) {
   return all;
 }
 
+// One linear integer query: the facts with their consequences, the definitions of minima, maxima
+// and quotients, the order of products, and the uniqueness of quotients.
 bool IndexSolver::ask(const Facts& facts) {
   const Facts all = with_consequences(facts);
   Query query(Query::Sort::kInteger);
@@ -235,6 +240,7 @@ bool IndexSolver::ask(const Facts& facts) {
     for (const AtomId atom : monomial) product = product * Polynomial(atom);
     return product;
   };
+  // Multiplication by m >= 1 is monotone.
   for (const Order& order : orders_of_products(atoms_, facts)) {
     const Polynomial x = of_monomial(order.x);
     const Polynomial y = of_monomial(order.y);
@@ -297,6 +303,8 @@ std::vector<Facts> independent_groups(const AtomTable& atoms, const Facts& facts
 
 }  // namespace
 
+// Facts are contradictory if one of their independent groups is. A group is a smaller query, and
+// its result is reused under other facts.
 bool IndexSolver::contradictory(const Facts& facts) {
   Facts open;
   for (const Literal& fact : facts) {
@@ -311,6 +319,8 @@ bool IndexSolver::contradictory(const Facts& facts) {
                              [&](const Facts& group) { return group_contradictory(group); });
 }
 
+// Cheapest test first: opposite literals, the cache, a certificate (a combination of the facts that
+// adds up to a contradiction), a known witness that satisfies them, the solver.
 bool IndexSolver::group_contradictory(const Facts& facts) {
   Facts sorted = facts;
   std::ranges::sort(sorted);
@@ -326,6 +336,7 @@ bool IndexSolver::group_contradictory(const Facts& facts) {
   return result;
 }
 
+// By refutation: the facts contradict the negated goal.
 bool IndexSolver::implies(const Facts& facts, const Literal& goal) {
   const Truth truth = obvious(goal);
   if (truth == Truth::kTrue || std::ranges::find(facts, goal) != facts.end()) return true;
