@@ -34,6 +34,8 @@ constexpr int kMostProofs = 8;          // candidates that are tried
 
 enum class Label : std::uint8_t { kEqual, kUnequal, kUnknown };
 
+// Labels an instance by several draws of tensors. One difference suffices for "unequal". Results
+// with zeros may agree by chance, so "equal" needs one draw without zeros.
 Label label(const Rule& rule, const Instance& instance, const base::Random& random,
             KnownOperators& operators) {
   for (const auto& [slot, type] : instance.choice.variables) {
@@ -101,6 +103,7 @@ std::vector<Expr> quantities(const Instance& like) {
   return all;
 }
 
+// An equality between two quantities, or between a quantity and a number.
 struct Atom {
   std::size_t left = 0;
   std::optional<std::size_t> right{};  // none: the number
@@ -113,6 +116,8 @@ struct AtomClass {
   std::ptrdiff_t held = 0;  // equal instances
 };
 
+// Learns a condition from examples: labels random instances, collects the equalities that separate
+// equal from unequal ones, and tries to prove the rule under conjunctions of them.
 class Inference {
  public:
   Inference(const Rule& rule, const VerifyOptions& options, KnownOperators& known)
@@ -241,6 +246,7 @@ class Inference {
     }
   }
 
+  // A quantity with one value on all instances separates nothing.
   bool is_constant(std::size_t quantity) const {
     for (const auto* numbers : {&equal_, &unequal_}) {
       for (const Numbers& n : *numbers) {
@@ -264,6 +270,7 @@ class Inference {
     return false;
   }
 
+  // Every unequal instance must violate at least one chosen atom.
   bool excludes_all(const std::vector<std::size_t>& chosen) const {
     for (std::size_t n = 0; n < unequal_.size(); ++n) {
       if (std::ranges::none_of(chosen, [&](std::size_t atom) { return excludes_[atom][n]; }))
@@ -318,6 +325,7 @@ class Inference {
   }
 
   // Labels fresh instances that violate the condition.
+  // A condition is tested to be the weakest if no instance outside of it is equal.
   void test_outside(InferredCondition& condition) {
     const std::vector<Atom>& atoms = conjunctions_.at(condition.text);
     Instantiator instantiator(rule_, known_);

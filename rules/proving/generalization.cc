@@ -36,6 +36,8 @@ std::map<std::string, double> splats_by_tensor(const Instance& instance) {
 
 }  // namespace
 
+// Reals are known up to renaming: equal unknown reals share a number, known ones appear with their
+// value.
 std::string structure_of_reals(const Numbers& numbers, const std::set<std::string>& unknown) {
   std::string structure;
   std::map<double, std::size_t> classes;
@@ -47,6 +49,8 @@ std::string structure_of_reals(const Numbers& numbers, const std::set<std::strin
   return structure;
 }
 
+// The integers and reals of an instance by name. All that a family fixes (element types, ranks,
+// list lengths, texts, negative integers) goes into the structure.
 Numbers numbers_of(const Rule& rule, const Instance& instance) {
   Numbers numbers;
   for (const auto& [slot, type] : instance.choice.variables) {
@@ -88,6 +92,7 @@ Numbers numbers_of(const Rule& rule, const Instance& instance) {
   return numbers;
 }
 
+// The choice with the given integers instead of its own, by the names of numbers_of().
 Choice with_integers(const Rule& rule, Choice choice, const ir::SymbolValues& integers) {
   const auto set = [&](const std::string& name, auto& number) {
     if (const auto found = integers.find(name); found != integers.end()) number = found->second;
@@ -118,6 +123,9 @@ Choice with_integers(const Rule& rule, Choice choice, const ir::SymbolValues& in
 
 namespace {
 
+// Builds the rule's two sides over symbols instead of the numbers of one instance. Every decision
+// that a type rule or a condition takes about the symbols is recorded as a condition of the family,
+// with the outcome that the instance has.
 class Generalizer {
  public:
   // The input of the generalization. All of it must outlive the generalizer.
@@ -214,6 +222,7 @@ class Generalizer {
                               : term.spread == Term::kNoSpread;
   }
 
+  // Negative integers stay numbers, because symbols are non-negative.
   std::int64_t symbolic(const std::string& name, std::int64_t value) {
     if (value < 0 || !integers_) return value;
     const ir::Index made = scope_.symbol(name, value);
@@ -348,6 +357,7 @@ Result<Family> generalize(const Rule& rule, const Instance& instance,
   OpenReals open;
   Result<Family> best = Generalizer(rule, start, options, open).run();
   if (!best.ok()) return best;
+  // Greedy: a real that cannot be unknown together with the earlier ones stays a number.
   for (const auto& [name, real] : numbers.reals) {
     open.names.insert(name);
     Result<Family> more = Generalizer(rule, start, options, open).run();

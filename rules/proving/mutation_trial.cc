@@ -44,6 +44,8 @@ MutantTrial::MutantTrial(const Rule& rule, KnownOperators& known, const MutantTr
   }
 }
 
+// Compares the sides of one instance. As long as the right side is textually that of the original
+// rule, there is nothing to compare.
 void MutantTrial::look_at(const Rule& mutant, const Instance& instance, base::Random random,
                           Findings& findings) {
   ++findings.instances;
@@ -57,6 +59,8 @@ void MutantTrial::look_at(const Rule& mutant, const Instance& instance, base::Ra
   findings.right_fails = comparison.right_fails;
 }
 
+// Searches for an instance that refutes the mutant, in this order: the instances of the original
+// rule, fresh random ones, walks from the latter.
 MutantTrial::Findings MutantTrial::findings_of(const Rule& mutant) {
   Findings findings;
   Instantiator instantiator(mutant, known_);
@@ -93,6 +97,7 @@ MutantTrial::Findings MutantTrial::findings_of(const Rule& mutant) {
   return findings;
 }
 
+// Tries to prove the mutant without any test on tensors, so that an error of the prover shows.
 bool MutantTrial::is_proven_blindly(const Rule& mutant, Verdict::Status& status) {
   VerifyOptions proving;
   proving.tensor_checks = 0;
@@ -110,6 +115,8 @@ TestReport MutantTrial::tested_often(const Rule& mutant) {
   return test_rule(mutant, options, known_);
 }
 
+// A mutant that is proven and refuted shows an error of the prover (kWrong). The audit looks for
+// such proofs among the mutants that were refuted at once.
 MutantOutcome MutantTrial::outcome(const Mutant& mutant, bool audit) {
   using Status = Verdict::Status;
   const Findings findings = findings_of(mutant.rule);

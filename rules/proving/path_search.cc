@@ -24,6 +24,8 @@ const ir::ExprNode* negation(const ir::Guard& guard) { return (!guard).node(); }
 
 }  // namespace
 
+// The context of a run: its ranks and the attribute values that it picked. Decisions are compared
+// within a context only.
 int PathSearch::context_of(const Choice& choice, const Trace& trace) {
   std::string text;
   for (const auto& [slot, type] : choice.variables) text += std::to_string(type.rank()) + " ";

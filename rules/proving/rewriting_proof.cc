@@ -86,6 +86,8 @@ class Side {
     Rewriting by;
   };
 
+  // Applies each rule with a single source at this node. A graph that was reached before is
+  // dropped.
   void rewrite(std::size_t state, NodeId at, std::size_t most) {
     for (const Rule& rule : rules_) {
       if (states_.size() >= most) return;
@@ -122,6 +124,8 @@ Status decide_requirements(const Graph& graph) {
   return base::ok();
 }
 
+// Replays steps on a graph over symbols. A rule may not apply there although it applied to numbers;
+// then the steps are no proof.
 Result<Graph> replayed(std::span<const Rewriting> steps, Graph graph) {
   for (const Rewriting& step : steps) {
     auto next = rewritten(graph, step.at, *step.rule);

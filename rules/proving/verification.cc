@@ -69,6 +69,7 @@ class Verification {
       tested_.push_back(*std::move(instance));
       checks += comparison.outcome == Comparison::Outcome::kEqual ? 1 : 0;
     }
+    // A rule is trivial if both sides of all its instances are the same graph.
     bool trivial = true;
     while (verdict_.members < options_.instances) {
       const auto instance = tested_or_next_instance();
@@ -124,6 +125,7 @@ class Verification {
                                     {.example = family.example, .session = &session_});
   }
 
+  // Instances of a proven family need no further proof.
   bool is_member(const Instance& instance) const {
     return proven_.contain(numbers_of(rule_, instance));
   }
@@ -170,6 +172,8 @@ class Verification {
     return true;
   }
 
+  // Generalizes an instance to a family and proves it. If that fails: a counterexample, a
+  // derivation by lemmas, or a check of all members up to a bound, in this order.
   bool prove_family_of(const Instance& instance) {
     if (base::stop_requested()) return false;
     if (verdict_.families == options_.most_families) return fail("more families than tried");
@@ -250,6 +254,8 @@ class Verification {
     return true;
   }
 
+  // Checks all members up to some bound (check_up_to_bound()). The bound of the verdict is the
+  // least of all families.
   bool check_up_to_bound_of(const Instance& instance, const Family& family,
                             const std::string& reason) {
     const std::int64_t most =

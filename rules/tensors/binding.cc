@@ -15,6 +15,7 @@ bool is_let(const Rule& rule, int attribute) {
   return std::ranges::find(rule.lets, attribute, &Rule::Let::attribute) != rule.lets.end();
 }
 
+// kLater: the pattern is an expression, to be compared when all variables are bound.
 enum class Outcome : std::uint8_t { kBound, kMismatch, kLater };
 
 Outcome bind_variable(const Rule& rule, int slot, const AttrValue& value,
@@ -26,6 +27,7 @@ Outcome bind_variable(const Rule& rule, int slot, const AttrValue& value,
   return Outcome::kBound;
 }
 
+// Matches one attribute: literals are compared, variables bound, lists matched item by item.
 Outcome bind_attr(const Rule& rule, const Expr& pattern, const AttrValue& value,
                   Environment& environment) {
   if (pattern.kind == Expr::Kind::kLiteral)
@@ -107,6 +109,8 @@ Environment make_environment(const Rule& rule) {
   return environment;
 }
 
+// The order: bind the matched attributes, evaluate the lets, compare the postponed patterns, and
+// evaluate the conditions.
 bool bind_sources(const Rule& rule, std::span<const MatchedTerm> matched,
                   Environment& environment) {
   std::ranges::fill(environment.attributes, std::nullopt);
@@ -131,6 +135,8 @@ bool bind_sources(const Rule& rule, std::span<const MatchedTerm> matched,
                              [&](const Expr& condition) { return holds(condition, environment); });
 }
 
+// The attributes of a new node: the captured ones that its operator has, overridden by the listed
+// ones.
 Result<ir::Attrs> target_attrs(const Rule& rule, const Term& term, Environment& environment) {
   ir::Attrs attrs;
   if (term.spread >= 0) {
@@ -157,6 +163,7 @@ Result<ir::Attrs> target_attrs(const Rule& rule, const Term& term, Environment& 
   return ir::canonical_attrs(term.op->attrs(), attrs);
 }
 
+// Tensor arguments are built first: a number takes the element type of the first of them.
 Result<TermSink::Handle> build_term(const Rule& rule, const Term& term, Environment& environment,
                                     TermSink& sink) {
   if (term.kind == Term::Kind::kTensor)

@@ -35,6 +35,7 @@ void collect_numbers(const ir::ExprNode& node, std::set<std::int64_t>& numbers) 
   for (const ir::ExprNode* kid : node.kids) collect_numbers(*kid, numbers);
 }
 
+// Local search. Each step repairs the last violated guard; after kSteps steps the search fails.
 class Search {
  public:
   Search(std::span<const ir::Guard> guards, Numbers numbers, base::Random random)

@@ -61,6 +61,8 @@ bool is_open(const Term& term, const std::string& name) {
 
 }  // namespace
 
+// A site is an application in a source, arguments before users. A variable is typed at the first
+// site that uses it.
 SmallInstances::SmallInstances(const Rule& rule, Instantiator& instantiator,
                                std::span<const Choice> examples, std::size_t effort)
     : rule_(rule), instantiator_(instantiator), effort_(effort), choice_(examples.front()) {
@@ -84,6 +86,8 @@ void SmallInstances::add_sites(const Term& term) {
   sites_.emplace_back().term = &term;
 }
 
+// Lists and texts are taken from examples. Open integers are enumerated, with the values of the
+// examples in addition.
 void SmallInstances::add_examples(Site& site, std::span<const Choice> examples) const {
   std::set<std::string> known;
   std::set<std::int64_t> beyond;
@@ -120,10 +124,13 @@ bool SmallInstances::visit_all(int axes, Visit visit) {
   return go_on_from(0);
 }
 
+// A depth-first enumeration site by site: types of the fresh variables, then examples, then open
+// integers, then the type of the application. A combination whose types do not fit ends its branch.
 bool SmallInstances::go_on_from(std::size_t site) {
   if (site < sites_.size()) return with_types(site, 0);
   int most = 0;
   for (const auto& [slot, type] : choice_.variables) most = std::max(most, type.rank());
+  // Choices with fewer axes belong to an earlier call.
   if (most < axes_) return true;  // of fewer axes
   return spend(kVisit) && (*visit_)(choice_);
 }

@@ -47,6 +47,8 @@ Tensor draw_tensor(const ir::TensorType& type, std::optional<double> splat, Styl
   return tensor;
 }
 
+// Undefined elements on the left claim nothing. The tolerance is relative, with an absolute part
+// near 0.
 bool agree(double left, double right, double tolerance) {
   if (!std::isfinite(left)) return true;  // undefined on the left: nothing is claimed
   return left == right ||
@@ -75,6 +77,8 @@ std::vector<Tensor> random_inputs(const Instance& instance, Random& random) {
   return inputs;
 }
 
+// A failure of the left side makes the draw void; a failure of the right side alone refutes the
+// rule.
 Comparison compare(const Rule& rule, const Instance& instance, Random random,
                    KnownOperators& known) {
   using Outcome = Comparison::Outcome;
