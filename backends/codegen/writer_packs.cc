@@ -9,6 +9,8 @@ namespace egret::backends::codegen {
 using ir::ExprOp;
 using ir::NestNode;
 
+// A value that depends on the packed symbol is an array with an element for each of the pack; all
+// others are single.
 bool Writer::is_packed(ir::VariableSet depends) const {
   const Packed& packed = scopes_.back().packed;
   return packed.symbol >= 0 && (nest_.symbol(packed.symbol).depends & depends) != 0;
@@ -58,6 +60,8 @@ bool Writer::goes_one_by_one(const NestNode& node) {
   return !facts_.safe_guard(node.guard) || !is_plain(node.kids[0]) || !is_plain(node.kids[1]);
 }
 
+// Evaluates the node in a loop over the elements, in which the symbol is no longer packed: guards
+// then protect each element.
 std::string Writer::one_by_one(const NestNode& node) {
   const Packed packed = scopes_.back().packed;
   const std::string name = fresh("w");
@@ -84,6 +88,7 @@ std::string Writer::read_pack(const NestNode& node, const std::string& good) {
   return declare(type, good.empty() ? load : good + " ? " + load + " : " + type + "{}") + ".at[u]";
 }
 
+// Gathers the elements into one pack and writes it with one vector access.
 void Writer::store_pack(const std::string& who, const std::string& element) {
   const std::string width = std::to_string(scopes_.back().packed.width);
   const std::string pack = fresh("p");

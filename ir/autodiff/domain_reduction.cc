@@ -9,6 +9,8 @@ namespace egret::ir::autodiff {
 
 using Kind = NestGuard::Kind;
 
+// Splits a guard into affine conditions, which may restrict the domain, and opaque ones, which
+// become masks.
 void DomainReduction::assume(int id) {
   const NestGuard& guard = nest_.guard(id);
   switch (guard.kind) {

@@ -265,6 +265,9 @@ class ContractionRun {
   }
 
  private:
+  // Each tile is multiplied into a buffer and then scattered through the output's offset tables, so
+  // that the kernel needs no knowledge of the output's layout. Consecutive places are added as one
+  // run.
   void multiply_block(const Task& task, std::int64_t row_begin, std::int64_t row_end,
                       std::int64_t depth, bool first, const double* row_panels,
                       const double* column_panels) const {

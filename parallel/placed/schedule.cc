@@ -85,6 +85,8 @@ void Schedule::set_levels_of_rewritten() {
   }
 }
 
+// A class lives until the last level at which some e-node might read it: an upper bound over all
+// plans.
 void Schedule::set_last_uses() {
   for (Lifetime& one : lifetimes_) one.to = one.from;
   for (const ClassId id : tensors_.egraph().classes()) {

@@ -35,6 +35,8 @@ std::int64_t samples_of(const ir::Graph& whole) {
   return std::max<std::int64_t>(count, 1);
 }
 
+// Cuts the program along the batch by the placement laws, as if samples were devices: if a law
+// exists for each operator without any exchange, slices are independent.
 class Slicer {
  public:
   Slicer(const ir::Graph& whole, std::int64_t count) : whole_(whole), count_(count) {

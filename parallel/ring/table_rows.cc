@@ -21,6 +21,9 @@ bool is_leaf(const rules::TensorEGraph& tensors, egraph::ClassId value) {
 
 }  // namespace
 
+// A lookup in a table that is cut by rows: look up each index in every block, keep the result of
+// the block that has the row, and add. The sum over blocks is what devices, or the steps of a ring,
+// can share.
 base::Result<ir::Graph> lookup_in_blocks(const ir::TensorType& table, const ir::TensorType& indices,
                                          std::int64_t axis, std::int64_t blocks) {
   const auto at = static_cast<std::size_t>(axis);

@@ -78,6 +78,8 @@ ir::Tensor ChannelAffine::bias() const {
   return ir::Tensor::of(ir::DType::kF32, shape, shift);
 }
 
+// Takes operations from the front of the chain as long as they are scales and shifts per channel,
+// and composes them.
 ChannelAffine take_channel_affine(const ir::Graph& graph, const ir::Shape& shape, bool may_scale,
                                   std::vector<double> shift,
                                   std::vector<PostOperation>& operations) {

@@ -71,6 +71,7 @@ Layout split_channels_last(const ir::Shape& shape) {
   return layout;
 }
 
+// In place if strides can express the new shape; otherwise a row-major copy.
 Operand reshaped(PlanBuilder& builder, const ir::Node& node) {
   const ir::Shape to = node.type.shape();
   const ir::NodeId input = node.inputs[0];
@@ -93,6 +94,8 @@ Operand reshaped(PlanBuilder& builder, const ir::Node& node) {
   return operand;
 }
 
+// A transpose permutes strides, a slice moves the offset and scales a stride, a broadcast sets
+// strides to 0: no element moves.
 Operand transposed(PlanBuilder& builder, const ir::Node& node) {
   Operand operand = strided_home(builder, node.inputs[0]);
   const ir::Shape strides = operand.layout.strides;

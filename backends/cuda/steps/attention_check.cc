@@ -39,6 +39,7 @@ std::set<std::int64_t> places(std::int64_t size) {
   return made;
 }
 
+// Attention in f64, for single rows of the result.
 class Reference {
  public:
   Reference(const Attention& attention, const std::map<int, ir::Tensor>& values)
@@ -106,6 +107,8 @@ base::Result<std::map<int, ir::Tensor>> given(const Device& device, const Attent
 
 }  // namespace
 
+// Runs the step once on random inputs and compares some rows with the reference: the first, the
+// last and one between along each of batch, heads and rows.
 base::Result<bool> computes_attention(const Device& device, const Attention& a,
                                       const LibraryStep& step, const TrialMemory& memory) {
   for (const Attention::Tensor* tensor : {&a.q, &a.k, &a.v}) {

@@ -67,6 +67,9 @@ class Joiner {
     }
   }
 
+  // A region that only concatenates values of library steps disappears if each step can write its
+  // value into its part of the result: the only reader, the same storage form, and an aligned
+  // offset.
   void join(Region& region) {
     if (!region.kernel.ok() || region.inputs.size() < 2 || !lies_as_stored(region.root())) return;
     const auto is_part = [&](NodeId value) {
@@ -118,6 +121,8 @@ class Joiner {
 
 }  // namespace
 
+// Tries each axis as the concatenated one: the output is then `rows` rows, and each input a column
+// block of them.
 std::optional<std::vector<OutputPart>> find_join(const ir::Denotation& denotation,
                                                  std::span<const ir::TensorType> inputs) {
   std::int64_t elements = 0;

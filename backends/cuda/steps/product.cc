@@ -10,6 +10,8 @@ namespace {
 constexpr std::int64_t kOutputId = 1000, kFirstVirtualId = 2000;
 constexpr ir::DType kCompute = ir::DType::kF32;
 
+// Describes a product and its tail to cuDNN. cuDNN is row-major where cuBLASLt is column-major, so
+// A and B change places.
 class Describer {
  public:
   Describer(const Product& product, DnnOperations& operations)

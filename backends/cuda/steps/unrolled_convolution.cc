@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kUnit = 256;  // where the rest of the workspace may begin
 
+// A convolution as two launches: an emitted kernel writes the window matrix into the workspace, and
+// a matrix product reads it there.
 class UnrolledConvolution : public LibraryStep {
  public:
   UnrolledConvolution(const DriverFunctions& driver, int image, std::size_t matrix_bytes,

@@ -45,6 +45,9 @@ ir::TensorType type_of(ir::DType type, const std::vector<std::int64_t>& sizes) {
 
 }  // namespace
 
+// The matrix of all windows (im2col): one row per output pixel, one column per channel and tap,
+// zero where a tap lies in the padding. Its axes follow the storage of output and filter, so that
+// the product needs no transposition.
 WindowMatrix window_matrix(const Convolution& c) {
   auto pool = std::make_shared<ir::ExprPool>();
   const auto variables = [&](std::size_t count) {
