@@ -65,6 +65,7 @@ Result<bool> EGraph::add_to(ClassId id, OpId op, std::span<const ClassId> childr
   return addition == Addition::kChanged;
 }
 
+// Makes the children canonical and returns the class of an equal node, if the hash-cons has one.
 ClassId EGraph::try_add(OpId op, std::span<const ClassId> children, Status& why, bool exact) {
   EGRET_CHECK(children.size() == ops_.arity(op), "wrong number of children");
   ++counts_.ticks;
@@ -74,6 +75,7 @@ ClassId EGraph::try_add(OpId op, std::span<const ClassId> children, Status& why,
   return node.valid() ? class_of(node) : add_missing(op, key, children, why, exact);
 }
 
+// Makes a class with one node. The analysis can refuse it before anything has changed.
 ClassId EGraph::add_missing(OpId op, const Key& key, std::span<const ClassId> given, Status& why,
                             bool exact) {
   if (is_full(key.children.size())) return why = arena_full(), ClassId();
@@ -92,6 +94,8 @@ ClassId EGraph::add_missing(OpId op, const Key& key, std::span<const ClassId> gi
   return find(id);
 }
 
+// Adds a node to an existing class. If an equal node exists, the two classes are merged; otherwise
+// the node is made in the class directly, without a class of its own.
 EGraph::Addition EGraph::try_add_to(ClassId id, OpId op, std::span<const ClassId> children,
                                     Status& why, const ProofLog::Reason* reason) {
   const auto merge_with = [&](ClassId a, ClassId b) {
@@ -231,6 +235,8 @@ ClassId EGraph::add_twin(OpId op, std::span<const ClassId> children, ClassId roo
   return id;
 }
 
+// Returns an id for the term with the given children, which must be congruent to the node: the
+// known exact term, or a new twin.
 ClassId EGraph::add_congruent(NodeId node, std::span<const ClassId> given) {
   const bool congruent = std::ranges::equal(given, this->children(node),
                                             [this](ClassId a, ClassId b) { return same(a, b); });
@@ -272,6 +278,8 @@ Result<bool> EGraph::merge(ClassId a, ClassId b, const ProofLog::Reason* reason)
   return true;
 }
 
+// Joins the union-find entries, the data, the masks and the lists of nodes. The parents of the
+// merged-away class are repaired by rebuild().
 void EGraph::link(ClassId root, ClassId child, Analysis::Data merged) {
   if (!checkpoints_.empty()) {
     remember_row(root);
@@ -401,6 +409,8 @@ std::vector<ClassId> EGraph::classes_since(Epoch since) const {
   return result;
 }
 
+// The changes since an epoch: the nodes from a mark on, and older nodes that moved. nullopt if the
+// record does not reach back that far.
 std::optional<EGraph::NodeChanges> EGraph::nodes_since(Epoch since) const {
   if (since > epoch_) return NodeChanges{next_node(), {}};
   if (since < epoch_marks_.front().epoch) return {};

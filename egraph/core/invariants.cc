@@ -35,6 +35,8 @@ class InvariantChecker {
                                 " is broken: " + what);
   }
 
+  // Collects the expected lists from the live nodes and checks that the hash-cons finds each of
+  // them.
   Status read_arena() {
     const auto& words = egraph_.words_;
     for (std::size_t word = 0; word < words.size();) {
@@ -64,6 +66,7 @@ class InvariantChecker {
     return list.size() == items.size() && std::set<NodeId>(list.begin(), list.end()) == items;
   }
 
+  // Walks the parent chain of a class and compares links, dead links and live parents.
   bool holds_parents(ClassId id) const {
     std::size_t links = 0;
     std::size_t dead = 0;
@@ -72,6 +75,7 @@ class InvariantChecker {
       dead += egraph_.dead(node) ? 1 : 0;
       if (!egraph_.dead(node) && egraph_.words_[slot] != id) return false;
       slot = egraph_.next_slot(slot, node);
+      // More links than words: the chain is a cycle.
       if (links > egraph_.words_.size()) return false;
     }
     const EGraph::Row& row = egraph_.row(id);

@@ -23,6 +23,7 @@ ProofLog::Key ProofLog::key(OpId op, std::span<const ClassId> children) {
   return made;
 }
 
+// Logs the term of the next id. An exact term can be found again by its content.
 void ProofLog::add_term(OpId op, std::span<const ClassId> children, bool exact) {
   if (exact) {
     const auto [entry, fresh] = exact_.try_emplace(key(op, children), ClassId(ids_));
@@ -39,6 +40,7 @@ void ProofLog::push_term(std::uint32_t head, std::span<const ClassId> children) 
   ++terms_;
 }
 
+// Logs a node that a rule builds directly in an existing class. Its term gets a number but no id.
 void ProofLog::add_birth(OpId op, std::span<const ClassId> children, ClassId id,
                          const Reason& reason) {
   const std::uint32_t rule = rule_index(*reason.rule);
@@ -122,6 +124,7 @@ void ProofLog::push_application(const Reason& reason, std::uint32_t rule) {
   }
 }
 
+// Erases the exact terms made since the mark, the latest first, and truncates the logs.
 void ProofLog::restore(const Mark& mark) {
   if (mark == this->mark()) return;
   ++restores_;

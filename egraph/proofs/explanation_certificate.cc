@@ -123,6 +123,7 @@ class FlatWriter {
         continue;
       }
       if (!flats_.contains(top.index())) {
+        // All flat proofs together have one limit of rewrites.
         EGRET_ASSIGN_OR_RETURN(FlatExplanation flat, proof_.flat(top, std::move(terms_), left_));
         left_ -= flat.steps.size();
         terms_ = std::move(flat.terms);
@@ -165,6 +166,8 @@ class FlatWriter {
     made.set("kind", kind_name(given.kind));
     if (given.kind == ProofStep::Kind::kRule) {
       tables_.add_instance(given, made);
+      // Premises of the rule and evidence (what its conditions cited) refer to proofs that are
+      // written before.
       Json premises = Json::array();
       Json evidence = Json::array();
       for (std::size_t i = 0; i < given.premises.size(); ++i) {

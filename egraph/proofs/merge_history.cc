@@ -16,6 +16,7 @@ MergeHistory::MergeHistory(const ProofLog& log, const OpTable& ops) : log_(log),
   index_terms();
 }
 
+// A term without kNoId defines the next id.
 void MergeHistory::read_terms() {
   const WordLog& words = log_.term_words();
   for (std::size_t at = 0; at < words.size();) {
@@ -30,6 +31,7 @@ void MergeHistory::read_terms() {
   EGRET_CHECK(term_of_.size() == log_.id_count(), "each class id has one term");
 }
 
+// Replays the merges in a union-find that keeps the time of each link.
 void MergeHistory::read_merges() {
   parent_.resize(term_count());
   for (std::size_t i = 0; i < parent_.size(); ++i) parent_[i] = LogTerm(i);
@@ -99,6 +101,8 @@ std::size_t MergeHistory::bucket(OpId op, std::span<const LogTerm> roots) const 
   return base::mix(hash) & (buckets_.size() - 1);
 }
 
+// Builds a hash table of the terms by operator and present classes of the children. A bucket lists
+// the newest term first.
 void MergeHistory::index_terms() {
   buckets_.resize(std::bit_ceil(term_count() + 1));
   next_.resize(term_count());

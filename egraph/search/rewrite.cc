@@ -63,6 +63,9 @@ const std::shared_ptr<const RuleForm>& Rewrite::form() const {
   return form_;
 }
 
+// What the outcome of another try depends on. A rejection depends on the conditions. A match that
+// was applied without builders cannot give anything new (nullopt). All others depend on conditions
+// and builders.
 std::optional<Rewrite::Reads> Rewrite::depends_on(Outcome outcome) const {
   const bool repeatable = outcome == Outcome::kChanged || outcome == Outcome::kUnchanged;
   if (outcome == Outcome::kRejected) return conditions_read_;
@@ -103,6 +106,8 @@ std::optional<Rewrite::Application> Rewrite::fill(Row& row, std::span<const Step
   return {};
 }
 
+// If the last step builds one side of the only equation, its node is added to the class of the
+// other side directly. This saves a class and a merge.
 Rewrite::Application Rewrite::apply(EGraph& egraph, const Match& match) const {
   if (ProofLog* const proofs = egraph.proofs(); proofs != nullptr) proofs->begin_application();
   const VarId target = only_target();

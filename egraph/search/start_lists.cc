@@ -8,6 +8,8 @@ namespace egret::egraph {
 
 using Kind = JoinStep::Kind;
 
+// The lists of nodes or classes at which a walk starts. With a delta only its nodes: those that
+// moved, then those made since.
 std::vector<TrieWalk::Start> starts_of(const EGraph& egraph, const ConstantClasses& constants,
                                        const SearchTrie::Expansion& root, const Delta* delta,
                                        std::deque<std::vector<NodeId>>& made) {
@@ -54,6 +56,7 @@ std::vector<TrieWalk::Start> starts_of(const EGraph& egraph, const ConstantClass
   return starts;
 }
 
+// A child of the first node at which no later step of the plan continues.
 std::optional<std::size_t> leaf_child(const SearchTrie& trie, const SearchTrie::Plan& plan) {
   const SearchTrie::Expansion& first = trie.expansion(plan.expansions.front());
   if (plan.expansions.size() < 2 || first.kind == Kind::kLookup) return {};
@@ -70,6 +73,7 @@ std::optional<std::size_t> leaf_child(const SearchTrie& trie, const SearchTrie::
   return {};
 }
 
+// Gathering needs an array over all ids, so it pays only for many nodes.
 bool is_worth_gathering(const EGraph& egraph, std::span<const NodeId> nodes) {
   constexpr std::size_t kMany = 4096;
   constexpr std::size_t kIdsToNodes = 16;
@@ -106,6 +110,7 @@ std::uint64_t estimate(std::span<const TrieWalk::Start> starts, Cost cost) {
 
 }  // namespace
 
+// The number of nodes that the first step of a plan visits; parents count twice.
 std::uint64_t plan_cost(const EGraph& egraph, const ConstantClasses& constants,
                         const SearchTrie& trie, const SearchTrie::Plan& plan, const Delta* delta) {
   // A factor for parents, which must be filtered by operator: those of a constant, and those of a
@@ -126,6 +131,7 @@ std::uint64_t plan_cost(const EGraph& egraph, const ConstantClasses& constants,
                 });
 }
 
+// The number of nodes that the second step visits, if it enumerates a class found by the first.
 std::uint64_t descent_cost(const EGraph& egraph, const ConstantClasses& constants,
                            const SearchTrie& trie, const SearchTrie::Plan& plan,
                            const Delta* delta) {

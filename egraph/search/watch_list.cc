@@ -20,6 +20,7 @@ Classes canonical(const EGraph& egraph, const Match& match) {
   return classes;
 }
 
+// Whether each atom of the pattern still has a visible node in the class of its result.
 bool still_matches(const EGraph& egraph, const Pattern& pattern, const Match& match) {
   return std::all_of(
       pattern.atoms().begin(), pattern.atoms().end(), [&](const Pattern::Atom& atom) {
@@ -61,6 +62,8 @@ bool WatchList::may_differ(const EGraph& egraph, const Match& row, Epoch seen) {
   });
 }
 
+// Whether a match is tried again: always if it reads everything; if it reads data, when the
+// fingerprint changed; otherwise when one of its classes changed.
 bool WatchList::is_due(const EGraph& egraph, std::size_t i, Epoch seen) const {
   const Reads reads = about_[i].reads;
   if (reads == Reads::kEverything) return true;
@@ -70,6 +73,7 @@ bool WatchList::is_due(const EGraph& egraph, std::size_t i, Epoch seen) const {
   return std::ranges::any_of(now, [&](ClassId id) { return egraph.epoch(id) >= seen; });
 }
 
+// Moves the due matches to `out`. Those that no longer match are dropped.
 void WatchList::take(const EGraph& egraph, Epoch seen, MatchBuffer& out) {
   if (rows_.size() > 2 * tidy_size_ + 1024) remove_repeated(egraph);
   std::size_t kept = 0;
