@@ -9,15 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "backends/backend.h"
-#include "backends/timing/measure.h"
 #include "base/options/option_table.h"
 #include "base/progress.h"
 #include "base/status.h"
 #include "cost/database.h"
-#include "driver/measure/calibration.h"
-#include "driver/measure/output_check.h"
-#include "driver/select/kernel_costs.h"
+#include "driver/optimize_report.h"
 #include "ir/graph/graph.h"
 
 namespace egret::driver {
@@ -55,82 +51,6 @@ struct OptimizeOptions {
 
   static const base::OptionTable<OptimizeOptions>& table();
 };
-
-struct OptimizeReport {
-  std::string status;  // "improved", "unchanged" (the original is the fastest)
-  std::string stop_reason;
-  bool limit_hit = false;  // saturation or a search ran into its limit of nodes, memory or time
-
-  // What was raced against the original, and which won.
-  struct CandidateTime {
-    std::string name;  // "cheapest", "cautious", "tidied", "alternative 1", "fitting"
-    int operators = 0;
-    double predicted_s = 0;
-    KernelPrediction kernels;  // with alternatives and profiled costs
-    backends::Timing measured;
-  };
-  std::vector<CandidateTime> candidates;
-  std::string chosen;  // a candidate's name, or "original"
-
-  std::map<std::string, int> operators_before;  // ONNX nodes by type
-  std::map<std::string, int> operators_after;
-  double predicted_before_s = 0;
-  double predicted_after_s = 0;
-  KernelPrediction kernels_before;
-  backends::Timing measured_before;
-  backends::Timing measured_after;
-  bool measured = false;
-  // Activations and scratch space of the backend's plan (backends::PlanReport::arena_bytes).
-  std::int64_t arena_before = 0;
-  std::int64_t arena_after = 0;
-
-  struct RuleCount {
-    std::string name;
-    // Nodes of the result that the rule made; of a search, applications on the way to it.
-    std::uint64_t count = 0;
-    std::string status;  // "tested", "proven"
-  };
-  std::vector<RuleCount> rules_used;
-  std::size_t rules_available = 0;
-  std::string rules_allowed;                  // OptimizeOptions::allow
-  std::vector<std::string> rules_not_proven;  // of those available
-  std::string rule_set_hash;
-
-  std::uint64_t e_nodes = 0;
-  std::uint64_t e_classes = 0;
-  std::size_t iterations = 0;
-  std::uint64_t graphs_rewritten = 0;  // by a search over whole graphs
-  std::uint64_t graphs_seen = 0;
-  // Of saturation alone; the phase "saturate" also builds the e-graph and compiles the rules.
-  double search_s = 0;
-  double apply_s = 0;
-  double rebuild_s = 0;
-
-  std::string extractor;
-  double extraction_cost_s = 0;
-  double extraction_bound_s = 0;
-  std::string extraction_status;              // "optimal", "feasible"
-  std::vector<std::string> extraction_notes;  // extract::Solution::notes; doubt_about_costs()
-  std::string cost_model;
-  std::int64_t operators_measured = 0;   // for the cost model, in this run
-  std::int64_t operators_estimated = 0;  // chosen on an estimate alone
-  // Operators of the result whose share of predicted_after_s was not measured: read off measured
-  // ones of other shapes, or off rates alone.
-  std::int64_t predicted_interpolated = 0;
-  std::int64_t predicted_estimated = 0;
-  KnownRates rates;           // of estimates
-  std::string costs_warning;  // the database is of other machines
-
-  CheckReport check;
-  bool checked = false;
-
-  double seconds = 0;
-  std::vector<std::pair<std::string, double>> seconds_by_phase;
-  std::map<std::string, std::string> manifest;  // what the result depends on; goes into the file
-};
-
-// The sum of operators_before or operators_after.
-int operator_count(const std::map<std::string, int>& by_type);
 
 struct OptimizeResult {
   ir::Graph graph;

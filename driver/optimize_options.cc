@@ -4,6 +4,7 @@
 #include "driver/optimize.h"
 #include "driver/search/graph_search.h"
 #include "extract/core/extractor.h"
+#include "rules/tensors/admitted_rules.h"
 
 namespace egret::driver {
 namespace {
@@ -86,10 +87,7 @@ const base::OptionTable<OptimizeOptions>& OptimizeOptions::table() {
        {"no-measure", &O::no_measure,
         "Trust the cost model; do not time the result against the original"},
        {"allow-slower", &O::allow_slower, "Write the result even when it is measured slower"},
-       {"allow", &O::allow,
-        "Run only rules of which at least this is known: proven for all sizes, bounded (for sizes "
-        "up to a bound), tested on random tensors, untested (unsafe)",
-        base::one_of({"proven", "bounded", "tested", "untested"})}}};
+       {"allow", &O::allow, std::string(rules::kAllowHelp), base::one_of(rules::allow_names())}}};
   return rows;
 }
 

@@ -1,50 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// `egret run plan.json` and `egret train-step plan.json`: under mpirun each process is a rank;
-// otherwise all ranks are interpreted in this process.
+// Running a plan of `egret plan`: as one of the ranks of mpirun, or on all ranks interpreted in
+// this process. For example
+//
+//   const auto on_hang = [](const std::string& message) { log(message); std::_Exit(8); };
+//   EGRET_ASSIGN_OR_RETURN(runtime::Ranks ranks, runtime::Ranks::join({.on_hang = on_hang}));
+//   EGRET_ASSIGN_OR_RETURN(runtime::LoadedPlan plan, runtime::load_plan("plan.json"));
+//   EGRET_ASSIGN_OR_RETURN(auto run, runtime::PlanRun::start(std::move(plan), ranks, {}));
+//   EGRET_ASSIGN_OR_RETURN(const auto outputs, run.run(inputs));
+//
+// A rank that fails must call Ranks::abort(): the others wait for it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "backends/backend.h"
 #include "base/status.h"
-#include "ir/autodiff/training_graph.h"
-#include "parallel/placed/placed_graph.h"
-#include "parallel/plan/plan_file.h"
 #include "runtime/devices/device_run.h"
-#include "runtime/mpi/world.h"
+#include "runtime/loaded_plan.h"
 #include "runtime/ranks/rank_program.h"
-#include "tools/arguments/backend_arguments.h"
-#include "tools/arguments/model_file.h"
+#include "runtime/ranks/ranks.h"
 
 namespace egret::runtime {
 
-// Whether the file is a plan: its name ends in .json.
-bool is_plan_file(const std::string& path);
-// The path of a model as a plan keeps it that is written to PLAN ("-": standard output): relative
-// to the plan's folder, so that both may be used from anywhere and move together.
-std::string model_path_in_plan(const std::string& model, const std::string& plan);
+// How values go from rank to rank. kAuto is kNccl where each rank has a GPU of its own, else kMpi.
+enum class ExchangeWay : std::uint8_t { kAuto, kNccl, kMpi };
 
-struct PlanRunOptions {
-  double limit_exchange = 60;
-  std::string exchange = "auto";
-
-  static const base::OptionTable<PlanRunOptions>& table();
+struct RunOptions {
+  std::string backend = "cpu";
+  backends::Precision precision = backends::Precision::kF32;
+  ExchangeWay exchange = ExchangeWay::kAuto;
+  // Called at the reporting rank, before start() returns.
+  std::function<void(const std::string& message)> warn{};
 };
+
+// Whether the backend exists, works here and takes the precision: to be asked before ranks join.
+base::Status check_backend(const RunOptions& options);
 
 class PlanRun {
  public:
-  // Reads the plan and its model, which is looked for under its path, seen from the plan's folder
-  // and from the present one, and beside the plan, and joins the other ranks. From here on a rank
-  // that fails ends all: see failed(). Errors: bad_input for another model; usage_error where ranks
-  // are more or fewer than the mesh's.
-  static base::Result<PlanRun> of(const std::string& path, const BackendOptions& backend,
-                                  const PlanRunOptions& options, Console& console);
+  // Compiles this rank's part, and exchanges with the other ranks what follows from constants
+  // alone. `ranks` outlives the run. Errors: usage_error where ranks are more or fewer than the
+  // mesh's; those of check_backend() and of compiling.
+  static base::Result<PlanRun> start(LoadedPlan plan, const Ranks& ranks,
+                                     const RunOptions& options);
 
-  const ir::Graph& model() const { return model_; }  // the sequential program
-  const std::optional<ir::TrainingGraph>& training() const { return training_; }
+  const ir::Graph& model() const { return plan_.model; }  // the sequential program
+  const std::optional<ir::TrainingGraph>& training() const { return plan_.training; }
   // Whether this process reports: rank 0.
   bool reports() const { return program_.rank == 0; }
   // Inputs and outputs are those of the model, whole. May be called again.
@@ -57,39 +63,25 @@ class PlanRun {
   base::Result<double> step();
   base::Result<std::vector<ir::Tensor>> end();
 
-  // Ends the work with the other ranks: what follows is this rank's own. Waits for them.
-  void leave() {
-    device_run_.reset();
-    world_.reset();
-  }
-  // What to do with a failure: under mpirun says which rank it was and ends all with code 8.
-  base::Status failed(base::Status status, Console& console);
+  // Frees what the run holds on a GPU and in communicators, before Ranks::leave().
+  void release() { device_run_.reset(); }
 
  private:
-  PlanRun() = default;
-  base::Status load(const std::string& path, const BackendOptions& backend,
-                    const PlanRunOptions& options, Console& console);
-  base::Status load_model(const std::string& path, const parallel::PlanOrigin& origin,
-                          Console& console);
+  PlanRun(LoadedPlan plan, const Ranks& ranks) : plan_(std::move(plan)), ranks_(&ranks) {}
   // With what ranks exchange of constants, which they do here.
-  base::Status write_program(const BackendOptions& backend);
-  base::Status compile(const BackendOptions& backend, const PlanRunOptions& options,
-                       Console& console);
+  base::Status write_program(const backends::Backend& backend, const RunOptions& options);
+  base::Status compile(const backends::Backend& backend, const RunOptions& options);
   // Whether values stay on the ranks' GPUs and go through NCCL; then it is ready to run.
   base::Result<bool> compile_for_devices(const backends::Backend& backend,
-                                         const BackendOptions& arguments,
-                                         const PlanRunOptions& options, Console& console);
+                                         const RunOptions& options);
   // As the program's input nodes want them.
   std::vector<ir::Tensor> in_order_of_nodes(std::span<const ir::Tensor> inputs) const;
   base::Result<std::vector<ir::Tensor>> interpret(std::span<const ir::Tensor> own) const;
   base::Result<std::vector<ir::Tensor>> run_here(std::span<const ir::Tensor> held);
-  parallel::Exchange exchange() const;
 
-  ir::Graph model_;
-  std::optional<ir::TrainingGraph> training_;
-  parallel::PlacedGraph placed_;
-  std::unique_ptr<MpiWorld> world_;  // null: all ranks are here
-  parallel::RankProgram program_;
+  LoadedPlan plan_;
+  const Ranks* ranks_;
+  RankProgram program_;
   std::vector<std::unique_ptr<backends::Plan>> plans_;  // by stage; null: no operators
   // Instead of plans_, where values stay on the ranks' GPUs.
   std::unique_ptr<DeviceRun> device_run_;

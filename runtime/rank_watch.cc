@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <iostream>
 #include <string>
 
 #include "base/status.h"
@@ -23,12 +22,10 @@ volatile std::sig_atomic_t worker = 0;
 
 extern "C" void pass_on(int signal) { ::kill(static_cast<pid_t>(worker), signal); }
 
-void say(const std::string& what) {
+std::string about_worker(const std::string& what) {
   const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
   const std::string name = rank == nullptr ? "?" : rank;
-  std::cerr << "egret: error: rank " + name + " (process " + std::to_string(worker) + ") " + what +
-                   "\n"
-            << std::flush;
+  return "rank " + name + " (process " + std::to_string(worker) + ") " + what;
 }
 
 // What asks a process to end waits meanwhile.
@@ -49,7 +46,7 @@ class SignalsHeld {
   sigset_t before_;
 };
 
-[[noreturn]] void wait_for_worker(SignalsHeld& held) {
+[[noreturn]] void wait_for_worker(SignalsHeld& held, Say say) {
   struct sigaction action {};
   action.sa_handler = pass_on;
   sigemptyset(&action.sa_mask);
@@ -62,26 +59,26 @@ class SignalsHeld {
     if (found < 0) std::_Exit(base::exit_code(base::StatusCode::kInternal));
     if (WIFEXITED(status)) std::_Exit(WEXITSTATUS(status));
     if (WIFSTOPPED(status)) {
-      say("is stopped; others wait for it");
+      say(about_worker("is stopped; others wait for it"));
       continue;
     }
     const int signal = WTERMSIG(status);
     if (signal == SIGINT || signal == SIGTERM) std::_Exit(128 + signal);
-    say("was ended by signal " + std::to_string(signal));
+    say(about_worker("was ended by signal " + std::to_string(signal)));
     std::_Exit(base::exit_code(base::StatusCode::kRankFailed));
   }
 }
 
 }  // namespace
 
-void watch_rank() {
+void watch_rank(Say say) {
   if (!MpiWorld::is_distributed()) return;
   SignalsHeld held;  // until the watcher can pass them on
   const pid_t watcher = ::getpid();
   const pid_t made = ::fork();
   if (made > 0) {
     worker = made;
-    wait_for_worker(held);
+    wait_for_worker(held, say);
   }
   if (made < 0) return;  // it works unwatched
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);

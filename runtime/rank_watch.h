@@ -5,10 +5,15 @@
 // too; when one stops it, the second says which rank it is that all others wait for.
 #pragma once
 
+#include <string>
+
 namespace egret::runtime {
+
+// Prints a message about a rank, in the process that waits for it.
+using Say = void (*)(const std::string& message);
 
 // To be called before there are threads. Returns in the process that works, and at once where
 // mpirun did not start this process.
-void watch_rank();
+void watch_rank(Say say);
 
 }  // namespace egret::runtime

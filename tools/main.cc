@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+
 #include "runtime/rank_watch.h"
 #include "tools/console/signals.h"
 #include "tools/frame/command_line.h"
 
 int main(int argc, char** argv) {
-  egret::tools::watch_rank();
+  egret::runtime::watch_rank([](const std::string& message) {
+    std::cerr << "egret: error: " + message + "\n" << std::flush;
+  });
   egret::tools::install_signal_handlers();
   const int code =
       egret::tools::run_egret(std::vector<std::string>(argv + (argc > 0), argv + argc));

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "ir/evaluate/contraction.h"
 #include "ir/evaluate/lane_plan.h"
+#include "ir/nest/merge_variables.h"
 
 namespace egret::backends::codegen {
 namespace {

@@ -23,7 +23,7 @@ constexpr base::ProgressColumn kWaiting{"waiting", "waiting", base::ProgressColu
 
 class Search {
  public:
-  Search(rules::TensorEGraph& terms, const rules::RuleSet& rules, const PriceOf& price,
+  Search(rules::TensorEGraph& terms, const rules::AdmittedRules& rules, const PriceOf& price,
          const GraphSearchOptions& options)
       : terms_(terms),
         rules_(rules::compile(rules, terms)),
@@ -173,7 +173,7 @@ class Search {
 
 }  // namespace
 
-base::Result<GraphSearchResult> backtrack(const ir::Graph& graph, const rules::RuleSet& rules,
+base::Result<GraphSearchResult> backtrack(const ir::Graph& graph, const rules::AdmittedRules& rules,
                                           const PriceOf& price, const GraphSearchOptions& options) {
   EGRET_ASSIGN_OR_RETURN(const auto terms, rules::TensorEGraph::from_graph(graph));
   return Search(*terms, rules, price, options).run();

@@ -18,7 +18,7 @@ namespace egret::driver {
 
 // O(budget * matches * terms of a graph). Errors: a size that is symbolic, an operator of the graph
 // that has no price.
-base::Result<GraphSearchResult> backtrack(const ir::Graph& graph, const rules::RuleSet& rules,
+base::Result<GraphSearchResult> backtrack(const ir::Graph& graph, const rules::AdmittedRules& rules,
                                           const PriceOf& price, const GraphSearchOptions& options);
 
 }  // namespace egret::driver

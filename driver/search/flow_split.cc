@@ -93,7 +93,7 @@ namespace {
 
 // How many matches hold an edge into a node and one out of it, plus 1.
 base::Result<std::vector<std::int64_t>> capacities(const Graph& graph,
-                                                   const rules::RuleSet& rules) {
+                                                   const rules::AdmittedRules& rules) {
   EGRET_ASSIGN_OR_RETURN(const auto terms, rules::TensorEGraph::from_graph(graph));
   const std::vector<egraph::ClassId> term_of = rules::terms_of(*terms, graph);
   const rules::TermGraph program(*terms, terms->roots());
@@ -150,7 +150,7 @@ Members around(const Graph& graph, std::span<const NodeId> cut) {
 
 class PartSearch {
  public:
-  PartSearch(const Graph& graph, const rules::RuleSet& rules, const PriceOf& price,
+  PartSearch(const Graph& graph, const rules::AdmittedRules& rules, const PriceOf& price,
              const GraphSearchOptions& options)
       : graph_(graph),
         rules_(rules),
@@ -220,7 +220,7 @@ class PartSearch {
   }
 
   Graph graph_;
-  const rules::RuleSet& rules_;
+  const rules::AdmittedRules& rules_;
   const PriceOf& price_;
   const GraphSearchOptions& options_;
   base::Deadline deadline_;
@@ -230,7 +230,8 @@ class PartSearch {
 
 }  // namespace
 
-base::Result<GraphSearchResult> backtrack_in_parts(const Graph& graph, const rules::RuleSet& rules,
+base::Result<GraphSearchResult> backtrack_in_parts(const Graph& graph,
+                                                   const rules::AdmittedRules& rules,
                                                    const PriceOf& price,
                                                    const GraphSearchOptions& options) {
   return PartSearch(ir::without_dead_nodes(graph), rules, price, options).run();

@@ -31,7 +31,7 @@ FlowSplit split_by_flow(const ir::Graph& graph, std::span<const std::int64_t> ca
 
 // Errors: as backtrack().
 base::Result<GraphSearchResult> backtrack_in_parts(const ir::Graph& graph,
-                                                   const rules::RuleSet& rules,
+                                                   const rules::AdmittedRules& rules,
                                                    const PriceOf& price,
                                                    const GraphSearchOptions& options);
 

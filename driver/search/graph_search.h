@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "cost/model.h"
 #include "ir/graph/graph.h"
-#include "rules/tensors/rule_set.h"
+#include "rules/tensors/admitted_rules.h"
 
 namespace egret::driver {
 
@@ -44,8 +44,8 @@ struct GraphSearchResult {
 struct GraphSearchRow {
   std::string_view name;
   std::string_view help;
-  base::Result<GraphSearchResult> (*search)(const ir::Graph& graph, const rules::RuleSet& rules,
-                                            const PriceOf& price,
+  base::Result<GraphSearchResult> (*search)(const ir::Graph& graph,
+                                            const rules::AdmittedRules& rules, const PriceOf& price,
                                             const GraphSearchOptions& options);
 };
 

@@ -16,10 +16,8 @@
 #include "driver/measure/machine.h"
 #include "driver/select/cost_choice.h"
 #include "driver/select/node_query.h"
-#include "driver/select/saturated_graph.h"
 #include "driver/select/selection.h"
-#include "rules/tensors/rule_set.h"
-#include "rules/tensors/rule_status.h"
+#include "rules/tensors/saturated_graph.h"
 
 namespace egret::driver {
 namespace {
@@ -71,14 +69,13 @@ class Profiling {
   }
 
   base::Status saturate(const ir::Graph& graph) {
-    EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(options_.rules));
-    EGRET_ASSIGN_OR_RETURN(const rules::RuleStatuses statuses, rules::builtin_statuses());
-    EGRET_RETURN_IF_ERROR(rules::require_status(set, statuses, rules::RuleStatus::kProven));
+    EGRET_ASSIGN_OR_RETURN(const auto set,
+                           rules::AdmittedRules::select(options_.rules, options_.allow));
     rules::SaturateOptions saturation;
     saturation.limits.nodes = static_cast<std::uint64_t>(options_.limit_nodes);
     saturation.limits.seconds = options_.limit_time;
     saturation.progress = sink_;
-    EGRET_ASSIGN_OR_RETURN(saturated_, driver::saturate(graph, set, saturation, options_.threads));
+    EGRET_ASSIGN_OR_RETURN(saturated_, rules::saturate(graph, set, saturation, options_.threads));
     report_.e_nodes = tensors().egraph().node_count();
     return base::ok();
   }
@@ -201,7 +198,7 @@ class Profiling {
   const backends::Backend* backend_ = nullptr;
   std::unique_ptr<cost::Database> database_;
   std::optional<cost::ProfiledModel> model_;
-  SaturatedGraph saturated_;
+  rules::SaturatedGraph saturated_;
   std::vector<extract::NodeIndex> operators_;  // one node of each
   ProfileReport report_;
 };
@@ -213,6 +210,7 @@ const base::OptionTable<ProfileOptions>& ProfileOptions::table() {
   static const base::OptionTable<P> rows{
       "costs profile",
       {{"rules", &P::rules, "Rule sets, as of `egret optimize`"},
+       {"allow", &P::allow, std::string(rules::kAllowHelp), base::one_of(rules::allow_names())},
        {"cost-db", &P::cost_db, cost::kDatabaseHelp, base::path()},
        {"backend", &P::backend, "Backend whose kernels are measured"},
        {"precision", &P::precision,

@@ -41,7 +41,8 @@ std::string doubt_about_costs(double predicted_s, double measured_s);
 
 struct ProfileOptions {
   std::string rules = "default";
-  std::string cost_db;  // empty: cost::default_database_path()
+  std::string allow = "proven";  // the least that must be known of every rule
+  std::string cost_db;           // empty: cost::default_database_path()
   std::string backend = "cpu";
   std::string precision = "f32";  // backends/precision.h
   std::int64_t threads = 0;       // 0: all; a common option, so not in the table

@@ -332,7 +332,7 @@ ProofLog::Reason ApplyBlock::reason(std::size_t match, std::uint32_t equation) c
   made.kind = ProofLog::Kind::kRule;
   made.classes = {row(match), stride_};
   made.ops = (*matches_)[begin_ + match].ops();
-  made.rule = &rule_;
+  made.rule = &rule_.form();
   made.equation = equation;
   made.built_left = rule_.builds_left();
   return made;

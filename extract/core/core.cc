@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "extract/core/cheapest_terms.h"
+
 namespace egret::extract {
 namespace {
 

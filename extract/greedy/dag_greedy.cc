@@ -6,9 +6,9 @@
 #include <deque>
 
 #include "base/timer.h"
+#include "extract/core/cheapest_terms.h"
 #include "extract/core/choice_walk.h"
 #include "extract/core/parents.h"
-#include "extract/greedy/tree_greedy.h"
 
 namespace egret::extract {
 namespace {

@@ -1,24 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <vector>
-
 #include "extract/core/extractor.h"
 
 namespace egret::extract {
 
-// The cheapest term of each class by Knuth's generalization of Dijkstra's algorithm (Knuth 1977).
-// Optimal in tree cost when no cost is negative; always acyclic. O(size log nodes).
+// The cheapest term of each class (extract/core/cheapest_terms.h).
 base::Result<Solution> extract_tree_greedy(const Problem& problem, const Options& options);
-
-// The same for all classes, reachable or not: the start of improving extractors.
-struct TreeChoice {
-  std::vector<NodeIndex> choice;  // kNoNode: the class has no finite term
-  std::vector<double> cost;       // tree cost, at most 1e300; infinite where there is no term
-};
-TreeChoice cheapest_terms(const Problem& problem);
-
-// bad_input that names the first root without a choice, if any.
-base::Status check_roots(const Problem& problem, std::span<const NodeIndex> choice);
 
 }  // namespace egret::extract

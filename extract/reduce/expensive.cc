@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "extract/greedy/tree_greedy.h"
+#include "extract/core/cheapest_terms.h"
 
 namespace egret::extract {
 namespace {

@@ -19,8 +19,7 @@
 #include "parallel/plan/tied_layers.h"
 #include "parallel/ring/table_rows.h"
 #include "rules/tensors/constant_folding.h"
-#include "rules/tensors/rule_set.h"
-#include "rules/tensors/saturate.h"
+#include "rules/tensors/saturated_graph.h"
 
 namespace egret::parallel {
 namespace {
@@ -58,21 +57,17 @@ std::vector<std::int64_t> block_counts(const Mesh& mesh) {
   return {std::next(counts.begin()), counts.end()};
 }
 
-Result<std::unique_ptr<rules::TensorEGraph>> saturated(const ir::Graph& graph,
-                                                       std::string_view rules,
-                                                       std::span<const std::int64_t> blocks,
-                                                       const PlanOptions& options,
-                                                       base::ProgressSink* sink) {
-  EGRET_ASSIGN_OR_RETURN(auto tensors, rules::TensorEGraph::from_graph(graph));
-  EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(rules));
+// The program with all that the rules make of it.
+Result<rules::SaturatedGraph> saturated(const ir::Graph& graph, std::string_view rules,
+                                        std::span<const std::int64_t> blocks,
+                                        const PlanOptions& options, base::ProgressSink* sink) {
+  EGRET_ASSIGN_OR_RETURN(const auto admitted, rules::AdmittedRules::select(rules, options.allow));
   rules::SaturateOptions saturation;
   saturation.limits.nodes = static_cast<std::uint64_t>(options.limit_nodes);
   saturation.progress = sink;
-  std::vector<rules::CompiledRule> compiled = rules::compile(set, *tensors);
-  for (rules::CompiledRule& rule : rules_for_table_rows(*tensors, blocks))
-    compiled.push_back(std::move(rule));
-  rules::saturate(*tensors, compiled, saturation);
-  return tensors;
+  return rules::saturate(graph, admitted, saturation, 0, [&](rules::TensorEGraph& tensors) {
+    return rules_for_table_rows(tensors, blocks);
+  });
 }
 
 extract::Options extraction(const PlanOptions& options) {
@@ -86,10 +81,10 @@ extract::Options extraction(const PlanOptions& options) {
 Result<ir::Graph> rewritten(ir::Graph graph, const Machine& machine, const PlanOptions& options,
                             base::ProgressSink* sink) {
   if (!options.sequential) return graph;
-  EGRET_ASSIGN_OR_RETURN(const auto tensors, saturated(graph, options.rules, {}, options, sink));
+  EGRET_ASSIGN_OR_RETURN(const auto program, saturated(graph, options.rules, {}, options, sink));
   const auto model = cost::make_model("roofline", machine.rates);
-  return cheapest_on_one_device(*tensors, *model, *extract::find_extractor(options.extractor),
-                                extraction(options));
+  return cheapest_on_one_device(*program.tensors, *model,
+                                *extract::find_extractor(options.extractor), extraction(options));
 }
 
 // The best plan among those of a placed e-graph.
@@ -332,6 +327,7 @@ const base::OptionTable<PlanOptions>& PlanOptions::table() {
   static const base::OptionTable<P> rows{
       "plan",
       {{"rules", &P::rules, "Rules that rewrite the program before it is distributed"},
+       {"allow", &P::allow, std::string(rules::kAllowHelp), base::one_of(rules::allow_names())},
        {"extractor", &P::extractor, "How the cheapest plan is found",
         base::one_of(names_of(extract::extractors()))},
        {"strategy", &P::strategy,
@@ -411,8 +407,9 @@ Result<Plan> make_plan(const PlanTask& task, const Machine& machine, const PlanO
                           Plan& found) -> Status {
     PlacedEGraph::Request request = request_for(part, machine.mesh);
     request.rings = rings;
-    EGRET_ASSIGN_OR_RETURN(const auto tensors, saturated(part.graph, rules, blocks, options, sink));
-    EGRET_ASSIGN_OR_RETURN(const auto placed, PlacedEGraph::of(*tensors, machine.mesh, request));
+    EGRET_ASSIGN_OR_RETURN(const auto equal, saturated(part.graph, rules, blocks, options, sink));
+    EGRET_ASSIGN_OR_RETURN(const auto placed,
+                           PlacedEGraph::of(*equal.tensors, machine.mesh, request));
     if (rings && placed->ring_count() == 0) return base::limit_hit("nothing passes round");
     progress.report({{kPlacedValues, static_cast<std::int64_t>(placed->egraph().class_count())}});
     PlanSearch searching(*placed, machine, part, options, program, fewer);

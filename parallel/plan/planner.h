@@ -35,6 +35,7 @@ namespace egret::parallel {
 
 struct PlanOptions {
   std::string rules = "expand-composites";
+  std::string allow = "proven";  // the least that must be known of every rule
   std::string extractor = "auto";
   std::string strategy = "any";
   std::int64_t limit_nodes = 20'000;  // of saturation

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "rules/tensors/compile.h"
 #include "rules/tensors/saturate.h"
 #include "rules/tensors/tensor_egraph.h"
 

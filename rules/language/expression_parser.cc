@@ -2,6 +2,7 @@
 #include "rules/language/expression_parser.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/did_you_mean.h"
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "rules/tensors/binding.h"
+#include "rules/tensors/dynamic_rules.h"
 
 namespace egret::rules {
 
@@ -191,6 +192,14 @@ std::vector<CompiledRule> compile(std::span<const Rule> rules, TensorEGraph& ten
                                   Integers integers) {
   std::vector<CompiledRule> compiled;
   for (const Rule& rule : rules) compiled.push_back(compile(rule, tensors, integers));
+  return compiled;
+}
+
+std::vector<CompiledRule> compile(const RuleSet& set, TensorEGraph& tensors, Integers integers) {
+  std::vector<CompiledRule> compiled = compile(set.rules, tensors, integers);
+  for (const DynamicRule* rule : set.dynamic) {
+    for (CompiledRule& made : rule->make(tensors)) compiled.push_back(std::move(made));
+  }
   return compiled;
 }
 

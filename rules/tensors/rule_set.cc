@@ -216,12 +216,4 @@ base::ContentHash RuleSet::hash() const {
 
 Result<RuleSet> select_rules(std::string_view selection) { return Selector().run(selection); }
 
-std::vector<CompiledRule> compile(const RuleSet& set, TensorEGraph& tensors, Integers integers) {
-  std::vector<CompiledRule> compiled = compile(set.rules, tensors, integers);
-  for (const DynamicRule* rule : set.dynamic) {
-    for (CompiledRule& made : rule->make(tensors)) compiled.push_back(std::move(made));
-  }
-  return compiled;
-}
-
 }  // namespace egret::rules

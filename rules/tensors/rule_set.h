@@ -59,8 +59,4 @@ base::Result<RuleSet> select_rules(std::string_view selection);
 // Whether a text matches a pattern of letters, '*' (any) and '?' (one).
 bool matches_glob(std::string_view pattern, std::string_view text);
 
-// The set for an e-graph's engine: rules first, then dynamic rules, in the set's order.
-std::vector<CompiledRule> compile(const RuleSet& set, TensorEGraph& tensors,
-                                  Integers integers = Integers::kOfFixedWidth);
-
 }  // namespace egret::rules

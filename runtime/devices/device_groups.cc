@@ -20,7 +20,7 @@ std::string names_of(std::span<const std::int64_t> ranks) {
 // The first of the group makes the id.
 base::Result<nccl::UniqueId> shared_id(const nccl::Library& nccl, bool makes,
                                        std::span<const std::int64_t> group,
-                                       const parallel::Exchange& exchange) {
+                                       const Exchange& exchange) {
   std::vector<Bytes> outgoing(group.size());
   nccl::UniqueId id{};
   if (makes) {
@@ -38,7 +38,7 @@ base::Result<nccl::UniqueId> shared_id(const nccl::Library& nccl, bool makes,
 }  // namespace
 
 base::Result<AxisCommunicators> join_axes(const nccl::Library& nccl, const parallel::Mesh& mesh,
-                                          std::int64_t rank, const parallel::Exchange& exchange,
+                                          std::int64_t rank, const Exchange& exchange,
                                           double time_limit_s) {
   AxisCommunicators communicators(static_cast<std::size_t>(mesh.axis_count()));
   for (int axis = 0; axis < mesh.axis_count(); ++axis) {
@@ -58,7 +58,7 @@ base::Result<AxisCommunicators> join_axes(const nccl::Library& nccl, const paral
 }
 
 base::Status all_have_nccl(const nccl::Library& nccl, const backends::cuda::Device& device,
-                           const parallel::Mesh& mesh, const parallel::Exchange& exchange) {
+                           const parallel::Mesh& mesh, const Exchange& exchange) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(mesh.ranks()));
   std::iota(all.begin(), all.end(), 0);
   // Nothing: no NCCL. Else which GPU it is.

@@ -17,12 +17,12 @@ using AxisCommunicators = std::vector<std::unique_ptr<nccl::Communicator>>;
 
 // All ranks call it. The first rank of each group hands its id to the others by `exchange`.
 base::Result<AxisCommunicators> join_axes(const nccl::Library& nccl, const parallel::Mesh& mesh,
-                                          std::int64_t rank, const parallel::Exchange& exchange,
+                                          std::int64_t rank, const Exchange& exchange,
                                           double time_limit_s);
 
 // Whether NCCL can connect all ranks: it is loaded everywhere, and no two ranks share a GPU. All
 // ranks call it, and get the same answer. unavailable with the reason where it cannot.
 base::Status all_have_nccl(const nccl::Library& nccl, const backends::cuda::Device& device,
-                           const parallel::Mesh& mesh, const parallel::Exchange& exchange);
+                           const parallel::Mesh& mesh, const Exchange& exchange);
 
 }  // namespace egret::runtime

@@ -28,7 +28,7 @@ std::int64_t aligned(std::int64_t bytes) {
 
 }  // namespace
 
-DeviceRun::DeviceRun(parallel::PlacedGraph placed, parallel::RankProgram program,
+DeviceRun::DeviceRun(parallel::PlacedGraph placed, RankProgram program,
                      std::shared_ptr<Device> device, AxisCommunicators communicators,
                      double time_limit_s)
     : placed_(std::move(placed)),
@@ -71,7 +71,7 @@ DeviceRun::~DeviceRun() {
 }
 
 base::Result<std::unique_ptr<DeviceRun>> DeviceRun::make(
-    parallel::PlacedGraph placed, parallel::RankProgram program, const backends::Backend& backend,
+    parallel::PlacedGraph placed, RankProgram program, const backends::Backend& backend,
     std::shared_ptr<Device> device, AxisCommunicators communicators, backends::Precision precision,
     double time_limit_s) {
   std::unique_ptr<DeviceRun> run(new DeviceRun(std::move(placed), std::move(program),
@@ -140,7 +140,7 @@ base::Status DeviceRun::copy_constant(std::size_t node, const ir::Tensor& block)
 
 base::Status DeviceRun::compile(const backends::Backend& backend, backends::Precision precision) {
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-    const parallel::Segment& segment = program_.stages[stage].segment;
+    const Segment& segment = program_.stages[stage].segment;
     if (segment.outputs.empty()) continue;
     backends::cuda::BoundMemory bound;
     for (const std::size_t node : segment.inputs) bound.inputs.push_back(values_[node]);

@@ -20,12 +20,12 @@ class DeviceRun {
  public:
   // Errors: those of compiling; limit_hit when memory is short.
   static base::Result<std::unique_ptr<DeviceRun>> make(
-      parallel::PlacedGraph placed, parallel::RankProgram program, const backends::Backend& backend,
+      parallel::PlacedGraph placed, RankProgram program, const backends::Backend& backend,
       std::shared_ptr<backends::cuda::Device> device, AxisCommunicators communicators,
       backends::Precision precision, double time_limit_s);
   ~DeviceRun();
 
-  // As parallel::run_rank: inputs and outputs as this rank holds them. Errors: bad_input where data
+  // As run_rank: inputs and outputs as this rank holds them. Errors: bad_input where data
   // make a kernel fail; rank_failed, with the collective named, when ranks do not answer.
   base::Result<std::vector<ir::Tensor>> run(std::span<const ir::Tensor> inputs);
 
@@ -41,7 +41,7 @@ class DeviceRun {
     std::vector<DeviceCollective> collectives;
   };
 
-  DeviceRun(parallel::PlacedGraph placed, parallel::RankProgram program,
+  DeviceRun(parallel::PlacedGraph placed, RankProgram program,
             std::shared_ptr<backends::cuda::Device> device, AxisCommunicators communicators,
             double time_limit_s);
 
@@ -60,7 +60,7 @@ class DeviceRun {
   backends::cuda::Event ready(std::size_t node) const;  // nullptr: there from the begin
 
   const parallel::PlacedGraph placed_;
-  const parallel::RankProgram program_;
+  const RankProgram program_;
   std::shared_ptr<backends::cuda::Device> device_;
   AxisCommunicators communicators_;
   double time_limit_s_;

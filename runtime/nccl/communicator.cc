@@ -40,7 +40,7 @@ base::Status not_added(ir::DType type) {
   return base::unsupported("NCCL does not add elements of type " + std::string(to_string(type)));
 }
 
-void* at(cuda::DevicePointer pointer) { return reinterpret_cast<void*>(pointer); }
+void* at(backends::cuda::DevicePointer pointer) { return reinterpret_cast<void*>(pointer); }
 
 }  // namespace
 
@@ -107,23 +107,26 @@ base::Status Communicator::check() {
   return failed(functions_.error_text(answer));
 }
 
-base::Status Communicator::all_reduce(cuda::DevicePointer from, cuda::DevicePointer to,
-                                      std::size_t count, ir::DType type, Reduction reduction,
-                                      cuda::Stream stream) {
+base::Status Communicator::all_reduce(backends::cuda::DevicePointer from,
+                                      backends::cuda::DevicePointer to, std::size_t count,
+                                      ir::DType type, Reduction reduction,
+                                      backends::cuda::Stream stream) {
   return reduce(functions_.all_reduce, "all_reduce", from, to, count, type, reduction, stream);
 }
 
-base::Status Communicator::reduce_scatter(cuda::DevicePointer from, cuda::DevicePointer to,
-                                          std::size_t count, ir::DType type, Reduction reduction,
-                                          cuda::Stream stream) {
+base::Status Communicator::reduce_scatter(backends::cuda::DevicePointer from,
+                                          backends::cuda::DevicePointer to, std::size_t count,
+                                          ir::DType type, Reduction reduction,
+                                          backends::cuda::Stream stream) {
   return reduce(functions_.reduce_scatter, "reduce_scatter", from, to, count, type, reduction,
                 stream);
 }
 
 base::Status Communicator::reduce(decltype(Functions::all_reduce) call, const char* what,
-                                  cuda::DevicePointer from, cuda::DevicePointer to,
-                                  std::size_t count, ir::DType type, Reduction reduction,
-                                  cuda::Stream stream) {
+                                  backends::cuda::DevicePointer from,
+                                  backends::cuda::DevicePointer to, std::size_t count,
+                                  ir::DType type, Reduction reduction,
+                                  backends::cuda::Stream stream) {
   if (element_type(type) < 0) return not_added(type);
   EGRET_RETURN_IF_ERROR(check());
   const int answer =
@@ -131,8 +134,9 @@ base::Status Communicator::reduce(decltype(Functions::all_reduce) call, const ch
   return settled(answer, what);
 }
 
-base::Status Communicator::all_gather(cuda::DevicePointer from, cuda::DevicePointer to,
-                                      std::size_t bytes, cuda::Stream stream) {
+base::Status Communicator::all_gather(backends::cuda::DevicePointer from,
+                                      backends::cuda::DevicePointer to, std::size_t bytes,
+                                      backends::cuda::Stream stream) {
   EGRET_RETURN_IF_ERROR(check());
   return settled(functions_.all_gather(at(from), at(to), bytes, kUint8, comm_, stream),
                  "all_gather");
@@ -145,15 +149,15 @@ base::Status Communicator::begin_transfers() {
   return answer == kOk ? base::ok() : failed(functions_.error_text(answer));
 }
 
-base::Status Communicator::send(cuda::DevicePointer from, std::size_t bytes, int peer,
-                                cuda::Stream stream) {
+base::Status Communicator::send(backends::cuda::DevicePointer from, std::size_t bytes, int peer,
+                                backends::cuda::Stream stream) {
   const int answer = functions_.send(at(from), bytes, kUint8, peer, comm_, stream);
   return answer == kOk || answer == kInProgress ? base::ok()
                                                 : failed(functions_.error_text(answer));
 }
 
-base::Status Communicator::receive(cuda::DevicePointer to, std::size_t bytes, int peer,
-                                   cuda::Stream stream) {
+base::Status Communicator::receive(backends::cuda::DevicePointer to, std::size_t bytes, int peer,
+                                   backends::cuda::Stream stream) {
   const int answer = functions_.receive(at(to), bytes, kUint8, peer, comm_, stream);
   return answer == kOk || answer == kInProgress ? base::ok()
                                                 : failed(functions_.error_text(answer));

@@ -45,16 +45,20 @@ class Communicator {
   // Each puts work on the stream. Counts are of elements, sizes of bytes that each rank gives (of
   // reduce_scatter: that it gets). Errors: unsupported for a type that NCCL does not add;
   // rank_failed.
-  base::Status all_reduce(cuda::DevicePointer from, cuda::DevicePointer to, std::size_t count,
-                          ir::DType type, Reduction reduction, cuda::Stream stream);
-  base::Status reduce_scatter(cuda::DevicePointer from, cuda::DevicePointer to, std::size_t count,
-                              ir::DType type, Reduction reduction, cuda::Stream stream);
-  base::Status all_gather(cuda::DevicePointer from, cuda::DevicePointer to, std::size_t bytes,
-                          cuda::Stream stream);
+  base::Status all_reduce(backends::cuda::DevicePointer from, backends::cuda::DevicePointer to,
+                          std::size_t count, ir::DType type, Reduction reduction,
+                          backends::cuda::Stream stream);
+  base::Status reduce_scatter(backends::cuda::DevicePointer from, backends::cuda::DevicePointer to,
+                              std::size_t count, ir::DType type, Reduction reduction,
+                              backends::cuda::Stream stream);
+  base::Status all_gather(backends::cuda::DevicePointer from, backends::cuda::DevicePointer to,
+                          std::size_t bytes, backends::cuda::Stream stream);
   // Between begin and end, and then at once.
   base::Status begin_transfers();
-  base::Status send(cuda::DevicePointer from, std::size_t bytes, int peer, cuda::Stream stream);
-  base::Status receive(cuda::DevicePointer to, std::size_t bytes, int peer, cuda::Stream stream);
+  base::Status send(backends::cuda::DevicePointer from, std::size_t bytes, int peer,
+                    backends::cuda::Stream stream);
+  base::Status receive(backends::cuda::DevicePointer to, std::size_t bytes, int peer,
+                       backends::cuda::Stream stream);
   base::Status end_transfers();
 
   // What NCCL noticed meanwhile. Errors: rank_failed; the group is aborted then.
@@ -67,8 +71,9 @@ class Communicator {
       : functions_(library.functions), membership_(std::move(membership)) {}
   // What all_reduce and reduce_scatter have in common: all but NCCL's function.
   base::Status reduce(decltype(Functions::all_reduce) call, const char* what,
-                      cuda::DevicePointer from, cuda::DevicePointer to, std::size_t count,
-                      ir::DType type, Reduction reduction, cuda::Stream stream);
+                      backends::cuda::DevicePointer from, backends::cuda::DevicePointer to,
+                      std::size_t count, ir::DType type, Reduction reduction,
+                      backends::cuda::Stream stream);
   // Of a call's answer: waits until it is done.
   base::Status settled(int answer, const char* what);
   base::Status failed(const std::string& what);

@@ -8,9 +8,10 @@ namespace {
 
 Library load() {
   Library library;
-  library.has_nccl = cuda::open_shared_library(
-      "NCCL", {"libnccl.so.2"}, cuda::kNameItsFolder, [&](const cuda::FindSymbol& find) {
-        cuda::SymbolTable table(find);
+  library.has_nccl = backends::cuda::open_shared_library(
+      "NCCL", {"libnccl.so.2"}, backends::cuda::kNameItsFolder,
+      [&](const backends::cuda::FindSymbol& find) {
+        backends::cuda::SymbolTable table(find);
         table.fill(library.functions.error_text, "ncclGetErrorString");
 #define EGRET_NCCL_FUNCTION(name, symbol, arguments) table.fill(library.functions.name, #symbol);
 #include "runtime/nccl/functions.def"

@@ -6,14 +6,14 @@ namespace {
 
 class Mover {
  public:
-  Mover(const Addresses& addresses, const cuda::Device& device, Communicator* communicator,
-        cuda::Stream stream)
+  Mover(const Addresses& addresses, const backends::cuda::Device& device,
+        Communicator* communicator, backends::cuda::Stream stream)
       : addresses_(addresses), device_(device), communicator_(communicator), stream_(stream) {}
 
   base::Status copy(const std::vector<Rows>& all) const {
     for (const Rows& rows : all) {
       if (rows.bytes == 0 || rows.rows == 0) continue;
-      cuda::RowCopy copy;
+      backends::cuda::RowCopy copy;
       copy.from = at(rows.from);
       copy.to = at(rows.to);
       copy.row_bytes = static_cast<std::size_t>(rows.bytes);
@@ -45,7 +45,7 @@ class Mover {
   }
 
  private:
-  cuda::DevicePointer at(const Spot& spot) const {
+  backends::cuda::DevicePointer at(const Spot& spot) const {
     const auto base = [&] {
       switch (spot.buffer) {
         case Buffer::kFrom: return addresses_.from;
@@ -53,9 +53,9 @@ class Mover {
         case Buffer::kOutgoing: return addresses_.outgoing;
         case Buffer::kIncoming: return addresses_.incoming;
       }
-      return cuda::DevicePointer{0};
+      return backends::cuda::DevicePointer{0};
     }();
-    return base + static_cast<cuda::DevicePointer>(spot.offset);
+    return base + static_cast<backends::cuda::DevicePointer>(spot.offset);
   }
 
   base::Status transfer(const std::vector<Transfer>& transfers) const {
@@ -71,15 +71,16 @@ class Mover {
   }
 
   const Addresses& addresses_;
-  const cuda::Device& device_;
+  const backends::cuda::Device& device_;
   Communicator* const communicator_;
-  cuda::Stream stream_;
+  backends::cuda::Stream stream_;
 };
 
 }  // namespace
 
-base::Status enqueue(const Moves& moves, const Addresses& addresses, const cuda::Device& device,
-                     Communicator* communicator, cuda::Stream stream) {
+base::Status enqueue(const Moves& moves, const Addresses& addresses,
+                     const backends::cuda::Device& device, Communicator* communicator,
+                     backends::cuda::Stream stream) {
   EGRET_CHECK(moves.call == Moves::Call::kNone || communicator != nullptr,
               "a call of NCCL has a communicator");
   const Mover mover(addresses, device, communicator, stream);

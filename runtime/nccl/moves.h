@@ -47,11 +47,12 @@ struct Moves {
 };
 
 struct Addresses {
-  cuda::DevicePointer from = 0, to = 0, outgoing = 0, incoming = 0;
+  backends::cuda::DevicePointer from = 0, to = 0, outgoing = 0, incoming = 0;
 };
 
 // Puts all of it on the stream. `communicator` may be nullptr where there is no call.
-base::Status enqueue(const Moves& moves, const Addresses& addresses, const cuda::Device& device,
-                     Communicator* communicator, cuda::Stream stream);
+base::Status enqueue(const Moves& moves, const Addresses& addresses,
+                     const backends::cuda::Device& device, Communicator* communicator,
+                     backends::cuda::Stream stream);
 
 }  // namespace egret::runtime::nccl

@@ -5,15 +5,15 @@
 
 namespace egret::runtime {
 
-using Kind = PlacedNode::Kind;
+using Kind = parallel::PlacedNode::Kind;
 
-ConstantPart constant_part(const PlacedGraph& graph) {
+ConstantPart constant_part(const parallel::PlacedGraph& graph) {
   const std::size_t count = graph.nodes.size();
   const std::vector<bool> constant = follow_from_constants(graph);
   std::vector<bool> exchanged(count, false);  // it is, or what it is computed from
   std::vector<bool> read(count, false);       // by others than those
   for (std::size_t i = 0; i < count; ++i) {
-    const PlacedNode& node = graph.nodes[i];
+    const parallel::PlacedNode& node = graph.nodes[i];
     exchanged[i] =
         constant[i] &&
         (node.kind == Kind::kCollective || node.kind == Kind::kRing ||
@@ -34,7 +34,7 @@ ConstantPart constant_part(const PlacedGraph& graph) {
   for (std::size_t i = 0; i < count; ++i) {
     if (!wanted[i]) continue;
     index[i] = part.graph.nodes.size();
-    PlacedNode& node = part.graph.nodes.emplace_back(graph.nodes[i]);
+    parallel::PlacedNode& node = part.graph.nodes.emplace_back(graph.nodes[i]);
     for (std::size_t& input : node.inputs) input = index[input];
     if (!exchanged[i] || !read[i]) continue;
     part.nodes.push_back(i);
@@ -43,7 +43,7 @@ ConstantPart constant_part(const PlacedGraph& graph) {
   return part;
 }
 
-base::Result<HeldBlocks> exchange_constants(const PlacedGraph& graph, std::int64_t rank,
+base::Result<HeldBlocks> exchange_constants(const parallel::PlacedGraph& graph, std::int64_t rank,
                                             const RunGraph& run, const Exchange& exchange) {
   const ConstantPart part = constant_part(graph);
   if (part.nodes.empty()) return HeldBlocks();

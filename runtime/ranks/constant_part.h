@@ -15,19 +15,19 @@
 namespace egret::runtime {
 
 struct ConstantPart {
-  PlacedGraph graph;               // nothing but constants and what follows from them
+  parallel::PlacedGraph graph;     // nothing but constants and what follows from them
   std::vector<std::size_t> nodes;  // of the whole graph: what the outputs are
 };
 
 // Without outputs where nothing that follows from constants alone is exchanged. O(nodes).
-ConstantPart constant_part(const PlacedGraph& graph);
+ConstantPart constant_part(const parallel::PlacedGraph& graph);
 
 using RunGraph = std::function<base::Result<std::vector<ir::Tensor>>(
     const ir::Graph& graph, std::span<const ir::Tensor> inputs)>;
 
 // Runs that part; for rank_program(). All ranks call it.
 // Errors: as they come from `run` and `exchange`.
-base::Result<HeldBlocks> exchange_constants(const PlacedGraph& graph, std::int64_t rank,
+base::Result<HeldBlocks> exchange_constants(const parallel::PlacedGraph& graph, std::int64_t rank,
                                             const RunGraph& run, const Exchange& exchange);
 
 }  // namespace egret::runtime

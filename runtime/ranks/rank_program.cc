@@ -13,7 +13,7 @@ using base::Result;
 using base::Status;
 using ir::Tensor;
 using Bytes = std::vector<std::byte>;
-using Kind = PlacedNode::Kind;
+using Kind = parallel::PlacedNode::Kind;
 
 Bytes bytes_of(const Tensor& tensor) { return {tensor.data().begin(), tensor.data().end()}; }
 
@@ -78,8 +78,8 @@ class Rows {
 // The collectives of one rank, on the line of its group.
 class RankCollective {
  public:
-  RankCollective(const Collective& collective, const Mesh& mesh, std::int64_t rank,
-                 const Exchange& exchange, const Mesh& line)
+  RankCollective(const parallel::Collective& collective, const parallel::Mesh& mesh,
+                 std::int64_t rank, const Exchange& exchange, const parallel::Mesh& line)
       : collective_(collective),
         line_(line),
         group_(mesh.group(rank, collective.axis)),
@@ -104,7 +104,9 @@ class RankCollective {
   }
 
  private:
-  static Placement on_line(AxisPlacement placement) { return Placement(1).with(0, placement); }
+  static parallel::Placement on_line(parallel::AxisPlacement placement) {
+    return parallel::Placement(1).with(0, placement);
+  }
 
   static void scale(ir::TensorType& type, int dim, std::int64_t times, std::int64_t parts) {
     ir::Index& size = type.dims[static_cast<std::size_t>(dim)];
@@ -188,20 +190,20 @@ class RankCollective {
     return result;
   }
 
-  const Collective collective_;
-  const Mesh& line_;
+  const parallel::Collective collective_;
+  const parallel::Mesh& line_;
   const std::vector<std::int64_t> group_;
   const std::int64_t here_;
   const Exchange& exchange_;
 };
 
-bool is_exchange(const PlacedNode& node) {
+bool is_exchange(const parallel::PlacedNode& node) {
   return node.kind == Kind::kCollective || node.kind == Kind::kRing;
 }
 
 // What is run of a graph where some nodes are known.
 struct Work {
-  Work(const PlacedGraph& graph, const HeldBlocks& known)
+  Work(const parallel::PlacedGraph& graph, const HeldBlocks& known)
       : runs(graph.nodes.size(), false),
         leaves_stage(graph.nodes.size(), false),
         direct(graph.nodes.size(), false),
@@ -243,14 +245,14 @@ struct Work {
 
 class SegmentWriter {
  public:
-  SegmentWriter(const PlacedGraph& graph, std::int64_t rank, const Work& work,
+  SegmentWriter(const parallel::PlacedGraph& graph, std::int64_t rank, const Work& work,
                 const HeldBlocks& known)
       : graph_(graph), rank_(rank), work_(work), known_(known) {}
 
   Result<Segment> write(std::size_t stage) {
     values_.assign(graph_.nodes.size(), {});
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const PlacedNode& node = graph_.nodes[i];
+      const parallel::PlacedNode& node = graph_.nodes[i];
       if (node.kind != Kind::kOperator || !work_.runs[i] || work_.stages[i] != stage) continue;
       std::vector<ir::Value> inputs;
       for (const std::size_t input : node.inputs) inputs.push_back(value(input));
@@ -268,7 +270,7 @@ class SegmentWriter {
  private:
   ir::Value value(std::size_t node) {
     if (values_[node].valid()) return values_[node];
-    const PlacedNode& from = graph_.nodes[node];
+    const parallel::PlacedNode& from = graph_.nodes[node];
     if (const auto block = known_.find(node); block != known_.end()) {
       values_[node] = builder_.constant(block->second, from.name);
     } else if (from.kind == Kind::kConstant) {
@@ -281,7 +283,7 @@ class SegmentWriter {
     return values_[node];
   }
 
-  const PlacedGraph& graph_;
+  const parallel::PlacedGraph& graph_;
   const std::int64_t rank_;
   const Work& work_;
   const HeldBlocks& known_;
@@ -292,19 +294,20 @@ class SegmentWriter {
 
 }  // namespace
 
-Result<Tensor> run_collective(const Collective& collective, const Mesh& mesh, std::int64_t rank,
-                              const Tensor& local, const Exchange& exchange) {
-  EGRET_ASSIGN_OR_RETURN(const Mesh line, Mesh::of({{"group", mesh.size(collective.axis)}}));
+Result<Tensor> run_collective(const parallel::Collective& collective, const parallel::Mesh& mesh,
+                              std::int64_t rank, const Tensor& local, const Exchange& exchange) {
+  EGRET_ASSIGN_OR_RETURN(const parallel::Mesh line,
+                         parallel::Mesh::of({{"group", mesh.size(collective.axis)}}));
   return RankCollective(collective, mesh, rank, exchange, line).run(local);
 }
 
 namespace {
 
 // The ring numbered `at` on what this rank holds of its inputs.
-Result<Tensor> run_ring(const RankProgram& program, std::size_t at, const Mesh& mesh,
+Result<Tensor> run_ring(const RankProgram& program, std::size_t at, const parallel::Mesh& mesh,
                         std::span<const Tensor> held, const RunSegment& run,
                         const Exchange& exchange) {
-  const RingProgram& ring = program.rings[at].program;
+  const parallel::RingProgram& ring = program.rings[at].program;
   const std::vector<std::int64_t> group = mesh.group(program.rank, ring.axis);
   const std::int64_t here = mesh.coordinate(program.rank, ring.axis);
   const auto next = static_cast<std::size_t>((here + 1) % ring.steps);
@@ -327,10 +330,10 @@ Result<Tensor> run_ring(const RankProgram& program, std::size_t at, const Mesh& 
 }
 
 // A collective or a ring.
-Result<Tensor> run_exchange(const PlacedGraph& graph, const RankProgram& program, std::size_t i,
-                            std::span<const Tensor> held, const RunSegment& run,
+Result<Tensor> run_exchange(const parallel::PlacedGraph& graph, const RankProgram& program,
+                            std::size_t i, std::span<const Tensor> held, const RunSegment& run,
                             const Exchange& exchange) {
-  const PlacedNode& node = graph.nodes[i];
+  const parallel::PlacedNode& node = graph.nodes[i];
   const bool is_ring = node.kind == Kind::kRing;
   const auto named = [&](const Status& status) {
     const int axis = is_ring ? node.ring.axis : node.collective.axis;
@@ -351,7 +354,7 @@ Result<Tensor> run_exchange(const PlacedGraph& graph, const RankProgram& program
 
 }  // namespace
 
-Result<RankProgram> rank_program(const PlacedGraph& graph, std::int64_t rank,
+Result<RankProgram> rank_program(const parallel::PlacedGraph& graph, std::int64_t rank,
                                  const HeldBlocks& known) {
   const Work work(graph, known);
   RankProgram program{rank, std::vector<RankStage>(work.last + 1), {}, {}};
@@ -360,7 +363,7 @@ Result<RankProgram> rank_program(const PlacedGraph& graph, std::int64_t rank,
                            SegmentWriter(graph, rank, work, known).write(stage));
   }
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const PlacedNode& node = graph.nodes[i];
+    const parallel::PlacedNode& node = graph.nodes[i];
     if (const auto block = known.find(i); block != known.end()) {
       if (work.direct[i]) program.blocks.insert(*block);
     } else if (node.kind == Kind::kConstant && work.direct[i]) {
@@ -369,7 +372,7 @@ Result<RankProgram> rank_program(const PlacedGraph& graph, std::int64_t rank,
     if (!work.runs[i] || !is_exchange(node)) continue;
     program.stages[work.stages[i] - 1].collectives.push_back(i);
     if (node.kind != Kind::kRing) continue;
-    EGRET_ASSIGN_OR_RETURN(RingProgram ring, ring_program(graph, node));
+    EGRET_ASSIGN_OR_RETURN(parallel::RingProgram ring, ring_program(graph, node));
     program.rings.push_back({i, std::move(ring)});
   }
   return program;
@@ -385,10 +388,10 @@ std::vector<const ir::Graph*> RankProgram::graphs() const {
   return all;
 }
 
-Result<std::vector<Tensor>> held_inputs(const PlacedGraph& graph, std::int64_t rank,
+Result<std::vector<Tensor>> held_inputs(const parallel::PlacedGraph& graph, std::int64_t rank,
                                         std::span<const Tensor> wholes) {
   std::vector<Tensor> held;
-  for (const PlacedNode& node : graph.nodes) {
+  for (const parallel::PlacedNode& node : graph.nodes) {
     if (node.kind != Kind::kInput) continue;
     if (held.size() == wholes.size() || wholes[held.size()].type() != node.whole)
       return base::bad_input("input '" + node.name + "' is not " + ir::to_string(node.whole));
@@ -397,14 +400,14 @@ Result<std::vector<Tensor>> held_inputs(const PlacedGraph& graph, std::int64_t r
   return held;
 }
 
-Result<std::vector<Tensor>> run_rank(const PlacedGraph& graph, const RankProgram& program,
+Result<std::vector<Tensor>> run_rank(const parallel::PlacedGraph& graph, const RankProgram& program,
                                      std::span<const Tensor> inputs, const RunSegment& run,
                                      const Exchange& exchange) {
   std::vector<Tensor> held(graph.nodes.size());
   for (const auto& [node, block] : program.blocks) held[node] = block;
   std::size_t next = 0;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const PlacedNode& node = graph.nodes[i];
+    const parallel::PlacedNode& node = graph.nodes[i];
     if (node.kind != Kind::kInput) continue;
     EGRET_CHECK(next < inputs.size() && inputs[next].type() == node.type,
                 "inputs as they are held");
@@ -428,7 +431,7 @@ Result<std::vector<Tensor>> run_rank(const PlacedGraph& graph, const RankProgram
   return outputs;
 }
 
-Result<std::vector<Tensor>> gathered_outputs(const PlacedGraph& graph, std::int64_t rank,
+Result<std::vector<Tensor>> gathered_outputs(const parallel::PlacedGraph& graph, std::int64_t rank,
                                              std::span<const Tensor> held,
                                              const Exchange& exchange) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(graph.mesh.ranks()));
@@ -439,7 +442,7 @@ Result<std::vector<Tensor>> gathered_outputs(const PlacedGraph& graph, std::int6
     outgoing.front() = bytes_of(held[i]);
     EGRET_ASSIGN_OR_RETURN(const std::vector<Bytes> incoming, exchange(all, outgoing));
     if (rank != 0) continue;
-    const PlacedNode& node = graph.nodes[graph.outputs[i].node];
+    const parallel::PlacedNode& node = graph.nodes[graph.outputs[i].node];
     EGRET_ASSIGN_OR_RETURN(const auto locals, tensors_of(incoming, node.type));
     EGRET_ASSIGN_OR_RETURN(Tensor whole, whole_of(locals, node.whole, node.placement, graph.mesh));
     wholes.push_back(std::move(whole));

@@ -24,9 +24,9 @@ using Exchange = std::function<base::Result<std::vector<std::vector<std::byte>>>
     std::span<const std::int64_t> group, std::span<const std::vector<std::byte>> outgoing)>;
 
 // What this rank holds afterwards.
-base::Result<ir::Tensor> run_collective(const Collective& collective, const Mesh& mesh,
-                                        std::int64_t rank, const ir::Tensor& local,
-                                        const Exchange& exchange);
+base::Result<ir::Tensor> run_collective(const parallel::Collective& collective,
+                                        const parallel::Mesh& mesh, std::int64_t rank,
+                                        const ir::Tensor& local, const Exchange& exchange);
 
 // Operators between two collectives. The graph has an input for each of `inputs` and an output for
 // each of `outputs`, nodes of the placed graph; the rank's blocks of weights are its constants.
@@ -45,7 +45,7 @@ struct RankStage {
 // A ring among the collectives.
 struct RankRing {
   std::size_t node = 0;
-  RingProgram program;
+  parallel::RingProgram program;
 };
 
 // By node, what a rank holds of it before a run begins.
@@ -64,12 +64,13 @@ struct RankProgram {
 
 // The graph is checked (parallel/placed/placed_graph.h). What is known is a constant to the
 // program, and what only such nodes read is not in it (runtime/ranks/constant_part.h).
-base::Result<RankProgram> rank_program(const PlacedGraph& graph, std::int64_t rank,
+base::Result<RankProgram> rank_program(const parallel::PlacedGraph& graph, std::int64_t rank,
                                        const HeldBlocks& known = {});
 
 // What a rank holds of the inputs, by the order of the input nodes, in which the wholes are given.
 // Errors: bad_input that names the input whose type is another.
-base::Result<std::vector<ir::Tensor>> held_inputs(const PlacedGraph& graph, std::int64_t rank,
+base::Result<std::vector<ir::Tensor>> held_inputs(const parallel::PlacedGraph& graph,
+                                                  std::int64_t rank,
                                                   std::span<const ir::Tensor> wholes);
 
 // Runs stage after stage. Inputs, by the order of the input nodes, and outputs are as this rank
@@ -77,13 +78,15 @@ base::Result<std::vector<ir::Tensor>> held_inputs(const PlacedGraph& graph, std:
 // Errors: as they come from `run` and `exchange`, with the collective named.
 using RunSegment = std::function<base::Result<std::vector<ir::Tensor>>(
     std::size_t graph, std::span<const ir::Tensor> inputs)>;
-base::Result<std::vector<ir::Tensor>> run_rank(const PlacedGraph& graph, const RankProgram& program,
+base::Result<std::vector<ir::Tensor>> run_rank(const parallel::PlacedGraph& graph,
+                                               const RankProgram& program,
                                                std::span<const ir::Tensor> inputs,
                                                const RunSegment& run, const Exchange& exchange);
 
 // The wholes of what all ranks hold of the outputs, at rank 0; none at the others. All ranks call
 // it.
-base::Result<std::vector<ir::Tensor>> gathered_outputs(const PlacedGraph& graph, std::int64_t rank,
+base::Result<std::vector<ir::Tensor>> gathered_outputs(const parallel::PlacedGraph& graph,
+                                                       std::int64_t rank,
                                                        std::span<const ir::Tensor> held,
                                                        const Exchange& exchange);
 

@@ -263,35 +263,36 @@ TEST(CudaAbi, IsThatOfCudnnsHeader) {
 TEST(CudaAbi, IsThatOfNcclsHeader) {
 #ifdef EGRET_HAS_NCCL_H
 #define EGRET_NCCL_FUNCTION(name, symbol, arguments) \
-  static_assert(same_call<decltype(nccl::Functions::name), decltype(&::symbol)>, #name);
+  static_assert(same_call<decltype(runtime::nccl::Functions::name), decltype(&::symbol)>, #name);
 #include "runtime/nccl/functions.def"
 #undef EGRET_NCCL_FUNCTION
-  static_assert(sizeof(nccl::UniqueId) == sizeof(ncclUniqueId));
-  static_assert(nccl::kOk == ncclSuccess && nccl::kRemoteError == ncclRemoteError &&
-                nccl::kInProgress == ncclInProgress);
-  static_assert(nccl::kInt8 == ncclInt8 && nccl::kUint8 == ncclUint8 && nccl::kInt32 == ncclInt32 &&
-                nccl::kUint32 == ncclUint32 && nccl::kInt64 == ncclInt64 &&
-                nccl::kUint64 == ncclUint64 && nccl::kFloat16 == ncclFloat16 &&
-                nccl::kFloat32 == ncclFloat32 && nccl::kFloat64 == ncclFloat64 &&
-                nccl::kBFloat16 == ncclBfloat16);
-  static_assert(nccl::kReduceSum == ncclSum && nccl::kReduceMax == ncclMax &&
-                nccl::kUndefined == NCCL_CONFIG_UNDEF_INT);
-  static_assert(offsetof(nccl::Config, magic) == offsetof(ncclConfig_t, magic) &&
-                offsetof(nccl::Config, version) == offsetof(ncclConfig_t, version) &&
-                offsetof(nccl::Config, blocking) == offsetof(ncclConfig_t, blocking));
-  static_assert(nccl::Config().version == NCCL_VERSION(2, 14, 0));
+  static_assert(sizeof(runtime::nccl::UniqueId) == sizeof(ncclUniqueId));
+  static_assert(runtime::nccl::kOk == ncclSuccess &&
+                runtime::nccl::kRemoteError == ncclRemoteError &&
+                runtime::nccl::kInProgress == ncclInProgress);
+  static_assert(runtime::nccl::kInt8 == ncclInt8 && runtime::nccl::kUint8 == ncclUint8 &&
+                runtime::nccl::kInt32 == ncclInt32 && runtime::nccl::kUint32 == ncclUint32 &&
+                runtime::nccl::kInt64 == ncclInt64 && runtime::nccl::kUint64 == ncclUint64 &&
+                runtime::nccl::kFloat16 == ncclFloat16 && runtime::nccl::kFloat32 == ncclFloat32 &&
+                runtime::nccl::kFloat64 == ncclFloat64 && runtime::nccl::kBFloat16 == ncclBfloat16);
+  static_assert(runtime::nccl::kReduceSum == ncclSum && runtime::nccl::kReduceMax == ncclMax &&
+                runtime::nccl::kUndefined == NCCL_CONFIG_UNDEF_INT);
+  static_assert(offsetof(runtime::nccl::Config, magic) == offsetof(ncclConfig_t, magic) &&
+                offsetof(runtime::nccl::Config, version) == offsetof(ncclConfig_t, version) &&
+                offsetof(runtime::nccl::Config, blocking) == offsetof(ncclConfig_t, blocking));
+  static_assert(runtime::nccl::Config().version == NCCL_VERSION(2, 14, 0));
   const ncclConfig_t theirs = NCCL_CONFIG_INITIALIZER;
-  EXPECT_EQ(nccl::Config().magic, theirs.magic);
+  EXPECT_EQ(runtime::nccl::Config().magic, theirs.magic);
 #else
   GTEST_SKIP() << "the build found no nccl.h";
 #endif
 }
 
 TEST(CudaAbi, LoadsNcclWhereItIsInstalled) {
-  const nccl::Library& library = nccl::system_library();
+  const runtime::nccl::Library& library = runtime::nccl::system_library();
   if (!library.has_nccl.ok()) GTEST_SKIP() << library.has_nccl.message();
-  EXPECT_GE(library.version, nccl::kOldest);
-  EXPECT_EQ(std::string(library.functions.error_text(nccl::kOk)), "no error");
+  EXPECT_GE(library.version, runtime::nccl::kOldest);
+  EXPECT_EQ(std::string(library.functions.error_text(runtime::nccl::kOk)), "no error");
 }
 
 TEST(CudaAbi, LoadsWhatIsInstalled) {

@@ -1,4 +1,4 @@
-egret_tests(backends DEPS backends)
+egret_tests(backends DEPS backends runtime)
 # The toolkit's headers, where there are some, serve to check backends/cuda/api/abi.h alone.
 file(GLOB EGRET_CUDA_WHEELS ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/include)
 set(cuda_includes)

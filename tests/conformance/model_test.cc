@@ -112,8 +112,8 @@ TEST_P(SharedModels, ComputeTheirRecordedOutputs) {
     ASSERT_TRUE(optimized.ok()) << optimized.status().message();
     expect_all_close(run_on_cpu(round_trip({optimized->graph, model->info, {}}).graph), expected);
     const auto& report = optimized->report;
-    EXPECT_LE(driver::operator_count(report.operators_after),
-              driver::operator_count(report.operators_before));
+    EXPECT_LE(driver::operator_count(report.operators.after),
+              driver::operator_count(report.operators.before));
   }
 }
 

@@ -20,10 +20,10 @@ using ir::GraphBuilder;
 using ir::Tensor;
 using ir::Value;
 
-rules::RuleSet rules_of(std::string_view text) {
+rules::AdmittedRules rules_of(std::string_view text) {
   rules::RuleSet set;
   set.rules = *rules::parse_rules("test.rules", std::string(text));
-  return set;
+  return *rules::AdmittedRules::admit(std::move(set), {}, rules::RuleStatus::kUntested);
 }
 
 // Each operator costs as many seconds as its name says.
@@ -106,7 +106,7 @@ TEST(Backtracking, AppliesRulesWithSeveralSources) {
     b.output(name, b.add("matmul", {x, b.constant(Tensor::random({DType::kF32, {6, 5}}, random))}));
   }
   const ir::Graph graph = *b.finish();
-  const auto found = backtrack(graph, *rules::select_rules("merge-matmuls-sharing-left"),
+  const auto found = backtrack(graph, *rules::AdmittedRules::select("merge-matmuls-sharing-left"),
                                priced({{"matmul", 10}, {"slice", 1}, {"concat", 1}}), {});
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found->cost, 12);  // the weights are joined once, before the first run

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "driver/select/saturated_graph.h"
 #include "ir/graph/builder.h"
+#include "rules/tensors/saturated_graph.h"
 #include "zoo/zoo.h"
 
 namespace egret::driver {
@@ -17,11 +17,11 @@ constexpr std::int64_t kFloat = 4;
 const backends::Backend& cpu() { return *backends::find_backend("cpu"); }
 
 std::int64_t bound_of(const ir::Graph& graph, std::string_view rule_names) {
-  const auto rules = rules::select_rules(rule_names);
+  const auto rules = rules::AdmittedRules::select(rule_names);
   EXPECT_TRUE(rules.ok());
   rules::SaturateOptions options;
   options.limits.nodes = 3000;
-  const auto saturated = saturate(graph, *rules, options, 1);
+  const auto saturated = rules::saturate(graph, *rules, options, 1);
   EXPECT_TRUE(saturated.ok());
   const auto view = egraph::make_view(saturated->tensors->egraph(), saturated->tensors->roots());
   return least_arena(view, held_bytes(*saturated->tensors, view, cpu()));

@@ -61,7 +61,7 @@ TEST(Optimize, IsTheSameWithAnyNumberOfThreads) {
     options.threads = threads;
     const auto result = optimize(*graph, options);
     EXPECT_TRUE(result.ok()) << result.status().message();
-    e_nodes = static_cast<std::int64_t>(result->report.e_nodes);
+    e_nodes = static_cast<std::int64_t>(result->report.growth.e_nodes);
     return frontends::export_onnx(result->graph, {}, {.manifest = result->report.manifest})->bytes;
   };
   const std::string alone = bytes(1);
@@ -81,8 +81,8 @@ TEST(Optimize, RacesAlternatives) {
   const auto result = optimize(*graph, options);
   ASSERT_TRUE(result.ok()) << result.status().message();
   int alternatives = 0;
-  const auto& candidates = result->report.candidates;
-  for (const OptimizeReport::CandidateTime& candidate : candidates) {
+  const auto& candidates = result->report.race.candidates;
+  for (const OptimizeReport::Race::Entry& candidate : candidates) {
     alternatives += candidate.name.starts_with("alternative") ? 1 : 0;
     EXPECT_GE(candidate.predicted_s, candidates.front().predicted_s * (1 - 1e-9));
     EXPECT_GT(candidate.measured.median_s, 0);
@@ -100,7 +100,7 @@ void limit_memory(const char* model, double share, OptimizeOptions options, cons
   const auto free = optimize(*graph, options);
   ASSERT_TRUE(free.ok()) << free.status().message();
   options.limit_arena =
-      static_cast<std::int64_t>(share * static_cast<double>(free->report.arena_after));
+      static_cast<std::int64_t>(share * static_cast<double>(free->report.race.arena_after));
   const auto limited = optimize(*graph, options);
   ASSERT_TRUE(limited.ok()) << limited.status().message();
   const OptimizeReport& r = limited->report;
@@ -131,8 +131,8 @@ TEST(Optimize, KeepsToALimitOfMemoryByAnotherGraph) {
     EXPECT_LE(r.extraction_bound_s, r.extraction_cost_s);
     fitting.limit_arena = free.arena_after;  // the cheapest fits
     const auto same = optimize(graph, fitting);
-    EXPECT_EQ(same->report.extraction_cost_s, free.extraction_cost_s);
-    EXPECT_EQ(same->report.extraction_status, free.extraction_status);
+    EXPECT_EQ(same->report.extraction.cost_s, free.extraction_cost_s);
+    EXPECT_EQ(same->report.extraction.status, free.extraction_status);
     fitting.limit_arena = 64;
     fitting.limit_time = 1;
     EXPECT_EQ(optimize(graph, fitting).status().code(), base::StatusCode::kUnsupported);
@@ -162,10 +162,10 @@ TEST(Optimize, LeavesOutWhatIsForbidden) {
   options.forbid = {"fused_conv"};
   const auto without = optimize(*graph, options);
   ASSERT_TRUE(without.ok()) << without.status().message();
-  EXPECT_TRUE(without->report.check.passed);
+  EXPECT_TRUE(without->report.check.outputs.passed);
   EXPECT_FALSE(computes(without->graph, "fused_conv"));
   EXPECT_EQ(without->report.manifest.at("egret.forbidden"), "fused_conv");
-  EXPECT_GE(without->report.extraction_cost_s, free->report.extraction_cost_s);
+  EXPECT_GE(without->report.extraction.cost_s, free->report.extraction.cost_s);
 }
 
 TEST(Optimize, DoesNotGiveTheProgramBackThatHasWhatIsForbidden) {
@@ -178,9 +178,9 @@ TEST(Optimize, DoesNotGiveTheProgramBackThatHasWhatIsForbidden) {
   options.measure_time = 0.02;
   const auto result = optimize(*graph, options);
   ASSERT_TRUE(result.ok()) << result.status().message();
-  EXPECT_TRUE(result->report.check.passed);
+  EXPECT_TRUE(result->report.check.outputs.passed);
   EXPECT_FALSE(computes(result->graph, "batch_norm"));
-  EXPECT_NE(result->report.chosen, "original");
+  EXPECT_NE(result->report.race.chosen, "original");
 }
 
 TEST(Optimize, SaysWhenNothingDoesWithoutWhatIsForbidden) {
@@ -211,10 +211,10 @@ TEST(Optimize, LeavesOutWhatIsForbiddenWithinALimitOfMemory) {
   if (options.threads == 0) options.threads = 1;
   const auto free = optimize(*graph, options);
   ASSERT_TRUE(free.ok()) << free.status().message();
-  options.limit_arena = free->report.arena_after * 17 / 20;
+  options.limit_arena = free->report.race.arena_after * 17 / 20;
   const auto limited = optimize(*graph, options);
   ASSERT_TRUE(limited.ok()) << limited.status().message();
-  EXPECT_LE(limited->report.arena_after, options.limit_arena);
+  EXPECT_LE(limited->report.race.arena_after, options.limit_arena);
   EXPECT_FALSE(computes(limited->graph, "fused_matmul"));
 }
 

@@ -85,7 +85,7 @@ TEST_F(WrongCosts, AreBelievedWhereNothingIsMeasured) {
   options_.no_measure = true;
   const OptimizeResult result = run();
   EXPECT_TRUE(multiplies_matrices(result.graph));
-  EXPECT_LT(result.report.predicted_after_s, result.report.predicted_before_s);
+  EXPECT_LT(result.report.predicted.after_s, result.report.predicted.before_s);
 }
 
 TEST_F(WrongCosts, AreCaughtByTheRace) {

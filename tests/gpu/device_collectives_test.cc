@@ -7,16 +7,16 @@
 
 #include "runtime/nccl/moves.h"
 
-namespace egret::backends::nccl {
+namespace egret::runtime::nccl {
 namespace {
 
 class OneRank : public ::testing::Test {
  protected:
   void SetUp() override {
-    const base::Status usable = cuda::usable(cuda::system_libraries());
+    const base::Status usable = backends::cuda::usable(backends::cuda::system_libraries());
     if (!usable.ok()) GTEST_SKIP() << usable.message();
     if (!system_library().has_nccl.ok()) GTEST_SKIP() << system_library().has_nccl.message();
-    auto device = cuda::Device::open(cuda::system_libraries(), 0);
+    auto device = backends::cuda::Device::open(backends::cuda::system_libraries(), 0);
     ASSERT_TRUE(device.ok()) << device.status().message();
     device_ = *std::move(device);
     const auto id = Communicator::make_id(system_library());
@@ -34,7 +34,7 @@ class OneRank : public ::testing::Test {
     auto memory = device_->allocate(4 * kBytes);
     EXPECT_TRUE(memory.ok());
     if (!memory.ok()) return to;
-    const cuda::DevicePointer at = memory->get();
+    const backends::cuda::DevicePointer at = memory->get();
     EXPECT_TRUE(device_->copy_in(at, from.data(), kBytes).ok());
     const base::Status status = enqueue(moves, {at, at + kBytes, at + 2 * kBytes, at + 3 * kBytes},
                                         *device_, communicator_.get(), device_->stream());
@@ -45,7 +45,7 @@ class OneRank : public ::testing::Test {
     return to;
   }
 
-  std::shared_ptr<cuda::Device> device_;
+  std::shared_ptr<backends::cuda::Device> device_;
   std::unique_ptr<Communicator> communicator_;
 };
 
@@ -80,4 +80,4 @@ TEST_F(OneRank, SendsToItselfWhatWasCopiedTogether) {
 }
 
 }  // namespace
-}  // namespace egret::backends::nccl
+}  // namespace egret::runtime::nccl

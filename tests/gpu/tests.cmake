@@ -5,7 +5,7 @@ egret_program(gpu_tests SOURCES gpu/device_kernels_test.cc gpu/device_graphs_tes
               codegen/kernel_batch.cc codegen/sample_kernels.cc backends/graph_compare.cc
               backends/attention_block.cc backends/small_network.cc
               backends/tail_network.cc
-              DEPS backends rules
+              DEPS backends rules runtime
               EXTERNAL GTest::gtest GTest::gmock GTest::gtest_main)
 target_include_directories(gpu_tests PRIVATE ${EGRET_TEST_PATHS})
 gtest_discover_tests(gpu_tests PROPERTIES LABELS "unit;gpu" TIMEOUT ${EGRET_TEST_TIMEOUT}

@@ -11,7 +11,7 @@
 #include "parallel/plan/plan_file.h"
 #include "parallel/ring/ring_factors.h"
 #include "tests/parallel/model.h"
-#include "tests/parallel/ranks.h"
+#include "tests/runtime/ranks.h"
 #include "verifier/equality/obligation.h"
 
 namespace egret::parallel {

@@ -1,1 +1,1 @@
-egret_tests(parallel DEPS parallel)
+egret_tests(parallel DEPS parallel runtime)

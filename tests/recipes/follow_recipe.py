@@ -2,9 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Follows the recipes docs/adding_*.md in a copy of the sources.
 
-What is added is the page's first C++ block. One file and one row are added to the copy, nothing
-else; then a program that uses it (RECIPE/check.cc) is built on top of it and run.
-Usage: follow_recipe.py RECIPE [FOLDER]   keeps the copy in FOLDER; otherwise it is removed.
+A recipe changes the copy in one of two ways:
+
+- registration: the page's first C++ block is a new file, and one row in a table registers it;
+- marked blocks: a block below the comment "<!-- file: PATH -->" is a new file, and each diff block
+  edits the file that its "+++ b/PATH" line names. Hunks begin with "@@" and carry no line numbers: the
+  lines of a hunk that are context or removed must occur exactly once in the file. The lines of a hunk
+  that only adds are appended.
+
+Nothing else is changed. Then a program that uses the addition (RECIPE/check.cc) is built on top of the
+copy and run.
+Usage: follow_recipe.py RECIPE [FOLDER]   keeps the copy in FOLDER; otherwise it is removed
+       follow_recipe.py --only-change RECIPE FOLDER   makes the changed copy and builds nothing
 """
 
 import dataclasses
@@ -20,36 +29,111 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @dataclasses.dataclass(frozen=True)
-class Recipe:
-    needed: list[str]  # folders that the program is built from
+class Registration:
     returns: str       # the type that the page's function returns
-    folder: str        # where the file goes
-    rows: str          # where the row goes
+    folder: str        # of the new file
+    rows: str          # the table with the new row
     macro: str
 
 
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    needed: list[str]  # folders that the program is built from
+    registration: Registration | None = None  # None: the page marks its blocks
+
+
+PARALLEL = ["base", "ir", "egraph", "verifier", "cost", "rules", "extract", "parallel"]
+
 RECIPES = {
-    "adding_an_operator": Recipe(["base", "ir", "frontends"], "Operator", "ir/ops",
-                                 "ir/ops/operators.def", "EGRET_OPERATOR"),
-    "adding_a_scheduler": Recipe(["base", "egraph"], "SchedulerRow", "egraph/schedulers",
-                                 "egraph/schedulers/schedulers.def", "EGRET_SCHEDULER"),
-    "adding_an_extractor": Recipe(["base", "egraph", "extract"], "ExtractorRow", "extract/extractors",
-                                  "extract/extractors/extractors.def", "EGRET_EXTRACTOR"),
+    "adding_an_operator": Recipe(
+        ["base", "ir", "frontends"],
+        Registration("Operator", "ir/ops/reductions", "ir/ops/operators.def", "EGRET_OPERATOR")),
+    "adding_a_scheduler": Recipe(
+        ["base", "egraph"],
+        Registration("SchedulerRow", "egraph/schedulers", "egraph/schedulers/schedulers.def",
+                     "EGRET_SCHEDULER")),
+    "adding_an_extractor": Recipe(
+        ["base", "egraph", "extract"],
+        Registration("ExtractorRow", "extract/extractors", "extract/extractors/extractors.def",
+                     "EGRET_EXTRACTOR")),
+    "adding_a_kernel": Recipe(["base", "ir", "backends"]),
+    "adding_a_fusion": Recipe(["base", "ir", "backends"]),
+    "adding_a_backend": Recipe(["base", "ir", "backends"]),
+    "adding_a_machine_preset": Recipe(PARALLEL),
+    "adding_a_collective": Recipe([*PARALLEL, "backends", "frontends", "runtime"]),
 }
 
 
-def addition_of_page(name: str, recipe: Recipe) -> tuple[str, str]:
-    page = (ROOT / f"docs/{name}.md").read_text()
+def write_new(path: pathlib.Path, text: str) -> None:
+    assert not path.exists(), f"{path} exists already"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def register(copy: pathlib.Path, registration: Registration, page: str) -> list[str]:
     code = re.search(r"```cpp\n(.*?)```", page, re.DOTALL).group(1)
-    return re.search(rf"^{recipe.returns} (\w+)\(\)", code, re.MULTILINE).group(1), code
+    name = re.search(rf"^{registration.returns} (\w+)\(\)", code, re.MULTILINE).group(1)
+    new = f"{registration.folder}/{name}.cc"
+    write_new(copy / new, code)
+    rows = copy / registration.rows
+    rows.write_text(rows.read_text() + f"{registration.macro}({name})\n")
+    return [new, registration.rows]
 
 
-def add(copy: pathlib.Path, recipe: Recipe, name: str, code: str) -> None:
-    new = copy / recipe.folder / f"{name}.cc"
-    assert not new.exists(), f"{new} exists already"
-    new.write_text(code)
-    rows = copy / recipe.rows
-    rows.write_text(rows.read_text() + f"{recipe.macro}({name})\n")
+def edited(text: str, hunk: list[str], path: str) -> str:
+    before = "".join(line[1:] + "\n" for line in hunk if not line.startswith("+"))
+    after = "".join(line[1:] + "\n" for line in hunk if not line.startswith("-"))
+    if not before:
+        return text + after
+    lines = "\n" + text
+    count = lines.count("\n" + before)
+    if count != 1:
+        sys.exit(f"{path} has these lines {count} times, not once:\n{before}")
+    return lines.replace("\n" + before, "\n" + after)[1:]
+
+
+def apply_diff(copy: pathlib.Path, diff: str) -> str:
+    path, hunks = "", []
+    for line in diff.splitlines():
+        if line.startswith("+++ b/"):
+            path = line.removeprefix("+++ b/")
+        elif line.startswith("@@"):
+            hunks.append([])
+        elif hunks:
+            hunks[-1].append(line or " ")
+    text = (copy / path).read_text()
+    for hunk in hunks:
+        text = edited(text, hunk, path)
+    (copy / path).write_text(text)
+    return path
+
+
+def apply_marked(copy: pathlib.Path, page: str) -> list[str]:
+    changed = []
+    for path, text in re.findall(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
+        write_new(copy / path, text)
+        changed.append(path)
+    for diff in re.findall(r"^```diff\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
+        changed.append(apply_diff(copy, diff))
+    assert changed, "the page marks no block"
+    return changed
+
+
+def make_copy(chosen: str, folder: pathlib.Path) -> tuple[pathlib.Path, list[str]]:
+    """A copy of the sources with the changes of the page, and the files that it changed."""
+    recipe = RECIPES[chosen]
+    copy = folder / "egret"
+    copy.mkdir(parents=True, exist_ok=True)
+    for needed in ["CMakeLists.txt", "cmake", *recipe.needed]:
+        source = ROOT / needed
+        if source.is_dir():
+            shutil.copytree(source, copy / needed)
+        else:
+            shutil.copy2(source, copy / needed)
+    page = (ROOT / f"docs/{chosen}.md").read_text()
+    if recipe.registration is not None:
+        return copy, register(copy, recipe.registration, page)
+    return copy, apply_marked(copy, page)
 
 
 def build_and_run(recipe: str, copy: pathlib.Path) -> None:
@@ -74,22 +158,14 @@ def build_and_run(recipe: str, copy: pathlib.Path) -> None:
 
 
 def main() -> None:
-    chosen = sys.argv[1]
-    recipe = RECIPES[chosen]
+    arguments = sys.argv[1:]
+    builds = arguments[0] != "--only-change"
+    chosen, *folders = arguments if builds else arguments[1:]
     with tempfile.TemporaryDirectory(prefix="egret-recipe-") as temporary:
-        folder = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else temporary)
-        copy = folder / "egret"
-        for needed in ["CMakeLists.txt", "cmake", *recipe.needed]:
-            source = ROOT / needed
-            copy.mkdir(parents=True, exist_ok=True)
-            if source.is_dir():
-                shutil.copytree(source, copy / needed)
-            else:
-                shutil.copy2(source, copy / needed)
-        name, code = addition_of_page(chosen, recipe)
-        add(copy, recipe, name, code)
-        build_and_run(chosen, copy)
-    print(f"one file and one row made {name}")
+        copy, changed = make_copy(chosen, pathlib.Path(folders[0] if folders else temporary))
+        if builds:
+            build_and_run(chosen, copy)
+    print(f"{chosen}: {', '.join(changed)}")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 
 #include <set>
 
-#include "base/formats/units.h"
 #include "ir/graph/open_sizes.h"
 
 namespace egret::tools {
@@ -12,22 +11,6 @@ const base::OptionTable<ModelOptions>& ModelOptions::table() {
   static const base::OptionTable<M> rows{
       "model", {{"bind", &M::bind, "Give a symbolic dimension its size, as NAME=SIZE"}}};
   return rows;
-}
-
-base::Result<std::map<std::string, std::int64_t>> parse_bindings(
-    const std::vector<std::string>& texts) {
-  std::map<std::string, std::int64_t> sizes;
-  for (const std::string& text : texts) {
-    const auto equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return base::usage_error("--bind takes NAME=SIZE, not '" + text + "'");
-    }
-    auto size = base::parse_integer(std::string_view(text).substr(equals + 1));
-    if (!size.ok()) return size.status().at("--bind " + text);
-    if (*size < 0) return base::usage_error("--bind " + text + ": a size cannot be negative");
-    sizes[text.substr(0, equals)] = *size;
-  }
-  return sizes;
 }
 
 base::Result<frontends::ImportedModel> read_model(const std::string& path,
@@ -44,7 +27,7 @@ base::Result<frontends::ImportedModel> read_model(const std::string& path,
                                                   BindNames names) {
   frontends::ImportOptions import;
   import.allow_unknown_bind = names == BindNames::kMayBeUnknown;
-  EGRET_ASSIGN_OR_RETURN(import.bind, parse_bindings(options.bind));
+  EGRET_ASSIGN_OR_RETURN(import.bind, frontends::parse_bindings(options.bind));
   const auto read = [&] {
     return bytes ? frontends::import_onnx_bytes(std::as_bytes(std::span(*bytes)), "", import,
                                                 "standard input")

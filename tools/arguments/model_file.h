@@ -10,6 +10,7 @@
 
 #include "base/options/option_table.h"
 #include "base/status.h"
+#include "frontends/bindings.h"
 #include "frontends/onnx.h"
 #include "tools/console/console.h"
 
@@ -22,9 +23,6 @@ struct ModelOptions {
 
   static const base::OptionTable<ModelOptions>& table();
 };
-
-base::Result<std::map<std::string, std::int64_t>> parse_bindings(
-    const std::vector<std::string>& texts);
 
 // Whether every --bind must name a dimension of the model; one of two compared models may have
 // fixed what the other leaves open.

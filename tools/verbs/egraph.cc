@@ -13,8 +13,7 @@
 #include "egraph/core/view_statistics.h"
 #include "egraph/formats/dump.h"
 #include "egraph/formats/serialized_egraph.h"
-#include "rules/tensors/rule_set.h"
-#include "rules/tensors/saturate.h"
+#include "rules/tensors/saturated_graph.h"
 #include "rules/tensors/tensor_egraph.h"
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/output_file.h"
@@ -31,6 +30,7 @@ struct SourceOptions {
   Source source = Source::kAuto;
   bool ignore_missing_roots = false;
   std::string rules = "default";
+  std::string allow = "proven";
   std::int64_t limit_nodes = 20'000;
   std::int64_t limit_iterations = 12;
   double limit_time = 20;
@@ -48,6 +48,7 @@ struct SourceOptions {
          {"rules", &S::rules,
           "Rules by set, tag, name, glob or file, all together; then ,+NAME keeps only those so "
           "called, ,-NAME none of them"},
+         {"allow", &S::allow, std::string(rules::kAllowHelp), base::one_of(rules::allow_names())},
          {"limit-nodes", &S::limit_nodes, "Stop saturation at this many e-nodes",
           base::range(1, 1e9)},
          {"limit-iterations", &S::limit_iterations, "Stop saturation after this many iterations",
@@ -87,17 +88,18 @@ struct DumpVerbOptions {
 struct Opened {
   // One of the two.
   std::optional<egraph::SerializedEGraph> file;
-  std::unique_ptr<rules::TensorEGraph> tensors;
 
   egraph::EGraphView tensor_view;
-  std::optional<rules::SaturateReport> saturation;
+  std::optional<rules::SaturatedGraph> saturated;
 
   const egraph::EGraphView& view() const { return file ? file->view : tensor_view; }
-  const egraph::OpTable& ops() const { return file ? file->ops : tensors->egraph().ops(); }
+  const egraph::OpTable& ops() const {
+    return file ? file->ops : saturated->tensors->egraph().ops();
+  }
   ExitCode code() const {
     using egraph::StopReason;
-    if (!saturation) return ExitCode::kOk;
-    const StopReason stop = saturation->run.stop;
+    if (!saturated) return ExitCode::kOk;
+    const StopReason stop = saturated->run.stop;
     const bool limit = stop == StopReason::kNodeLimit || stop == StopReason::kTimeLimit ||
                        stop == StopReason::kByteLimit;
     return limit ? ExitCode::kLimit : ExitCode::kOk;
@@ -129,18 +131,17 @@ base::Result<Opened> open_model(const std::string& path, const SourceOptions& op
   EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                          read_concrete_model(path, model_options, console));
   Opened opened;
-  EGRET_ASSIGN_OR_RETURN(opened.tensors, rules::TensorEGraph::from_graph(model.graph));
-  EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(options.rules));
+  EGRET_ASSIGN_OR_RETURN(const auto admitted,
+                         rules::AdmittedRules::select(options.rules, options.allow));
   rules::SaturateOptions saturation;
   saturation.limits.nodes = static_cast<std::uint64_t>(options.limit_nodes);
   saturation.limits.iterations = static_cast<std::uint64_t>(options.limit_iterations);
   saturation.limits.seconds = options.limit_time;
   saturation.multi_pattern_iterations = static_cast<int>(options.multi_iterations);
   saturation.progress = console.progress();
-  saturation.threads = &base::shared_pool();
-  const auto compiled = rules::compile(set, *opened.tensors);
-  opened.saturation = rules::saturate(*opened.tensors, compiled, saturation);
-  opened.tensor_view = egraph::make_view(opened.tensors->egraph(), opened.tensors->roots());
+  EGRET_ASSIGN_OR_RETURN(opened.saturated, rules::saturate(model.graph, admitted, saturation, 0));
+  opened.tensor_view =
+      egraph::make_view(opened.saturated->tensors->egraph(), opened.saturated->tensors->roots());
   return opened;
 }
 
@@ -194,13 +195,15 @@ class EGraphDump final : public Command {
 
   base::Status write_json(const Opened& opened, Console& console) const {
     std::unordered_map<std::uint32_t, double> costs;
-    if (options_.cost != "unit" && opened.tensors) {
-      EGRET_ASSIGN_OR_RETURN(costs, estimated_costs(*opened.tensors, opened.tensor_view));
+    if (options_.cost != "unit" && opened.saturated) {
+      EGRET_ASSIGN_OR_RETURN(costs,
+                             estimated_costs(*opened.saturated->tensors, opened.tensor_view));
     }
     const auto write = [&](const egraph::TextSink& sink) {
       if (opened.file) return egraph::write_serialized(*opened.file, sink);
       return egraph::write_serialized(
-          opened.tensors->egraph(), opened.tensors->roots(), sink, [&](egraph::NodeId node) {
+          opened.saturated->tensors->egraph(), opened.saturated->tensors->roots(), sink,
+          [&](egraph::NodeId node) {
             const auto priced = costs.find(static_cast<std::uint32_t>(node.index()));
             return priced != costs.end() ? priced->second : 1;
           });
@@ -262,7 +265,7 @@ class EGraphStats final : public Command {
     base::Json json = to_json(s);
     std::string text = to_text(s);
     if (opened.file) json.set("missing_roots", std::uint64_t{opened.file->missing_roots.size()});
-    if (opened.saturation) add_run(opened, json, text);
+    if (opened.saturated) add_run(opened, json, text);
     console.result(json, text);
     return opened.code();
   }
@@ -306,11 +309,11 @@ class EGraphStats final : public Command {
   }
 
   static void add_run(const Opened& opened, base::Json& json, std::string& text) {
-    const egraph::RunReport& run = opened.saturation->run;
+    const egraph::RunReport& run = opened.saturated->run;
     const std::string stop(egraph::to_string(run.stop));
-    const double bytes = static_cast<double>(opened.tensors->egraph().bytes());
+    const double bytes = static_cast<double>(opened.saturated->tensors->egraph().bytes());
     json.set("stop_reason", stop).set("iterations", std::uint64_t{run.iterations.size()});
-    json.set("seconds", run.seconds).set("bytes", opened.tensors->egraph().bytes());
+    json.set("seconds", run.seconds).set("bytes", opened.saturated->tensors->egraph().bytes());
     base::Json rules = base::Json::array();
     base::TextTable table({{"rule"},
                            {"matches", base::Align::kRight},

@@ -2,10 +2,11 @@
 #include <cmath>
 
 #include "base/formats/units.h"
+#include "ir/autodiff/training_arguments.h"
 #include "ir/evaluate/interpreter.h"
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/output_file.h"
-#include "tools/arguments/training_arguments.h"
+#include "tools/arguments/training_inputs.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {
@@ -55,7 +56,7 @@ class Grad final : public Command {
     const std::string external = external_data_of(options_.output);
     EGRET_RETURN_IF_ERROR(check_weights_stay(options_.output, external, path_, model));
     EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step,
-                           training_step(model.graph, training_, path_));
+                           ir::training_step(model.graph, training_, path_));
     base::Json json = base::versioned_json();
     if (!options_.skip_check) {
       EGRET_ASSIGN_OR_RETURN(const double loss, loss_of_one_step(step));
@@ -91,7 +92,7 @@ class Grad final : public Command {
  private:
   std::string path_;
   GradOptions options_;
-  TrainingArguments training_;
+  ir::TrainingArguments training_;
   ModelOptions model_;
 };
 

@@ -5,11 +5,12 @@
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
 #include "base/system/file.h"
+#include "ir/autodiff/training_arguments.h"
 #include "parallel/plan/plan_file.h"
-#include "runtime/plan_run.h"
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/output_file.h"
-#include "tools/arguments/training_arguments.h"
+#include "tools/arguments/plan_arguments.h"
+#include "tools/arguments/training_inputs.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {
@@ -132,7 +133,7 @@ class PlanVerb final : public Command {
                                ? plan_training(model.graph, machine, console)
                                : parallel::make_plan(parallel::PlanTask{model.graph}, machine,
                                                      options_, console.progress()));
-    if (arguments_.train) origin.training = to_json(training_);
+    if (arguments_.train) origin.training = ir::to_json(training_);
     const base::Json json = to_json(plan, origin);
     if (!arguments_.output.empty() && !keeps_earlier_file(console, arguments_.output))
       EGRET_RETURN_IF_ERROR(write_output(console, arguments_.output, json.dump(1) + "\n"));
@@ -151,7 +152,8 @@ class PlanVerb final : public Command {
  private:
   base::Result<parallel::Plan> plan_training(const ir::Graph& model,
                                              const parallel::Machine& machine, Console& console) {
-    EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step, training_step(model, training_, path_));
+    EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step,
+                           ir::training_step(model, training_, path_));
     parallel::PlanTask task{step.graph};
     EGRET_ASSIGN_OR_RETURN(task.inputs, first_inputs(step, {}));
     const std::size_t parameters = step.parameters.size();
@@ -168,7 +170,7 @@ class PlanVerb final : public Command {
   std::string path_;
   PlanArguments arguments_;
   parallel::PlanOptions options_;
-  TrainingArguments training_;
+  ir::TrainingArguments training_;
   ModelOptions model_;
 };
 

@@ -5,10 +5,10 @@
 #include "backends/prepare.h"
 #include "backends/timing/kernel_work.h"
 #include "driver/measure/output_check.h"
-#include "runtime/plan_run.h"
 #include "tools/arguments/backend_arguments.h"
 #include "tools/arguments/model_file.h"
 #include "tools/arguments/output_file.h"
+#include "tools/arguments/plan_arguments.h"
 #include "tools/console/kernel_report.h"
 #include "tools/frame/allocator.h"
 #include "tools/frame/verb.h"
@@ -81,15 +81,18 @@ class Run final : public Command {
   // All ranks run, one of them reports.
   base::Result<ExitCode> run_plan(Console& console) {
     if (!options_.trace.empty()) return base::usage_error("--trace is for models, not for plans");
-    EGRET_ASSIGN_OR_RETURN(PlanRun plan, PlanRun::of(path_, backend_, plan_, console));
-    const auto inputs = model_inputs(plan.model(), backend_);
-    if (!inputs.ok()) return plan.failed(inputs.status(), console);
-    const auto outputs = plan.run(*inputs);
-    if (!outputs.ok()) return plan.failed(outputs.status(), console);
-    plan.leave();
-    if (!plan.reports()) return ExitCode::kOk;
+    EGRET_ASSIGN_OR_RETURN(runtime::Ranks ranks, join_ranks(backend_, plan_, console));
+    auto plan = start_plan(path_, ranks, backend_, plan_, console);
+    if (!plan.ok()) return rank_failed(ranks, plan.status(), console);
+    const auto inputs = model_inputs(plan->model(), backend_);
+    if (!inputs.ok()) return rank_failed(ranks, inputs.status(), console);
+    const auto outputs = plan->run(*inputs);
+    if (!outputs.ok()) return rank_failed(ranks, outputs.status(), console);
+    plan->release();
+    ranks.leave();
+    if (!plan->reports()) return ExitCode::kOk;
     const auto same = [&](std::span<const ir::Tensor>) { return outputs; };
-    return report(plan.model(), *inputs, *outputs, same, console);
+    return report(plan->model(), *inputs, *outputs, same, console);
   }
 
   // `run` computes the outputs again, for the check.

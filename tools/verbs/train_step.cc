@@ -6,10 +6,11 @@
 #include "base/formats/units.h"
 #include "base/stop.h"
 #include "base/timer.h"
-#include "runtime/plan_run.h"
+#include "ir/autodiff/training_arguments.h"
 #include "tools/arguments/backend_arguments.h"
 #include "tools/arguments/model_file.h"
-#include "tools/arguments/training_arguments.h"
+#include "tools/arguments/plan_arguments.h"
+#include "tools/arguments/training_inputs.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {
@@ -108,7 +109,7 @@ class TrainStep final : public Command {
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
     EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step,
-                           training_step(model.graph, training_, path_));
+                           ir::training_step(model.graph, training_, path_));
     EGRET_ASSIGN_OR_RETURN(OneProcess process, one_process(step, console));
     EGRET_ASSIGN_OR_RETURN(Curve curve, curve_of([&] { return process.step(); }, console));
     report_fallbacks(process.plan(), console);
@@ -127,16 +128,19 @@ class TrainStep final : public Command {
 
   // All ranks run, one of them reports.
   base::Result<ExitCode> run_plan(Console& console) {
-    EGRET_ASSIGN_OR_RETURN(PlanRun plan, PlanRun::of(path_, backend_, plan_, console));
-    auto curve = curve_of_plan(plan, console);
-    if (!curve.ok()) return plan.failed(curve.status(), console);
-    plan.leave();
-    if (!plan.reports()) return ExitCode::kOk;
+    EGRET_ASSIGN_OR_RETURN(runtime::Ranks ranks, join_ranks(backend_, plan_, console));
+    auto plan = start_plan(path_, ranks, backend_, plan_, console);
+    if (!plan.ok()) return rank_failed(ranks, plan.status(), console);
+    auto curve = curve_of_plan(*plan, console);
+    if (!curve.ok()) return rank_failed(ranks, curve.status(), console);
+    plan->release();
+    ranks.leave();
+    if (!plan->reports()) return ExitCode::kOk;
     if (!options_.check) {
       report(console, *curve, nullptr);
       return curve->stopped ? ExitCode::kLimit : ExitCode::kOk;
     }
-    EGRET_ASSIGN_OR_RETURN(OneProcess process, one_process(*plan.training(), console));
+    EGRET_ASSIGN_OR_RETURN(OneProcess process, one_process(*plan->training(), console));
     options_.steps = static_cast<std::int64_t>(curve->losses.size());
     EGRET_ASSIGN_OR_RETURN(Curve expected, curve_of([&] { return process.step(); }, console));
     expected.left = process.left();
@@ -144,7 +148,7 @@ class TrainStep final : public Command {
     return difference(expected, *curve).is_small() ? ExitCode::kOk : ExitCode::kMismatch;
   }
 
-  base::Result<Curve> curve_of_plan(PlanRun& plan, Console& console) const {
+  base::Result<Curve> curve_of_plan(runtime::PlanRun& plan, Console& console) const {
     if (!plan.training())
       return base::usage_error(path_ + " is no plan of a training step: egret plan --train");
     EGRET_ASSIGN_OR_RETURN(const auto inputs, first_inputs(*plan.training(), backend_));
@@ -216,7 +220,7 @@ class TrainStep final : public Command {
 
   std::string path_;
   TrainStepOptions options_;
-  TrainingArguments training_;
+  ir::TrainingArguments training_;
   ModelOptions model_;
   BackendOptions backend_;
   PlanRunOptions plan_;

@@ -8,6 +8,7 @@
 #include "backends/cuda/steps/attention.h"
 #include "backends/cuda/steps/epilogue.h"
 #include "ir/evaluate/lane_plan.h"
+#include "ir/nest/merge_variables.h"
 
 namespace egret::backends::cuda {
 namespace {

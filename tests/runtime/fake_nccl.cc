@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/backends/fake_nccl.h"
+#include "tests/runtime/fake_nccl.h"
 
 #include <algorithm>
 #include <chrono>
@@ -13,7 +13,7 @@
 
 #include "ir/core/dtype.h"
 
-namespace egret::backends {
+namespace egret::runtime {
 namespace nccl {
 
 // One call of one rank.
@@ -222,21 +222,22 @@ Functions functions() {
   f.destroy = [](Comm comm) { return leave(comm, "destroy"); };
   f.abort = [](Comm comm) { return leave(comm, "abort"); };
   f.all_reduce = [](const void* from, void* to, std::size_t count, int type, int reduction,
-                    Comm comm, cuda::Stream) {
+                    Comm comm, backends::cuda::Stream) {
     return meet(comm, {"all_reduce", from, to, count, type, reduction});
   };
   f.reduce_scatter = [](const void* from, void* to, std::size_t count, int type, int reduction,
-                        Comm comm, cuda::Stream) {
+                        Comm comm, backends::cuda::Stream) {
     return meet(comm, {"reduce_scatter", from, to, count, type, reduction});
   };
   f.all_gather = [](const void* from, void* to, std::size_t count, int type, Comm comm,
-                    cuda::Stream) {
+                    backends::cuda::Stream) {
     return meet(comm, {"all_gather", from, to, count, type});
   };
-  f.send = [](const void* from, std::size_t count, int, int peer, Comm comm, cuda::Stream) {
+  f.send = [](const void* from, std::size_t count, int, int peer, Comm comm,
+              backends::cuda::Stream) {
     return add_part({const_cast<void*>(from), count, peer, true}, comm);
   };
-  f.receive = [](void* to, std::size_t count, int, int peer, Comm comm, cuda::Stream) {
+  f.receive = [](void* to, std::size_t count, int, int peer, Comm comm, backends::cuda::Stream) {
     return add_part({to, count, peer, false}, comm);
   };
   f.group_begin = [] {
@@ -298,4 +299,4 @@ base::Result<Letters> exchange_letters(int rank, std::span<const std::int64_t> g
   return incoming;
 }
 
-}  // namespace egret::backends
+}  // namespace egret::runtime

@@ -11,7 +11,7 @@
 
 #include "runtime/ranks/rank_program.h"
 
-namespace egret::parallel {
+namespace egret::runtime {
 
 // A letter box for each pair of ranks; letters of one pair arrive in the order in which they are
 // sent.
@@ -55,4 +55,4 @@ void on_all_ranks(const Mesh& mesh, const Body& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-}  // namespace egret::parallel
+}  // namespace egret::runtime

@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/arguments/training_arguments.h"
+#include "ir/autodiff/training_arguments.h"
 
-#include <algorithm>
+#include <span>
+#include <utility>
+#include <variant>
 
 #include "base/options/option_set.h"
 
-namespace egret::tools {
+namespace egret::ir {
 namespace {
 
-std::vector<std::string> names(std::span<const ir::TrainingRow> rows) {
+std::vector<std::string> names(std::span<const TrainingRow> rows) {
   std::vector<std::string> list;
-  for (const ir::TrainingRow& row : rows) list.emplace_back(row.name);
+  for (const TrainingRow& row : rows) list.emplace_back(row.name);
   return list;
-}
-
-// Class numbers that are drawn or given become classes: modulo their number.
-void fit_labels(const ir::TrainingGraph& step, ir::Tensor& labels) {
-  for (std::int64_t i = 0; step.classes > 0 && i < labels.elements(); ++i) {
-    const std::int64_t label = labels.i64_at(i) % step.classes;
-    labels.set_i64(i, label < 0 ? label + step.classes : label);
-  }
 }
 
 }  // namespace
@@ -29,8 +23,8 @@ const base::OptionTable<TrainingArguments>& TrainingArguments::table() {
   static const base::OptionTable<T> rows{
       "training",
       {{"loss", &T::loss, "What is made small: cross_entropy of logits with class numbers, or mse",
-        base::one_of(names(ir::losses()))},
-       {"optimizer", &T::optimizer, "How parameters move", base::one_of(names(ir::optimizers()))},
+        base::one_of(names(losses()))},
+       {"optimizer", &T::optimizer, "How parameters move", base::one_of(names(optimizers()))},
        {"lr", &T::lr, "Learning rate", base::range(0)},
        {"momentum", &T::momentum, "Momentum's share of the last step", base::range(0, 1)},
        {"beta1", &T::beta1, "Adam: decay of the average gradient", base::range(0, 1)},
@@ -42,7 +36,7 @@ const base::OptionTable<TrainingArguments>& TrainingArguments::table() {
   return rows;
 }
 
-ir::TrainingOptions TrainingArguments::options() const {
+TrainingOptions TrainingArguments::options() const {
   return {.loss = loss,
           .optimizer = optimizer,
           .model_output = loss_of,
@@ -85,21 +79,11 @@ base::Result<TrainingArguments> read_training(const base::Json& json) {
   return arguments;
 }
 
-base::Result<ir::TrainingGraph> training_step(const ir::Graph& model,
-                                              const TrainingArguments& arguments,
-                                              const std::string& path) {
-  auto step = ir::training_graph(model, arguments.options());
+base::Result<TrainingGraph> training_step(const Graph& model, const TrainingArguments& arguments,
+                                          const std::string& path) {
+  auto step = training_graph(model, arguments.options());
   if (!step.ok()) return step.status().at(path);
   return step;
 }
 
-base::Result<std::vector<ir::Tensor>> first_inputs(const ir::TrainingGraph& step,
-                                                   const BackendOptions& options) {
-  EGRET_ASSIGN_OR_RETURN(std::vector<ir::Tensor> inputs, model_inputs(step.graph, options));
-  fit_labels(step, inputs[step.model_inputs]);
-  std::ranges::copy(step.initial,
-                    inputs.begin() + static_cast<std::ptrdiff_t>(step.model_inputs) + 1);
-  return inputs;
-}
-
-}  // namespace egret::tools
+}  // namespace egret::ir

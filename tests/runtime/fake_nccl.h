@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "runtime/nccl/library.h"
 
-namespace egret::backends {
+namespace egret::runtime {
 
 struct FakeNccl {
   bool reports_lost_rank = false;  // to who waits
@@ -32,4 +32,4 @@ using Letters = std::vector<std::vector<std::byte>>;
 base::Result<Letters> exchange_letters(int rank, std::span<const std::int64_t> group,
                                        std::span<const std::vector<std::byte>> outgoing);
 
-}  // namespace egret::backends
+}  // namespace egret::runtime

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 
-#include "tests/parallel/ranks.h"
+#include "tests/runtime/ranks.h"
 
-namespace egret::parallel {
+namespace egret::runtime {
 namespace {
+
+using namespace parallel;
 
 // Every collective along every axis: each rank for itself, and on the stack of all ranks.
 TEST(RankProgram, CollectivesMeanWhatTheyMeanOnTheStack) {
@@ -81,4 +83,4 @@ TEST(RankProgram, SumsUnevenParts) {
 }
 
 }  // namespace
-}  // namespace egret::parallel
+}  // namespace egret::runtime

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "ir/evaluate/interpreter.h"
-#include "tests/parallel/ranks.h"
+#include "tests/runtime/ranks.h"
 
-namespace egret::parallel {
+namespace egret::runtime {
 namespace {
+
+using namespace parallel;
 
 using Kind = PlacedNode::Kind;
 
@@ -136,4 +138,4 @@ TEST(ConstantPart, IsEmptyWhereOperatorsAloneReadConstants) {
 }
 
 }  // namespace
-}  // namespace egret::parallel
+}  // namespace egret::runtime

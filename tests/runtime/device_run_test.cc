@@ -9,14 +9,13 @@
 
 #include "backends/codegen/host_compiler.h"
 #include "tests/backends/fake_cuda.h"
-#include "tests/backends/fake_nccl.h"
 #include "tests/parallel/model.h"
+#include "tests/runtime/fake_nccl.h"
 
-namespace egret::tools {
+namespace egret::runtime {
 namespace {
 
 using backends::fake_cuda;
-using backends::fake_nccl;
 using parallel::AxisPlacement;
 using parallel::Collective;
 using parallel::Halo;
@@ -36,10 +35,10 @@ class DeviceRuns : public ::testing::Test {
     EXPECT_EQ(fake_nccl().open, 0);
   }
 
-  static parallel::Exchange exchange_of(int rank) {
+  static Exchange exchange_of(int rank) {
     return [rank](std::span<const std::int64_t> group,
                   std::span<const std::vector<std::byte>> outgoing) {
-      return backends::exchange_letters(rank, group, outgoing);
+      return exchange_letters(rank, group, outgoing);
     };
   }
 
@@ -47,10 +46,10 @@ class DeviceRuns : public ::testing::Test {
                                                 double time_limit_s = 60) {
     EGRET_ASSIGN_OR_RETURN(auto device,
                            backends::cuda::Device::open(backends::fake_libraries(), rank));
-    EGRET_ASSIGN_OR_RETURN(parallel::RankProgram program, rank_program(placed, rank));
-    EGRET_ASSIGN_OR_RETURN(AxisCommunicators communicators,
-                           join_axes(backends::fake_nccl_library(), placed.mesh, rank,
-                                     exchange_of(rank), time_limit_s));
+    EGRET_ASSIGN_OR_RETURN(RankProgram program, rank_program(placed, rank));
+    EGRET_ASSIGN_OR_RETURN(
+        AxisCommunicators communicators,
+        join_axes(fake_nccl_library(), placed.mesh, rank, exchange_of(rank), time_limit_s));
     return DeviceRun::make(placed, std::move(program), *backend_, std::move(device),
                            std::move(communicators), backends::Precision::kF32, time_limit_s);
   }
@@ -260,12 +259,12 @@ TEST_F(DeviceRuns, JoinOnlyWhereEachRankHasAGpuOfItsOwn) {
           backends::cuda::Device::open(backends::fake_libraries(), shared ? 0 : rank);
       ASSERT_TRUE(device.ok());
       const base::Status status =
-          all_have_nccl(backends::fake_nccl_library(), **device, mesh, exchange_of(rank));
+          all_have_nccl(fake_nccl_library(), **device, mesh, exchange_of(rank));
       EXPECT_EQ(status.ok(), !shared) << status.message();
     });
   }
   backends::on_rank_threads(2, [&](int rank) {
-    backends::nccl::Library without = backends::fake_nccl_library();
+    backends::nccl::Library without = fake_nccl_library();
     if (rank == 1) without.has_nccl = base::unavailable("NCCL (libnccl.so.2) is not found");
     const auto device = backends::cuda::Device::open(backends::fake_libraries(), rank);
     const base::Status status = all_have_nccl(without, **device, mesh, exchange_of(rank));
@@ -275,4 +274,4 @@ TEST_F(DeviceRuns, JoinOnlyWhereEachRankHasAGpuOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace egret::tools
+}  // namespace egret::runtime

@@ -6,15 +6,16 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <iostream>
 
-namespace egret::tools {
+namespace egret::runtime {
 namespace {
 
 // What follows is in the process that works.
 void begin_as_rank_1_of_2() {
   ::setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
   ::setenv("OMPI_COMM_WORLD_RANK", "1", 1);
-  watch_rank();
+  runtime::watch_rank([](const std::string& message) { std::cerr << message << std::endl; });
 }
 
 TEST(RankWatch, NamesARankThatASignalEnds) {
@@ -64,9 +65,9 @@ TEST(RankWatch, EndsAsTheRankEnds) {
 // A process that mpirun did not start is one.
 TEST(RankWatch, LeavesOtherProcessesAlone) {
   const pid_t before = ::getpid();
-  watch_rank();
+  runtime::watch_rank([](const std::string& message) { std::cerr << message << std::endl; });
   EXPECT_EQ(::getpid(), before);
 }
 
 }  // namespace
-}  // namespace egret::tools
+}  // namespace egret::runtime

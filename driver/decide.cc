@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/decide.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "driver/measure/batch_plan.h"
+#include "driver/measure/race.h"
+#include "driver/select/kernel_costs.h"
+#include "frontends/onnx.h"
+
+namespace egret::driver {
+namespace {
+
+using backends::Plan;
+using PlanPointer = std::unique_ptr<Plan>;
+
+// Slow graphs vary little from run to run: a few runs of each are enough.
+constexpr int kFewestRuns = 5;
+constexpr double kLongestRace = 10;  // times --measure-time
+
+bool may_be_written(const ir::Graph& original, const Plan& plan, const Setup& setup) {
+  const std::int64_t limit = setup.plan.limit_arena;
+  return (limit == 0 || plan.report().arena_bytes <= limit) && !setup.forbidden.any_in(original);
+}
+
+void keep_original(const ir::Graph& original, PlanPointer plan, Decision& decision) {
+  decision.graph = ir::without_dead_nodes(original);
+  decision.plan = std::move(plan);
+  decision.arena_after = decision.arena_before;
+}
+
+void take(Candidate& candidate, Decision& decision) {
+  decision.chosen = &candidate;
+  if (candidate.plan != nullptr) decision.arena_after = candidate.plan->report().arena_bytes;
+  decision.graph = std::move(candidate.graph);
+  decision.plan = std::move(candidate.plan);
+}
+
+// Without a plan of the original, nothing can be checked. An unchecked result is only written where
+// the user asked for that.
+base::Status decide_without_running(const ir::Graph& original, Candidate& cheapest,
+                                    const Setup& setup, const OptimizeOptions& options,
+                                    Decision& decision) {
+  if (!options.no_check && setup.forbidden.any_in(original))
+    return base::limit_hit(decision.notes.back());
+  if (!options.no_check) {
+    decision.notes.push_back("so the graph stays as it is; --no-check changes it");
+    keep_original(original, nullptr, decision);
+    return base::ok();
+  }
+  const base::Status compiled = compile(cheapest, *setup.backend, setup.plan);
+  if (!compiled.ok() && compiled.code() != base::StatusCode::kLimit) return compiled;
+  take(cheapest, decision);
+  return base::ok();
+}
+
+base::Status predict_by_kernels(Plan& original, std::vector<Candidate>& candidates,
+                                const Setup& setup, Decision& decision) {
+  if (!setup.predicts_by_kernels) return base::ok();
+  std::vector<Plan*> plans{&original};
+  for (const Candidate& candidate : candidates) plans.push_back(candidate.plan.get());
+  KernelCosts costs(*setup.costs.database, setup.machine);
+  const base::Status learned = costs.learn(plans);
+  // The backend does not tell its kernels apart.
+  if (learned.code() == base::StatusCode::kUnsupported) return base::ok();
+  EGRET_RETURN_IF_ERROR(learned);
+  decision.kernels_before = costs.predict(original);
+  for (Candidate& candidate : candidates) candidate.kernels = costs.predict(*candidate.plan);
+  return base::ok();
+}
+
+RaceOptions race_options(const Setup& setup, const OptimizeOptions& options) {
+  RaceOptions racing;
+  racing.measure.min_seconds = options.measure_time;
+  racing.measure.min_runs = kFewestRuns;
+  racing.measure.max_seconds = std::max(kLongestRace * options.measure_time, 5.0);
+  racing.measure.on_device = true;
+  racing.measure.seed = static_cast<std::uint64_t>(options.seed);
+  racing.database = setup.costs.database.get();
+  racing.machine = setup.machine;
+  return racing;
+}
+
+// A plan of a large model takes seconds to compile, so a race that the database remembers is not
+// run again and compiles none.
+base::Result<RaceResult> race_against(const ir::Graph& original, Plan& plan,
+                                      std::vector<Candidate>& candidates, const Setup& setup,
+                                      const OptimizeOptions& options, Decision& decision) {
+  const RaceOptions racing = race_options(setup, options);
+  std::vector<Racer> racers{
+      {&plan, identity_of(original), operator_count(decision.operators_before)}};
+  for (const Candidate& candidate : candidates)
+    racers.push_back({nullptr, candidate.identity, operator_count(candidate.operators)});
+  if (!setup.predicts_by_kernels) {
+    EGRET_ASSIGN_OR_RETURN(auto remembered, remembered_race(racers, racing));
+    if (remembered) return *std::move(remembered);
+  }
+  for (Candidate& candidate : candidates)
+    EGRET_RETURN_IF_ERROR(compile(candidate, *setup.backend, setup.plan));
+  EGRET_RETURN_IF_ERROR(predict_by_kernels(plan, candidates, setup, decision));
+  for (std::size_t i = 0; i < candidates.size(); ++i) racers[i + 1].plan = candidates[i].plan.get();
+  for (const Racer& racer : racers) racer.plan->stop_profiling();
+  return race(racers, racing);
+}
+
+base::Status decide_by_race(const ir::Graph& original, PlanPointer plan,
+                            std::vector<Candidate>& candidates, const Setup& setup,
+                            const OptimizeOptions& options, Decision& decision) {
+  EGRET_ASSIGN_OR_RETURN(RaceResult result,
+                         race_against(original, *plan, candidates, setup, options, decision));
+  decision.measured = true;
+  decision.timings = std::move(result.timings);
+  decision.winner = options.allow_slower ? 1 : result.winner;
+  if (decision.winner == 0 && !may_be_written(original, *plan, setup)) {
+    const auto times = std::span(decision.timings).subspan(1);
+    const auto fastest = std::ranges::min_element(times, {}, &backends::Timing::median_s);
+    decision.winner = 1 + static_cast<std::size_t>(fastest - times.begin());
+  }
+  if (decision.winner == 0) {
+    keep_original(original, std::move(plan), decision);
+    return base::ok();
+  }
+  plan.reset();  // the winner's plan may need its memory
+  Candidate& winner = candidates[decision.winner - 1];
+  EGRET_RETURN_IF_ERROR(compile(winner, *setup.backend, setup.plan));
+  take(winner, decision);
+  return base::ok();
+}
+
+}  // namespace
+
+base::Result<Decision> decide(const ir::Graph& original, std::vector<Candidate>& candidates,
+                              const Setup& setup, const OptimizeOptions& options,
+                              base::ProgressSink* progress) {
+  Decision decision;
+  EGRET_ASSIGN_OR_RETURN(decision.operators_before, frontends::count_onnx_operators(original));
+  auto compiled = compile_batch(*setup.backend, original, setup.plan);
+  if (compiled.status().code() == base::StatusCode::kLimit) {
+    decision.out_of_memory = true;
+    decision.notes.push_back("nothing is measured or checked: " + compiled.status().message());
+    EGRET_RETURN_IF_ERROR(
+        decide_without_running(original, candidates.front(), setup, options, decision));
+    return decision;
+  }
+  EGRET_ASSIGN_OR_RETURN(PlanPointer plan, std::move(compiled));
+  decision.arena_before = plan->report().arena_bytes;
+  if (options.no_measure) {
+    EGRET_RETURN_IF_ERROR(compile(candidates.front(), *setup.backend, setup.plan));
+    take(candidates.front(), decision);
+    return decision;
+  }
+  const base::Progress measuring(progress, "measure");
+  EGRET_RETURN_IF_ERROR(
+      decide_by_race(original, std::move(plan), candidates, setup, options, decision));
+  return decision;
+}
+
+}  // namespace egret::driver

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/optimize_report.h"
+
+#include <algorithm>
+
+#include "base/formats/text_table.h"
+#include "base/formats/units.h"
+
+namespace egret::driver {
+namespace {
+
+using base::Json;
+using Report = OptimizeReport;
+
+Json counts_json(const std::map<std::string, int>& counts) {
+  Json json = Json::object();
+  for (const auto& [name, count] : counts) json.set(name, count);
+  return json;
+}
+
+Json candidates_json(const Report::Race& race) {
+  Json list = Json::array();
+  for (const Report::Race::Entry& candidate : race.candidates) {
+    list.push(Json::object()
+                  .set("name", candidate.name)
+                  .set("operators", candidate.operators)
+                  .set("predicted_s", candidate.predicted_s)
+                  .set("kernels_s", candidate.kernels.seconds)
+                  .set("known_kernels_s", candidate.kernels.known_s)
+                  .set("measured_s", candidate.measured.median_s));
+  }
+  return list;
+}
+
+Json rules_used_json(const Report::Rules& rules) {
+  Json list = Json::array();
+  for (const RuleCount& use : rules.used) {
+    list.push(
+        Json::object().set("name", use.name).set("count", use.count).set("status", use.status));
+  }
+  return list;
+}
+
+std::string measured_text(const Report::Race& race) {
+  if (!race.measured) return "";
+  const double ratio = race.before.median_s / race.after.median_s;
+  return base::format_seconds(race.before.median_s) + " -> " +
+         base::format_seconds(race.after.median_s) + "  (" + base::format_short(ratio) +
+         " times as fast)";
+}
+
+std::string predicted_text(const Report::Prediction& p) {
+  std::string text = base::format_seconds(p.before_s) + " -> " + base::format_seconds(p.after_s) +
+                     "  by " + p.cost_model + " cost";
+  if (p.interpolated > 0)
+    text += ", " + base::counted(p.interpolated, "operator") + " interpolated";
+  if (p.estimated > 0) {
+    text += ", " + base::counted(p.estimated, "operator") + " estimated at " +
+            (p.rates.measured ? "measured" : "assumed") + " rates";
+  }
+  return text;
+}
+
+std::string search_text(const Report::Growth& g) {
+  if (g.graphs_seen == 0) return "";
+  return base::counted(static_cast<std::int64_t>(g.graphs_seen), "graph") + ", " +
+         base::format_count(static_cast<std::int64_t>(g.graphs_rewritten)) +
+         " of them rewritten, stopped: " + g.stop_reason;
+}
+
+std::string saturation_text(const Report::Growth& g) {
+  if (g.graphs_seen > 0) return "";
+  return base::counted(static_cast<std::int64_t>(g.e_nodes), "e-node") + " in " +
+         base::counted(static_cast<std::int64_t>(g.e_classes), "class", "classes") + ", " +
+         base::counted(static_cast<std::int64_t>(g.iterations), "iteration") +
+         ", stopped: " + g.stop_reason;
+}
+
+std::string certainty_text(const Report::Rules& rules) {
+  if (rules.not_proven.empty()) return "all proven";
+  constexpr std::size_t kNamed = 5;
+  std::string text = std::to_string(rules.not_proven.size()) + " of " +
+                     std::to_string(rules.available) + " not proven, --allow " + rules.allowed +
+                     ": ";
+  for (std::size_t i = 0; i < std::min(kNamed, rules.not_proven.size()); ++i)
+    text += (i > 0 ? ", " : "") + rules.not_proven[i];
+  return text + (rules.not_proven.size() > kNamed ? ", and more" : "");
+}
+
+double gap(const Report::Extraction& e) { return e.cost_s > 0 ? 1 - e.bound_s / e.cost_s : 0; }
+
+std::string check_text(const Report& r) {
+  if (r.check.made) return to_string(r.check.outputs);
+  return r.status == "improved" ? "not made (--no-check)" : "not made";
+}
+
+std::string result_text(const Report& r) {
+  if (r.status == "improved") return "improved";
+  return r.race.measured ? "the original is the fastest; written unchanged" : "written unchanged";
+}
+
+}  // namespace
+
+const base::ReportTable<Report::Operators>& Report::Operators::table() {
+  using O = Operators;
+  static const base::ReportTable<O> rows{
+      {{"operators_before", "ONNX nodes of the original",
+        [](const O& o) { return Json(operator_count(o.before)); }},
+       {"operators_after", "ONNX nodes of the result",
+        [](const O& o) { return Json(operator_count(o.after)); }},
+       {"operators_before_by_kind", "the same by operator",
+        [](const O& o) { return counts_json(o.before); }},
+       {"operators_after_by_kind", "the same by operator",
+        [](const O& o) { return counts_json(o.after); }}}};
+  return rows;
+}
+
+const base::ReportTable<Report::Race>& Report::Race::table() {
+  using R = Race;
+  static const base::ReportTable<R> rows{
+      {{"measured_before_s", "median time of the original in seconds; absent without a race",
+        [](const R& r) { return r.measured ? Json(r.before.median_s) : Json(); }, "measured",
+        measured_text},
+       {"measured_after_s", "median time of the result in seconds",
+        [](const R& r) { return r.measured ? Json(r.after.median_s) : Json(); }},
+       {"candidates", "the graphs that were raced: name, operators, predicted and measured seconds",
+        candidates_json},
+       {"chosen", "the name of the candidate that is written, or original", &R::chosen},
+       {"arena_bytes_before", "bytes of activations and scratch space, original", &R::arena_before,
+        "arena",
+        [](const R& r) {
+          return base::format_bytes(r.arena_before) + " -> " + base::format_bytes(r.arena_after) +
+                 " of activations";
+        }},
+       {"arena_bytes_after", "bytes of activations and scratch space, result", &R::arena_after}}};
+  return rows;
+}
+
+const base::ReportTable<Report::Prediction>& Report::Prediction::table() {
+  using P = Prediction;
+  static const base::ReportTable<P> rows{
+      {{"predicted_before_s", "time of the original by the cost model, in seconds", &P::before_s,
+        "predicted", predicted_text},
+       {"predicted_after_s", "time of the result by the cost model, in seconds", &P::after_s},
+       {"kernels_before_s", "time of the original's kernels in seconds, with --alternatives",
+        [](const P& p) { return Json(p.kernels_before.seconds); }},
+       {"known_kernels_before_s", "the part of it that was measured",
+        [](const P& p) { return Json(p.kernels_before.known_s); }}}};
+  return rows;
+}
+
+const base::ReportTable<Report::Rules>& Report::Rules::table() {
+  using R = Rules;
+  static const base::ReportTable<R> rows{
+      {{"rules_used", "rules that made nodes of the result: name, count, status", rules_used_json},
+       {"rules_available", "rules of the selection", &R::available},
+       {"rules_allowed", "the least certainty of a rule (--allow)", &R::allowed, "rules",
+        certainty_text},
+       {"rules_not_proven", "names of the rules that ran without a proof", &R::not_proven}}};
+  return rows;
+}
+
+const base::ReportTable<Report::Growth>& Report::Growth::table() {
+  using G = Growth;
+  const auto in_search = [](std::uint64_t G::*member) {
+    return [member](const G& g) { return g.graphs_seen > 0 ? Json(g.*member) : Json(); };
+  };
+  static const base::ReportTable<G> rows{
+      {{"stop_reason", "why saturation or the search ended", &G::stop_reason, "search",
+        search_text},
+       {"e_nodes", "e-nodes when saturation ended", &G::e_nodes, "saturation", saturation_text},
+       {"e_classes", "e-classes when saturation ended", &G::e_classes},
+       {"iterations", "iterations of saturation", &G::iterations},
+       {"search_s", "seconds of matching", &G::search_s},
+       {"apply_s", "seconds of applying matches", &G::apply_s},
+       {"rebuild_s", "seconds of restoring congruence", &G::rebuild_s},
+       {"graphs_rewritten", "graphs that a search over whole graphs rewrote",
+        in_search(&G::graphs_rewritten)},
+       {"graphs_seen", "different graphs that it saw", in_search(&G::graphs_seen)}}};
+  return rows;
+}
+
+const base::ReportTable<Report::Extraction>& Report::Extraction::table() {
+  using E = Extraction;
+  static const base::ReportTable<E> rows{
+      {{"extractor", "the extractor", &E::extractor, "extraction",
+        [](const E& e) {
+          return e.extractor + ", " + e.status +
+                 (e.status == "optimal" ? "" : " (no bound proven)");
+        }},
+       {"cost", "cost of the cheapest candidate, in seconds", &E::cost_s},
+       {"bound", "no equal graph costs less, in seconds", &E::bound_s},
+       {"gap", "1 - bound / cost", [](const E& e) { return Json(gap(e)); }},
+       {"status", "optimal or feasible", &E::status},
+       {"operators_measured", "operators measured for the cost model in this run",
+        &E::operators_measured},
+       {"operators_estimated", "operators that were chosen on an estimate",
+        &E::operators_estimated},
+       {"notes", "remarks on costs and extraction", &E::notes}}};
+  return rows;
+}
+
+const base::ReportTable<Report::Check>& Report::Check::table() {
+  using C = Check;
+  static const base::ReportTable<C> rows{
+      {{"max_error", "largest difference of an output from the original's",
+        [](const C& c) { return Json(c.outputs.max_error); }},
+       {"bound", "the difference that rounding explains",
+        [](const C& c) { return Json(c.outputs.bound); }},
+       {"passed", "whether all outputs are within their bounds",
+        [](const C& c) { return Json(c.outputs.passed); }},
+       {"vacuous_output", "an output whose bound is as large as its values; empty: none",
+        [](const C& c) { return Json(c.outputs.vacuous); }}}};
+  return rows;
+}
+
+Json Report::to_json() const {
+  Json json = base::versioned_json();
+  json.set("status", status);
+  Growth::table().add_to(json, growth);
+  Operators::table().add_to(json, operators);
+  Race::table().add_to(json, race);
+  Prediction::table().add_to(json, predicted);
+  Rules::table().add_to(json, rules);
+  Json chosen = Json::object();
+  Extraction::table().add_to(chosen, extraction);
+  chosen.set("cost_model", predicted.cost_model)
+      .set("predicted_interpolated", predicted.interpolated)
+      .set("predicted_estimated", predicted.estimated)
+      .set("rates_measured", predicted.rates.measured);
+  json.set("extraction", std::move(chosen));
+  if (check.made) {
+    Json outputs = Json::object();
+    Check::table().add_to(outputs, check);
+    json.set("check", std::move(outputs));
+  }
+  Json phases = Json::object();
+  for (const auto& [name, spent] : seconds_by_phase) phases.set(name, spent);
+  return json.set("seconds", seconds).set("seconds_by_phase", std::move(phases));
+}
+
+std::string Report::summary() const {
+  base::TextTable table({{""}, {""}});
+  if (race.measured) table.row({"measured", measured_text(race)});
+  Prediction::table().add_to(table, predicted);
+  Growth::table().add_to(table, growth);
+  Extraction::table().add_to(table, extraction);
+  table.row({"arena", base::format_bytes(race.arena_before) + " -> " +
+                          base::format_bytes(race.arena_after) + " of activations"});
+  for (const std::string& note : extraction.notes) table.row({"note", note});
+  Rules::table().add_to(table, rules);
+  table.row({"check", check_text(*this)});
+  table.row({"result", result_text(*this)});
+  std::string phases;
+  for (const auto& [name, spent] : seconds_by_phase)
+    phases += ", " + name + " " + base::format_seconds(spent);
+  table.row({"time", base::format_seconds(seconds) + phases});
+  return table.render();
+}
+
+std::string Report::documentation() {
+  const std::string head = "| member | value |\n|---|---|\n";
+  return "Operators\n\n" + head + Operators::table().documentation() + "\nRace\n\n" + head +
+         Race::table().documentation() + "\nPrediction\n\n" + head +
+         Prediction::table().documentation() + "\nRules\n\n" + head +
+         Rules::table().documentation() + "\nSaturation or search\n\n" + head +
+         Growth::table().documentation() + "\nExtraction (`extraction`)\n\n" + head +
+         Extraction::table().documentation() + "\nCheck (`check`, where it was made)\n\n" + head +
+         Check::table().documentation();
+}
+
+}  // namespace egret::driver

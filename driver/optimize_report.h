@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report of optimize(): one struct for each step of driver/pipeline.cc, each with one table
+// that makes its JSON members, its lines for people and their documentation.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/timing/measure.h"
+#include "base/formats/json.h"
+#include "base/formats/report_table.h"
+#include "driver/measure/calibration.h"
+#include "driver/measure/output_check.h"
+#include "driver/select/candidate.h"
+#include "driver/select/kernel_costs.h"
+
+namespace egret::driver {
+
+struct OptimizeReport {
+  // ONNX nodes by type.
+  struct Operators {
+    std::map<std::string, int> before;
+    std::map<std::string, int> after;
+    static const base::ReportTable<Operators>& table();
+  };
+
+  // The race of the candidates against the original.
+  struct Race {
+    struct Entry {
+      std::string name;  // of the candidate
+      int operators = 0;
+      double predicted_s = 0;
+      KernelPrediction kernels;  // with alternatives and profiled costs
+      backends::Timing measured;
+    };
+    std::vector<Entry> candidates;
+    std::string chosen;     // a candidate's name, or "original"
+    bool measured = false;  // the times are
+    backends::Timing before;
+    backends::Timing after;
+    // Activations and scratch space of the backend's plan (backends::PlanReport::arena_bytes).
+    std::int64_t arena_before = 0;
+    std::int64_t arena_after = 0;
+    static const base::ReportTable<Race>& table();
+  };
+
+  // Times by the cost model.
+  struct Prediction {
+    std::string cost_model;
+    double before_s = 0;
+    double after_s = 0;
+    // Operators of the result whose share of after_s was not measured: interpolated between
+    // measured ones of other shapes, or estimated from rates alone.
+    std::int64_t interpolated = 0;
+    std::int64_t estimated = 0;
+    KernelPrediction kernels_before;
+    KnownRates rates;     // of estimates
+    std::string warning;  // about the database; empty: none
+    static const base::ReportTable<Prediction>& table();
+  };
+
+  struct Rules {
+    std::vector<RuleCount> used;
+    std::uint64_t available = 0;
+    std::string allowed;                  // OptimizeOptions::allow
+    std::vector<std::string> not_proven;  // of those available
+    std::string set_hash;
+    static const base::ReportTable<Rules>& table();
+  };
+
+  // The e-graph, or the graphs of a search that has none.
+  struct Growth {
+    std::string stop_reason;
+    bool limit_hit = false;  // of nodes, memory or time
+    std::uint64_t e_nodes = 0;
+    std::uint64_t e_classes = 0;
+    std::uint64_t iterations = 0;
+    // Of the iterations; the phase "saturate" also builds the e-graph and compiles the rules.
+    double search_s = 0;
+    double apply_s = 0;
+    double rebuild_s = 0;
+    std::uint64_t graphs_rewritten = 0;  // by a search over whole graphs
+    std::uint64_t graphs_seen = 0;
+    static const base::ReportTable<Growth>& table();
+  };
+
+  struct Extraction {
+    std::string extractor;
+    std::string status;  // "optimal", "feasible"
+    double cost_s = 0;
+    double bound_s = 0;                    // no equal graph costs less
+    std::int64_t operators_measured = 0;   // for the cost model, in this run
+    std::int64_t operators_estimated = 0;  // chosen on an estimate alone
+    std::vector<std::string> notes;        // extract::Solution::notes; doubt_about_costs()
+    static const base::ReportTable<Extraction>& table();
+  };
+
+  struct Check {
+    bool made = false;
+    CheckReport outputs;
+    static const base::ReportTable<Check>& table();
+  };
+
+  std::string status;      // "improved", or "unchanged": the original is the fastest
+  bool limit_hit = false;  // of saturation, or of memory for the original's plan
+  Operators operators;
+  Race race;
+  Prediction predicted;
+  Rules rules;
+  Growth growth;
+  Extraction extraction;
+  Check check;
+  double seconds = 0;
+  std::vector<std::pair<std::string, double>> seconds_by_phase;
+  std::map<std::string, std::string> manifest;  // what the result depends on; goes into the file
+
+  base::Json to_json() const;
+  // The closing table: a line for each row with a label.
+  std::string summary() const;
+  // Markdown: the members of the JSON object, by step.
+  static std::string documentation();
+};
+
+}  // namespace egret::driver

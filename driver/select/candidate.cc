@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/select/candidate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "driver/measure/batch_plan.h"
+#include "driver/measure/race.h"
+#include "frontends/onnx.h"
+
+namespace egret::driver {
+
+int operator_count(const std::map<std::string, int>& by_type) {
+  int sum = 0;
+  for (const auto& [type, count] : by_type) sum += count;
+  return sum;
+}
+
+base::Status CandidatePool::add(Candidate candidate, const ir::Graph& graph) {
+  EGRET_ASSIGN_OR_RETURN(candidate.graph, rules::fold_constants(graph, {.known = &folded_}));
+  if (forbidden_.any_in(candidate.graph)) return base::ok();
+  candidate.identity = identity_of(candidate.graph);
+  const auto same = std::ranges::find(candidates_, candidate.identity, &Candidate::identity);
+  if (same != candidates_.end()) return base::ok();
+  EGRET_ASSIGN_OR_RETURN(candidate.prediction, predict(candidate.graph, model_, profiler_));
+  EGRET_ASSIGN_OR_RETURN(candidate.operators, frontends::count_onnx_operators(candidate.graph));
+  candidates_.push_back(std::move(candidate));
+  return base::ok();
+}
+
+base::Status compile(Candidate& candidate, const backends::Backend& backend,
+                     const backends::PlanOptions& options) {
+  if (candidate.plan != nullptr) return base::ok();
+  EGRET_ASSIGN_OR_RETURN(candidate.plan, compile_batch(backend, candidate.graph, options));
+  return base::ok();
+}
+
+}  // namespace egret::driver

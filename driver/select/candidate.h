@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Candidates: the graphs that may replace the original, each equal to it by proven rules.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "base/status.h"
+#include "driver/select/cost_choice.h"
+#include "driver/select/forbidden_operators.h"
+#include "driver/select/kernel_costs.h"
+#include "driver/select/selection.h"
+#include "extract/core/extractor.h"
+#include "ir/graph/graph.h"
+#include "rules/tensors/constant_folding.h"
+
+namespace egret::driver {
+
+struct RuleCount {
+  std::string name;
+  // Nodes of the result that the rule made; of a search over whole graphs, its applications on the
+  // way to the result.
+  std::uint64_t count = 0;
+  std::string status;  // "proven", "tested", "dynamic"
+};
+
+struct Candidate {
+  std::string name;  // "cheapest", "conservative", "simplified", "alternative 1", "fitting"
+  ir::Graph graph{};
+  std::string identity{};                  // of the graph; see identity_of()
+  std::unique_ptr<backends::Plan> plan{};  // null until it is compiled
+  Prediction prediction{};
+  KernelPrediction kernels{};              // where alternatives were asked for
+  std::map<std::string, int> operators{};  // ONNX nodes by type
+  std::vector<RuleCount> rules_used{};
+  extract::Solution solution{};
+  std::int64_t estimated = 0;  // operators of the choice that rest on estimates
+};
+
+// The sum over the types.
+int operator_count(const std::map<std::string, int>& by_type);
+
+// Candidates in the order in which they were found. Equal graphs and graphs with forbidden
+// operators are dropped.
+class CandidatePool {
+ public:
+  CandidatePool(const ForbiddenOperators& forbidden, cost::Model& model, Profiler& profiler)
+      : forbidden_(forbidden), model_(model), profiler_(profiler) {}
+
+  // Folds what depends on constants alone, then prices the graph.
+  base::Status add(Candidate candidate, const ir::Graph& graph);
+  std::vector<Candidate>& candidates() { return candidates_; }
+
+ private:
+  const ForbiddenOperators& forbidden_;
+  cost::Model& model_;
+  Profiler& profiler_;
+  rules::FoldedValues folded_;  // shared by the candidates: most of them fold the same weights
+  std::vector<Candidate> candidates_;
+};
+
+// Compiles the candidate unless it has a plan. Errors: those of compile_batch().
+base::Status compile(Candidate& candidate, const backends::Backend& backend,
+                     const backends::PlanOptions& options);
+
+}  // namespace egret::driver

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/select/choose.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "driver/select/memory_fit.h"
+
+namespace egret::driver {
+namespace {
+
+// A clear gain: the error of a sum of operators' times.
+constexpr double kClearGain = 1.15;
+
+bool fits(const backends::Plan& plan, std::int64_t limit_arena) {
+  return limit_arena == 0 || plan.report().arena_bytes <= limit_arena;
+}
+
+// One selection after the other from one view of the e-graph.
+class Chooser {
+ public:
+  Chooser(const rules::AdmittedRules& rules, rules::SaturatedGraph& saturated,
+          const ForbiddenOperators& forbidden, const CostChoice& costs, Profiler& profiler,
+          const ChooseOptions& options)
+      : rules_(rules),
+        saturated_(saturated),
+        forbidden_(forbidden),
+        costs_(costs),
+        profiler_(profiler),
+        options_(options),
+        view_(egraph::make_view(tensors().egraph(), tensors().roots())),
+        pool_(forbidden, *costs.model, profiler) {
+    selection_.extractor = options.extractor;
+    selection_.extraction.time_limit_s = options.extract_seconds;
+    selection_.factors = forbidden.factors(tensors(), view_);
+  }
+
+  base::Result<std::vector<Candidate>> run() {
+    EGRET_RETURN_IF_ERROR(add("cheapest", own_factor(1)));
+    if (!options_.only_cheapest) {
+      EGRET_RETURN_IF_ERROR(add("conservative", own_factor(kClearGain)));
+      EGRET_RETURN_IF_ERROR(add("simplified", own_factor(std::numeric_limits<double>::infinity())));
+    }
+    for (std::int64_t i = 1; i <= options_.alternatives; ++i)
+      EGRET_RETURN_IF_ERROR(add("alternative " + std::to_string(i), alternative(i)));
+    if (pool_.candidates().empty()) return nothing_without_forbidden();
+    if (options_.plan.limit_arena > 0) EGRET_RETURN_IF_ERROR(keep_to_arena());
+    return std::move(pool_.candidates());
+  }
+
+ private:
+  rules::TensorEGraph& tensors() const { return *saturated_.tensors; }
+
+  SelectionOptions own_factor(double price_of_new) const {
+    SelectionOptions selection = selection_;
+    selection.price_of_new = price_of_new;
+    return selection;
+  }
+
+  SelectionOptions alternative(std::int64_t number) const {
+    SelectionOptions selection = selection_;
+    selection.spread = options_.alternative_spread;
+    selection.seed = base::hash_combine(options_.seed, static_cast<std::uint64_t>(number));
+    selection.kept = base::Random(selection.seed).uniform(0, options_.alternative_kept);
+    return selection;
+  }
+
+  base::Status add(std::string name, SelectionOptions selection) {
+    selection.extraction.seed = options_.seed;
+    selection.answers = costs_.database.get();
+    const auto selected =
+        select(tensors(), view_, *costs_.model, profiler_, selection, options_.progress);
+    const bool no_term = selected.status().code() == base::StatusCode::kBadInput;
+    // A rule may have hidden one of the program's own operators.
+    if (no_term && std::isinf(selection.price_of_new)) return base::ok();
+    if (no_term && !forbidden_.empty()) return nothing_without_forbidden();
+    EGRET_RETURN_IF_ERROR(selected.status());
+    return add(std::move(name), *selected);
+  }
+
+  base::Status add(std::string name, const SelectionResult& selected) {
+    const rules::Selection nodes = tensors().from_view(view_, selected.solution.choice);
+    Candidate candidate{.name = std::move(name)};
+    EGRET_ASSIGN_OR_RETURN(const ir::Graph extracted, tensors().to_graph(nodes));
+    for (const rules::RuleUse& use : rules::rules_used(tensors(), saturated_.rules, nodes))
+      candidate.rules_used.push_back({use.name, use.applied, rules_.status_of(use.name)});
+    candidate.solution = selected.solution;
+    candidate.estimated = selected.estimated;
+    return pool_.add(std::move(candidate), extracted);
+  }
+
+  base::Status nothing_without_forbidden() const {
+    return base::unsupported("no equal graph was found that does without " + forbidden_.names());
+  }
+
+  base::Status drop_too_large() {
+    std::vector<Candidate>& candidates = pool_.candidates();
+    for (Candidate& candidate : candidates)
+      EGRET_RETURN_IF_ERROR(compile(candidate, *options_.backend, options_.plan));
+    std::erase_if(candidates, [&](const Candidate& candidate) {
+      return !fits(*candidate.plan, options_.plan.limit_arena);
+    });
+    return base::ok();
+  }
+
+  // Where the cheapest graph takes too much memory, another one is looked for. The bound of the
+  // cheapest holds for it too: the limit only takes graphs away.
+  base::Status keep_to_arena() {
+    std::vector<Candidate>& candidates = pool_.candidates();
+    const std::string cheapest = candidates.front().identity;
+    const double bound = candidates.front().solution.bound;
+    EGRET_RETURN_IF_ERROR(drop_too_large());
+    if (!candidates.empty() && candidates.front().identity == cheapest) return base::ok();
+    const MemoryFitOptions fitting{.limit_bytes = options_.plan.limit_arena,
+                                   .seconds = options_.fit_seconds,
+                                   .selection = selection_,
+                                   .backend = options_.backend,
+                                   .plan = options_.plan};
+    EGRET_ASSIGN_OR_RETURN(
+        MemoryFitResult found,
+        fit_memory(tensors(), view_, *costs_.model, profiler_, fitting, options_.progress));
+    if (found.fit) {
+      extract::Solution& solution = found.fit->selected.solution;
+      solution.bound = std::min(bound, solution.dag_cost);
+      solution.quality = extract::Quality::kFeasible;
+      EGRET_RETURN_IF_ERROR(add("fitting", found.fit->selected));
+      EGRET_RETURN_IF_ERROR(drop_too_large());
+    }
+    std::ranges::stable_sort(
+        candidates, {}, [](const Candidate& candidate) { return candidate.prediction.seconds; });
+    return candidates.empty() ? nothing_fits(found, options_.plan.limit_arena) : base::ok();
+  }
+
+  const rules::AdmittedRules& rules_;
+  rules::SaturatedGraph& saturated_;
+  const ForbiddenOperators& forbidden_;
+  const CostChoice& costs_;
+  Profiler& profiler_;
+  const ChooseOptions& options_;
+  const egraph::EGraphView view_;
+  SelectionOptions selection_;  // without what differs between candidates
+  CandidatePool pool_;
+};
+
+}  // namespace
+
+base::Result<std::vector<Candidate>> choose(const rules::AdmittedRules& rules,
+                                            rules::SaturatedGraph& saturated,
+                                            const ForbiddenOperators& forbidden,
+                                            const CostChoice& costs, Profiler& profiler,
+                                            const ChooseOptions& options) {
+  return Chooser(rules, saturated, forbidden, costs, profiler, options).run();
+}
+
+}  // namespace egret::driver

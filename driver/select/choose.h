@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a saturated e-graph to candidates.
+//
+// The cheapest graph by the cost model is the one asked for. A model that adds up operators is
+// wrong by some percent, so two graphs that change less are kept beside it: the conservative one
+// replaces the program's own operators only for a clear gain, the simplified one never (dead nodes
+// are gone, equal nodes are shared). The race decides between them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/backend.h"
+#include "base/progress.h"
+#include "base/status.h"
+#include "driver/select/candidate.h"
+#include "driver/select/cost_choice.h"
+#include "driver/select/forbidden_operators.h"
+#include "driver/select/selection.h"
+#include "extract/core/extractor.h"
+#include "rules/tensors/saturated_graph.h"
+
+namespace egret::driver {
+
+struct ChooseOptions {
+  const extract::ExtractorRow* extractor = nullptr;
+  double extract_seconds = 2;  // each time the extractor runs
+  std::uint64_t seed = 1;
+  bool only_cheapest = false;  // no conservative and no simplified candidate
+  std::int64_t alternatives = 0;
+  double alternative_spread = 1.1;  // SelectionOptions::spread and ::kept of alternatives
+  double alternative_kept = 0;
+  double fit_seconds = 20;  // of the search for a graph within plan.limit_arena
+  const backends::Backend* backend = nullptr;
+  backends::PlanOptions plan;  // limit_arena 0: any size
+  base::ProgressSink* progress = nullptr;
+};
+
+// At least one candidate, the cheapest first. With a limit of the arena only such as keep to it,
+// and each of them compiled. Errors: unsupported where no equal graph does without what is
+// forbidden, or keeps to the limit; those of extraction, folding and compiling.
+base::Result<std::vector<Candidate>> choose(const rules::AdmittedRules& rules,
+                                            rules::SaturatedGraph& saturated,
+                                            const ForbiddenOperators& forbidden,
+                                            const CostChoice& costs, Profiler& profiler,
+                                            const ChooseOptions& options);
+
+}  // namespace egret::driver

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/setup.h"
+
+#include <utility>
+
+#include "driver/select/operator_costs.h"
+
+namespace egret::driver {
+namespace {
+
+struct Method {
+  const extract::ExtractorRow* extractor = nullptr;
+  const GraphSearchRow* search = nullptr;
+};
+
+base::Result<Method> method_of(const OptimizeOptions& options) {
+  const Method method{extract::find_extractor(options.extractor),
+                      find_graph_search(options.extractor)};
+  if (method.extractor == nullptr && method.search == nullptr)
+    return base::usage_error("no extractor is called '" + options.extractor + "'");
+  if (method.search == nullptr) return method;
+  const std::string search = "--extractor " + options.extractor;
+  if (options.limit_arena > 0)
+    return base::usage_error("--limit-arena cannot be combined with " + search);
+  if (!options.forbid.empty())
+    return base::usage_error("--forbid cannot be combined with " + search);
+  return method;
+}
+
+base::Result<const backends::Backend*> backend_of(const OptimizeOptions& options,
+                                                  backends::Precision precision) {
+  const backends::Backend* backend = backends::find_backend(options.backend);
+  if (backend == nullptr)
+    return base::usage_error("no backend is called '" + options.backend + "'");
+  EGRET_RETURN_IF_ERROR(backend->takes_precision(precision));
+  EGRET_RETURN_IF_ERROR(backend->availability());
+  return backend;
+}
+
+}  // namespace
+
+base::Result<Setup> prepare(const OptimizeOptions& options) {
+  EGRET_ASSIGN_OR_RETURN(auto rules, rules::AdmittedRules::select(options.rules, options.allow));
+  EGRET_ASSIGN_OR_RETURN(const Method method, method_of(options));
+  EGRET_ASSIGN_OR_RETURN(auto forbidden, ForbiddenOperators::named(options.forbid));
+  const backends::Precision precision = backends::precision_named(options.precision);
+  EGRET_ASSIGN_OR_RETURN(const backends::Backend* backend, backend_of(options, precision));
+  const int threads = static_cast<int>(options.threads);
+  const Execution execution{options.backend, threads, precision};
+  std::string machine = machine_fingerprint(execution);
+  const CostOptions costing{.model = options.cost,
+                            .database = options.cost_db,
+                            .database_machine = options.cost_machine,
+                            .execution = execution};
+  EGRET_ASSIGN_OR_RETURN(CostChoice costs, choose_costs(costing, machine));
+  const bool by_kernels =
+      options.alternatives > 0 && costs.database != nullptr && !options.no_measure;
+  return Setup{.rules = std::move(rules),
+               .extractor = method.extractor,
+               .search = method.search,
+               .forbidden = std::move(forbidden),
+               .backend = backend,
+               .execution = execution,
+               .machine = std::move(machine),
+               .costs = std::move(costs),
+               .plan = {.threads = threads,
+                        .profile = by_kernels,
+                        .limit_arena = options.limit_arena,
+                        .precision = precision},
+               .predicts_by_kernels = by_kernels};
+}
+
+Profiler make_profiler(const Setup& setup, double budget_s) {
+  Profiler profiler;
+  profiler.model = setup.costs.profiled;
+  profiler.measure = [execution = setup.execution](const cost::Query& query) {
+    return measured_cost(query, execution);
+  };
+  profiler.make_ready = [execution = setup.execution](std::span<const cost::Query> queries) {
+    make_ready_to_measure(queries, execution);
+  };
+  profiler.budget_s = budget_s;
+  return profiler;
+}
+
+}  // namespace egret::driver

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the names in OptimizeOptions to the things that they name.
+#pragma once
+
+#include <string>
+
+#include "backends/backend.h"
+#include "base/status.h"
+#include "driver/measure/machine.h"
+#include "driver/optimize.h"
+#include "driver/search/graph_search.h"
+#include "driver/select/cost_choice.h"
+#include "driver/select/forbidden_operators.h"
+#include "driver/select/selection.h"
+#include "extract/core/extractor.h"
+#include "rules/tensors/admitted_rules.h"
+
+namespace egret::driver {
+
+struct Setup {
+  rules::AdmittedRules rules;
+  const extract::ExtractorRow* extractor = nullptr;
+  const GraphSearchRow* search = nullptr;  // instead of an extractor
+  ForbiddenOperators forbidden;
+  const backends::Backend* backend = nullptr;
+  Execution execution;
+  std::string machine;  // machine_fingerprint() of the execution
+  CostChoice costs;
+  backends::PlanOptions plan;
+  bool predicts_by_kernels =
+      false;  // candidates are also predicted from the kernels of their plans
+};
+
+// Errors: usage_error for names that do not exist, options that exclude each other, and rules that
+// are not known well enough; unavailable where the backend cannot run here; the database's.
+base::Result<Setup> prepare(const OptimizeOptions& options);
+
+// Measures operators for the cost model where that asks for it. `setup` outlives it.
+Profiler make_profiler(const Setup& setup, double budget_s);
+
+}  // namespace egret::driver

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules that a program may be rewritten with: each is known with the certainty that was asked for.
+//
+// Outside of rules/ this is the only way from a selection of rules to compiled ones
+// (scripts/check_layers.py refuses an include of rules/tensors/compile.h elsewhere), so no verb can
+// run a rule that another one refuses.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "rules/tensors/rule_set.h"
+#include "rules/tensors/rule_status.h"
+#include "rules/tensors/saturate.h"
+
+namespace egret::rules {
+
+class AdmittedRules {
+ public:
+  // The rules that `selection` names (select_rules()). `allow` is the name of the least certainty
+  // that each must have in the statuses that come with Egret: "proven" unless the user accepts
+  // less. Errors: usage_error for unknown names, and for rules of less certainty, which it names.
+  static base::Result<AdmittedRules> select(std::string_view selection,
+                                            std::string_view allow = "proven");
+  static base::Result<AdmittedRules> admit(RuleSet set, RuleStatuses statuses, RuleStatus least);
+
+  const RuleSet& set() const { return set_; }
+  std::size_t size() const { return set_.size(); }
+  // "proven", "tested", ...; "dynamic" for a rule that holds by construction.
+  std::string status_of(std::string_view rule) const;
+  // Names of rules that are admitted though they are not proven.
+  std::vector<std::string> not_proven() const;
+
+ private:
+  AdmittedRules(RuleSet set, RuleStatuses statuses)
+      : set_(std::move(set)), statuses_(std::move(statuses)) {}
+
+  RuleSet set_;
+  RuleStatuses statuses_;
+};
+
+// The values of `allow`, and the help of options that set it.
+std::vector<std::string> allow_names();
+inline constexpr std::string_view kAllowHelp =
+    "Run only rules of which at least this is known: proven for all sizes, bounded (for sizes up "
+    "to "
+    "a bound), tested on random tensors, untested (unsafe)";
+
+// For an e-graph's engine: rules first, then dynamic rules, in the set's order.
+std::vector<CompiledRule> compile(const AdmittedRules& rules, TensorEGraph& tensors);
+
+}  // namespace egret::rules

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/loaded_plan.h"
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "base/formats/json.h"
+#include "base/system/file.h"
+#include "frontends/bindings.h"
+#include "frontends/onnx.h"
+#include "ir/autodiff/training_arguments.h"
+#include "ir/graph/open_sizes.h"
+#include "parallel/plan/plan_file.h"
+#include "rules/tensors/constant_folding.h"
+
+namespace egret::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMostPlanBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kMostModelBytes = std::int64_t{1} << 31;  // protobuf's own limit
+
+std::string find_model(const fs::path& model, const std::string& plan) {
+  if (model == "-") return "-";
+  const fs::path folder = plan == "-" ? fs::path() : fs::path(plan).parent_path();
+  std::error_code ignored;  // what cannot be looked at is not there
+  for (const fs::path& candidate : {folder / model, model, folder / model.filename()}) {
+    if (fs::exists(candidate, ignored)) return candidate.string();
+  }
+  return (folder / model).string();
+}
+
+base::Result<frontends::ImportedModel> import_model(const std::string& file,
+                                                    const std::vector<std::string>& bind,
+                                                    const ReadFile& read) {
+  frontends::ImportOptions options;
+  EGRET_ASSIGN_OR_RETURN(options.bind, frontends::parse_bindings(bind));
+  if (file != "-") return frontends::import_onnx(file, options);
+  EGRET_ASSIGN_OR_RETURN(const std::string bytes, read(file, kMostModelBytes));
+  return frontends::import_onnx_bytes(std::as_bytes(std::span(bytes)), "", options,
+                                      "standard input");
+}
+
+// The model that the plan was made for, and no other.
+base::Result<frontends::ImportedModel> model_of(const std::string& path,
+                                                const parallel::PlanOrigin& origin,
+                                                const ReadFile& read) {
+  const std::string file = find_model(origin.model, path);
+  auto model = import_model(file, origin.bind, read);
+  if (!model.ok()) return model.status().at("the model of plan " + path);
+  if (!ir::open_sizes(model->graph).empty()) {
+    return base::bad_input("the model has open sizes that the plan does not bind: " +
+                           ir::open_inputs(model->graph))
+        .at(path);
+  }
+  const std::string hash = parallel::model_hash(model->graph);
+  if (hash == origin.model_hash) return model;
+  return base::bad_input("the plan was made for a model with the hash " + origin.model_hash +
+                         ", and " + file + " has " + hash + ": it is another model; plan it again")
+      .at(path);
+}
+
+base::Result<std::optional<ir::TrainingGraph>> training_of(const std::string& path,
+                                                           const parallel::PlanOrigin& origin,
+                                                           const ir::Graph& model) {
+  if (!origin.training) return std::optional<ir::TrainingGraph>();
+  const auto arguments = ir::read_training(*origin.training);
+  if (!arguments.ok()) return arguments.status().at(path);
+  EGRET_ASSIGN_OR_RETURN(ir::TrainingGraph step, ir::training_step(model, *arguments, path));
+  return std::optional(std::move(step));
+}
+
+base::Result<parallel::PlacedGraph> program_of(const std::string& path, const base::Json& plan,
+                                               const ir::Graph& model) {
+  std::map<std::string, const ir::Tensor*> weights;
+  for (const ir::Node& node : model.nodes()) {
+    if (node.kind == ir::NodeKind::kConstant)
+      weights[node.data.content_hash().to_hex()] = &node.data;
+  }
+  auto placed = parallel::read_program(plan, [&](const std::string& hash) -> const ir::Tensor* {
+    const auto found = weights.find(hash);
+    return found == weights.end() ? nullptr : found->second;
+  });
+  if (!placed.ok()) return placed.status().at(path);
+  return placed;
+}
+
+}  // namespace
+
+base::Result<LoadedPlan> load_plan(const std::string& path, const ReadFile& given) {
+  const ReadFile read = given ? given : [](const std::string& file, std::int64_t limit) {
+    return base::read_file(file, limit);
+  };
+  EGRET_ASSIGN_OR_RETURN(const std::string text, read(path, kMostPlanBytes));
+  const auto json = base::Json::parse(text);
+  if (!json.ok()) return json.status().at(path);
+  const auto origin = parallel::read_origin(*json);
+  if (!origin.ok()) return origin.status().at(path);
+  EGRET_ASSIGN_OR_RETURN(frontends::ImportedModel model, model_of(path, *origin, read));
+  LoadedPlan loaded;
+  loaded.notes = std::move(model.notes);
+  EGRET_ASSIGN_OR_RETURN(loaded.training, training_of(path, *origin, model.graph));
+  EGRET_ASSIGN_OR_RETURN(
+      loaded.model, rules::fold_constants(loaded.training ? loaded.training->graph : model.graph));
+  EGRET_ASSIGN_OR_RETURN(loaded.placed, program_of(path, *json, loaded.model));
+  return loaded;
+}
+
+}  // namespace egret::runtime

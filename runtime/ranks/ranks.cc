@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/ranks/ranks.h"
+
+#include <cstdlib>
+#include <utility>
+
+namespace egret::runtime {
+
+base::Result<Ranks> Ranks::join(Options options) {
+  Ranks ranks;
+  ranks.limit_exchange_s_ = options.limit_exchange_s;
+  if (!MpiWorld::is_distributed()) return ranks;
+  if (!options.on_hang) return base::usage_error("ranks of mpirun need Ranks::Options::on_hang");
+  EGRET_ASSIGN_OR_RETURN(ranks.world_,
+                         MpiWorld::join(options.limit_exchange_s, std::move(options.on_hang)));
+  return ranks;
+}
+
+Exchange Ranks::exchange() const {
+  return [world = world_.get()](std::span<const std::int64_t> group,
+                                std::span<const std::vector<std::byte>> outgoing) {
+    return world->exchange(group, outgoing);
+  };
+}
+
+void Ranks::abort() {
+  const int code = base::exit_code(base::StatusCode::kRankFailed);
+  if (world_ != nullptr) world_->abort(code);
+  std::_Exit(code);
+}
+
+}  // namespace egret::runtime

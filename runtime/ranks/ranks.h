@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranks that run a plan together: under mpirun each is a process, otherwise this process is all
+// of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/status.h"
+#include "runtime/mpi/world.h"
+#include "runtime/ranks/rank_program.h"
+
+namespace egret::runtime {
+
+class Ranks {
+ public:
+  struct Options {
+    double limit_exchange_s = 60;  // how long a rank waits for others before the run ends
+    // Ends this process when MPI does not return from joining or leaving in time; see MpiWorld.
+    MpiWorld::OnHang on_hang;
+  };
+  // Errors: those of MpiWorld::join(); usage_error under mpirun without on_hang.
+  static base::Result<Ranks> join(Options options);
+
+  bool is_distributed() const { return world_ != nullptr; }
+  std::int64_t rank() const { return world_ == nullptr ? 0 : world_->rank(); }
+  std::int64_t size() const { return world_ == nullptr ? 1 : world_->size(); }
+  double limit_exchange_s() const { return limit_exchange_s_; }
+  // Valid as long as the object; moving it does no harm.
+  Exchange exchange() const;
+
+  // Waits for the other ranks, then leaves them. Further work is this rank's own.
+  void leave() { world_.reset(); }
+  // Ends all ranks with the exit code for a failed rank.
+  [[noreturn]] void abort();
+
+ private:
+  std::unique_ptr<MpiWorld> world_;  // null: all ranks are in this process
+  double limit_exchange_s_ = 0;
+};
+
+}  // namespace egret::runtime

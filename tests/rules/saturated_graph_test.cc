@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/tensors/saturated_graph.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/graph/builder.h"
+#include "rules/language/rule_parser.h"
+
+namespace egret::rules {
+namespace {
+
+ir::Graph sum_of_relus() {
+  ir::GraphBuilder b;
+  const ir::Value x = b.input("x", ir::TensorType(ir::DType::kF32, {4}));
+  const ir::Value y = b.input("y", ir::TensorType(ir::DType::kF32, {4}));
+  b.output("z", b.add("add", {b.add("relu", {x}), b.add("relu", {y})}));
+  return *b.finish();
+}
+
+AdmittedRules set_of(const std::string& text) {
+  RuleSet set;
+  set.rules = *parse_rules("test", text);
+  return *AdmittedRules::admit(std::move(set), {}, RuleStatus::kUntested);
+}
+
+TEST(SaturatedGraph, IsTheSameWithAnyNumberOfThreads) {
+  const AdmittedRules exchange =
+      set_of("rule exchange\n out = add(?a, ?b)\n => out = add(?b, ?a)\n");
+  for (const std::int64_t threads : {0, 1, 2, 5}) {
+    const auto saturated = saturate(sum_of_relus(), exchange, {}, threads);
+    ASSERT_TRUE(saturated.ok()) << saturated.status().message();
+    EXPECT_EQ(saturated->run.stop, egraph::StopReason::kSaturated);
+    EXPECT_EQ(saturated->rules.size(), 1U);
+    EXPECT_EQ(saturated->tensors->egraph().node_count(), 6U);  // x, y, relus, both sums
+    EXPECT_EQ(saturated->tensors->egraph().class_count(), 5U);
+  }
+}
+
+TEST(SaturatedGraph, KeepsWhatWasFoundUpToALimit) {
+  const AdmittedRules exchange =
+      set_of("rule exchange\n out = add(?a, ?b)\n => out = add(?b, ?a)\n");
+  SaturateOptions options;
+  options.limits.iterations = 0;
+  const auto saturated = saturate(sum_of_relus(), exchange, options, 1);
+  ASSERT_TRUE(saturated.ok());
+  EXPECT_EQ(saturated->run.stop, egraph::StopReason::kIterationLimit);
+  EXPECT_EQ(saturated->tensors->egraph().node_count(), 5U);
+}
+
+TEST(SaturatedGraph, AddsRulesThatHoldByConstruction) {
+  const AdmittedRules nothing = set_of("rule none relu(relu(?x)) => relu(?x)");
+  const auto exchange = [](TensorEGraph& tensors) {
+    return compile(set_of("rule exchange add(?a, ?b) => add(?b, ?a)"), tensors);
+  };
+  const auto saturated = saturate(sum_of_relus(), nothing, {}, 1, exchange);
+  ASSERT_TRUE(saturated.ok());
+  EXPECT_EQ(saturated->rules.size(), 2U);
+  EXPECT_EQ(saturated->tensors->egraph().node_count(), 6U);
+}
+
+TEST(AdmittedRules, AreKnownAsWellAsWasAskedFor) {
+  EXPECT_TRUE(AdmittedRules::select("default").ok());
+  RuleSet set;
+  set.rules = *parse_rules("test", "rule wrong relu(?x) => ?x");
+  const auto refused = AdmittedRules::admit(set, {}, RuleStatus::kProven);
+  EXPECT_EQ(refused.status().code(), base::StatusCode::kUsage);
+  EXPECT_NE(refused.status().message().find("wrong (untested)"), std::string::npos)
+      << refused.status().message();
+  const auto allowed = AdmittedRules::admit(set, {}, RuleStatus::kUntested);
+  ASSERT_TRUE(allowed.ok());
+  EXPECT_EQ(allowed->not_proven(), std::vector<std::string>{"wrong"});
+  EXPECT_EQ(allowed->status_of("wrong"), "untested");
+  EXPECT_EQ(AdmittedRules::select("default", "perhaps").status().message(),
+            "allow cannot be 'perhaps'");
+}
+
+}  // namespace
+}  // namespace egret::rules
