@@ -7,10 +7,10 @@
 //   - a read of x at indices of which that of dimension d moves by (size of d) / p, and the others
 //     do not move, stays within the block r of dimension d: x is cut there;
 //   - if it leaves the block by so many rows, x is cut with a halo
-//   (parallel/placement/placement.h). What
-//     lies beyond the ends of x is read there too; a condition that only excludes such reads is
-//     left out where rows of 0, or of minus infinity, do what the condition did: a term of a sum
-//     that is 0 then, one of a maximum that is minus infinity, the other value of a choice;
+//     (parallel/placement/placement.h). What lies beyond the ends of x is read there too. A
+//     condition that only excludes such reads is left out where rows of 0, or of minus infinity, do
+//     what the condition did: a term of a sum that is 0 then, one of a maximum that is minus
+//     infinity, the other value of a choice;
 //   - a read whose indices do not move needs all of x: a copy;
 //   - comparisons and values of indices must not move, unless they are the same wherever v is.
 //
@@ -22,27 +22,15 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <string>
+#include <span>
 #include <vector>
 
 #include "ir/graph/definition.h"
+#include "parallel/laws/form_table.h"
 #include "parallel/placement/placement.h"
 
 namespace egret::parallel {
-
-// Expressions of several denotations by number: equal numbers mean equal elements for all inputs
-// and all variables within their extents.
-class FormTable {
- public:
-  int intern(const std::string& form) {
-    return numbers_.try_emplace(form, static_cast<int>(numbers_.size())).first->second;
-  }
-
- private:
-  std::map<std::string, int> numbers_;
-};
 
 // A variable to cut: one of the output, or that of a reduction.
 struct Cut {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What parallel/laws/cut_form.cc knows of an index expression: its affine form, its range, and how
-// it moves from block to block.
+// What is known of an index expression where a variable is cut (parallel/laws/cut_form.h): its
+// affine form, its range, and how it moves from block to block.
 #pragma once
 
 #include <algorithm>
