@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "frontends/constant_folder.h"
-#include "frontends/onnx_program.h"
+#include "frontends/nodes/constant_folder.h"
+#include "frontends/program/onnx_program.h"
 #include "ir/graph/builder.h"
 #include "ir/graph/onnx_binding.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/node_order.h"
+#include "frontends/program/node_order.h"
 
 #include <algorithm>
 #include <functional>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "frontends/onnx_node.h"
+#include "frontends/nodes/onnx_node.h"
 
 namespace egret::frontends {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/split_groups.h"
+#include "frontends/nodes/split_groups.h"
 
 #include <algorithm>
 #include <map>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/onnx_program.h"
+#include "frontends/program/onnx_program.h"
 
 #include <deque>
 #include <utility>
 
-#include "frontends/function_expansion.h"
-#include "frontends/node_order.h"
 #include "frontends/onnx.pb.h"
-#include "frontends/program_draft.h"
-#include "frontends/scope_reading.h"
+#include "frontends/program/function_expansion.h"
+#include "frontends/program/node_order.h"
+#include "frontends/program/program_draft.h"
+#include "frontends/program/scope_reading.h"
 
 namespace egret::frontends {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/scope_opening.h"
+#include "frontends/program/scope_opening.h"
 
 #include <utility>
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontends/onnx_program.h"
+#include "frontends/program/onnx_program.h"
 
 namespace egret::onnx {
 class GraphProto;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/onnx_wire.h"
+#include "frontends/wire/onnx_wire.h"
 
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/function_expansion.h"
+#include "frontends/program/function_expansion.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "frontends/onnx.pb.h"
-#include "frontends/onnx_program.h"
+#include "frontends/program/onnx_program.h"
 
 namespace egret::frontends {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/scope_reading.h"
+#include "frontends/program/scope_reading.h"
 
 #include <set>
 #include <utility>
 
 #include "frontends/onnx.pb.h"
-#include "frontends/scope_opening.h"
+#include "frontends/program/scope_opening.h"
 
 namespace egret::frontends {
 namespace {

@@ -5,10 +5,10 @@
 #include <map>
 #include <utility>
 
-#include "frontends/frontend_operators.h"
+#include "frontends/nodes/frontend_operators.h"
+#include "frontends/nodes/onnx_node.h"
 #include "frontends/onnx.pb.h"
-#include "frontends/onnx_attributes.h"
-#include "frontends/onnx_node.h"
+#include "frontends/wire/onnx_attributes.h"
 #include "ir/graph/operator.h"
 
 namespace egret::frontends {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/onnx_writer.h"
+#include "frontends/nodes/onnx_writer.h"
 
 #include <algorithm>
 
+#include "frontends/nodes/split_groups.h"
 #include "frontends/onnx.pb.h"
-#include "frontends/onnx_tensor.h"
-#include "frontends/split_groups.h"
+#include "frontends/wire/onnx_tensor.h"
 #include "ir/graph/body.h"
 #include "ir/graph/operator.h"
 

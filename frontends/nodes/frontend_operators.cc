@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/frontend_operators.h"
+#include "frontends/nodes/frontend_operators.h"
 
 #include <array>
 
-#include "frontends/onnx.h"
+#include "frontends/nodes/operator_names.h"
 #include "frontends/onnx.pb.h"
 
 namespace egret::frontends {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "frontends/program_draft.h"
+#include "frontends/program/program_draft.h"
 
 namespace egret::frontends {
 

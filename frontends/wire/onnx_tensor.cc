@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/onnx_tensor.h"
+#include "frontends/wire/onnx_tensor.h"
 
 #include <array>
 #include <bit>
@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "base/system/file.h"
-#include "frontends/external_data.h"
-#include "frontends/onnx.h"
 #include "frontends/onnx.pb.h"
-#include "frontends/onnx_program.h"
+#include "frontends/program/onnx_program.h"
+#include "frontends/wire/external_data.h"
+#include "frontends/wire/tensor_file.h"
 #include "ir/graph/onnx_binding.h"
 
 namespace egret::frontends {

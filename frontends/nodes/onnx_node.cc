@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/onnx_node.h"
+#include "frontends/nodes/onnx_node.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "frontends/onnx.pb.h"
-#include "frontends/onnx_tensor.h"
+#include "frontends/wire/onnx_tensor.h"
 
 namespace egret::frontends {
 namespace {

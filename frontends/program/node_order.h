@@ -2,7 +2,7 @@
 // Sorts a program's nodes topologically.
 #pragma once
 
-#include "frontends/onnx_program.h"
+#include "frontends/program/onnx_program.h"
 
 namespace egret::frontends {
 

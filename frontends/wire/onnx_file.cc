@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/onnx_file.h"
+#include "frontends/wire/onnx_file.h"
 
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
@@ -13,7 +13,7 @@
 #include "base/system/file.h"
 #include "base/system/random_access_file.h"
 #include "frontends/onnx.pb.h"
-#include "frontends/onnx_wire.h"
+#include "frontends/wire/onnx_wire.h"
 
 namespace egret::frontends {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/onnx_attributes.h"
+#include "frontends/wire/onnx_attributes.h"
 
 #include <algorithm>
 #include <charconv>
@@ -11,7 +11,7 @@
 
 #include "base/did_you_mean.h"
 #include "frontends/onnx.pb.h"
-#include "frontends/onnx_program.h"
+#include "frontends/program/onnx_program.h"
 
 namespace egret::frontends {
 namespace {
@@ -41,7 +41,7 @@ Attributes parse(std::string_view row) {
 const Attributes* attributes_of(const onnx::NodeProto& node) {
   static const auto* const table = new std::unordered_map<std::string_view, Attributes>{
 #define EGRET_ONNX_ATTRIBUTES(op, attributes) {#op, parse(attributes)},
-#include "frontends/onnx_attributes.def"
+#include "frontends/wire/onnx_attributes.def"
 #undef EGRET_ONNX_ATTRIBUTES
   };
   if (!canonical_domain(node.domain()).empty()) return nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/constant_folder.h"
+#include "frontends/nodes/constant_folder.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/program_draft.h"
+#include "frontends/program/program_draft.h"
 
 #include <utility>
 
