@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operator is a definition. Each lives in one file, ir/ops/NAME.cc, and has one row in
+// An operator is a definition. Each lives in one file, ir/ops/FAMILY/NAME.cc, and has one row in
 // ir/ops/operators.def; everything else that Egret knows of it is derived from what is here.
 //
 //   Operator relu() {
