@@ -10,8 +10,8 @@
 #include "cost/model.h"
 #include "driver/select/selection.h"
 #include "extract/core/extractor.h"
-#include "rules/tensors/constant_folding.h"
 #include "rules/tensors/admitted_rules.h"
+#include "rules/tensors/constant_folding.h"
 #include "rules/tensors/saturate.h"
 #include "rules/tensors/tensor_egraph.h"
 

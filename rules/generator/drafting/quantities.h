@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers that the left side of a rule tells, sizes and attributes, and what is made of them: an
-// expression that has a number's value in every world.
+// A set of integers, each an expression with a value in every world, and the search for an
+// expression over them that has a wanted value in every world: one of them, a sum, a difference, a
+// product or a quotient.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace egret::rules::generator {
 
 using ByWorld = std::vector<std::int64_t>;  // by world
 
-// Where a number stands in the list of an attribute of this name.
+// The place of a number in a list attribute of this name.
 struct ListPlace {
   std::string_view list;
   std::size_t index;
@@ -33,7 +34,7 @@ bool mentions(const Expr& expr, int attribute_slot);
 
 class Quantities {
  public:
-  // `attributes_first`: where several expressions fit, one that speaks of an attribute.
+  // `attributes_first`: where several expressions fit, one that mentions an attribute is preferred.
   Quantities(std::size_t worlds, bool attributes_first)
       : worlds_(worlds), attributes_first_(attributes_first) {}
 
@@ -41,17 +42,18 @@ class Quantities {
   auto begin() const { return all_.begin(); }
   auto end() const { return all_.end(); }
 
-  // An expression with these values that does not speak of the attribute variable `without`, of
-  // those added first if there are several: random instances know them first. For a place in a list
-  // what stands there on the left comes first, and is added to.
+  // An expression with the wanted values that does not mention the attribute variable `without`. If
+  // several fit, the one over quantities added first: random instances know those first. For an
+  // element of a list, sums with the element at that place on the left come before other
+  // expressions. O(quantities^2).
   std::optional<Expr> fit(const ByWorld& wanted, int without = -1,
                           const std::optional<ListPlace>& place = {}) const;
 
  private:
   std::optional<Expr> fit_any(const ByWorld& wanted, int without,
                               const std::optional<ListPlace>& place) const;
-  // What stands there on the left and something more: what stands there in another list, or else
-  // any other number of a list.
+  // The sum of the element at this place on the left and another: the element at the same place of
+  // another list, or else any element of a list.
   std::optional<Expr> sum_in_place(const ByWorld& wanted, const ListPlace& place) const;
 
   std::size_t worlds_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/generator/quantities.h"
+#include "rules/generator/drafting/quantities.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rules/generator/multi_output.h"
+#include "rules/generator/drafting/multi_output.h"
 
 #include <algorithm>
 #include <set>
