@@ -20,8 +20,8 @@ namespace {
 class PlanRuns : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("egret-plan-run-" + std::to_string(::getpid()));
+    folder_ =
+        std::filesystem::temp_directory_path() / ("egret-plan-run-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_);
     ir::GraphBuilder b;
     base::Random random(1);
