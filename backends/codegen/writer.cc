@@ -91,6 +91,8 @@ Writer::Writer(const ir::LoopNest& merged, const Packing& packing, const Schedul
 }
 
 template <typename Write>
+// Temporarily removes the scopes inside `at`, so that new text goes before them. It runs before the
+// loop in which the value is used: this is the hoisting.
 auto Writer::within(std::size_t at, const Write& write) {
   std::vector<Scope> inner(std::make_move_iterator(scopes_.begin() + static_cast<long>(at) + 1),
                            std::make_move_iterator(scopes_.end()));
@@ -187,7 +189,7 @@ std::string Writer::guard(int id) {
   const bool both = guard.kind == NestGuard::Kind::kAnd;
   if (facts_.safe_guard(guard.b))
     return "(" + this->guard(guard.a) + (both ? ") && (" : ") || (") + this->guard(guard.b) + ")";
-  // The second is evaluated only where the first leaves the answer open.
+  // The second guard is evaluated only where the first leaves the answer open: it may fail.
   const std::string answer = fresh("g");
   line("bool " + answer + " = " + this->guard(guard.a) + ";");
   const std::size_t depth = scopes_.size();
@@ -215,7 +217,7 @@ std::string Writer::value(int id) {
 
 std::string Writer::constant(const NestNode& node) const {
   if (!node.is_real()) return integer_literal(node.integer);
-  // Bits, since decimal text has no infinities, and keeps less than all digits.
+  // Written as bits: decimal text has no infinities and loses digits.
   return real_ + "(real_of(" + std::to_string(std::bit_cast<std::uint64_t>(node.real)) + "ULL))";
 }
 
@@ -340,7 +342,7 @@ std::string Writer::select(const NestNode& node) {
     const std::string b = value(node.kids[1]);
     return declare(node.depends, type_of(node), condition + " ? " + a + " : " + b);
   }
-  // Two blocks, not an else: what the second leaves to this scope goes between them.
+  // Two if-blocks instead of an else: values that the second block hoists go between them.
   condition = declare("bool", condition);
   const std::string chosen = array(node.depends, type_of(node), "s", "0");
   const std::size_t depth = scopes_.size();
@@ -353,7 +355,7 @@ std::string Writer::select(const NestNode& node) {
   return chosen;
 }
 
-// Of the packs in which the threads of a block take the terms of a reduction.
+// The width of the packs in which the threads of a block take the terms of a reduction.
 int Writer::width_of_terms(const NestNode& node) const {
   const int width = packing_.width(node.variables, Packing::Loop::kTerms);
   return packing_.is_one(node.guard, node.variables.back(), width) ? width : 1;
@@ -367,6 +369,8 @@ std::string Writer::reduction(const NestNode& node) {
     identity.integer = ir::ElementOps<std::int64_t>::identity(node.type, node.reduction);
   const std::string total = array(node.depends, type_of(node), "r", constant(identity));
 
+  // At row level, outside of divided loops, all threads of the block run the same code: they divide
+  // the terms and combine their partial results with shuffles (fold_over_block).
   const bool together = target_ == Target::kCuda && schedule_.by_rows && !scopes_.back().divided;
   const bool totals = is_packed(node.depends);  // one for each of a pack
   const std::size_t depth = scopes_.size();

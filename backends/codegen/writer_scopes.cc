@@ -36,6 +36,8 @@ void Writer::line(const std::string& text) {
   scopes_.back().text += std::string(2 * scopes_.size(), ' ') + text + "\n";
 }
 
+// The outermost scope that a value may move to: move outward while the scope binds none of its
+// variables, and leave a guard only if evaluation is safe without it.
 std::size_t Writer::place(ir::VariableSet depends, bool safe) const {
   std::size_t at = scopes_.size() - 1;
   while (at > 0 && (scopes_[at].variables & depends) == 0 && (safe || !scopes_[at].guarded)) --at;
@@ -90,6 +92,7 @@ void Writer::open_flat(const std::vector<int>& symbols, int width,
   if (is_plain) scope.symbols[symbols[0]] = flat;
   open(std::move(scope));
   if (is_plain) return;
+  // The flat counter in mixed radix: symbol i is flat / below % extent.
   std::int64_t below = 1;
   for (std::size_t i = symbols.size(); i-- > 0;) {
     const bool is_last = i + 1 == symbols.size();
@@ -179,7 +182,7 @@ void Writer::write_lanes() {
 }
 
 void Writer::write_store() {
-  // What the store rounds need not be rounded before.
+  // The store rounds to the output type: skip an equal rounding before it.
   const ir::NestNode& root = nest_.node(nest_.root);
   const bool rounded = root.op == ir::ExprOp::kCast && root.cast == output_ && root.is_real() &&
                        nest_.node(root.kids[0]).is_real() &&

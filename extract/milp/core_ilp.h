@@ -15,14 +15,14 @@
 namespace egret::extract {
 
 struct IlpOptions {
-  // More rows that answers keep to, over candidates as FlatCore numbers them; where none does, the
-  // bound is infinite.
+  // Side rows over candidates as FlatCore numbers them. If no answer satisfies them, the bound is
+  // infinite.
   std::span<const Milp::Row> sides{};
-  // Branching without cuts first, for what that decides at once.
+  // First branches without cuts, for instances that this decides at once.
   bool branches_first = true;
 };
 
-// `known` is an answer to start from, its cost alone, or empty. Errors: internal_error of the
+// `known` is an incumbent to start from, only its cost, or empty. Errors: internal_error of the
 // solver.
 base::Result<CoreAnswer> solve_by_ilp(const Core& core, MilpSolver& solver, const CoreAnswer& known,
                                       const base::Deadline& deadline,

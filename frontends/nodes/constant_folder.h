@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that are known while a graph is being built: constants, and what is computed from
-// constants alone. They are computed when somebody asks (a shape, axes, a scale), with the
-// interpreter, and never beyond a limit on elements and work, so that a model cannot make import
-// expensive.
+// Values that are known while a graph is being built: constants, and values that depend on
+// constants only. They are computed on request (a shape, axes, a scale) by the interpreter, within
+// a limit on elements and work, so that a model cannot make import expensive.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few ONNX operators that are not operators to Egret but part of the file format: Constant is
+// The few ONNX operators that belong to the file format and are not operators of Egret: Constant is
 // storage, If is structure.
 #pragma once
 

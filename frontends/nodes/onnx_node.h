@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One node of an ONNX program as its operator's import sees it (ir/graph/onnx_binding.h).
+// One node of an ONNX program, as the operator's import sees it (ir/graph/onnx_binding.h).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class AttributeProto;
 
 namespace egret::frontends {
 
-// What all nodes of one import share.
+// The state shared by all nodes of one import.
 struct OnnxImportContext {
   const OnnxProgram& program;
   ir::GraphBuilder& builder;
@@ -62,7 +62,7 @@ class ImportedNode final : public ir::OnnxNode {
   void replace_input(int i, ir::Value value) { inputs_[static_cast<std::size_t>(i)] = value; }
   // The first error of a getter.
   const base::Status& status() const { return status_; }
-  // Attributes that nobody has asked for.
+  // Attributes that have not been read.
   std::vector<std::string> ignored_attributes() const;
 
  private:
@@ -79,11 +79,11 @@ class ImportedNode final : public ir::OnnxNode {
 
 // Whether a value of this type takes at most that many bytes; true while its size is unknown.
 bool within(const ir::TensorType& type, std::int64_t max_bytes);
-// Egret has the operator; a model's functions are no operators.
+// Whether Egret has the operator; a model's functions do not count.
 bool is_known_operator(const onnx::NodeProto& node);
-// Every operator of the program is known; `unsupported` names all that are not.
+// Checks that every operator of the program is known; `unsupported` names all that are not.
 base::Status check_operators(const OnnxProgram& program);
-// The program's nodes become values of the builder. See onnx.h for errors.
+// Builds the program's nodes in the builder. See onnx.h for errors.
 base::Status import_program(const OnnxImportContext& context, std::vector<ir::Value>& values,
                             std::vector<std::string>& notes);
 

@@ -32,8 +32,8 @@ class OnnxGraphWriter {
   OnnxGraphWriter(onnx::GraphProto& graph, int opset, int opset_for_composites = 0)
       : graph_(graph), opset_(opset), opset_for_composites_(opset_for_composites) {}
 
-  // Errors: unsupported, naming an operator without an ONNX form. Where needed_opset() is above the
-  // given one afterwards, what was written is void: write again with that.
+  // Errors: unsupported, naming an operator without an ONNX form. If needed_opset() then exceeds
+  // the given opset, discard the result and write again with that opset.
   base::Status write(const ir::Graph& graph);
 
   int needed_opset() const { return needed_opset_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slices that together are the whole of a tensor: one Split in ONNX instead of a Slice for each.
+// Slices that together cover a tensor: one ONNX Split instead of a Slice for each.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace egret::frontends {
 
-// Nodes that cut one value along one axis into adjacent pieces without rest.
+// Nodes that cut one value along one axis into adjacent pieces without a remainder.
 struct SplitGroup {
   ir::NodeId whole;
   std::int64_t axis = 0;

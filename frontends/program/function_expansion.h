@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large a model becomes when its local functions are inlined, computed without inlining them:
-// forty functions that each call the next one twice are a small file and 2^40 nodes.
+// The size of a model after inlining its local functions, computed without inlining: forty
+// functions that each call the next one twice are a small file and 2^40 nodes.
 #pragma once
 
 #include <cstdint>

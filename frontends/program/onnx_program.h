@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The skeleton of an ONNX model: which value each node reads and writes, with names resolved,
-// model-local functions inlined, branches of If laid beside it, and nodes in topological order.
-// Nothing here knows what an operator means.
+// The structure of an ONNX model: the values that each node reads and writes, with names resolved,
+// model-local functions inlined, branches of If appended, and nodes in topological order. This
+// layer knows no operator's meaning.
 //
 // ONNX asks for sorted nodes; unsorted ones are sorted, stably. Refused as bad_input, with the
 // place: a name that is defined twice, a name that nothing defines, a cycle, calls that nest
@@ -52,7 +52,7 @@ struct OnnxProgramNode {
   int scope;
   int index;                     // in its scope
   std::vector<ValueId> inputs;   // invalid: absent. If: the condition, then each branch's outputs
-  std::vector<ValueId> outputs;  // invalid: nobody named it
+  std::vector<ValueId> outputs;  // invalid: unnamed
 };
 
 struct OnnxProgram {
@@ -73,7 +73,7 @@ struct OnnxProgram {
 
   // "node 3 (Conv 'conv1')", with the scope it is in.
   std::string place(const OnnxProgramNode& node) const;
-  // What to put before a message about something in this scope: "" for the main graph.
+  // The prefix of messages about this scope: "" for the main graph.
   std::string place_of_scope(int scope) const;
   // The opset of the node's domain; 0 when the model does not import that domain.
   std::int64_t opset(const OnnxProgramNode& node) const;
@@ -81,7 +81,7 @@ struct OnnxProgram {
 
 base::Result<OnnxProgram> make_program(const onnx::ModelProto& model, std::int64_t max_nodes);
 
-// What identifies a function, and the function that a node calls.
+// The identity of a function, and of the function that a node calls.
 std::string function_key(const onnx::FunctionProto& function);
 std::string function_key(const onnx::NodeProto& node);
 

@@ -16,9 +16,9 @@ namespace egret::frontends {
 
 struct OnnxModelInfo;
 
-// Errors: bad_input for what is larger than 2 GiB, for a broken wire form with the byte where it
-// breaks, and for what check_model_wire() refuses; from files also what reading them can cause,
-// with the path. A regular file is never in memory as a whole beside the model that comes of it.
+// Errors: bad_input for files larger than 2 GiB, for a broken wire form with the byte offset, and
+// for what check_model_wire() refuses; for files also read errors, with the path. A regular file is
+// never in memory as a whole beside the parsed model.
 base::Status parse_onnx(std::span<const std::byte> bytes, onnx::ModelProto& model);
 base::Status parse_onnx_file(const std::string& path, onnx::ModelProto& model);
 OnnxModelInfo info_of(const onnx::ModelProto& model);

@@ -3,8 +3,8 @@
 //
 // A TensorProto keeps its elements in one of four forms: raw little-endian bytes, typed repeated
 // fields (narrow types widened into int32_data; f16 and bf16 as their bits), or a range of another
-// file. Exactly one may be used, and it must hold as many elements as the dims say; that is checked
-// before memory is taken.
+// file. Exactly one may be used, with as many elements as the dims state; this is checked before
+// memory is allocated.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A walk over the wire form of an ONNX model before it is parsed. It allocates nothing, so it can
-// refuse what would make the parser expensive: messages that nest deeper than any model, and files
-// of millions of tiny messages, each of which would take a hundred times its bytes in memory. It
-// also knows the byte where a broken file breaks, which the parser does not say.
+// A pass over the wire form of an ONNX model before parsing. It allocates nothing and can refuse
+// input that would make the parser expensive: deeper nesting than any model has, and millions of
+// tiny messages, each of which would take a hundred times its bytes in memory. It also knows the
+// byte offset of an error, which the parser does not report.
 //
-// Linear in the number of fields; large fields (weights) are skipped, not read, so that a file need
-// not be in memory for it.
+// Linear in the number of fields. Large fields (weights) are skipped, so the file need not be in
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace egret::frontends {
 // Errors: bad_input with the byte offset.
 base::Status check_model_wire(std::span<const std::byte> bytes);
 
-// The bytes from `offset` on, as many as come easily and at least one; good until the next call.
+// Some bytes from `offset` on, at least one; valid until the next call.
 using WireReader = base::FunctionRef<base::Result<std::span<const std::byte>>(std::int64_t offset)>;
 // The same of so many bytes that lie elsewhere. Fails also as the reader does.
 base::Status check_model_wire(std::int64_t size, WireReader read);

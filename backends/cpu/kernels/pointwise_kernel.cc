@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Regions of pointwise operators: one pass over memory, in blocks (pointwise_program.h).
 //
-// The output takes the layout of an input of the same shape; the others are read through strides.
-// Loops are cut into planes of rows x inner elements, where rows gather short inner loops (16
-// channels of a block) so that each block of work is long.
+// The output takes the layout of an input of the same shape; other inputs are read through strides.
+// Loops are cut into planes of rows x inner elements. A block takes several rows where inner loops
+// are short (16 channels of a block), so that its instructions run on long arrays.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -20,7 +20,7 @@ constexpr std::int64_t kParallelElements = 16384;
 struct Input {
   Operand operand;
   ir::Shape strides;    // in the output's loops, outermost first; 0 where it repeats
-  bool direct = false;  // f32 whose blocks are contiguous: used where they lie
+  bool direct = false;  // f32 with contiguous blocks: read in place
 };
 
 void zero_channel_padding(float* data, const Layout& layout, const ir::Shape& shape) {
@@ -118,7 +118,8 @@ class PointwiseStep : public Step {
     }
   }
 
-  // The inner length of the block before; a repeated row is kept only while it stays the same.
+  // The inner length of the previous block. The buffer of a repeated row stays valid while the
+  // length is the same.
   std::int64_t last_inner(std::int64_t block, std::int64_t begin) const {
     if (block == begin) return -1;
     const std::int64_t piece = (block - 1) % pieces_per_row_;
@@ -151,8 +152,8 @@ class PointwiseStep : public Step {
     if (input.direct) return addresses.at(input.operand) + at;
     const std::int64_t row_stride = input.strides[loops - 2];
     const std::int64_t stride = input.strides[loops - 1];
-    // The same elements as in the block before: the row repeats and one piece covers it. The last
-    // block of a plane may have fewer rows, of which the earlier contents are a superset.
+    // The previous block loaded the same elements: the row repeats and one piece covers it. The
+    // last block of a plane may have fewer rows, a subset of the earlier contents.
     if (!refill && row_stride == 0 && (stride == 0 || pieces_per_row_ == 1)) return own;
     switch (input.operand.type.dtype) {
       case ir::DType::kF32:
@@ -186,7 +187,7 @@ class PointwiseStep : public Step {
   static constexpr int max_registers() { return kMaxRegisters; }
 };
 
-// The layout to compute in: that of an input of the output's shape, blocked ones first.
+// The layout of the computation: that of an input with the output's shape, blocked ones first.
 Layout choose_layout(const PlanBuilder& builder, const PointwiseProgram& program,
                      const ir::Shape& shape) {
   const Layout* dense = nullptr;
@@ -200,8 +201,8 @@ Layout choose_layout(const PlanBuilder& builder, const PointwiseProgram& program
   return dense != nullptr ? *dense : row_major(shape);
 }
 
-// Strides of an input in the axes of the output's strided view, or none when it has to be copied
-// into another layout first.
+// Strides of an input in the axes of the output's strided view; false when it must be copied into
+// another layout first.
 bool input_strides(const Operand& operand, const ir::Shape& out, std::int64_t block,
                    ir::Shape& strides) {
   const ir::Shape shape = operand.shape();
@@ -251,7 +252,7 @@ bool place_input(PlanBuilder& builder, ir::NodeId id, const ir::Shape& out, cons
   return input_strides(input.operand, out, layout.block, input.strides);
 }
 
-// Loops in the order of the output's memory, joined where every input allows it.
+// Loops in the order of the output's memory, merged where every input allows it.
 ir::Shape join_loops(const Layout& layout, const ir::Shape& shape, std::vector<Input>& inputs) {
   const StridedView view = strided_view(layout, shape);
   std::vector<std::size_t> order;

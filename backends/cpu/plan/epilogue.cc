@@ -85,8 +85,8 @@ std::optional<double> scalar_constant(const ir::Graph& graph, ir::NodeId id) {
   return node.data.f64_at(0);
 }
 
-// 1 / x where a product with it is the quotient to the last bit: of powers of two. Quotients take
-// 10 % of the time of a product with 64 columns, products 2 % (AVX-512, one thread).
+// 1 / x for powers of two, where the product equals the quotient to the last bit. Quotients take 10
+// % of the time of a product with 64 columns, products 2 % (AVX-512, one thread).
 std::optional<double> exact_inverse(double x) {
   int exponent = 0;
   constexpr int kMost = 126;  // of the inverse, too, which is then a normal f32
@@ -191,7 +191,7 @@ bool repeats_eltwise(const Operations& operations) {
   return false;
 }
 
-// How often the group's nodes read a value.
+// The number of reads of a value by the group's nodes.
 std::ptrdiff_t reads(const ir::Graph& graph, const Group& group, ir::NodeId id) {
   std::ptrdiff_t count = 0;
   for (const ir::NodeId node : group.nodes)
@@ -199,7 +199,7 @@ std::ptrdiff_t reads(const ir::Graph& graph, const Group& group, ir::NodeId id) 
   return count;
 }
 
-// The addend, in memory that the kernel may write.
+// The addend in memory that the kernel may overwrite: its own home if it dies here, else a copy.
 Operand accumulated_operand(PlanBuilder& builder, const Group& group, ir::NodeId id,
                             const EpilogueTarget& target) {
   const ir::Shape shape = builder.node(id).type.shape();
@@ -268,7 +268,7 @@ base::Result<OperandView> operand_view(const ir::Shape& operand, const EpilogueT
             padded.begin() + static_cast<std::ptrdiff_t>(node_shape.size() - operand.size()));
   if (padded == node_shape) return OperandView{target.shape, true};
   if (target.shape == node_shape) return OperandView{padded, false};
-  // Batch axes are joined: only what repeats over all of them can be said.
+  // Batch axes are joined: an operand must repeat over all of them.
   ir::Shape view(target.shape.size(), 1);
   view.back() = padded.back();
   for (std::size_t i = 0; i + 1 < padded.size(); ++i) {
@@ -288,7 +288,7 @@ int accumulated_operation(const PlanBuilder& builder, const Group& group,
     const ir::Shape shape = builder.node(id).type.shape();
     const Operand* home = shape == target.shape ? builder.find_home(id, target.layout)
                                                 : builder.find_home(id, row_major(shape));
-    // Not there in this layout: the reordered copy will be the kernel's own.
+    // Not present in this layout: the kernel may overwrite the reordered copy.
     const bool dying =
         !builder.is_constant(id) && (home == nullptr || builder.may_overwrite(id, *home));
     if (dying) return static_cast<int>(i);

@@ -109,8 +109,9 @@ void PlanBuilder::end(const Group& group) {
   current_ = nullptr;
 }
 
-// Constants are read through homes and as packed forms. Those that the group read may have been
-// read for the last time; those made for it (scaled, in another layout) perhaps only to be packed.
+// Frees constants that nothing will read again. They are read through homes and as packed forms.
+// Two kinds can become free here: inputs of the group just built, and intermediate forms made for
+// it (scaled, in another layout) that were only packed further.
 void PlanBuilder::release_unread(const Group& built) {
   bool released = false;
   const auto release = [&](Buffer& buffer) {
@@ -162,6 +163,8 @@ const Operand* PlanBuilder::find_home(ir::NodeId id, const Layout& layout) const
 }
 
 Operand PlanBuilder::in_layout(ir::NodeId id, const Layout& layout) {
+  // Three cases: the value exists in this layout; it is a constant and is copied now; or a reorder
+  // step is added to every run.
   if (const Operand* there = find_home(id, layout)) {
     Operand same = *there;
     same.layout = layout;  // equal, but perhaps in other words where an axis has size 1
@@ -229,6 +232,8 @@ Operand PlanBuilder::in_row_major(ir::NodeId id) {
 
 bool PlanBuilder::may_overwrite(ir::NodeId id, const Operand& operand) const {
   const Buffer& buffer = buffers_[outermost(operand.buffer).index()];
+  // The current group is the last reader of this value, and nothing else in the outermost buffer
+  // has a pending read (a view, or a part of a concatenation).
   return buffer.kind == BufferKind::kArena && reads_left_[id.index()] == 1 && buffer.pending == 1;
 }
 
@@ -324,6 +329,7 @@ std::int64_t PlanBuilder::offset_in_outermost(const Operand& operand) const {
 
 bool PlanBuilder::place_inside(std::span<const Operand> parts, const Operand& outer,
                                std::int64_t offset) {
+  // The parts must cover their buffer completely, in order: nothing else can then lie in it.
   const BufferId id = outermost(parts.front().buffer);
   std::int64_t end = 0;
   for (const Operand& part : parts) {
@@ -336,6 +342,7 @@ bool PlanBuilder::place_inside(std::span<const Operand> parts, const Operand& ou
   if (inner.kind != BufferKind::kArena || inner.bytes != end || &inner == &root) return false;
   inner.outer = outer.buffer;
   inner.offset = outer.offset + offset;
+  // Lifetimes and pending reads move to the outermost buffer (invariant 3).
   root.pending += inner.pending;
   if (inner.first >= 0)
     root.first = root.first < 0 ? inner.first : std::min(root.first, inner.first);
@@ -392,6 +399,8 @@ void PlanBuilder::place_outputs() {
     const ir::TensorType& type = node(id).type;
     const Operand value = in_row_major(id);
     Buffer& buffer = buffers_[value.buffer.index()];
+    // The value fills an arena buffer of its own: the caller's output replaces that buffer, and the
+    // kernel writes there directly. Other values are copied.
     if (buffer.kind == BufferKind::kArena && !buffer.outer.valid() && value.offset == 0 &&
         buffer.bytes == type.bytes() && is_row_major(value.layout, type.shape())) {
       buffer.kind = BufferKind::kOutput;
