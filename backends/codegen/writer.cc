@@ -68,6 +68,8 @@ std::string element_type(DType type) {
   return {};
 }
 
+// The type in which reals are computed: f64 if any operand has it or no operand is a narrower
+// float.
 bool computes_in_double(std::span<const ir::TensorType> inputs, DType output) {
   bool narrow = ir::is_float(output) && output != DType::kF64;
   for (const ir::TensorType& type : inputs) {
@@ -105,6 +107,7 @@ auto Writer::within(std::size_t at, const Write& write) {
 
 // ---- Indices
 
+// The text of an affine form, c + sum of factor * symbol; each symbol is made available first.
 std::string Writer::form(const Affine& form) {
   std::string text;
   for (const auto& part : form.parts) {
@@ -122,6 +125,8 @@ std::string Writer::form(const Affine& form) {
   return text;
 }
 
+// The name of an index symbol. A derived symbol is declared once, in the outermost scope where all
+// its variables are bound, and reused by name from then on.
 std::string Writer::symbol(int id) {
   if (const std::string* name = find(&Scope::symbols, id)) return *name;
   const IndexSymbol& symbol = nest_.symbol(id);
@@ -204,6 +209,9 @@ std::string Writer::guard(int id) {
 
 std::string Writer::type_of(const NestNode& node) const { return node.is_real() ? real_ : "i64"; }
 
+// The name of a scalar, computed once in the outermost scope possible: common subexpressions are
+// shared and loop invariants leave their loops. place() keeps values that may fail behind their
+// guards.
 std::string Writer::value(int id) {
   const NestNode& node = nest_.node(id);
   if (node.op == ExprOp::kConst) return constant(node);
@@ -221,6 +229,7 @@ std::string Writer::constant(const NestNode& node) const {
   return real_ + "(real_of(" + std::to_string(std::bit_cast<std::uint64_t>(node.real)) + "ULL))";
 }
 
+// Writes the code of one node into the current scope, and returns the name of the result.
 std::string Writer::compute(const NestNode& node) {
   if (goes_one_by_one(node)) return one_by_one(node);
   switch (node.op) {
@@ -237,6 +246,8 @@ std::string Writer::compute(const NestNode& node) {
   }
 }
 
+// A read whose index is computed from data is checked: an index out of range sets the failure flag,
+// and the load is skipped, so that no memory outside the tensor is touched.
 std::string Writer::read(const NestNode& node) {
   const DType stored = inputs_[static_cast<std::size_t>(node.input)].dtype;
   std::string good;
@@ -315,6 +326,8 @@ std::string Writer::integer_arithmetic(const NestNode& node, const std::string& 
   return {};
 }
 
+// A cast rounds to the target's precision but keeps the type of computation: f16 and bf16 go
+// through their bits, f32 through float. Integers wrap as their type does.
 std::string Writer::conversion(const NestNode& node) {
   const NestNode& from = nest_.node(node.kids[0]);
   const std::string a = value(node.kids[0]);
@@ -361,6 +374,8 @@ int Writer::width_of_terms(const NestNode& node) const {
   return packing_.is_one(node.guard, node.variables.back(), width) ? width : 1;
 }
 
+// A running total from the fold's identity on, and nested loops over the reduction's variables; a
+// guard skips terms.
 std::string Writer::reduction(const NestNode& node) {
   const std::string fold = fold_name(node) + "()";
   NestNode identity{.op = ExprOp::kConst, .type = node.type};

@@ -143,11 +143,17 @@ struct Shape {
   }
 };
 
+// The primitives of one thread. Each thread has its own, because a Call holds the addresses it
+// works on.
 struct Worker {
   std::vector<Call> pack;            // keys, values
   std::vector<Call> score, product;  // of whole blocks, and of the last one where it is shorter
 };
 
+// softmax(q k + addends) v, block by block. For each batch element, k and v are packed once. A
+// block of rows of scores is computed, exponentiated and multiplied by v while it lies in the
+// cache; the whole matrix of scores never exists. A block has all columns, so that the softmax
+// needs no correction from block to block, unlike in FlashAttention (Dao et al., 2022).
 class AttentionStep : public Step {
  public:
   Shape shape;
@@ -340,6 +346,9 @@ class AttentionMaker {
     return {dnnl::matmul::desc(a, b, to), attr, onednn_engine()};
   }
 
+  // Makes the products for a whole block and, where the rows do not divide, for the last one. Both
+  // must read the same packed k and v: the descriptors that the first product chooses are given to
+  // the second.
   base::Status make_primitives() {
     const Shape& s = step_->shape;
     std::vector<std::int64_t> counts{s.block};
@@ -385,6 +394,8 @@ class AttentionMaker {
     return {{key, from}, {DNNL_ARG_TO, to}};
   }
 
+  // The order of the arguments is what run_piece() counts on: source, weights, result, scratch,
+  // addends.
   Call call_of(const dnnl::matmul::primitive_desc& pd, std::int64_t rows, bool scores) const {
     std::vector<Call::Argument> list{{DNNL_ARG_SRC, pd.src_desc()},
                                      {DNNL_ARG_WEIGHTS, pd.weights_desc()},
@@ -399,6 +410,7 @@ class AttentionMaker {
     return {dnnl::matmul(pd), list};
   }
 
+  // Places the buffers of a thread one behind the other, each on its own cache lines.
   void lay_out_scratch(std::int64_t keys, std::int64_t values, std::int64_t library) {
     const Shape& s = step_->shape;
     constexpr auto kElement = static_cast<std::int64_t>(sizeof(float));
@@ -459,6 +471,9 @@ bool scores_are_large(const ir::Node& scores) {
 
 }  // namespace
 
+// Follows the only readers from the product of scores: pointwise operators of the same type, a
+// softmax over the last axis, and a product with the softmax on the left. The group is empty if one
+// link is missing or a value on the way has a second reader.
 Group attention_group(const ir::Graph& graph, ir::NodeId anchor,
                       const std::function<ir::NodeId(ir::NodeId)>& only_reader) {
   const ir::Node& scores = graph.node(anchor);

@@ -22,6 +22,9 @@ constexpr std::int64_t kLeastWidth = 2 * kTileLanes;
 constexpr std::int64_t kLeastRows = 4 * kTileRows;  // of a thread
 static_assert(kResultStride >= kGroupPanels * kTileColumns);
 
+// The product in panels: the packed weights are cut into runs of kTileDepth rows, and each run into
+// panels of kTileColumns columns. Within a panel, the columns of a row are contiguous, so that a
+// tile reads the panel once, from front to back (the packing of Goto and van de Geijn, 2008).
 struct BlockShape {
   std::int64_t rows = 0, depth = 0, columns = 0;
   std::int64_t block_rows() const { return std::min(kBlockRows, rows); }  // at most
@@ -41,6 +44,7 @@ struct BlockShape {
   }
 };
 
+// The shape, if the node is a product of f32 rows with one constant matrix that is large enough.
 std::optional<BlockShape> block_shape(const ir::Graph& graph, const ir::Node& node) {
   if (node.kind != ir::NodeKind::kOperator ||
       (node.op->name() != "matmul" && node.op->name() != "fused_matmul"))
@@ -127,6 +131,7 @@ class BlockProductStep : public Step {
     return shape.block_rows() * (kLeftStride + kResultStride);
   }
 
+  // One thread's rectangle of rows and panels: blocks of rows, then groups of panels.
   void run_part(const Addresses& addresses, std::int64_t part) const {
     float* const left = addresses.at(scratch_) + part * scratch_elements(shape_);
     float* const result = left + shape_.block_rows() * kLeftStride;
@@ -145,6 +150,8 @@ class BlockProductStep : public Step {
     }
   }
 
+  // A block of rows times a group of panels into the dense block of results. The loop over the
+  // depth is outermost, so that the copied rows of one run are reused by all panels.
   void multiply(const Addresses& addresses, const Range& rows, const Range& panels, float* left,
                 float* result) const {
     const float* const packed = addresses.at(weights_);
@@ -193,6 +200,7 @@ class BlockProductStep : public Step {
     }
   }
 
+  // Runs the fused epilogue on the block of results and writes it to the target.
   void finish(const Addresses& addresses, const Range& rows, const Range& panels,
               float* result) const {
     const std::int64_t begin = panels.begin * kTileColumns;
@@ -235,6 +243,7 @@ ir::Tensor packed(const float* from, const BlockShape& shape, int threads) {
   return result;
 }
 
+// Packs once per plan, even if several products read the same weights.
 Operand packed_weights(PlanBuilder& builder, ir::NodeId id, const BlockShape& shape) {
   constexpr const char* kForm = "panels of tiles";
   const Operand source = builder.in_row_major(id);

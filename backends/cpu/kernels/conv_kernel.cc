@@ -29,6 +29,7 @@ using Primitive = dnnl::convolution_forward;
 
 constexpr auto kWinograd = dnnl::algorithm::convolution_winograd;
 
+// The memory layout that a candidate asks of an activation; kAny leaves the choice to oneDNN.
 enum class Form : std::uint8_t { kAny, kPlain, kBlocked, kChannelsLast };
 
 struct Candidate {
@@ -39,12 +40,16 @@ struct Candidate {
   bool bf16 = false;  // of inputs
 };
 
+// The channels of one vector register: 16 floats with AVX-512, else 8. oneDNN's blocked layouts use
+// the same sizes.
 std::int64_t preferred_block() {
   const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
   constexpr auto kAvx512 = static_cast<unsigned>(dnnl_cpu_isa_avx512_core);
   return (isa & kAvx512) == kAvx512 ? 16 : 8;
 }
 
+// The convolution in oneDNN's terms: shapes, and one stride, dilation and pair of pads per spatial
+// axis. oneDNN counts dilations from 0, Egret from 1.
 struct Geometry {
   ir::Shape source, weights, target;
   std::int64_t group = 1;
@@ -53,6 +58,8 @@ struct Geometry {
   std::int64_t channels() const { return source[1]; }
   std::int64_t filters() const { return target[1]; }
   bool depthwise() const { return group > 1 && group == channels() && group == filters(); }
+  // Whether Winograd's algorithm applies (Lavin and Gray, 2016): undilated 3x3 windows of stride 1.
+  // With fewer channels the transforms cost more than the products that they save.
   bool winograd() const {
     return group == 1 && weights.size() == 4 && weights[2] == 3 && weights[3] == 3 &&
            strides == memory::dims{1, 1} && dilations == memory::dims{0, 0} && channels() >= 16 &&
@@ -66,6 +73,8 @@ struct Geometry {
     const bool whole = source[2] % d == 0 && source[3] % d == 0;
     return whole && pads_before == around && pads_after == around ? d : 1;
   }
+  // The undilated convolution of one strip: in a phase, the taps of the dilated window are
+  // neighbors.
   Geometry of_strip(std::int64_t d) const {
     Geometry one = *this;
     one.source = strip_shape(source, d);
@@ -126,6 +135,7 @@ memory::desc formed(const ir::Shape& shape, Form form, Element element) {
   return any_layout(shape, element);
 }
 
+// The form in which the operand lies now; kAny if it is none of the named ones.
 Form form_of(const Operand& operand) {
   const ir::Shape shape = operand.shape();
   if (operand.layout.block > 1) return Form::kBlocked;
@@ -134,6 +144,8 @@ Form form_of(const Operand& operand) {
   return Form::kAny;
 }
 
+// The candidates in the order of the header of this file: each keeps the layout that the input has
+// before it asks for another one, because a reorder costs more than the difference of the kernels.
 std::vector<Candidate> candidates(const PlanBuilder& builder, const Geometry& g, ir::NodeId source,
                                   bool constant_weights) {
   std::vector<Candidate> list;
@@ -255,6 +267,9 @@ class ConvMaker {
     return builder_.weights(affine_->scaled(builder_.constant(node_.inputs[1])));
   }
 
+  // Describes the primitive without adding a step, and accepts it only if its implementation,
+  // layouts and memory are good enough. A failure leaves the builder as it was, so that the next
+  // candidate can be tried.
   base::Status describe_primitive(const Candidate& candidate) {
     bf16_ = candidate.bf16;
     bf16_target_ = bf16_ && writes_bf16();
@@ -314,6 +329,8 @@ class ConvMaker {
     return base::ok();
   }
 
+  // Large tiles multiply the weights (6x6 transformed values for 3x3), so that a plan has a budget
+  // for the additional weights and scratch space (winograd.h).
   bool fits_budget(const Primitive::primitive_desc& pd) const {
     const auto weights = static_cast<std::int64_t>(pd.weights_desc().get_size());
     return builder_.winograd_budget.spend(
@@ -350,6 +367,8 @@ class ConvMaker {
     return base::ok();
   }
 
+  // Copies the phases into strips, runs the one primitive on each strip, and interleaves the
+  // results.
   base::Status add_strip_steps(std::int64_t phases) {
     EGRET_ASSIGN_OR_RETURN(const auto arguments, weight_arguments());
     std::vector<Operand> sources, targets;

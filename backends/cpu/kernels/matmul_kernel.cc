@@ -90,6 +90,7 @@ void clean_strides(Operand& operand) {
   }
 }
 
+// Makes one product: chooses the axes of the primitive, describes it, and adds its steps.
 class MatmulMaker {
  public:
   MatmulMaker(PlanBuilder& builder, const Group& group, std::vector<PostOperation> operations,
@@ -104,6 +105,9 @@ class MatmulMaker {
                                                dnnl::algorithm::binary_add, 0, 0, node_.inputs[2]});
   }
 
+  // Tries the forms from the fastest on: joined batch axes first; separate ones where an operand of
+  // the epilogue varies over them; last, row-major copies of inputs that no implementation reads in
+  // place.
   base::Status make() {
     place_inputs(true);
     if (!std::ranges::all_of(operations_, [&](const PostOperation& operation) {
@@ -162,6 +166,7 @@ class MatmulMaker {
     target_.layout = row_major(target_.shape);
   }
 
+  // Keeps the axes that place_inputs() chose, and only replaces a and b by row-major copies.
   void use_row_major() {
     const std::size_t rank = target_.node_shape.size();
     a_ = laid_out(node_.inputs[0]);
@@ -200,6 +205,7 @@ class MatmulMaker {
     operand.type = ir::TensorType(operand.type.dtype, ir::Shape(shape.end() - 2, shape.end()));
     operand.layout.strides = ir::Shape(strides.end() - 2, strides.end());
   }
+  // Puts axes of size 1 in front: oneDNN broadcasts only between operands of equal rank.
   static void widen(Operand& operand, std::size_t rank) {
     ir::Shape shape = operand.shape();
     if (shape.size() == rank) return;
@@ -211,6 +217,7 @@ class MatmulMaker {
     operand.type = ir::TensorType(operand.type.dtype, shape);
   }
 
+  // A constant matrix b is left in "any" layout: the implementation packs it in its own form, once.
   base::Status describe_primitive() {
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);

@@ -17,12 +17,15 @@ namespace {
 
 constexpr std::int64_t kParallelElements = 16384;
 
+// An input of the region, and how its elements follow the output's loops.
 struct Input {
   Operand operand;
   ir::Shape strides;    // in the output's loops, outermost first; 0 where it repeats
   bool direct = false;  // f32 with contiguous blocks: read in place
 };
 
+// Layouts with blocks of channels pad the last block. Kernels rely on zeros there, and an operator
+// such as exp would leave others.
 void zero_channel_padding(float* data, const Layout& layout, const ir::Shape& shape) {
   const StridedView view = strided_view(layout, shape);
   std::int64_t positions = 1;
@@ -35,6 +38,9 @@ void zero_channel_padding(float* data, const Layout& layout, const ir::Shape& sh
   }
 }
 
+// Runs a program on blocks of at most kBlockElements elements. A block is either a piece of one
+// long row or several whole short rows; outer loops, blocks of rows and pieces are numbered as one
+// sequence that the threads divide.
 class PointwiseStep : public Step {
  public:
   PointwiseStep(PointwiseProgram program, std::vector<Input> inputs, const Operand& output,
@@ -67,6 +73,8 @@ class PointwiseStep : public Step {
     return std::int64_t{program.registers} * kBlockElements * 4 * threads;
   }
 
+  // Each part has its own registers: values of a block never leave the first-level cache or the
+  // thread.
   base::Status run(const Addresses& addresses) override {
     const std::int64_t blocks = outer_ * row_blocks_ * pieces_per_row_;
     const bool parallel = outer_ * rows_ * inner_ >= kParallelElements && threads_ > 1;
@@ -83,6 +91,9 @@ class PointwiseStep : public Step {
  private:
   static constexpr int kMaxRegisters = 256;
 
+  // Constants are filled once per part. The result register points into the output, so that the
+  // last instruction writes there directly; booleans are computed as floats and narrowed
+  // afterwards.
   void run_part(const Addresses& addresses, int part, std::int64_t begin, std::int64_t end) const {
     float* const base =
         addresses.at(registers_) + std::int64_t{part} * program_.registers * kBlockElements;
@@ -140,6 +151,8 @@ class PointwiseStep : public Step {
     }
   }
 
+  // The input's elements for one block: in place if they are contiguous floats; else gathered,
+  // widened to float, into the input's own register.
   float* load(const Input& input, const Addresses& addresses, std::int64_t outer, std::int64_t row,
               std::int64_t first, std::int64_t rows, std::int64_t inner, float* own,
               bool refill) const {

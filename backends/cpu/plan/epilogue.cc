@@ -95,6 +95,8 @@ std::optional<double> exact_inverse(double x) {
   return 1 / x;
 }
 
+// An operator of the running value and another operand. A constant of one element becomes a linear
+// eltwise operation, which needs no memory; b - x becomes b + (-x).
 bool append_binary(const ir::Graph& graph, ir::NodeId value, const ir::Node& node,
                    Operations& out) {
   const std::string& op = node.op->name();
@@ -139,6 +141,7 @@ bool append(const ir::Graph& graph, ir::NodeId value, ir::NodeId next, Operation
   return node.inputs.size() == 2 && append_binary(graph, value, node, out);
 }
 
+// Whether the operation adds a tensor of the target's full shape: it can then be accumulated into.
 bool adds_whole(const ir::Graph& graph, const PostOperation& operation,
                 const EpilogueTarget& target) {
   if (operation.kind != PostOperation::Kind::kBinary ||
@@ -179,6 +182,7 @@ void join_linear(Operations& operations) {
   operations = std::move(joined);
 }
 
+// oneDNN 2.6.3 binds parameters to the algorithm, so that two uses of one are not reliable.
 bool repeats_eltwise(const Operations& operations) {
   for (std::size_t i = 0; i < operations.size(); ++i) {
     if (operations[i].kind != PostOperation::Kind::kEltwise) continue;
@@ -240,6 +244,8 @@ bool epilogue_takes(const ir::Graph& graph, const Group& group, ir::NodeId next)
   return post_operations(graph, longer).ok();
 }
 
+// The group's nodes after the anchor as a list of oneDNN post-operations. A fused activation of the
+// anchor comes first, after the addend of the fused operator.
 base::Result<Operations> post_operations(const ir::Graph& graph, const Group& group) {
   if (!is_chain(graph, group)) return base::unsupported("operators that are no chain");
   Operations operations;
@@ -277,6 +283,9 @@ base::Result<OperandView> operand_view(const ir::Shape& operand, const EpilogueT
   return OperandView{view, view == target.shape};
 }
 
+// The addition that the kernel performs on its target ("sum" of oneDNN), which saves reading a
+// further operand. Preferred is an addend whose memory is free after this group; the second choice
+// needs a copy.
 int accumulated_operation(const PlanBuilder& builder, const Group& group,
                           const Operations& operations, const EpilogueTarget& target,
                           bool only_if_dying) {
