@@ -24,6 +24,8 @@
 
 #include "base/status.h"
 #include "base/system/file.h"
+#include "frontends/nodes/operator_names.h"
+#include "frontends/wire/tensor_file.h"
 #include "ir/core/tensor.h"
 #include "ir/graph/graph.h"
 
@@ -112,12 +114,5 @@ base::Result<std::vector<std::string>> read_input_names(const std::string& path)
 
 // How many ONNX nodes of each type export_onnx() would write. Weights are not touched.
 base::Result<std::map<std::string, int>> count_onnx_operators(const ir::Graph& graph);
-
-// A file that holds one TensorProto, such as the data of the ONNX backend tests.
-base::Result<ir::Tensor> read_tensor_proto(const std::string& path);
-std::string write_tensor_proto(const ir::Tensor& tensor, std::string_view name = "");
-
-// Operators that the importer itself understands; all others are rows of ir::all_operators().
-std::span<const std::string_view> frontend_operators();
 
 }  // namespace egret::frontends

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Solves a core as an integer program.
+// Solves a core as an integer program (extract/milp/core_program.h).
 //
-// Columns: one binary per candidate and per class. Rows: a chosen class has one chosen candidate.
-// Further, take a class c and a class d that some candidates of c imply (extract/core/implied.h).
-// The sum of these candidates is at most the chosen value of d, without d's candidates that imply
-// c. That is tighter than one row per need, because at most one candidate of c is chosen, and it
-// forbids cycles of length two. Longer cycles are forbidden lazily. If that takes many rounds, the
-// classes of the affected components get order variables.
-//
-// Without side rows, the solver stops once much of the core has turned out useless.
+// The program forbids cycles of two classes. Longer ones are forbidden as they turn up in answers;
+// when that takes many rounds, the classes of the strong components where they did get positions in
+// an order (extract/milp/class_positions.h).
 //
 // Without rows beside the costs it stops where much of the core has turned out useless.
 #pragma once

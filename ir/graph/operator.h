@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operator is a definition. Each has one file in ir/ops/ and one row in ir/ops/operators.def.
-// All other knowledge about it is derived from the definition.
+// An operator is a definition. Each has one file, ir/ops/FAMILY/NAME.cc, and one row in
+// ir/ops/operators.def. All other knowledge about it is derived from the definition.
 //
 //   Operator relu() {
 //     return primitive("relu", "max(x, 0)", {"x"})

@@ -21,27 +21,15 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <string>
+#include <span>
 #include <vector>
 
 #include "ir/graph/definition.h"
+#include "parallel/laws/form_table.h"
 #include "parallel/placement/placement.h"
 
 namespace egret::parallel {
-
-// Numbers the expressions of several denotations: equal numbers mean equal elements for all inputs
-// and all variables within their extents.
-class FormTable {
- public:
-  int intern(const std::string& form) {
-    return numbers_.try_emplace(form, static_cast<int>(numbers_.size())).first->second;
-  }
-
- private:
-  std::map<std::string, int> numbers_;
-};
 
 // A variable to cut: an output variable or the variable of a reduction.
 struct Cut {

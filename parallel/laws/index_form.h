@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Analysis of index expressions for parallel/laws/cut_form.cc: affine form, range, and movement
-// from block to block.
+// Analysis of index expressions where a variable is cut (parallel/laws/cut_form.h): affine form,
+// range, and movement from block to block.
 #pragma once
 
 #include <algorithm>

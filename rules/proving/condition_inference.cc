@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rules/language/expression_parts.h"
+#include "rules/tensors/binding.h"
 #include "rules/testing/instance_walk.h"
 #include "rules/testing/tester.h"
 

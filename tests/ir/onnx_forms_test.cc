@@ -136,6 +136,29 @@ TEST(OnnxForms, AutomaticPaddingBecomesExplicit) {
             "automatic padding over an axis of size W; give it a size with --bind");
 }
 
+TEST(OnnxForms, AutomaticPaddingOfConvTransposeSetsTheOutputSize) {
+  const auto transpose = [](const char* auto_pad, Index size) {
+    return import_text(
+        {"ConvTranspose",
+         12,
+         {TensorType(DType::kF32, Dims{1, 1, size}), TensorType(DType::kF32, {1, 1, 3})},
+         {{"strides", Integers{2}},
+          {"pads", Integers{1, 1}},
+          {"auto_pad", std::string(auto_pad)}}});
+  };
+  const auto becomes = [](const char* pads, int size) {
+    return "%2 = conv_transpose(%0, %1) {dilations=[1], group=1, output_padding=[0], pads=" +
+           std::string(pads) + ", strides=[2]}: f32[1,1," + std::to_string(size) + "]";
+  };
+  EXPECT_EQ(transpose("SAME_UPPER", 8), becomes("[0, 1]", 16));
+  EXPECT_EQ(transpose("SAME_LOWER", 8), becomes("[1, 0]", 16));
+  EXPECT_EQ(transpose("NOTSET", 8), becomes("[1, 1]", 15));
+  EXPECT_EQ(transpose("VALID", 8), becomes("[0, 0]", 17));
+  EXPECT_EQ(transpose("DIFFERENT", 8), "auto_pad is 'DIFFERENT'");
+  EXPECT_EQ(transpose("SAME_UPPER", symbolic_dim("W")),
+            "automatic padding over an axis of size W; give it a size with --bind");
+}
+
 TEST(OnnxForms, CeilModeAddsAWindowThatStartsInTheInput) {
   const auto pool = [](std::int64_t size, std::int64_t kernel, Integers pads,
                        std::int64_t count_include_pad) {

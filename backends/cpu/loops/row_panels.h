@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loops of products of a few rows: weights packed in panels of columns, one row behind
-// the other, are streamed from memory.
+// The inner loops of products of one to eight rows. Weights are packed in panels of columns, one
+// row behind the other, and streamed from memory.
 //
 // In f32 a row of a panel is its columns. In bf16 two rows are one: each 32-bit word holds a column
 // of the even row in its low half and of the odd row in its high half, so that a shift and a mask

@@ -81,24 +81,19 @@ void define(Definition& d) {
 base::Status set_pads(const OnnxNode& node, const Integers& kernel, const Integers& strides,
                       const Integers& dilations, Integers& pads, Integers& extra) {
   const std::size_t axes = kernel.size();
-  const std::string auto_pad = node.text("auto_pad", "NOTSET");
-  const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+  EGRET_ASSIGN_OR_RETURN(const AutoPad auto_pad, read_auto_pad(node));
+  if (auto_pad == AutoPad::kValid) pads.assign(2 * axes, 0);
+  const bool same = auto_pad == AutoPad::kSameUpper || auto_pad == AutoPad::kSameLower;
   const Integers shape = node.integers("output_shape", {});
   if (shape.empty() && !same) return base::ok();
   if (!shape.empty() && shape.size() < axes) return base::bad_input("output_shape is too short");
-  const TensorType& x = node.type(node.input(0));
   for (std::size_t i = 0; i < axes; ++i) {
-    if (!x.dims[i + 2].is_constant()) {
-      return base::unsupported("automatic padding over an axis of unknown size");
-    }
-    const std::int64_t size = x.dims[i + 2].constant();
+    EGRET_ASSIGN_OR_RETURN(const std::int64_t size, size_to_pad(node, i));
     const std::int64_t wanted = shape.empty() ? size * strides[i] : shape[shape.size() - axes + i];
     const std::int64_t reached =
         strides[i] * (size - 1) + dilations[i] * (kernel[i] - 1) + 1 + extra[i];
-    const std::int64_t total = std::max<std::int64_t>(0, reached - wanted);
+    split_padding(auto_pad, std::max<std::int64_t>(0, reached - wanted), i, pads);
     extra[i] += std::max<std::int64_t>(0, wanted - reached);
-    pads[i] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
-    pads[i + axes] = total - pads[i];
   }
   return base::ok();
 }

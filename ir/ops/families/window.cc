@@ -151,6 +151,31 @@ base::Result<Integers> read_spatial(const OnnxNode& node, std::string_view name,
   return values;
 }
 
+base::Result<AutoPad> read_auto_pad(const OnnxNode& node) {
+  const std::string text = node.text("auto_pad", "NOTSET");
+  if (text.empty() || text == "NOTSET") return AutoPad::kNotSet;
+  if (text == "VALID") return AutoPad::kValid;
+  if (text == "SAME_UPPER") return AutoPad::kSameUpper;
+  if (text == "SAME_LOWER") return AutoPad::kSameLower;
+  return base::bad_input("auto_pad is '" + text + "'");
+}
+
+base::Result<std::int64_t> size_to_pad(const OnnxNode& node, std::size_t axis) {
+  const Index size = node.type(node.input(0)).dims[axis + 2];
+  if (!size.is_constant() || size.constant() > kLargest) {
+    return base::unsupported("automatic padding over an axis of size " + to_string(size) +
+                             "; give it a size with --bind");
+  }
+  return size.constant();
+}
+
+void split_padding(AutoPad auto_pad, std::int64_t total, std::size_t axis, Integers& pads) {
+  const std::int64_t smaller = total / 2;
+  const std::int64_t before = auto_pad == AutoPad::kSameUpper ? smaller : total - smaller;
+  pads[axis] = before;
+  pads[axis + pads.size() / 2] = total - before;
+}
+
 namespace {
 
 // Along one axis of known size.
@@ -158,14 +183,10 @@ struct Axis {
   std::int64_t size, covered, stride;  // covered: the extent of a window
 };
 
-// SAME padding: ceil(size / stride) windows. The missing elements are split evenly; the odd one
-// goes after (SAME_UPPER) or before (SAME_LOWER). Explicit pads replace the mode at import.
-void pad_same(const Axis& axis, bool upper, std::int64_t& before, std::int64_t& after) {
+// SAME padding: ceil(size / stride) windows, and all elements that these lack.
+std::int64_t same_padding(const Axis& axis) {
   const std::int64_t windows = (axis.size + axis.stride - 1) / axis.stride;
-  const std::int64_t missing =
-      std::max<std::int64_t>(0, (windows - 1) * axis.stride + axis.covered - axis.size);
-  before = upper ? missing / 2 : missing - missing / 2;
-  after = missing - before;
+  return std::max<std::int64_t>(0, (windows - 1) * axis.stride + axis.covered - axis.size);
 }
 
 // Ceil mode: one more window where the last is cut short, unless it would start in the padding.
@@ -200,24 +221,16 @@ base::Result<OnnxWindows> read_windows(const OnnxNode& node, Integers kernel) {
   EGRET_ASSIGN_OR_RETURN(w.pads, read_spatial(node, "pads", 2 * axes, 0, 0));
   w.ceil_excess.assign(axes, 0);
 
-  const std::string auto_pad = node.text("auto_pad", "NOTSET");
-  const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+  EGRET_ASSIGN_OR_RETURN(const AutoPad auto_pad, read_auto_pad(node));
+  const bool same = auto_pad == AutoPad::kSameUpper || auto_pad == AutoPad::kSameLower;
   const bool ceil = node.integer("ceil_mode", 0) != 0;
-  if (auto_pad == "VALID") {
-    w.pads.assign(2 * axes, 0);
-  } else if (!same && auto_pad != "NOTSET" && !auto_pad.empty()) {
-    return base::bad_input("auto_pad is '" + auto_pad + "'");
-  }
+  if (auto_pad == AutoPad::kValid) w.pads.assign(2 * axes, 0);
   if (!same && !ceil) return w;
   for (std::size_t i = 0; i < axes; ++i) {
-    const Index size = x.dims[i + 2];
-    if (!size.is_constant() || size.constant() > kLargest) {
-      return base::unsupported("automatic padding over an axis of size " + to_string(size) +
-                               "; give it a size with --bind");
-    }
-    const Axis axis{size.constant(), w.dilations[i] * (w.kernel[i] - 1) + 1, w.strides[i]};
+    EGRET_ASSIGN_OR_RETURN(const std::int64_t size, size_to_pad(node, i));
+    const Axis axis{size, w.dilations[i] * (w.kernel[i] - 1) + 1, w.strides[i]};
     if (same) {
-      pad_same(axis, auto_pad == "SAME_UPPER", w.pads[i], w.pads[i + axes]);
+      split_padding(auto_pad, same_padding(axis), i, w.pads);
     } else {
       w.ceil_excess[i] = ceil_excess(axis, w.pads[i], w.pads[i + axes]);
     }

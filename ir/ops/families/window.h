@@ -9,6 +9,7 @@
 // ONNX's automatic padding and ceil mode become explicit pads at import.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "base/status.h"
@@ -70,6 +71,17 @@ struct OnnxWindows {
   Integers pads_with_excess() const;
   Attrs attrs() const;  // strides, pads (with excess), dilations
 };
+
+// ONNX's auto_pad.
+enum class AutoPad : std::uint8_t { kNotSet, kValid, kSameUpper, kSameLower };
+// Errors: bad_input for a value that ONNX does not have.
+base::Result<AutoPad> read_auto_pad(const OnnxNode& node);
+// The size of a spatial axis of input 0, which SAME, ceil mode and an output shape need. Errors:
+// unsupported if it is symbolic or above 2^31.
+base::Result<std::int64_t> size_to_pad(const OnnxNode& node, std::size_t axis);
+// Splits `total` over the pads of a spatial axis. An odd element goes after the axis for
+// SAME_UPPER, before it otherwise.
+void split_padding(AutoPad auto_pad, std::int64_t total, std::size_t axis, Integers& pads);
 
 // Reads kernel_shape, strides, pads, dilations, auto_pad and ceil_mode of a node over its input 0.
 // `kernel` is used where the node does not say kernel_shape.
