@@ -38,11 +38,9 @@ std::vector<ir::NodeId> peak_nodes(std::span<const Lifetime> lifetimes,
 
 // Plans the arena from the buffers' lifetimes (in steps), then resolves each buffer to an address.
 // Addresses of inputs and outputs are set at each run.
-base::Result<std::unique_ptr<Plan>> CpuPlan::make(const ir::Graph& graph,
-                                                  const PlanOptions& options, int threads,
-                                                  std::vector<Buffer> buffers,
-                                                  std::vector<std::unique_ptr<Step>> steps,
-                                                  PlanReport report) {
+base::Result<std::unique_ptr<ExecutablePlan>> CpuPlan::make(
+    const ir::Graph& graph, const CompileOptions& options, int threads, std::vector<Buffer> buffers,
+    std::vector<std::unique_ptr<Step>> steps, PlanReport report) {
   std::unique_ptr<CpuPlan> plan(new CpuPlan(graph, options.slices));
   plan->threads_ = threads;
   plan->profile_ = options.profile;
@@ -59,7 +57,7 @@ base::Result<std::unique_ptr<Plan>> CpuPlan::make(const ir::Graph& graph,
     lifetime_of[i] = lifetimes.size();
     lifetimes.push_back({buffer.bytes, buffer.first, buffer.last});
   }
-  const ArenaPlan arena = plan_arena(lifetimes);
+  const ArenaLayout arena = plan_arena(lifetimes);
   plan->report_.arena_bytes = arena.bytes;
   plan->report_.peak_nodes = peak_nodes(lifetimes, plan->report_.kernels);
   EGRET_RETURN_IF_ERROR(check_memory(arena.bytes));
@@ -101,7 +99,7 @@ base::Result<std::unique_ptr<Plan>> CpuPlan::make(const ir::Graph& graph,
     plan->report_.weights_bytes += buffer.data.bytes();
     plan->weights_.push_back(std::move(buffer.data));
   }
-  return std::unique_ptr<Plan>(std::move(plan));
+  return std::unique_ptr<ExecutablePlan>(std::move(plan));
 }
 
 base::Status CpuPlan::run_steps(const Addresses& addresses) {
