@@ -62,7 +62,8 @@ std::string node_label(const ir::Graph& graph, ir::NodeId id) {
   return kind + "#" + std::to_string(id.index());
 }
 
-Plan::Plan(const ir::Graph& graph, std::int64_t slices) : input_draws_(ir::input_draws(graph)) {
+ExecutablePlan::Plan(const ir::Graph& graph, std::int64_t slices)
+    : input_draws_(ir::input_draws(graph)) {
   const auto whole_of = [&](ir::TensorType type) {
     if (slices > 1) type.dims.at(0) = type.dims[0].constant() * slices;
     return type;
@@ -72,20 +73,21 @@ Plan::Plan(const ir::Graph& graph, std::int64_t slices) : input_draws_(ir::input
     output_types_.push_back(whole_of(graph.node(output.node).type));
 }
 
-std::vector<ir::Tensor> Plan::make_outputs() const {
+std::vector<ir::Tensor> ExecutablePlan::make_outputs() const {
   std::vector<ir::Tensor> outputs;
   outputs.reserve(output_types_.size());
   for (const ir::TensorType& type : output_types_) outputs.emplace_back(type);
   return outputs;
 }
 
-base::Result<std::vector<ir::Tensor>> Plan::run(std::span<const ir::Tensor> inputs) {
+base::Result<std::vector<ir::Tensor>> ExecutablePlan::run(std::span<const ir::Tensor> inputs) {
   std::vector<ir::Tensor> outputs = make_outputs();
   EGRET_RETURN_IF_ERROR(run_into(inputs, outputs));
   return outputs;
 }
 
-base::Status Plan::run_into(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) {
+base::Status ExecutablePlan::run_into(std::span<const ir::Tensor> inputs,
+                                      std::span<ir::Tensor> outputs) {
   if (inputs.size() != input_types_.size()) {
     return base::bad_input("the plan takes " + std::to_string(input_types_.size()) +
                            " inputs, not " + std::to_string(inputs.size()));

@@ -35,7 +35,7 @@ enum class Emission : std::uint8_t {
   kAll,
 };
 
-struct PlanOptions {
+struct CompileOptions {
   int threads = 0;       // 0: as many as the process may use
   bool profile = false;  // time each kernel of each run (PlanReport::Kernel::seconds)
   // Limit of the arena in bytes. A plan beyond it is replaced by a slower one: kernels in another
@@ -98,7 +98,7 @@ struct PlanReport {
 };
 
 // Not safe for concurrent runs: a plan owns one arena. Different plans are independent.
-class Plan {
+class ExecutablePlan {
  public:
   virtual ~Plan() = default;
 
@@ -153,19 +153,19 @@ class Backend {
   virtual base::Status availability() const = 0;
   // Errors: unsupported for symbolic sizes (bind them first); limit_hit for sizes that no memory
   // holds. The plan keeps what it needs of the graph.
-  virtual base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
-                                                      const PlanOptions& options) const = 0;
+  virtual base::Result<std::unique_ptr<ExecutablePlan>> compile(
+      const ir::Graph& graph, const CompileOptions& options) const = 0;
   // compile() for a graph that the caller gives up. As the plan makes packed forms of constants, it
   // may free the originals one by one, where no other graph holds them. compile() keeps both in
   // memory until it ends.
-  virtual base::Result<std::unique_ptr<Plan>> compile_consuming(ir::Graph graph,
-                                                                const PlanOptions& options) const {
+  virtual base::Result<std::unique_ptr<ExecutablePlan>> compile_consuming(
+      ir::Graph graph, const CompileOptions& options) const {
     return compile(graph, options);
   }
   // A hint: the caller will compile these graphs one after the other. The slow parts are prepared
   // now, on all processors. Nothing else changes; errors show in compile().
   virtual void make_ready(std::span<const ir::Graph> /*graphs*/,
-                          const PlanOptions& /*options*/) const {}
+                          const CompileOptions& /*options*/) const {}
   // Checks PlanOptions::precision. Errors: usage_error where the backend never supports it;
   // unavailable where this machine cannot, with the remedy.
   virtual base::Status takes_precision(Precision precision) const;

@@ -16,7 +16,7 @@ std::int64_t aligned(std::int64_t bytes) {
 
 }  // namespace
 
-ArenaPlan plan_arena(std::span<const Lifetime> lifetimes) {
+ArenaLayout plan_arena(std::span<const Lifetime> lifetimes) {
   std::vector<std::int64_t> bytes;
   for (const Lifetime& life : lifetimes) bytes.push_back(life.bytes);
   return plan_arena(bytes, [&](std::size_t a, std::size_t b) {
@@ -24,13 +24,13 @@ ArenaPlan plan_arena(std::span<const Lifetime> lifetimes) {
   });
 }
 
-ArenaPlan plan_arena(std::span<const std::int64_t> bytes,
-                     const std::function<bool(std::size_t, std::size_t)>& meet) {
+ArenaLayout plan_arena(std::span<const std::int64_t> bytes,
+                       const std::function<bool(std::size_t, std::size_t)>& meet) {
   std::vector<std::size_t> order(bytes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
-  ArenaPlan plan;
+  ArenaLayout plan;
   plan.offsets.assign(bytes.size(), 0);
   std::vector<std::size_t> placed;  // by offset
   for (const std::size_t item : order) {

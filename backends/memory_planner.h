@@ -21,18 +21,18 @@ struct Lifetime {
   int last = 0;
 };
 
-struct ArenaPlan {
+struct ArenaLayout {
   std::vector<std::int64_t> offsets;  // one a lifetime, multiples of kArenaAlignment
   std::int64_t bytes = 0;
 };
 
 inline constexpr std::int64_t kArenaAlignment = 64;
 
-ArenaPlan plan_arena(std::span<const Lifetime> lifetimes);
+ArenaLayout plan_arena(std::span<const Lifetime> lifetimes);
 // The same with an explicit relation: meet(a, b) tells whether buffers a and b are live at the same
 // time.
-ArenaPlan plan_arena(std::span<const std::int64_t> bytes,
-                     const std::function<bool(std::size_t, std::size_t)>& meet);
+ArenaLayout plan_arena(std::span<const std::int64_t> bytes,
+                       const std::function<bool(std::size_t, std::size_t)>& meet);
 
 // limit_hit for an arena that is larger than the machine's memory. The system would reserve it, and
 // kill the process when it is used.

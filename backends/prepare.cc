@@ -104,7 +104,7 @@ std::vector<bool> foldable(const ir::Graph& graph) {
 }
 
 base::Result<PreparedGraph> fold_constants(const Backend& backend, const PreparedGraph& from,
-                                           const PlanOptions& options) {
+                                           const CompileOptions& options) {
   const ir::Graph& graph = from.graph;
   const std::vector<bool> constant = foldable(graph);
   // The values wanted of the constant part: those that the rest, or the caller, reads.
@@ -130,7 +130,7 @@ base::Result<PreparedGraph> fold_constants(const Backend& backend, const Prepare
   }
   if (folded.empty()) return from;
   // The constant part is a graph without inputs, compiled and run once by the backend itself.
-  PlanOptions once = options;
+  CompileOptions once = options;
   once.fold = false;
   once.profile = once.report_only = false;
   once.search = false;  // it runs once
@@ -191,7 +191,7 @@ std::vector<ir::Tensor> take_constants(ir::Graph& graph) {
 }
 
 base::Result<PreparedGraph> prepare(const Backend& backend, const ir::Graph& graph,
-                                    const PlanOptions& options, const TakesComposite& takes) {
+                                    const CompileOptions& options, const TakesComposite& takes) {
   PreparedGraph prepared;
   prepared.graph = graph;
   for (std::size_t i = 0; i < graph.size(); ++i) prepared.origin.emplace_back(i);

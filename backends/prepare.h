@@ -25,7 +25,7 @@ using TakesComposite = std::function<bool(const ir::Graph&, ir::NodeId)>;
 // and become constants. Errors: unsupported for symbolic sizes; limit_hit for tensors that no
 // memory holds.
 base::Result<PreparedGraph> prepare(const Backend& backend, const ir::Graph& graph,
-                                    const PlanOptions& options, const TakesComposite& takes);
+                                    const CompileOptions& options, const TakesComposite& takes);
 
 // Whether at most one axis is longer than 1.
 bool is_vector(const ir::TensorType& type);

@@ -13,7 +13,7 @@
 namespace egret::driver {
 namespace {
 
-using backends::Plan;
+using backends::ExecutablePlan;
 using PlanPointer = std::unique_ptr<Plan>;
 
 // Slow graphs vary little from run to run: a few runs of each are enough.

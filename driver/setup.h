@@ -6,7 +6,7 @@
 
 #include "backends/backend.h"
 #include "base/status.h"
-#include "driver/measure/machine.h"
+#include "driver/measure/machine_fingerprint.h"
 #include "driver/optimize.h"
 #include "driver/search/graph_search.h"
 #include "driver/select/cost_choice.h"
@@ -26,7 +26,7 @@ struct Setup {
   Execution execution;
   std::string machine;  // machine_fingerprint() of the execution
   CostChoice costs;
-  backends::PlanOptions plan;
+  backends::CompileOptions plan;
   bool predicts_by_kernels =
       false;  // candidates are also predicted from the kernels of their plans
 };

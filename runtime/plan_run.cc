@@ -18,7 +18,7 @@ ir::Tensor as_declared(const ir::Tensor& tensor, const ir::TensorType& type) {
 }
 
 // Ranks share the machine, so each uses one thread.
-backends::PlanOptions plan_options(const RunOptions& options) {
+backends::CompileOptions plan_options(const RunOptions& options) {
   return {.threads = 1, .precision = options.precision};
 }
 

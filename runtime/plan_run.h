@@ -82,7 +82,7 @@ class PlanRun {
   LoadedPlan plan_;
   const Ranks* ranks_;
   RankProgram program_;
-  std::vector<std::unique_ptr<backends::Plan>> plans_;  // by stage; null: no operators
+  std::vector<std::unique_ptr<backends::ExecutablePlan>> plans_;  // by stage; null: no operators
   // Instead of plans_, where values stay on the ranks' GPUs.
   std::unique_ptr<DeviceRun> device_run_;
 

@@ -17,9 +17,9 @@ namespace egret::backends {
 namespace codegen {
 namespace {
 
-class HostPlan : public Plan {
+class HostPlan : public ExecutablePlan {
  public:
-  HostPlan(const ir::Graph& original, Program program, const PlanOptions& options, int threads)
+  HostPlan(const ir::Graph& original, Program program, const CompileOptions& options, int threads)
       : Plan(original),
         program_(std::move(program)),
         report_(report_of(program_, original, "host compiler")),
@@ -138,8 +138,8 @@ class CodegenBackend : public Backend {
   }
   base::Status availability() const override { return base::ok(); }
 
-  base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
-                                              const PlanOptions& options) const override {
+  base::Result<std::unique_ptr<ExecutablePlan>> compile(
+      const ir::Graph& graph, const CompileOptions& options) const override {
     const auto takes_none = [](const ir::Graph&, ir::NodeId) { return false; };
     EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(*this, graph, options, takes_none));
     std::vector<Region> regions =
@@ -148,7 +148,7 @@ class CodegenBackend : public Backend {
     const int threads = options.threads > 0 ? options.threads : available_threads();
     auto plan = std::make_unique<HostPlan>(graph, std::move(program), options, threads);
     EGRET_RETURN_IF_ERROR(plan->build());
-    return std::unique_ptr<Plan>(std::move(plan));
+    return std::unique_ptr<ExecutablePlan>(std::move(plan));
   }
 };
 

@@ -10,7 +10,7 @@
 #include "backends/codegen/writer.h"
 #include "base/hash.h"
 #include "ir/evaluate/contraction.h"
-#include "ir/evaluate/lane_plan.h"
+#include "ir/evaluate/lane_program.h"
 #include "ir/nest/merge_variables.h"
 
 namespace egret::backends::codegen {

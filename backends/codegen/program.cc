@@ -78,7 +78,7 @@ class Placer {
       if (!writers_[i].empty() && program_.places[i].kind == Place::Kind::kNone)
         values.push_back(i);
     }
-    ArenaPlan arena;
+    ArenaLayout arena;
     // Prefer places that allow parallel steps; fall back to the sequential ones where they take too
     // much.
     if (most_apart > 0) arena = placed_by_dependence(values);
@@ -104,14 +104,14 @@ class Placer {
 
   using Steps = boost::dynamic_bitset<>;
 
-  ArenaPlan placed_in_order(const std::vector<std::size_t>& values) const {
+  ArenaLayout placed_in_order(const std::vector<std::size_t>& values) const {
     std::vector<Lifetime> lifetimes;
     for (const std::size_t i : values)
       lifetimes.push_back({bytes_of(i), writers_[i].front(), last_[i]});
     return plan_arena(lifetimes);
   }
 
-  ArenaPlan placed_by_dependence(const std::vector<std::size_t>& values) const {
+  ArenaLayout placed_by_dependence(const std::vector<std::size_t>& values) const {
     std::vector<Steps> touch(writers_.size());  // by value: steps that write or read it
     std::vector<Steps> before;                  // by step: those that it depends on
     for (std::size_t s = 0; s < program_.steps.size(); ++s) {

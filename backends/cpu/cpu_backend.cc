@@ -136,11 +136,11 @@ constexpr int kPlans = 9;
 enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch, kAndRegions };
 
 // `constants` are the prepared graph's; constants with another owner stay alive.
-base::Result<std::unique_ptr<Plan>> make_plan(const ir::Graph& original,
-                                              const PreparedGraph& prepared,
-                                              std::vector<ir::Tensor> constants,
-                                              const PlanOptions& options, int threads,
-                                              Thrift thrift) {
+base::Result<std::unique_ptr<ExecutablePlan>> make_plan(const ir::Graph& original,
+                                                        const PreparedGraph& prepared,
+                                                        std::vector<ir::Tensor> constants,
+                                                        const CompileOptions& options, int threads,
+                                                        Thrift thrift) {
   PlanBuilder builder(prepared.graph, std::move(constants), options, threads);
   // A region needs all of its inputs in memory at once.
   const Fusion fusion = !options.fuse                   ? Fusion::kNone
@@ -149,7 +149,7 @@ base::Result<std::unique_ptr<Plan>> make_plan(const ir::Graph& original,
   std::vector<Group> groups =
       find_groups(prepared.graph, fusion, options.emission, options.precision);
   if (thrift != Thrift::kNone) groups = in_frugal_order(prepared.graph, std::move(groups));
-  std::unique_ptr<Plan> plan;
+  std::unique_ptr<ExecutablePlan> plan;
   EGRET_RETURN_IF_ERROR(guarded([&] {
     builder.prefers_channels_last = prefers_channels_last(prepared.graph);
     builder.least_scratch = thrift >= Thrift::kOrderAndScratch;
@@ -188,8 +188,8 @@ class CpuBackend : public Backend {
     return row != nullptr && row->epilogue == Epilogue::kPointwise;
   }
 
-  base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
-                                              const PlanOptions& options) const override {
+  base::Result<std::unique_ptr<ExecutablePlan>> compile(
+      const ir::Graph& graph, const CompileOptions& options) const override {
     EGRET_RETURN_IF_ERROR(takes_precision(options.precision));
     const int threads = options.threads > 0 ? options.threads : available_threads();
     const ThreadScope scope(threads);
@@ -208,8 +208,8 @@ class CpuBackend : public Backend {
     return plan;
   }
 
-  base::Result<std::unique_ptr<Plan>> compile_consuming(ir::Graph graph,
-                                                        const PlanOptions& options) const override {
+  base::Result<std::unique_ptr<ExecutablePlan>> compile_consuming(
+      ir::Graph graph, const CompileOptions& options) const override {
     EGRET_RETURN_IF_ERROR(takes_precision(options.precision));
     // Under a limit, several plans may be made of the graph.
     if (options.limit_arena != 0) return compile(graph, options);

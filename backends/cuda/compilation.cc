@@ -37,8 +37,9 @@ base::Result<std::vector<char>> prepare_steps(const Device& device,
   return fails;
 }
 
-Compilation::Compilation(const ir::Graph& graph, const PlanOptions& options, PreparedGraph prepared,
-                         std::shared_ptr<Device> device, const std::optional<BoundMemory>& bound)
+Compilation::Compilation(const ir::Graph& graph, const CompileOptions& options,
+                         PreparedGraph prepared, std::shared_ptr<Device> device,
+                         const std::optional<BoundMemory>& bound)
     : graph_(graph),
       options_(options),
       prepared_(std::move(prepared)),
@@ -195,7 +196,7 @@ Compilation::Assembled Compilation::assembled(const Way& way, const Storage& sto
 
 base::Result<std::unique_ptr<CudaPlan>> Compilation::plan(const Way& way) const {
   const Storage storage = this->storage(way);
-  PlanOptions options = options_;
+  CompileOptions options = options_;
   options.streams = way.streams;
   while (true) {
     EGRET_ASSIGN_OR_RETURN(Division division, prepared(way, storage));

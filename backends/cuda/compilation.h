@@ -23,7 +23,7 @@ base::Result<std::vector<char>> prepare_steps(const Device& device,
 // All plans for one graph. Arguments given by reference must outlive it.
 class Compilation {
  public:
-  Compilation(const ir::Graph& graph, const PlanOptions& options, PreparedGraph prepared,
+  Compilation(const ir::Graph& graph, const CompileOptions& options, PreparedGraph prepared,
               std::shared_ptr<Device> device, const std::optional<BoundMemory>& bound);
 
   // The fastest plan. With search, variants whose benefit is uncertain are measured: channels last
@@ -75,7 +75,7 @@ class Compilation {
   base::Result<std::unique_ptr<CudaPlan>> plan(const Way& way) const;
 
   const ir::Graph& graph_;
-  const PlanOptions& options_;
+  const CompileOptions& options_;
   const PreparedGraph prepared_;
   const std::shared_ptr<Device> device_;
   const std::optional<BoundMemory>& bound_;

@@ -36,12 +36,12 @@ class CudaBackend : public Backend {
     return cuda::peak_rates((*device)->facts(), precision);
   }
 
-  void make_ready(std::span<const ir::Graph> graphs, const PlanOptions& options) const override;
-  base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
-                                              const PlanOptions& options) const override {
+  void make_ready(std::span<const ir::Graph> graphs, const CompileOptions& options) const override;
+  base::Result<std::unique_ptr<ExecutablePlan>> compile(
+      const ir::Graph& graph, const CompileOptions& options) const override {
     EGRET_ASSIGN_OR_RETURN(auto plan,
                            compile_on(*this, first_device(), graph, options, std::nullopt));
-    return std::unique_ptr<Plan>(std::move(plan));
+    return std::unique_ptr<ExecutablePlan>(std::move(plan));
   }
 
  private:
@@ -60,7 +60,8 @@ class CudaBackend : public Backend {
 
 bool takes_none(const ir::Graph& /*graph*/, ir::NodeId /*id*/) { return false; }
 
-void CudaBackend::make_ready(std::span<const ir::Graph> graphs, const PlanOptions& options) const {
+void CudaBackend::make_ready(std::span<const ir::Graph> graphs,
+                             const CompileOptions& options) const {
   const auto device = first_device();
   if (!device.ok() || !(*device)->enter().ok()) return;
   const std::optional<BoundMemory> unbound;
@@ -85,7 +86,7 @@ void CudaBackend::make_ready(std::span<const ir::Graph> graphs, const PlanOption
 base::Result<std::unique_ptr<CudaPlan>> compile_on(const Backend& backend,
                                                    base::Result<std::shared_ptr<Device>> opened,
                                                    const ir::Graph& graph,
-                                                   const PlanOptions& options,
+                                                   const CompileOptions& options,
                                                    std::optional<BoundMemory> bound) {
   EGRET_ASSIGN_OR_RETURN(PreparedGraph prepared, prepare(backend, graph, options, takes_none));
   EGRET_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, std::move(opened));

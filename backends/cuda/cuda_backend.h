@@ -19,7 +19,7 @@ std::unique_ptr<Backend> make_backend(const Libraries& (*libraries)());
 base::Result<std::unique_ptr<CudaPlan>> compile_on(const Backend& backend,
                                                    base::Result<std::shared_ptr<Device>> opened,
                                                    const ir::Graph& graph,
-                                                   const PlanOptions& options,
+                                                   const CompileOptions& options,
                                                    std::optional<BoundMemory> bound);
 
 }  // namespace egret::backends::cuda

@@ -39,7 +39,7 @@ class Carver {
 
 CudaPlan::CudaPlan(const ir::Graph& original, codegen::Program program,
                    std::shared_ptr<LibraryHandles> handles,
-                   std::vector<LibraryRegion> library_steps, const PlanOptions& options,
+                   std::vector<LibraryRegion> library_steps, const CompileOptions& options,
                    std::shared_ptr<Device> device, std::optional<BoundMemory> bound)
     : Plan(original),
       program_(std::move(program)),
@@ -74,7 +74,7 @@ CudaPlan::~CudaPlan() { (void)device_->enter(); }
 
 base::Result<std::unique_ptr<CudaPlan>> CudaPlan::make(
     const ir::Graph& original, codegen::Program program, std::shared_ptr<LibraryHandles> handles,
-    std::vector<LibraryRegion> library_steps, const PlanOptions& options,
+    std::vector<LibraryRegion> library_steps, const CompileOptions& options,
     std::shared_ptr<Device> device, std::optional<BoundMemory> bound) {
   std::unique_ptr<CudaPlan> plan(new CudaPlan(original, std::move(program), std::move(handles),
                                               std::move(library_steps), options, std::move(device),

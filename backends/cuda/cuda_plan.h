@@ -25,7 +25,7 @@ struct BoundMemory {
 std::vector<const codegen::KernelSource*> kernels_of(const codegen::Program& program,
                                                      std::span<const LibraryRegion> library_steps);
 
-class CudaPlan : public Plan {
+class CudaPlan : public ExecutablePlan {
  public:
   // `library_steps` compute the program's steps without a kernel. Errors: unsupported for a step
   // that neither a kernel nor a library step computes; limit_hit when memory is short;
@@ -33,7 +33,7 @@ class CudaPlan : public Plan {
   // by run().
   static base::Result<std::unique_ptr<CudaPlan>> make(
       const ir::Graph& original, codegen::Program program, std::shared_ptr<LibraryHandles> handles,
-      std::vector<LibraryRegion> library_steps, const PlanOptions& options,
+      std::vector<LibraryRegion> library_steps, const CompileOptions& options,
       std::shared_ptr<Device> device, std::optional<BoundMemory> bound = std::nullopt);
   ~CudaPlan() override;
 
@@ -60,7 +60,7 @@ class CudaPlan : public Plan {
  private:
   CudaPlan(const ir::Graph& original, codegen::Program program,
            std::shared_ptr<LibraryHandles> handles, std::vector<LibraryRegion> library_steps,
-           const PlanOptions& options, std::shared_ptr<Device> device,
+           const CompileOptions& options, std::shared_ptr<Device> device,
            std::optional<BoundMemory> bound);
 
   void name_steps();  // in the report, by the chosen candidates

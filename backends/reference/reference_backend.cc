@@ -6,7 +6,7 @@
 namespace egret::backends {
 namespace {
 
-class ReferencePlan : public Plan {
+class ReferencePlan : public ExecutablePlan {
  public:
   explicit ReferencePlan(ir::Graph graph) : Plan(graph), graph_(std::move(graph)) {}
 
@@ -47,14 +47,14 @@ class ReferenceBackend : public Backend {
   std::string version() const override { return "interpreter"; }
   base::Status availability() const override { return base::ok(); }
 
-  base::Result<std::unique_ptr<Plan>> compile(const ir::Graph& graph,
-                                              const PlanOptions& /*options*/) const override {
+  base::Result<std::unique_ptr<ExecutablePlan>> compile(
+      const ir::Graph& graph, const CompileOptions& /*options*/) const override {
     for (const ir::Node& node : graph.nodes()) {
       if (node.type.is_concrete()) continue;
       return base::unsupported("the symbolic type " + to_string(node.type) +
                                "; bind its sizes first");
     }
-    return std::unique_ptr<Plan>(std::make_unique<ReferencePlan>(graph));
+    return std::unique_ptr<ExecutablePlan>(std::make_unique<ReferencePlan>(graph));
   }
 };
 

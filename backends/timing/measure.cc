@@ -19,7 +19,7 @@ double quantile(const std::vector<double>& sorted, double q) {
   return sorted[low] + (sorted[high] - sorted[low]) * (position - static_cast<double>(low));
 }
 
-std::vector<std::vector<ir::Tensor>> make_input_sets(const Plan& plan,
+std::vector<std::vector<ir::Tensor>> make_input_sets(const ExecutablePlan& plan,
                                                      const MeasureOptions& options) {
   std::int64_t bytes = 0;
   for (const ir::TensorType& type : plan.input_types()) bytes += type.bytes();
@@ -42,7 +42,7 @@ std::vector<std::vector<ir::Tensor>> make_input_sets(const Plan& plan,
 
 }  // namespace
 
-std::vector<ir::Tensor> random_inputs(const Plan& plan, base::Random random) {
+std::vector<ir::Tensor> random_inputs(const ExecutablePlan& plan, base::Random random) {
   std::vector<ir::Tensor> inputs;
   for (std::size_t i = 0; i < plan.input_types().size(); ++i)
     inputs.push_back(ir::drawn(plan.input_types()[i], plan.input_draws()[i], random));
@@ -63,16 +63,16 @@ Timing summarize(std::vector<double> samples) {
   return timing;
 }
 
-base::Result<std::vector<Timing>> measure_interleaved(std::span<Plan* const> plans,
+base::Result<std::vector<Timing>> measure_interleaved(std::span<ExecutablePlan* const> plans,
                                                       const MeasureOptions& options) {
   EGRET_CHECK(!plans.empty(), "nothing to measure");
-  for (const Plan* plan : plans) {
+  for (const ExecutablePlan* plan : plans) {
     if (plan->input_types() != plans[0]->input_types())
       return base::usage_error("plans with different inputs cannot be measured together");
   }
   const auto inputs = make_input_sets(*plans[0], options);
   std::vector<std::vector<ir::Tensor>> outputs;
-  for (const Plan* plan : plans) outputs.push_back(plan->make_outputs());
+  for (const ExecutablePlan* plan : plans) outputs.push_back(plan->make_outputs());
   std::vector<std::vector<double>> samples(plans.size());
 
   const base::Stopwatch total;
@@ -113,8 +113,8 @@ base::Result<std::vector<Timing>> measure_interleaved(std::span<Plan* const> pla
   return timings;
 }
 
-base::Result<Timing> measure(Plan& plan, const MeasureOptions& options) {
-  Plan* const plans[] = {&plan};
+base::Result<Timing> measure(ExecutablePlan& plan, const MeasureOptions& options) {
+  ExecutablePlan* const plans[] = {&plan};
   EGRET_ASSIGN_OR_RETURN(const std::vector<Timing> timings, measure_interleaved(plans, options));
   return timings[0];
 }

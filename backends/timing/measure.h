@@ -47,13 +47,13 @@ Timing summarize(std::vector<double> samples);
 
 // Errors: what the plan reports of its first failing run; limit_hit when asked to stop before one
 // run was timed.
-base::Result<Timing> measure(Plan& plan, const MeasureOptions& options);
+base::Result<Timing> measure(ExecutablePlan& plan, const MeasureOptions& options);
 // One Timing a plan. The plans take the same input types, and the same inputs in each round.
-base::Result<std::vector<Timing>> measure_interleaved(std::span<Plan* const> plans,
+base::Result<std::vector<Timing>> measure_interleaved(std::span<ExecutablePlan* const> plans,
                                                       const MeasureOptions& options);
 
 // Random inputs of a plan, from the distributions of its graph (ir/evaluate/input_draws.h).
 // Integers are in [0, 10] by default, and thus serve as small indices.
-std::vector<ir::Tensor> random_inputs(const Plan& plan, base::Random random);
+std::vector<ir::Tensor> random_inputs(const ExecutablePlan& plan, base::Random random);
 
 }  // namespace egret::backends

@@ -23,7 +23,7 @@ base::Result<ir::Graph> one_operator(const Application& of, bool after_relu, std
 
 // `thrift` off: the memory limits of a plan scale with its graph, and a graph of one operator would
 // fall below them.
-PlanOptions plan_options(const TimerOptions& options) {
+CompileOptions plan_options(const TimerOptions& options) {
   return {.threads = options.threads, .precision = options.precision, .thrift = false};
 }
 
@@ -45,7 +45,8 @@ struct KernelSeconds {
 // the caches takes longer than most kernels, hence fewer runs. A device's caches are not swept,
 // since its memory is hardly slower. A device is also undisturbed and times each kernel by many
 // launches, so a few runs show the variation.
-base::Result<Timing> quiet_timing(Plan& plan, bool on_device, const MeasureOptions& options) {
+base::Result<Timing> quiet_timing(ExecutablePlan& plan, bool on_device,
+                                  const MeasureOptions& options) {
   constexpr int kMeasurements = 3;
   constexpr std::int64_t kFewWeights = 32 << 10;  // weights of at most this size stay in the caches
   MeasureOptions part = options;
@@ -70,20 +71,22 @@ base::Result<Timing> quiet_timing(Plan& plan, bool on_device, const MeasureOptio
   return best;
 }
 
-PlanOptions profiling_options(const TimerOptions& options) {
-  PlanOptions profiled = plan_options(options);
+CompileOptions profiling_options(const TimerOptions& options) {
+  CompileOptions profiled = plan_options(options);
   profiled.profile = true;
   return profiled;
 }
 
-base::Result<std::unique_ptr<Plan>> compile_profiled(const Backend& backend, const ir::Graph& graph,
-                                                     const TimerOptions& options) {
+base::Result<std::unique_ptr<ExecutablePlan>> compile_profiled(const Backend& backend,
+                                                               const ir::Graph& graph,
+                                                               const TimerOptions& options) {
   return backend.compile(graph, profiling_options(options));
 }
 
 // The time of the kernels that compute operators, without reorders, with the spread of the whole
 // plan. The start-up of a device belongs to no kernel.
-base::Result<KernelSeconds> time_kernels(Plan& plan, bool on_device, const TimerOptions& options) {
+base::Result<KernelSeconds> time_kernels(ExecutablePlan& plan, bool on_device,
+                                         const TimerOptions& options) {
   KernelSeconds result_timing;
   EGRET_ASSIGN_OR_RETURN(result_timing.timing, quiet_timing(plan, on_device, options.measure));
   const PlanReport report = plan.report();

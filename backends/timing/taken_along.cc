@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kChannels = 16;
 
 base::Result<PlanReport> report_of(const Backend& backend, const ir::Graph& graph,
-                                   PlanOptions options) {
+                                   CompileOptions options) {
   options.search = false;
   options.report_only = true;
   EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(graph, options));
@@ -45,7 +45,7 @@ bool only_moves(const Application& of) {
 class Reader {
  public:
   Reader(const Backend& backend, const Application& of, const ir::TensorType& type,
-         const PlanOptions& options)
+         const CompileOptions& options)
       : backend_(backend), of_(of), type_(type), options_(options) {}
 
   base::Result<bool> takes_along(std::string_view reader) const {
@@ -88,7 +88,7 @@ class Reader {
   const Backend& backend_;
   const Application& of_;
   const ir::TensorType& type_;
-  const PlanOptions& options_;
+  const CompileOptions& options_;
 };
 
 }  // namespace
@@ -107,7 +107,7 @@ std::vector<ir::Value> add_inputs(ir::GraphBuilder& builder, const Application& 
 }
 
 base::Result<bool> is_written_in_place(const Backend& backend, const Application& of,
-                                       const PlanOptions& options) {
+                                       const CompileOptions& options) {
   ir::GraphBuilder builder;
   base::Random random(1);
   std::vector<ir::Value> inputs;
@@ -135,7 +135,7 @@ base::Result<bool> is_written_in_place(const Backend& backend, const Application
 }
 
 base::Result<bool> is_read_in_place(const Backend& backend, const Application& of,
-                                    const ir::TensorType& type, const PlanOptions& options) {
+                                    const ir::TensorType& type, const CompileOptions& options) {
   if (type.dtype != ir::DType::kF32 || type.rank() < 2 || !only_moves(of)) return false;
   const Reader reader(backend, of, type, options);
   EGRET_ASSIGN_OR_RETURN(const bool by_product, reader.takes_along("matmul"));

@@ -32,12 +32,12 @@ std::vector<ir::Value> add_inputs(ir::GraphBuilder& builder, const Application& 
 // Whether the kernels of its inputs write directly into its value: a concatenation. Parts of rank 4
 // come from convolutions, whose layouts then decide.
 base::Result<bool> is_written_in_place(const Backend& backend, const Application& of,
-                                       const PlanOptions& options);
+                                       const CompileOptions& options);
 
 // Whether the reader of its value fuses the operator, which only moves elements: a product over its
 // last axes, or a 1x1 convolution. It does if the reader has the same implementation as on a plain
 // input. `type` is that of the operator's value.
 base::Result<bool> is_read_in_place(const Backend& backend, const Application& of,
-                                    const ir::TensorType& type, const PlanOptions& options);
+                                    const ir::TensorType& type, const CompileOptions& options);
 
 }  // namespace egret::backends

@@ -37,28 +37,27 @@ backends::MeasureOptions short_measurement() {
       .warm_up_runs = 1, .min_runs = 5, .min_seconds = 0.05, .max_seconds = 1, .rotate_bytes = 0};
 }
 
-bool fits(const backends::Plan& plan, const backends::PlanOptions& options) {
+bool fits(const backends::ExecutablePlan& plan, const backends::CompileOptions& options) {
   return options.limit_arena == 0 || plan.report().arena_bytes <= options.limit_arena;
 }
 
 }  // namespace
 
-base::Result<std::unique_ptr<backends::Plan>> compile_batch(const backends::Backend& backend,
-                                                            ir::Graph graph,
-                                                            const backends::PlanOptions& options) {
+base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_batch(
+    const backends::Backend& backend, ir::Graph graph, const backends::CompileOptions& options) {
   std::optional<parallel::BatchSlices> slices;
   if (options.slice && backend.runs_slices()) slices = parallel::batch_slices(graph);
   if (slices && !is_worth_trying(graph)) slices.reset();  // and what it shares of the weights
   if (!slices) return backend.compile_consuming(std::move(graph), options);
 
   EGRET_ASSIGN_OR_RETURN(auto whole, backend.compile_consuming(std::move(graph), options));
-  backends::PlanOptions sliced_options = options;
+  backends::CompileOptions sliced_options = options;
   sliced_options.slices = slices->count;
   EGRET_ASSIGN_OR_RETURN(auto sliced,
                          backend.compile_consuming(std::move(slices->slice), sliced_options));
   if (fits(*whole, options) != fits(*sliced, options))
     return fits(*whole, options) ? std::move(whole) : std::move(sliced);
-  backends::Plan* const plans[] = {whole.get(), sliced.get()};
+  backends::ExecutablePlan* const plans[] = {whole.get(), sliced.get()};
   // Random inputs need not be what the model takes: indices may be out of range.
   const auto timings = backends::measure_interleaved(plans, short_measurement());
   const bool faster =

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backends/timing/measure.h"
-#include "driver/measure/machine.h"
+#include "driver/measure/machine_fingerprint.h"
 #include "ir/graph/builder.h"
 
 namespace egret::driver {
@@ -39,7 +39,7 @@ base::Result<Probe> probe(std::string_view op, std::size_t inputs, std::size_t w
 }
 
 // Of the kernels that compute operators, as plans time each of them.
-double seconds_of_kernels(const backends::Plan& plan) {
+double seconds_of_kernels(const backends::ExecutablePlan& plan) {
   double seconds = 0;
   for (const auto& kernel : plan.report().kernels)
     seconds += kernel.nodes.empty() ? 0 : kernel.seconds;
@@ -50,7 +50,7 @@ double seconds_of_kernels(const backends::Plan& plan) {
 // milliseconds down, never speeds them up. On a device the kernel counts, among others, without the
 // launch.
 base::Result<double> best_seconds(const backends::Backend& backend, const ir::Graph& graph,
-                                  backends::PlanOptions options) {
+                                  backends::CompileOptions options) {
   constexpr int kMeasurements = 3;
   const bool on_device = backend.peak_rates(options.precision).has_value();
   options.profile = on_device;
@@ -72,7 +72,7 @@ base::Result<double> best_seconds(const backends::Backend& backend, const ir::Gr
 
 // About how long a run takes: enough to say whether a larger one is bearable.
 base::Result<double> rough_seconds(const backends::Backend& backend, const ir::Graph& graph,
-                                   const backends::PlanOptions& options) {
+                                   const backends::CompileOptions& options) {
   EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(graph, options));
   EGRET_ASSIGN_OR_RETURN(
       const backends::Timing timing,
@@ -86,7 +86,7 @@ base::Result<double> rough_seconds(const backends::Backend& backend, const ir::G
 // that is a hundred times as long (a team waits some milliseconds for the processor of one thread).
 template <typename MakeProbe, typename Amount>
 base::Result<double> best_rate(const backends::Backend& backend,
-                               const backends::PlanOptions& options,
+                               const backends::CompileOptions& options,
                                std::span<const std::int64_t> sizes, MakeProbe make, Amount amount) {
   constexpr double kLongest = 0.3;
   std::optional<Probe> largest;
@@ -108,8 +108,8 @@ ir::TensorType f32(const ir::Shape& shape) { return {ir::DType::kF32, shape}; }
 
 base::Result<cost::Rates> measured_rates(const Execution& execution) {
   const backends::Backend& backend = *backends::find_backend(execution.backend);
-  const backends::PlanOptions options{.threads = execution.threads,
-                                      .precision = execution.precision};
+  const backends::CompileOptions options{.threads = execution.threads,
+                                         .precision = execution.precision};
   // A device takes more to be busy.
   const bool is_large = backend.peak_rates(execution.precision).has_value();
   const auto sizes = [is_large](std::initializer_list<std::int64_t> of_all,

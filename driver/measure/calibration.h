@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "cost/database.h"
 #include "cost/model.h"
-#include "driver/measure/machine.h"
+#include "driver/measure/machine_fingerprint.h"
 
 namespace egret::driver {
 

@@ -97,7 +97,7 @@ base::Result<std::optional<RaceResult>> remembered_race(std::span<const Racer> r
 base::Result<RaceResult> race(std::span<const Racer> racers, const RaceOptions& options) {
   EGRET_ASSIGN_OR_RETURN(auto kept, remembered_race(racers, options));
   if (kept) return *std::move(kept);
-  std::vector<backends::Plan*> plans;
+  std::vector<backends::ExecutablePlan*> plans;
   for (const Racer& racer : racers) plans.push_back(racer.plan);
   RaceResult result;
   EGRET_ASSIGN_OR_RETURN(result.timings, backends::measure_interleaved(plans, options.measure));

@@ -29,7 +29,7 @@ namespace egret::driver {
 std::string identity_of(const ir::Graph& graph);
 
 struct Racer {
-  backends::Plan* plan = nullptr;
+  backends::ExecutablePlan* plan = nullptr;
   std::string identity;
   int operators = 0;  // breaks ties
 };

@@ -29,7 +29,7 @@ base::Status CandidatePool::add(Candidate candidate, const ir::Graph& graph) {
 }
 
 base::Status compile(Candidate& candidate, const backends::Backend& backend,
-                     const backends::PlanOptions& options) {
+                     const backends::CompileOptions& options) {
   if (candidate.plan != nullptr) return base::ok();
   EGRET_ASSIGN_OR_RETURN(candidate.plan, compile_batch(backend, candidate.graph, options));
   return base::ok();

@@ -31,8 +31,8 @@ struct RuleCount {
 struct Candidate {
   std::string name;  // "cheapest", "conservative", "simplified", "alternative 1", "fitting"
   ir::Graph graph{};
-  std::string identity{};                  // of the graph; see identity_of()
-  std::unique_ptr<backends::Plan> plan{};  // null until it is compiled
+  std::string identity{};                            // of the graph; see identity_of()
+  std::unique_ptr<backends::ExecutablePlan> plan{};  // null until it is compiled
   Prediction prediction{};
   KernelPrediction kernels{};              // where alternatives were asked for
   std::map<std::string, int> operators{};  // ONNX nodes by type
@@ -65,6 +65,6 @@ class CandidatePool {
 
 // Compiles the candidate unless it has a plan. Errors: those of compile_batch().
 base::Status compile(Candidate& candidate, const backends::Backend& backend,
-                     const backends::PlanOptions& options);
+                     const backends::CompileOptions& options);
 
 }  // namespace egret::driver

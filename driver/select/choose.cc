@@ -18,7 +18,7 @@ namespace {
 // A clear gain: the error of a sum of operators' times.
 constexpr double kClearGain = 1.15;
 
-bool fits(const backends::Plan& plan, std::int64_t limit_arena) {
+bool fits(const backends::ExecutablePlan& plan, std::int64_t limit_arena) {
   return limit_arena == 0 || plan.report().arena_bytes <= limit_arena;
 }
 

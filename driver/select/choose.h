@@ -32,7 +32,7 @@ struct ChooseOptions {
   double alternative_kept = 0;
   double fit_seconds = 20;  // of the search for a graph within plan.limit_arena
   const backends::Backend* backend = nullptr;
-  backends::PlanOptions plan;  // limit_arena 0: any size
+  backends::CompileOptions plan;  // limit_arena 0: any size
   base::ProgressSink* progress = nullptr;
 };
 

@@ -27,7 +27,7 @@ base::Result<bool> KernelCosts::known(const std::string& key) {
   return entry.has_value();
 }
 
-base::Status KernelCosts::time_kernels(backends::Plan& plan, Timings& timings) const {
+base::Status KernelCosts::time_kernels(backends::ExecutablePlan& plan, Timings& timings) const {
   const std::vector<ir::Tensor> inputs = backends::random_inputs(plan, base::Random(1));
   std::vector<ir::Tensor> outputs = plan.make_outputs();
   std::unordered_map<std::string, std::vector<double>> samples;
@@ -64,9 +64,9 @@ base::Status KernelCosts::keep(const Timings& timings) {
   return base::ok();
 }
 
-base::Status KernelCosts::learn(std::span<backends::Plan* const> plans) {
+base::Status KernelCosts::learn(std::span<backends::ExecutablePlan* const> plans) {
   Timings timings;
-  for (backends::Plan* plan : plans) {
+  for (backends::ExecutablePlan* plan : plans) {
     bool is_new = false;
     for (const backends::PlanReport::Kernel& kernel : plan->report().kernels) {
       if (kernel.signature.empty())
@@ -80,7 +80,7 @@ base::Status KernelCosts::learn(std::span<backends::Plan* const> plans) {
   return keep(timings);
 }
 
-KernelPrediction KernelCosts::predict(const backends::Plan& plan) const {
+KernelPrediction KernelCosts::predict(const backends::ExecutablePlan& plan) const {
   KernelPrediction prediction;
   const backends::PlanReport report = plan.report();
   for (const backends::PlanReport::Kernel& kernel : report.kernels) {

@@ -36,9 +36,9 @@ class KernelCosts {
   // The plans were compiled with PlanOptions::profile. Those that are run take a fifth of a second
   // or so each. Errors: what a plan or the database reports; unsupported where the backend has no
   // signatures.
-  base::Status learn(std::span<backends::Plan* const> plans);
+  base::Status learn(std::span<backends::ExecutablePlan* const> plans);
   // One of the plans that were learned from.
-  KernelPrediction predict(const backends::Plan& plan) const;
+  KernelPrediction predict(const backends::ExecutablePlan& plan) const;
 
  private:
   struct Kernel {
@@ -48,7 +48,7 @@ class KernelCosts {
   using Timings = std::unordered_map<std::string, std::vector<backends::Timing>>;  // one a plan
 
   base::Result<bool> known(const std::string& key);
-  base::Status time_kernels(backends::Plan& plan, Timings& timings) const;
+  base::Status time_kernels(backends::ExecutablePlan& plan, Timings& timings) const;
   base::Status keep(const Timings& timings);
 
   cost::Database& database_;

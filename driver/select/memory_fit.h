@@ -27,7 +27,7 @@ struct MemoryFitOptions {
   double seconds = 20;
   SelectionOptions selection;
   const backends::Backend* backend = nullptr;
-  backends::PlanOptions plan;
+  backends::CompileOptions plan;
 };
 
 struct MemoryFit {

@@ -13,7 +13,7 @@
 #include "base/stop.h"
 #include "base/timer.h"
 #include "cost/profiled.h"
-#include "driver/measure/machine.h"
+#include "driver/measure/machine_fingerprint.h"
 #include "driver/select/cost_choice.h"
 #include "driver/select/node_query.h"
 #include "driver/select/selection.h"

@@ -5,7 +5,7 @@
 
 namespace egret::ir {
 
-base::Result<std::shared_ptr<const EvaluationPlan>> EvaluationMemo::plan(
+base::Result<std::shared_ptr<const EvaluationProgram>> EvaluationMemo::plan(
     const Operator& op, const Attrs& attrs, std::span<const TensorType> inputs,
     Precision precision) {
   Plans& plans = precision == Precision::kF64 ? wide_ : narrow_;
@@ -16,9 +16,9 @@ base::Result<std::shared_ptr<const EvaluationPlan>> EvaluationMemo::plan(
   }
   EGRET_ASSIGN_OR_RETURN(const Denotation denotation, denote_concrete(op, attrs, inputs));
   const DType result = storage_type(denotation.type.dtype, precision);
-  EGRET_ASSIGN_OR_RETURN(EvaluationPlan made,
+  EGRET_ASSIGN_OR_RETURN(EvaluationProgram made,
                          evaluation_plan(denotation, inputs, result, precision));
-  auto plan = std::make_shared<const EvaluationPlan>(std::move(made));
+  auto plan = std::make_shared<const EvaluationProgram>(std::move(made));
   const std::lock_guard lock(mutex_);
   if (plans.find(call) == nullptr) plans.insert(call, plan);
   return plan;

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "base/status.h"
-#include "ir/evaluate/evaluation_plan.h"
+#include "ir/evaluate/evaluation_program.h"
 #include "ir/graph/call_table.h"
 
 namespace egret::ir {
@@ -18,12 +18,13 @@ class EvaluationMemo {
   // The plan of a primitive operator. `inputs` combine the declared element types with the shapes
   // of the actual tensors. Errors: those of the definition and of evaluation_plan(); errors are not
   // cached.
-  base::Result<std::shared_ptr<const EvaluationPlan>> plan(const Operator& op, const Attrs& attrs,
-                                                           std::span<const TensorType> inputs,
-                                                           Precision precision);
+  base::Result<std::shared_ptr<const EvaluationProgram>> plan(const Operator& op,
+                                                              const Attrs& attrs,
+                                                              std::span<const TensorType> inputs,
+                                                              Precision precision);
 
  private:
-  using Plans = CallTable<std::shared_ptr<const EvaluationPlan>>;
+  using Plans = CallTable<std::shared_ptr<const EvaluationProgram>>;
   static constexpr std::size_t kMostPlans = 4096;
 
   std::mutex mutex_;

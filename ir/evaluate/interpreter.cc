@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "ir/evaluate/direct_evaluation.h"
 #include "ir/evaluate/evaluation_memo.h"
-#include "ir/evaluate/evaluation_plan.h"
+#include "ir/evaluate/evaluation_program.h"
 #include "ir/evaluate/graph_evaluation.h"
 #include "ir/evaluate/lane_memory.h"
 #include "ir/evaluate/perturbation.h"

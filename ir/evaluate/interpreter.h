@@ -17,8 +17,8 @@
 //
 // How: a denotation is lowered to loop nests (ir/nest/loop_nest.h). Sums of products are evaluated
 // as packed matrix products (ir/evaluate/contraction.h), everything else on arrays of lanes
-// (ir/evaluate/lane_plan.h). ir/evaluate/direct_evaluation.h evaluates a denotation as the language
-// defines it, element by element: the oracle, and the fallback for what has no plan.
+// (ir/evaluate/lane_program.h). ir/evaluate/direct_evaluation.h evaluates a denotation as the
+// language defines it, element by element: the oracle, and the fallback for what has no plan.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ using Kind = IndexSymbol::Kind;
 
 }  // namespace
 
-LaneEvaluator::LaneEvaluator(const LanePlan& plan, std::span<const Tensor> inputs,
+LaneEvaluator::LaneEvaluator(const LaneProgram& plan, std::span<const Tensor> inputs,
                              Precision precision)
     : plan_(plan),
       nest_(plan.nest),
@@ -45,7 +45,7 @@ struct OutputLoop {
   std::int64_t count;
 };
 
-std::vector<OutputLoop> output_loops(const LanePlan& plan) {
+std::vector<OutputLoop> output_loops(const LaneProgram& plan) {
   std::vector<OutputLoop> loops;
   for (const int v : plan.loops) loops.push_back({v, plan.nest.extent(v)});
   if (plan.output_lane >= 0) {
@@ -57,7 +57,7 @@ std::vector<OutputLoop> output_loops(const LanePlan& plan) {
 
 }  // namespace
 
-std::int64_t LaneEvaluator::steps(const LanePlan& plan) {
+std::int64_t LaneEvaluator::steps(const LaneProgram& plan) {
   std::int64_t count = 1;
   for (const OutputLoop& loop : output_loops(plan)) count *= loop.count;
   return count;

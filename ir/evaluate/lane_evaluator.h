@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LaneEvaluator: executes a LanePlan. One instance serves one thread.
+// LaneEvaluator: executes a LaneProgram. One instance serves one thread.
 //
 // A LaneSet holds the active lanes. It is an interval, which makes the guards of padding free per
 // element, with a mask where an interval does not suffice. Operations compute all lanes of the
@@ -15,18 +15,18 @@
 
 #include "base/status.h"
 #include "ir/core/tensor.h"
-#include "ir/evaluate/lane_plan.h"
+#include "ir/evaluate/lane_program.h"
 
 namespace egret::ir {
 
 class LaneEvaluator {
  public:
-  LaneEvaluator(const LanePlan& plan, std::span<const Tensor> inputs, Precision precision);
+  LaneEvaluator(const LaneProgram& plan, std::span<const Tensor> inputs, Precision precision);
 
   // Evaluates the steps [begin, end) of the plan's loops and stores their elements in `out`.
   base::Status run(std::int64_t begin, std::int64_t end, DType out_type, std::byte* out);
   // The number of steps of a plan.
-  static std::int64_t steps(const LanePlan& plan);
+  static std::int64_t steps(const LaneProgram& plan);
 
  private:
   struct LaneSet {
@@ -122,7 +122,7 @@ class LaneEvaluator {
   template <typename T>
   base::Status run_as(std::int64_t begin, std::int64_t end, DType out_type, std::byte* out);
 
-  const LanePlan& plan_;
+  const LaneProgram& plan_;
   const LoopNest& nest_;
   std::span<const Tensor> inputs_;
   std::vector<const std::byte*> data_;  // of the inputs

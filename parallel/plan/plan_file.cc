@@ -320,7 +320,7 @@ std::string model_hash(const ir::Graph& model) {
   return base::content_hash(ir::to_text(bare)).to_hex();
 }
 
-Json to_json(const Plan& plan, const PlanOrigin& origin) {
+Json to_json(const ParallelPlan& plan, const PlanOrigin& origin) {
   Json json = base::versioned_json();
   json.set("model", origin.model).set("model_hash", origin.model_hash);
   json.set("bind", Json::array(origin.bind));

@@ -53,7 +53,7 @@ struct PlanOrigin {
 // do not count, since they change no result.
 std::string model_hash(const ir::Graph& model);
 
-base::Json to_json(const Plan& plan, const PlanOrigin& origin);
+base::Json to_json(const ParallelPlan& plan, const PlanOrigin& origin);
 
 // The weight with this hash (ir::Tensor::content_hash() in hex), or nullptr.
 using FindWeight = std::function<const ir::Tensor*(const std::string& hash)>;

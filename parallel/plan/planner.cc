@@ -60,7 +60,8 @@ std::vector<std::int64_t> block_counts(const Mesh& mesh) {
 // The program's saturated e-graph.
 Result<rules::SaturatedGraph> saturated(const ir::Graph& graph, std::string_view rules,
                                         std::span<const std::int64_t> blocks,
-                                        const PlanOptions& options, base::ProgressSink* sink) {
+                                        const ParallelPlanOptions& options,
+                                        base::ProgressSink* sink) {
   EGRET_ASSIGN_OR_RETURN(const auto admitted, rules::AdmittedRules::select(rules, options.allow));
   rules::SaturateOptions saturation;
   saturation.limits.nodes = static_cast<std::uint64_t>(options.limit_nodes);
@@ -70,7 +71,7 @@ Result<rules::SaturatedGraph> saturated(const ir::Graph& graph, std::string_view
   });
 }
 
-extract::Options extraction(const PlanOptions& options) {
+extract::Options extraction(const ParallelPlanOptions& options) {
   extract::Options extraction;
   extraction.time_limit_s = options.limit_time;
   extraction.should_stop = base::stop_requested;
@@ -78,8 +79,8 @@ extract::Options extraction(const PlanOptions& options) {
 }
 
 // The program that is to be distributed.
-Result<ir::Graph> rewritten(ir::Graph graph, const Machine& machine, const PlanOptions& options,
-                            base::ProgressSink* sink) {
+Result<ir::Graph> rewritten(ir::Graph graph, const Cluster& machine,
+                            const ParallelPlanOptions& options, base::ProgressSink* sink) {
   if (!options.sequential) return graph;
   EGRET_ASSIGN_OR_RETURN(const auto program, saturated(graph, options.rules, {}, options, sink));
   const auto model = cost::make_model("roofline", machine.rates);
@@ -91,8 +92,8 @@ Result<ir::Graph> rewritten(ir::Graph graph, const Machine& machine, const PlanO
 class PlanSearch {
  public:
   // If the task has fewer layers than `whole`, plans are expanded to the latter.
-  PlanSearch(const PlacedEGraph& placed, const Machine& machine, const PlanTask& task,
-             const PlanOptions& options, const ir::Graph& whole, const FewerLayers* fewer)
+  PlanSearch(const PlacedEGraph& placed, const Cluster& machine, const PlanTask& task,
+             const ParallelPlanOptions& options, const ir::Graph& whole, const FewerLayers* fewer)
       : placed_(placed),
         carried_(task.carried),
         outputs_(names_of(task.graph.outputs())),
@@ -112,7 +113,7 @@ class PlanSearch {
   }
 
   // Finds the cheapest plan and fills `plan`.
-  Status run(Plan& plan) {
+  Status run(ParallelPlan& plan) {
     plan.placed_values = pricing_.view().class_count();
     plan.placed_nodes = pricing_.view().node_count();
     find_baselines(plan);
@@ -134,7 +135,7 @@ class PlanSearch {
 
   // Finds the cheapest plan within the memory limit; if there is none, the one with the least
   // memory.
-  Status run_within(Plan& plan) {
+  Status run_within(ParallelPlan& plan) {
     find_baselines(plan);
     search_.memory = plan.limit_bytes;
     if (const auto least = pricing_.leanest(search_); least.ok()) take_if_smaller(*least, plan);
@@ -223,19 +224,19 @@ class PlanSearch {
         write_program(placed_, pricing_.view(), solution, outputs_, carried_, pricing_.schedule());
     return tied_ ? tied_->repeated(program, whole_) : std::move(program.graph);
   }
-  void take(const extract::Solution& solution, Plan& plan) const {
+  void take(const extract::Solution& solution, ParallelPlan& plan) const {
     plan.program = program_of(solution);
     plan.time_s = pricing_.seconds_of(solution);
     plan.memory_bytes = peak_bytes(plan.program);
   }
   // Takes the plan if it is smaller; returns its bytes.
-  double take_if_smaller(const extract::Solution& solution, Plan& plan) const {
+  double take_if_smaller(const extract::Solution& solution, ParallelPlan& plan) const {
     const double bytes = peak_bytes(program_of(solution));
     if (bytes < plan.memory_bytes) take(solution, plan);
     return bytes;
   }
 
-  void explain(const extract::Solution& best, Plan& plan) const {
+  void explain(const extract::Solution& best, ParallelPlan& plan) const {
     plan.runners_up.clear();
     const std::vector<Pricing::NamedLeaf> leaves = pricing_.named_leaves(best);
     const double sending = pricing_.seconds_sending(best);
@@ -257,7 +258,7 @@ class PlanSearch {
   }
 
   // Computes the named baselines; remembers the best one as a start for the search.
-  void find_baselines(Plan& plan) {
+  void find_baselines(ParallelPlan& plan) {
     Pricing::Search search = search_;
     search.copied_inputs = false;
     for (const Strategy& strategy : strategies()) {
@@ -283,7 +284,7 @@ class PlanSearch {
   std::optional<extract::Solution> known_;  // the best baseline, where it may be the plan
 };
 
-Status check_names(const PlanTask& task, const PlanOptions& options) {
+Status check_names(const PlanTask& task, const ParallelPlanOptions& options) {
   if (extract::find_extractor(options.extractor) == nullptr)
     return base::usage_error("there is no extractor '" + options.extractor + "'");
   const Strategy* strategy = find_strategy(options.strategy);
@@ -312,7 +313,7 @@ PlacedEGraph::Request request_for(const PlanTask& task, const Mesh& mesh) {
 }
 
 // Of two plans with one limit of memory.
-bool is_better(const Plan& a, const Plan& b) {
+bool is_better(const ParallelPlan& a, const ParallelPlan& b) {
   const bool fits = a.memory_bytes <= a.limit_bytes;
   if (fits != (b.memory_bytes <= b.limit_bytes)) return fits;
   return fits ? a.time_s < b.time_s : a.memory_bytes < b.memory_bytes;
@@ -325,8 +326,8 @@ std::vector<ir::Tensor> random_inputs(const ir::Graph& graph) {
 
 }  // namespace
 
-const base::OptionTable<PlanOptions>& PlanOptions::table() {
-  using P = PlanOptions;
+const base::OptionTable<ParallelPlanOptions>& ParallelPlanOptions::table() {
+  using P = ParallelPlanOptions;
   static const base::OptionTable<P> rows{
       "plan",
       {{"rules", &P::rules, "Rules that rewrite the program before it is distributed"},
@@ -360,7 +361,7 @@ const base::OptionTable<PlanOptions>& PlanOptions::table() {
   return rows;
 }
 
-std::vector<Communication> communication_of(const PlacedGraph& graph, const Machine& machine) {
+std::vector<Communication> communication_of(const PlacedGraph& graph, const Cluster& machine) {
   std::vector<Communication> all;
   const auto add = [&](std::string_view name, int at, double bytes, double seconds) {
     const std::string& axis = graph.mesh.axis(at).name;
@@ -394,8 +395,8 @@ std::vector<Communication> communication_of(const PlacedGraph& graph, const Mach
   return all;
 }
 
-Result<Plan> make_plan(const PlanTask& task, const Machine& machine, const PlanOptions& options,
-                       base::ProgressSink* sink) {
+Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
+                               const ParallelPlanOptions& options, base::ProgressSink* sink) {
   const base::Stopwatch watch;
   const base::Progress progress(sink, "plan");
   EGRET_RETURN_IF_ERROR(check_names(task, options));
@@ -403,11 +404,11 @@ Result<Plan> make_plan(const PlanTask& task, const Machine& machine, const PlanO
   EGRET_ASSIGN_OR_RETURN(const ir::Graph program, rewritten(folded, machine, options, sink));
   const std::string rules = options.sequential ? std::string(kBodies) : options.rules;
   const std::vector<std::int64_t> blocks = block_counts(machine.mesh);
-  Plan plan;
+  ParallelPlan plan;
   plan.limit_bytes =
       options.limit_memory > 0 ? static_cast<double>(options.limit_memory) : machine.memory_bytes;
   const auto search = [&](const PlanTask& part, auto run, bool rings, const FewerLayers* fewer,
-                          Plan& found) -> Status {
+                          ParallelPlan& found) -> Status {
     PlacedEGraph::Request request = request_for(part, machine.mesh);
     request.rings = rings;
     EGRET_ASSIGN_OR_RETURN(const auto equal, saturated(part.graph, rules, blocks, options, sink));
@@ -432,7 +433,7 @@ Result<Plan> make_plan(const PlanTask& task, const Machine& machine, const PlanO
     std::vector<Carried> carried = task.carried;
     const ir::Graph twice = with_second_readings(program, carried);
     plan.layers = 0;
-    Plan ringed = plan;
+    ParallelPlan ringed = plan;
     EGRET_RETURN_IF_ERROR(search({twice, carried}, &PlanSearch::run_within, false, nullptr, plan));
     // A ring sends what a gather does, in more steps: it is never better where there is room.
     const bool fits = plan.memory_bytes <= plan.limit_bytes;

@@ -24,14 +24,14 @@
 #include "base/progress.h"
 #include "base/status.h"
 #include "ir/graph/graph.h"
-#include "parallel/machine/machine.h"
+#include "parallel/machine/cluster.h"
 #include "parallel/placed/placed_graph.h"
 #include "parallel/plan/plan_searches.h"
 #include "parallel/plan/pricing.h"
 
 namespace egret::parallel {
 
-struct PlanOptions {
+struct ParallelPlanOptions {
   std::string rules = "expand-composites";
   std::string allow = "proven";  // the minimal status of every rule
   std::string extractor = "auto";
@@ -45,7 +45,7 @@ struct PlanOptions {
   bool searches = false;              // plan all layers, and run the other searches too
   bool explain = false;               // find the runner-up of each choice
 
-  static const base::OptionTable<PlanOptions>& table();
+  static const base::OptionTable<ParallelPlanOptions>& table();
 };
 
 // The task. All types of the graph are concrete.
@@ -74,7 +74,7 @@ struct RunnerUp {
   double sending_s = 0;
 };
 
-struct Plan {
+struct ParallelPlan {
   PlacedGraph program;
   double time_s = 0;
   // Lower bound: no plan over this e-graph and of this strategy takes less. With tied layers, no
@@ -100,11 +100,12 @@ struct Plan {
 // The plan, checked on all ranks against the sequential program (parallel/placed/placed_graph.h).
 // Errors: usage_error for a name that does not exist; bad_input where no plan is of the strategy;
 // mismatch where the check fails; those of extraction.
-base::Result<Plan> make_plan(const PlanTask& task, const Machine& machine,
-                             const PlanOptions& options, base::ProgressSink* progress = nullptr);
+base::Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
+                                     const ParallelPlanOptions& options,
+                                     base::ProgressSink* progress = nullptr);
 
 // The bytes that each rank sends in a run, by collective and axis, and the time over the machine's
 // links.
-std::vector<Communication> communication_of(const PlacedGraph& graph, const Machine& machine);
+std::vector<Communication> communication_of(const PlacedGraph& graph, const Cluster& machine);
 
 }  // namespace egret::parallel

@@ -23,7 +23,7 @@ constexpr std::array kPrices{0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2};
 
 }  // namespace
 
-double seconds_to_pass(const RingProgram& ring, const Machine& machine) {
+double seconds_to_pass(const RingProgram& ring, const Cluster& machine) {
   double seconds = 0;
   for (std::size_t i = 0; i < ring.inputs.size(); ++i) {
     if (ring.inputs[i].passes)
@@ -32,7 +32,7 @@ double seconds_to_pass(const RingProgram& ring, const Machine& machine) {
   return seconds;
 }
 
-Pricing::Pricing(const PlacedEGraph& placed, const Machine& machine,
+Pricing::Pricing(const PlacedEGraph& placed, const Cluster& machine,
                  std::span<const Carried> carried, std::span<const std::string> outputs)
     : placed_(placed),
       machine_(machine),

@@ -20,7 +20,7 @@
 #include "cost/model.h"
 #include "extract/core/extractor.h"
 #include "extract/extractors/side_rows.h"
-#include "parallel/machine/machine.h"
+#include "parallel/machine/cluster.h"
 #include "parallel/placed/placed_egraph.h"
 #include "parallel/placed/schedule.h"
 #include "parallel/plan/strategies.h"
@@ -37,14 +37,14 @@ struct Carried {
 };
 
 // The transfer time of a ring's blocks.
-double seconds_to_pass(const RingProgram& ring, const Machine& machine);
+double seconds_to_pass(const RingProgram& ring, const Cluster& machine);
 
 class Pricing {
  public:
   using Index = egraph::EGraphView::Index;
 
   // `outputs` are the names of the placed e-graph's roots. All arguments outlive this.
-  Pricing(const PlacedEGraph& placed, const Machine& machine, std::span<const Carried> carried,
+  Pricing(const PlacedEGraph& placed, const Cluster& machine, std::span<const Carried> carried,
           std::span<const std::string> outputs);
 
   const egraph::EGraphView& view() const { return view_; }
@@ -107,7 +107,7 @@ class Pricing {
                                                    std::vector<double> costs) const;
 
   const PlacedEGraph& placed_;
-  const Machine& machine_;
+  const Cluster& machine_;
   const std::span<const Carried> carried_;
   const std::unique_ptr<cost::Model> model_;
   const egraph::EGraphView view_;

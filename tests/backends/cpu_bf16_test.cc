@@ -65,7 +65,7 @@ struct Maker {
   }
 };
 
-std::vector<Tensor> run(const ir::Graph& graph, const PlanOptions& options,
+std::vector<Tensor> run(const ir::Graph& graph, const CompileOptions& options,
                         std::span<const Tensor> inputs, PlanReport* report = nullptr) {
   const auto plan = cpu().compile(graph, options);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
@@ -114,13 +114,14 @@ void expect_bf16(const ir::Graph& graph, std::uint64_t seed) {
   const auto exact = ir::interpret(graph, inputs);
   ASSERT_TRUE(exact.ok()) << exact.status().message();
   const std::vector<Tensor> in_f32 = run(graph, {.threads = 1}, inputs);
-  const PlanOptions variants[] = {{.threads = 1, .precision = Precision::kBF16},
-                                  {.threads = 2, .precision = Precision::kBF16},
-                                  {.threads = 1, .precision = Precision::kBF16, .fuse = false},
-                                  {.threads = 1, .precision = Precision::kBF16, .blocked = false},
-                                  {.threads = 1, .limit_arena = 1, .precision = Precision::kBF16}};
+  const CompileOptions variants[] = {
+      {.threads = 1, .precision = Precision::kBF16},
+      {.threads = 2, .precision = Precision::kBF16},
+      {.threads = 1, .precision = Precision::kBF16, .fuse = false},
+      {.threads = 1, .precision = Precision::kBF16, .blocked = false},
+      {.threads = 1, .limit_arena = 1, .precision = Precision::kBF16}};
   double difference = 0;
-  for (const PlanOptions& options : variants) {
+  for (const CompileOptions& options : variants) {
     PlanReport report;
     const std::vector<Tensor> outputs = run(graph, options, inputs, &report);
     ASSERT_EQ(outputs.size(), exact->size());

@@ -115,7 +115,7 @@ TEST_F(CudaJoins, LeaveNoKernelToCopyParts) {
       for (const bool with_dnn : {false, true}) {
         begin_anew();
         fake_cuda().dnn_has_algorithms = with_dnn;
-        const PlanOptions options{.precision = precision, .search = false, .blocked = blocked};
+        const CompileOptions options{.precision = precision, .search = false, .blocked = blocked};
         const PlanReport report = within_errors(fire_network(), options);
         const auto joins = std::ranges::count_if(report.kernels, [](const auto& kernel) {
           return kernel.implementation == "NVRTC" &&

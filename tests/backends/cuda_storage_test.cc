@@ -77,7 +77,7 @@ TEST_F(CudaStorage, TakesTheFasterOfTheWaysToLie) {
       count(within_errors(network, {.precision = Precision::kTF32}), "convolution", "row-major"),
       3);
   fake_cuda().faster_each_time = true;
-  const PlanOptions unmeasured{.precision = Precision::kTF32, .search = false};
+  const CompileOptions unmeasured{.precision = Precision::kTF32, .search = false};
   EXPECT_EQ(count(within_errors(network, unmeasured), "convolution", "channels-last"), 2);
 }
 
@@ -110,7 +110,7 @@ TEST_F(CudaStorage, ReadsPartsOfOneValueIntoAttention) {
 }
 
 TEST_F(CudaStorage, TakesAttentionWithAMaskInParts) {
-  const PlanOptions bf16{.precision = Precision::kBF16};
+  const CompileOptions bf16{.precision = Precision::kBF16};
   EXPECT_EQ(count(within_errors(masked_attention(16, false), bf16), "attention", "row-major"), 1);
   fake_cuda().dnn_has_attention = false;
   EXPECT_EQ(count(within_errors(attention_block(1, 16), bf16), "attention", "row-major"), 1);
@@ -145,7 +145,7 @@ TEST_F(CudaStorage, TakesAttentionOfRepeatedHeads) {
 }
 
 TEST_F(CudaStorage, LeavesToProductsWhatIsNoAttention) {
-  const PlanOptions bf16{.precision = Precision::kBF16};
+  const CompileOptions bf16{.precision = Precision::kBF16};
   // Weights that are seen; rows that do not begin where 16 bytes do; digits that would be lost.
   EXPECT_EQ(count(within_errors(masked_attention(16, true), bf16), "product", "row-major"), 2);
   EXPECT_EQ(count(within_errors(masked_attention(12, false), bf16), "product", "row-major"), 2);

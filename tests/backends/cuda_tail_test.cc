@@ -28,7 +28,7 @@ class CudaTails : public FakeCudaTest {
     return std::ranges::count(report.kernels, library, &PlanReport::Kernel::implementation);
   }
 
-  const PlanOptions bf16_{.precision = Precision::kBF16};
+  const CompileOptions bf16_{.precision = Precision::kBF16};
 };
 
 TEST_F(CudaTails, AreOfAnyPointwiseOperations) {

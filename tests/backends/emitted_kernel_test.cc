@@ -19,14 +19,15 @@ using ir::Integers;
 using ir::TensorType;
 using ir::Value;
 
-std::unique_ptr<Plan> plan_of(const ir::Graph& graph, Emission emission, int threads = 1) {
+std::unique_ptr<ExecutablePlan> plan_of(const ir::Graph& graph, Emission emission,
+                                        int threads = 1) {
   auto plan = find_backend("cpu")->compile(graph, {.threads = threads, .emission = emission});
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   return plan.ok() ? *std::move(plan) : nullptr;
 }
 
 // The outputs are integers, which are the same whoever computes them.
-void expect_same_integers(Plan& plan, const ir::Graph& graph) {
+void expect_same_integers(ExecutablePlan& plan, const ir::Graph& graph) {
   const auto inputs = random_inputs(plan, base::Random(1));
   const auto expected = ir::interpret(graph, inputs);
   ASSERT_TRUE(expected.ok()) << expected.status().message();

@@ -42,7 +42,7 @@ class FakeCudaTest : public ::testing::Test {
   }
 
   // Runs it and compares with the f64 interpreter.
-  PlanReport within_errors(const ir::Graph& of, const PlanOptions& options) const {
+  PlanReport within_errors(const ir::Graph& of, const CompileOptions& options) const {
     PlanReport report;
     EXPECT_LE(relative_error(of, options, *backend_, &report), 16 * roundoff(options.precision));
     return report;

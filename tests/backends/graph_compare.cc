@@ -32,8 +32,8 @@ void expect_close(const ir::Tensor& actual, const ir::Tensor& expected, double t
 // A plan of a graph that was handed over computes the same from the same weights: by the same
 // kernels the same bits, but where those are chosen by their times, of which each plan may find
 // others the fastest.
-void expect_same_when_consumed(const ir::Graph& graph, const PlanOptions& options,
-                               std::span<const ir::Tensor> inputs, const Plan& plan,
+void expect_same_when_consumed(const ir::Graph& graph, const CompileOptions& options,
+                               std::span<const ir::Tensor> inputs, const ExecutablePlan& plan,
                                const std::vector<ir::Tensor>& expected, double tolerance,
                                const Backend& backend, const std::string& place) {
   const bool exact = backend.name() != "cuda";
@@ -66,7 +66,7 @@ double largest_difference(const ir::Tensor& a, const ir::Tensor& b) {
   return largest;
 }
 
-double relative_error(const ir::Graph& graph, const PlanOptions& options, const Backend& backend,
+double relative_error(const ir::Graph& graph, const CompileOptions& options, const Backend& backend,
                       PlanReport* report) {
   const auto plan = backend.compile(graph, options);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
@@ -95,13 +95,13 @@ double relative_error(const ir::Graph& graph, const PlanOptions& options, const 
 PlanReport expect_matches_reference(const ir::Graph& graph, std::uint64_t seed, double tolerance,
                                     const Backend& backend) {
   PlanReport report;
-  const PlanOptions variants[] = {{.threads = 1},
-                                  {.threads = 2},
-                                  {.threads = 1, .fuse = false},
-                                  {.threads = 1, .blocked = false},
-                                  {.threads = 1, .limit_arena = 1}};
+  const CompileOptions variants[] = {{.threads = 1},
+                                     {.threads = 2},
+                                     {.threads = 1, .fuse = false},
+                                     {.threads = 1, .blocked = false},
+                                     {.threads = 1, .limit_arena = 1}};
   std::vector<ir::Tensor> expected;
-  for (const PlanOptions& options : variants) {
+  for (const CompileOptions& options : variants) {
     const std::string place = "threads " + std::to_string(options.threads) +
                               (options.fuse ? "" : ", no fusion") +
                               (options.blocked ? "" : ", no blocks") +

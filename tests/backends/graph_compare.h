@@ -21,7 +21,7 @@ double largest_difference(const ir::Tensor& a, const ir::Tensor& b);
 // The largest error of three runs (directly, and as a device records it) on random inputs, relative
 // to the largest value of that output of the f64 interpreter; infinite, with a test failure, where
 // it cannot be run. `report`: the plan's, before it ran.
-double relative_error(const ir::Graph& graph, const PlanOptions& options, const Backend& backend,
+double relative_error(const ir::Graph& graph, const CompileOptions& options, const Backend& backend,
                       PlanReport* report = nullptr);
 
 }  // namespace egret::backends

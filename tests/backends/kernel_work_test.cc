@@ -12,7 +12,7 @@ namespace {
 ir::TensorType f32(ir::Shape shape) { return {ir::DType::kF32, std::move(shape)}; }
 
 // Compiled with profiling and run twice.
-std::unique_ptr<Plan> profiled(const ir::Graph& graph, bool fuse) {
+std::unique_ptr<ExecutablePlan> profiled(const ir::Graph& graph, bool fuse) {
   auto plan = find_backend("cpu")->compile(graph, {.threads = 1, .profile = true, .fuse = fuse});
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   const auto inputs = random_inputs(**plan, base::Random(1));

@@ -12,7 +12,7 @@
 namespace egret::backends {
 namespace {
 
-std::unique_ptr<Plan> relu_plan(std::int64_t elements) {
+std::unique_ptr<ExecutablePlan> relu_plan(std::int64_t elements) {
   ir::GraphBuilder b;
   b.output("y", b.add("relu", {b.input("x", {ir::DType::kF32, {elements}})}));
   auto plan = find_backend("cpu")->compile(*b.finish(), {.threads = 1});
@@ -59,7 +59,7 @@ TEST(Measure, EndsWhenAskedTo) {
 }
 
 // Remembers where its input lay, and how often it ran.
-class Witness : public Plan {
+class Witness : public ExecutablePlan {
  public:
   explicit Witness(const ir::Graph& graph) : Plan(graph) {}
   PlanReport report() const override { return {}; }
@@ -117,12 +117,12 @@ TEST(Measure, MakesNoMoreInputsThanRunsWhereTheseAreCounted) {
 TEST(MeasureInterleaved, TakesTurnsOverTheSameInputs) {
   const auto small = relu_plan(1 << 12);
   const auto again = relu_plan(1 << 12);
-  Plan* const plans[] = {small.get(), again.get()};
+  ExecutablePlan* const plans[] = {small.get(), again.get()};
   const auto t = measure_interleaved(plans, {.min_runs = 20, .min_seconds = 0});
   ASSERT_TRUE(t.ok());
   EXPECT_EQ((*t)[0].runs, (*t)[1].runs);
   const auto other = relu_plan(1 << 10);
-  Plan* const different[] = {small.get(), other.get()};
+  ExecutablePlan* const different[] = {small.get(), other.get()};
   EXPECT_FALSE(measure_interleaved(different, {}).ok());
 }
 

@@ -81,7 +81,7 @@ base::Result<std::vector<Tensor>> run_backend(const ir::Graph& graph,
                                               std::span<const Tensor> inputs) {
   const backends::Backend* backend = backends::find_backend(backend_under_test());
   if (backend == nullptr) return base::usage_error("no such backend: " + backend_under_test());
-  backends::PlanOptions options{.threads = 1, .precision = precision_under_test()};
+  backends::CompileOptions options{.threads = 1, .precision = precision_under_test()};
   if (std::getenv("EGRET_CONFORMANCE_EMIT_ALL") != nullptr)
     options.emission = backends::Emission::kAll;
   EGRET_ASSIGN_OR_RETURN(const auto plan, backend->compile(graph, options));

@@ -15,8 +15,8 @@ class KernelCostsTest : public testing::Test {
     ASSERT_TRUE(database.ok());
     database_ = *std::move(database);
   }
-  static std::unique_ptr<backends::Plan> plan_of(std::string_view model,
-                                                 backends::PlanOptions options = {}) {
+  static std::unique_ptr<backends::ExecutablePlan> plan_of(std::string_view model,
+                                                           backends::CompileOptions options = {}) {
     const auto graph = zoo::find_model(model)->build({});
     EXPECT_TRUE(graph.ok());
     options.profile = true;
@@ -25,17 +25,17 @@ class KernelCostsTest : public testing::Test {
     return *std::move(plan);
   }
   // All of them learned from together.
-  std::vector<KernelPrediction> predict(std::span<backends::Plan* const> plans) {
+  std::vector<KernelPrediction> predict(std::span<backends::ExecutablePlan* const> plans) {
     KernelCosts costs(*database_, "this machine");
     const base::Status learned = costs.learn(plans);
     EXPECT_TRUE(learned.ok()) << learned.message();
     std::vector<KernelPrediction> predictions;
-    for (const backends::Plan* plan : plans) predictions.push_back(costs.predict(*plan));
+    for (const backends::ExecutablePlan* plan : plans) predictions.push_back(costs.predict(*plan));
     return predictions;
   }
-  KernelPrediction predict(std::string_view model, backends::PlanOptions options = {}) {
+  KernelPrediction predict(std::string_view model, backends::CompileOptions options = {}) {
     const auto plan = plan_of(model, options);
-    backends::Plan* const plans[] = {plan.get()};
+    backends::ExecutablePlan* const plans[] = {plan.get()};
     return predict(plans).front();
   }
 
@@ -65,7 +65,7 @@ TEST_F(KernelCostsTest, PlansThatShareKernelsAgree) {
   const auto one = plan_of("squeezenet1.1");
   const auto twin = plan_of("squeezenet1.1");
   const auto alone = plan_of("squeezenet1.1", {.fuse = false});
-  backends::Plan* const plans[] = {one.get(), twin.get(), alone.get()};
+  backends::ExecutablePlan* const plans[] = {one.get(), twin.get(), alone.get()};
   const std::vector<KernelPrediction> predicted = predict(plans);
   EXPECT_EQ(predicted[0].seconds, predicted[1].seconds);
   // Of the kernels that both kinds of plans hold there are two timings.
@@ -89,7 +89,7 @@ TEST_F(KernelCostsTest, ABackendThatDoesNotTellItsKernelsApartIsRefused) {
   const auto graph = zoo::find_model("squeezenet1.1")->build({});
   const auto plan = backends::find_backend("reference")->compile(*graph, {.profile = true});
   ASSERT_TRUE(plan.ok());
-  backends::Plan* const plans[] = {plan->get()};
+  backends::ExecutablePlan* const plans[] = {plan->get()};
   const base::Status learned = KernelCosts(*database_, "this machine").learn(plans);
   EXPECT_EQ(learned.code(), base::StatusCode::kUnsupported);
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/measure/machine.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "backends/backend.h"
 #include "backends/timing/node_timer.h"
+#include "driver/measure/machine_fingerprint.h"
 
 namespace egret::driver {
 namespace {

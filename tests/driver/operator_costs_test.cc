@@ -10,7 +10,7 @@
 
 #include "base/stop.h"
 #include "driver/measure/calibration.h"
-#include "driver/measure/machine.h"
+#include "driver/measure/machine_fingerprint.h"
 #include "driver/optimize.h"
 #include "ir/graph/builder.h"
 

@@ -146,7 +146,7 @@ TEST_F(DeviceGraphs, ReadPartsOfOneProductIntoAttention) {
   const ir::Graph graph = merged_attention(64);
   expect_matches_reference(graph, 1, 2e-5, backend_);
   PlanReport report;
-  const PlanOptions narrow{.precision = Precision::kBF16};
+  const CompileOptions narrow{.precision = Precision::kBF16};
   EXPECT_LE(relative_error(graph, narrow, backend_, &report), 16 * roundoff(Precision::kBF16));
   std::cout << "  " << report.kernels.size() << " kernels\n";
 }
@@ -193,7 +193,7 @@ TEST_F(DeviceGraphs, ComputeInLessThanF32WithinItsErrors) {
   for (const Precision precision :
        {Precision::kF32, Precision::kTF32, Precision::kBF16, Precision::kF16}) {
     for (const bool search : {false, true}) {
-      const PlanOptions options{.precision = precision, .search = search};
+      const CompileOptions options{.precision = precision, .search = search};
       const double bound = 32 * roundoff(precision);
       EXPECT_LE(relative_error(*product, options, backend_), bound) << to_string(precision);
       EXPECT_LE(relative_error(attention_block(2, 32), options, backend_), bound)
@@ -209,7 +209,7 @@ TEST_F(DeviceGraphs, ComputeTailsAlong) {
     const double bound = 32 * roundoff(precision);
     for (const Tail& tail : {Tail(silu), Tail(hard_swish), gelu}) {
       for (const ir::Graph& of : {tail_network(tail), tail_image_network(tail)}) {
-        const PlanOptions options{.precision = precision, .search = false};
+        const CompileOptions options{.precision = precision, .search = false};
         EXPECT_LE(relative_error(of, options, backend_), bound) << to_string(precision);
       }
     }
@@ -219,7 +219,8 @@ TEST_F(DeviceGraphs, ComputeTailsAlong) {
 TEST_F(DeviceGraphs, KeepValuesInBf16WithEitherLayout) {
   for (const bool blocked : {false, true}) {
     PlanReport report;
-    const PlanOptions options{.precision = Precision::kBF16, .search = false, .blocked = blocked};
+    const CompileOptions options{
+        .precision = Precision::kBF16, .search = false, .blocked = blocked};
     EXPECT_LE(relative_error(small_network(), options, backend_, &report),
               32 * roundoff(Precision::kBF16));
     const auto last = std::ranges::count(report.kernels, std::string("channels-last"),

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans against direct evaluation: operators, and random denotations.
-#include "ir/evaluate/evaluation_plan.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "ir/evaluate/direct_evaluation.h"
+#include "ir/evaluate/evaluation_program.h"
 #include "ir/graph/builder.h"
 
 namespace egret::ir {

@@ -8,7 +8,7 @@
 namespace egret::ir {
 namespace {
 
-TEST(ResizePlan, WeightsOfAnElementSumToOne) {
+TEST(ResizeSamples, WeightsOfAnElementSumToOne) {
   for (const char* mode : {"nearest", "linear", "cubic"}) {
     for (const char* coordinates : {"half_pixel", "pytorch_half_pixel", "align_corners",
                                     "asymmetric", "half_pixel_symmetric"}) {
@@ -40,7 +40,7 @@ TEST(ResizePlan, WeightsOfAnElementSumToOne) {
   }
 }
 
-TEST(ResizePlan, DoublingRepeatsTheNearest) {
+TEST(ResizeSamples, DoublingRepeatsTheNearest) {
   const auto plan = resize_plan({.in_size = 2,
                                  .out_size = 4,
                                  .scale = 2,
@@ -52,7 +52,7 @@ TEST(ResizePlan, DoublingRepeatsTheNearest) {
   EXPECT_EQ(plan->taps[0].from, (std::vector<std::int64_t>{0, 0, 1, 1}));
 }
 
-TEST(ResizePlan, RefusesUnknownModes) {
+TEST(ResizeSamples, RefusesUnknownModes) {
   const auto error = [](const char* mode, const char* coordinates, const char* nearest) {
     const auto plan = resize_plan({.in_size = 3,
                                    .out_size = 5,
@@ -68,7 +68,7 @@ TEST(ResizePlan, RefusesUnknownModes) {
 }
 
 // Before there is a table: one of 10^18 entries could not be made.
-TEST(ResizePlan, RefusesTablesThatAreTooLong) {
+TEST(ResizeSamples, RefusesTablesThatAreTooLong) {
   const auto error = [](std::int64_t size, const char* mode, const char* coordinates) {
     const auto plan = resize_plan({.in_size = 2,
                                    .out_size = size,

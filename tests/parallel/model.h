@@ -43,27 +43,27 @@ inline ir::Graph mlp(std::int64_t batch, std::int64_t width, std::int64_t hidden
   return m.finish(m("matmul", {h, m.weight("w2", {hidden, width})}));
 }
 
-inline Machine machine_of(std::string_view mesh, std::string_view preset = "local") {
-  for (const MachinePreset& row : machine_presets()) {
+inline Cluster machine_of(std::string_view mesh, std::string_view preset = "local") {
+  for (const ClusterPreset& row : cluster_presets()) {
     if (row.name == preset)
-      return parse_machine(row.toml, row.name)->with_mesh(Mesh::parse(mesh).value());
+      return parse_cluster(row.toml, row.name)->with_mesh(Mesh::parse(mesh).value());
   }
   return {};
 }
 
-inline base::Result<Plan> plan_of(const ir::Graph& graph, const Machine& machine,
-                                  const PlanOptions& options = {}) {
+inline base::Result<ParallelPlan> plan_of(const ir::Graph& graph, const Cluster& machine,
+                                          const ParallelPlanOptions& options = {}) {
   return make_plan(PlanTask{graph}, machine, options);
 }
 
-inline std::string placement_of(const Plan& plan, std::string_view name) {
+inline std::string placement_of(const ParallelPlan& plan, std::string_view name) {
   for (const PlacedNode& node : plan.program.nodes) {
     if (node.name == name) return to_string(node.placement, plan.program.mesh);
   }
   return "none";
 }
 
-inline std::string communication(const Plan& plan) {
+inline std::string communication(const ParallelPlan& plan) {
   std::string text;
   for (const Communication& one : plan.communication) {
     text += one.collective + " " + one.axis + " " + std::to_string(one.count) + "x " +

@@ -11,7 +11,7 @@ namespace egret::parallel {
 namespace {
 
 std::map<std::string_view, FoundPlan> searched(const ir::Graph& graph, std::string_view mesh) {
-  PlanOptions options;
+  ParallelPlanOptions options;
   options.searches = true;
   const auto plan = plan_of(graph, machine_of(mesh), options);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
@@ -56,7 +56,7 @@ TEST(PlanSearches, LookAtAllOfEqualLayers) {
   for (const char* name : {"a", "b", "c", "d", "e", "f"})
     y = m("relu", {m("add", {y, m("matmul", {y, m.weight(name, {256, 256})})})});
   const ir::Graph graph = m.finish(y);
-  PlanOptions options;
+  ParallelPlanOptions options;
   options.layers = 2;
   const auto tied = plan_of(graph, machine_of("x=4"), options);
   ASSERT_TRUE(tied.ok()) << tied.status().message();

@@ -38,9 +38,9 @@ TEST(Planner, SplitsAnMlpByColumnsThenRows) {
   }
 }
 
-TEST(Machine, NumbersAreThoseOfAMachine) {
+TEST(Cluster, NumbersAreThoseOfAMachine) {
   const auto error = [](const std::string& device, const std::string& axis) {
-    const auto machine = parse_machine(
+    const auto machine = parse_cluster(
         "[device]\n" + device + "\n[[axis]]\nname = \"x\"\nsize = 2\n" + axis, "m.toml");
     return machine.ok() ? "" : machine.status().message();
   };
@@ -60,9 +60,9 @@ TEST(Machine, NumbersAreThoseOfAMachine) {
   }
 }
 
-TEST(Machine, LinksAreUsedInARingOrByAllAtOnce) {
+TEST(Cluster, LinksAreUsedInARingOrByAllAtOnce) {
   const auto machine = [](const std::string& steps) {
-    return parse_machine("[device]\nseconds_per_kernel = 0\n[[axis]]\nname = \"x\"\nsize = 4\n" +
+    return parse_cluster("[device]\nseconds_per_kernel = 0\n[[axis]]\nname = \"x\"\nsize = 4\n" +
                              ("latency_s = 1e-6\nbytes_per_second = 1e9\n" + steps),
                          "m.toml");
   };
@@ -90,7 +90,7 @@ TEST(Machine, LinksAreUsedInARingOrByAllAtOnce) {
 }
 
 // The program of a plan after it was written and read.
-base::Result<PlacedGraph> read_again(const Plan& plan) {
+base::Result<PlacedGraph> read_again(const ParallelPlan& plan) {
   const auto find = [&](const std::string& hash) -> const ir::Tensor* {
     for (const PlacedNode& node : plan.program.nodes) {
       if (node.data.elements() > 0 && node.data.content_hash().to_hex() == hash) return &node.data;
@@ -101,10 +101,10 @@ base::Result<PlacedGraph> read_again(const Plan& plan) {
   return read_program(base::Json::parse(text).value(), find);
 }
 
-Plan mlp_plan() { return plan_of(mlp(8, 512, 2048), machine_of("x=4")).value(); }
+ParallelPlan mlp_plan() { return plan_of(mlp(8, 512, 2048), machine_of("x=4")).value(); }
 
 TEST(PlanFile, IsReadBack) {
-  const Plan plan = mlp_plan();
+  const ParallelPlan plan = mlp_plan();
   const auto again = read_again(plan);
   ASSERT_TRUE(again.ok()) << again.status().message();
   ASSERT_EQ(again->nodes.size(), plan.program.nodes.size());
@@ -121,7 +121,7 @@ TEST(PlanFile, IsReadBack) {
 // x w1 matmul b1 add relu w2 matmul all_reduce.
 std::string error_after(const std::function<void(std::vector<PlacedNode>&)>& change,
                         std::size_t output = 8) {
-  Plan plan = mlp_plan();
+  ParallelPlan plan = mlp_plan();
   EXPECT_EQ(plan.program.nodes.size(), 9U);
   change(plan.program.nodes);
   plan.program.outputs[0].node = output;
@@ -218,7 +218,7 @@ TEST(WrongPlans, GatherInTheOrderOfTheCuts) {
 
 // The program is well-formed, its meaning is not that of the model.
 TEST(WrongPlans, AreFoundByInterpretation) {
-  Plan plan = mlp_plan();
+  ParallelPlan plan = mlp_plan();
   for (PlacedNode& node : plan.program.nodes) {
     if (node.name == "w2") node.data = ir::Tensor::filled(node.whole, 1);
   }
@@ -228,8 +228,8 @@ TEST(WrongPlans, AreFoundByInterpretation) {
 // Many rows and few weights: each device takes some rows, and all weights, unless it has no room.
 TEST(Planner, CutsWeightsWhereMemoryIsShort) {
   const ir::Graph graph = mlp(128, 256, 512);
-  const Machine machine = machine_of("x=4");
-  PlanOptions options;
+  const Cluster machine = machine_of("x=4");
+  ParallelPlanOptions options;
   options.sharded_inputs = true;
   const auto free = plan_of(graph, machine, options);
   ASSERT_TRUE(free.ok()) << free.status().message();
@@ -276,7 +276,7 @@ ir::Graph resnet_block(std::int64_t channels, std::int64_t size) {
 TEST(Planner, CutsLargeImagesInSpace) {
   constexpr std::int64_t kChannels = 8;
   constexpr std::int64_t kSize = 64;
-  PlanOptions options;
+  ParallelPlanOptions options;
   options.sharded_inputs = true;
   for (const std::int64_t p : {2, 4, 8}) {
     const ir::Graph graph = resnet_block(kChannels, kSize);
@@ -296,7 +296,7 @@ TEST(Planner, CutsLargeImagesInSpace) {
 
 // Both ways of an image on two axes; the corners come with the second exchange.
 TEST(Planner, CutsImagesInSpaceAlongTwoAxes) {
-  PlanOptions options;
+  ParallelPlanOptions options;
   options.sharded_inputs = true;
   const auto plan = plan_of(resnet_block(4, 64), machine_of("x=2,y=2"), options);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
@@ -308,7 +308,7 @@ TEST(Planner, CutsImagesInSpaceAlongTwoAxes) {
 
 // The weights of an MLP elsewhere: never better, and what is said adds up.
 TEST(Planner, SaysWhatTheNextBestWouldTake) {
-  PlanOptions options;
+  ParallelPlanOptions options;
   options.explain = true;
   const auto plan = plan_of(mlp(8, 512, 2048), machine_of("x=4"), options);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
@@ -328,9 +328,9 @@ TEST(Planner, SaysWhatTheNextBestWouldTake) {
 
 // A halo that a convolution does not have, and one that is left out.
 TEST(WrongPlans, WithoutTheirHalo) {
-  PlanOptions options;
+  ParallelPlanOptions options;
   options.sharded_inputs = true;
-  const Plan plan = plan_of(resnet_block(8, 64), machine_of("x=2"), options).value();
+  const ParallelPlan plan = plan_of(resnet_block(8, 64), machine_of("x=2"), options).value();
   const auto error_with = [&](const AxisPlacement& along) {
     PlacedGraph graph = plan.program;
     for (PlacedNode& node : graph.nodes) {

@@ -35,8 +35,8 @@ ir::Graph attention(std::int64_t length, std::int64_t width, bool masked = false
   return m.finish(m("matmul", {weights, v}));
 }
 
-PlanOptions within(std::int64_t bytes) {
-  PlanOptions options;
+ParallelPlanOptions within(std::int64_t bytes) {
+  ParallelPlanOptions options;
   options.sharded_inputs = true;
   options.limit_memory = bytes;
   return options;
@@ -81,7 +81,7 @@ std::pair<ir::Tensor, double> run_on_ranks(const PlacedGraph& graph,
 TEST(Ring, IsAttentionWhereMemoryIsShort) {
   const ir::Graph graph = attention(256, 16);
   for (const std::int64_t p : {2, 4, 8}) {
-    const Machine machine = machine_of("x=" + std::to_string(p));
+    const Cluster machine = machine_of("x=" + std::to_string(p));
     const auto free = plan_of(graph, machine, within(0));
     ASSERT_TRUE(free.ok()) << free.status().message();
     EXPECT_EQ(ring_of(free->program), nullptr);
@@ -105,7 +105,7 @@ TEST(Ring, RanksComputeWhatTheInterpreterDoes) {
   for (const char* mesh : {"x=2", "x=4", "x=8", "x=2,y=2"}) {
     for (const bool masked : {false, true}) {
       const ir::Graph graph = attention(128, 4, masked);
-      const Machine machine = machine_of(mesh);
+      const Cluster machine = machine_of(mesh);
       const auto free = plan_of(graph, machine, within(0));
       ASSERT_TRUE(free.ok()) << free.status().message();
       const auto plan =
@@ -156,7 +156,7 @@ TEST(Ring, IsOfTheSizesOfWhatItComputes) {
 // Blocks of a mask that hide all keys of a step: no infinity spoils the sums.
 TEST(Ring, TakesMasksOfMinusInfinity) {
   const ir::Graph graph = attention(128, 4, true);
-  const Machine machine = machine_of("x=4");
+  const Cluster machine = machine_of("x=4");
   const auto free = plan_of(graph, machine, within(0));
   const auto plan =
       plan_of(graph, machine, within(static_cast<std::int64_t>(free->memory_bytes * kShort)));
@@ -379,7 +379,7 @@ TEST(Ring, MergeOfWeightedSumsIsProven) {
 
 TEST(PlanFile, RingsAreReadBack) {
   const ir::Graph graph = attention(128, 4);
-  const Machine machine = machine_of("x=4");
+  const Cluster machine = machine_of("x=4");
   const auto free = plan_of(graph, machine, within(0));
   const auto plan =
       plan_of(graph, machine, within(static_cast<std::int64_t>(free->memory_bytes * kShort)));

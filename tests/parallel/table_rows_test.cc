@@ -54,11 +54,11 @@ ir::Graph embedding(std::int64_t words) {
 TEST(TableRows, AreCutWhereATableDoesNotFit) {
   constexpr std::int64_t kWords = 8192;
   for (const std::int64_t p : {4, 8}) {
-    const Machine machine = machine_of("x=" + std::to_string(p));
+    const Cluster machine = machine_of("x=" + std::to_string(p));
     const auto free = plan_of(embedding(kWords), machine);
     ASSERT_TRUE(free.ok()) << free.status().message();
     EXPECT_EQ(placement_of(*free, "table"), "x:R");
-    PlanOptions options;
+    ParallelPlanOptions options;
     options.limit_memory = kWords * 15 * 4 / p + 3 * kLooked * 60;
     const auto tight = plan_of(embedding(kWords), machine, options);
     ASSERT_TRUE(tight.ok()) << tight.status().message();
@@ -75,7 +75,7 @@ TEST(TableRows, AreCutWhereATableDoesNotFit) {
 // By both axes of a mesh: each of the four devices has a quarter of the rows.
 TEST(TableRows, AreCutAlongTwoAxes) {
   constexpr std::int64_t kWords = 8192;
-  PlanOptions options;
+  ParallelPlanOptions options;
   options.limit_memory = kWords * 15 * 4 / 4 + 3 * kLooked * 60;
   options.limit_time = 2;
   const auto plan = plan_of(embedding(kWords), machine_of("x=2,y=2"), options);

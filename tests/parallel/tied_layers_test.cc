@@ -91,7 +91,7 @@ TEST(EqualLayers, EndWhereOthersReadFromThem) {
 TEST(TiedLayers, ArePlannedAsAllTogether) {
   for (const Form form : {Form::kPlain, Form::kMasked, Form::kSharedWeight, Form::kKeepsInner}) {
     for (const char* mesh : {"x=2", "x=4", "x=2,y=2"}) {
-      PlanOptions options;
+      ParallelPlanOptions options;
       options.layers = 0;
       const auto all = plan_of(deep(10, form), machine_of(mesh), options);
       options.layers = 2;
@@ -118,7 +118,7 @@ TEST(TiedLayers, ArePlannedAsAllTogether) {
 
 // The bottleneck of memory: what few layers take says nothing of what all take.
 TEST(TiedLayers, HoldAllTheirWeights) {
-  PlanOptions options;
+  ParallelPlanOptions options;
   const auto tied = plan_of(deep(20), machine_of("x=4"), options);
   options.layers = 0;
   const auto all = plan_of(deep(20), machine_of("x=4"), options);
@@ -128,7 +128,7 @@ TEST(TiedLayers, HoldAllTheirWeights) {
 }
 
 TEST(TiedLayers, AreTwoAtLeast) {
-  PlanOptions options;
+  ParallelPlanOptions options;
   options.layers = 1;
   EXPECT_EQ(plan_of(deep(5), machine_of("x=2"), options).status().code(), base::StatusCode::kUsage);
 }

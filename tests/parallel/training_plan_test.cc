@@ -33,15 +33,15 @@ PlanTask task_of(const ir::TrainingGraph& step) {
   return task;
 }
 
-base::Result<Plan> training_plan(const ir::TrainingGraph& step, std::string_view mesh,
-                                 const std::string& strategy = "any") {
-  PlanOptions options;
+base::Result<ParallelPlan> training_plan(const ir::TrainingGraph& step, std::string_view mesh,
+                                         const std::string& strategy = "any") {
+  ParallelPlanOptions options;
   options.sharded_inputs = true;
   options.strategy = strategy;
   return make_plan(task_of(step), machine_of(mesh), options);
 }
 
-std::int64_t sent(const Plan& plan, std::string_view collective) {
+std::int64_t sent(const ParallelPlan& plan, std::string_view collective) {
   double bytes = 0;
   for (const Communication& one : plan.communication) {
     if (one.collective == collective) bytes += one.bytes;
@@ -137,7 +137,7 @@ TEST(TrainingPlan, NothingIsSentThatFollowsFromConstantsAlone) {
   const ir::TrainingGraph step = step_of(m.finish(m("matmul", {rows, m.weight("w", {64, 2})})));
   PlanTask task = task_of(step);
   task.inputs.front() = ir::Tensor::filled(task.inputs.front().type(), 5);  // a row of the table
-  PlanOptions options;
+  ParallelPlanOptions options;
   options.sharded_inputs = true;
   const auto plan = make_plan(task, machine_of("x=3"), options);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
@@ -151,7 +151,7 @@ TEST(TrainingPlan, NothingIsSentThatFollowsFromConstantsAlone) {
 }
 
 TEST(TrainingPlan, StrategiesOfTrainingAreForTraining) {
-  PlanOptions options;
+  ParallelPlanOptions options;
   options.strategy = "zero-1";
   const auto plan = plan_of(mlp(8, 16, 16), machine_of("x=2"), options);
   EXPECT_EQ(plan.status().code(), base::StatusCode::kUsage);
@@ -176,11 +176,11 @@ TEST(TrainingPlan, GathersAgainWhereMemoryIsShort) {
   constexpr std::int64_t kWhole = kSize * kSize * 4;
   const ir::TrainingGraph step = step_of(deep_mlp(4, kBatch, kSize), "adam");
   const PlanTask task = task_of(step);
-  PlanOptions options;
+  ParallelPlanOptions options;
   options.sharded_inputs = true;
   const auto roomy = make_plan(task, machine_of("x=4"), options);
   ASSERT_TRUE(roomy.ok()) << roomy.status().message();
-  const auto gathers = [](const Plan& plan) {
+  const auto gathers = [](const ParallelPlan& plan) {
     return std::ranges::count_if(plan.program.nodes, [](const PlacedNode& node) {
       return node.kind == PlacedNode::Kind::kCollective && name_of(node.collective) == "all_gather";
     });

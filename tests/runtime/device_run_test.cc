@@ -143,7 +143,7 @@ class DevicePlans : public DeviceRuns {
   }
 
   void check(const ir::Graph& graph, const char* mesh, const std::string& strategy) {
-    parallel::PlanOptions options;
+    parallel::ParallelPlanOptions options;
     options.strategy = strategy;
     const auto plan = parallel::plan_of(graph, parallel::machine_of(mesh), options);
     ASSERT_TRUE(plan.ok()) << plan.status().message();

@@ -32,7 +32,7 @@ class PlanRuns : public ::testing::Test {
     ASSERT_TRUE(exported.ok());
     ASSERT_TRUE(base::write_file(path("model.onnx"), exported->bytes).ok());
     model_ = frontends::import_onnx(path("model.onnx"))->graph;
-    const auto machine = parallel::parse_machine(parallel::machine_presets().front().toml, "preset")
+    const auto machine = parallel::parse_cluster(parallel::cluster_presets().front().toml, "preset")
                              ->with_mesh(*parallel::Mesh::parse("x=2"));
     const auto plan = parallel::make_plan({model_}, machine, {});
     ASSERT_TRUE(plan.ok()) << plan.status().message();

@@ -9,7 +9,7 @@
 #include "base/formats/json.h"
 #include "tests/tools/program_run.h"
 #include "tools/frame/build_info.h"
-#include "tools/frame/machine_probe.h"
+#include "tools/frame/host_info.h"
 
 namespace egret::tools {
 namespace {

@@ -41,9 +41,10 @@ backends::Precision precision_of(const BackendOptions& options) {
   return backends::precision_named(options.precision);
 }
 
-base::Result<std::unique_ptr<backends::Plan>> compile_plan(ir::Graph graph,
-                                                           const BackendOptions& options,
-                                                           Console& console, bool profile) {
+base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_plan(ir::Graph graph,
+                                                                     const BackendOptions& options,
+                                                                     Console& console,
+                                                                     bool profile) {
   const backends::Backend* backend = backends::find_backend(options.backend);
   if (backend == nullptr) {
     std::string known;
@@ -71,7 +72,7 @@ base::Result<std::unique_ptr<backends::Plan>> compile_plan(ir::Graph graph,
        .emission = has("emitted") ? backends::Emission::kWhereWorth : backends::Emission::kNone});
 }
 
-ExitCode keeps_to_arena(const backends::Plan& plan, const BackendOptions& options,
+ExitCode keeps_to_arena(const backends::ExecutablePlan& plan, const BackendOptions& options,
                         Console& console) {
   const std::int64_t taken = plan.report().arena_bytes;
   if (options.limit_arena == 0 || taken <= options.limit_arena) return ExitCode::kOk;
@@ -112,7 +113,7 @@ base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,
   return inputs;
 }
 
-void report_fallbacks(const backends::Plan& plan, Console& console) {
+void report_fallbacks(const backends::ExecutablePlan& plan, Console& console) {
   const backends::PlanReport report = plan.report();
   if (!report.missing.empty()) {
     console.note(base::counted(static_cast<std::int64_t>(report.fallbacks.size()), "kernel falls",

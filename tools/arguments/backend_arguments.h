@@ -19,8 +19,8 @@ struct BackendOptions {
   std::string backend = "cpu";
   std::string precision = "f32";
   std::int64_t seed = 1;
-  std::int64_t limit_arena = 0;      // backends::PlanOptions::limit_arena
-  std::vector<std::string> without;  // ablations of backends::PlanOptions
+  std::int64_t limit_arena = 0;      // backends::CompileOptions::limit_arena
+  std::vector<std::string> without;  // ablations of backends::CompileOptions
   std::vector<std::string> input;    // FILE.pb or NAME=FILE.pb
 
   static const base::OptionTable<BackendOptions>& table();
@@ -31,12 +31,13 @@ backends::Precision precision_of(const BackendOptions& options);
 
 // Of a graph that is moved in, weights are freed as the plan gets them in another form (see
 // Backend::compile_consuming()).
-base::Result<std::unique_ptr<backends::Plan>> compile_plan(ir::Graph graph,
-                                                           const BackendOptions& options,
-                                                           Console& console, bool profile = false);
+base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_plan(ir::Graph graph,
+                                                                     const BackendOptions& options,
+                                                                     Console& console,
+                                                                     bool profile = false);
 
 // kLimit, and a warning, where the plan takes more memory than --limit-arena allows.
-ExitCode keeps_to_arena(const backends::Plan& plan, const BackendOptions& options,
+ExitCode keeps_to_arena(const backends::ExecutablePlan& plan, const BackendOptions& options,
                         Console& console);
 
 // The inputs named by --input; the others random from --seed.
@@ -45,6 +46,6 @@ base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,
 
 // "conv_1 (conv): no kernel for f16", one line a fallback, to the console's details; a note where
 // the machine lacks something that would spare them.
-void report_fallbacks(const backends::Plan& plan, Console& console);
+void report_fallbacks(const backends::ExecutablePlan& plan, Console& console);
 
 }  // namespace egret::tools

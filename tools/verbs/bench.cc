@@ -39,7 +39,8 @@ struct BenchOptions {
   }
 };
 
-void set_figures(base::Json& json, const backends::Timing& timing, const backends::Plan& plan) {
+void set_figures(base::Json& json, const backends::Timing& timing,
+                 const backends::ExecutablePlan& plan) {
   json.set("median_s", timing.median_s).set("p10_s", timing.p10_s).set("p90_s", timing.p90_s);
   json.set("runs", timing.runs);
   const backends::PlanReport report = plan.report();
@@ -62,7 +63,7 @@ class Bench final : public Command {
     give_freed_memory_back();
     const std::int64_t resident_before = base::resident_memory_bytes();
     EGRET_ASSIGN_OR_RETURN(const std::vector<Racer> racers, compile(console));
-    std::vector<backends::Plan*> plans;
+    std::vector<backends::ExecutablePlan*> plans;
     for (const Racer& racer : racers) plans.push_back(racer.plan.get());
     backends::MeasureOptions measuring;
     measuring.min_runs = static_cast<int>(options_.runs);
@@ -93,7 +94,7 @@ class Bench final : public Command {
  private:
   // A plan keeps what it needs: peak memory is the plans', not the files'.
   struct Racer {
-    std::unique_ptr<backends::Plan> plan;
+    std::unique_ptr<backends::ExecutablePlan> plan;
     std::vector<ir::Work> works;  // with --kernels, one each
   };
 

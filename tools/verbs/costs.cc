@@ -3,7 +3,7 @@
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
 #include "cost/database.h"
-#include "driver/measure/machine.h"
+#include "driver/measure/machine_fingerprint.h"
 #include "tools/arguments/output_file.h"
 #include "tools/console/rates_report.h"
 #include "tools/frame/verb.h"

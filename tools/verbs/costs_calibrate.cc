@@ -3,7 +3,7 @@
 #include "backends/backend.h"
 #include "cost/database.h"
 #include "driver/measure/calibration.h"
-#include "driver/measure/machine.h"
+#include "driver/measure/machine_fingerprint.h"
 #include "tools/console/rates_report.h"
 #include "tools/frame/verb.h"
 

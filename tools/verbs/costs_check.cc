@@ -5,7 +5,7 @@
 #include "cost/database.h"
 #include "cost/prediction_check.h"
 #include "driver/measure/calibration.h"
-#include "driver/measure/machine.h"
+#include "driver/measure/machine_fingerprint.h"
 #include "driver/select/cost_choice.h"
 #include "tools/frame/verb.h"
 

@@ -6,7 +6,7 @@
 #include "base/formats/units.h"
 #include "base/system/terminal.h"
 #include "tools/frame/build_info.h"
-#include "tools/frame/machine_probe.h"
+#include "tools/frame/host_info.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {
@@ -79,7 +79,7 @@ std::vector<Finding> examine() {
   return findings;
 }
 
-base::Json to_json(const Machine& machine, const std::vector<Finding>& findings) {
+base::Json to_json(const HostInfo& machine, const std::vector<Finding>& findings) {
   base::Json json = base::versioned_json();
   json.set("version", build_info().version).set("revision", build_info().revision);
   json.set("processor", machine.processor).set("threads", machine.threads);
@@ -97,7 +97,7 @@ base::Json to_json(const Machine& machine, const std::vector<Finding>& findings)
   return json;
 }
 
-std::string to_text(const Machine& machine, const std::vector<Finding>& findings, bool color) {
+std::string to_text(const HostInfo& machine, const std::vector<Finding>& findings, bool color) {
   std::string text = "egret " + std::string(build_info().version) + " (" +
                      std::string(build_info().revision) + ", " +
                      std::string(build_info().build_type) + ", " +
@@ -129,7 +129,7 @@ class Doctor final : public Command {
   void declare(Arguments&) override {}
 
   base::Result<ExitCode> run(Console& console) override {
-    const Machine machine = this_machine();
+    const HostInfo machine = this_machine();
     const std::vector<Finding> findings = examine();
     console.result(to_json(machine, findings), to_text(machine, findings, console.color()));
     for (const Finding& finding : findings) {

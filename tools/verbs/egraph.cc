@@ -8,7 +8,7 @@
 #include "base/formats/units.h"
 #include "base/system/file.h"
 #include "cost/model.h"
-#include "driver/measure/machine.h"
+#include "driver/measure/machine_fingerprint.h"
 #include "driver/select/selection.h"
 #include "egraph/core/view_statistics.h"
 #include "egraph/formats/dump.h"

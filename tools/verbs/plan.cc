@@ -41,13 +41,13 @@ struct PlanArguments {
   }
 };
 
-base::Result<parallel::Machine> read_machine(const PlanArguments& arguments) {
-  std::optional<parallel::Machine> machine;
+base::Result<parallel::Cluster> read_machine(const PlanArguments& arguments) {
+  std::optional<parallel::Cluster> machine;
   std::vector<std::string> names;
-  for (const parallel::MachinePreset& preset : parallel::machine_presets()) {
+  for (const parallel::ClusterPreset& preset : parallel::cluster_presets()) {
     names.emplace_back(preset.name);
     if (preset.name != arguments.machine) continue;
-    EGRET_ASSIGN_OR_RETURN(machine, parallel::parse_machine(preset.toml, preset.name));
+    EGRET_ASSIGN_OR_RETURN(machine, parallel::parse_cluster(preset.toml, preset.name));
   }
   if (!machine) {
     const bool is_name = arguments.machine.find_first_of("./") == std::string::npos;
@@ -58,7 +58,7 @@ base::Result<parallel::Machine> read_machine(const PlanArguments& arguments) {
     }
     EGRET_ASSIGN_OR_RETURN(const std::string text,
                            base::read_file(arguments.machine, kMostMachineBytes));
-    EGRET_ASSIGN_OR_RETURN(machine, parallel::parse_machine(text, arguments.machine));
+    EGRET_ASSIGN_OR_RETURN(machine, parallel::parse_cluster(text, arguments.machine));
   }
   if (arguments.mesh.empty()) return *machine;
   EGRET_ASSIGN_OR_RETURN(const parallel::Mesh mesh, parallel::Mesh::parse(arguments.mesh));
@@ -70,7 +70,7 @@ std::string signed_seconds(double seconds) {
   return (seconds < 0 ? "-" : "+") + base::format_seconds(std::abs(seconds));
 }
 
-std::string to_text(const parallel::Plan& plan, const parallel::Machine& machine) {
+std::string to_text(const parallel::ParallelPlan& plan, const parallel::Cluster& machine) {
   base::TextTable times({{"plan"}, {"time"}});
   times.row({"this one", base::format_seconds(plan.time_s)});
   for (const auto& [name, seconds] : plan.baselines)
@@ -121,14 +121,14 @@ class PlanVerb final : public Command {
     EGRET_RETURN_IF_ERROR(
         check_not_input(arguments_.output,
                         {{"the model", path_}, {"the file of the machine", arguments_.machine}}));
-    EGRET_ASSIGN_OR_RETURN(const parallel::Machine machine, read_machine(arguments_));
+    EGRET_ASSIGN_OR_RETURN(const parallel::Cluster machine, read_machine(arguments_));
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
     parallel::PlanOrigin origin{.model = model_path_in_plan(path_, arguments_.output),
                                 .bind = model_.bind,
                                 .machine = machine.name};
     origin.model_hash = parallel::model_hash(model.graph);
-    EGRET_ASSIGN_OR_RETURN(const parallel::Plan plan,
+    EGRET_ASSIGN_OR_RETURN(const parallel::ParallelPlan plan,
                            arguments_.train
                                ? plan_training(model.graph, machine, console)
                                : parallel::make_plan(parallel::PlanTask{model.graph}, machine,
@@ -150,8 +150,9 @@ class PlanVerb final : public Command {
   }
 
  private:
-  base::Result<parallel::Plan> plan_training(const ir::Graph& model,
-                                             const parallel::Machine& machine, Console& console) {
+  base::Result<parallel::ParallelPlan> plan_training(const ir::Graph& model,
+                                                     const parallel::Cluster& machine,
+                                                     Console& console) {
     EGRET_ASSIGN_OR_RETURN(const ir::TrainingGraph step,
                            ir::training_step(model, training_, path_));
     parallel::PlanTask task{step.graph};
@@ -169,7 +170,7 @@ class PlanVerb final : public Command {
 
   std::string path_;
   PlanArguments arguments_;
-  parallel::PlanOptions options_;
+  parallel::ParallelPlanOptions options_;
   ir::TrainingArguments training_;
   ModelOptions model_;
 };

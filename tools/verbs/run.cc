@@ -130,7 +130,7 @@ class Run final : public Command {
   }
 
   // Of another run: the first one touches memory that was never used.
-  base::Status write_trace(backends::Plan& plan, const frontends::ImportedModel& model,
+  base::Status write_trace(backends::ExecutablePlan& plan, const frontends::ImportedModel& model,
                            std::span<const ir::Tensor> inputs, Console& console) const {
     EGRET_RETURN_IF_ERROR(plan.run(inputs).status());
     const backends::PlanReport report = plan.report();

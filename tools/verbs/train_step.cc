@@ -46,7 +46,7 @@ struct Curve {
 // One step after the other, each from what the last one left.
 class OneProcess {
  public:
-  OneProcess(const ir::TrainingGraph& step, std::unique_ptr<backends::Plan> plan,
+  OneProcess(const ir::TrainingGraph& step, std::unique_ptr<backends::ExecutablePlan> plan,
              std::vector<ir::Tensor> inputs)
       : first_(step.model_inputs + 1), plan_(std::move(plan)), inputs_(std::move(inputs)) {}
 
@@ -60,11 +60,11 @@ class OneProcess {
   std::vector<ir::Tensor> left() const {
     return {inputs_.begin() + static_cast<std::ptrdiff_t>(first_), inputs_.end()};
   }
-  const backends::Plan& plan() const { return *plan_; }
+  const backends::ExecutablePlan& plan() const { return *plan_; }
 
  private:
   std::size_t first_;  // input that is carried
-  std::unique_ptr<backends::Plan> plan_;
+  std::unique_ptr<backends::ExecutablePlan> plan_;
   std::vector<ir::Tensor> inputs_;
 };
 

@@ -36,11 +36,9 @@ std::vector<ir::NodeId> peak_nodes(std::span<const Lifetime> lifetimes,
 
 }  // namespace
 
-base::Result<std::unique_ptr<Plan>> CpuPlan::make(const ir::Graph& graph,
-                                                  const PlanOptions& options, int threads,
-                                                  std::vector<Buffer> buffers,
-                                                  std::vector<std::unique_ptr<Step>> steps,
-                                                  PlanReport report) {
+base::Result<std::unique_ptr<ExecutablePlan>> CpuPlan::make(
+    const ir::Graph& graph, const CompileOptions& options, int threads, std::vector<Buffer> buffers,
+    std::vector<std::unique_ptr<Step>> steps, PlanReport report) {
   std::unique_ptr<CpuPlan> plan(new CpuPlan(graph, options.slices));
   plan->threads_ = threads;
   plan->profile_ = options.profile;
@@ -57,7 +55,7 @@ base::Result<std::unique_ptr<Plan>> CpuPlan::make(const ir::Graph& graph,
     lifetime_of[i] = lifetimes.size();
     lifetimes.push_back({buffer.bytes, buffer.first, buffer.last});
   }
-  const ArenaPlan arena = plan_arena(lifetimes);
+  const ArenaLayout arena = plan_arena(lifetimes);
   plan->report_.arena_bytes = arena.bytes;
   plan->report_.peak_nodes = peak_nodes(lifetimes, plan->report_.kernels);
   EGRET_RETURN_IF_ERROR(check_memory(arena.bytes));
@@ -99,7 +97,7 @@ base::Result<std::unique_ptr<Plan>> CpuPlan::make(const ir::Graph& graph,
     plan->report_.weights_bytes += buffer.data.bytes();
     plan->weights_.push_back(std::move(buffer.data));
   }
-  return std::unique_ptr<Plan>(std::move(plan));
+  return std::unique_ptr<ExecutablePlan>(std::move(plan));
 }
 
 base::Status CpuPlan::run_steps(const Addresses& addresses) {

@@ -11,14 +11,12 @@
 
 namespace egret::backends::cpu {
 
-class CpuPlan : public Plan {
+class CpuPlan : public ExecutablePlan {
  public:
   // Plans the arena and drops weights that no step reads.
-  static base::Result<std::unique_ptr<Plan>> make(const ir::Graph& graph,
-                                                  const PlanOptions& options, int threads,
-                                                  std::vector<Buffer> buffers,
-                                                  std::vector<std::unique_ptr<Step>> steps,
-                                                  PlanReport report);
+  static base::Result<std::unique_ptr<ExecutablePlan>> make(
+      const ir::Graph& graph, const CompileOptions& options, int threads,
+      std::vector<Buffer> buffers, std::vector<std::unique_ptr<Step>> steps, PlanReport report);
 
   PlanReport report() const override;
   void stop_profiling() override { profile_ = false; }

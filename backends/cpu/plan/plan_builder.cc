@@ -64,7 +64,7 @@ std::string text_of(std::span<const Operand> operands) {
 }  // namespace
 
 PlanBuilder::PlanBuilder(const ir::Graph& graph, std::vector<ir::Tensor> constants,
-                         const PlanOptions& options, int threads)
+                         const CompileOptions& options, int threads)
     : winograd_budget(graph, options.thrift),
       graph_(graph),
       constants_(std::move(constants)),
@@ -430,9 +430,8 @@ void PlanBuilder::place_outputs() {
   }
 }
 
-base::Result<std::unique_ptr<Plan>> PlanBuilder::finish(const ir::Graph& original,
-                                                        std::span<const ir::NodeId> origin,
-                                                        std::int64_t folded_nodes) {
+base::Result<std::unique_ptr<ExecutablePlan>> PlanBuilder::finish(
+    const ir::Graph& original, std::span<const ir::NodeId> origin, std::int64_t folded_nodes) {
   place_outputs();
   PlanReport report;
   report.folded_nodes = folded_nodes;

@@ -55,12 +55,12 @@ class PlanBuilder {
  public:
   // `constants` are the graph's, by node. The graph itself needs only the constants whose numbers
   // kernel makers read (see take_constants()).
-  PlanBuilder(const ir::Graph& graph, std::vector<ir::Tensor> constants, const PlanOptions& options,
-              int threads);
+  PlanBuilder(const ir::Graph& graph, std::vector<ir::Tensor> constants,
+              const CompileOptions& options, int threads);
 
   const ir::Graph& graph() const { return graph_; }
   const ir::Node& node(ir::NodeId id) const { return graph_.node(id); }
-  const PlanOptions& options() const { return options_; }
+  const CompileOptions& options() const { return options_; }
   int threads() const { return threads_; }
   // Preferred layout of 4-D activations for this graph; set once, before kernels are made.
   bool prefers_channels_last = false;
@@ -143,9 +143,9 @@ class PlanBuilder {
   std::string missing;  // for PlanReport
 
   // The finished plan. `origin` maps nodes of the graph to those the caller knows.
-  base::Result<std::unique_ptr<Plan>> finish(const ir::Graph& original,
-                                             std::span<const ir::NodeId> origin,
-                                             std::int64_t folded_nodes);
+  base::Result<std::unique_ptr<ExecutablePlan>> finish(const ir::Graph& original,
+                                                       std::span<const ir::NodeId> origin,
+                                                       std::int64_t folded_nodes);
 
  private:
   BufferId new_buffer(Buffer buffer);
@@ -164,7 +164,7 @@ class PlanBuilder {
 
   const ir::Graph& graph_;
   std::vector<ir::Tensor> constants_;  // by node, until count_reads() makes them buffers
-  PlanOptions options_;
+  CompileOptions options_;
   int threads_;
   std::vector<Buffer> buffers_;
   std::size_t settled_ = 0;                    // number of buffers after the last group

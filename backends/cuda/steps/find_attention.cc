@@ -7,7 +7,7 @@
 #include "backends/codegen/lowering.h"
 #include "backends/cuda/steps/attention.h"
 #include "backends/cuda/steps/epilogue.h"
-#include "ir/evaluate/lane_plan.h"
+#include "ir/evaluate/lane_program.h"
 #include "ir/nest/merge_variables.h"
 
 namespace egret::backends::cuda {

@@ -8,7 +8,7 @@
 #include "backends/cuda/steps/gemm.h"
 #include "backends/cuda/steps/product.h"
 #include "ir/evaluate/contraction.h"
-#include "ir/evaluate/lane_plan.h"
+#include "ir/evaluate/lane_program.h"
 #include "ir/nest/merge_variables.h"
 
 namespace egret::backends::cuda {

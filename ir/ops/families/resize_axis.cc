@@ -87,11 +87,11 @@ base::Status check(const ResizeAxis& a, std::size_t taps) {
 
 }  // namespace
 
-base::Result<ResizePlan> resize_plan(const ResizeAxis& a) {
+base::Result<ResizeSamples> resize_plan(const ResizeAxis& a) {
   const std::size_t count = a.mode == "nearest" ? 1 : a.mode == "linear" ? 2 : 4;
   EGRET_RETURN_IF_ERROR(check(a, count));
   const auto size = static_cast<std::size_t>(a.out_size);
-  ResizePlan plan;
+  ResizeSamples plan;
   plan.taps.assign(count, {std::vector<std::int64_t>(size), std::vector<double>(size)});
   if (a.coordinates == "tf_crop_and_resize") plan.outside.assign(size, false);
   const auto last = static_cast<double>(a.in_size - 1);

@@ -30,13 +30,13 @@ struct ResizeTap {
   std::vector<double> weight;
 };
 
-struct ResizePlan {
+struct ResizeSamples {
   std::vector<ResizeTap> taps;  // the output is the sum of taps; no tap is 0 everywhere
   std::vector<bool> outside;    // elements that tf_crop_and_resize extrapolates; may be empty
 };
 
 // O(out_size). Errors: bad_input for unknown modes, an empty input, and more than some millions of
 // output elements.
-base::Result<ResizePlan> resize_plan(const ResizeAxis& axis);
+base::Result<ResizeSamples> resize_plan(const ResizeAxis& axis);
 
 }  // namespace egret::ir

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/random.h"
+#include "parallel/machine/cluster.h"
 #include "parallel/machine/collective.h"
-#include "parallel/machine/machine.h"
 #include "runtime/devices/device_moves.h"
 #include "runtime/ranks/rank_program.h"
 
@@ -61,7 +61,7 @@ base::Status check() {
   EGRET_RETURN_IF_ERROR(check_ranks(keep, mesh));
   EGRET_RETURN_IF_ERROR(expect(bytes_sent(keep, 3, 24, 24) == 0, "nothing is sent"));
   EGRET_ASSIGN_OR_RETURN(const auto machine,
-                         parallel::parse_machine(parallel::machine_presets()[0].toml, "preset"));
+                         parallel::parse_cluster(parallel::cluster_presets()[0].toml, "preset"));
   const Collective reduce{0, AxisPlacement::sum(), AxisPlacement::copy()};
   EGRET_RETURN_IF_ERROR(expect(machine.seconds(keep, 24, 24) < machine.seconds(reduce, 24, 24),
                                "it takes less time than an all-reduce"));

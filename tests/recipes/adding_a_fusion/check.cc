@@ -26,7 +26,7 @@ base::Result<ir::Graph> graph_of(const std::string& axes, const std::string& mor
 }
 
 // How many kernels compute two operators; the values are those of the interpreter.
-base::Result<int> fused_kernels(const ir::Graph& graph, const backends::PlanOptions& options) {
+base::Result<int> fused_kernels(const ir::Graph& graph, const backends::CompileOptions& options) {
   EGRET_ASSIGN_OR_RETURN(const auto plan, backends::find_backend("cpu")->compile(graph, options));
   base::Random random(7);
   const ir::TensorType type(ir::DType::kF32, ir::Shape{3, 4, 5});

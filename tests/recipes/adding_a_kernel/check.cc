@@ -17,7 +17,7 @@ base::Status expect(bool holds, const std::string& what) {
   return holds ? base::ok() : base::mismatch("this does not hold: " + what);
 }
 
-base::Result<std::unique_ptr<backends::Plan>> plan_of(const std::string& attributes) {
+base::Result<std::unique_ptr<backends::ExecutablePlan>> plan_of(const std::string& attributes) {
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph,
                          ir::parse_graph("egret-graph 1\n%0 = input \"x\" : f32[2,3,2]\n"
                                          "%1 = cum_sum(%0) {" +
@@ -25,7 +25,7 @@ base::Result<std::unique_ptr<backends::Plan>> plan_of(const std::string& attribu
   return backends::find_backend("cpu")->compile(graph, {.emission = backends::Emission::kNone});
 }
 
-base::Result<ir::Tensor> result_of(backends::Plan& plan) {
+base::Result<ir::Tensor> result_of(backends::ExecutablePlan& plan) {
   const ir::Tensor x = ir::Tensor::of(ir::DType::kF32, ir::Shape{2, 3, 2}, kIn);
   EGRET_ASSIGN_OR_RETURN(auto outputs, plan.run(std::span(&x, 1)));
   return outputs.at(0);

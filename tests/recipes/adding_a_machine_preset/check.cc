@@ -6,7 +6,7 @@
 #include <iostream>
 #include <string>
 
-#include "parallel/machine/machine.h"
+#include "parallel/machine/cluster.h"
 
 namespace {
 
@@ -18,12 +18,12 @@ base::Status expect(bool holds, const std::string& what) {
 }
 
 base::Status check() {
-  const auto presets = machine_presets();
+  const auto presets = cluster_presets();
   const auto preset = std::ranges::find(presets, "a100-pair", &MachinePreset::name);
   EGRET_RETURN_IF_ERROR(expect(preset != presets.end(), "the preset is listed"));
   for (const MachinePreset& each : presets)
-    EGRET_RETURN_IF_ERROR(parse_machine(each.toml, each.name).status());
-  EGRET_ASSIGN_OR_RETURN(const auto machine, parse_machine(preset->toml, preset->name));
+    EGRET_RETURN_IF_ERROR(parse_cluster(each.toml, each.name).status());
+  EGRET_ASSIGN_OR_RETURN(const auto machine, parse_cluster(preset->toml, preset->name));
   EGRET_RETURN_IF_ERROR(expect(machine.name == preset->name, "the machine has the preset's name"));
   EGRET_RETURN_IF_ERROR(expect(machine.mesh.ranks() == 2, "it has two devices"));
   // An all-reduce of two devices: 2 steps, and each sends as many bytes as it holds.

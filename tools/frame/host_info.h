@@ -29,12 +29,12 @@ struct ProbeAnswer {
 ProbeAnswer ask(const Probe& probe);
 
 // "Intel(R) Xeon(R) ..., 2 threads, avx2 avx512f, 23.4 GiB memory".
-struct Machine {
+struct HostInfo {
   std::string processor;
   unsigned threads = 0;
   double memory_bytes = 0;
   std::vector<std::string> instruction_sets;
 };
-Machine this_machine();
+HostInfo this_machine();
 
 }  // namespace egret::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/measure/machine.h"
+#include "driver/measure/machine_fingerprint.h"
 
 #include <fstream>
 #include <string_view>

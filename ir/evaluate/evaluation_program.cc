@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/evaluate/evaluation_plan.h"
+#include "ir/evaluate/evaluation_program.h"
 
 #include <algorithm>
 #include <cmath>
@@ -68,7 +68,7 @@ void narrow(std::span<const double> wide, Tensor& out) {
 }
 
 // Into all of `out`.
-base::Status run_product(const EvaluationPlan::Product& product, std::span<const Tensor> inputs,
+base::Status run_product(const EvaluationProgram::Product& product, std::span<const Tensor> inputs,
                          Tensor& out, const InterpretOptions& options) {
   const auto& [contraction, nest] = product;
   if (out.dtype() == DType::kF64)
@@ -80,7 +80,7 @@ base::Status run_product(const EvaluationPlan::Product& product, std::span<const
   return base::Status();
 }
 
-base::Status run_lanes(const LanePlan& plan, std::span<const Tensor> inputs, Tensor& out,
+base::Status run_lanes(const LaneProgram& plan, std::span<const Tensor> inputs, Tensor& out,
                        const InterpretOptions& options) {
   const DType type = out.dtype();
   std::byte* data = out.mutable_data().data();
@@ -114,9 +114,9 @@ base::Status run_lanes(const LanePlan& plan, std::span<const Tensor> inputs, Ten
 
 }  // namespace
 
-base::Result<EvaluationPlan> evaluation_plan(const Denotation& denotation,
-                                             std::span<const TensorType> inputs, DType result,
-                                             Precision precision) {
+base::Result<EvaluationProgram> evaluation_plan(const Denotation& denotation,
+                                                std::span<const TensorType> inputs, DType result,
+                                                Precision precision) {
   std::vector<DType> types;
   std::vector<Shape> shapes;
   for (const TensorType& input : inputs) {
@@ -124,7 +124,7 @@ base::Result<EvaluationPlan> evaluation_plan(const Denotation& denotation,
     shapes.push_back(input.shape());
   }
   EGRET_ASSIGN_OR_RETURN(const TermGraph graph, term_graph(denotation, types));
-  EvaluationPlan plan{.type = result, .shape = denotation.type.shape()};
+  EvaluationProgram plan{.type = result, .shape = denotation.type.shape()};
   if (element_count(plan.shape) == 0) return plan;
   const auto nest_of = [&](const OutputBox& box) {
     return loop_nest(graph, shapes, plan.shape, box, precision);
@@ -136,7 +136,7 @@ base::Result<EvaluationPlan> evaluation_plan(const Denotation& denotation,
   if (boxes.size() > 1) {
     for (const OutputBox& box : boxes) {
       EGRET_ASSIGN_OR_RETURN(LoopNest part, nest_of(box));
-      EGRET_ASSIGN_OR_RETURN(LanePlan lanes, lane_plan(std::move(part)));
+      EGRET_ASSIGN_OR_RETURN(LaneProgram lanes, lane_program(std::move(part)));
       plan.boxes.push_back(std::move(lanes));
     }
     return plan;
@@ -148,13 +148,13 @@ base::Result<EvaluationPlan> evaluation_plan(const Denotation& denotation,
   if (contraction) {
     plan.product = {*std::move(contraction), std::move(nest)};
   } else {
-    EGRET_ASSIGN_OR_RETURN(LanePlan lanes, lane_plan(std::move(nest)));
+    EGRET_ASSIGN_OR_RETURN(LaneProgram lanes, lane_program(std::move(nest)));
     plan.boxes.push_back(std::move(lanes));
   }
   return plan;
 }
 
-base::Result<Tensor> evaluate(const EvaluationPlan& plan, std::span<const Tensor> inputs,
+base::Result<Tensor> evaluate(const EvaluationProgram& plan, std::span<const Tensor> inputs,
                               const InterpretOptions& options) {
   // The boxes cover the whole output.
   Tensor out = Tensor::unfilled({plan.type, plan.shape});
@@ -163,10 +163,10 @@ base::Result<Tensor> evaluate(const EvaluationPlan& plan, std::span<const Tensor
     EGRET_RETURN_IF_ERROR(run_product(*plan.product, inputs, out, options));
     // Zeros would hide a NaN: evaluate with guards.
   } else if (plan.product) {
-    EGRET_ASSIGN_OR_RETURN(const LanePlan lanes, lane_plan(plan.product->nest));
+    EGRET_ASSIGN_OR_RETURN(const LaneProgram lanes, lane_program(plan.product->nest));
     EGRET_RETURN_IF_ERROR(run_lanes(lanes, inputs, out, options));
   }
-  for (const LanePlan& box : plan.boxes)
+  for (const LaneProgram& box : plan.boxes)
     EGRET_RETURN_IF_ERROR(run_lanes(box, inputs, out, options));
   if (options.perturbation > 0 && plan.rounded_terms > 0 && is_float(plan.type)) {
     const double of_sums = options.sum_perturbation.value_or(options.perturbation);
@@ -180,7 +180,7 @@ base::Result<Tensor> evaluate_planned(const Denotation& denotation, std::span<co
                                       DType result, const InterpretOptions& options) {
   std::vector<TensorType> types;
   for (const Tensor& input : inputs) types.push_back(input.type());
-  EGRET_ASSIGN_OR_RETURN(const EvaluationPlan plan,
+  EGRET_ASSIGN_OR_RETURN(const EvaluationProgram plan,
                          evaluation_plan(denotation, types, result, options.precision));
   return evaluate(plan, inputs, options);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/evaluate/lane_plan.h"
+#include "ir/evaluate/lane_program.h"
 
 #include <algorithm>
 #include <bit>
@@ -22,10 +22,10 @@ constexpr double kCall = 8;
 constexpr int kStridedBlock = 64;  // elements of a strided read that stay in the L1 cache
 
 // Assigns a lane to every node for one choice of output lane, and estimates the cost of the result.
-// lane_plan() compares all choices.
-class LanePlanner {
+// lane_program() compares all choices.
+class LaneCompiler {
  public:
-  explicit LanePlanner(const LoopNest& nest, int output_lane)
+  explicit LaneCompiler(const LoopNest& nest, int output_lane)
       : nest_(nest),
         lanes_(nest.nodes.size(), kUnassigned),
         reduction_lanes_(nest.nodes.size(), -1),
@@ -209,7 +209,7 @@ class LanePlanner {
 
 // A loop whose neighbouring iterations read neighbouring elements goes inside, and the blocks of
 // lanes outside of it: a transpose then moves through tiles that fit the cache.
-void order_loops(LanePlan& plan) {
+void order_loops(LaneProgram& plan) {
   const LoopNest& nest = plan.nest;
   for (const int v : nest.output_variables) {
     if (v != plan.output_lane) plan.loops.push_back(v);
@@ -232,16 +232,16 @@ void order_loops(LanePlan& plan) {
 
 }  // namespace
 
-base::Result<LanePlan> lane_plan(LoopNest nest) {
+base::Result<LaneProgram> lane_program(LoopNest nest) {
   merge_variables(nest);
-  LanePlan plan;
+  LaneProgram plan;
   plan.nest = std::move(nest);
   std::vector<int> candidates = plan.nest.output_variables;
   candidates.push_back(-1);
   double best = std::numeric_limits<double>::infinity();
   // Exhaustive over the output's variables: a nest has few of them.
   for (const int lane : candidates) {
-    LanePlanner planner(plan.nest, lane);
+    LaneCompiler planner(plan.nest, lane);
     if (!planner.assign_all()) continue;
     const double cost = planner.cost();
     if (cost >= best) continue;

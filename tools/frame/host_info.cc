@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/frame/machine_probe.h"
+#include "tools/frame/host_info.h"
 
 #include <unistd.h>
 
@@ -145,8 +145,8 @@ ProbeAnswer ask(const Probe& probe) {
   return best;
 }
 
-Machine this_machine() {
-  Machine machine;
+HostInfo this_machine() {
+  HostInfo machine;
   machine.threads = std::max(1U, std::thread::hardware_concurrency());
   machine.memory_bytes =
       static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));

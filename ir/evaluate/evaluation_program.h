@@ -12,7 +12,7 @@
 #include "ir/core/tensor.h"
 #include "ir/evaluate/contraction.h"
 #include "ir/evaluate/interpreter.h"
-#include "ir/evaluate/lane_plan.h"
+#include "ir/evaluate/lane_program.h"
 #include "ir/graph/definition.h"
 
 namespace egret::ir {
@@ -23,7 +23,7 @@ inline DType storage_type(DType type, Precision precision) {
 }
 
 // A plan for fixed input shapes; it does not depend on the elements.
-struct EvaluationPlan {
+struct EvaluationProgram {
   struct Product {
     Contraction contraction;
     LoopNest nest;
@@ -33,18 +33,18 @@ struct EvaluationPlan {
   Shape shape{};                     // of the result
   double rounded_terms = 0;          // ir/evaluate/perturbation.h
   std::optional<Product> product{};  // covers the whole output
-  std::vector<LanePlan> boxes{};     // empty where there is a product, or nothing to compute
+  std::vector<LaneProgram> boxes{};  // empty where there is a product, or nothing to compute
 };
 
 // `inputs` are the types of the tensors that will be read; wide reals are allowed. Errors:
 // unsupported for denotations without a plan (too many or entangled loops), which
 // evaluate_directly() can do.
-base::Result<EvaluationPlan> evaluation_plan(const Denotation& denotation,
-                                             std::span<const TensorType> inputs, DType result,
-                                             Precision precision);
+base::Result<EvaluationProgram> evaluation_plan(const Denotation& denotation,
+                                                std::span<const TensorType> inputs, DType result,
+                                                Precision precision);
 
 // Errors: those of the interpreter.
-base::Result<Tensor> evaluate(const EvaluationPlan& plan, std::span<const Tensor> inputs,
+base::Result<Tensor> evaluate(const EvaluationProgram& plan, std::span<const Tensor> inputs,
                               const InterpretOptions& options = {});
 
 // Makes the plan and evaluates it.

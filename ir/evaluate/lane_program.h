@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LanePlan: how a loop nest is evaluated, many elements at a time.
+// LaneProgram: how a loop nest is evaluated, many elements at a time.
 //
 // One loop variable is the lane: up to kLanes of its values are evaluated at once, and every
 // operation is a short loop over an array (as in vectorized query engines: Boncz, Zukowski, Nes,
@@ -17,7 +17,7 @@ namespace egret::ir {
 
 inline constexpr int kLanes = 256;
 
-struct LanePlan {
+struct LaneProgram {
   LoopNest nest;
   int output_lane = -1;           // symbol; -1: output elements one by one
   int block = kLanes;             // output lanes at once
@@ -39,6 +39,6 @@ inline int scope_of_variable(int ordinal) { return 2 + ordinal; }
 
 // Merges variables that always occur as one (contiguous axes), then chooses lanes and loop order by
 // a cost estimate. Errors: unsupported for sharing that a plan cannot express.
-base::Result<LanePlan> lane_plan(LoopNest nest);
+base::Result<LaneProgram> lane_program(LoopNest nest);
 
 }  // namespace egret::ir

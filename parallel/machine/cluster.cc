@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/machine/machine.h"
+#include "parallel/machine/cluster.h"
 
 #include <array>
 #include <functional>
@@ -39,7 +39,7 @@ latency_s = 3e-6
 bytes_per_second = 4.5e11
 )";
 
-constexpr std::array<MachinePreset, 2> kPresets = {{{"local", kLocal}, {"dgx-h100", kDgxH100}}};
+constexpr std::array<ClusterPreset, 2> kPresets = {{{"local", kLocal}, {"dgx-h100", kDgxH100}}};
 
 using Reader = std::function<base::Status(const base::Json&)>;
 
@@ -99,10 +99,10 @@ base::Status read_axis(const base::Json& table, std::vector<MeshAxis>& axes,
 
 }  // namespace
 
-std::span<const MachinePreset> machine_presets() { return kPresets; }
+std::span<const ClusterPreset> cluster_presets() { return kPresets; }
 
-Machine Machine::with_mesh(const Mesh& other) const {
-  Machine result = *this;
+Cluster Cluster::with_mesh(const Mesh& other) const {
+  Cluster result = *this;
   result.mesh = other;
   result.links.clear();
   for (int axis = 0; axis < other.axis_count(); ++axis) {
@@ -112,7 +112,7 @@ Machine Machine::with_mesh(const Mesh& other) const {
   return result;
 }
 
-double Machine::seconds(const Collective& collective, double from, double to) const {
+double Cluster::seconds(const Collective& collective, double from, double to) const {
   const std::int64_t devices = mesh.size(collective.axis);
   if (collective.from.is_copy()) {
     return rates.seconds_per_kernel + 2 * to / rates.bytes_per_second;  // read and written
@@ -127,15 +127,15 @@ double Machine::seconds(const Collective& collective, double from, double to) co
          bytes_sent(collective, devices, from, to) / link.bytes_per_second;
 }
 
-double Machine::seconds_to_pass(int axis, double bytes) const {
+double Cluster::seconds_to_pass(int axis, double bytes) const {
   const Link& link = links[static_cast<std::size_t>(axis)];
   const auto steps = static_cast<double>(mesh.size(axis) - 1);
   return rates.seconds_per_kernel + steps * (link.latency_s + bytes / link.bytes_per_second);
 }
 
-base::Result<Machine> parse_machine(std::string_view toml, std::string_view origin) {
+base::Result<Cluster> parse_cluster(std::string_view toml, std::string_view origin) {
   EGRET_ASSIGN_OR_RETURN(const auto entries, base::parse_toml(toml, origin));
-  Machine machine;
+  Cluster machine;
   std::vector<MeshAxis> axes;
   const std::map<std::string, Reader, std::less<>> readers{
       {"name",

@@ -38,7 +38,7 @@ struct Link {
   bool direct = false;  // all of a group send to all others at once; otherwise a ring
 };
 
-struct Machine {
+struct Cluster {
   std::string name;
   cost::Rates rates;
   double memory_bytes = 0;  // of one device; 0: not known
@@ -47,7 +47,7 @@ struct Machine {
 
   // The same devices in another mesh. An axis gets the links of the machine's axis of that name,
   // else of its first axis.
-  Machine with_mesh(const Mesh& other) const;
+  Cluster with_mesh(const Mesh& other) const;
 
   // The time of a collective between tensors of which each device holds `from` and `to` bytes.
   double seconds(const Collective& collective, double from, double to) const;
@@ -55,13 +55,13 @@ struct Machine {
   double seconds_to_pass(int axis, double bytes) const;
 };
 
-base::Result<Machine> parse_machine(std::string_view toml, std::string_view origin);
+base::Result<Cluster> parse_cluster(std::string_view toml, std::string_view origin);
 
-struct MachinePreset {
+struct ClusterPreset {
   std::string_view name;
   std::string_view toml;
 };
 // "local": ranks that share this kind of machine's memory; "dgx-h100": eight GPUs and NVLink.
-std::span<const MachinePreset> machine_presets();
+std::span<const ClusterPreset> cluster_presets();
 
 }  // namespace egret::parallel
