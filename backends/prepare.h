@@ -22,7 +22,10 @@ using TakesComposite = std::function<bool(const ir::Graph&, ir::NodeId)>;
 
 // Without dead nodes, composites replaced by their bodies save those that the backend takes, and
 // nodes of constants alone computed (through a plan of the backend's) and made constants.
-// Errors: unsupported for symbolic sizes; limit_hit for tensors that no memory holds.
+// Folds also what rules::fold_constants leaves: values that grow too much for a model file, and
+// nodes that appear when composites are expanded. The backend's own kernels compute them, because
+// the constants stay in this plan. Errors: unsupported for symbolic sizes; limit_hit for tensors
+// that no memory holds.
 base::Result<PreparedGraph> prepare(const Backend& backend, const ir::Graph& graph,
                                     const PlanOptions& options, const TakesComposite& takes);
 
