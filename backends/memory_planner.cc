@@ -35,6 +35,8 @@ ArenaPlan plan_arena(std::span<const std::int64_t> bytes,
   std::vector<std::size_t> placed;  // by offset
   for (const std::size_t item : order) {
     const std::int64_t size = aligned(std::max<std::int64_t>(bytes[item], 1));
+    // First fit: walk the placed buffers by offset, and move past each one that is live at the same
+    // time.
     std::int64_t offset = 0;
     for (const std::size_t other : placed) {
       if (!meet(item, other)) continue;

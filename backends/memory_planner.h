@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places buffers of known lifetimes in one arena, or of which it is known which meet.
+// Places buffers in one arena, given their lifetimes or the pairs that are live at the same time.
 //
-// Method: largest first, each at the lowest offset where it fits among those already placed whose
-// lifetimes meet its own (Pisarchyk and Lee, "Efficient memory management for deep neural net
+// Method: largest first, each at the lowest offset where it does not overlap a placed buffer with
+// an intersecting lifetime (Pisarchyk and Lee, "Efficient memory management for deep neural net
 // inference", 2020, section 5.2, greedy by size). O(n^2).
 #pragma once
 
@@ -29,14 +29,15 @@ struct ArenaPlan {
 inline constexpr std::int64_t kArenaAlignment = 64;
 
 ArenaPlan plan_arena(std::span<const Lifetime> lifetimes);
-// The same of buffers of which it is told which are needed at the same time, by their numbers.
+// The same with an explicit relation: meet(a, b) tells whether buffers a and b are live at the same
+// time.
 ArenaPlan plan_arena(std::span<const std::int64_t> bytes,
                      const std::function<bool(std::size_t, std::size_t)>& meet);
 
-// limit_hit for an arena that is larger than the machine's memory. The system reserves it all the
-// same, and ends the process that uses it.
+// limit_hit for an arena that is larger than the machine's memory. The system would reserve it, and
+// kill the process when it is used.
 base::Status check_memory(std::int64_t arena_bytes);
-// The same error, of an arena for which there is none now.
+// The error for an arena that cannot be allocated now.
 base::Status no_memory(std::int64_t arena_bytes);
 
 }  // namespace egret::backends

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What products and convolutions of f32 may be computed in, where a device has faster units for it.
-// Their inputs are rounded, their sums are f32.
+// The precision of products and convolutions of f32, where a device has faster units. Their inputs
+// are rounded; sums are f32.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ constexpr double roundoff(Precision precision) {
 std::string_view to_string(Precision precision);
 // All of them.
 std::vector<std::string> precision_names();
-// By one of these names; f32 for any other, which option tables do not let through.
+// The precision of that name; f32 for any other name, which option tables reject before.
 Precision precision_named(std::string_view name);
 
 }  // namespace egret::backends

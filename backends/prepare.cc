@@ -12,7 +12,7 @@ namespace egret::backends {
 namespace {
 
 constexpr std::int64_t kMaxTensorBytes = std::int64_t{1} << 40;
-// A constant that grows a lot when computed (a broadcast) is left to run time, where it is a view.
+// A constant that grows a lot when folded (a broadcast) stays for run time, where it is a view.
 constexpr std::int64_t kFoldAlwaysBytes = 1 << 20;
 constexpr std::int64_t kFoldGrowth = 8;
 
@@ -66,6 +66,7 @@ base::Result<PreparedGraph> expand_once(const PreparedGraph& from, const TakesCo
       ir::Node part = body.node(ir::NodeId(k));
       if (part.kind == ir::NodeKind::kInput) continue;
       for (ir::NodeId& input : part.inputs) input = inner[input.index()];
+      // Names must stay unique; the origin still maps body nodes to the composite.
       part.name.clear();
       inner[k] = append(std::move(part), from.origin[i]);
     }
@@ -122,6 +123,7 @@ base::Result<PreparedGraph> fold_constants(const Backend& backend, const Prepare
     folded.emplace_back(i);
   }
   if (folded.empty()) return from;
+  // The constant part is a graph without inputs, compiled and run once by the backend itself.
   PlanOptions once = options;
   once.fold = false;
   once.profile = once.report_only = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compile() does to a graph before kernels are chosen.
+// The transformations of a graph in compile(), before kernels are chosen.
 #pragma once
 
 #include <functional>
@@ -20,12 +20,12 @@ struct PreparedGraph {
 // Whether a backend has a kernel for this composite as a whole.
 using TakesComposite = std::function<bool(const ir::Graph&, ir::NodeId)>;
 
-// Without dead nodes, composites replaced by their bodies save those that the backend takes, and
-// nodes of constants alone computed (through a plan of the backend's) and made constants.
-// Folds also what rules::fold_constants leaves: values that grow too much for a model file, and
-// nodes that appear when composites are expanded. The backend's own kernels compute them, because
-// the constants stay in this plan. Errors: unsupported for symbolic sizes; limit_hit for tensors
-// that no memory holds.
+// The graph without dead nodes. Composites are replaced by their bodies, except those that the
+// backend takes. Nodes that depend on constants only are computed (through a plan of the backend)
+// and become constants. Folds also what rules::fold_constants leaves: values that grow too much for
+// a model file, and nodes that appear when composites are expanded. The backend's own kernels
+// compute them, because the constants stay in this plan. Errors: unsupported for symbolic sizes;
+// limit_hit for tensors that no memory holds.
 base::Result<PreparedGraph> prepare(const Backend& backend, const ir::Graph& graph,
                                     const PlanOptions& options, const TakesComposite& takes);
 
@@ -35,8 +35,8 @@ bool is_vector(const ir::TensorType& type);
 // The values of the graph's constants, by node (empty for others); they share memory with the
 // graph.
 std::vector<ir::Tensor> constants_of(const ir::Graph& graph);
-// The same out of the graph, which keeps its structure and those that are vectors, of whose numbers
-// kernels are made. Who holds the answer alone can free a constant as soon as it was packed.
+// Moves the constants out of the graph. The graph keeps its structure and the vectors, whose values
+// kernel makers read. A sole owner of the result can free a constant as soon as it is packed.
 std::vector<ir::Tensor> take_constants(ir::Graph& graph);
 
 }  // namespace egret::backends

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processor time of the calling thread, which neither other threads nor other programs add to:
-// for what is measured while the machine does more than one thing. Results never depend on it.
+// Processor time of the calling thread, independent of other threads and programs: for measurements
+// while the machine is busy. Results never depend on it.
 #pragma once
 
 #include <ctime>
@@ -9,7 +9,7 @@ namespace egret::base {
 
 class ThreadStopwatch {
  public:
-  // To be asked on the thread that made it.
+  // Call it on the thread that created the clock.
   double seconds() const { return now() - start_; }
 
  private:

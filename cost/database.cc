@@ -40,7 +40,7 @@ struct Database::Impl {
     return Statement::prepare(db.get(), sql);
   }
 
-  // What is in a file is not always what we wrote.
+  // Stored values are validated: the file may come from elsewhere.
   base::Status check(std::string_view key, const Entry& entry) const {
     if (is_time(entry.median_s) && is_time(entry.deviation_s) && entry.runs >= 0) return base::ok();
     return invalid("no valid time of " + std::string(key));

@@ -2,9 +2,9 @@
 // The profile database: measured times of operators, in SQLite, shared by concurrent processes and
 // safe to kill at any moment (write-ahead log; one transaction an entry).
 //
-// An entry belongs to a machine, named by a fingerprint of everything that changes times:
+// An entry belongs to a machine, identified by a fingerprint of everything that changes times:
 // processor, instruction set, threads, library versions. Entries of other machines are kept but
-// never mixed in. Beside its entries a machine has the rates that it was measured to reach.
+// never mixed in. A machine also has its measured rates.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,13 @@ struct Entry {
 
 class Database {
  public:
-  // Opens or creates. A file of an earlier version is brought to this one and keeps its entries.
-  // `path` ":memory:" keeps it in memory. Errors: unavailable (cannot open or write),
-  // bad_input (not a profile database, a damaged one, or one of another version; the remedy is in
-  // the message). Later calls fail with bad_input where what is stored is no time or rate.
+  // Opens or creates. A file of an earlier version is migrated and keeps its entries. `path`
+  // ":memory:" keeps it in memory. Errors: unavailable (cannot open or write); bad_input (not a
+  // profile database, a damaged one, or one of another version; the remedy is in the message).
+  // Later calls fail with bad_input where a stored value is not a time or rate.
   static base::Result<std::unique_ptr<Database>> open(const std::string& path);
-  // What is in the file, which stays as it is and may be protected. What is stored afterwards goes
-  // with this object.
+  // Reads the file without changing it; it may be write-protected. Values stored afterwards are
+  // lost with this object.
   static base::Result<std::unique_ptr<Database>> open_to_read(const std::string& path);
   ~Database();
   Database(const Database&) = delete;
@@ -62,8 +62,7 @@ class Database {
   };
   base::Result<std::vector<RatesRow>> rates() const;  // in the order of machines
 
-  // Text that others keep beside the times, by a key of theirs. It is no part of what merge_from()
-  // adds or content_hash() is of.
+  // Notes of other components, by key. merge_from() and content_hash() ignore them.
   base::Result<std::optional<std::string>> find_note(std::string_view key) const;
   // Replaces what was there.
   base::Status store_note(std::string_view key, std::string_view text);
@@ -72,10 +71,10 @@ class Database {
     std::string machine;
     std::int64_t entries = 0;
   };
-  // Those that have entries, in their order.
+  // The machines with entries, in order.
   base::Result<std::vector<MachineRow>> machines() const;
 
-  // Adds what `other` has and this has not, rates included; returns how many entries.
+  // Adds the entries and rates of `other` that this one lacks; returns the number of entries.
   base::Result<std::int64_t> merge_from(const Database& other);
   // Hash of all entries and the rates of a machine: equal contents, equal text.
   base::Result<std::string> content_hash(std::string_view machine) const;
@@ -90,21 +89,20 @@ class Database {
 // $EGRET_COST_DB, else egret/costs.sqlite under $XDG_CACHE_HOME or ~/.cache; empty where there is
 // no such folder.
 std::string default_database_path();
-// What programs say of the option that names a database.
+// The help text of the option that names a database.
 inline constexpr const char* kDatabaseHelp =
     "Database of measured costs (default: in the user's cache folder)";
-// The database at `path`, or the one at the default path where that is empty; made where it is not
-// there.
+// Opens or creates the database at `path`, or at the default path if that is empty.
 base::Result<std::unique_ptr<Database>> open_database(const std::string& path);
-// The same to read: it is not made. At a `path` there must be one (bad_input); by default there
+// Opens it for reading, without creating it. A given `path` must exist (bad_input); the default one
 // need not.
 base::Result<std::unique_ptr<Database>> open_database_to_read(const std::string& path);
 
 struct DatabaseInUse {
   std::unique_ptr<Database> database;
-  std::string warning;  // why what is stored is not kept; empty when it is
+  std::string warning;  // why stored values are lost; empty if they are kept
 };
-// For work that goes on where the database cannot be written: with what is in it, in memory.
+// For work that continues if the database cannot be written: its contents are then in memory.
 base::Result<DatabaseInUse> open_database_in_use(const std::string& path);
 
 }  // namespace egret::cost

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a profile database is opened: what may be written, what only read, and what to say of the
-// rest.
+// Opens profile databases for writing or reading, and explains failures.
 #pragma once
 
 #include <string>
@@ -12,9 +11,9 @@ namespace egret::cost {
 
 inline constexpr const char* kInMemory = ":memory:";
 
-// To read and write; made where there is none, of this version afterwards.
+// Opens for reading and writing; creates or migrates it to this version.
 base::Result<Connection> open_to_write(const std::string& path);
-// Its contents in memory, of this version; the file stays as it is and may be protected.
+// A copy of its contents in memory, in this version. The file is not changed and may be protected.
 base::Result<Connection> copy_in_memory(const std::string& path);
 
 }  // namespace egret::cost

@@ -13,16 +13,17 @@ namespace egret::cost {
 namespace {
 
 constexpr std::size_t kNeighbours = 8;
-constexpr std::size_t kEnough = 3;      // neighbours of the same attributes: no others are asked
-constexpr double kFarthest = 4.2;       // a factor of 64 in size: nothing is said beyond
-constexpr double kOtherAttrs = 1.0;     // as if a factor of e in size lay between
+// with so many neighbours of the same attributes, no others count
+constexpr std::size_t kEnough = 3;
+constexpr double kFarthest = 4.2;       // a factor of 64 in size; no prediction beyond
+constexpr double kOtherAttrs = 1.0;     // counts like a factor of e in size
 constexpr double kOtherForm = 1.5;      // other types, ranks or constants
 constexpr double kShapeWeight = 0.35;   // of sizes of dimensions, beside their product
 constexpr double kNearest = 0.05;       // nearer than this is equally near
 constexpr double kSlopePenalty = 0.05;  // of a squared slope, beside squared errors
 constexpr double kBeyond = 0.35;        // how far past the neighbours' factors, in logarithms
 constexpr int kRobustRounds = 3;
-constexpr double kLeastScale = 0.3;    // what lies nearer to the plane than this is no outlier
+constexpr double kLeastScale = 0.3;    // residuals below this are never outliers
 constexpr double kLeastWeight = 1e-6;  // of outliers: fits stay solvable
 
 struct Point {
@@ -73,8 +74,8 @@ struct Fitted {
   double spread = 0;  // median of residuals, in logarithms
 };
 
-// Local regression with bisquare weights (Cleveland 1979, section 2). It begins at the median of
-// all, which no single neighbour moves, however near.
+// Local regression with bisquare weights (Cleveland 1979, section 2). It starts at the median,
+// which no single neighbour moves, however near it is.
 Fitted fit_robustly(const std::vector<Point>& given) {
   std::vector<double> factors;
   for (const Point& point : given) factors.push_back(point.factor);
@@ -107,7 +108,7 @@ Interpolation::Interpolation(const std::vector<Database::Row>& rows, const Rates
     : rates_(rates) {
   for (const Database::Row& row : rows) {
     const auto parsed = ParsedKey::parse(row.key);
-    if (!parsed.ok()) continue;  // a kernel, a race, an operator of another version
+    if (!parsed.ok()) continue;  // the key of a kernel or race, or an operator of another version
     auto place = place_of(parsed->query());
     if (!place) continue;
     by_operator_[parsed->query().op->name()].push_back({*std::move(place), row.entry.median_s});
@@ -153,7 +154,7 @@ std::vector<Interpolation::Neighbour> Interpolation::neighbours_of(
     if (same_attrs && other.form == place.form) same.push_back(all.back());
   }
   std::vector<Neighbour>& chosen = same.size() >= kEnough ? same : all;
-  // Keys break ties, so that the order in which entries came does not matter.
+  // Keys break ties: the result does not depend on the order of entries.
   std::ranges::sort(chosen, [](const Neighbour& a, const Neighbour& b) {
     return std::tie(a.distance, a.sample->place.key) < std::tie(b.distance, b.sample->place.key);
   });
@@ -188,6 +189,7 @@ std::optional<Interpolated> Interpolation::predict(const Query& query, bool leav
                       .factor = std::log(neighbour.sample->seconds / other.roofline_s),
                       .weight = weight});
   }
+  // Most of the weight is on free neighbours: predict 0 seconds.
   if (none > all / 2) return result;
   const Fitted fitted = fit_robustly(points);
   result.seconds = place->roofline_s * std::exp(fitted.factor);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times of operators that were not measured, from measured ones of other shapes.
+// Times of unmeasured operators, interpolated from measured ones of other shapes.
 //
-// The law: a time is that of the roofline with its start cost, times a factor that depends on the
-// operator and, slowly, on its size. The logarithm of that factor is read off the measured
-// neighbours in the plane of the logarithms of arithmetic and traffic (ir/nest/work.h), by local
-// regression (Cleveland 1979): a plane through the nearest, the nearer the more weight, slopes held
-// near 0, and those that lie far off it are given less weight and then none. What is predicted
-// stays within what the neighbours span, and a little more.
+// The model: a time is the roofline's, with its start cost, times a factor that depends on the
+// operator and, slowly, on its size. The logarithm of the factor is estimated from measured
+// neighbours in the plane of log(arithmetic) and log(traffic) (ir/nest/work.h), by local regression
+// (Cleveland 1979): a plane through the nearest neighbours, weighted by distance, with slopes held
+// near 0. Outliers lose their weight in robust iterations. The prediction stays within the
+// neighbours' range and a small margin.
 //
-// Neighbours are of the same operator and attributes; where there are too few, of the same operator
-// with other attributes, which count as farther away. So do other constant inputs, element types
-// and ranks. An operator that most neighbours say is free (the kernels around it absorb it) is.
+// Neighbours have the same operator and attributes. Where there are too few, other attributes of
+// the same operator count, at a larger distance; so do other constant inputs, element types and
+// ranks. If most neighbours are free (fused into the kernels around them), the prediction is free.
 #pragma once
 
 #include <cstdint>
@@ -24,28 +24,28 @@
 
 namespace egret::cost {
 
-// A predicted time, and how sure it is.
+// A predicted time and its reliability.
 struct Interpolated {
   double seconds = 0;
-  int neighbours = 0;   // that it rests on
-  double distance = 0;  // to the nearest, in natural logarithms of size: 0.7 is twice as large
-  double spread = 1;    // the factor within which half of the neighbours lie about the prediction
+  int neighbours = 0;      // that it is based on
+  double distance = 0;     // to the nearest, in natural logarithms of size: 0.7 is twice as large
+  double spread = 1;       // the factor around the prediction that contains half of the neighbours
   bool same_attrs = true;  // all have the attributes of the query
 };
 
 class Interpolation {
  public:
-  // The operators among `rows`, which are those of one machine; other rows are passed over. `rates`
-  // draw the roofline: better ones help, but any will do. O(rows).
+  // The operators among `rows`, all of one machine; other rows are ignored. `rates` define the
+  // roofline: better rates help, but any will do. O(rows).
   Interpolation(const std::vector<Database::Row>& rows, const Rates& rates);
 
   std::int64_t size() const { return size_; }
-  // Nothing where no neighbour is near enough to tell, or the query has no work. An entry of the
-  // query itself is passed over if `leave_out` says so. O(entries of the operator).
+  // Nullopt where no neighbour is near enough, or the query has no work. With `leave_out`, the
+  // query's own entry is ignored. O(entries of the operator).
   std::optional<Interpolated> predict(const Query& query, bool leave_out = false) const;
 
  private:
-  // Where an operator lies among its like.
+  // The coordinates of an application among those of the same operator.
   struct Place {
     std::string key;
     ir::Attrs attrs;
@@ -73,8 +73,8 @@ class Interpolation {
   std::int64_t size_ = 0;
 };
 
-// The cost model "interpolated": measured times where there are some, interpolated ones where there
-// are neighbours, the roofline elsewhere. It measures nothing: for planning without the machine.
+// The cost model "interpolated": measured times, else interpolated ones, else the roofline. It
+// measures nothing: for planning without the machine.
 class InterpolatedModel final : public Model {
  public:
   InterpolatedModel(const std::vector<Database::Row>& rows, const Rates& rates);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key of an operator in the profile database, read back: what was measured, not only how long
-// it took.
+// Parses the key of an operator in the profile database back to the query.
 #pragma once
 
 #include <memory>
@@ -12,15 +11,14 @@
 
 namespace egret::cost {
 
-// A query with the storage that it points into.
+// A query together with its storage.
 class ParsedKey {
  public:
   // Reads what key_of() wrote. Errors: bad_input for any other text, such as the keys of kernels
   // and races in the same database, and for operators that do not exist.
   static base::Result<ParsedKey> parse(std::string_view key);
 
-  // Its output stays unnamed: it follows from the rest. The query holds addresses of this object's
-  // members.
+  // The query has no output type, which follows from the rest. It points into this object.
   Query query() const;
 
  private:

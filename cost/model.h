@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operator costs. Extractors minimize a sum over the chosen nodes of what a Model says.
+// The cost of operators. Extractors minimize the sum of a Model's costs over the chosen nodes.
 //
-// Data movement is never free unless the backend really makes it a view, and what depends on
-// weights alone is computed once before the first run, so it costs no time (its bytes count).
+// Data movement is free only where the backend makes it a view. A value that depends on weights
+// only is computed once before the first run, so it costs no time (its bytes count).
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@ struct Query {
   bool all_constant() const;
 };
 
-// What a cost rests on.
+// The basis of a cost.
 enum class CostKind : std::uint8_t {
-  kMeasured,      // this operator, on the machine asked for
-  kInterpolated,  // its like in other shapes, there (cost/interpolation.h)
+  kMeasured,      // this operator, on the given machine
+  kInterpolated,  // same operator, other shapes, same machine (cost/interpolation.h)
   kEstimated,     // rates alone
 };
 
@@ -51,8 +51,7 @@ class Model {
   virtual std::string_view name() const = 0;
   // Types are concrete. Costs are finite and not negative.
   virtual base::Result<Cost> cost(const Query& query) = 0;
-  // What the operator is expected to take: for predictions, where cost() may say less so that it is
-  // tried.
+  // The expected cost, for predictions: cost() may be optimistic, so that an operator gets tried.
   virtual base::Result<Cost> expected(const Query& query) { return cost(query); }
 };
 
@@ -63,11 +62,11 @@ bool is_view(const ir::Operator& op);
 // Equal texts cost the same on one machine; it is the key of the profile database.
 std::string key_of(const Query& query);
 
-// The rates that the estimates rest on; per machine and thread count.
+// The rates behind the estimates; per machine and thread count.
 struct Rates {
   double flops_per_second = 1e11;
   double bytes_per_second = 1e10;
-  double seconds_per_kernel = 2e-6;  // the least that starting a kernel costs
+  double seconds_per_kernel = 2e-6;  // lower bound of a kernel's start
 };
 
 // The faster of both, rate by rate.
@@ -83,7 +82,7 @@ struct ModelRow {
   std::string_view name;
   std::string_view help;
   std::unique_ptr<Model> (*make)(const Rates&);
-  bool uses_rates;  // else it says the same whatever the rates are
+  bool uses_rates;  // otherwise it ignores the rates
 };
 std::span<const ModelRow> estimating_models();
 std::unique_ptr<Model> make_model(std::string_view name, const Rates& rates);  // nullptr: none such

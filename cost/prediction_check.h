@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How wrong interpolation is, and the plain roofline beside it, by operators whose times are known.
+// The errors of interpolation and of the plain roofline on operators with known times. An error is
+// the factor by which a prediction is off, minus 1: 0.1 is 10 % too much or too little.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace egret::cost {
 struct PredictionError {
   std::string op;  // empty: all operators
   std::int64_t entries = 0;
-  std::int64_t predicted = 0;  // of these, by interpolation; the others have no neighbour
+  std::int64_t predicted = 0;  // predicted by interpolation; the others have no neighbour
   double median = 0;           // of those that were predicted
   double p90 = 0;
   double roofline_median = 0;  // of the same entries
@@ -33,7 +34,7 @@ struct PredictionCheck {
 
 // Predicts each operator of `rows`, all of one machine, from all others of them (leave-one-out).
 PredictionCheck check_leaving_one_out(const std::vector<Database::Row>& rows, const Rates& rates);
-// Predicts each operator of `rows` that `known` has not, from `known`.
+// Predicts each operator of `rows` that `known` lacks, from `known`.
 PredictionCheck check_from(const std::vector<Database::Row>& rows,
                            const std::vector<Database::Row>& known, const Rates& rates);
 

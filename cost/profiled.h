@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The profiled cost model: measured times where the database has them, an optimistic estimate where
-// it has not, and a list of what would be worth measuring.
+// The profiled cost model: measured times where the database has them, an optimistic estimate
+// elsewhere, and a list of operators worth measuring.
 //
-// Measuring every operator of an e-graph would take hours, most of it for operators that no good
-// graph uses. So extraction and profiling alternate: extract under what is known, measure those
-// chosen operators that were only estimated, extract again, until the choice rests on measurements
-// alone. As estimates are below what is measured, the loop ends at the same graph as if everything
-// had been measured. What is left to say of an operator that was not measured (the time was over)
-// is another question: expected() answers it from measured ones of other shapes.
+// Measuring every operator of an e-graph would take hours, mostly for operators that no good graph
+// uses. Extraction and profiling therefore alternate: extract under the known costs, measure the
+// chosen operators that were only estimated, and repeat until the choice rests on measurements
+// only. Estimates are below measured times, so the loop ends at the same graph as if everything had
+// been measured. If time runs out, expected() predicts the remaining operators from measured ones
+// of other shapes.
 #pragma once
 
 #include <functional>
@@ -26,10 +26,9 @@ class ProfiledModel final : public Model {
   // Measures one operator on this machine.
   using Measure = std::function<base::Result<Entry>(const Query&)>;
 
-  // `database` outlives the model. `fastest` are rates that the machine does not exceed, and
-  // `optimism` scales estimates down, so that what is not measured yet looks cheap enough to be
-  // tried. `usual` are those that it reaches: they draw the roofline of expected(); where there are
-  // none, they are the fastest.
+  // `database` outlives the model. `fastest` are rates that the machine does not exceed. `optimism`
+  // scales estimates down, so that unmeasured operators look cheap enough to be tried. `usual` are
+  // the rates that it reaches, for the roofline of expected(); by default the fastest.
   ProfiledModel(Database& database, std::string machine, const Rates& fastest,
                 std::optional<Rates> usual = std::nullopt, double optimism = 0.7);
 
@@ -44,9 +43,9 @@ class ProfiledModel final : public Model {
   // Measures and stores, unless it is known already. False: it was known.
   base::Result<bool> profile(const Query& query, const Measure& measure);
 
-  // Measures what is known already once more, and keeps the better of the two: a neighbour on the
-  // machine slows measurements down and spreads them, so it is the one whose time and deviation
-  // together are less. True: the new one is kept.
+  // Measures a known operator again and keeps the better entry: the one with the smaller sum of
+  // time and deviation, because other processes only slow measurements down and spread them. True:
+  // the new one is kept.
   base::Result<bool> measure_again(const Query& query, const Measure& measure);
 
   std::int64_t measured_count() const { return measured_; }  // entries added by profile()

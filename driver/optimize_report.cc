@@ -259,14 +259,16 @@ std::string Report::summary() const {
 }
 
 std::string Report::documentation() {
-  const std::string head = "| member | value |\n|---|---|\n";
-  return "Operators\n\n" + head + Operators::table().documentation() + "\nRace\n\n" + head +
-         Race::table().documentation() + "\nPrediction\n\n" + head +
-         Prediction::table().documentation() + "\nRules\n\n" + head +
-         Rules::table().documentation() + "\nSaturation or search\n\n" + head +
-         Growth::table().documentation() + "\nExtraction (`extraction`)\n\n" + head +
-         Extraction::table().documentation() + "\nCheck (`check`, where it was made)\n\n" + head +
-         Check::table().documentation();
+  const auto section = [](const std::string& title, const std::string& rows) {
+    return "\n## " + title + "\n\n| member | value |\n|---|---|\n" + rows;
+  };
+  return section("Operators", Operators::table().documentation()) +
+         section("Race", Race::table().documentation()) +
+         section("Prediction", Prediction::table().documentation()) +
+         section("Rules", Rules::table().documentation()) +
+         section("Saturation or search", Growth::table().documentation()) +
+         section("`extraction`", Extraction::table().documentation()) +
+         section("`check`", Check::table().documentation());
 }
 
 }  // namespace egret::driver

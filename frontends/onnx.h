@@ -24,12 +24,14 @@
 
 #include "base/status.h"
 #include "base/system/file.h"
+#include "frontends/nodes/operator_names.h"
+#include "frontends/wire/tensor_file.h"
 #include "ir/core/tensor.h"
 #include "ir/graph/graph.h"
 
 namespace egret::frontends {
 
-// What an ONNX model says of itself, beside its graph. Graph::name and Graph::metadata hold the
+// The header data of an ONNX model, beside its graph. Graph::name and Graph::metadata hold the
 // graph's name and the model's metadata_props.
 struct OnnxModelInfo {
   std::int64_t ir_version = 8;
@@ -51,14 +53,14 @@ struct ImportOptions {
   // Limits; a model beyond them is refused.
   std::int64_t max_value_bytes = std::int64_t{1} << 36;  // of any one value in the graph
   std::int64_t max_nodes = 200'000;                      // after inlining of functions
-  // What constant folding may compute; beyond it a value counts as not known at import.
+  // The limits of constant folding; a value beyond them counts as unknown at import.
   std::int64_t max_folded_elements = std::int64_t{1} << 22;
 };
 
 struct ImportedModel {
   ir::Graph graph;
   OnnxModelInfo info;
-  std::vector<std::string> notes;  // attributes that no operator's import asked for, and the like
+  std::vector<std::string> notes;      // attributes that no operator's import read, and the like
   std::set<std::string> data_files{};  // paths of the files that initializers were read from
 };
 
@@ -71,26 +73,26 @@ base::Result<ImportedModel> import_onnx_bytes(std::span<const std::byte> bytes,
 
 struct ExportOptions {
   std::map<std::string, std::string> manifest{};  // added to the model's metadata
-  // Where weights go that do not fit into the model (a model file holds at most 2 GiB). It must lie
-  // in the model's folder; the model refers to it by its file name. Empty: no such file, and a
+  // The file for weights that do not fit into the model (a model file holds at most 2 GiB). It must
+  // lie in the model's folder; the model refers to it by its file name. Empty: no such file, and a
   // model that needs one is an error.
   std::string external_data_path{};
   bool always_external = false;          // put weights there also when the model would fit
   std::int64_t external_minimum = 1024;  // smaller tensors stay in the model, in bytes
-  // Up to which ai.onnx opset the model may rise only so that a composite is one node of it and
-  // not its body. 0: not at all.
+  // The highest ai.onnx opset that the model may be raised to only to write a composite as one
+  // node. 0: not at all.
   int opset_for_composites = 0;
 };
 
 struct ExportedModel {
   std::string bytes;
   std::map<std::string, std::int64_t> opsets;
-  // Which operator made the ai.onnx opset rise above the source's; empty when none did.
+  // The operator that raised the ai.onnx opset above the source's; empty if none did.
   std::string raised_for;
   std::int64_t external_bytes = 0;  // of the file below; 0: there is none
-  // The weights, all on the disk but not yet at external_data_path: commit() puts them there. It
-  // comes after the model itself is on the disk, or a failure would leave an old model with new
-  // weights. Without it there is no such file.
+  // The weights, written to disk but not yet at external_data_path; commit() moves them there. It
+  // comes after the model itself is on disk, because a failure would otherwise leave an old model
+  // with new weights. Null if there is no such file.
   std::optional<base::AtomicFile> external_file{};
 
   // Puts the weights and then the model in place, neither before both are on the disk.
@@ -112,12 +114,5 @@ base::Result<std::vector<std::string>> read_input_names(const std::string& path)
 
 // How many ONNX nodes of each type export_onnx() would write. Weights are not touched.
 base::Result<std::map<std::string, int>> count_onnx_operators(const ir::Graph& graph);
-
-// A file that holds one TensorProto, such as the data of the ONNX backend tests.
-base::Result<ir::Tensor> read_tensor_proto(const std::string& path);
-std::string write_tensor_proto(const ir::Tensor& tensor, std::string_view name = "");
-
-// Operators that the importer itself understands; all others are rows of ir::all_operators().
-std::span<const std::string_view> frontend_operators();
 
 }  // namespace egret::frontends

@@ -5,10 +5,10 @@
 #include <limits>
 
 #include "base/system/file.h"
+#include "frontends/nodes/onnx_writer.h"
 #include "frontends/onnx.h"
 #include "frontends/onnx.pb.h"
-#include "frontends/onnx_tensor.h"
-#include "frontends/onnx_writer.h"
+#include "frontends/wire/onnx_tensor.h"
 
 namespace egret::frontends {
 namespace {

@@ -7,13 +7,13 @@
 #include <string_view>
 #include <utility>
 
-#include "frontends/constant_folder.h"
+#include "frontends/nodes/constant_folder.h"
+#include "frontends/nodes/onnx_node.h"
 #include "frontends/onnx.h"
 #include "frontends/onnx.pb.h"
-#include "frontends/onnx_file.h"
-#include "frontends/onnx_node.h"
-#include "frontends/onnx_program.h"
-#include "frontends/onnx_tensor.h"
+#include "frontends/program/onnx_program.h"
+#include "frontends/wire/onnx_file.h"
+#include "frontends/wire/onnx_tensor.h"
 #include "ir/graph/builder.h"
 #include "ir/graph/open_sizes.h"
 

@@ -4,11 +4,11 @@
 #include <map>
 #include <set>
 
+#include "frontends/nodes/onnx_node.h"
 #include "frontends/onnx.pb.h"
-#include "frontends/onnx_file.h"
-#include "frontends/onnx_node.h"
-#include "frontends/onnx_program.h"
-#include "frontends/onnx_tensor.h"
+#include "frontends/program/onnx_program.h"
+#include "frontends/wire/onnx_file.h"
+#include "frontends/wire/onnx_tensor.h"
 
 namespace egret::frontends {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model file says without being imported: for models that cannot be.
+// A summary of a model file without importing it, for models that cannot be imported.
 #pragma once
 
 #include <cstddef>

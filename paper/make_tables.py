@@ -53,8 +53,10 @@ def threads_said(rows, manifest):
 def provenance(rows, manifest, mode):
     if manifest.get("unfinished"):
         mode = "unfinished " + mode
+    # Without an entry in the manifest, each row names its version.
+    egret = manifest.get("egret") or ", ".join(sorted({row["egret"] for row in rows}))
     return (f"Measured on {manifest['processor']}, {threads_said(rows, manifest)}, {manifest['date']}, "
-            f"Egret {manifest['egret']}; {mode} run.")
+            f"Egret {egret}; {mode} run.")
 
 
 def side_by_side(rows, same, different):
@@ -241,6 +243,48 @@ def generator(rows):
     return columns, rows
 
 
+def pairs(values):
+    """One value a tree, in the trees' order: "2 to 14"."""
+    return " to ".join(values)
+
+
+def layout(rows):
+    trees = list(dict.fromkeys(row["tree"] for row in rows))
+    last = [row for row in rows if row["tree"] == trees[-1]]  # it has all libraries
+    by_folder = {row["folder"]: [] for row in last}
+    for folder, found in by_folder.items():
+        found += [next((r for r in rows if (r["tree"], r["folder"]) == (tree, folder)), None) for tree in trees]
+
+    def number(column):
+        return lambda found: pairs(f"{int(row[column]):,}" if row else "--" for row in found)
+
+    def across(found):
+        return pairs(f"{int(row['crossing']) / int(row['includes']):.0%}" if row and int(row["includes"]) else "--"
+                     for row in found)
+
+    columns = [("library", "l", lambda found: found[-1]["folder"]),
+               ("rooms", "r", number("rooms")),
+               ("files", "r", number("files")),
+               ("largest room", "r", number("largest_room")),
+               ("inner includes", "r", number("includes")),
+               ("across rooms", "r", across),
+               ("cycles", "r", number("cycles")),
+               ("lines", "r", number("lines"))]
+    return columns, list(by_folder.values())
+
+
+def layout_provenance(rows, manifest, mode):
+    totals = [row for row in rows if row["folder"] == "all"]
+
+    def number(column):
+        return pairs(f"{int(row[column]):,}" for row in totals)
+
+    before = f" Before: commit {totals[0]['tree']}." if len(totals) > 1 else ""
+    return (f"Longest class: {number('class_lines')} lines. Longest header: {number('header_lines')} lines. Documents "
+            f"over the prose goals: " + pairs(f"{row['documents_over']} of {row['documents']}" for row in totals) + "."
+            f"{before} Counted on {manifest['date']} at revision {manifest['revision']}; {mode} run.")
+
+
 @dataclasses.dataclass
 class Table:
     experiment: str
@@ -248,6 +292,7 @@ class Table:
     cells: Callable  # from the experiment's rows to columns and rows of the table
     threads: int | None = None  # where the manifest does not say
     peer: tuple[str, str] | None = None  # name, and the manifest's entry of its version
+    provenance: Callable = provenance  # from rows, manifest and mode to a sentence
 
     def make(self):
         """The table and where its figures come from."""
@@ -257,9 +302,7 @@ class Table:
         rows, manifest, mode = found
         if self.threads is not None:
             manifest = dict(manifest, threads=self.threads)
-        if "egret" not in manifest:  # each row says it
-            manifest = dict(manifest, egret=", ".join(sorted({row["egret"] for row in rows})))
-        said = provenance(rows, manifest, mode) + (f" {self.peer[0]} {manifest[self.peer[1]]}." if self.peer else "")
+        said = self.provenance(rows, manifest, mode) + (f" {self.peer[0]} {manifest[self.peer[1]]}." if self.peer else "")
         return tabular(*self.cells(rows)), escaped(said)
 
 
@@ -272,7 +315,8 @@ TABLES = [Table("generator", "generatorProvenance", generator, threads=2),
           Table("extraction", "extractorsProvenance", extractors, threads=1),
           Table("cost-model", "costModelProvenance", cost_model),
           Table("graph-search", "graphSearchProvenance", graph_search, threads=1),
-          Table("extraction-models", "extractionModelsProvenance", extraction_models, threads=1)]
+          Table("extraction-models", "extractionModelsProvenance", extraction_models, threads=1),
+          Table("layout", "layoutProvenance", layout, provenance=layout_provenance)]
 
 
 def main():

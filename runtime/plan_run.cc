@@ -9,7 +9,7 @@
 namespace egret::runtime {
 namespace {
 
-// The interpreter keeps reals in f64.
+// Converts to the declared type: the interpreter keeps reals in f64.
 ir::Tensor as_declared(const ir::Tensor& tensor, const ir::TensorType& type) {
   if (tensor.dtype() == type.dtype) return tensor;
   ir::Tensor result(type);
@@ -17,7 +17,7 @@ ir::Tensor as_declared(const ir::Tensor& tensor, const ir::TensorType& type) {
   return result;
 }
 
-// Ranks share the machine: a thread each.
+// Ranks share the machine, so each uses one thread.
 backends::PlanOptions plan_options(const RunOptions& options) {
   return {.threads = 1, .precision = options.precision};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running a plan of `egret plan`: as one of the ranks of mpirun, or on all ranks interpreted in
-// this process. For example
+// Runs a plan of `egret plan`: as one of mpirun's ranks, or with all ranks interpreted in this
+// process. For example
 //
 //   const auto on_hang = [](const std::string& message) { log(message); std::_Exit(8); };
 //   EGRET_ASSIGN_OR_RETURN(runtime::Ranks ranks, runtime::Ranks::join({.on_hang = on_hang}));
@@ -27,7 +27,7 @@
 
 namespace egret::runtime {
 
-// How values go from rank to rank. kAuto is kNccl where each rank has a GPU of its own, else kMpi.
+// The transport between ranks. kAuto is kNccl where each rank has a GPU of its own, else kMpi.
 enum class ExchangeWay : std::uint8_t { kAuto, kNccl, kMpi };
 
 struct RunOptions {
@@ -38,14 +38,14 @@ struct RunOptions {
   std::function<void(const std::string& message)> warn{};
 };
 
-// Whether the backend exists, works here and takes the precision: to be asked before ranks join.
+// Checks that the backend exists, works here and supports the precision. Call it before ranks join.
 base::Status check_backend(const RunOptions& options);
 
 class PlanRun {
  public:
-  // Compiles this rank's part, and exchanges with the other ranks what follows from constants
-  // alone. `ranks` outlives the run. Errors: usage_error where ranks are more or fewer than the
-  // mesh's; those of check_backend() and of compiling.
+  // Compiles this rank's part, and exchanges with the other ranks the values that depend on
+  // constants only. `ranks` outlives the run. Errors: usage_error where the number of ranks differs
+  // from the mesh's; those of check_backend() and of compiling.
   static base::Result<PlanRun> start(LoadedPlan plan, const Ranks& ranks,
                                      const RunOptions& options);
 
@@ -53,12 +53,12 @@ class PlanRun {
   const std::optional<ir::TrainingGraph>& training() const { return plan_.training; }
   // Whether this process reports: rank 0.
   bool reports() const { return program_.rank == 0; }
-  // Inputs and outputs are those of the model, whole. May be called again.
+  // Inputs and outputs are the model's, whole. May be called repeatedly.
   base::Result<std::vector<ir::Tensor>> run(std::span<const ir::Tensor> inputs);
 
-  // Of a training step: begins with these inputs of it, whole; does one step after the other, each
-  // from what the last one left, and returns its loss; and what the last one left, as the outputs
-  // of the step, whole, at the rank that reports.
+  // Training: begin() takes the step's inputs, whole. Each step() continues from the values that
+  // the previous one left and returns the loss. end() returns the step's last outputs, whole, at
+  // the reporting rank.
   base::Status begin(std::span<const ir::Tensor> inputs);
   base::Result<double> step();
   base::Result<std::vector<ir::Tensor>> end();
@@ -68,13 +68,13 @@ class PlanRun {
 
  private:
   PlanRun(LoadedPlan plan, const Ranks& ranks) : plan_(std::move(plan)), ranks_(&ranks) {}
-  // With what ranks exchange of constants, which they do here.
+  // Writes the rank's program; exchanges the constant part first.
   base::Status write_program(const backends::Backend& backend, const RunOptions& options);
   base::Status compile(const backends::Backend& backend, const RunOptions& options);
-  // Whether values stay on the ranks' GPUs and go through NCCL; then it is ready to run.
+  // Whether values stay on the ranks' GPUs and go through NCCL; if so, prepares that run.
   base::Result<bool> compile_for_devices(const backends::Backend& backend,
                                          const RunOptions& options);
-  // As the program's input nodes want them.
+  // In the order of the program's input nodes.
   std::vector<ir::Tensor> in_order_of_nodes(std::span<const ir::Tensor> inputs) const;
   base::Result<std::vector<ir::Tensor>> interpret(std::span<const ir::Tensor> own) const;
   base::Result<std::vector<ir::Tensor>> run_here(std::span<const ir::Tensor> held);
@@ -86,7 +86,8 @@ class PlanRun {
   // Instead of plans_, where values stay on the ranks' GPUs.
   std::unique_ptr<DeviceRun> device_run_;
 
-  // Of training, by input node and by output: as this rank holds them, or whole where all are here.
+  // Training values, by input node and by output: this rank's parts, or wholes where all ranks are
+  // in this process.
   std::vector<ir::Tensor> inputs_;
   std::vector<ir::Tensor> outputs_;
 };

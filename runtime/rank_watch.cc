@@ -28,7 +28,7 @@ std::string about_worker(const std::string& what) {
   return "rank " + name + " (process " + std::to_string(worker) + ") " + what;
 }
 
-// What asks a process to end waits meanwhile.
+// Blocks termination signals for a scope.
 class SignalsHeld {
  public:
   SignalsHeld() {
@@ -73,7 +73,7 @@ class SignalsHeld {
 
 void watch_rank(Say say) {
   if (!MpiWorld::is_distributed()) return;
-  SignalsHeld held;  // until the watcher can pass them on
+  SignalsHeld held;  // until the watcher can forward them
   const pid_t watcher = ::getpid();
   const pid_t made = ::fork();
   if (made > 0) {
@@ -81,6 +81,8 @@ void watch_rank(Say say) {
     wait_for_worker(held, say);
   }
   if (made < 0) return;  // it works unwatched
+  // The worker dies with its watcher. The check closes the race: the watcher may have died before
+  // prctl().
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != watcher) std::_Exit(base::exit_code(base::StatusCode::kRankFailed));
 }

@@ -4,9 +4,13 @@
 
 1. A folder's sources include only themselves and the folders in DEPS of its egret_library(). A
    subfolder with a CMakeLists.txt of its own is a program with DEPS of its own (egret_program).
-2. DEPS are within the table of docs/architecture.md, which is the rule.
-3. A third-party header appears only in the files that own it (OWNERS below).
-4. Sources open with the licence line, headers have #pragma once, none exceeds 600 lines.
+2. DEPS are within the first table of docs/architecture.md, which is the rule.
+3. Rooms: a folder's subfolders are those of the second table (and of ROOMS in its CMakeLists.txt).
+   A file includes of its own folder only its own room and the rooms in that row. The rows have no
+   cycle, and a room has at most 40 source files.
+4. A header of a third party, or one that few files may use, appears only in the files that own it
+   (OWNERS below).
+5. Sources open with the licence line, headers have #pragma once, none exceeds 600 lines.
 
 Prints one line per violation, "file:line: what", and exits with 1 when there is one.
 Other roots than this repository may be given for tests: check_layers.py [ROOT].
@@ -18,6 +22,7 @@ import sys
 
 LICENCE = "// SPDX-License-Identifier: Apache-2.0"
 MOST_LINES = 600
+MOST_FILES = 40
 
 # Header prefix -> the only places that may include it. Public headers that show a third-party type
 # on purpose (Boost's containers) are not listed.
@@ -33,7 +38,9 @@ OWNERS = {
     "cvc5/": ["verifier/"],
     "coin/": ["extract/"],
     "highs/": ["extract/"],
-    "mpi.h": ["backends/mpi/"],
+    "mpi.h": ["runtime/mpi/"],
+    # Compiles rules that nobody has admitted; others use rules/tensors/admitted_rules.h.
+    "rules/tensors/compile.h": ["rules/", "tests/"],
     "nccl.h": ["tests/backends/"],
     "cuda.h": ["tests/backends/"],
     "nvrtc.h": ["tests/backends/"],
@@ -89,6 +96,58 @@ def allowed_deps(root):
     return allowed
 
 
+def rooms_of(root):
+    """Room -> rooms of its folder that it may include, from the table between the "rooms" marks."""
+    text = (root / "docs" / "architecture.md").read_text()
+    if "<!-- rooms -->" not in text:
+        return {}
+    table = text.split("<!-- rooms -->")[1].split("<!-- /rooms -->")[0]
+    rooms = {}
+    for line in table.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        name = re.match(r"`([\w/]+)/`", cells[0])
+        if name:
+            rooms[name.group(1)] = set(re.findall(r"`([\w/]+)/`", cells[-1]))
+    return rooms
+
+
+def check_rooms(root, deps, rooms):
+    """Violations of the table of rooms itself, of ROOMS, and of the rooms' size."""
+    where = "docs/architecture.md:1"
+    for room in sorted(rooms):
+        reached, pending = set(), [room]
+        while pending:
+            for other in rooms.get(pending.pop(), ()):
+                if other not in rooms:
+                    yield f"{where}: {room} may include {other}, which has no row of its own"
+                elif other not in reached:
+                    reached.add(other)
+                    pending.append(other)
+        if room in reached:
+            yield f"{where}: {room} may include itself by way of other rooms"
+    for folder in sorted(deps):
+        if "/" in folder or not any(room.startswith(folder + "/") for room in rooms):
+            continue
+        file = f"{folder}/CMakeLists.txt"
+        text = re.sub(r"#[^\n]*", "", (root / file).read_text())
+        built = {
+            f"{folder}/{room}"
+            for name, rest in LIBRARY.findall(text)
+            for room in words_after("ROOMS", rest)
+        }
+        apart = {other for other in deps if other.startswith(folder + "/")}
+        programs = {f"{folder}/programs"}  # each file is a program of its own
+        for room in sorted(built - set(rooms)):
+            yield f"{file}:1: {room} has no row in the table of rooms of docs/architecture.md"
+        listed = {room for room in rooms if room.startswith(folder + "/")}
+        for room in sorted(listed - built - apart - programs):
+            yield f"{file}:1: ROOMS lacks {room}, which has a row in docs/architecture.md"
+    for room in sorted(rooms):
+        count = sum(1 for path in (root / room).glob("*") if path.suffix in (".h", ".cc", ".cu"))
+        if count > MOST_FILES:
+            yield f"{room}:1: {count} source files in one room; a room has at most {MOST_FILES}"
+
+
 def sources(root, folder, apart=()):
     """Sources below the folder, without those below the folders named in apart."""
     for pattern in ("*.h", "*.cc", "*.cu"):
@@ -97,9 +156,12 @@ def sources(root, folder, apart=()):
                 yield path
 
 
-def check_file(path, name, folder, may_include, folders):
+def check_file(path, name, folder, may_include, folders, rooms):
     """Violations of one file; may_include None: anything goes (tests)."""
     lines = path.read_text(errors="replace").splitlines()
+    room = name.rsplit("/", 1)[0]
+    if may_include is not None and room != folder and folder_has_rooms(folder, rooms) and room not in rooms:
+        yield f"{name}:1: {room} has no row in the table of rooms of docs/architecture.md"
     if not lines or lines[0].strip() != LICENCE:
         yield f"{name}:1: the first line must be {LICENCE!r}"
     if path.suffix == ".h" and "#pragma once" not in lines:
@@ -123,10 +185,20 @@ def check_file(path, name, folder, may_include, folders):
         elif top in folders and top != folder and may_include is not None:
             if top not in may_include:
                 yield f"{name}:{number}: {folder} may not include {top} (see docs/architecture.md)"
+        elif top == folder and room in rooms and not header.endswith(".pb.h"):  # generated
+            other = header.rsplit("/", 1)[0]
+            if other != room and other not in rooms[room]:
+                yield f"{name}:{number}: {room} may not include {other} (see docs/architecture.md)"
+
+
+def folder_has_rooms(folder, rooms):
+    return any(room.startswith(folder + "/") for room in rooms)
 
 
 def check(root):
     deps = declared_deps(root)
+    rooms = rooms_of(root)
+    yield from check_rooms(root, deps, rooms)
     allowed = allowed_deps(root)
     folders = set(allowed)
     for folder, found in sorted(deps.items()):
@@ -143,10 +215,10 @@ def check(root):
         may_include = deps[folder] & (allowed.get(top, set()) | {top})
         for path in sources(root, folder, apart):
             name = path.relative_to(root).as_posix()
-            yield from check_file(path, name, top, may_include, folders)
+            yield from check_file(path, name, top, may_include, folders, {} if "/" in folder else rooms)
     for path in sources(root, "tests"):
         name = path.relative_to(root).as_posix()
-        yield from check_file(path, name, "tests", None, folders)
+        yield from check_file(path, name, "tests", None, folders, {})
 
 
 def main():

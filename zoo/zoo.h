@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builders of the models that the field's papers measure, with random weights from a seed. Where a
-// paper's artefact measured something else than the model it names (an attention stack without
+// paper's artefact measures something other than the model it names (an attention stack without
 // softmax called BERT), both exist under different names.
 #pragma once
 

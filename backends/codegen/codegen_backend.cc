@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend of emitted kernels on the host: regions compiled by the C++ compiler of this machine;
-// where there is none, and for what no kernel can be emitted, the interpreter.
+// The backend of emitted kernels on the host: regions compiled by the host's C++ compiler. The
+// interpreter computes regions without a kernel, and everything where there is no compiler.
 #include <cstring>
 #include <memory>
 #include <new>
@@ -34,7 +34,7 @@ class HostPlan : public Plan {
     totals_.resize(program_.steps.size(), 0);
   }
 
-  // All kernels in one object. Where it cannot be made, every step is the interpreter's.
+  // Compiles all kernels into one object. Without it, the interpreter computes every step.
   base::Status build() {
     EGRET_RETURN_IF_ERROR(check_memory(program_.arena_bytes));
     try {

@@ -24,6 +24,8 @@ struct Member {
   ir::Denotation denotation{};
 };
 
+// Rewrites the root's definition once for each index tuple at which it is read. elements_ memoizes
+// (node, indices), so equal reads share one expression.
 class Composer {
  public:
   Composer(const ir::Graph& graph, std::span<const ir::NodeId> region)
@@ -47,8 +49,8 @@ class Composer {
   }
 
  private:
-  // A definition at certain indices. Its reductions get variables of their own, so that one
-  // definition may stand inside another instance of itself.
+  // A definition instantiated at certain indices. Its reductions get fresh variables, so that one
+  // definition may occur inside another instance of itself.
   struct Instance {
     const Member* member;
     boost::unordered_flat_map<std::int64_t, Index> variables{};
@@ -133,7 +135,7 @@ class Composer {
     std::vector<Index> at;
     for (const ExprNode* kid : node->kids) at.push_back(index(kid, instance));
     if (members_.contains(source)) {
-      // The cast gives constants the type that the value has and rounds to the narrow types.
+      // The cast gives constants the value's type and rounds to the narrow types.
       return pool_->node_of(cast(graph_.node(source).type.dtype, element(source, at)));
     }
     const auto found = std::ranges::find(inputs_, source);

@@ -57,7 +57,7 @@ bool run(const std::vector<std::string>& command, const std::string& output) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// A folder of this call alone, removed with all that is in it.
+// A private temporary folder, removed with its contents.
 class Workplace {
  public:
   static base::Result<Workplace> make(const std::string& parent) {
@@ -117,7 +117,7 @@ const Compiler& compiler() {
   return found;
 }
 
-// -march=native means another thing on another processor.
+// Part of the cache key: -march=native depends on the processor.
 const std::string& processor() {
   static const std::string found = [] {
     std::ifstream file("/proc/cpuinfo");
@@ -148,6 +148,7 @@ base::Status build(const std::string& source, const std::string& flags, const st
     return base::internal_error("the compiler refuses emitted source: " +
                                 text_of(place.file("messages")).substr(0, 2000));
   std::error_code error;
+  // Rename is atomic: concurrent processes build the same file and never see a part of it.
   fs::rename(place.file("kernels.so"), library, error);
   if (error) return base::unavailable("'" + library + "' cannot be written: " + error.message());
   return base::ok();
@@ -167,7 +168,7 @@ base::Result<std::string> host_compiler_version() {
 }
 
 bool is_compiled_for_host(const std::string& source) {
-  std::error_code error;  // who never compiled need not look for a compiler
+  std::error_code error;  // an empty cache spares the search for a compiler
   return !fs::is_empty(kernel_cache_folder(), error) && !error && host_compiler_version().ok() &&
          fs::exists(library_of(source, ""), error);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A region of a graph as the host computes it: by the compiled function of its kernel or, where
-// there is none, node by node by the interpreter.
+// A region of a graph on the host: the compiled function of its kernel or, without one, the
+// interpreter node by node. Not safe for concurrent runs.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ namespace egret::backends::codegen {
 // Not safe for concurrent runs.
 class HostRegion {
  public:
-  // Keeps what it needs of both. Errors of runs are said to be `label`'s.
+  // Copies what it needs of both. Errors of runs name `label`.
   HostRegion(const ir::Graph& graph, const Region& region, std::string label);
 
-  // From here on the function of the region's kernel computes it. False, and the interpreter stays,
-  // where the library has no such function.
+  // Switches to the compiled function. False, and the interpreter stays, where the library lacks
+  // it.
   bool load(std::shared_ptr<const HostLibrary> library);
   bool is_loaded() const { return function_ != nullptr; }
 
@@ -45,14 +45,15 @@ class HostRegion {
   base::Status interpret(std::span<const void* const> inputs, void* output);
 
   std::string label_;
-  std::vector<ir::TensorType> types_;  // of the inputs, then of operands whose type alone matters
+  // types of inputs, then of operands that the kernel does not read
+  std::vector<ir::TensorType> types_;
   std::vector<Part> parts_;
   std::string kernel_;  // name of its function; empty: there is none
   std::int64_t steps_ = 0;
   double operations_ = 0;
   std::shared_ptr<const HostLibrary> library_;
   Function function_ = nullptr;
-  std::vector<ir::Tensor> values_;  // the interpreter's, of types_; empty before its first run
+  std::vector<ir::Tensor> values_;  // the interpreter's tensors of types_; empty
 };
 
 }  // namespace egret::backends::codegen

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where compiled kernels are kept: $EGRET_KERNEL_CACHE, else "kernels" in the cache folder
-// (base::cache_folder()). Files are named by a hash of all that made them and may be deleted.
-// Empty where there is no such folder.
+// The folder of compiled kernels: $EGRET_KERNEL_CACHE, else "kernels" in the cache folder
+// (base::cache_folder()). Files are named by a hash of everything that determines them and may be
+// deleted. Empty where there is no such folder.
 #pragma once
 
 #include <string>

@@ -19,7 +19,8 @@ namespace {
 std::string input_name(std::size_t i) { return "in" + std::to_string(i); }
 
 std::string cuda_signature(const KernelSource& kernel) {
-  // The bound: threads of a block share its registers, and a launch of more than there are fails.
+  // The bound limits registers per thread: a launch that needs more registers than a block has
+  // fails.
   std::string text = "extern \"C\" __global__ void __launch_bounds__(" +
                      std::to_string(kernel.threads) + ") " + kernel.name + "(";
   for (std::size_t i = 0; i < kernel.inputs.size(); ++i)
@@ -91,6 +92,7 @@ base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
   std::string types = element_type(kernel.output);
   for (const ir::DType type : kernel.inputs) types += " " + element_type(type);
   if (target == Target::kCuda) types += " " + std::to_string(kernel.threads);
+  // The name hashes types, launch and text, so equal kernels of several regions are compiled once.
   kernel.name = "kernel_" + base::content_hash(types + "\n" + body).to_hex();
   kernel.text =
       (target == Target::kCuda ? cuda_signature(kernel) : host_signature(kernel)) + body + "}\n";

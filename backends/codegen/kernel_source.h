@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one emitter: from a definition to the text of a kernel, for the host or for a GPU.
 //
-// A definition is lowered to a loop nest (ir/nest/loop_nest.h), a schedule says which loops are
-// rows and lanes, and the writer (writer.h) puts each value at the outermost loop that it depends
-// on. The two targets differ in how rows, lanes and shared reductions loop, and in nothing else.
-// The text relies on the helpers of prelude.h.
+// A definition is lowered to a loop nest (ir/nest/loop_nest.h). A schedule divides the loops into
+// rows and lanes. The writer (writer.h) puts each value at the outermost loop that it depends on.
+// The two targets differ only in how rows, lanes and shared reductions loop. The text relies on the
+// helpers of prelude.h.
 #pragma once
 
 #include <cstdint>
@@ -20,36 +20,36 @@
 
 namespace egret::backends::codegen {
 
-// What a kernel leaves in its failure word; 0 is none.
+// The failure word of a kernel; 0 is none.
 enum class KernelFailure : int { kNone = 0, kIndexOutOfRange = 1, kDivisionByZero = 2 };
-// bad_input that says what went wrong in `label`; ok for kNone.
+// bad_input that names the failure and `label`; ok for kNone.
 base::Status failure_status(int failure, const std::string& label);
 
-// How much a kernel does, counted as its text was written: what stands in a loop is done as often
-// as the loop runs.
+// The work of a kernel, counted as its text is written: a statement in a loop counts as often as
+// the loop runs.
 struct KernelWork {
   double operations = 0;  // arithmetic, on elements and on indices
   double bytes = 0;       // each input at most once, and the output
 };
 
 struct KernelSource {
-  std::string name;  // of its content: equal kernels have one name
+  std::string name;  // a hash of its content: equal kernels have one name
   std::string text;
   std::vector<ir::DType> inputs;  // of the pointers, in order; then output and failure word
   ir::DType output = ir::DType::kF32;
-  // Host: the steps of the outer loop, which callers may divide. CUDA: 1.
+  // Host: the iterations of the outer loop, which callers may split. CUDA: 1.
   std::int64_t steps = 1;
   // CUDA: the launch. Threads are a multiple of 32.
   std::int64_t blocks = 1;
   int threads = 1;
   int width = 1;  // CUDA: elements that a thread computes at a time
   KernelWork work;
-  // Data may make it fail: otherwise it leaves the failure word alone.
+  // Data can make it fail; otherwise it does not write the failure word.
   bool may_fail = false;
-  // The output is the only input, element by element: a reshape. It may lie where the input does.
+  // The output equals the only input element by element (a reshape), and may share its memory.
   bool is_view = false;
-  // A sum of products of reals, which packing makes several times faster than loops are, be it by
-  // the interpreter (ir/evaluate/contraction.h): f64 on one thread, 64x64 3.3, 512x512 50 times.
+  // A sum of products of reals. The interpreter's packed products (ir/evaluate/contraction.h) are
+  // several times faster than loops: f64 on one thread, 64x64 3.3, 512x512 50 times.
   bool is_product = false;
 
   // CUDA:  extern "C" __global__ void __launch_bounds__(THREADS)
@@ -57,15 +57,14 @@ struct KernelSource {
   // host:  extern "C" void NAME(const void* const* in, void* out, int* failure, i64 low, i64 high)
 };
 
-// `inputs` are the types that the denotation's reads number; all sizes are known, and the output
-// has elements. Errors: unsupported for more than 60 loops.
-// Time: linear in the size of the definition.
+// `inputs` are the types of the denotation's inputs; all sizes are known, and the output has
+// elements. Errors: unsupported for more than 60 loops. Time: linear in the size of the definition.
 base::Result<KernelSource> emit_kernel(const ir::Denotation& denotation,
                                        std::span<const ir::TensorType> inputs, Target target,
                                        const LeastPacks& least = {});
 
-// One file: the prelude and each kernel once, in the order of their names, so that plans of the
-// same kernels share what is compiled of it.
+// One file: the prelude and each kernel once, in the order of their names. Plans with the same
+// kernels then share the compiled file.
 std::string source_of(std::span<const KernelSource* const> kernels, Target target);
 
 }  // namespace egret::backends::codegen

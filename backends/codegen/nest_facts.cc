@@ -13,7 +13,7 @@ using ir::NestNode;
 
 namespace {
 
-// Asks once; nests hold no cycles and are as deep as expressions may be.
+// Memoized; nests have no cycles, and recursion is as deep as expressions may be.
 template <typename Answer, typename Ask>
 bool remembered(std::vector<Answer>& answers, int id, const Ask& ask) {
   const auto i = static_cast<std::size_t>(id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the writer asks of a loop nest's values before it moves them.
+// Facts about a loop nest's values that the writer needs before it moves them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace egret::backends::codegen {
 
-// How many values the symbols, variables of loops, have together.
+// The product of the extents of the loop variables `symbols`.
 std::int64_t extents(const ir::LoopNest& nest, std::span<const int> symbols);
 
 class NestFacts {
@@ -22,7 +22,7 @@ class NestFacts {
   bool safe_node(int id);
   bool safe_symbol(int id);
   bool safe_guard(int id);
-  // There is a reduction in it.
+  // It contains a reduction.
   bool reduces(int id);
   // Every index, size and offset fits 32 bits with room for a stride.
   bool fits_32_bits() const;

@@ -21,7 +21,7 @@ int bytes_of(ir::DType type) { return static_cast<int>(ir::byte_size(type)); }
 
 }  // namespace
 
-// Of `form` without its part in `symbol` and its constant.
+// Whether the form, without its part in `symbol` and its constant, is a multiple of the width.
 bool Packing::begins_packs(const Affine& form, int symbol, int width) const {
   return std::ranges::all_of(form.parts, [&](const Affine::Part& part) {
     if (part.symbol == symbol) return true;
@@ -67,7 +67,7 @@ bool Packing::is_one(int id, int symbol, int width) const {
   }
 }
 
-// Nodes that are computed one by one, since a guard says for each of a pack whether they are.
+// Nodes that are computed one by one, because a guard decides for each element of a pack.
 std::vector<bool> Packing::behind_guards(int symbol, int width) const {
   std::vector<bool> behind(nest_.nodes.size(), false);
   std::vector<int> open;
@@ -86,7 +86,7 @@ std::vector<bool> Packing::behind_guards(int symbol, int width) const {
   return behind;
 }
 
-// At least one pack is read, and no more than as many reads are not of packs.
+// Packs pay if at least one read is a pack, and no more reads are not.
 bool Packing::is_worthwhile(int symbol, int width, bool writes) const {
   if (writes && !is_pack(nest_.output, symbol, width)) return false;
   const std::vector<bool> behind = behind_guards(symbol, width);
@@ -106,7 +106,7 @@ bool Packing::reads_along(int symbol) const {
   });
 }
 
-// As many as the narrowest elements have in 16 bytes.
+// The number of the narrowest elements that fit 16 bytes.
 int Packing::most(int symbol, bool writes) const {
   int narrowest = writes ? bytes_of(output_) : kPackBytes;
   for (const NestNode& node : nest_.nodes) {

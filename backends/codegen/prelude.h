@@ -10,10 +10,9 @@
 
 namespace egret::backends::codegen {
 
-// Source text that goes before kernels. That for CUDA needs no header and compiles with NVRTC;
-// where __CUDACC__ is not defined it expects threadIdx, blockIdx, blockDim, gridDim, __global__,
-// __launch_bounds__, __device__, __shared__, __syncthreads and __shfl_xor_sync of whoever runs it
-// on a CPU.
+// The source text before kernels. The CUDA version needs no header and compiles with NVRTC. Without
+// __CUDACC__ it expects threadIdx, blockIdx, blockDim, gridDim, __global__, __launch_bounds__,
+// __device__, __shared__, __syncthreads and __shfl_xor_sync from the CPU emulation that runs it.
 const std::string& prelude(Target target);
 
 }  // namespace egret::backends::codegen

@@ -21,7 +21,7 @@ class Placer {
     for (std::size_t i = 0; i < source_.size(); ++i) source_[i] = ir::NodeId(i);
   }
 
-  // Views lie where the value that they show does, and need no step.
+  // A view shares its source's place and needs no step.
   void drop_views() {
     std::erase_if(program_.steps, [&](const Region& step) {
       const bool view = !step.empty && step.kernel.ok() && step.kernel->is_view;
@@ -30,7 +30,7 @@ class Placer {
     });
   }
 
-  // Parts lie in the value that they are joined into, which needs no step.
+  // The parts of a concatenation lie in its value, which needs no step.
   void drop_joins() {
     std::erase_if(program_.steps, [&](const Region& step) {
       for (std::size_t i = 0; i < step.joined.size(); ++i)
@@ -48,7 +48,8 @@ class Placer {
     }
   }
 
-  // An output that a step makes is written where the caller wants it, the first time.
+  // A step writes its output directly into the caller's tensor. A value that is an output twice is
+  // copied.
   void place_outputs() {
     const auto& outputs = program_.graph.outputs();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -66,6 +67,7 @@ class Placer {
     for (std::size_t s = 0; s < program_.steps.size(); ++s) {
       const Region& step = program_.steps[s];
       const auto now = static_cast<int>(s);
+      // A concatenation's value lives from its first part on.
       const std::size_t root = lies_in(step.root()).index();
       writers_[root].push_back(now);
       last_[root] = now;
@@ -77,6 +79,8 @@ class Placer {
         values.push_back(i);
     }
     ArenaPlan arena;
+    // Prefer places that allow parallel steps; fall back to the sequential ones where they take too
+    // much.
     if (most_apart > 0) arena = placed_by_dependence(values);
     if (most_apart == 0 || arena.bytes > most_apart) arena = placed_in_order(values);
     program_.arena_bytes = arena.bytes;
@@ -128,7 +132,7 @@ class Placer {
         }
       }
     }
-    // Whether all that touch the first are done when the second begins to be written.
+    // Whether all steps that touch the first value are ordered before every writer of the second.
     const auto precedes = [&](std::size_t first, std::size_t second) {
       return std::ranges::all_of(writers_[second], [&](int writer) {
         return touch[first].is_subset_of(before[static_cast<std::size_t>(writer)]);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMostTrials = 32;
 
-// Speeds that decide between one kernel and two; their ratios matter, not the machine's best.
+// Rates for the choice between one kernel and two. Only their ratios matter.
 struct Speeds {
   double thread_operations;  // a second, of one thread
   double operations;         // of all
@@ -21,6 +21,7 @@ struct Speeds {
 constexpr Speeds kHostSpeeds{2e9, 4e9, 1e10, 2e-6};
 constexpr Speeds kCudaSpeeds{3e8, 1e13, 2e12, 2e-6};
 
+// Roofline with launch overhead: operations at the rate of the active threads, or memory traffic.
 double seconds(const KernelSource& kernel, Target target) {
   const Speeds& speeds = target == Target::kCuda ? kCudaSpeeds : kHostSpeeds;
   const double threads = static_cast<double>(kernel.blocks) * kernel.threads * kernel.width;
@@ -74,7 +75,7 @@ class Grower {
     std::set<ir::NodeId> candidates(region.inputs.begin(), region.inputs.end());
     if (!options_.fuse || !region.kernel.ok()) candidates.clear();
     for (int trials = 0; !candidates.empty() && trials < kMostTrials;) {
-      // Latest first: by then all its readers have been looked at.
+      // Latest first: all its readers have been tried before it.
       const ir::NodeId id = *candidates.rbegin();
       candidates.erase(id);
       if (!may_join(region, id)) continue;
@@ -97,7 +98,7 @@ class Grower {
 
   bool may_join(const Region& region, ir::NodeId id) const {
     if (taken_[id.index()] || is_output_[id.index()]) return false;
-    // The kernel would compute in f32 what is an f64.
+    // A kernel with an f32 root would compute this f64 value in f32.
     const ir::DType root = graph_.node(region.root()).type.dtype;
     if (graph_.node(id).type.dtype == ir::DType::kF64 && root != ir::DType::kF64) return false;
     return std::ranges::all_of(readers_[id.index()], [&](ir::NodeId reader) {

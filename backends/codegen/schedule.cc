@@ -8,16 +8,16 @@
 namespace egret::backends::codegen {
 namespace {
 
-// A sum this long, of so few elements, is worth a block of threads for each element (or pack);
-// where its threads read neighbours, a shorter one is too, and of many elements where no others
-// would.
+// A reduction with at least kLongReduction terms and few elements gets a block of threads for each
+// element (or pack). So does one of at least kWarpReduction terms whose threads read neighbours;
+// with many elements only if no other loop reads neighbours.
 constexpr std::int64_t kLongReduction = 256, kWarpReduction = 32;
 constexpr std::int64_t kFewElements = 1 << 15;
 
 constexpr int kThreads = 128;  // of a block that shares nothing
 constexpr std::int64_t kWarp = 32, kMostThreads = 1024;
-constexpr std::int64_t kMostBlocks = 1 << 16;  // threads take several elements beyond
-// Of a row: so many elements where there are more rows than the GPU takes at once.
+constexpr std::int64_t kMostBlocks = 1 << 16;  // beyond this, threads take several elements
+// Elements of a row for each thread, where there are more rows than the GPU runs at once.
 constexpr std::int64_t kElementsAThread = 4, kFewBlocks = 512;
 
 ir::VariableSet variables(const ir::LoopNest& nest, const std::vector<int>& symbols) {
@@ -33,7 +33,7 @@ ir::VariableSet reduced(const ir::LoopNest& nest) {
   return set;
 }
 
-// The output variables that decide the reductions worth sharing; all of them when there are none.
+// The output variables of the reductions that lanes can share; all of them when there are none.
 ir::VariableSet shared_rows(const ir::LoopNest& nest, ir::VariableSet outputs) {
   const ir::VariableSet inner = reduced(nest);
   ir::VariableSet joint = 0, longest = outputs;
@@ -42,6 +42,7 @@ ir::VariableSet shared_rows(const ir::LoopNest& nest, ir::VariableSet outputs) {
   for (const ir::NestNode& node : nest.nodes) {
     if (node.op != ir::ExprOp::kReduce) continue;
     const ir::VariableSet own = node.depends & outputs;
+    // A reduction of all output variables is no row's; one inside another belongs to the outer one.
     if (own == outputs || (node.depends & inner) != 0) continue;
     any = true;
     joint |= own;
@@ -52,11 +53,11 @@ ir::VariableSet shared_rows(const ir::LoopNest& nest, ir::VariableSet outputs) {
     }
   }
   if (!any) return outputs;
+  // Reductions over different rows: keep the one with the most terms.
   return joint == outputs ? longest : joint;
 }
 
-// The longest reduction that depends on none but `rows` of the `outputs`: its terms, and its
-// variables.
+// The longest reduction that depends only on `rows` of the `outputs`: its terms and variables.
 struct LongReduction {
   std::int64_t terms = 0;
   std::vector<int> variables{};
@@ -73,7 +74,7 @@ LongReduction longest_reduction(const ir::LoopNest& nest, ir::VariableSet output
   return longest;
 }
 
-// Whether a block of threads should take each element, or each pack of them.
+// Whether each element, or each pack, should get a block of threads.
 bool elements_are_rows(const ir::LoopNest& nest, const Packing& packing, ir::VariableSet outputs) {
   const std::int64_t elements = extents(nest, nest.output_variables);
   const LongReduction longest = longest_reduction(nest, outputs, outputs);
@@ -81,12 +82,12 @@ bool elements_are_rows(const ir::LoopNest& nest, const Packing& packing, ir::Var
   if (longest.terms < kWarpReduction) return false;
   const int width = packing.width(nest.output_variables, Packing::Loop::kRows);
   if (width > 1) return elements / width <= kFewElements;
-  // More than few: where threads with an element each would read far from one another.
+  // Many elements: only where one thread an element would read far from its neighbours.
   return packing.reads_along(longest.variables.back()) &&
          (elements <= kFewElements || !packing.reads_along(nest.output_variables.back()));
 }
 
-// Threads of a row's block: one for each of what they share, lanes or terms, or for a few of them.
+// Threads of a row's block: one for each lane or term, or for a few of them.
 int threads_of_row(const Schedule& of, const LongReduction& terms, const Packing& packing) {
   struct Share {
     std::int64_t packs;
@@ -103,7 +104,7 @@ int threads_of_row(const Schedule& of, const LongReduction& terms, const Packing
         of.blocks < kFewBlocks ? 1 : std::max<std::int64_t>(1, kElementsAThread / share.width);
     most = std::max(most, (share.packs + each - 1) / each);
   }
-  // As many turns as it takes, and no more threads than that many need.
+  // The least number of turns, and no more threads than that many turns need.
   const std::int64_t turns = (most + kMostThreads - 1) / kMostThreads;
   const std::int64_t threads = (most + turns - 1) / turns;
   return static_cast<int>((threads + kWarp - 1) / kWarp * kWarp);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which loops of a nest are shared out, and how.
+// The division of a nest's loops among blocks and threads.
 //
-// The output's variables are divided into rows and lanes. A reduction that depends on the rows
-// alone (the maximum and the sum of a softmax, the moments of a norm) is computed once a row, and
-// its result serves all lanes of that row. On a GPU a row belongs to a block of threads, which
-// compute such a reduction together and then share out the lanes; on the host a row is one step of
-// the outer loop, and rows are shared out to threads. Without such reductions a GPU's threads take
-// one element each, or one pack (packing.h).
+// The output's variables are divided into rows and lanes. A reduction that depends on the rows only
+// (the maximum and the sum of a softmax, the moments of a norm) is computed once a row and serves
+// all lanes of that row. On a GPU a block of threads takes a row: its threads compute such a
+// reduction together and then divide the lanes. On the host a row is one iteration of the outer
+// loop, and threads divide the rows. Without such reductions each GPU thread takes one element or
+// one pack (packing.h).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ struct Schedule {
   std::vector<int> rows, lanes;  // symbols of output variables, outermost first
   std::int64_t row_count = 1;    // products of extents
   std::int64_t lane_count = 1;
-  // Elements of a pack (packing.h) of rows, whose reductions are then of packs, or else of lanes.
+  // Pack width of rows (reductions are then computed for whole packs), or else of lanes
+  // (packing.h).
   int row_width = 1, lane_width = 1;
   // CUDA: the launch. Threads are a multiple of 32.
   std::int64_t blocks = 1;

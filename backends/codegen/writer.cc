@@ -68,6 +68,8 @@ std::string element_type(DType type) {
   return {};
 }
 
+// The type in which reals are computed: f64 if any operand has it or no operand is a narrower
+// float.
 bool computes_in_double(std::span<const ir::TensorType> inputs, DType output) {
   bool narrow = ir::is_float(output) && output != DType::kF64;
   for (const ir::TensorType& type : inputs) {
@@ -91,6 +93,8 @@ Writer::Writer(const ir::LoopNest& merged, const Packing& packing, const Schedul
 }
 
 template <typename Write>
+// Temporarily removes the scopes inside `at`, so that new text goes before them. It runs before the
+// loop in which the value is used: this is the hoisting.
 auto Writer::within(std::size_t at, const Write& write) {
   std::vector<Scope> inner(std::make_move_iterator(scopes_.begin() + static_cast<long>(at) + 1),
                            std::make_move_iterator(scopes_.end()));
@@ -103,6 +107,7 @@ auto Writer::within(std::size_t at, const Write& write) {
 
 // ---- Indices
 
+// The text of an affine form, c + sum of factor * symbol; each symbol is made available first.
 std::string Writer::form(const Affine& form) {
   std::string text;
   for (const auto& part : form.parts) {
@@ -120,6 +125,8 @@ std::string Writer::form(const Affine& form) {
   return text;
 }
 
+// The name of an index symbol. A derived symbol is declared once, in the outermost scope where all
+// its variables are bound, and reused by name from then on.
 std::string Writer::symbol(int id) {
   if (const std::string* name = find(&Scope::symbols, id)) return *name;
   const IndexSymbol& symbol = nest_.symbol(id);
@@ -187,7 +194,7 @@ std::string Writer::guard(int id) {
   const bool both = guard.kind == NestGuard::Kind::kAnd;
   if (facts_.safe_guard(guard.b))
     return "(" + this->guard(guard.a) + (both ? ") && (" : ") || (") + this->guard(guard.b) + ")";
-  // The second is evaluated only where the first leaves the answer open.
+  // The second guard is evaluated only where the first leaves the answer open: it may fail.
   const std::string answer = fresh("g");
   line("bool " + answer + " = " + this->guard(guard.a) + ";");
   const std::size_t depth = scopes_.size();
@@ -202,6 +209,9 @@ std::string Writer::guard(int id) {
 
 std::string Writer::type_of(const NestNode& node) const { return node.is_real() ? real_ : "i64"; }
 
+// The name of a scalar, computed once in the outermost scope possible: common subexpressions are
+// shared and loop invariants leave their loops. place() keeps values that may fail behind their
+// guards.
 std::string Writer::value(int id) {
   const NestNode& node = nest_.node(id);
   if (node.op == ExprOp::kConst) return constant(node);
@@ -215,10 +225,11 @@ std::string Writer::value(int id) {
 
 std::string Writer::constant(const NestNode& node) const {
   if (!node.is_real()) return integer_literal(node.integer);
-  // Bits, since decimal text has no infinities, and keeps less than all digits.
+  // Written as bits: decimal text has no infinities and loses digits.
   return real_ + "(real_of(" + std::to_string(std::bit_cast<std::uint64_t>(node.real)) + "ULL))";
 }
 
+// Writes the code of one node into the current scope, and returns the name of the result.
 std::string Writer::compute(const NestNode& node) {
   if (goes_one_by_one(node)) return one_by_one(node);
   switch (node.op) {
@@ -235,6 +246,8 @@ std::string Writer::compute(const NestNode& node) {
   }
 }
 
+// A read whose index is computed from data is checked: an index out of range sets the failure flag,
+// and the load is skipped, so that no memory outside the tensor is touched.
 std::string Writer::read(const NestNode& node) {
   const DType stored = inputs_[static_cast<std::size_t>(node.input)].dtype;
   std::string good;
@@ -313,6 +326,8 @@ std::string Writer::integer_arithmetic(const NestNode& node, const std::string& 
   return {};
 }
 
+// A cast rounds to the target's precision but keeps the type of computation: f16 and bf16 go
+// through their bits, f32 through float. Integers wrap as their type does.
 std::string Writer::conversion(const NestNode& node) {
   const NestNode& from = nest_.node(node.kids[0]);
   const std::string a = value(node.kids[0]);
@@ -340,7 +355,7 @@ std::string Writer::select(const NestNode& node) {
     const std::string b = value(node.kids[1]);
     return declare(node.depends, type_of(node), condition + " ? " + a + " : " + b);
   }
-  // Two blocks, not an else: what the second leaves to this scope goes between them.
+  // Two if-blocks instead of an else: values that the second block hoists go between them.
   condition = declare("bool", condition);
   const std::string chosen = array(node.depends, type_of(node), "s", "0");
   const std::size_t depth = scopes_.size();
@@ -353,12 +368,14 @@ std::string Writer::select(const NestNode& node) {
   return chosen;
 }
 
-// Of the packs in which the threads of a block take the terms of a reduction.
+// The width of the packs in which the threads of a block take the terms of a reduction.
 int Writer::width_of_terms(const NestNode& node) const {
   const int width = packing_.width(node.variables, Packing::Loop::kTerms);
   return packing_.is_one(node.guard, node.variables.back(), width) ? width : 1;
 }
 
+// A running total from the fold's identity on, and nested loops over the reduction's variables; a
+// guard skips terms.
 std::string Writer::reduction(const NestNode& node) {
   const std::string fold = fold_name(node) + "()";
   NestNode identity{.op = ExprOp::kConst, .type = node.type};
@@ -367,6 +384,8 @@ std::string Writer::reduction(const NestNode& node) {
     identity.integer = ir::ElementOps<std::int64_t>::identity(node.type, node.reduction);
   const std::string total = array(node.depends, type_of(node), "r", constant(identity));
 
+  // At row level, outside of divided loops, all threads of the block run the same code: they divide
+  // the terms and combine their partial results with shuffles (fold_over_block).
   const bool together = target_ == Target::kCuda && schedule_.by_rows && !scopes_.back().divided;
   const bool totals = is_packed(node.depends);  // one for each of a pack
   const std::size_t depth = scopes_.size();

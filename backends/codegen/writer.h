@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The writer behind emit_kernel(): a stack of scopes (the kernel, loops, guarded blocks), each with
-// its text and the names of what it has computed. A value is written into the outermost scope that
-// binds all variables it depends on, so loop invariants leave their loops by themselves. What may
-// fail, or read out of range unless a guard holds, does not leave its guard.
+// its text and the names of its computed values. A value is written into the outermost scope that
+// binds all variables it depends on; this hoists loop invariants. A value that may fail, or may
+// read out of range without its guard, stays inside the guard.
 //
-// Where a loop takes packs of elements (packing.h), what depends on its variable is an array of a
-// pack's width, and each statement about such values is one for each of them, u being its number.
+// In a loop over packs (packing.h), a value that depends on the pack's variable is an array of the
+// pack's width. Each statement about such values is repeated for every element u of the pack.
 #pragma once
 
 #include <functional>
@@ -24,21 +24,22 @@ namespace egret::backends::codegen {
 
 // The C type of an element in memory.
 std::string element_type(ir::DType type);
-// Real arithmetic is done in f32, but in f64 where one goes in or out, and between integers alone.
+// Real arithmetic is in f32, except for f64 where an input or the output is f64, and where only
+// integers occur.
 bool computes_in_double(std::span<const ir::TensorType> inputs, ir::DType output);
 
 class Writer {
  public:
-  // `merged`: variables that are contiguous are joined (ir::merge_variables).
+  // contiguous variables are merged (ir::merge_variables)
   Writer(const ir::LoopNest& merged, const Packing& packing, const Schedule& schedule,
          Target target, std::span<const ir::TensorType> inputs, ir::DType output);
 
-  // The statements of the kernel, and how many operations they do.
+  // The statements of the kernel, and the number of operations that they execute.
   std::string body();
   double operations() const { return operations_; }
 
  private:
-  // The variable whose values are taken a pack at a time.
+  // The variable that advances by packs.
   struct Packed {
     int symbol = -1;  // none
     int width = 1;
@@ -49,9 +50,9 @@ class Writer {
   struct Scope {
     ir::VariableSet variables = 0;  // bound here
     bool guarded = false;
-    bool divided = false;  // inside a loop that the threads of a block share out
+    bool divided = false;  // inside a loop that the threads of a block divide
     Packed packed{};
-    double executions = 1;         // how often its text is run
+    double executions = 1;         // number of executions of its text
     std::string header{}, text{};  // the text stands between the header's brace and its own
     std::map<int, std::string> nodes{}, symbols{};
   };
@@ -60,7 +61,7 @@ class Writer {
   void open(Scope scope) { scopes_.push_back(std::move(scope)); }
   Scope loop(std::string header, const std::vector<int>& bound, double times) const;
   void open_guarded(const std::string& header);
-  void close_to(std::size_t depth);  // each scope's text goes to the end of the one around it
+  void close_to(std::size_t depth);  // appends each scope's text to the enclosing one
   void line(const std::string& text);
   std::size_t place(ir::VariableSet depends, bool safe) const;
   const std::string* find(std::map<int, std::string> Scope::*names, int id) const;
@@ -69,10 +70,10 @@ class Writer {
   auto within(std::size_t at, const Write& write);
   std::string fresh(const char* prefix) { return prefix + std::to_string(next_name_++); }
   std::string declare(const std::string& type, const std::string& value);
-  // The same, of a value that depends on these variables: maybe one for each of a pack.
+  // declare() for a value that depends on these variables: possibly an array over a pack.
   std::string declare(ir::VariableSet depends, const std::string& type, const std::string& value);
-  // Operations that the text says once, and such as it says once for each of a pack where what they
-  // compute depends on these variables.
+  // Counts operations that are executed once, or once for each element of a pack if they depend on
+  // the packed variable.
   void count(double operations) { operations_ += operations * scopes_.back().executions; }
   void count(double operations, ir::VariableSet depends) {
     count(is_packed(depends) ? operations * scopes_.back().packed.width : operations);
@@ -82,31 +83,31 @@ class Writer {
   void write_rows();
   void write_lanes();
   void write_store();
-  // Loops that give `symbols` all their values: one in the other, or one flat loop from `first` by
-  // `stride` to `end` whose counter is taken apart; the last symbol in packs of `width`.
+  // Loops over all values of `symbols`: nested loops, or one flat loop from `first` by `stride` to
+  // `end` whose counter is decomposed; the last symbol advances by packs of `width`.
   void open_nested(const std::vector<int>& symbols);
   void open_flat(const std::vector<int>& symbols, const std::string& first,
                  const std::string& stride, const std::string& end, int width = 1);
-  // `header`: of the scope, by the name of the number of what it takes.
+  // `header` makes the scope's header from the name of the flat counter.
   void open_flat(const std::vector<int>& symbols, int width,
                  const std::function<std::string(const std::string& flat)>& header);
-  // Flat, over blocks or threads, so many `takers`, each of which begins with its `own` number.
-  // Where all take as many turns, and few, the compiler is told so: what a turn of one loop reads
-  // is then known to be what the same turn of the next one does, and is read once.
+  // A flat loop divided over `takers` blocks or threads, each of which starts at its `own` number.
+  // Where all take equally many turns, and few, the loop is unrolled. The compiler then sees that
+  // the same turn of two loops reads the same elements, and loads them once.
   void open_spread(const std::vector<int>& symbols, const std::string& own, std::int64_t takers,
                    std::int64_t packs, int width);
   void open_shared(const std::vector<int>& symbols, int width);  // flat, over a block's threads
 
   // Packs (writer_packs.cc).
   bool is_packed(ir::VariableSet depends) const;
-  // What makes a statement one for each of a pack; nothing where `packed` is false.
+  // The prefix that repeats a statement for each element of a pack; empty if not `packed`.
   std::string each(bool packed = true) const;
-  // A variable: of a value that depends on these, maybe one for each of a pack.
+  // Declares a variable for a value that depends on these: possibly an array over a pack.
   std::string array(ir::VariableSet depends, const std::string& type, const char* prefix,
                     const std::string& initial);
   std::string form_of_first(const ir::Affine& form);
   bool is_one(int guard) const;
-  bool is_plain(int node);  // may be evaluated whether its value is needed or not
+  bool is_plain(int node);  // may be evaluated even if its value is not needed
   bool goes_one_by_one(const ir::NestNode& node);
   std::string one_by_one(const ir::NestNode& node);
   std::string read_pack(const ir::NestNode& node, const std::string& good);

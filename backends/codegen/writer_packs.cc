@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the writer writes of packs.
+// Packs: loads, stores and per-element statements.
 #include <utility>
 
 #include "backends/codegen/writer.h"
@@ -19,7 +19,7 @@ std::string Writer::each(bool packed) const {
   return "EGRET_EACH(" + std::to_string(scopes_.back().packed.width) + ") ";
 }
 
-// The name is that of an element where the value is one for each of a pack.
+// The returned name is that of element u for an array over a pack.
 std::string Writer::array(ir::VariableSet depends, const std::string& type, const char* prefix,
                           const std::string& initial) {
   std::string name = fresh(prefix);
@@ -33,7 +33,8 @@ std::string Writer::array(ir::VariableSet depends, const std::string& type, cons
   return name;
 }
 
-// Of a form whose other symbols do not depend on the packed one.
+// The form's value for the first element of a pack. Its other symbols do not depend on the packed
+// one.
 std::string Writer::form_of_first(const ir::Affine& form) {
   Scope& scope = scopes_.back();
   const Packed packed = std::exchange(scope.packed, {});
@@ -50,7 +51,7 @@ bool Writer::is_one(int guard) const {
          packing_.is_one(guard, packed.symbol, packed.width);
 }
 
-// Where a guard decides for each of a pack what is evaluated at all.
+// Whether a guard decides for each element of a pack what may be evaluated at all.
 bool Writer::goes_one_by_one(const NestNode& node) {
   if (!is_packed(node.depends) || node.guard < 0 || is_one(node.guard)) return false;
   if (node.op == ExprOp::kReduce) return true;

@@ -6,6 +6,8 @@
 
 namespace egret::backends::codegen {
 
+// A scope inside the current one. `times` multiplies the number of executions, from which the work
+// of the kernel is estimated.
 Writer::Scope Writer::loop(std::string header, const std::vector<int>& bound, double times) const {
   Scope scope;
   scope.header = std::move(header);
@@ -22,6 +24,8 @@ void Writer::open_guarded(const std::string& header) {
   open(std::move(scope));
 }
 
+// Emits a scope's header and text into its parent only when the scope closes: until then, hoisted
+// lines can still be appended to the parent, in front of it.
 void Writer::close_to(std::size_t depth) {
   while (scopes_.size() > depth) {
     const Scope scope = std::move(scopes_.back());
@@ -36,12 +40,16 @@ void Writer::line(const std::string& text) {
   scopes_.back().text += std::string(2 * scopes_.size(), ' ') + text + "\n";
 }
 
+// The outermost scope that a value may move to: move outward while the scope binds none of its
+// variables, and leave a guard only if evaluation is safe without it.
 std::size_t Writer::place(ir::VariableSet depends, bool safe) const {
   std::size_t at = scopes_.size() - 1;
   while (at > 0 && (scopes_[at].variables & depends) == 0 && (safe || !scopes_[at].guarded)) --at;
   return at;
 }
 
+// Searches from the innermost scope outward: names of closed scopes are gone, so each result is
+// visible here.
 const std::string* Writer::find(std::map<int, std::string> Scope::*names, int id) const {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     const auto found = ((*scope).*names).find(id);
@@ -81,6 +89,7 @@ void Writer::open_flat(const std::vector<int>& symbols, const std::string& first
   });
 }
 
+// One loop over all symbols. A pack takes `width` neighbors of the last symbol in each turn.
 void Writer::open_flat(const std::vector<int>& symbols, int width,
                        const std::function<std::string(const std::string& flat)>& header) {
   const auto name_of = [](int symbol) { return "i" + std::to_string(symbol); };
@@ -90,6 +99,7 @@ void Writer::open_flat(const std::vector<int>& symbols, int width,
   if (is_plain) scope.symbols[symbols[0]] = flat;
   open(std::move(scope));
   if (is_plain) return;
+  // The flat counter in mixed radix: symbol i is flat / below % extent.
   std::int64_t below = 1;
   for (std::size_t i = symbols.size(); i-- > 0;) {
     const bool is_last = i + 1 == symbols.size();
@@ -110,6 +120,9 @@ void Writer::open_flat(const std::vector<int>& symbols, int width,
   count(4.0 * static_cast<double>(symbols.size()));
 }
 
+// Divides the packs among the takers: taker `own` gets own, own + takers, ..., so that neighboring
+// threads access neighboring memory. Where the count is known to divide, the loop becomes a
+// condition or a few unrolled turns without a bound check.
 void Writer::open_spread(const std::vector<int>& symbols, const std::string& own,
                          std::int64_t takers, std::int64_t packs, int width) {
   constexpr std::int64_t kFewTurns = 4;
@@ -150,6 +163,8 @@ std::string Writer::body() {
   return scopes_.back().text;
 }
 
+// By rows, a block of threads (one thread on the host) computes one row at a time: row loops
+// around, lanes inside.
 void Writer::write_rows() {
   if (target_ == Target::kCuda) {
     open_spread(schedule_.rows, "(" + index_ + ")blockIdx.x", schedule_.blocks,
@@ -165,6 +180,8 @@ void Writer::write_rows() {
   write_store();
 }
 
+// By lanes, every thread computes elements of its own; the host divides [low, high) among its
+// threads.
 void Writer::write_lanes() {
   if (target_ == Target::kHost) {
     open_flat(schedule_.lanes, "(" + index_ + ")low", "1", "(" + index_ + ")high");
@@ -179,7 +196,7 @@ void Writer::write_lanes() {
 }
 
 void Writer::write_store() {
-  // What the store rounds need not be rounded before.
+  // The store rounds to the output type: skip an equal rounding before it.
   const ir::NestNode& root = nest_.node(nest_.root);
   const bool rounded = root.op == ir::ExprOp::kCast && root.cast == output_ && root.is_real() &&
                        nest_.node(root.kids[0]).is_real() &&

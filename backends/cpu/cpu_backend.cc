@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPU backend: prepare the graph, group its nodes, make a kernel a group, plan the memory.
+// The CPU backend: prepare the graph, group its nodes, make a kernel for each group, plan the
+// memory.
 #include <algorithm>
 #include <utility>
 
@@ -21,8 +22,8 @@ namespace egret::backends {
 namespace cpu {
 namespace {
 
-// Whether bias and residual of a fused_matmul are of the output's shape or vary along its last axis
-// alone, which is what post-operations can say; other broadcasts are left to the body.
+// Whether bias and residual of a fused_matmul have the output's shape or vary along its last axis
+// only: post-operations express no other broadcast, so the body computes those.
 bool fits_matmul(const ir::Graph& graph, const ir::Node& node) {
   const ir::Shape shape = node.type.shape();
   for (std::size_t i = 2; i < node.inputs.size(); ++i) {
@@ -36,7 +37,7 @@ bool fits_matmul(const ir::Graph& graph, const ir::Node& node) {
   return true;
 }
 
-// Whether the bias of a fused_conv is one number a filter; one for all of them is left to the body.
+// Whether the bias of a fused_conv is one number for each filter; the body computes other forms.
 bool fits_conv(const ir::Graph& graph, const ir::Node& node) {
   const ir::Shape weights = graph.node(node.inputs[1]).type.shape();
   return node.inputs.size() < 3 || graph.node(node.inputs[2]).type.elements() == weights[0];
@@ -45,9 +46,10 @@ bool fits_conv(const ir::Graph& graph, const ir::Node& node) {
 bool takes_composite(const ir::Graph& graph, ir::NodeId id, Emission emission,
                      Precision precision) {
   const ir::Node& node = graph.node(id);
-  // Its primitives can be emitted; the interpreter takes it as it is.
+  // Without emission the interpreter takes the composite whole; otherwise its primitives are
+  // emitted.
   if (emission != Emission::kNone && !has_kernel(graph, id)) return false;
-  // Its pointwise operators run behind the product.
+  // The parts of the epilogue are fused into the own product kernels as pointwise operators.
   const bool product = node.op->name() == "fused_matmul" || node.op->name() == "fused_conv";
   if (product && (is_row_product(graph, id) || is_block_product(graph, id, precision)))
     return false;
@@ -75,7 +77,8 @@ base::Status try_group(PlanBuilder& builder, const Group& group) {
       [&] { return region ? make_pointwise_kernel(builder, group) : row->make(builder, group); });
 }
 
-// Never fails: what no kernel takes, one that is emitted computes, or the interpreter.
+// Never fails. A group that no kernel takes is split; a single node gets an emitted kernel or the
+// interpreter.
 void build_group(PlanBuilder& builder, const Group& group) {
   builder.begin(group);
   if (group.emitted) {
@@ -98,9 +101,9 @@ void build_group(PlanBuilder& builder, const Group& group) {
   for (const Group& part : parts) build_group(builder, part);
 }
 
-// Blocks of channels suit Winograd kernels, channels-last those of groups narrower than a block
-// and, where they are fast, those of dilated windows: the layout of whichever computes more, so
-// that few reorders are needed between.
+// The preferred layout of the graph. Blocked channels suit Winograd kernels. Channels-last suits
+// groups narrower than a block and, where its kernels are fast, dilated windows. The layout with
+// more arithmetic wins, which keeps reorders few.
 bool prefers_channels_last(const ir::Graph& graph) {
   double winograd = 0, others = 0;
   const bool dilated_by_phases = !has_two_product_units();
@@ -121,25 +124,25 @@ bool prefers_channels_last(const ir::Graph& graph) {
   return others > winograd;
 }
 
-// How plans are made, counted up when that changes the time of some operator: measured times of
-// before do not hold any more. 2: channel scales in weights, dilated convolutions by phases. 3:
+// The version of plan making. It is raised when the time of some operator changes: times measured
+// before are then invalid. 2: channel scales in weights, dilated convolutions by phases. 3:
 // products of one row, chains of concatenations in one buffer. 4: attention, products of up to
-// eight rows. 5: emitted kernels where the interpreter was. 6: weights on large pages. 7: erf
+// eight rows. 5: emitted kernels instead of the interpreter. 6: weights on large pages. 7: erf
 // without division, quotients by powers of two as products, dilated convolutions by processor. 8:
-// products of many rows by tiles. 9: these of 9 by 48, quotients by constants as products.
+// products of many rows by tiles. 9: tiles of 9 by 48, quotients by constants as products.
 constexpr int kPlans = 9;
 
-// What a plan may cost in time to take less memory.
+// Increasing sacrifices of time for less memory.
 enum class Thrift : std::uint8_t { kNone, kOrder, kOrderAndScratch, kAndRegions };
 
-// `constants` are the prepared graph's; what is not handed over stays with its other owners.
+// `constants` are the prepared graph's; constants with another owner stay alive.
 base::Result<std::unique_ptr<Plan>> make_plan(const ir::Graph& original,
                                               const PreparedGraph& prepared,
                                               std::vector<ir::Tensor> constants,
                                               const PlanOptions& options, int threads,
                                               Thrift thrift) {
   PlanBuilder builder(prepared.graph, std::move(constants), options, threads);
-  // A region has all that it reads in memory at once.
+  // A region needs all of its inputs in memory at once.
   const Fusion fusion = !options.fuse                   ? Fusion::kNone
                         : thrift == Thrift::kAndRegions ? Fusion::kEpilogues
                                                         : Fusion::kAll;

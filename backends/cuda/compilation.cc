@@ -50,7 +50,8 @@ base::Result<std::unique_ptr<CudaPlan>> Compilation::best() {
   Way way = first_way();
   auto best = plan(way);
   if (!options_.search) return best;
-  // In turn: a GPU that was idle while this was compiled takes a while to be as fast as it can.
+  // The two plans take turns: the GPU was idle during compilation and needs a while to reach its
+  // clock rate.
   const auto try_other = [&](const Way& other) {
     auto made = plan(other);  // fails where there is no room for two
     const auto turn = device_->take_turn();
@@ -65,6 +66,7 @@ base::Result<std::unique_ptr<CudaPlan>> Compilation::best() {
   };
   const auto has = [&](bool Contested::*kind) { return best.ok() && (*best)->contested().*kind; };
   if (may_move_channels()) try_other(with_channels_moved(way));
+  // Hill climbing over the contested kinds: drop each kind in turn and keep the faster plan.
   for (bool Contested::*kind : {&Contested::tails, &Contested::depthwise, &Contested::joins}) {
     if (!has(kind)) continue;
     Way without = way;
@@ -132,8 +134,8 @@ std::vector<MakeStep> Compilation::makers(const Contested& taken) const {
   return step_makers(device_->libraries(), *handles_, options_.precision, taken);
 }
 
-// Values that share a place order the steps that touch them, on whatever streams they are: so
-// they do only where steps are ordered anyway, unless that takes much of the device's memory.
+// Values that share a place order the steps that touch them, on any stream. Sharing is therefore
+// limited to steps that are ordered anyway, unless that takes much of the device's memory.
 std::int64_t Compilation::most_apart(const Way& way) const {
   constexpr std::int64_t kShare = 4;
   const bool spares = way.streams == 1 || options_.limit_arena > 0;

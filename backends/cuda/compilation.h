@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a graph to plans for it, and to the fastest of them.
+// Compiles a graph to candidate plans and selects the fastest.
 #pragma once
 
 #include <deque>
@@ -15,29 +15,29 @@
 
 namespace egret::backends::cuda {
 
-// With what takes libraries long to make, several steps at a time; which of them the libraries then
-// cannot do after all.
+// Prepares the library steps, several at a time: this is the slow part of the libraries. Returns
+// for each step whether its library cannot compute it after all.
 base::Result<std::vector<char>> prepare_steps(const Device& device,
                                               std::span<LibraryStep* const> steps, bool search);
 
-// All plans for one graph. What is given by reference outlives it.
+// All plans for one graph. Arguments given by reference must outlive it.
 class Compilation {
  public:
   Compilation(const ir::Graph& graph, const PlanOptions& options, PreparedGraph prepared,
               std::shared_ptr<Device> device, const std::optional<BoundMemory>& bound);
 
-  // What may be faster, and may be not, is measured, unless there is to be no search: channels last
-  // around convolutions, what libraries and emitted kernels both can do, and steps beside each
-  // other.
+  // The fastest plan. With search, variants whose benefit is uncertain are measured: channels last
+  // around convolutions, steps that both libraries and emitted kernels can compute, and parallel
+  // streams.
   base::Result<std::unique_ptr<CudaPlan>> best();
 
-  // The plans that are made first, begun: what is still to be prepared of them.
+  // Begins the plans that are made first and returns the library steps that still need preparation.
   std::vector<LibraryStep*> begin();
-  // And once it is: the kernels of each, which live as long as this.
+  // After the preparation: the emitted kernels of these plans; they live as long as this object.
   std::vector<const codegen::KernelSource*> kernels();
 
  private:
-  // How values lie, which contested steps there shall be, and how many streams at most.
+  // A variant: storage of values, contested steps to use, and the most streams.
   struct Way {
     StorageOptions storage;
     Contested taken;
@@ -65,11 +65,11 @@ class Compilation {
   std::int64_t most_apart(const Way& way) const;
 
   Division divided(const MakeRegion& make) const;
-  const Division& plain() const;  // of the values as the graph says
+  const Division& plain() const;  // for the graph's own layouts
   Storage storage(const Way& way) const;
   Division division(const Way& way, const Storage& storage) const;
-  // With steps that are ready. Where it shows that a library cannot do what it seemed to, that is
-  // known the next time.
+  // A division whose steps are prepared. If a library turns out unable to compute a step, later
+  // divisions avoid it.
   base::Result<Division> prepared(const Way& way, const Storage& storage) const;
   Assembled assembled(const Way& way, const Storage& storage, Division division) const;
   base::Result<std::unique_ptr<CudaPlan>> plan(const Way& way) const;

@@ -21,7 +21,7 @@ constexpr int kRefused = -1;       // no candidate can be run
 constexpr int kMeasuredRuns = 5;   // of a plan
 constexpr int kProfiledRuns = 16;  // of a step
 
-// Parts of one block, one after the other.
+// Allocates aligned parts of one block in sequence.
 class Carver {
  public:
   std::int64_t take(std::int64_t bytes) {
@@ -69,7 +69,7 @@ void CudaPlan::name_steps() {
   }
 }
 
-// What it owns is given back by calls that need the context.
+// Members release driver handles, which needs the context.
 CudaPlan::~CudaPlan() { (void)device_->enter(); }
 
 base::Result<std::unique_ptr<CudaPlan>> CudaPlan::make(
@@ -198,7 +198,7 @@ DevicePointer CudaPlan::address(ir::NodeId id) const {
   return 0;  // a value without elements
 }
 
-// What a step reads and writes of memory that steps write.
+// A step's reads and writes of memory that steps write. Constants and inputs order nothing.
 StepMemory CudaPlan::memory_of(std::size_t s) const {
   const Region& step = program_.steps[s];
   const auto range = [&](ir::NodeId id) {
@@ -246,6 +246,8 @@ base::Status CudaPlan::enqueue_steps() {
     return device_->check(driver.stream_wait_event(stream(at), event.get(), 0),
                           "ordering two streams");
   };
+  // Fork: all streams wait for the device's stream. Join: that stream waits for the last step of
+  // each. Capture needs both, and records the dependences as edges of the graph.
   if (schedule_.streams > 1) EGRET_RETURN_IF_ERROR(mark(begun_, 0));
   for (int i = 1; i < schedule_.streams; ++i) EGRET_RETURN_IF_ERROR(wait(i, begun_));
   for (std::size_t s = 0; s < program_.steps.size(); ++s) {
@@ -291,7 +293,7 @@ base::Result<bool> CudaPlan::can_run(std::size_t step) {
   return library_step_of_[step]->is_right(*device_, trial_memory(step));
 }
 
-// Values that the plan writes itself hold nothing before its first run.
+// Values that the plan computes are undefined before its first run.
 TrialMemory CudaPlan::trial_memory(std::size_t s) const {
   const Region& step = program_.steps[s];
   TrialMemory memory{.output = address(step.root()), .workspace = workspaces_.get()};
@@ -304,8 +306,8 @@ TrialMemory CudaPlan::trial_memory(std::size_t s) const {
   return memory;
 }
 
-// All in turn, several times: a GPU that was idle takes a while to be as fast as it can, and the
-// first launch of what is recorded takes longer.
+// Candidates take turns, several times: an idle GPU needs a while to reach its clock rate, and the
+// first launch of a recorded graph is slower.
 base::Result<int> CudaPlan::fastest_candidate(std::size_t s) {
   struct Trial {
     int candidate;
@@ -342,7 +344,7 @@ base::Result<int> CudaPlan::first_candidate(std::size_t s) {
   return kRefused;
 }
 
-// What was found of an equal step holds for this one too.
+// A choice for an equal step is reused.
 base::Status CudaPlan::choose_algorithms(bool search) {
   for (std::size_t s = 0; s < library_step_of_.size(); ++s) {
     LibraryStep* step = library_step_of_[s];
@@ -402,8 +404,8 @@ base::Status CudaPlan::failure() const {
   return codegen::failure_status(*failed, node_label(program_.graph, program_.steps[step].root()));
 }
 
-// What each step adds to a launch of several: a launch and the events around it take as long
-// themselves as a small kernel.
+// The time of a step is the slope over repetitions in one launch: a launch and its events take as
+// long as a small kernel.
 base::Status CudaPlan::time_steps() {
   for (std::size_t s = 0; s < program_.steps.size(); ++s) {
     EGRET_ASSIGN_OR_RETURN(const auto one, record_runs(s, 1));
@@ -472,7 +474,7 @@ base::Status CudaPlan::execute(std::span<const ir::Tensor> inputs, std::span<ir:
   if (launches) {
     EGRET_RETURN_IF_ERROR(launch_timed(recorded_.get()));
   } else {
-    // Directly, the first time: libraries may prepare things that cannot be recorded.
+    // The first run is direct: libraries may prepare things that cannot be recorded.
     EGRET_RETURN_IF_ERROR(enqueue_all());
     EGRET_RETURN_IF_ERROR(device_->wait());
     EGRET_ASSIGN_OR_RETURN(recorded_, device_->record([&] { return enqueue_all(); }));

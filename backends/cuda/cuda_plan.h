@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program on a GPU: one block of memory for all values, kernels of one module, matrix products,
-// and the whole recorded once as a graph of launches.
+// A program on a GPU: one block of memory for all values, emitted kernels, library steps, and the
+// whole recorded once as a CUDA graph.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace egret::backends::cuda {
 
-// Memory of the device, the caller's, where a plan's inputs and outputs lie.
+// Device memory of the caller that holds a plan's inputs and outputs.
 struct BoundMemory {
   std::vector<DevicePointer> inputs, outputs;
 };
@@ -27,10 +27,10 @@ std::vector<const codegen::KernelSource*> kernels_of(const codegen::Program& pro
 
 class CudaPlan : public Plan {
  public:
-  // `products`, made with `lt`: the program's steps without a kernel. Errors: unsupported for a
-  // step that neither a kernel nor a product computes; limit_hit when memory is short;
-  // internal_error for kernels that do not compile.
-  // Where `bound` is given, launch() is for such a plan and run() is not.
+  // `library_steps` compute the program's steps without a kernel. Errors: unsupported for a step
+  // that neither a kernel nor a library step computes; limit_hit when memory is short;
+  // internal_error for kernels that do not compile. With `bound`, the plan runs by launch() and not
+  // by run().
   static base::Result<std::unique_ptr<CudaPlan>> make(
       const ir::Graph& original, codegen::Program program, std::shared_ptr<LibraryHandles> handles,
       std::vector<LibraryRegion> library_steps, const PlanOptions& options,
@@ -41,17 +41,17 @@ class CudaPlan : public Plan {
   double last_device_s() const override { return last_device_s_; }
   void stop_profiling() override { profile_ = false; }
 
-  // A library refused to run one of the steps, with all its algorithms: the plan cannot be run, and
-  // the next one does without that step.
+  // A library refused a step with all its algorithms: this plan cannot run, and the next one avoids
+  // the step.
   bool is_refused() const { return is_refused_; }
-  Contested contested() const;  // which of these are steps
+  Contested contested() const;  // the contested kinds among its steps
   int streams() const { return schedule_.streams; }
-  // Puts a run on the device's stream, and does not wait for it. The first one launches directly,
-  // because libraries may prepare things that cannot be recorded; the others what is recorded.
+  // Enqueues a run on the device's stream without waiting. The first run launches directly, because
+  // libraries may prepare things that cannot be recorded; later runs launch the recorded graph.
   base::Status launch();
-  // Seconds of a run on the device, of whatever its memory holds: the least of a few.
+  // Seconds of a run on the device, with arbitrary contents: the least of a few runs.
   base::Result<double> measure();
-  // When the stream has done it: what data made fail. Errors: bad_input.
+  // Waits for the stream and returns failures that data caused. Errors: bad_input.
   base::Status failure() const;
 
  protected:
@@ -63,20 +63,20 @@ class CudaPlan : public Plan {
            const PlanOptions& options, std::shared_ptr<Device> device,
            std::optional<BoundMemory> bound);
 
-  void name_steps();  // in the report, by the candidates that are chosen
+  void name_steps();  // in the report, by the chosen candidates
   base::Status allocate();
   base::Status allocate_workspace();  // for each stream
   base::Status load_kernels();
-  // As known of equal steps, else the fastest of those that can be run, or the first without a
-  // search.
+  // Chooses the algorithm known for an equal step, else the fastest that runs, or without search
+  // the first that runs.
   base::Status choose_algorithms(bool search);
   base::Result<int> fastest_candidate(std::size_t step);
   base::Result<int> first_candidate(std::size_t step);
-  // As chosen; false where the library refuses, or does not compute what the step is.
+  // Runs the chosen algorithm; false where the library refuses it or the result is wrong.
   base::Result<bool> can_run(std::size_t step);
   TrialMemory trial_memory(std::size_t step) const;
-  // So many runs of the step, where values lie and whatever they are, as one launch: the host's
-  // calls may take longer than what they start.
+  // Records `runs` runs of the step in place as one launch, because the host's calls may take
+  // longer than the kernels. The contents are arbitrary.
   base::Result<Owned<GraphExec>> record_runs(std::size_t step, int runs);
   DevicePointer address(ir::NodeId id) const;
   StepMemory memory_of(std::size_t step) const;
@@ -84,7 +84,7 @@ class CudaPlan : public Plan {
   Stream stream(int number) const;
   base::Status enqueue_step(std::size_t step, int stream = 0);
   base::Status enqueue_steps();  // on all streams, from the first and back to it
-  bool may_fail() const;         // a kernel may leave a failure word
+  bool may_fail() const;         // some kernel can write a failure word
   base::Status clear_failures() const;
   base::Status enqueue_all();  // all steps, outputs copied
   base::Status time_steps();
@@ -106,7 +106,7 @@ class CudaPlan : public Plan {
   std::vector<Function> functions_;            // by step; nullptr: a library step
   KernelModules modules_;
   Owned<DevicePointer> memory_;
-  // Where parts of the memory begin: values by node, outputs, a failure word for each step.
+  // Start addresses in the memory: values by node, outputs, a failure word for each step.
   std::vector<DevicePointer> inputs_, outputs_, constants_;
   DevicePointer arena_ = 0, failures_ = 0;
   Owned<DevicePointer> workspaces_;  // one after the other, by stream
@@ -114,15 +114,15 @@ class CudaPlan : public Plan {
   bool is_refused_ = false;
   bool launched_ = false;
   StreamSchedule schedule_;
-  std::vector<Owned<Stream>> streams_;  // but the first, which is the device's
-  std::vector<Owned<Event>> done_;      // by step; those that are awaited
+  std::vector<Owned<Stream>> streams_;  // without the first, which is the device's
+  std::vector<Owned<Event>> done_;      // by step; only steps that others wait for
   Owned<Event> begun_;
   Owned<GraphExec> recorded_;
   Owned<Event> before_, after_;  // a timed launch
   Owned<GraphExec> profiled_;
   std::vector<Owned<Event>> marks_;     // between its steps
   std::vector<double> device_seconds_;  // of its launches
-  double last_device_s_ = 0;            // of the last run, if it launched that
+  double last_device_s_ = 0;            // of the last run, if it launched the recorded graph
 };
 
 }  // namespace egret::backends::cuda

@@ -38,7 +38,8 @@ class Scheduler {
   ScheduledStep& at(int step) { return result_.steps[static_cast<std::size_t>(step)]; }
 
   void add(std::size_t s) {
-    // The latest step of each stream that it depends on; what came before on that stream follows.
+    // The latest dependence on each stream; streams are in order, so earlier ones are done then
+    // too.
     std::vector<int> latest(tails_.size(), -1);
     for (std::size_t e = 0; e < s; ++e) {
       if (depends(steps_[s], steps_[e]))
@@ -48,7 +49,7 @@ class Scheduler {
     ScheduledStep step;
     step.stream = static_cast<int>(stream);
     for (std::size_t i = 0; i < latest.size(); ++i) {
-      // What this stream has waited for is behind it.
+      // Skip waits that an earlier wait of this stream implies.
       if (i == stream || latest[i] <= seen_[stream][i]) continue;
       step.waits.push_back(latest[i]);
       at(latest[i]).is_awaited = true;
@@ -69,7 +70,7 @@ class Scheduler {
       seen_.emplace_back(tails_.size(), -1);
       return tails_.size() - 1;
     }
-    // The one whose last step is the oldest.
+    // No stream is free: take the one whose last step is the oldest.
     return static_cast<std::size_t>(std::ranges::min_element(tails_) - tails_.begin());
   }
 

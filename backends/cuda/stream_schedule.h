@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which steps of a plan may run beside each other, and on which streams.
+// The assignment of a plan's steps to streams.
 //
-// Steps depend on each other where one writes what the other reads or writes, values that lie in
-// one place one after the other included. Each step goes on the stream of a step that it depends
-// on and that is the last one there, else on one that is free; what else it depends on, on other
-// streams, it waits for.
+// Two steps depend on each other if one writes memory that the other reads or writes; this includes
+// values that share a place one after the other. A step goes to the stream of a step that it
+// depends on, if that step is the last one there, else to a free stream. It waits for its other
+// dependences on other streams.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct MemoryRange {
 struct StepMemory {
   std::vector<MemoryRange> reads{};
   MemoryRange writes;
-  int joined_into = -1;  // of parts of one value, which need not wait for each other, its number
+  int joined_into = -1;  // the number of the joined value; its parts need not wait for each other
 };
 
 struct ScheduledStep {

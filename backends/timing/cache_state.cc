@@ -13,14 +13,14 @@ constexpr std::size_t kSweptBytes = std::size_t{64} << 20;
 void read_lines(const unsigned char* data, std::size_t bytes) {
   unsigned sum = 0;
   for (std::size_t i = 0; i < bytes; i += kLine) sum += data[i];
-  volatile unsigned seen = sum;  // or nothing would be read
+  volatile unsigned seen = sum;  // keeps the compiler from dropping the loop
   static_cast<void>(seen);
 }
 
 }  // namespace
 
 void sweep_caches() {
-  // Written to once, or all of its pages would be the same page of zeros.
+  // Written once: untouched pages would all map to one page of zeros.
   static const std::vector<unsigned char> data(kSweptBytes, 1);
   read_lines(data.data(), data.size());
 }

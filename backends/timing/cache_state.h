@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processor's caches hold when a timed run begins. A kernel in the middle of a graph finds
-// the weights where the last run of the whole graph left them, in memory, and its inputs where the
-// kernel before it left them, in the caches as far as they fit.
+// The state of the processor's caches at the start of a timed run. In the middle of a graph, a
+// kernel finds its weights in memory, where the last run of the whole graph left them. Its inputs
+// are in the caches as far as they fit, where the kernel before left them.
 #pragma once
 
 #include <span>

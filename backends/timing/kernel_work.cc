@@ -6,7 +6,7 @@
 namespace egret::backends {
 namespace {
 
-// Which values leave the kernel that computes them.
+// The values that leave the kernel that computes them.
 std::vector<bool> leaving_values(const ir::Graph& graph, const std::vector<int>& kernel_of) {
   std::vector<bool> leaves(graph.size(), false);
   for (std::size_t i = 0; i < graph.size(); ++i) {

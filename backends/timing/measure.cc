@@ -23,7 +23,7 @@ std::vector<std::vector<ir::Tensor>> make_input_sets(const Plan& plan,
                                                      const MeasureOptions& options) {
   std::int64_t bytes = 0;
   for (const ir::TensorType& type : plan.input_types()) bytes += type.bytes();
-  // Where runs are counted alone, no more sets than runs.
+  // With a fixed number of runs there are no more sets than runs.
   const std::int64_t most =
       options.min_seconds > 0
           ? kMaxInputSets
@@ -89,10 +89,11 @@ base::Result<std::vector<Timing>> measure_interleaved(std::span<Plan* const> pla
     if (timed >= std::max(1, options.min_runs) &&
         total.seconds() - timed_from >= options.min_seconds)
       break;
-    if (timed < 0 && out_of_budget) round = warm_up;  // one timed run, cold, is all there is
+    // the budget allows one timed run, without warm-up
+    if (timed < 0 && out_of_budget) round = warm_up;
     const auto& set = inputs[static_cast<std::size_t>(round) % inputs.size()];
     for (std::size_t i = 0; i < plans.size(); ++i) {
-      // Every other round starts from the other end: nobody always runs after the same neighbour.
+      // Alternate the direction: otherwise a plan would always run after the same neighbour.
       const std::size_t p = round % 2 == 0 ? i : plans.size() - 1 - i;
       if (options.sweep) {
         sweep_caches();

@@ -10,8 +10,8 @@
 namespace egret::backends {
 namespace {
 
-// The graph of one application of the operator, its first input straight or behind a relu, which
-// an operator that joins regions is fused with.
+// The graph of one application of the operator. With `after_relu` a relu makes its first input: an
+// operator that joins regions is fused with it.
 base::Result<ir::Graph> one_operator(const Application& of, bool after_relu, std::uint64_t seed) {
   ir::GraphBuilder builder;
   base::Random random(seed);
@@ -21,15 +21,15 @@ base::Result<ir::Graph> one_operator(const Application& of, bool after_relu, std
   return builder.finish();
 }
 
-// An operator by itself has little that its kernel's memory could be small beside: as in a large
-// graph, which does not spare it.
+// `thrift` off: the memory limits of a plan scale with its graph, and a graph of one operator would
+// fall below them.
 PlanOptions plan_options(const TimerOptions& options) {
   return {.threads = options.threads, .precision = options.precision, .thrift = false};
 }
 
-// What an operator adds at least to a device's kernel that takes it along. Events tell no less
-// apart, and of two graphs with as many kernels the one with fewer operators is to be preferred: in
-// a graph not every operator is taken along that is by itself.
+// A lower bound for a fused operator on a device. Events resolve no less. It also prefers, between
+// graphs with equally many kernels, the one with fewer operators: an operator that is fused in a
+// small graph is not always fused in a large one.
 constexpr double kLeastOnDevice = 1e-7;
 
 struct KernelSeconds {
@@ -38,16 +38,16 @@ struct KernelSeconds {
   bool fallback = false;
 };
 
-// A neighbour on the machine slows a measurement down for some tens of milliseconds, never speeds
-// it up: of several short measurements the one with the least median is the operator's.
+// Other processes slow a measurement down for some tens of milliseconds and never speed it up. The
+// result is therefore the least median of several short measurements.
 //
-// Inputs lie in the caches as far as they fit. Weights come from memory, as those of a graph do;
-// to sweep the caches takes longer than most kernels, hence fewer runs. A device's caches are not
-// swept: its memory is hardly slower. Nor is it disturbed, and times each kernel by many launches
-// in any run: a few runs tell how much they vary.
+// Inputs lie in the caches as far as they fit; weights come from memory, as in a graph. Sweeping
+// the caches takes longer than most kernels, hence fewer runs. A device's caches are not swept,
+// since its memory is hardly slower. A device is also undisturbed and times each kernel by many
+// launches, so a few runs show the variation.
 base::Result<Timing> quiet_timing(Plan& plan, bool on_device, const MeasureOptions& options) {
   constexpr int kMeasurements = 3;
-  constexpr std::int64_t kFewWeights = 32 << 10;  // bytes that other kernels leave in the caches
+  constexpr std::int64_t kFewWeights = 32 << 10;  // weights of at most this size stay in the caches
   MeasureOptions part = options;
   part.rotate_bytes = 0;
   part.on_device = on_device;
@@ -81,8 +81,8 @@ base::Result<std::unique_ptr<Plan>> compile_profiled(const Backend& backend, con
   return backend.compile(graph, profiling_options(options));
 }
 
-// The kernels that compute the operators, without reorders; with the spread of the whole plan. What
-// a device takes to begin is no kernel's.
+// The time of the kernels that compute operators, without reorders, with the spread of the whole
+// plan. The start-up of a device belongs to no kernel.
 base::Result<KernelSeconds> time_kernels(Plan& plan, bool on_device, const TimerOptions& options) {
   KernelSeconds result_timing;
   EGRET_ASSIGN_OR_RETURN(result_timing.timing, quiet_timing(plan, on_device, options.measure));
@@ -126,7 +126,7 @@ bool may_follow_relu(const Application& of, const ir::TensorType& type) {
 
 void make_ready(const Backend& backend, std::span<const Application> applications,
                 const TimerOptions& options) {
-  if (!runs_on_device(backend, options)) return;  // the graphs hold weights, for nothing there
+  if (!runs_on_device(backend, options)) return;  // a host has nothing to prepare
   std::vector<ir::Graph> graphs;
   double bytes = 0;
   for (const Application& of : applications) {
@@ -176,7 +176,7 @@ base::Result<OperatorTiming> time_operator(const Backend& backend, const ir::Ope
     }
   }
 
-  // The kernels of a device's libraries read what is moved where it lies; emitted ones do anyway.
+  // A device's library kernels read a moved value in place; emitted kernels always do.
   if (on_device && !timing.view) {
     EGRET_ASSIGN_OR_RETURN(const bool on_the_way,
                            is_read_in_place(backend, application, type, plan_options(options)));
@@ -186,7 +186,7 @@ base::Result<OperatorTiming> time_operator(const Backend& backend, const ir::Ope
     }
   }
 
-  // Behind a relu of the same shape, which is itself a kernel when nothing is fused with it.
+  // The fused time is the pair's time minus that of the relu alone, if the pair is one kernel.
   if (timing.view || !may_follow_relu(application, type)) return timing;
   EGRET_ASSIGN_OR_RETURN(const ir::Graph pair, one_operator(application, true, seed));
   EGRET_ASSIGN_OR_RETURN(const auto plan, compile_profiled(backend, pair, options));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time of one operator, as the profiled cost model stores it.
 //
-// What is timed is the operator's kernel as a plan would run it in the middle of a graph: reorders
-// at the borders are left out, because between two kernels that agree on a layout there are none.
-// Inputs named constant are weights: folded and prepacked, they cost nothing at run time but what
-// it takes to bring them from memory, where one run of a large graph leaves them for the next.
-// Other inputs lie in the caches as far as they fit, where the kernel before leaves them.
+// The timed kernel is the one that a plan would run in the middle of a graph. Reorders at its
+// borders are left out, because kernels that agree on a layout have none between them. Constant
+// inputs are weights: they are folded and prepacked, and cost at run time only the load from
+// memory, where one run of a large graph leaves them for the next. Other inputs lie in the caches
+// as far as they fit, where the kernel before leaves them.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 namespace egret::backends {
 
-// How operators are timed. A change of method makes earlier times worthless beside new ones: it
-// raises this number, which is part of the name that times are kept under.
+// The version of the timing method, part of the key of stored times. Raise it when the method
+// changes: earlier times are then not comparable.
 inline constexpr int kTimingMethod = 3;  // weights from memory, inputs in the caches
 
 struct TimerOptions {
@@ -30,10 +30,11 @@ struct TimerOptions {
 };
 
 struct OperatorTiming {
-  Timing alone;           // its own kernel, inputs and output in the kernel's layouts
-  double fused_s = 0;     // what it adds to a kernel that takes it as epilogue or into a region;
-                          // alone.median_s for operators that are never taken
-  bool view = false;      // strides express it: no kernel at all, both times are 0
+  Timing alone;  // its own kernel, inputs and output in the kernel's layouts
+  // what it adds to a kernel that fuses it (epilogue or region); alone.median_s for operators that
+  // are never fused
+  double fused_s = 0;
+  bool view = false;      // strides express it: no kernel, both times are 0
   bool fallback = false;  // the interpreter computes it
 };
 
@@ -45,8 +46,8 @@ base::Result<OperatorTiming> time_operator(const Backend& backend, const ir::Ope
                                            const std::vector<bool>& constant_mask,
                                            const TimerOptions& options = {});
 
-// To whoever times these operators afterwards: what takes long to make for that is made by all
-// processors (Backend::make_ready()).
+// A hint before timing these operators: prepares the slow parts on all processors
+// (Backend::make_ready()).
 void make_ready(const Backend& backend, std::span<const Application> applications,
                 const TimerOptions& options = {});
 

@@ -25,7 +25,7 @@ bool computes(const PlanReport::Kernel& kernel, const ir::Graph& graph, const ir
   });
 }
 
-// By one pixel, with random weights.
+// A 1x1 convolution with random weights.
 ir::Value convolved(ir::GraphBuilder& builder, ir::Value x, std::int64_t from, std::int64_t to,
                     base::Random& random) {
   const ir::TensorType weights(ir::DType::kF32, ir::Shape{to, from, 1, 1});
@@ -41,7 +41,7 @@ bool only_moves(const Application& of) {
   return denotation.ok() && denotation->pool->node_of(denotation->value)->op == ir::ExprOp::kRead;
 }
 
-// What reads a value of the operator, or one of the same type that is given.
+// Compiles a reader of the operator's value, and of a plain input of the same type.
 class Reader {
  public:
   Reader(const Backend& backend, const Application& of, const ir::TensorType& type,
@@ -56,7 +56,7 @@ class Reader {
   }
 
  private:
-  // That computes the reader; empty where something else computes the operator.
+  // The implementation of the reader; empty where another kernel computes the operator.
   base::Result<std::string> implementation(std::string_view reader, bool moves) const {
     ir::GraphBuilder builder;
     base::Random random(1);
@@ -125,7 +125,7 @@ base::Result<bool> is_written_in_place(const Backend& backend, const Application
     }
   }
   const ir::Value result = builder.add(of.op, inputs, of.attrs);
-  // A reader of its own, as in a graph: an output would have to be copied out.
+  // The result gets a reader, as in a graph: an output would have to be copied out.
   builder.output("y", builder.add("relu", {result}));
   EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, builder.finish());
   EGRET_ASSIGN_OR_RETURN(const PlanReport report, report_of(backend, graph, options));

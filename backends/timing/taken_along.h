@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether plans compute an operator in the middle of a graph without a kernel of its own: small
-// graphs around it are compiled, and their reports looked at. Nothing is run.
+// Whether plans fuse an operator in the middle of a graph, that is, compute it without a kernel of
+// its own. Small graphs around it are compiled and their reports inspected; nothing is run.
 #pragma once
 
 #include <span>
@@ -25,18 +25,18 @@ struct Application {
   }
 };
 
-// One a type: inputs of the graph, and random constants.
+// One value for each input type: an input of the graph, or a random constant.
 std::vector<ir::Value> add_inputs(ir::GraphBuilder& builder, const Application& of,
                                   base::Random& random);
 
-// Whether what computes its inputs writes them where they belong in its value: a concatenation.
-// Parts of rank 4 come from convolutions, whose layouts then decide.
+// Whether the kernels of its inputs write directly into its value: a concatenation. Parts of rank 4
+// come from convolutions, whose layouts then decide.
 base::Result<bool> is_written_in_place(const Backend& backend, const Application& of,
                                        const PlanOptions& options);
 
-// Whether the operator, which only moves elements, is taken along by what reads its value: by a
-// product over its last axes, or a convolution by one pixel, which is computed by the same
-// implementation as it is of an input. `type`: of its value.
+// Whether the reader of its value fuses the operator, which only moves elements: a product over its
+// last axes, or a 1x1 convolution. It does if the reader has the same implementation as on a plain
+// input. `type` is that of the operator's value.
 base::Result<bool> is_read_in_place(const Backend& backend, const Application& of,
                                     const ir::TensorType& type, const PlanOptions& options);
 

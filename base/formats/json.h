@@ -83,11 +83,11 @@ class Json {
       value_;
 };
 
-// Every document that leaves Egret begins with the version of its layout.
+// Every JSON document that Egret writes begins with the version of its layout.
 inline constexpr std::int64_t kJsonSchemaVersion = 1;
 Json versioned_json();  // {"schema_version": 1}
-// That a document which is read has this version; `what` names such documents, as in "plans of 1
-// are read". Errors: bad_input, also where no version is there.
+// Checks the version of a document; `what` names such documents, as in "plans of 1 are read".
+// Errors: bad_input, also for a missing version.
 Status check_schema_version(const Json& document, std::string_view what);
 
 }  // namespace egret::base

@@ -17,8 +17,8 @@
 
 namespace egret::base {
 
-// What is read, in order. A failure ends reading and is returned with its place; by default
-// everything is taken and forgotten.
+// Events in document order. A failure ends reading and is returned with its position; the default
+// implementation accepts and ignores everything.
 class JsonHandler {
  public:
   virtual ~JsonHandler() = default;
@@ -62,7 +62,7 @@ class JsonReader {
   std::uint64_t line_begin_ = 0;
 };
 
-// For those who write a document as it goes: the value as Json(value).dump() writes it, appended.
+// Appends the value as Json(value).dump() writes it, for streaming writers.
 void append_json_string(std::string& out, std::string_view text);
 void append_json_real(std::string& out, double value);
 

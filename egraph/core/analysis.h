@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client wants to know of every class (Willsey et al., egg, POPL 2021, section 4): a join
-// semilattice value such as "folds to the constant 3" or "is an f32 tensor of shape 2x3".
+// A client's analysis of an e-graph (Willsey et al., egg, POPL 2021, section 4). It attaches a
+// join-semilattice value to every class, such as "folds to the constant 3" or "is an f32 tensor of
+// shape 2x3".
 //
-// The value is one 64-bit word per class, in a column of its own. Larger values are interned by the
-// client and the word is their index: equal values must have equal words, because the engine
-// notices a change by comparing words and propagates changes to the parents until nothing moves.
+// The value is one 64-bit word per class, stored in its own column. The client interns larger
+// values, and the word is their index. Equal values must have equal words: the engine compares
+// words to detect a change, and propagates changes to the parents until a fixpoint.
 #pragma once
 
 #include <cstdint>
@@ -25,39 +26,41 @@ class Analysis {
 
   virtual ~Analysis() = default;
 
-  // The value of op(children), from the children's data; children are canonical. A failure says
-  // that the node makes no sense (an ill-typed right side): it is not added, and the rewrite that
-  // wanted it is cancelled. It must not add or merge.
+  // The value of op(children), computed from the children's data. The children are canonical. A
+  // failure means that the node is ill-formed (an ill-typed right side): the engine does not add
+  // the node and cancels the rewrite that requested it. make() must not add or merge.
   virtual base::Result<Data> make(const EGraph& egraph, OpId op,
                                   std::span<const ClassId> children) = 0;
 
-  // The join of the values of two classes that are now one. Commutative, associative, idempotent.
-  // A failure says that the two cannot be equal: the merge is refused. Where congruence forces the
-  // merge, rebuild() reports the failure instead: the e-graph is unsound from there on.
+  // The join of the values of two classes that were merged. It must be commutative, associative and
+  // idempotent. A failure means that the two classes cannot be equal: the engine refuses the merge.
+  // If congruence forces the merge, rebuild() reports the failure instead, and the e-graph is
+  // unsound from then on.
   virtual base::Result<Data> merge(Data a, Data b) = 0;
 
-  // Whether make() never fails: rules are then applied many matches at a time.
+  // True if make() never fails. The engine then applies rules to many matches at a time.
   virtual bool accepts_all_nodes() const { return false; }
 
-  // Called after a class was made, merged or given another value; may add, merge and hide (a
-  // constant's own node, say). It must reach a fixpoint: once its work is done for a class, doing
-  // it again changes nothing.
+  // Called after a class was made, was merged or got another value. It may add nodes, merge classes
+  // and hide nodes (for example, to add a constant's own node). It must be idempotent: a second
+  // call on the same class changes nothing.
   virtual void modify(EGraph& egraph, ClassId id) { (void)egraph, (void)id; }
 
-  // What proofs call the merges of modify() that have no name of their own.
+  // The name that proofs give to merges by modify() that carry no name of their own.
   virtual std::string_view name() const { return "analysis"; }
 
   // ---- snapshots (egraph/formats/egraph_snapshot.h), for an analysis whose words are indices ----
 
-  // Its tables, as sections named after it ("folding.values").
+  // Writes the analysis's tables, as sections named after it ("folding.values").
   virtual void save(SnapshotWriter& writer) const { (void)writer; }
-  // Reads them back into an analysis that has seen no e-graph yet, or names what is wrong. The
-  // e-graph has its operators, classes and nodes already, but no data. What is not in the file must
-  // follow from it: the analysis has to go on as the one that was saved.
+  // Reads the tables back into an analysis that has not been used with an e-graph yet. A failure
+  // names the defect of the file. The e-graph already has its operators, classes and nodes, but no
+  // data. State that is not in the file must follow from it: the loaded analysis must continue
+  // exactly as the saved one would.
   virtual base::Status load(const SnapshotFile& file, const EGraph& egraph) {
     return (void)file, (void)egraph, base::ok();
   }
-  // Whether a word read from a file is one of its values.
+  // Whether a word read from a file is a valid value of this analysis.
   virtual bool is_data(Data data) const { return (void)data, true; }
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// push() and pop(). A checkpoint keeps what was there before, of just what changes after it: rows
-// and records on their first or each change, the items of a list when something other than
-// appending happens to it. pop() writes it all back and cuts the arrays to their old lengths.
+// push() and pop(). A checkpoint is an undo log: it saves old content only for the parts that
+// change after push(). A row is saved before its first change, and a node record before each
+// change. The items of a list are saved before any operation other than appending. pop() writes the
+// saved content back and truncates the arrays to their old lengths.
 //
-// Only the innermost checkpoint records: when it is popped, all is as at its push(), so that the
-// one around it has missed nothing.
+// Only the innermost checkpoint records. Its pop() restores the state at its push(), so the
+// enclosing checkpoint has missed no change.
 #include "egraph/core/checkpoint.h"
 
 #include <algorithm>
@@ -40,8 +41,8 @@ void EGraph::remember_row(ClassId id) {
   old.rows.push_back({id, row(id), data_.empty() ? 0 : data_[row_of(id)]});
 }
 
-// To be called before a list is reordered, filtered or handed over: until then its first items are
-// those that it had.
+// Must be called before a list is reordered, filtered or moved to another class. Until then only
+// appends happened, so the old items are still a prefix of the list.
 void EGraph::remember_lists(ClassId id) {
   Checkpoint& old = *checkpoints_.back();
   if (id.index() >= old.ids) return;
@@ -61,6 +62,8 @@ void EGraph::remember_node(NodeId node) {
   old.records.push_back(ClassId(node.index()));
 }
 
+// Only the nodes below old.words existed at push(). Lists are sorted by id, so these nodes are a
+// prefix.
 void EGraph::remember_op(OpId op) {
   Checkpoint& old = *checkpoints_.back();
   const auto [entry, fresh] = old.ops.try_emplace(op);
@@ -93,13 +96,16 @@ void EGraph::pop() {
   classes_.set_log(checkpoints_.empty() ? nullptr : &checkpoints_.back()->links);
 }
 
-// Records and their places in the hash-cons.
+// Restores the node records and their hash-cons entries. The hash-cons finds a node by its content,
+// so three steps are needed: erase every affected node under its present content, restore the old
+// content, insert every affected node under its old content.
 void EGraph::restore_nodes(const Checkpoint& old) {
   std::vector<NodeId> rewritten;
   const auto forget = [this](NodeId node) {
     if (!dead(node)) hash_cons_.erase(node_hash(op(node), children(node)), node);
   };
-  // From the last to the first, so that the oldest content is written last.
+  // From the last saved record to the first. A record saved several times thus ends with its oldest
+  // content.
   for (std::size_t end = old.records.size(); end > 0;) {
     const NodeId node(old.records[end - 1].index());
     rewritten.push_back(node);
@@ -125,6 +131,8 @@ void EGraph::restore_nodes(const Checkpoint& old) {
   }
 }
 
+// Rows that were made since push() are dropped. A list that only grew is cut to its old size in
+// place; otherwise a new list is built from the saved items.
 void EGraph::restore_classes(Checkpoint& old) {
   for (std::size_t i = old.row_count; i < rows_.size(); ++i) lists_.shrink(rows_[i].nodes, 0);
   rows_.truncate(old.row_count);
@@ -141,7 +149,7 @@ void EGraph::restore_classes(Checkpoint& old) {
     }
     row = restored;
     if (!data_.empty()) data_[row_of(saved.id)] = saved.data;
-    // A listed node says its class, which others may have taken it into meanwhile.
+    // The class word of a listed node may have been overwritten by a later merge.
     for (const NodeId node : this->nodes(saved.id)) words_[node.index() + 1] = saved.id;
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What EGraph::push() keeps. Internal to the e-graph; see egraph/core/checkpoint.cc.
+// The state that EGraph::push() saves. Internal to the e-graph; see egraph/core/checkpoint.cc.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>

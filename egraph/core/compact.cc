@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Giving memory back. EGraph::compact() slides the records of live nodes down over those of dead
-// ones; shrink_to_fit() cuts what arrays reserve.
+// Returns memory. EGraph::compact() slides the records of live nodes down over the records of dead
+// ones. shrink_to_fit() releases reserved capacity.
 //
-// A word's new place is the number of live words before it, which a bitmap with a count for each of
-// its words tells; it is all the memory that this takes. Order stays, so lists stay sorted, and
-// what is new since an epoch is still what comes after its first node.
+// The new position of a word is the number of live words before it. A bitmap with a prefix count
+// per 64-bit block answers this in O(1), and is the only extra memory needed. The relative order of
+// nodes does not change. Lists therefore stay sorted, and the nodes that are new since an epoch are
+// still those after its mark.
 #include <bit>
 #include <vector>
 
@@ -14,6 +15,7 @@
 namespace egret::egraph {
 namespace {
 
+// A bitmap over the arena's words with rank queries.
 class LiveWords {
  public:
   explicit LiveWords(std::size_t words) : blocks_(words / 64 + 1) {}
@@ -30,7 +32,7 @@ class LiveWords {
       before += static_cast<std::uint32_t>(std::popcount(block.bits));
     }
   }
-  // Where the word goes; of a dead one, where the next live one does.
+  // The new position of a live word. For a dead word, the new position of the next live word.
   std::uint32_t place(std::size_t word) const {
     const Block& block = blocks_[word / 64];
     const std::uint64_t below = block.bits & ((std::uint64_t{1} << (word % 64)) - 1);
@@ -56,6 +58,8 @@ void EGraph::compact() {
   live.count();
   const auto move = [&](NodeId& node) { node = NodeId(live.place(node.index())); };
 
+  // A sparsely filled hash-cons is rebuilt at its fitting size; otherwise only the ids inside it
+  // are renumbered.
   const bool roomy = hash_cons_.size() < hash_cons_.max_size() / 2;
   if (!roomy) hash_cons_.renumber(move);
   for (Row& row : rows_) {
@@ -81,7 +85,8 @@ void EGraph::compact() {
   ++changes_;
 }
 
-// Nodes that moved and died since. Marks count on from what was forgotten before the first.
+// Removes dead nodes from the record of moved nodes and adjusts the epoch marks to the new
+// positions. The counts in the marks are totals since the start, hence the offset `first`.
 void EGraph::forget_dead_moved() {
   const std::uint64_t first = epoch_marks_.front().moved;
   std::size_t kept = 0;
@@ -95,7 +100,7 @@ void EGraph::forget_dead_moved() {
   moved_.truncate(kept);
 }
 
-// All but the links.
+// Copies headers and children. It does not copy the links: chain_all_parents() rebuilds the chains.
 void EGraph::slide_records() {
   ClassId* to = words_.data();
   for (std::size_t word = 0; word < words_.size();) {
@@ -111,7 +116,8 @@ void EGraph::slide_records() {
   words_.shrink_to_fit();
 }
 
-// From nothing: faster than to follow chains through dead nodes.
+// Rebuilds all parent chains from nothing. This is faster than unlinking dead nodes, because it
+// reads the arena sequentially.
 void EGraph::chain_all_parents() {
   constexpr std::size_t kAhead = 64;  // words
   for (std::size_t word = 0; word < words_.size();) {
@@ -127,7 +133,7 @@ void EGraph::chain_all_parents() {
   }
 }
 
-// The last rows in use take the places of the free ones.
+// Moves the last used rows into free row slots, so that the row array can be truncated.
 void EGraph::compact_rows() {
   if (free_rows_.empty() || !checkpoints_.empty()) return;
   const std::size_t used = rows_.size() - free_rows_.size();

@@ -14,6 +14,8 @@ std::optional<Delta> Delta::since(const EGraph& egraph, const Sighting& seen) {
   return delta;
 }
 
+// Collects the distinct visible moved nodes and groups them by operator. The bitmap removes
+// duplicates; a counting sort by operator keeps the ids ascending within each operator.
 void Delta::mark(std::span<const NodeId> moved) {
   for (const NodeId node : moved) {
     if (node >= fresh_ || !egraph_->visible(node)) continue;
@@ -25,7 +27,7 @@ void Delta::mark(std::span<const NodeId> moved) {
     moved_.push_back(node);
   }
   if (moved_.empty()) return;
-  // Sorted by counting: first by id, then, stably, by operator.
+  // A counting sort by operator. It is stable, so the ids stay ascending.
   std::sort(moved_.begin(), moved_.end());
   op_begin_.resize(egraph_->ops().op_count() + 1);
   for (const NodeId node : moved_) ++op_begin_[egraph_->op(node).index() + 1];

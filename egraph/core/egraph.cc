@@ -16,7 +16,7 @@ using base::Status;
 
 namespace {
 
-// Children made canonical by `find`.
+// The children mapped through `find`, in a buffer on the stack.
 class Canonical {
  public:
   template <typename Find>
@@ -44,6 +44,8 @@ Result<ClassId> EGraph::insert(OpId op, std::span<const ClassId> children) {
   return id;
 }
 
+// With proofs, equal terms need distinct ids. An exact term that is already known keeps its id. A
+// new node gets the next id. If only an equal node exists, add_twin() makes an id without a node.
 Result<ClassId> EGraph::add_exact(OpId op, std::span<const ClassId> children) {
   if (const ClassId known = proofs_->find_exact(op, children); known.valid()) return known;
   const std::vector<ClassId> given(children.begin(), children.end());
@@ -51,7 +53,7 @@ Result<ClassId> EGraph::add_exact(OpId op, std::span<const ClassId> children) {
   Status why;
   const ClassId id = try_add(op, given, why, true);
   if (!id.valid()) return why;
-  // A new node's own id names its term, whatever modify() made of its class.
+  // The id of a new node names its term, even if modify() has merged its class meanwhile.
   return classes_.size() > next.index() ? next : add_twin(op, given, id);
 }
 
@@ -110,6 +112,7 @@ EGraph::Addition EGraph::try_add_to(ClassId id, OpId op, std::span<const ClassId
   if (!node.valid()) return add_missing_to(id, op, key, children, why, reason);
   const ClassId known = class_of(node);
   if (known == find(id)) return Addition::kUnchanged;
+  // The proof log expects the side that the rule built in the position that the reason names.
   return reason != nullptr && reason->built_left ? merge_with(known, id) : merge_with(id, known);
 }
 
@@ -141,13 +144,14 @@ EGraph::Addition EGraph::add_missing_to(ClassId given_id, OpId op, const Key& ke
   return Addition::kChanged;
 }
 
-// A class without nodes, for one of this operator.
+// A new class for a node of this operator; the node is not listed yet.
 ClassId EGraph::make_class(OpId op, Analysis::Data data) {
   ++counts_.classes;
   return classes_.make(take_row({{}, mask_bit(ops_.base_of(op)), 0, 0, epoch_}, data));
 }
 
-// pop() cuts off the rows that were made since push(): until then no other is used again.
+// With a checkpoint, free rows are not reused: pop() truncates the rows made since push(), so all
+// new rows must lie at the end.
 std::uint32_t EGraph::take_row(const Row& row, Analysis::Data data) {
   if (free_rows_.empty() || !checkpoints_.empty()) {
     rows_.push_back(row);
@@ -171,7 +175,8 @@ void EGraph::free_row(std::uint32_t row) {
   }
 }
 
-// Writes the record of a new node into a class.
+// Appends the record of a new node to the arena and enters it into the hash-cons and the list of
+// its class. The parent chains and operator lists follow at rebuild().
 void EGraph::make_node(OpId op, const Key& key, ClassId id) {
   const NodeId node(words_.size());
   ClassId* const record = words_.extend(record_size(key.children.size()));
@@ -195,7 +200,7 @@ void EGraph::reserve(std::size_t nodes) {
   if (nodes > hash_cons_.max_size()) grow_hash_cons(nodes);
 }
 
-// Block by block, so that places in the table are fetched ahead.
+// Reinserts all live nodes, in blocks, so that the table's buckets can be prefetched.
 void EGraph::grow_hash_cons(std::size_t size) {
   constexpr std::size_t kBlock = 32;
   hash_cons_.reset(size);
@@ -212,7 +217,8 @@ void EGraph::grow_hash_cons(std::size_t size) {
   }
 }
 
-// An id without a node, for a term of which an equal one is in the class.
+// Makes an id without a node, for a term whose class already has an equal node, and logs the
+// congruence between the two.
 ClassId EGraph::add_twin(OpId op, std::span<const ClassId> children, ClassId root) {
   root = find(root);
   const ClassId id = classes_.make_in(root);
@@ -255,8 +261,8 @@ Result<bool> EGraph::merge(ClassId a, ClassId b, const ProofLog::Reason* reason)
   if (analysis_ != nullptr) {
     EGRET_ASSIGN_OR_RETURN(merged, analysis_->merge(data_[row_of(a)], data_[row_of(b)]));
   }
-  // The class with more parents stays: only the other's parents need repair. (Parents that are not
-  // listed yet are looked at in any case.)
+  // Union by number of parents: only the parents of the merged-away class need repair. (Unlisted
+  // parents are visited in any case.) Ties go to the smaller id, for determinism.
   const std::size_t parents_a = row(a).links;
   const std::size_t parents_b = row(b).links;
   if (parents_a < parents_b || (parents_a == parents_b && b < a)) std::swap(a, b);
@@ -271,7 +277,7 @@ void EGraph::link(ClassId root, ClassId child, Analysis::Data merged) {
     remember_row(root);
     remember_lists(child);
   }
-  if (analysis_ != nullptr) chain_parents_of_merged();  // to each class, before it has another id
+  if (analysis_ != nullptr) chain_parents_of_merged();  // before the ids change
   const std::uint32_t row = row_of(root);
   const std::uint32_t freed = row_of(child);
   Row& r = rows_[row];
@@ -295,7 +301,7 @@ void EGraph::link(ClassId root, ClassId child, Analysis::Data merged) {
   r.mask |= c.mask;
 }
 
-// The data of this class is about to change: its parents must be analysed again.
+// Must be called before the data of a class changes. Queues the class's parents for re-analysis.
 void EGraph::changed(ClassId id) {
   touch(id, kDataChanged);
   stamp(id);
@@ -318,7 +324,8 @@ void EGraph::set_data(ClassId id, Analysis::Data data) {
   drain_modify();
 }
 
-// modify() may add and merge, which queue further classes here instead of recurring.
+// Runs modify() on queued classes. modify() may add and merge, which queue further classes; the
+// queue replaces recursion.
 void EGraph::drain_modify() {
   if (modifying_ || analysis_ == nullptr) return;
   modifying_ = true;
@@ -342,8 +349,9 @@ void EGraph::hide(NodeId node) {
   touch_op(op(node));
 }
 
-// Nodes made since the savepoint are not listed as parents or by operator yet, and each is alone in
-// its class.
+// If `changes_` is unchanged, nodes made since the savepoint are in no parent chain or operator
+// list yet, and each is alone in its class. Removing them from the hash-cons and truncating the
+// arrays suffices.
 bool EGraph::rollback(const Savepoint& savepoint) {
   if (savepoint.changes != changes_) return false;
   for (std::size_t word = savepoint.words; word < words_.size();) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An e-graph: a set of terms and of equalities between them, closed under congruence, in space far
-// below that of the terms it stands for (Nelson 1980; Willsey et al., egg, POPL 2021).
+// An e-graph represents a set of terms and the equalities between them, closed under congruence, in
+// far less space than the terms themselves (Nelson 1980; Willsey et al., egg, POPL 2021).
 //
 //   OpTable ops;                                         // the language, made at run time
 //   EGraph egraph(ops);
@@ -11,39 +11,40 @@
 //   (void)egraph.merge(twice, shift);                    // from here on they are equal,
 //   (void)egraph.rebuild();                              // and so is everything built on them
 //
-// Usually one does not call merge() but states rules as text (egraph/search/syntax.h) and runs them
-// until nothing is new (egraph/search/runner.h); docs/egraph.md shows how in ten lines.
+// Clients usually do not call merge(). They state rules as text (egraph/search/syntax.h) and run
+// them to saturation (egraph/search/runner.h); docs/egraph.md shows how in ten lines.
 //
-// Words. An e-node is an operator applied to e-classes; an e-class is a set of e-nodes that are
-// equal. add() finds or makes the node and returns its class. merge() makes two classes one.
-// Merging breaks congruence (f(a) and f(b) must become one when a and b do) until rebuild(), which
-// repairs what the merges since the last one touched, and nothing else. Between merge() and
+// Terms. An e-node is an operator applied to e-classes. An e-class is a set of equal e-nodes. add()
+// finds or makes a node and returns its class. merge() makes two classes one. A merge breaks
+// congruence (f(a) and f(b) must become one class when a and b do) until rebuild() restores it.
+// rebuild() repairs only what the merges since the last rebuild touched. Between merge() and
 // rebuild() the e-graph may be changed further but not searched.
 //
-// Layout. A node is a record in one arena of 32-bit words, [op | class | children... | links...],
-// and its NodeId is where the record begins: one cache line gives all there is to know. The
-// hash-cons stores ids, so there is one copy of each node. A class is a row of 32 bytes found by
-// ClassId: list of nodes (sorted by operator), chain of parents, mask of base operators, epoch; its
-// analysis word has a column of its own. The parents of a class are chained through the links of
-// their records, one for each child: whoever looks at a parent looks at its record anyway. Per
-// operator there is a list of nodes, from which searches start. New nodes enter the chains of
-// parents and the lists of operators at rebuild(), all at once, because nobody asks before and the
-// memory they go to can then be fetched ahead of time.
+// Layout. A node is a record in one arena of 32-bit words, [op | class | children... | links...].
+// Its NodeId is the position of the record, so one cache line holds the whole node. The hash-cons
+// stores ids, so each node exists once. A class is a row of 32 bytes found by ClassId: the list of
+// its nodes (sorted by operator), the chain of its parents, the mask of its base operators, and its
+// epoch. The analysis word is in its own column. The parents of a class are chained through the
+// link words of their records, one link per child. A parent list thus costs no memory of its own,
+// and a visitor reads the parent's record anyway. Each operator has a list of its nodes, where
+// searches start. New nodes enter the parent chains and operator lists in bulk at rebuild():
+// nothing reads these lists earlier, and a bulk pass can prefetch.
 //
 // Invariants after rebuild() (checked by check_invariants()):
 //  1. Every node is hash-consed under its canonical children; no two nodes are equal; nothing else
 //     is in the hash-cons.
 //  2. A class's node list holds exactly its visible nodes, sorted by (OpId, NodeId); its mask has
 //     the bit of each of their base operators.
-//  3. A class's chain of parents goes through the links of all children that are this class, each
-//     once, and through links of dead nodes, not more of these than of the others but for a few.
-//  4. An operator's list holds its visible nodes, once, in order.
+//  3. A class's chain of parents passes once through the link of each child that equals this class,
+//     and through links of dead nodes. Dead links outnumber live ones by at most a constant factor
+//     plus a few.
 //  5. The class word of a visible node is canonical.
 //  6. With an analysis: a class's data is at or above make() of each of its nodes.
 //  7. Every class has the epoch of its last change, none a later one than epoch().
 //
-// Errors. What an analysis refuses comes back as a Status; ids of another e-graph are a caller's
-// bug. Deterministic: same calls, same ids. Not thread-safe; concurrent reads are fine.
+// Errors. A refusal by the analysis is returned as a Status. Passing an id of another e-graph is a
+// bug of the caller. Deterministic: the same calls give the same ids. Not thread-safe, but
+// concurrent reads are allowed.
 #pragma once
 
 #include <algorithm>
@@ -78,31 +79,31 @@ class EGraph {
 
   // ---- changing ----
 
-  // The class of op(children), made if it is new. Children need not be canonical; their number
-  // must be the operator's arity. Fails when the analysis refuses the node or the arena is full
-  // (2^32 words); the e-graph is then as before. O(arity) expected.
+  // The class of op(children); adds the node if it is new. The children need not be canonical;
+  // their number must be the operator's arity. Fails if the analysis refuses the node or the arena
+  // is full (2^32 words), and then leaves the e-graph unchanged. O(arity) expected.
   base::Result<ClassId> add(OpId op, std::span<const ClassId> children = {});
   base::Result<ClassId> add(OpId op, std::initializer_list<ClassId> children) {
     return add(op, std::span<const ClassId>(children.begin(), children.size()));
   }
 
-  // Says that op(children) is in class `id`: add() and merge() in one, without a class made for the
-  // node only to be merged away when it is new. Whether anything changed. Fails where they would,
-  // and changes nothing then.
+  // Asserts that op(children) is in class `id`. Equivalent to add() and merge(), but a new node
+  // goes directly into the class. Returns whether anything changed. Fails if add() or merge() would
+  // fail, and then changes nothing.
   base::Result<bool> add_to(ClassId id, OpId op, std::span<const ClassId> children) {
     return add_to(id, op, children, nullptr);
   }
-  // As add(), for those who want a class and not a term: with proofs, the id returned may stand for
-  // another term of the class. Somewhat cheaper.
+  // As add(), for callers that need a class and not a term. With proofs on, the returned id may
+  // stand for another term of the class. Somewhat cheaper than add().
   base::Result<ClassId> insert(OpId op, std::span<const ClassId> children);
 
-  // Makes room for so many nodes in all, for who knows that they will come: growing costs a pass
-  // over all nodes each time.
+  // Makes room for `nodes` nodes in total. Without it, each growth of the hash-cons costs a pass
+  // over all nodes.
   void reserve(std::size_t nodes);
 
-  // Makes the classes one; whether they were two. Fails, and changes nothing, when the analysis
-  // says that they cannot be equal. Amortized near O(1). With proofs, an explanation will say that
-  // the terms a and b are equal by `axiom` ("given" without one).
+  // Merges the classes of a and b; returns whether they were two. Fails, and changes nothing, if
+  // the analysis says that they cannot be equal. Amortized near O(1). With proofs on, an
+  // explanation will state that the terms a and b are equal by `axiom` ("given" without one).
   base::Result<bool> merge(ClassId a, ClassId b) { return merge(a, b, nullptr); }
   base::Result<bool> merge(ClassId a, ClassId b, std::string_view axiom) {
     ProofLog::Reason reason;
@@ -111,32 +112,32 @@ class EGraph {
   }
 
   // Restores congruence and all invariants. A failure names the first contradiction that the
-  // analysis found while congruence forced classes together; the structure is valid even then.
+  // analysis found while congruence forced a merge. The structure is valid even then.
   base::Status rebuild();
   bool clean() const { return clean_; }
 
-  // Gives back the memory of nodes that congruence made superfluous. All NodeIds are void then;
-  // ClassIds, epochs and order stay. On a clean e-graph without checkpoints. O(nodes).
+  // Returns the memory of nodes that congruence made redundant. Invalidates all NodeIds; ClassIds,
+  // epochs and the order of nodes are unchanged. Requires a clean e-graph without checkpoints.
+  // O(nodes).
   void compact();
-  // What compact() would give back, of the bytes that nodes take.
+  // The fraction of the arena that compact() would free.
   double dead_share() const {
     return words_.empty()
                ? 0
                : static_cast<double>(counts_.dead_words) / static_cast<double>(words_.size());
   }
 
-  // Gives back what tables reserve in order to grow. On a clean e-graph without checkpoints.
-  // O(nodes).
+  // Releases capacity that tables reserved for growth. Requires a clean e-graph without
+  // checkpoints. O(nodes).
   void shrink_to_fit();
 
-  // Takes a node out of its class's list, so that searches, views and counts no longer see it,
-  // while it still stands for its class in add() and in congruence. (A class known to be constant
-  // hides its other nodes; a cycle filter hides the node that closes a cycle.) Before rebuild()
-  // lists still show it.
+  // Removes a node from its class's list. Searches, views and counts no longer see it, but add()
+  // and congruence still do. (A class known to be constant hides its other nodes; a cycle filter
+  // hides the node that closes a cycle.) The lists still show the node until rebuild().
   void hide(NodeId node);
 
-  // A mark to return to when a rewrite is cancelled half-way: rollback() removes every node added
-  // since, and says false, leaving all as it is, when there was a merge or rebuild in between.
+  // A state to return to when a rewrite is cancelled half-way. rollback() removes every node added
+  // since. It returns false and changes nothing if there was a merge, hide or rebuild in between.
   struct Savepoint {
     std::size_t words = 0;
     std::uint64_t changes = 0;  // merges, hides and rebuilds so far
@@ -150,36 +151,36 @@ class EGraph {
   }
   bool rollback(const Savepoint& savepoint);
 
-  // Replaces the data word of a class; parents are brought up to date by rebuild().
+  // Replaces the data word of a class. rebuild() updates the parents.
   void set_data(ClassId id, Analysis::Data data);
 
   // ---- going back ----
 
-  // pop() makes all as it was at the last push() not yet popped: ids, lists, data, epochs and
-  // counts; only operators that were interned since stay. Ids given since then are void, and so is
-  // what was learnt at epochs since. The e-graph must be clean at push(), but need not be at pop().
-  // push() costs a copy of the changes that nodes_since() knows; recording and pop() cost time and
-  // memory for what changes in between, not for the rest.
+  // pop() restores the state at the last push() not yet popped: ids, lists, data, epochs and
+  // counts. Only operators interned since then remain. Ids given since then become invalid, and so
+  // does what a client learnt at later epochs. The e-graph must be clean at push() but not at
+  // pop(). push() copies the change record of nodes_since(). Recording and pop() cost time and
+  // memory proportional to the changes in between.
   void push();
   void pop();
   std::size_t checkpoints() const { return checkpoints_.size(); }
 
   // ---- proofs ----
 
-  // From here on, why classes become equal is recorded, for egraph/proofs/explainer.h. Only before
-  // the first merge. Every id that add() returns then names the very term that was asked for: two
-  // terms that are known to be equal have two ids of one class.
+  // Records from now on why classes become equal, for egraph/proofs/explainer.h. Allowed only
+  // before the first merge. Every id that add() returns then names the exact term that was asked
+  // for: two equal terms have two ids of one class.
   void enable_proofs();
   ProofLog* proofs() const { return proofs_.get(); }  // nullptr without
-  // With proofs: the term of a node's operator on these children, each of which must be in the
-  // class of the node's own child (else invalid). add() might make a node where congruence is not
-  // restored yet.
+  // With proofs on: the id of the term of a node's operator on these children. Each child must be
+  // in the class of the node's own child; otherwise the result is invalid. Unlike add(), it makes
+  // no node, even if congruence is not restored yet.
   ClassId add_congruent(NodeId node, std::span<const ClassId> children);
   ClassId add_congruent(NodeId node, std::initializer_list<ClassId> children) {
     return add_congruent(node, std::span<const ClassId>(children.begin(), children.size()));
   }
-  // For conditions and builders of rules: what is decided now relies on a and b being equal. The
-  // explanation will prove it.
+  // For conditions and builders of rules: records that the current decision relies on a = b. The
+  // explanation will prove that equality.
   void cite(ClassId a, ClassId b) {
     if (proofs_ != nullptr) proofs_->cite(a, b);
   }
@@ -196,9 +197,10 @@ class EGraph {
   }
   // The node itself, hidden or not.
   NodeId lookup_node(OpId op, std::span<const ClassId> children) const;
-  // Whether it is likely not to fit into the caches; a function of what was added.
+  // Whether the e-graph probably exceeds the caches. Depends only on the nodes added, so it is
+  // deterministic.
   bool is_large() const { return words_.size() > (std::size_t{1} << 18); }
-  // Brings the node's record into the cache, for who is about to look at many.
+  // Fetches the node's record into the cache, for callers about to read many.
   void prefetch(NodeId node) const { __builtin_prefetch(&words_[node.index()]); }
 
   OpId op(NodeId node) const { return OpId(words_[node.index()].index() & kOpMask); }
@@ -207,8 +209,8 @@ class EGraph {
   std::span<const ClassId> children(NodeId node) const {
     return {words_.data() + node.index() + kHeader, ops_.arity(op(node))};
   }
-  // Nodes added from now on have this id or a greater one: node ids grow in order of creation and
-  // stay as they are until compact() (of two nodes that become equal, one dies).
+  // Nodes added from now on have this id or a greater one. Node ids grow in order of creation and
+  // do not change until compact(). If two nodes become equal, one dies.
   NodeId next_node() const { return NodeId(words_.size()); }
   bool visible(NodeId node) const { return (words_[node.index()].index() & kFlags) == 0; }
   // A visible node of this very operator.
@@ -216,20 +218,20 @@ class EGraph {
     return words_[node.index()].index() == (op.index() | kHead);
   }
 
-  // The lists of a canonical class and of an operator; exact after rebuild(), see the invariants.
-  // Before, nodes() has new nodes already, the other two have not.
+  // The node lists of a canonical class and of an operator; exact after rebuild(). Before
+  // rebuild(), nodes() already contains new nodes, while nodes_with() and parents() do not.
   std::span<const NodeId> nodes(ClassId id) const { return lists_.items(row(id).nodes); }
-  // The nodes that have the class as a child, each once, in no order of meaning: a range.
+  // The nodes that have the class as a child, each once, in unspecified order: a range.
   class Parents;
   Parents parents(ClassId id) const;
-  // How long it takes to visit them: at least as many.
+  // An upper bound on the number of parents, and the cost of visiting them.
   std::size_t parents_bound(ClassId id) const { return row(id).links; }
   std::span<const NodeId> nodes_with(OpId op) const {
     if (op.index() >= by_op_.size()) return {};
     return by_op_[op.index()];
   }
-  // One bit for each base operator among a class's nodes (the bits of mask_bit()): a class without
-  // a bit has no such node.
+  // A set of bits, one for each base operator among a class's nodes (see mask_bit()). If a base
+  // operator's bit is clear, the class has no node of it.
   std::uint64_t mask(ClassId id) const { return row(id).mask; }
   static std::uint64_t mask_bit(BaseId base) { return std::uint64_t{1} << (base.index() % 64); }
 
@@ -238,23 +240,25 @@ class EGraph {
     return analysis_ == nullptr ? 0 : data_[row_of(find(id))];
   }
 
-  // What is new. Epochs number the states that rebuild() leaves: one that finds changes ends the
-  // epoch in which they were made. Who has seen a clean e-graph at e = epoch() has missed the
-  // classes with epoch(id) >= e: their nodes, visibility or data changed, or they were merged.
+  // Change tracking. Epochs number the states that rebuild() leaves. A rebuild() that finds changes
+  // ends the epoch in which they were made. A client that saw a clean e-graph at e = epoch() has
+  // missed exactly the classes with epoch(id) >= e: their nodes, visibility or data changed, or
+  // they were merged.
   Epoch epoch() const { return epoch_; }
   Epoch epoch(ClassId id) const { return row(id).epoch; }  // of a canonical class
-  // These classes, in increasing order. O(ids).
+  // The canonical classes with epoch(id) >= since, in increasing order. O(ids).
   std::vector<ClassId> classes_since(Epoch since) const;
-  // The same by nodes: those at or after `fresh` (see node_after()) are new, those of `moved` have
-  // another class or other children than before. `moved` may name a node twice, and nodes that
-  // died since. A match that was not there before has at least one of these nodes.
+  // The same by nodes. Nodes at or after `fresh` are new (iterate with node_after()). The nodes of
+  // `moved` have another class or other children than before. `moved` may name a node twice, and
+  // nodes that died since. Every match that did not exist before contains at least one of these
+  // nodes.
   struct NodeChanges {
     NodeId fresh;
     std::span<const NodeId> moved;
   };
-  // Nothing when it is too long ago: the record is kept as long as it is short.
+  // Empty if `since` is too long ago: the record is kept only while it is short.
   std::optional<NodeChanges> nodes_since(Epoch since) const;
-  // The node made next after `node`; below next_node() it is one.
+  // The node made next after `node`. It is a node only if it is below next_node().
   NodeId node_after(NodeId node) const {
     return NodeId(node.index() + record_size(ops_.arity(op(node))));
   }
@@ -274,9 +278,10 @@ class EGraph {
     std::size_t bytes;
   };
   std::vector<TableBytes> bytes_by_table() const;
-  // Work done so far in units that repeat from run to run: nodes added, repaired, re-analysed.
+  // Work done so far, in units that repeat from run to run: nodes added, repaired and re-analysed.
   std::uint64_t ticks() const { return counts_.ticks; }
-  // Contents ever put into the hash-cons: what engines that keep stale keys report as its size.
+  // Node contents ever inserted into the hash-cons. Engines that keep stale keys report this number
+  // as the hash-cons size.
   std::uint64_t keys_inserted() const { return counts_.keys_inserted; }
   std::uint64_t merge_count() const { return counts_.merges; }
 
@@ -290,8 +295,8 @@ class EGraph {
   friend class ApplyBlock;
   using List = NodeLists::List;
 
-  // Words are ClassIds so that children are a span of them without a cast; the first word of a
-  // record holds the operator's index and the flags instead.
+  // The arena's words are ClassIds, so children can be returned as a span without a cast. The first
+  // word of a record holds the operator's index and the flags instead.
   static constexpr std::uint32_t kHeader = 2;
   static constexpr std::uint32_t kHead = 1U << 31;    // of every first word; of no class and child
   static constexpr std::uint32_t kDead = 1U << 30;    // replaced by an equal node
@@ -300,9 +305,9 @@ class EGraph {
   static constexpr std::uint32_t kOpMask = kHidden - 1;
   static constexpr std::size_t record_size(std::size_t arity) { return kHeader + 2 * arity; }
 
-  // Where a child stands in words_, which stands for its node as one of the child's parents. The
-  // link that belongs to it, as many words behind it as the node has children, is the next slot of
-  // the chain. 0: none.
+  // The position of a child in words_. It identifies one (parent node, child position) pair. The
+  // link word belonging to it lies `arity` words further and holds the next slot of the chain. 0:
+  // none.
   using Slot = std::uint32_t;
   NodeId node_of(Slot slot) const {
     do --slot;
@@ -313,7 +318,7 @@ class EGraph {
     return words_[slot + ops_.arity(op(node))].index();
   }
 
-  // What rebuild() must do for a class.
+  // Pending work of rebuild() for a class, as bits.
   enum Touch : std::uint8_t {
     kNodesStale = 1,    // the node list has dead, hidden or unsorted items
     kParentsStale = 2,  // the chain of parents has more dead nodes than before
@@ -329,27 +334,27 @@ class EGraph {
     std::uint32_t touches : 8 = 0;
   };
   static_assert(sizeof(Row) == 32, "two rows to a cache line");
-  // The children of a node, canonical, and its hash.
+  // The canonical children of a node, and its hash.
   struct Key {
     std::span<const ClassId> children;
     std::uint32_t hash;
   };
   struct Checkpoint;
-  // A class that was merged away, and the row that was its own.
+  // A class that was merged away, and the row it had.
   struct Merged {
     ClassId id;
     std::uint32_t row;
   };
 
-  // Of canonical classes. Rows of classes that were merged away are used again.
+  // For canonical classes. Rows of merged-away classes are reused.
   std::uint32_t row_of(ClassId id) const { return classes_.row(id); }
   Row& row(ClassId id) { return rows_[row_of(id)]; }
   const Row& row(ClassId id) const { return rows_[row_of(id)]; }
   std::uint32_t take_row(const Row& row, Analysis::Data data);
   void free_row(std::uint32_t row);
 
-  // In large e-graphs, where most steps wait for memory: the class's union-find entry; with that
-  // here, its row; with that here, the end of its list of nodes.
+  // Prefetching for large e-graphs, where most steps wait for memory. Each step needs the result of
+  // the one before: the union-find entry of a class, its row, the end of its list of nodes.
   void prefetch_class(ClassId id) const { classes_.prefetch(id); }
   void prefetch_row(ClassId id) const { __builtin_prefetch(&row(find(id))); }
   void prefetch_list(ClassId id) const { lists_.prefetch_end(row(find(id)).nodes); }
@@ -367,11 +372,11 @@ class EGraph {
     return (record->index() & kOpMask) == op.index() &&
            std::equal(children.begin(), children.end(), record + kHeader);
   }
-  // Of canonical children, with their hash.
+  // The node with these canonical children and their hash.
   NodeId find_node(std::uint32_t hash, OpId op, std::span<const ClassId> children) const {
     return hash_cons_.find(hash, [&](NodeId node) { return is_node(node, op, children); });
   }
-  // Whether a record of so many children, or its class, no longer fits into the ids.
+  // Whether another record of this arity, or its class, would exceed the id range.
   bool is_full(std::size_t children) const {
     return words_.size() + record_size(children) >= 0xffffffffU ||
            classes_.size() >= UnionFind::kMaxIds;
@@ -381,8 +386,8 @@ class EGraph {
   ClassId try_add(OpId op, std::span<const ClassId> children, base::Status& why, bool exact);
   Addition try_add_to(ClassId id, OpId op, std::span<const ClassId> children, base::Status& why,
                       const ProofLog::Reason* reason);
-  // The other half of these, where the node is not there. `given`: the children as proofs name
-  // them.
+  // The slow paths of try_add() and try_add_to(), taken if the node does not exist. `given`: the
+  // children as proofs name them.
   ClassId add_missing(OpId op, const Key& key, std::span<const ClassId> given, base::Status& why,
                       bool exact);
   Addition add_missing_to(ClassId given_id, OpId op, const Key& key, std::span<const ClassId> given,
@@ -425,7 +430,7 @@ class EGraph {
   void forget_dead_moved();
   void slide_records();
   void chain_all_parents();
-  // Puts a child's slot, in a node of this arity, before the others of its class.
+  // Inserts a child's slot, in a node of this arity, at the head of its class's parent chain.
   void chain(std::size_t slot, std::size_t arity, Row& row) {
     words_[slot + arity] = ClassId(std::exchange(row.parents, static_cast<Slot>(slot)));
     ++row.links;
@@ -438,7 +443,7 @@ class EGraph {
   void compact_lists();
   void release_queues();
 
-  // While there is a checkpoint, to be called before each change of what was there at push().
+  // While a checkpoint exists, these must be called before each change of what existed at push().
   void remember_row(ClassId id);
   void remember_lists(ClassId id);
   void remember_node(NodeId node);
@@ -465,7 +470,7 @@ class EGraph {
   FlatArray<std::uint32_t> free_rows_;
   FlatArray<Analysis::Data> data_;  // a word for each row; empty without an analysis
 
-  // For nodes_since(): moved_ holds what moved since the epoch of the first mark.
+  // For nodes_since(): moved_ holds the nodes that moved since the epoch of the first mark.
   struct EpochMark {
     Epoch epoch;          // when it began,
     NodeId next_node;     // nodes from here on did not exist
@@ -502,7 +507,7 @@ class EGraph {
   std::vector<std::unique_ptr<Checkpoint>> checkpoints_;
 };
 
-// Forward iteration, for a canonical class of a clean e-graph.
+// Forward iteration over the parents of a canonical class of a clean e-graph.
 class EGraph::Parents {
  public:
   class Iterator {
@@ -516,7 +521,7 @@ class EGraph::Parents {
     Iterator(const EGraph& egraph, ClassId id, Slot slot) : egraph_(&egraph), id_(id), slot_(slot) {
       settle();
     }
-    // Goes on to a node that lives and was not visited for an earlier child.
+    // Advances to a live node that was not already visited for an earlier child.
     void settle() {
       for (; slot_ != 0; slot_ = egraph_->next_slot(slot_, node_)) {
         node_ = egraph_->node_of(slot_);

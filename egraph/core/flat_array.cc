@@ -19,7 +19,8 @@ std::size_t rounded(std::size_t bytes) {
   return mapped(bytes) ? (bytes + kHugePage - 1) / kHugePage * kHugePage : bytes;
 }
 
-// Address space that begins at a huge page, not backed by memory.
+// Reserves address space aligned to a huge page, without memory behind it. It maps one huge page
+// too much and unmaps the unaligned ends.
 void* reserve(std::size_t bytes) {
   void* const start = ::mmap(nullptr, bytes + kHugePage, PROT_NONE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -44,6 +45,8 @@ void* map(std::size_t bytes) {
   return data;
 }
 
+// Tries to resize in place. If the address range behind is taken, moves the pages to a new aligned
+// range; no content is copied.
 void* remap(void* old, std::size_t old_bytes, std::size_t bytes) {
   void* data = ::mremap(old, old_bytes, bytes, 0);
   if (data == MAP_FAILED) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vector of plain values for tables that may take most of a machine's memory.
+// A vector of trivially copyable values, for tables that may take most of a machine's memory.
 //
-// What std::vector does not give: large blocks grow in place or by moving pages (mremap) instead of
-// copying, so growth never holds the old and the new block at one time; they grow by a page or a
-// little more instead of doubling, so that little is reserved and unused; and their pages are huge
-// ones, because the tables of a large e-graph are read at random. Smaller arrays live in the
-// ordinary heap and double, or grow by a quarter when they are no longer small. Running out of
-// memory is std::bad_alloc, as with std::vector.
+// It differs from std::vector in three ways. Large blocks grow in place or by moving pages (mremap)
+// instead of copying, so growth never holds the old and the new block at once. They grow by about
+// 1/32 instead of doubling, so little capacity is unused. Their pages are huge pages, because the
+// tables of a large e-graph are accessed at random. Small arrays live on the ordinary heap and
+// double, or grow by a quarter above 1 MiB. Running out of memory throws std::bad_alloc, as with
+// std::vector.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace egret::egraph {
 
-// The block of a FlatArray: `bytes` of it are kept, `capacity` becomes at least `wanted`.
+// The block of a FlatArray. Resizing keeps the content, up to the smaller of the two sizes.
 struct FlatBlock {
   void* data = nullptr;
   std::size_t capacity = 0;  // bytes
@@ -62,13 +62,13 @@ class FlatArray {
     data()[size_++] = value;
   }
   void pop_back() { --size_; }
-  // Room for `count` more values, whose content is not defined; where they begin.
+  // Adds `count` values of undefined content and returns a pointer to the first.
   T* extend(std::size_t count) {
     if ((size_ + count) * sizeof(T) > block_.capacity) block_.grow((size_ + count) * sizeof(T));
     size_ += count;
     return data() + (size_ - count);
   }
-  // The values must not be in this array.
+  // The values must not be in this array: growing may move it.
   void append(std::span<const T> values) {
     if (values.empty()) return;
     T* const end = extend(values.size());
@@ -83,7 +83,7 @@ class FlatArray {
   }
   void truncate(std::size_t size) { size_ = std::min(size, size_); }
   void clear() { size_ = 0; }
-  // Gives memory back that is not in use.
+  // Releases unused capacity.
   void shrink_to_fit() { block_.resize(size_ * sizeof(T)); }
 
   std::size_t bytes() const { return block_.capacity; }

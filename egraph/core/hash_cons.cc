@@ -10,7 +10,7 @@
 namespace egret::egraph {
 namespace {
 
-// In use at most.
+// The maximal load factor, 7/8.
 constexpr std::size_t kLoadNumerator = 7;
 constexpr std::size_t kLoadDenominator = 8;
 
@@ -33,6 +33,8 @@ void HashCons::insert(std::uint32_t hash, NodeId node) {
   }
 }
 
+// Walks the same probe sequence as insert() and decrements the overflow counts that insert()
+// incremented. A saturated count stays: its true value is unknown.
 void HashCons::erase(std::uint32_t hash, NodeId node) {
   std::size_t at = count_ == 0 ? 0 : home(hash);
   for (std::size_t i = 0; i < count_; ++i) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index from a node's content to its id: open addressing over buckets of one cache line, each
-// of twelve node ids and twelve tags (eight bits of the hash), which are compared all at once
-// (Bronson and Shi 2019, "Open-sourcing F14"). A search costs one cache line and, for what is
-// there, the node's own; it takes 5.3 bytes a slot.
+// The index from a node's content to its id. It uses open addressing over buckets of one cache
+// line. A bucket holds twelve node ids and twelve tags (eight bits of the hash); one SIMD
+// comparison tests all tags (Bronson and Shi 2019, "Open-sourcing F14"). A lookup costs one cache
+// line, plus the node's own line on a hit. A slot takes 5.3 bytes.
 //
-// A bucket counts the ids that have their home in it or before and were pushed past it: a search
-// goes on only where there are such, and deletion leaves no tombstones. Hashes are not kept, so the
-// table cannot grow by itself: its owner empties it with reset() and puts all nodes in again, which
-// is a sequential pass over their records and needs no second table meanwhile.
+// A bucket counts the ids whose probe sequence passed it because it was full. A search continues
+// only if that count is not zero, and deletion leaves no tombstones. Hashes are not stored, so the
+// table cannot rehash itself. To grow, its owner empties it with reset() and reinserts all nodes.
+// That is a sequential pass over their records and needs no second table.
 #pragma once
 
 #include <array>
@@ -40,22 +40,22 @@ class HashCons {
     }
     return {};
   }
-  // What find() is likely to look at first, or an invalid id.
+  // The node that find() is likely to compare first, or an invalid id. For prefetching.
   NodeId peek(std::uint32_t hash) const {
     if (count_ == 0) return {};
     const Bucket& bucket = buckets_[home(hash)];
     const std::uint32_t hits = bucket.with_tag(tag(hash));
     return hits == 0 ? NodeId() : bucket.nodes[static_cast<unsigned>(std::countr_zero(hits))];
   }
-  // Brings the bucket where a search for this hash begins into the cache.
+  // Fetches the home bucket of this hash into the cache.
   void prefetch(std::uint32_t hash) const { __builtin_prefetch(&buckets_[home(hash)]); }
 
-  // Adds a node whose content is not in the table, which must not be full.
+  // Adds a node whose content is not in the table. The table must not be full.
   void insert(std::uint32_t hash, NodeId node);
   // Removes this very node; it must be in the table under this hash.
   void erase(std::uint32_t hash, NodeId node);
 
-  // Nodes have new ids: move(id) makes the new one of the old.
+  // Replaces the ids of all nodes: move(id) updates an id in place. Contents and hashes stay.
   template <typename Move>
   void renumber(Move move) {
     for (std::size_t at = 0; at < count_; ++at) {
@@ -67,9 +67,9 @@ class HashCons {
 
   bool is_full() const { return size_ >= max_size_; }
   std::size_t max_size() const { return max_size_; }
-  // Makes it empty, with room for this many nodes and some more.
+  // Empties the table and makes room for `size` nodes and some more.
   void reset(std::size_t size);
-  // How many nodes to make room for when it is full.
+  // The size to grow to when the table is full.
   std::size_t next_size() const;
 
   std::size_t size() const { return size_; }
@@ -85,7 +85,7 @@ class HashCons {
     std::array<std::uint8_t, 3> unused;
     std::array<NodeId, kSlots> nodes;
 
-    // A bit for each slot with this tag.
+    // A bit mask of the slots with this tag.
     std::uint32_t with_tag(std::uint8_t tag) const {
 #ifdef __SSE2__
       const __m128i all = _mm_loadu_si128(reinterpret_cast<const __m128i*>(tags.data()));
@@ -100,7 +100,7 @@ class HashCons {
   };
   static_assert(sizeof(Bucket) == 64, "a cache line");
 
-  // The home takes the hash's high bits.
+  // The tag takes the hash's low bits; the home bucket takes the high bits.
   static std::uint8_t tag(std::uint32_t hash) {
     const auto low = static_cast<std::uint8_t>(hash);
     return low == 0 ? 1 : low;

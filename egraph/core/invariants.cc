@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every numbered invariant of egraph/core/egraph.h, checked from the arena alone.
+// Checks every numbered invariant of egraph/core/egraph.h. It recomputes all lists from the arena
+// with ordered sets and compares.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -115,7 +116,8 @@ class InvariantChecker {
     return base::ok();
   }
 
-  // Every row is of one class or free; those of classes merged away since push() wait for pop().
+  // Every row belongs to one class or is free. With a checkpoint, rows of classes merged away since
+  // push() are kept for pop().
   Status check_rows() const {
     std::set<std::uint32_t> rows(egraph_.free_rows_.begin(), egraph_.free_rows_.end());
     std::size_t count = egraph_.free_rows_.size();
@@ -136,6 +138,7 @@ class InvariantChecker {
     return base::ok();
   }
 
+  // Invariant 6: joining make() of a node into its class's data must not change the data.
   Status check_analysis() {
     for (const auto& [id, nodes] : nodes_) {
       for (const NodeId node : nodes) {

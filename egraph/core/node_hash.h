@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hash of a node's content. Inlined, because search, application and rebuild spend much of
-// their time on it.
+// The hash of a node's content. Inlined, because search, application and rebuild spend much time in
+// it.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace egret::egraph {
 
-// Multiply-rotate over the words (the hash of Firefox and of rustc); the high half of the last
-// product is its well-mixed half.
+// Multiply-rotate over the words (the hash of Firefox and rustc). The high half of the last product
+// is the well-mixed half.
 inline std::uint32_t node_hash(OpId op, std::span<const ClassId> children) {
   constexpr std::uint64_t kFactor = 0x517cc1b727220a95ULL;
   std::uint64_t h = (op.index() + 1) * kFactor;

@@ -33,7 +33,7 @@ void NodeLists::shrink(List& list, std::uint32_t size) {
   const NodeId first = words_[list.first.index()];
   const std::uint32_t end = list.first.index() + capacity(list.size);
   std::uint32_t begin = list.first.index() + capacity(size);
-  // What is left over, in blocks as large as they come.
+  // Splits the surplus into free blocks, largest first. Every number is a sum of block sizes.
   while (begin != end) {
     unsigned largest = step(end - begin);
     if (block_words(largest) > end - begin) --largest;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Millions of short lists of node ids in one arena.
 //
-// A list is 8 bytes: where its block begins and how many items it has; or, with one item, that item
-// itself. Its capacity is not stored: it is the size rounded up to the next of 2, 3, 4, 6, 8, 12,
-// 16, ... (two steps an octave), so at most a third of a block is unused. Freed blocks wait in one
-// free list per step, linked through their first word. Appending is amortized O(1).
+// A list takes 8 bytes: the position of its block and the number of items. A list of one item
+// stores that item instead of a position. The capacity is not stored: it is the size rounded up to
+// the next of 2, 3, 4, 6, 8, 12, 16, ... (two steps per octave), so at most a third of a block is
+// unused. Each step has one free list of blocks, linked through their first words. Appending is
+// amortized O(1).
 //
-// Invariant (checked by the e-graph's): blocks of lists and free blocks cover the arena, without
-// overlap.
+// Invariant (checked with those of the e-graph): the blocks of lists and the free blocks partition
+// the arena.
 #pragma once
 
 #include <array>
@@ -30,14 +31,14 @@ class NodeLists {
   std::span<const NodeId> items(const List& list) const {
     return {list.size == 1 ? &list.first : words_.data() + list.first.index(), list.size};
   }
-  // Spans are invalidated by append and append_all, and when the List itself moves.
+  // Spans are invalidated by append() and append_all(), and if the List itself moves.
   std::span<NodeId> items(List& list) {
     return {list.size == 1 ? &list.first : words_.data() + list.first.index(), list.size};
   }
   void prefetch(const List& list) const {
     if (list.size > 1) __builtin_prefetch(words_.data() + list.first.index());
   }
-  // Where the next item goes, if there is room.
+  // Prefetches the place of the next item, if there is room.
   void prefetch_end(const List& list) const {
     if (list.size > 1) __builtin_prefetch(words_.data() + list.first.index() + list.size);
   }
@@ -50,17 +51,17 @@ class NodeLists {
     if (is_full(list.size)) grow(list, list.size + 1);
     words_[list.first.index() + list.size++] = item;
   }
-  // Moves all items of `from` behind those of `into`; `from` is empty afterwards.
+  // Appends all items of `from` to `into` and empties `from`.
   void append_all(List& into, List& from);
   // Keeps the first `size` items.
   void shrink(List& list, std::uint32_t size);
-  // A list of its own with these items, which must not be in the arena.
+  // A new list of these items. The items must not be in the arena.
   List make(std::span<const NodeId> items);
 
-  // Words in no list's block.
+  // The number of words in free blocks.
   std::size_t free_words() const { return free_words_; }
-  // For making the arena anew without free blocks: copies the items of a list of `other` to the end
-  // of this arena. To be called for every list, in the order in which they should lie.
+  // For rebuilding the arena without free blocks: copies the items of a list of `other` to the end
+  // of this arena. The caller must call it for every list, in the desired memory order.
   void take(List& list, const NodeLists& other) { list = make(other.items(list)); }
 
   std::size_t bytes() const { return words_.bytes(); }
@@ -74,7 +75,7 @@ class NodeLists {
  private:
   static constexpr std::uint32_t kNone = 0xffffffffU;
 
-  // Steps 0, 1, 2, 3, 4, 5, ... are of 1, 2, 3, 4, 6, 8, ... words.
+  // Block sizes by step: steps 0, 1, 2, 3, 4, 5, ... have 1, 2, 3, 4, 6, 8, ... words.
   static unsigned step(std::uint32_t size) {
     const auto log2 = static_cast<unsigned>(std::bit_width(size - 1));
     if (log2 < 2) return log2;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The language of an e-graph, made at run time: no template parameter, no enum.
+// The language of an e-graph, built at run time: no template parameter and no enum.
 //
-// A base operator is a name. An operator is a base operator with an arity and a payload, an opaque
-// integer in which the client keeps what distinguishes, say, conv2d{stride=1} from conv2d{stride=2}
-// (an index into its own table of interned attribute tuples). Operators are interned: equal
-// triples get one OpId, so that the engine compares and hashes integers only.
+// A base operator is a name. An operator is a base operator with an arity and a payload. The
+// payload is an opaque integer in which the client encodes attributes, for example an index into
+// its table of interned attribute tuples (conv2d{stride=1}, conv2d{stride=2}). Operators are
+// interned: equal triples get one OpId. The engine thus compares and hashes integers only.
 //
-// Ids are given in order of first interning; a table only grows. Lookup is O(1).
+// Ids are given in order of first interning, and entries are never removed. Lookup is O(1).
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -25,14 +25,14 @@ class OpTable {
  public:
   static constexpr std::size_t kMaxOps = std::size_t{1} << 29;  // three bits of a word are flags
 
-  // Interns. Names may be any bytes.
+  // Interns a name or operator. Names may contain any bytes.
   BaseId base(std::string_view name);
   OpId op(BaseId base, std::size_t arity, std::uint64_t payload = 0);
   OpId op(std::string_view name, std::size_t arity, std::uint64_t payload = 0) {
     return op(base(name), arity, payload);
   }
 
-  // Look-ups that do not intern; an invalid id where there is none.
+  // Lookups that do not intern; an invalid id if absent.
   BaseId find_base(std::string_view name) const;
   OpId find_op(BaseId base, std::size_t arity, std::uint64_t payload = 0) const;
 
@@ -48,8 +48,8 @@ class OpTable {
   std::size_t op_count() const { return ops_.size(); }
   std::size_t base_count() const { return bases_.size(); }
 
-  // How an operator is written in dumps and messages. By default its name, followed by {payload}
-  // when that is not zero.
+  // Formats an operator for dumps and messages. The default is its name, followed by {payload} if
+  // that is not zero.
   using Printer = std::function<std::string(const OpTable&, OpId)>;
   void set_printer(Printer printer) { printer_ = std::move(printer); }
   std::string text(OpId op) const;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a search looks for: nodes over variables.
+// A pattern to search for.
 //
-// A pattern is a conjunction of atoms `class = op(classes)`, each side of it variables. A term such
-// as (+ ?a (* ?b 2)) is three atoms, and a multi-pattern (several terms that share variables, as in
-// "two matmuls that read the same input") is just more of them:
+// A pattern is a conjunction of atoms `class = op(classes)` over class variables. A term such as (+
+// ?a (* ?b 2)) is three atoms. A multi-pattern (several terms that share variables, as in "two
+// matmuls that read the same input") is a larger conjunction:
 //
 //   Pattern p;
 //   const VarId x = p.var("x"), a = p.var("a"), b = p.var("b");
@@ -12,12 +12,12 @@
 //   const VarId right = p.node(matmul, second, {{x, b}});
 //   p.require(first, [&](OpId op) { return activation(op) == kNone; });
 //
-// A match gives a class to every variable, named or not, and an OpId to every operator variable.
-// Each assignment of nodes to atoms is one match; two atoms may match the same node. A variable in
-// no atom matches every class.
+// A match assigns a class to every variable, named or not, and an OpId to every operator variable.
+// Each assignment of nodes to atoms is one match; two atoms may match the same node. A variable
+// that occurs in no atom matches every class.
 //
-// Predicates look at one operator symbol. They must be pure: each is evaluated once per symbol and
-// pattern, and the answer kept as a bitmap.
+// Predicates constrain one operator symbol. They must be pure: each is evaluated once per symbol
+// and pattern, and the results are cached in a bitmap.
 #pragma once
 
 #include <functional>
@@ -43,11 +43,11 @@ class Pattern {
     std::vector<VarId> children;
   };
 
-  // The variable of this name, made if it is new. An empty name always makes a new one.
+  // The variable of this name; makes it if it is new. An empty name always makes a new variable.
   VarId var(std::string_view name = {});
   OpVarId op_var(std::string_view name = {});
 
-  // An atom; the variable of its class (a new one, or `result`).
+  // Adds an atom. Returns the variable of its class: `result`, or a new one.
   VarId node(OpId op, std::span<const VarId> children, VarId result = {});
   VarId node(BaseId base, OpVarId capture, std::span<const VarId> children, VarId result = {});
   VarId node(OpId op, std::initializer_list<VarId> children = {}, VarId result = {}) {
@@ -58,7 +58,8 @@ class Pattern {
     return node(base, capture, std::span<const VarId>(children.begin(), children.size()), result);
   }
 
-  // Only operators for which the predicate holds may stand for `capture`. Several may be given.
+  // Restricts `capture` to operators for which the predicate holds. Several predicates may be
+  // given.
   void require(OpVarId capture, OpPredicate predicate);
 
   std::span<const Atom> atoms() const { return atoms_; }
@@ -77,7 +78,8 @@ class Pattern {
   std::vector<std::pair<OpVarId, OpPredicate>> predicates_;
 };
 
-// One match: what each variable stands for. A view; valid while the buffer behind it is.
+// One match: the class of each variable and the operator of each operator variable. A view, valid
+// as long as the buffer behind it.
 class Match {
  public:
   Match(std::span<const ClassId> classes, std::span<const OpId> ops)

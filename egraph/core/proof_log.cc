@@ -52,6 +52,8 @@ ClassId ProofLog::find_exact(OpId op, std::span<const ClassId> children) const {
   return entry == exact_.end() ? ClassId() : entry->second;
 }
 
+// Forms are shared pointers, and a run records the same form many times in a row. Hence the lookup
+// first tries the last form, then the address, then equality of content.
 std::uint32_t ProofLog::rule_index(const std::shared_ptr<const RuleForm>& form) {
   if (form.get() == last_form_) return last_rule_;
   const auto [entry, fresh] =
@@ -102,6 +104,8 @@ void ProofLog::add_merge(ClassId a, ClassId b, const Reason* reason) {
   }
 }
 
+// The layout is described in the header. The reader recovers all lengths from the rule form, so
+// only what varies is logged.
 void ProofLog::push_application(const Reason& reason, std::uint32_t rule) {
   const RuleForm& form = *rules_[rule];
   for (const VarId var : form.substituted()) merge_words_.push(reason.classes[var.index()].index());

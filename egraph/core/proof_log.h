@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an e-graph remembers of how its classes came to be equal, so that it can be explained later
+// The record of how an e-graph's classes became equal, from which explanations are built later
 // (egraph/proofs/explainer.h).
 //
-// Two append-only logs of words, self-contained: nodes may be rewritten, die or move.
+// It consists of two append-only logs of words. They are self-contained: nodes may be rewritten,
+// die or move.
 //
 //   terms    [op | children...]                     one for each ClassId ever given, in order, and
 //                                                   for each node added to a class at once
 //   merges   [kind, index | a | b | payload...]     one for each merge that made two classes one
 //
-// A ClassId thus names a term for ever: the operator and the children (ClassIds, hence terms) that
-// the caller of add() gave, before they were made canonical. (Terms of nodes that were added to a
-// class have no id; a bit of their operator says so.) A merge holds the two ids given and the
-// reason:
+// A ClassId thus names a term permanently: the operator and the children (ClassIds, hence terms)
+// that the caller of add() gave, before they were made canonical. Terms of nodes that were added
+// directly to a class have no id, which a bit of their operator word marks. A merge holds the two
+// ids given and the reason:
 //
 //   axiom       index: its name                     the two terms are equal, says the caller
 //   congruence  index: the operator                 [children...]: what both nodes had become
@@ -21,12 +22,12 @@
 //                                                   the rule may cite]
 //   birth       as a rule; `b` is the number of the term that was added to class `a`
 //
-// Nothing else is recorded: not the nodes that a match went through, not what is equal already.
-// They follow from the merges before, and are found again when someone asks. That is why recording
-// costs little (egg, which builds the explanation's graph while it runs, pays 2.3 times the time).
+// Nothing else is recorded, neither the nodes of a match nor equalities that already held. Both
+// follow from earlier merges and are recomputed on demand. Recording is therefore cheap. (egg
+// builds the explanation graph while it runs and takes 2.3 times the time.)
 //
-// Citations are equalities that a condition or a computed right side looked at
-// (EGraph::cite()): the evidence for what cannot be read off the terms.
+// Citations are the equalities that a condition or a computed right side relied on
+// (EGraph::cite()). They are the evidence for facts that the terms alone do not show.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -53,7 +54,7 @@ class ProofLog {
  public:
   enum class Kind : std::uint32_t { kAxiom, kCongruence, kRule, kBirth };
 
-  // Why two classes become one. Views; needed during the call only.
+  // The reason for a merge. Holds views, needed only during the call.
   struct Reason {
     Kind kind = Kind::kAxiom;
     std::string_view axiom{};            // kAxiom
@@ -72,26 +73,27 @@ class ProofLog {
 
   // ---- recording ----
 
-  // The term of the next ClassId. With `exact`, find_exact() will know it.
+  // Logs the term of the next ClassId. With `exact`, find_exact() will find it.
   void add_term(OpId op, std::span<const ClassId> children, bool exact);
-  // The id of this very term, children and all, if it was added as exact; else invalid.
+  // The id of exactly this term, if it was added with `exact`; otherwise invalid.
   ClassId find_exact(OpId op, std::span<const ClassId> children) const;
-  // A term without an id, added to a class by a rule.
+  // Logs a term without an id that a rule added to a class.
   void add_birth(OpId op, std::span<const ClassId> children, ClassId id, const Reason& reason);
-  // No reason: the caller of EGraph::merge() or, inside of Analysis::modify(), the analysis says
-  // so.
+  // Without a reason, the merge is an axiom of the caller of EGraph::merge() or, inside
+  // Analysis::modify(), of the analysis.
   void add_merge(ClassId a, ClassId b, const Reason* reason);
 
-  // A rule is about to be applied: forgets what was cited and computed for the one before.
+  // Must be called before a rule is applied: clears the citations and computed operators of the
+  // previous application.
   void begin_application() { cited_.clear(), computed_ops_.clear(); }
   void add_computed_op(OpId op) { computed_ops_.push_back(op); }
   void cite(ClassId a, ClassId b) { cited_.emplace_back(a, b); }
 
-  // What merges without a reason are called from now on; leave() returns to what it was before.
+  // Sets the axiom name for merges without a reason; leave() restores the previous name.
   std::uint32_t enter(std::string_view axiom);
   void leave(std::uint32_t before) { ambient_ = before; }
 
-  // To return to an earlier state of the e-graph. O(exact terms since).
+  // A state to return to. restore() is O(exact terms since).
   struct Mark {
     std::size_t terms = 0;
     std::size_t ids = 0;
@@ -102,7 +104,7 @@ class ProofLog {
   };
   Mark mark() const { return {terms_, ids_, term_words_.size(), merge_words_.size()}; }
   void restore(const Mark& mark);
-  // How often something was taken back: ids from before may name other terms since.
+  // The number of restores. After a restore, ids from before may name other terms.
   std::uint64_t restore_count() const { return restores_; }
 
   // ---- reading ----
@@ -118,9 +120,9 @@ class ProofLog {
   // ---- snapshots: sections "proofs.*" (egraph/formats/proof_log_snapshot.cc) ----
 
   void save(SnapshotWriter& writer) const;
-  // What is loaded is a log that could be, of an e-graph with just these classes; or the failure
-  // names section and place. Rules that are recorded from now on are those of the file where they
-  // are equal to one. O(log).
+  // Returns a log that is consistent with an e-graph of exactly these classes, or a failure that
+  // names the section and position. A rule recorded later that equals a rule of the file gets that
+  // rule's index. O(log).
   static base::Result<std::unique_ptr<ProofLog>> load(const SnapshotFile& file, const OpTable& ops,
                                                       const UnionFind& classes);
 
@@ -155,7 +157,7 @@ class ProofLog {
   std::vector<Exact> exact_order_;
 
   std::vector<std::shared_ptr<const RuleForm>> rules_;  // no two are equal
-  // Of forms that were met; kept alive, because their addresses name them.
+  // The index of each form already seen, by address. The shared pointers keep the addresses valid.
   boost::unordered_flat_map<std::shared_ptr<const RuleForm>, std::uint32_t> rule_index_;
   const RuleForm* last_form_ = nullptr;
   std::uint32_t last_rule_ = 0;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deferred congruence closure (Willsey et al., egg, POPL 2021, section 3; Downey, Sethi, Tarjan
-// 1980): only the parents of classes that were merged away have a child that is no longer
-// canonical, so they alone are taken out of the hash-cons, rewritten in place and put back. One
-// that meets an equal node dies, and the classes of the two are merged, which may queue further
-// parents. Lists are then put in order for the touched classes and operators only.
+// 1980). Only the parents of merged-away classes have a child that is no longer canonical. Each of
+// them is removed from the hash-cons, rewritten in place and reinserted. If it meets an equal node,
+// one of the two dies and their classes are merged, which may queue further parents. The loop ends
+// because each merge removes a class. Afterwards the lists of touched classes and operators are put
+// in order.
 //
-// In a large e-graph nearly every step is a cache miss. All loops here therefore walk an array and
-// fetch, some items ahead, what the items will need (Chen, Ailamaki, Gibbons, Mowry 2004,
-// "Improving hash join performance through prefetching"): at each distance what the one before
-// brought in.
+// In a large e-graph nearly every step is a cache miss. All loops here walk an array and prefetch
+// some items ahead (Chen, Ailamaki, Gibbons, Mowry 2004, "Improving hash join performance through
+// prefetching"). Each prefetch distance loads what depends on the data loaded at the next longer
+// distance.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -29,13 +30,13 @@ Status EGraph::rebuild() {
   list_new_nodes();
   chain_parents_of_merged();
   while (!to_repair_.empty() || !to_reanalyse_.empty()) {
-    // Congruence first: analysing a node that is about to die would be wasted.
+    // Congruence first: re-analysing a node that is about to die would be wasted work.
     repair_all(conflict);
     if (to_reanalyse_.empty()) continue;
     const NodeId node = to_reanalyse_.back();
     to_reanalyse_.pop_back();
     reanalyse(node, conflict);
-    list_new_nodes();  // of modify(),
+    list_new_nodes();  // nodes made by modify()
     chain_parents_of_merged();
   }
   shorten_paths();
@@ -49,13 +50,17 @@ Status EGraph::rebuild() {
   return conflict;
 }
 
+// Enters the nodes made since the last call into the parent chains and operator lists. A node with
+// a child merged since is queued for repair. A node whose child's data changed since is queued for
+// re-analysis: changed() could not reach it through the chains.
 void EGraph::list_new_nodes() {
   constexpr int kFar = 24;
   constexpr int kNear = 12;
   const std::size_t end = words_.size();
   if (unlisted_.index() == end) return;
   if (by_op_.size() < ops_.op_count()) by_op_.resize(ops_.op_count());
-  const std::size_t first = is_large() ? unlisted_.index() : end;  // what is in caches stays there
+  const std::size_t first = is_large() ? unlisted_.index() : end;  // caches suffice for a small
+                                                                   // e-graph: no prefetching
   std::size_t far = first;
   std::size_t near = first;
   const auto advance = [&](std::size_t& ahead, auto prefetch) {
@@ -98,8 +103,8 @@ void EGraph::list_new_nodes() {
   unlisted_ = NodeId(end);
 }
 
-// The parents of the classes that were merged away are to be repaired, and become parents of what
-// these are now. Chains are walked one after the other, with the beginnings of the next at hand.
+// Queues the parents of merged-away classes for repair, and moves them into the parent chain of the
+// class that absorbed them. The loop prefetches the rows and chain heads of the next classes.
 void EGraph::chain_parents_of_merged() {
   constexpr std::size_t kFar = 16;
   constexpr std::size_t kNear = 8;
@@ -117,6 +122,8 @@ void EGraph::chain_parents_of_merged() {
   }
 }
 
+// Walks the chain once to queue its nodes and find its last link, then splices the whole chain
+// before the root's chain.
 void EGraph::chain_parents(const Merged& merged) {
   Row& from = rows_[merged.row];
   if (from.links == 0) return;
@@ -139,6 +146,8 @@ void EGraph::chain_parents(const Merged& merged) {
   from.links = from.dead_links = 0;
 }
 
+// Repairs until no node is queued. A round in which more than 1/8 of the nodes are displaced uses
+// one sequential pass instead of random accesses.
 void EGraph::repair_all(Status& conflict) {
   constexpr std::size_t kFar = 24;
   constexpr std::size_t kMiddle = 16;
@@ -161,14 +170,15 @@ void EGraph::repair_all(Status& conflict) {
       }
     }
     repairing_.clear();
-    list_new_nodes();  // of modify()
+    list_new_nodes();  // nodes made by modify()
     chain_parents_of_merged();
   }
 }
 
-// Where much is displaced: one pass over all records, in order, which fills the hash-cons anew. A
-// block of nodes is made canonical and hashed, so that its places in the table are fetched, before
-// they are looked at. Classes of equal nodes are merged when all nodes are in.
+// Full pass, used when many nodes are displaced: reads all records in order and fills the hash-cons
+// anew. A block of nodes is made canonical and hashed, and its buckets are prefetched, before any
+// of them is looked up. Classes of equal nodes are merged only after all nodes are inserted,
+// because merging reads the hash-cons.
 void EGraph::repair_by_pass(Status& conflict) {
   constexpr std::size_t kBlock = 32;
   struct Entry {
@@ -208,7 +218,7 @@ void EGraph::repair_by_pass(Status& conflict) {
   for (const Equal& pair : equal) force_merge(pair.dies, pair.stays, conflict);
 }
 
-// Whether it was not.
+// Makes the children canonical. Returns whether any child changed.
 bool EGraph::make_canonical(NodeId node) {
   const auto kids = mutable_children(node);
   if (std::all_of(kids.begin(), kids.end(), [&](ClassId k) { return is_canonical(k); })) {
@@ -221,7 +231,8 @@ bool EGraph::make_canonical(NodeId node) {
   return true;
 }
 
-// Where the hash-cons will be changed.
+// Prefetches the hash-cons buckets from which the node will be removed and into which it will be
+// inserted.
 void EGraph::prefetch_repair(NodeId node) const {
   constexpr std::size_t kMaxArity = 4;
   const auto kids = children(node);
@@ -253,7 +264,7 @@ void EGraph::repair(NodeId node, Status& conflict) {
     moved_.push_back(node);
     return;
   }
-  // Of the two, a visible one survives.
+  // If one of the two nodes is visible, the survivor is visible.
   const bool replace = visible(node) && !visible(equal);
   if (replace) {
     hash_cons_.erase(h, equal);
@@ -264,7 +275,8 @@ void EGraph::repair(NodeId node, Status& conflict) {
   force_merge(node, equal, conflict);
 }
 
-// A node that congruence made superfluous.
+// Marks a node that congruence made redundant as dead. Its links remain in the parent chains and
+// are counted there.
 void EGraph::bury(NodeId node) {
   if (visible(node)) {
     --counts_.visible;
@@ -280,8 +292,8 @@ void EGraph::bury(NodeId node) {
   }
 }
 
-// merge() of two nodes' classes that congruence demands: where the analysis objects, its data stays
-// that of the root.
+// Merges the classes of two congruent nodes. If the analysis refuses, the merge happens anyway, the
+// root keeps its data, and `conflict` reports the first refusal.
 void EGraph::force_merge(NodeId node, NodeId equal, Status& conflict) {
   ProofLog::Reason reason;
   reason.kind = ProofLog::Kind::kCongruence;
@@ -298,6 +310,7 @@ void EGraph::force_merge(NodeId node, NodeId equal, Status& conflict) {
   drain_modify();
 }
 
+// Recomputes a node's data after its children's data changed, and joins it into its class.
 void EGraph::reanalyse(NodeId node, Status& conflict) {
   if (dead(node)) return;
   ++counts_.ticks;
@@ -305,7 +318,7 @@ void EGraph::reanalyse(NodeId node, Status& conflict) {
   base::SmallVector<ClassId, 8> kids(children(node).begin(), children(node).end());
   for (ClassId& kid : kids) kid = find(kid);
   const auto data = analysis_->make(*this, op(node), {kids.data(), kids.size()});
-  // The node was accepted once; what refuses it now is what its children have become.
+  // The node was accepted when it was added. A refusal now is due to what its children became.
   const auto merged = data.ok() ? analysis_->merge(data_[row_of(id)], *data) : data;
   if (!merged.ok()) {
     if (conflict.ok()) conflict = merged.status();
@@ -318,8 +331,8 @@ void EGraph::reanalyse(NodeId node, Status& conflict) {
   drain_modify();
 }
 
-// find() does not write, so that it may be called from several threads; here is where paths get
-// short again: those of the ids merged away, and all once that many were.
+// find() does not write, so several threads may call it. Paths are therefore shortened here: those
+// of the merged-away ids, or all paths if many ids were merged.
 void EGraph::shorten_paths() {
   if (merged_away_.size() > classes_.size() / 16) {
     for (std::size_t i = 0; i < classes_.size(); ++i) classes_.find_compress(ClassId(i));
@@ -330,8 +343,8 @@ void EGraph::shorten_paths() {
   chained_ = 0;
 }
 
-// Drops the oldest part of the record of moved nodes once it is long: who was away for that long
-// had better look at everything.
+// Starts a new epoch. Drops the oldest part of the record of moved nodes once it is long: a client
+// that is that far behind is better served by a full search.
 void EGraph::end_epoch() {
   const std::uint64_t dropped = epoch_marks_.front().moved;
   const std::uint64_t end = dropped + moved_.size();
@@ -364,7 +377,7 @@ void EGraph::touch_op(OpId op) {
 }
 
 void EGraph::refresh_lists() {
-  // A class touched before it was merged away has handed its bits on (see link()).
+  // link() has passed the bits of a merged-away class on to its root.
   for (std::size_t i = 0; i < touched_.size(); ++i) {
     prefetch_refresh(i);
     const ClassId id = touched_[i];
@@ -373,7 +386,8 @@ void EGraph::refresh_lists() {
     row(id).touches = 0;
     if (!checkpoints_.empty()) remember_lists(id);
     if ((what & kNodesStale) != 0) refresh_nodes(id);
-    // Walking a chain waits for memory at each step: not before three quarters of it are dead.
+    // Walking a chain waits for memory at each step. It is filtered only once three quarters of it
+    // are dead.
     constexpr std::uint32_t kFew = 8;
     const Row& row = this->row(id);
     if (row.dead_links > kFew && row.dead_links > row.links / 4 * 3) drop_dead_links(id);
@@ -391,8 +405,8 @@ void EGraph::refresh_lists() {
   touched_ops_.clear();
 }
 
-// What the classes some places behind this one in touched_ will need: the places of their rows,
-// rows, lists, nodes.
+// Prefetches for the classes some places ahead in touched_: their union-find entries, rows, lists,
+// nodes.
 void EGraph::prefetch_refresh(std::size_t touched) const {
   constexpr std::size_t kFarthest = 32;
   constexpr std::size_t kFar = 24;
@@ -416,12 +430,14 @@ void EGraph::prefetch_refresh(std::size_t touched) const {
   fetch_nodes(next.nodes);
 }
 
+// Filters the list to visible nodes and sorts it by (operator, id). It also recomputes the mask and
+// writes the canonical class into the records (invariants 2 and 5).
 void EGraph::refresh_nodes(ClassId id) {
   constexpr std::size_t kFew = 16;
   List& list = row(id).nodes;
   const auto items = lists_.items(list);
   std::uint64_t mask = 0;
-  // By operator, then by id; few are sorted as they come.
+  // The sort key is (operator, id) in one word. Short lists use insertion sort while they are read.
   std::array<std::uint64_t, kFew> few;
   if (items.size() > kFew) scratch_.resize(items.size(), 0);
   std::uint64_t* const keys = items.size() > kFew ? scratch_.data() : few.data();
@@ -445,12 +461,14 @@ void EGraph::refresh_nodes(ClassId id) {
   lists_.shrink(list, count);
 }
 
+// Relinks the live slots of a chain in their order. A link word is written only if it changes, to
+// keep the undo log short.
 void EGraph::drop_dead_links(ClassId id) {
   Row& row = this->row(id);
   Slot slot = std::exchange(row.parents, 0);
   row.links = row.dead_links = 0;
-  NodeId last;           // that stays, and
-  std::size_t link = 0;  // where it says what follows
+  NodeId last;           // the last live node, and
+  std::size_t link = 0;  // the position of its link word
   const auto follow = [&](Slot next) {
     if (!last.valid()) {
       row.parents = next;
@@ -473,7 +491,7 @@ void EGraph::drop_dead_links(ClassId id) {
   follow(0);
 }
 
-// When an eighth of the arena of lists is free, all move together, in order of classes.
+// When an eighth of the list arena is free, copies all lists into a new arena in row order.
 void EGraph::compact_lists() {
   constexpr std::size_t kSmall = 4096;
   if (lists_.free_words() < kSmall || lists_.free_words() < lists_.words() / 8) return;
@@ -484,7 +502,7 @@ void EGraph::compact_lists() {
   lists_ = std::move(moved);
 }
 
-// They are as long as what happened since the last rebuild; memory that matters goes back.
+// Clears the queues. Those above 64 KiB also return their memory.
 void EGraph::release_queues() {
   const auto release = [](auto& queue) {
     constexpr std::size_t kKept = std::size_t{1} << 16;

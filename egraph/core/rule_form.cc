@@ -17,7 +17,10 @@ RuleForm::Expression RuleForm::of_atom(const Pattern::Atom& atom) {
   return made;
 }
 
-// A variable that is the class of exactly one node, and not of one above itself, is that node.
+// Splits the variables into expressions and substituted ones. A variable that is the class of
+// exactly one atom, and does not occur below itself, becomes the expression of that atom. All
+// others are substituted. Atoms are processed in topological order; a cycle is cut at its first
+// variable, which becomes substituted. An atom whose class is substituted is a premise.
 void RuleForm::define_variables(const Pattern& pattern) {
   const auto atoms = pattern.atoms();
   const std::size_t count = pattern.var_count();
@@ -54,7 +57,8 @@ void RuleForm::define_variables(const Pattern& pattern) {
   }
 }
 
-// Writes an expression; `var` names it where it is a substituted variable.
+// Writes an expression, with an explicit stack instead of recursion. `var` is its name if it is a
+// substituted variable.
 void RuleForm::write(const OpTable& ops, const Expression& root, VarId var,
                      std::string& out) const {
   struct Frame {

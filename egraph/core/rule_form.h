@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rule says, as data that outlives the Rewrite: the language of proofs.
+// The content of a rule as data that outlives the Rewrite: the rule language of proofs.
 //
-// A search speaks of classes, a proof of terms. So most variables of a pattern are no variables
-// here: one that stands for the class of a pattern node is that node's expression. What is left are
-// the *substituted* variables, for which a proof names a term. A node of the pattern whose class is
-// a substituted variable ("?x = (f ?a), ?x = (g ?a)") is a premise: an equality that must be proven
-// before the rule may be used.
+// A search uses classes; a proof uses terms. So most variables of a pattern are not variables here:
+// a variable that stands for the class of a pattern node becomes that node's expression. The
+// remaining variables are the *substituted* variables, for which a proof names a term. If the class
+// of a pattern node is a substituted variable ("?x = (f ?a), ?x = (g ?a)"), the node is a premise:
+// an equality that must be proven before the rule may be used.
 //
-//   for all terms (substituted variables) and operators (captured ones):
-//     premises and conditions  imply  left_i = right_i, for each equation i
-//
-// text() writes that down in one way only, which is what hash() names:
+// text() is a canonical notation; hash() is the content hash of it:
 //   (+ ?a ?b) => (+ ?b ?a)
 //   (d ?x ?c) => 0 if sym(?x) and const(?c)
 //   (matmul{?mm} ?x ?w), ?y = (g ?x) => (!fused ?x ?w)        !name: computed by the client
@@ -34,9 +31,9 @@ class Rewrite;
 class RuleForm {
  public:
   explicit RuleForm(const Rewrite& rewrite);
-  // For snapshots (egraph/formats/rule_form_snapshot.cc). What is read is a form that could be:
-  // operators of `ops` with their arity, children before parents, every variable defined once.
-  // Where it is not, `items` says so and the form is of no use.
+  // For snapshots (egraph/formats/rule_form_snapshot.cc). The reader validates the form: operators
+  // of `ops` with their arity, children before parents, every variable defined once. If it is
+  // invalid, `items` reports the error and the form must not be used.
   RuleForm(ItemReader& items, const OpTable& ops);
   void save(ItemWriter& items) const;
 
@@ -72,11 +69,11 @@ class RuleForm {
   std::size_t captured_ops() const { return op_names_.size(); }
   std::size_t computed_ops() const { return computed_op_names_.size(); }
   std::span<const VarId> computed_terms() const { return computed_terms_; }
-  // Whether a condition or builder of the client's has a say.
+  // Whether a condition or a builder of the client takes part in the rule.
   bool may_cite() const {
     return !conditions_.empty() || computed_ops() > 0 || !computed_terms_.empty();
   }
-  // "?a"; what proofs call a substituted variable, a captured operator.
+  // The name of a substituted variable ("?a") or of a captured operator in proofs.
   const std::string& name(VarId var) const { return names_[var.index()]; }
   const std::string& op_name(std::size_t captured) const { return op_names_[captured]; }
 

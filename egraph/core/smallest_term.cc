@@ -15,7 +15,8 @@ struct Best {
   EGraphView::Index node = 0;
 };
 
-// Sweeps over all classes until no size shrinks.
+// A fixpoint (Bellman-Ford) over all classes: sweeps until no size shrinks. Each sweep settles at
+// least one more level of the terms' depth.
 std::vector<Best> best_nodes(const EGraphView& view) {
   std::vector<Best> best(view.class_count());
   for (bool changed = true; changed;) {

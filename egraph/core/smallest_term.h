@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The term with the fewest operators (counted as a tree) that a class contains; what one wants to
-// see after saturating with simplification rules. Costs that mean something are extract/'s matter.
+// The term with the fewest operators (counted as a tree) of a class. Useful to inspect a result
+// after saturation with simplification rules. For real cost models see extract/.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct SizedTerm {
   std::string text;        // "(+ a (* b 2))"; empty when longer than max_text
 };
 
-// The e-graph must be clean(). Ties go to the first node in class order. O(nodes * depth). Classes
-// all of whose terms are infinite (only cyclic or hidden nodes) give size 0 and no text.
+// The e-graph must be clean(). Ties go to the first node in class order. O(nodes * depth). A class
+// without a finite term (only cyclic or hidden nodes) gives size 0 and no text.
 SizedTerm smallest_term(const EGraph& egraph, ClassId id, std::size_t max_text = 1 << 16);
 
 }  // namespace egret::egraph

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Disjoint sets of class ids (Tarjan 1975), path halving. One word per id: the parent, or for the
-// root of a set the number of the row where others keep what they know of it.
+// Disjoint sets of class ids (Tarjan 1975), with path halving. One word per id: the parent, or, for
+// a root, the row number of its class.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace egret::egraph {
 
 class UnionFind {
  public:
-  // Words as they were before they were changed, in the order of the changes.
+  // The old words, in the order in which they were changed.
   struct Change {
     ClassId id;
     std::uint32_t word;
@@ -22,17 +22,17 @@ class UnionFind {
   using Log = FlatArray<Change>;
   static constexpr std::uint32_t kMaxIds = 1U << 31;  // and rows
 
-  // A set of its own.
+  // Makes an id that is a set of its own.
   ClassId make(std::uint32_t row) {
     words_.push_back(row | kRoot);
     return ClassId(words_.size() - 1);
   }
-  // In the set of this root.
+  // Makes an id in the set of this root.
   ClassId make_in(ClassId root) {
     words_.push_back(root.index());
     return ClassId(words_.size() - 1);
   }
-  // Forgets the ids from `size` on, to which no other may be linked.
+  // Removes the ids from `size` on. No other id may be linked to them.
   void truncate(std::size_t size) { words_.truncate(size); }
 
   bool is_root(ClassId id) const { return (words_[id.index()] & kRoot) != 0; }
@@ -45,7 +45,7 @@ class UnionFind {
     }
     return id;
   }
-  // find() that shortens the path it walks.
+  // As find(), with path halving.
   ClassId find_compress(ClassId id) {
     EGRET_DCHECK(id.index() < size(), "an id of another e-graph, or one that pop() took back");
     std::uint32_t parent = words_[id.index()];
@@ -63,12 +63,12 @@ class UnionFind {
     return words_[root.index()] & ~kRoot;
   }
   void set_row(ClassId root, std::uint32_t row) { words_[root.index()] = row | kRoot; }
-  // Puts the set of root `child` under root `root`. The child's row is free.
+  // Links the set of root `child` under root `root`. The row of `child` becomes free.
   void link(ClassId root, ClassId child) { set(child, root.index()); }
 
-  // From now on changes are logged, or no longer.
+  // Starts logging changes to `log`; nullptr stops it.
   void set_log(Log* log) { log_ = log; }
-  // Takes back all changes in the log, and the ids from `size` on.
+  // Reverts all changes in the log and removes the ids from `size` on.
   void undo(const Log& log, std::size_t size) {
     for (std::size_t i = log.size(); i-- > 0;) words_[log[i].id.index()] = log[i].word;
     words_.truncate(size);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A read-only copy of an e-graph's structure for those who choose terms from it (extractors) or
-// draw it: dense indices, children and classes as flat arrays, nothing of the engine's machinery.
-// It can be filled from a live e-graph or from a file.
+// A read-only copy of an e-graph's structure, for extractors and drawings. It has dense indices and
+// flat arrays for classes and children. It can be filled from a live e-graph or from a file.
 //
 // Invariants: class_begin has class_count() + 1 entries, ascending, and class c owns the nodes
 // class_begin[c] .. class_begin[c+1]-1; child_begin likewise for the children of a node; children
@@ -26,7 +25,7 @@ struct EGraphView {
   std::vector<Index> children;
   std::vector<Index> roots;
 
-  // Where each class came from: the e-graph's id (its data, its name). Ascending.
+  // The e-graph's id of each class, for its data and name. Ascending.
   std::vector<ClassId> class_id;
 
   std::size_t class_count() const { return class_begin.size() - 1; }

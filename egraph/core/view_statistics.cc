@@ -13,7 +13,8 @@ using Index = EGraphView::Index;
 
 namespace {
 
-// Classes in a strong component of several, or with themselves among their children.
+// The number of classes that can contain a term of themselves: those in a strongly connected
+// component of several classes, or with themselves as a child.
 std::size_t cyclic_classes(const EGraphView& view) {
   std::vector<Index> begin;
   for (const Index node : view.class_begin) begin.push_back(view.child_begin[node]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an e-graph looks like in numbers: how large, how deep in equal terms, how cyclic.
+// Statistics of an e-graph: size, number of choices, cycles.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An append-only sequence of 32-bit words that can be cut back: what is written during a run and
-// read when someone asks. Blocks of a fixed size, so that appending never copies and at most one
-// block is unused.
+// An append-only sequence of 32-bit words that can be truncated. It is written during a run and
+// read on demand. It allocates blocks of a fixed size, so appending never copies and at most one
+// block is partly unused.
 #pragma once
 
 #include <cstddef>

@@ -51,7 +51,8 @@ Result<Explanation> Explainer::explain(ClassId a, ClassId b, const ExplainOption
   return extract(step);
 }
 
-// Depth first: a goal waits on the stack until the goals that its parts need are proven.
+// Depth-first search with an explicit stack: a goal stays on the stack until the subgoals of its
+// parts are proven.
 Result<StepId> Explainer::prove(const Goal& wanted) {
   if (term(wanted.x) == term(wanted.y)) return reflexivity(term(wanted.x));
   std::vector<Frame> stack;
@@ -65,7 +66,7 @@ Result<StepId> Explainer::prove(const Goal& wanted) {
     }
     missing.clear();
     if (!frame.open && frame.goal.mode == kShort) {
-      // What is to be beaten.
+      // The plain proof to compare with.
       EGRET_RETURN_IF_ERROR(require({frame.goal.x, frame.goal.y, kPlain}, missing));
     }
     if (missing.empty()) {
@@ -85,6 +86,8 @@ Result<StepId> Explainer::prove(const Goal& wanted) {
   return proven(wanted);
 }
 
+// Finds the path of a goal: through the forest, or, in short mode, by Dijkstra's algorithm. A plain
+// proof of at most one step cannot be shortened.
 Status Explainer::open(Frame& frame) {
   const Goal& goal = frame.goal;
   frame.open = true;
@@ -102,7 +105,8 @@ Status Explainer::open(Frame& frame) {
   return add_way(goal, way, frame.parts);
 }
 
-// Congruences on the way need no step of their own: what comes before and after is congruent.
+// Turns a path into parts. Congruence links are dropped: the points before and after them are
+// congruent, so one congruence part joins them.
 Status Explainer::add_way(const Goal& goal, const std::vector<Hop>& way, std::vector<Part>& parts) {
   PointId at = goal.x;
   for (const Hop& hop : way) {
@@ -118,6 +122,7 @@ Status Explainer::add_way(const Goal& goal, const std::vector<Hop>& way, std::ve
   return base::ok();
 }
 
+// The subgoals of a frame: the premises of its rules, and the children of its congruent pairs.
 Status Explainer::add_subgoals(const Frame& frame, std::vector<Goal>& missing) {
   const Mode mode = frame.goal.mode;
   for (const Part& part : frame.parts) {
@@ -138,8 +143,8 @@ Status Explainer::add_subgoals(const Frame& frame, std::vector<Goal>& missing) {
   return base::ok();
 }
 
-// Notes a goal that is still to be proven. A short proof that would rest on itself takes the plain
-// one, which never does.
+// Adds a goal to `missing` unless it is proven. In short mode, a goal that is already open would
+// depend on itself. It is then proven in plain mode, which is always well-founded.
 Status Explainer::require(Goal goal, std::vector<Goal>& missing) {
   if (term(goal.x) == term(goal.y)) return base::ok();
   if (goal.mode == kShort && state(goal).open) goal.mode = kPlain;
@@ -150,6 +155,7 @@ Status Explainer::require(Goal goal, std::vector<Goal>& missing) {
   return base::ok();
 }
 
+// Builds the step of a goal whose subgoals are proven.
 Result<StepId> Explainer::assemble(const Frame& frame) {
   const Mode mode = frame.goal.mode;
   std::vector<StepId> steps;
@@ -223,7 +229,8 @@ StepId Explainer::link_step(Time link, Mode mode) {
   return link_steps_[mode][link] = add_step(std::move(step));
 }
 
-// The steps one after another, without what lies between two visits of the same term.
+// The transitivity step of a sequence. Cycles are cut out: steps between two visits of the same
+// term are dropped.
 StepId Explainer::chain(std::vector<StepId> steps) {
   std::vector<StepId> kept;
   boost::unordered_flat_map<std::uint32_t, std::size_t> reached;  // by term: steps before it
@@ -285,6 +292,7 @@ StepId Explainer::add_step(ProofStep step) {
   return StepId(steps_.size() - 1);
 }
 
+// The hash-consed term of a point, with an explicit stack. Cached per point.
 TermId Explainer::term(PointId point) {
   if (term_of_.size() < forest_->point_count()) term_of_.resize(forest_->point_count());
   std::vector<PointId> stack{point};
@@ -309,7 +317,7 @@ TermId Explainer::term(PointId point) {
   return term_of_[point.index()];
 }
 
-// The part of the proofs so far that this step rests on, renumbered.
+// Copies the steps and terms that this step depends on, with new numbers.
 Explanation Explainer::extract(StepId goal) const {
   std::vector<StepId> needed{goal};
   std::vector<bool> seen(steps_.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why are two terms equal? Proofs out of an e-graph that records them.
+// Explains why two terms are equal: extracts proofs from an e-graph that records them.
 //
 //   EGraph egraph(ops);
 //   egraph.enable_proofs();
@@ -9,18 +9,19 @@
 //   const Explanation why = *explain(egraph, before, after);
 //   std::puts(why.flat_text().c_str());
 //
-// A goal "X = Y" becomes the way between the two in the forest of merges
-// (egraph/proofs/proof_forest.h), from one rule or axiom to the next; what lies between two of
-// these are congruent terms, whose children are goals in turn. Goals are about ever earlier times,
-// so this ends, and each is proven once, so that proofs share their parts.
+// A goal "X = Y" becomes the path between the two terms in the proof forest
+// (egraph/proofs/proof_forest.h), a sequence of rules and axioms. Between two consecutive links lie
+// congruent terms, whose children are goals in turn. Subgoals refer to ever earlier merges, so this
+// terminates. Each goal is proven once, and proofs share their parts.
 //
-// With `shorten`, each goal may leave the forest: it takes the cheapest way over rules and over all
-// congruences of the e-graph as it is now, by Dijkstra's algorithm, where a congruence costs as
-// many steps as the forest has between the children (the greedy algorithm of Flatt et al., Small
-// Proofs from Congruence Closure, FMCAD 2022). A goal that such a way would need for itself is
-// proven through the forest; the shorter of the two proofs is kept, so the result is never longer.
+// With `shorten`, a goal may leave the forest. It takes the cheapest path over rules and over all
+// congruences of the present e-graph, by Dijkstra's algorithm. A congruence costs as many steps as
+// the forest distance between the children (the greedy algorithm of Flatt et al., Small Proofs from
+// Congruence Closure, FMCAD 2022). If such a path would depend on its own goal, that goal is proven
+// through the forest instead. The shorter of both proofs is kept, so the result is never longer
+// than without `shorten`.
 //
-// Deterministic. No recursion: proofs may be as deep as a run was long.
+// Deterministic. Uses explicit stacks: proofs may be as deep as the run was long.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -39,14 +40,14 @@ struct ExplainOptions {
   bool shorten = false;
 };
 
-// Many explanations of one e-graph; they share what was found out for earlier ones.
+// Makes explanations of one e-graph. Later explanations reuse the results of earlier ones.
 class Explainer {
  public:
-  // O(log). The e-graph must outlive it.
+  // O(log). The e-graph must outlive the explainer.
   explicit Explainer(const EGraph& egraph);
 
-  // A proof that the terms a and b are equal. A usage error when they are not, when the e-graph
-  // records no proofs, is not rebuilt, or has changed since the explainer was made.
+  // A proof that the terms a and b are equal. A usage error if they are not known to be equal, or
+  // if the e-graph records no proofs, is not rebuilt, or changed since the explainer was made.
   base::Result<Explanation> explain(ClassId a, ClassId b, const ExplainOptions& options = {});
 
  private:
@@ -54,7 +55,7 @@ class Explainer {
   using Hop = ProofForest::Hop;
   enum Mode : unsigned char { kPlain, kShort };
 
-  // A stretch of a way: a link, or congruent points.
+  // A segment of a path: a link of the forest, or a pair of congruent points.
   struct Part {
     bool is_link = false;
     Hop hop{};
@@ -118,7 +119,7 @@ class Explainer {
   boost::unordered_flat_map<std::uint32_t, StepId> reversed_;       // by step
 };
 
-// One explanation.
+// Makes a single explanation.
 base::Result<Explanation> explain(const EGraph& egraph, ClassId a, ClassId b,
                                   const ExplainOptions& options = {});
 

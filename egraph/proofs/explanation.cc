@@ -15,7 +15,9 @@ std::size_t Explanation::rewrites() const {
 
 namespace {
 
-// Walks a proof tree in the order of rewriting, with the term that each step finds.
+// Linearizes a proof tree: visits its rewrites in order and tracks the current whole term. spine_
+// holds the subterms from the root to the current position. Entering a congruence premise descends
+// to a child; leaving it rebuilds the parent.
 class Flattener {
  public:
   Flattener(const Explanation& proof, StepId step, TermTable terms) : proof_(proof) {
@@ -56,7 +58,7 @@ class Flattener {
     std::uint32_t child = 0;
   };
 
-  // Tasks are pushed last first.
+  // Tasks are a stack, so they are pushed in reverse order.
   void visit(StepId id, bool forward) {
     using Kind = ProofStep::Kind;
     const ProofStep& step = proof_.steps[id.index()];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A proof that two terms are equal, as data: what Explainer (egraph/proofs/explainer.h) makes and
-// certificates (egraph/certificate.h) are written from.
+// A proof that two terms are equal, as data. Explainer (egraph/proofs/explainer.h) makes it;
+// certificates (egraph/proofs/explanation_certificate.h) are written from it.
 //
-// Two shapes of the same proof:
+// The same proof has two forms:
 //
 //   tree  steps, each an equality that follows from its premises, which come before it and may be
 //         shared by any number of steps:
@@ -16,7 +16,7 @@
 //   flat  a sequence of whole terms, each rewritten from the one before by one rule or axiom at one
 //         position. Shared parts are repeated, so it may be exponentially longer.
 //
-// Independent of the e-graph, save for the OpTable, which must outlive it.
+// Independent of the e-graph, except for the OpTable, which must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -74,20 +74,21 @@ struct Explanation {
   std::vector<std::shared_ptr<const RuleForm>> rules;
   std::vector<std::string> axioms;
 
-  // Rewrites of the flat shape, without those of premises; stops at 2^62.
+  // The number of rewrites in the flat form, without those in premises; saturates at 2^62.
   std::uint64_t flat_length(StepId step) const;
   std::uint64_t flat_length() const { return flat_length(StepId(steps.size() - 1)); }
 
   const ProofStep& conclusion() const { return steps.back(); }
-  // Rule and axiom steps, each once.
+  // The number of rule and axiom steps in the tree, each counted once.
   std::size_t rewrites() const;
 
-  // Fails when it has more than `max_steps` rewrites.
+  // The flat form. Fails if it has more than `max_steps` rewrites.
   base::Result<FlatExplanation> flat(std::size_t max_steps = 100'000) const;
-  // The same for any step, over a table of terms that begins with ours.
+  // The same for any step, with a term table that begins with this explanation's terms.
   base::Result<FlatExplanation> flat(StepId step, TermTable terms, std::size_t max_steps) const;
 
-  // For people. The flat text falls back on the tree where it is longer than `max_steps`.
+  // Human-readable text. flat_text() falls back to the tree if the flat form has more than
+  // `max_steps` rewrites.
   std::string flat_text(std::size_t max_steps = 200) const;
   std::string tree_text() const;
 };

@@ -23,7 +23,7 @@ Json positions(const std::vector<std::uint32_t>& position) {
   return list;
 }
 
-// The tables that both forms share.
+// The tables that both forms share. They collect operators, terms and rules in order of first use.
 class Tables {
  public:
   explicit Tables(const Explanation& proof) : proof_(proof) {}
@@ -35,7 +35,7 @@ class Tables {
     return entry->second;
   }
 
-  // Call last: `terms` may name operators for the first time.
+  // Must be called last: `terms` may refer to operators for the first time.
   Json document(const char* format, const TermTable& terms) {
     Json list = Json::array();
     for (std::size_t t = 0; t < terms.size(); ++t) {
@@ -65,7 +65,7 @@ class Tables {
     return made;
   }
 
-  // What a rule's step says of its instance.
+  // Writes the rule, equation, substitution and operators of a rule's step.
   void add_instance(const ProofStep& step, Json& out) {
     const RuleForm& rule = *proof_.rules[step.index];
     out.set("rule", step.index);
@@ -106,7 +106,8 @@ const char* kind_name(ProofStep::Kind kind) {
   return "";
 }
 
-// Sequences of rewrites: that of the goal and, before it, those of the premises it needs.
+// Writes the flat proof of the goal, after the flat proofs of all premises that it needs.
+// Depth-first, with an explicit stack.
 class FlatWriter {
  public:
   FlatWriter(const Explanation& proof, std::size_t max_steps)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Explanations as JSON, for a checker that knows nothing of e-graphs.
+// Writes explanations as JSON, for a checker without an e-graph.
 //
-// Both forms have a table of operators (as OpTable::text() writes them), one of terms, each
-// distinct term once and after its children, and one of the rules used, with the text of
-// RuleForm::text() and its content hash, by which a checker finds the rule among those that it
-// trusts.
+// Both forms have three tables. Operators are written as by OpTable::text(). Each distinct term is
+// listed once, after its children. Each used rule has its RuleForm::text() and the content hash of
+// that text, by which a checker finds the rule among those that it trusts.
 //
 //   {"schema_version": 1, "format": "egret-equality-tree",
 //    "operators": ["+", "a", "b"],
@@ -16,10 +15,10 @@
 //               "premises": [], "evidence": []}],
 //    "claim": {"left": 2, "right": 3, "step": 0}}
 //
-// Steps come after their premises; each names both of its sides. Kinds: "refl", "sym", "trans",
-// "congruence" (premises, one for each child), "rule" (premises: those of the rule; evidence: what
-// its conditions relied on), "axiom". In the flat form ("egret-equality-flat") there are proofs,
-// each a sequence of rewrites of a whole term, instead of steps:
+// Steps come after their premises. Each step names both of its sides. Kinds: "refl", "sym",
+// "trans", "congruence" (premises, one per child), "rule" (premises: those of the rule; evidence:
+// what its conditions relied on), "axiom". The flat form ("egret-equality-flat") has proofs instead
+// of steps. Each proof is a sequence of rewrites of a whole term:
 //
 //    "proofs": [{"left": 2, "right": 3, "steps": [
 //        {"kind": "rule", "rule": 0, "equation": 0, "direction": "forward", "position": [],
@@ -27,8 +26,8 @@
 //         "term": 3}]}],
 //    "claim": {"left": 2, "right": 3, "proof": 0}
 //
-// where premises and evidence are earlier proofs, "backward" rewrites the right side to the left,
-// and an axiom says which two terms it makes equal.
+// Premises and evidence are indices of earlier proofs. "backward" rewrites the right side to the
+// left. An axiom states the two terms that it makes equal.
 #pragma once
 
 #include "base/formats/json.h"
@@ -37,7 +36,7 @@
 namespace egret::egraph {
 
 base::Json tree_certificate(const Explanation& proof);
-// Fails when there are more than `max_steps` rewrites, those of premises included.
+// Fails if there are more than `max_steps` rewrites, including those in premises.
 base::Result<base::Json> flat_certificate(const Explanation& proof,
                                           std::size_t max_steps = 100'000);
 

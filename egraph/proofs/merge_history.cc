@@ -45,6 +45,8 @@ void MergeHistory::read_merges() {
   sizes_ = {};
 }
 
+// A birth is reported as a rule's merge between the class's term and the new term. The side that
+// the rule built last decides the order of the two.
 MergeHistory::Merge MergeHistory::merge(Time at) const {
   const WordLog& words = log_.merge_words();
   const std::size_t begin = merges_[at];
@@ -79,6 +81,8 @@ std::size_t MergeHistory::payload_size(const Merge& merge) const {
   return size;
 }
 
+// Links by size and never compresses. Both together give the time-indexed root() its O(log terms)
+// bound.
 void MergeHistory::link(LogTerm a, LogTerm b, Time at) {
   a = root(a);
   b = root(b);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ProofLog read back: all terms, all merges, and which terms were equal when.
+// A ProofLog decoded: all terms, all merges, and which terms were equal at which time.
 //
-// Time is counted in merges: at time t, the merges 0 .. t-1 have been made. Sets are united by size
-// and never compressed, and each link keeps its time, so that root(x, t) walks up while links are
-// older than t: O(log terms) for any moment of the past.
+// Time counts merges: at time t, the merges 0 .. t-1 have been made. The union-find links by size
+// without path compression, and each link stores its time. Hence root(x, t) walks up while links
+// are older than t, in O(log terms) for any past time.
 //
-// Read only. A snapshot: what is logged later is not seen. O(log) to make, about 30 bytes a term.
+// A read-only snapshot: later log entries are not seen. O(log) to build, about 30 bytes per term.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace egret::egraph {
 
-// A term of the log, by its number.
+// The number of a term in the log.
 using LogTerm = base::Id<struct LogTermTag>;
 
 class MergeHistory {
@@ -51,22 +51,22 @@ class MergeHistory {
   const ProofLog& log() const { return log_; }
   const OpTable& ops() const { return table_; }
 
-  // One name for all terms that were equal at that time.
+  // The representative of all terms that were equal to this one at that time.
   LogTerm root(LogTerm term, Time at = kNow) const {
     while (linked_[term.index()] < at) term = parent_[term.index()];
     return term;
   }
   bool same(LogTerm a, LogTerm b, Time at = kNow) const { return root(a, at) == root(b, at); }
 
-  // Calls visit(term) for all terms of this operator with (now) these classes as children, newest
-  // first.
+  // Calls visit(term) for all terms of this operator whose children are now in these classes,
+  // newest first.
   template <typename Visit>
   void for_each_term(OpId op, std::span<const LogTerm> roots, Visit visit) const {
     for (LogTerm t = buckets_[bucket(op, roots)]; t.valid(); t = next_[t.index()]) {
       if (has_key(t, op, roots)) visit(t);
     }
   }
-  // The same for the terms that are congruent to this one.
+  // Calls visit(term) for all terms congruent to this one.
   template <typename Visit>
   void for_each_congruent(LogTerm term, Visit visit) const {
     base::SmallVector<LogTerm, 8> roots;

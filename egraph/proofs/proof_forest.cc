@@ -13,7 +13,7 @@ using base::Result;
 using base::Status;
 using Expression = RuleForm::Expression;
 
-// A rule's merge, decoded.
+// A rule's merge, decoded from the log.
 struct ProofForest::Application {
   const RuleForm* form = nullptr;
   std::uint32_t equation = 0;
@@ -23,6 +23,7 @@ struct ProofForest::Application {
   std::vector<std::pair<LogTerm, LogTerm>> cited;
 };
 
+// Groups the merges by final class with a counting sort.
 ProofForest::ProofForest(const MergeHistory& history) : history_(history) {
   const std::size_t terms = history.term_count();
   const std::size_t merges = history.merge_count();
@@ -87,7 +88,9 @@ OpId ProofForest::operator_of(const Expression& e, const Application& applicatio
   return {};
 }
 
-// The terms of the log that were congruent to a node whose children are found already.
+// The terms of the log that were, at time `at`, congruent to a node whose children's candidates are
+// known. The index finds terms by the present classes of their children; the check against time
+// `at` follows.
 std::vector<LogTerm> ProofForest::candidates_of(const Expression& e, const Application& application,
                                                 const Candidates& found, Time at) const {
   std::vector<LogTerm> result;
@@ -124,7 +127,8 @@ ProofForest::Candidates ProofForest::find_candidates(const Application& applicat
   return found;
 }
 
-// That term itself where it is a candidate, else the oldest that was equal to it; or invalid.
+// Chooses `equal_to` itself if it is a candidate; otherwise the oldest candidate that was equal to
+// it; otherwise invalid.
 LogTerm ProofForest::choose(const std::vector<LogTerm>& candidates, LogTerm equal_to,
                             Time at) const {
   if (std::ranges::find(candidates, equal_to) != candidates.end()) return equal_to;
@@ -133,6 +137,7 @@ LogTerm ProofForest::choose(const std::vector<LogTerm>& candidates, LogTerm equa
   return found == candidates.end() ? LogTerm() : *found;
 }
 
+// The two terms that a merge joined, from the information at its own time.
 Result<ProofForest::Ends> ProofForest::find_ends(Time link) const {
   const MergeHistory::Merge merge = history_.merge(link);
   Ends ends{merge.a, merge.b};
@@ -160,6 +165,8 @@ Result<ProofForest::Ends> ProofForest::find_ends(Time link) const {
   return ends;
 }
 
+// Finds the ends of all merges of the class. Then a breadth-first search from the root sets depths
+// and upward hops. n terms need exactly n - 1 merges, so the links form a tree.
 Status ProofForest::grow(LogTerm term) {
   const LogTerm root = history_.root(term);
   if (depth_[root.index()] != kNone) return base::ok();
@@ -188,6 +195,7 @@ Status ProofForest::grow(LogTerm term) {
   return base::ok();
 }
 
+// Climbs from the deeper end until both ends meet at the lowest common ancestor.
 Result<std::vector<ProofForest::Hop>> ProofForest::path(LogTerm from, LogTerm to) {
   EGRET_CHECK(history_.same(from, to), "a way between terms that are not equal");
   EGRET_RETURN_IF_ERROR(grow(from));
@@ -219,8 +227,8 @@ Result<std::uint32_t> ProofForest::distance(LogTerm a, LogTerm b) {
   return hops;
 }
 
-// Makes the points of one rule's merge, from the roots of its expressions downwards: where a node's
-// anchor is known, so are those of its children.
+// Makes the points of a rule's instance, from the roots of its expressions down: the anchor of a
+// node determines the anchors of its children.
 class ProofForest::Instantiation {
  public:
   Instantiation(ProofForest& forest, const Application& application, Time at)
@@ -229,7 +237,7 @@ class ProofForest::Instantiation {
         candidates_(forest.find_candidates(application, at)),
         at_(at) {}
 
-  // The point of a variable that is congruent to a term that was equal to this one.
+  // The point of a variable, congruent to a term that was equal to `equal_to` at that time.
   PointId make(VarId var, LogTerm equal_to) {
     const PointId point = get(var, equal_to);
     complete();

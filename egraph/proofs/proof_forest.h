@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which merge joined which two terms (the proof forest of Nieuwenhuis and Oliveras, Fast Congruence
-// Closure and Extensions, 2007), found out after the fact.
+// Determines which merge joined which two terms (the proof forest of Nieuwenhuis and Oliveras, Fast
+// Congruence Closure and Extensions, 2007), after the run.
 //
-// The log names classes. What a merge joined are two terms of them: of a congruence, two terms with
-// the operator and the children that it names; of a rule, a term that is congruent to the instance
-// of its left side, and one congruent to the right. They are sought among the terms that were equal
-// at that time. So each class becomes a tree of its terms, and since merges only ever join what was
-// apart, all links between two terms that were equal at time t are older than t: whatever a proof
-// needs, was true before.
+// The log names classes, but a merge joins two specific terms of them. A congruence joins two terms
+// with the operator and children that it names. A rule joins a term congruent to the instance of
+// its left side and one congruent to that of its right side. Both are searched among the terms that
+// were equal at that time. Each class thus becomes a tree of its terms. Merges only join what was
+// apart, so all links between two terms that were equal at time t are older than t. A proof
+// therefore only relies on earlier merges.
 //
-// Points are what proofs go through: the terms of the log, by their LogTerm, and instances of
-// expressions of rules, each congruent to some term of the log, its anchor.
+// Points are the nodes of proofs: the terms of the log (with their LogTerm as number), and
+// instances of rule expressions. Each instance is congruent to a term of the log, its anchor.
 //
-// A class's tree is built when it is first needed: O(its merges * size of a rule), expected.
+// A class's tree is built on first use: O(its merges * size of a rule) expected.
 #pragma once
 
 #include <cstdint>
@@ -40,21 +40,21 @@ class ProofForest {
     LogTerm from;
     LogTerm to;
   };
-  // A step of a way through a tree.
+  // One link on a path through a tree, with its direction.
   struct Hop {
     Time link;
     bool forward;  // from `from` to `to`
   };
-  // The way between two terms of one class; of all merges' kinds. Fails when the log does not hold
-  // together (a rule was applied to what it does not match).
+  // The path between two terms of one class, over merges of all kinds. Fails if the log is
+  // inconsistent (a rule was applied to a match that it does not have).
   base::Result<std::vector<Hop>> path(LogTerm from, LogTerm to);
-  // How many rules, axioms and congruences it takes.
+  // The length of that path in links.
   base::Result<std::uint32_t> distance(LogTerm a, LogTerm b);
 
-  // Builds the tree of a term's class, if there is none yet.
+  // Builds the tree of a term's class, unless it exists.
   base::Status grow(LogTerm term);
   Ends ends(Time link) const { return ends_[link]; }
-  // Calls visit(link, other end) for the links of a term whose tree is built.
+  // Calls visit(link, other end) for the links of a term whose tree was built.
   template <typename Visit>
   void for_each_link(LogTerm term, Visit visit) const {
     for (std::uint32_t half = first_half_[term.index()]; half != kNone; half = next_half_[half]) {
@@ -63,7 +63,7 @@ class ProofForest {
     }
   }
 
-  // What a rule or an axiom said: the points that it made equal, and what it needed.
+  // The content of a rule's or axiom's merge: the points that it made equal, and its premises.
   struct Instance {
     PointId left;   // congruent to ends().from
     PointId right;  // congruent to ends().to

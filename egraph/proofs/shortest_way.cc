@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The half of Explainer that shortens: cheapest ways over all that is known to be equal.
+// The part of Explainer that shortens proofs: cheapest paths over all known equalities.
 #include <algorithm>
 #include <queue>
 #include <tuple>
@@ -11,7 +11,7 @@ namespace egret::egraph {
 using base::Result;
 using base::Status;
 
-// What the forest would take to go from one congruent point to another.
+// The cost of a congruence: the sum of the forest distances between corresponding children.
 Result<std::uint64_t> Explainer::segment_cost(PointId from, PointId to) {
   std::uint64_t cost = 0;
   if (from == to) return cost;
@@ -24,6 +24,7 @@ Result<std::uint64_t> Explainer::segment_cost(PointId from, PointId to) {
   return cost;
 }
 
+// The cost of a link: one step, plus the congruences from its ends to its instance's points.
 Result<std::uint64_t> Explainer::link_cost(Time link) {
   if (const auto known = link_costs_.find(link); known != link_costs_.end()) return known->second;
   EGRET_ASSIGN_OR_RETURN(const ProofForest::Instance* const made, instance(link));
@@ -35,9 +36,9 @@ Result<std::uint64_t> Explainer::link_cost(Time link) {
   return link_costs_[link] = 1 + before + after;
 }
 
-// Dijkstra's algorithm over the terms of a class. Links that are rules or axioms cost one step and
-// what it takes to reach them; congruent terms what their children cost. Where the class is too
-// large for it, the forest's way.
+// Dijkstra's algorithm over the terms of a class. A rule or axiom link costs link_cost(); a step
+// between congruent terms costs segment_cost(). Falls back to the forest path if more than
+// kMaxVisits terms are visited. At most kMaxCongruent congruent terms are tried per term.
 Result<std::vector<ProofForest::Hop>> Explainer::short_way(LogTerm from, LogTerm to) {
   constexpr std::size_t kMaxVisits = 5000;
   constexpr std::size_t kMaxCongruent = 32;

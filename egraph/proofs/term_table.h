@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ground terms as a directed acyclic graph: each distinct term once, so that equal terms have equal
-// ids. Children have smaller ids than their parents. make() is O(arity) expected.
+// Ground terms as a hash-consed directed acyclic graph: equal terms have equal ids. Children have
+// smaller ids than their parents. make() is O(arity) expected.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -30,7 +30,7 @@ class TermTable {
   // The term with its i-th child replaced.
   TermId with_child(TermId term, std::size_t i, TermId child);
 
-  // "(+ a (* b 2))", cut with "..." after about `max` characters: a term written out may be
+  // "(+ a (* b 2))", cut with "..." after about `max` characters: a term's text may be
   // exponentially longer than its graph.
   std::string text(const OpTable& ops, TermId term, std::size_t max = 2000) const;
 

@@ -19,7 +19,7 @@ bool BackoffScheduler::accept(std::uint64_t iteration, std::size_t rule, bool ex
   return false;
 }
 
-// Time passes at once for all banned rules until the first of them is free.
+// Advances time for all banned rules together until the first of them is free.
 bool BackoffScheduler::may_stop(std::uint64_t iteration) {
   std::uint64_t skip = 0;
   for (const Rule& rule : rules_) {

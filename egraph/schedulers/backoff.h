@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exponential backoff (egg's default): a rule with more than match_limit << bans matches in one
-// iteration is dropped for ban_length << bans iterations, so that explosive rules (associativity)
-// do not drown the others.
+// Exponential backoff (egg's default). A rule with more than match_limit << bans matches in one
+// iteration is banned for ban_length << bans iterations. Explosive rules (associativity) thus do
+// not crowd out the others.
 #pragma once
 
 #include "egraph/schedulers/scheduler.h"

@@ -6,11 +6,11 @@
 namespace egret::egraph::scheduling {
 namespace {
 
-// One rule in each iteration: it sees what the one before it found, congruence closed, instead of
-// what was there before all of them. Classes that become one do so before others look at their
-// parts, so that fewer matches are found again for being made of other classes. And of two rules
-// that undo each other, the later one waits until no other rule has anything to say; then there is
-// hardly ever a need to search it. For runs to saturation: rules that explode are not held back.
+// Runs one rule per iteration. Each rule sees the results of the one before, with congruence
+// restored. Classes are thus merged before other rules look at their parts, and fewer matches are
+// found again through other ids. Of two inverse rules, the later one waits until no other rule
+// changes anything; it then rarely needs a search (egraph/search/inverse_rules.h). For runs to
+// saturation: explosive rules are not limited.
 class InTurn : public Scheduler {
  public:
   void start(std::size_t rules) override {
@@ -51,10 +51,10 @@ class InTurn : public Scheduler {
   }
 
   std::size_t rules_ = 0;
-  std::vector<std::size_t> turns_;    // rules, one after the other,
-  std::size_t at_ = 0;                // of which this is next;
-  std::vector<std::size_t> waiting_;  // and those that come when these are idle
-  std::size_t idle_ = 0;              // rules that changed nothing, the last ones
+  std::vector<std::size_t> turns_;    // rules without an earlier inverse, in turn
+  std::size_t at_ = 0;                // the next of them
+  std::vector<std::size_t> waiting_;  // rules that run only when those are idle
+  std::size_t idle_ = 0;              // the number of latest rules that changed nothing
 };
 
 }  // namespace

@@ -4,9 +4,9 @@
 namespace egret::egraph::scheduling {
 namespace {
 
-// Backoff that wastes no search: a rule with more new matches than its limit has those within it
-// applied before it pauses, and goes on with the others afterwards. Rules are held back less than
-// under "backoff", for old matches do not count against them, so e-graphs grow differently.
+// Backoff without wasted searches. A rule with more new matches than its limit applies those within
+// the limit, pauses, and resumes with the rest. Old matches do not count, so rules are limited less
+// than under "backoff", and e-graphs grow differently.
 class ResumingBackoff : public BackoffScheduler {
  public:
   bool resumes() const override { return true; }

@@ -4,7 +4,7 @@
 namespace egret::egraph::scheduling {
 namespace {
 
-// Every rule, every iteration, all matches.
+// Runs every rule in every iteration, with all matches.
 class SimpleScheduler : public Scheduler {
  public:
   std::uint64_t match_limit(std::uint64_t, std::size_t) override { return kUnlimited; }

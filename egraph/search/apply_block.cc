@@ -9,8 +9,8 @@
 
 namespace egret::egraph {
 
-// What a step builds, of kArity children or, for kMaxChildren, of as many as there are. A copy, so
-// that loops which write need not read the rule again.
+// The node that a step builds. kArity is its number of children; kMaxChildren stands for any
+// number. It is a copy of the step, so loops that write need not reload the rule.
 template <std::size_t kArity>
 class ApplyBlock::Node {
  public:
@@ -22,7 +22,7 @@ class ApplyBlock::Node {
   const OpId op;
 
   std::size_t size() const { return kArity == kMaxChildren ? size_ : kArity; }
-  // The children that a row gives.
+  // The children that a row of the block gives.
   std::span<ClassId> gather(const ClassId* row, Kids<kArity>& kids) const {
     for (std::size_t i = 0; i < size(); ++i) kids[i] = row[columns_[i]];
     return {kids.data(), size()};
@@ -38,8 +38,8 @@ class ApplyBlock::Node {
   std::array<std::uint32_t, kArity> columns_{};
 };
 
-// The classes that a step of two children built last, by the children. What comes later takes the
-// place of what was there.
+// A direct-mapped cache for a step of two children: from the children to the class built. A new
+// entry overwrites the old one in its place.
 class ApplyBlock::Memo {
  public:
   struct Entry {
@@ -47,14 +47,14 @@ class ApplyBlock::Memo {
     ClassId id{0};
   };
 
-  // Whether most of what was asked for was there, or little was asked for yet. What is not there
-  // costs a lookup that was not prefetched.
+  // Whether the cache is worthwhile: most requests hit, or there were few so far. A miss costs a
+  // lookup without prefetching.
   bool pays() const { return asked_ < kTrial || missed_ < asked_ / 3; }
   void count(std::size_t asked, std::size_t missed) { asked_ += asked, missed_ += missed; }
   static std::uint64_t key(const Kids<2>& kids) {
     return std::uint64_t{kids[0].index()} << 32 | kids[1].index();
   }
-  // The only one that may have the key.
+  // The only entry that can hold this key.
   Entry& at(std::uint64_t key) { return entries_[(key * 0x9e3779b97f4a7c15ULL) >> (64 - kBits)]; }
 
  private:
@@ -72,6 +72,7 @@ bool ApplyBlock::suits(const Rewrite& rule, const EGraph& egraph) {
   return rule.is_plain() && (egraph.analysis_ == nullptr || egraph.analysis_->accepts_all_nodes());
 }
 
+// Only variables that are used need to be made canonical. Proofs use all of them.
 ApplyBlock::ApplyBlock(const Rewrite& rule, EGraph& egraph)
     : rule_(rule),
       egraph_(egraph),
@@ -122,14 +123,15 @@ ApplyBlock::Outcome ApplyBlock::apply(const MatchBuffer& matches, std::size_t be
   return std::exchange(outcome_, {});
 }
 
-// Canonical rows; and what load() of the next block will look at is asked for.
+// Copies the block into canonical rows. Prefetches the union-find entries that load() of the next
+// block will read.
 void ApplyBlock::load() {
   const auto classes = matches_->classes(begin_, count_);
   const auto next = matches_->classes(begin_ + count_, kMatches);
   if (egraph_.id_count() > (std::size_t{1} << 17)) {
     for (const ClassId id : next) egraph_.prefetch_class(id);
   }
-  // Column by column: the loop over rows is short.
+  // Column by column: the inner loop over rows is short.
   for (const std::uint32_t var : used_) {
     const ClassId* from = classes.data() + var;
     ClassId* to = rows_.data() + var;
@@ -150,7 +152,7 @@ void ApplyBlock::with_arity(const Rewrite::Step& step, Visit visit) {
   }
 }
 
-// Finds out, for all matches, where the step's node is likely to be.
+// For all matches, hashes the step's node and finds its likely position in the arena.
 template <std::size_t kArity>
 void ApplyBlock::seek(const Node<kArity>& node) {
   if (merges_ != egraph_.merge_count()) {  // Analysis::modify() was at work
@@ -173,7 +175,8 @@ void ApplyBlock::seek(const Node<kArity>& node) {
   }
 }
 
-// The step's node for a match, or invalid if there is none yet. `kids` are made canonical.
+// The step's existing node for a match, or invalid. Makes `kids` canonical if merges happened since
+// load().
 template <std::size_t kArity>
 inline NodeId ApplyBlock::take(const Node<kArity>& node, std::size_t match, Kids<kArity>& kids) {
   const NodeId likely = found_[match];
@@ -182,7 +185,7 @@ inline NodeId ApplyBlock::take(const Node<kArity>& node, std::size_t match, Kids
   return take_unlikely(node, match, kids, canonical);
 }
 
-// Where seek() found none or another, or there were merges since.
+// The slow path of take(): seek() guessed wrong or found nothing, or there were merges since.
 template <std::size_t kArity>
 [[gnu::noinline]] NodeId ApplyBlock::take_unlikely(const Node<kArity>& node, std::size_t match,
                                                    Kids<kArity>& kids, bool canonical) {
@@ -195,7 +198,7 @@ template <std::size_t kArity>
       hashes_[match], [&](NodeId other) { return node.is(words + other.index(), kids); });
 }
 
-// An inner node of the right side: its class goes into a column of the rows.
+// Builds an inner node of the right side and writes its class into a column of the rows.
 template <std::size_t kArity>
 void ApplyBlock::build(const Node<kArity>& node, std::size_t column) {
   seek(node);
@@ -216,8 +219,8 @@ void ApplyBlock::build(const Node<kArity>& node, std::size_t column) {
   }
 }
 
-// For lookups in tables that fit into a near cache. Not with an analysis, which may merge classes
-// when a node is made: build() knows how to go on from there.
+// The caches replace random memory accesses by accesses to a near cache. They are not used with an
+// analysis: making a node may then merge classes, which only build() handles.
 void ApplyBlock::make_memos() {
   constexpr std::size_t kWorthIt = 4096;
   if (matches_->size() < kWorthIt || egraph_.has_analysis()) return;
@@ -229,7 +232,8 @@ bool ApplyBlock::suits_memo(std::size_t step) const {
          memos_[step].pays();
 }
 
-// build() for rows of which most ask for what others asked for.
+// As build(), for blocks of which most rows ask for a cached node. The first loop, without
+// branches, collects the misses; the second handles them.
 void ApplyBlock::build_by_memo(const Node<2>& given, std::size_t column, Memo& memo) {
   const Node<2> node = given;  // in registers
   std::array<std::uint8_t, kMatches> missed;
@@ -262,7 +266,7 @@ void ApplyBlock::build_by_memo(const Node<2>& given, std::size_t column, Memo& m
   }
 }
 
-// The top node of the right side, which belongs to a class that there is.
+// Builds the top node of the right side directly into an existing class.
 template <std::size_t kArity>
 void ApplyBlock::build_into(const Node<kArity>& node, VarId target) {
   seek(node);
@@ -290,7 +294,7 @@ void ApplyBlock::build_into(const Node<kArity>& node, VarId target) {
   }
 }
 
-// New nodes go to the end of their class's list.
+// Prefetches the end of the list of each class that will get a new node.
 void ApplyBlock::prefetch_targets(VarId target) const {
   const auto missing = [&](std::size_t i) { return !found_[i].valid(); };
   for (std::size_t i = 0; i < count_; ++i) {
@@ -301,7 +305,7 @@ void ApplyBlock::prefetch_targets(VarId target) const {
   }
 }
 
-// The rule's equations, where no node is built for just one of them.
+// Merges the pairs of the rule's equations, for rules without a target for the last node.
 void ApplyBlock::merge_pairs() {
   for (std::size_t i = 0; i < count_; ++i) {
     bool changed = false;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies the matches of a rule without callbacks, a block at a time: what growing e-graphs spend
-// their time on.
+// Applies the matches of a rule without callbacks, in blocks. Growing e-graphs spend most of their
+// time here.
 //
-// A block goes through the rule's right side step by step, and through each step three times: first
-// all matches hash the node that they ask for, then all read where the hash-cons points, then all
-// take or make the node. Each pass asks for the memory that the next one needs, so that a block
-// waits for memory a few times instead of once for each node (Chen, Ailamaki, Gibbons, Mowry 2004,
-// "Improving hash join performance through prefetching"), and loops are short.
+// A block goes through the steps of the right side one by one, and through each step in three
+// passes. The first pass hashes the wanted node of every match. The second reads the hash-cons
+// entries. The third looks up or makes the nodes. Each pass prefetches for the next, so a block
+// waits for memory a few times instead of once per node (Chen, Ailamaki, Gibbons, Mowry 2004,
+// "Improving hash join performance through prefetching").
 //
-// Near saturation most matches say what is known, and those that come together ask for the same
-// nodes: the classes that a step built last are then kept in a small table of their own.
+// Near saturation most matches add nothing, and consecutive matches ask for the same nodes. The
+// classes that a step built last are then cached in a small table.
 //
-// What comes out is the same as match by match, up to the numbering of new classes, and but for
-// matches that are refused: the nodes that were built for a refused merge stay.
+// The result equals that of applying the matches one by one, with two exceptions: new classes may
+// be numbered differently, and the nodes built for a refused merge remain.
 #pragma once
 
 #include <algorithm>
@@ -33,16 +33,16 @@ class ApplyBlock {
  public:
   static constexpr std::size_t kMatches = 128;  // in a block
 
-  // The rule has no callbacks, and the analysis, if there is one, refuses no node.
+  // Whether the rule has no callbacks and the analysis, if any, refuses no node.
   static bool suits(const Rewrite& rule, const EGraph& egraph);
 
-  // The rule must suit; both must outlive the object, and there must be no rebuild meanwhile.
+  // Requires suits(). Rule and e-graph must outlive the object. No rebuild may happen in between.
   ApplyBlock(const Rewrite& rule, EGraph& egraph);
   ~ApplyBlock();
 
-  // Nodes that a block may add at most.
+  // An upper bound on the nodes that one block adds.
   std::size_t max_nodes() const { return kMatches * rule_.steps().size(); }
-  // Whether the arena has room for them.
+  // Whether the arena has room for max_nodes() nodes.
   bool fits() const;
 
   struct Outcome {
@@ -50,18 +50,19 @@ class ApplyBlock {
     std::size_t refused = 0;  // merges that the analysis objects to
     base::Status refusal;     // the first one's
   };
-  // At most kMatches rows of the buffer, from `begin` on.
+  // Applies `count` <= kMatches rows of the buffer, from row `begin` on.
   Outcome apply(const MatchBuffer& matches, std::size_t begin, std::size_t count);
 
  private:
   static constexpr std::size_t kMaxChildren = Rewrite::kMaxPlainChildren;
-  // Of a step with kArity children.
+  // The children of a step with kArity children.
   template <std::size_t kArity>
   using Kids = std::array<ClassId, std::max<std::size_t>(kArity, 1)>;
 
   ClassId* row(std::size_t match) { return rows_.data() + match * stride_; }
   const ClassId* row(std::size_t match) const { return rows_.data() + match * stride_; }
-  // Calls visit with the number of the step's children as a constant, or kMaxChildren.
+  // Calls visit with the step's number of children as a template argument; kMaxChildren stands for
+  // any larger number.
   template <typename Visit>
   static void with_arity(const Rewrite::Step& step, Visit visit);
   template <std::size_t kArity>
@@ -92,12 +93,12 @@ class ApplyBlock {
   EGraph& egraph_;
   const std::size_t vars_;           // matched
   const std::size_t stride_;         // matched and built
-  std::vector<std::uint32_t> used_;  // matched variables that steps, equations or proofs speak of
+  std::vector<std::uint32_t> used_;  // matched variables that steps, equations or proofs use
   const MatchBuffer* matches_ = nullptr;
   std::size_t begin_ = 0;
   std::size_t count_ = 0;
   std::uint64_t merges_ = 0;   // of the e-graph, when all rows were canonical
-  std::vector<ClassId> rows_;  // kMatches of them: what variables stand for
+  std::vector<ClassId> rows_;  // kMatches rows of the classes of all variables
   std::array<std::uint32_t, kMatches> hashes_{};
   std::array<NodeId, kMatches> found_{};  // where the nodes are likely to be, or invalid
   bool mostly_known_ = false;             // of the last block, most said nothing new

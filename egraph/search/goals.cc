@@ -8,8 +8,8 @@
 namespace egret::egraph {
 namespace {
 
-// One atom's place in the search: the next node to try, and the variables that its present node
-// bound.
+// The state of one atom in the backtracking: the next node to try, and the variables that its
+// present node bound.
 struct Frame {
   std::size_t next = 0;
   std::vector<VarId> bound;
@@ -45,7 +45,8 @@ bool matches_in_class(const EGraph& egraph, const Pattern& pattern, ClassId id) 
   if (atoms.empty()) return true;  // a variable: any class
   std::vector<ClassId> classes(pattern.var_count());
   classes[atoms.back().result.index()] = egraph.find(id);
-  // Atoms are in the order children, parent; backwards, each finds its class bound already.
+  // Backtracking with an explicit stack: frame d tries the nodes for the d-th atom from the end.
+  // Atoms are stored children before parents. In reverse order, each atom finds its class bound.
   std::vector<Frame> frames(atoms.size());
   std::size_t depth = 0;
   while (depth < atoms.size()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run is meant to show: terms or patterns that one class must come to contain. As a hook
-// they end the run as soon as all are there.
+// The goals of a run: terms or patterns that one class must come to contain. As a hook, they end
+// the run once all are reached.
 //
 //   Goals goals = *Goals::parse(syntax, {"(<< ?x 1)"});
 //   runner.hooks().before_iteration = [&](EGraph& egraph, const RunReport&) {
@@ -23,20 +23,20 @@ namespace egret::egraph {
 
 class Goals {
  public:
-  // One pattern each, in the words of egraph/search/syntax.h.
+  // Parses one pattern per text (egraph/search/syntax.h).
   static base::Result<Goals> parse(const Syntax& syntax, std::span<const std::string_view> texts);
   static base::Result<Goals> parse(const Syntax& syntax,
                                    std::initializer_list<std::string_view> texts) {
     return parse(syntax, std::span<const std::string_view>(texts.begin(), texts.size()));
   }
 
-  // Looks in the class for what was not found yet; whether all is found now. Equal terms stay
-  // equal, so a goal is looked for until it is found. The e-graph must be clean().
+  // Looks in the class for the goals not found yet; returns whether all are found now. Equal terms
+  // stay equal, so a found goal is not searched again. The e-graph must be clean().
   bool reached(const EGraph& egraph, ClassId id);
 
   std::size_t size() const { return goals_.size(); }
   std::size_t found() const;
-  // The texts of the others, in order.
+  // The texts of the goals not found, in order.
   std::vector<std::string> missing() const;
 
  private:
@@ -48,7 +48,7 @@ class Goals {
   std::vector<Goal> goals_;
 };
 
-// Whether the class contains an instance of a pattern of one term (what Syntax::pattern() gives).
+// Whether the class contains an instance of a pattern of one term (as Syntax::pattern() gives).
 // Backtracks from the root down, without the indices of a search over the whole e-graph.
 bool matches_in_class(const EGraph& egraph, const Pattern& pattern, ClassId id);
 

@@ -11,10 +11,11 @@
 namespace egret::egraph {
 namespace {
 
-// The nodes and leaves of a term, parents first and children in order.
+// The variables of a term's nodes and leaves in preorder, children from left to right.
 using Preorder = std::vector<VarId>;
 
-// children(var): of a node; nothing for a leaf. No list if a variable occurs twice.
+// The preorder of the term at `root`. children(var) gives a node's children, and nothing for a
+// leaf. Empty if a variable occurs twice, that is, if the term is not linear.
 template <typename Children>
 std::optional<Preorder> preorder(VarId root, std::size_t vars, Children children) {
   Preorder order;
@@ -38,21 +39,21 @@ const Pattern::Atom* atom_of(const Pattern& pattern, VarId var) {
   return atom == atoms.end() ? nullptr : &*atom;
 }
 
-// The whole pattern, if it is one linear term with its top at `root`.
+// The preorder of the whole pattern, if it is one linear term with root `root`.
 std::optional<Preorder> term_order(const Pattern& pattern, VarId root) {
   auto order = preorder(root, pattern.var_count(), [&](VarId var) -> std::span<const VarId> {
     const Pattern::Atom* const atom = atom_of(pattern, var);
     if (atom == nullptr) return {};
     return atom->children;
   });
-  // All variables met, and no class with two atoms.
+  // All variables were visited, and no class has two atoms.
   if (!order || order->size() != pattern.var_count()) return {};
   const auto is_node = [&](VarId var) { return atom_of(pattern, var) != nullptr; };
   const auto nodes = static_cast<std::size_t>(std::ranges::count_if(*order, is_node));
   return nodes == pattern.atoms().size() ? order : std::nullopt;
 }
 
-// A rule as two words: equal words, equal rules up to the names of variables.
+// A rule as two words. Two rules have equal words iff they are equal up to variable names.
 class TermRule {
  public:
   using Word = std::vector<std::uint32_t>;
@@ -72,7 +73,8 @@ class TermRule {
                      [&](VarId var) { return made.built_children(var); });
     if (!order) return {};
     made.right_ = *std::move(order);
-    // Each step once, each variable once, and no class of an inner node.
+    // The right side uses each step once and each variable once, and no class of an inner node of
+    // the left side.
     const auto is_leaf = [&](VarId var) {
       return var.index() < matched && atom_of(pattern, var) == nullptr;
     };
@@ -98,14 +100,15 @@ class TermRule {
     if (var.index() < matched) return {};
     return rule_->steps()[var.index() - matched].children;
   }
-  // Of a node; invalid for a leaf.
+  // The operator of a node; invalid for a leaf.
   OpId op(VarId var) const {
     const std::size_t matched = rule_->pattern().var_count();
     if (var.index() >= matched) return std::get<OpId>(rule_->steps()[var.index() - matched].make);
     const Pattern::Atom* const atom = atom_of(rule_->pattern(), var);
     return atom == nullptr ? OpId() : atom->op;
   }
-  // Both terms in Polish notation, variables numbered in order of their first occurrence.
+  // Both terms in prefix notation, with variables numbered by first occurrence (even: operators,
+  // odd: variables).
   Word word(const Preorder& first, const Preorder& second) const {
     Word made;
     std::map<VarId, std::uint32_t> numbers;
@@ -149,7 +152,8 @@ std::optional<std::uint64_t> count_matches(const EGraph& egraph, const Pattern& 
     if (!order) order = term_order(pattern, atom.result);
   }
   EGRET_CHECK(order.has_value(), "the pattern is one linear term");
-  // For each node of the pattern but the top, how many matches each class has.
+  // counts[var][class]: the number of matches of the subterm at `var` in that class. Filled from
+  // the leaves up: the reverse of the preorder visits children first.
   std::vector<std::vector<std::uint64_t>> counts(pattern.var_count());
   std::uint64_t all = 0;
   for (auto var = order->rbegin(); var != order->rend(); ++var) {

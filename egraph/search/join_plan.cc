@@ -43,6 +43,7 @@ std::vector<JoinPlan> JoinPlanner::incremental_plans() const {
     if (is_leaf(i)) continue;
     const JoinStep first{Kind::kOperator, i, {}, false};
     plans.push_back(make_plan(&first));
+    // Each match is found once: by the plan of its last new atom.
     for (JoinStep& step : plans.back()) step.old = step.atom > i;
   }
   if (plans.empty()) plans.push_back(make_plan(nullptr));
@@ -54,8 +55,9 @@ std::vector<JoinPlan> JoinPlanner::incremental_plans() const {
   return plans;
 }
 
-// Leaves are bound already. The first step may be given; then always the narrowest kind that some
-// remaining atom permits.
+// Completes a plan greedily. The leaves are bound already, and the first step may be given. Each
+// further step takes the narrowest kind that a remaining atom permits. Kinds are declared from
+// narrow to wide, so a smaller enumerator is narrower. Unbound variables come last.
 JoinPlan JoinPlanner::make_plan(const JoinStep* first) const {
   const auto atoms = pattern_.atoms();
   std::vector<bool> bound = by_leaf_;
@@ -91,7 +93,8 @@ JoinStep JoinPlanner::narrowest(const std::vector<bool>& done,
       offer(Kind::kLookup, i, {});
     }
     if (is_bound(atoms[i].result)) offer(Kind::kClass, i, atoms[i].result);
-    // Constants have many parents: reach a node through another child where there is one.
+    // Constants have many parents, so a node is reached through another bound child if there is
+    // one.
     auto child = std::find_if(children.begin(), children.end(),
                               [&](VarId var) { return is_bound(var) && !by_leaf_[var.index()]; });
     if (child == children.end()) child = std::find_if(children.begin(), children.end(), is_bound);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order to visit the atoms of a pattern (e-matching as a join: Zhang et al., Relational
-// E-Matching, POPL 2022).
+// The order in which a search visits the atoms of a pattern (e-matching as a join: Zhang et al.,
+// Relational E-Matching, POPL 2022).
 //
-// A plan visits the atoms one after the other; each step draws nodes from the narrowest list that
-// what is already bound permits:
+// A plan visits the atoms one by one. Each step enumerates the shortest list that the bound
+// variables permit:
 //   lookup    all children are bound                  the hash-cons, one node at most
 //   class     the atom's class is bound               that class's nodes, one operator's range
 //   parents   a child is bound                        that child's parents
 //   operator  nothing is bound                        the operator's nodes
-// so that shared variables of a multi-pattern are joins on an index and never a product. Atoms of
-// exact operators without children ("leaves": constants) are looked up before any plan begins.
+// Shared variables of a multi-pattern are thus joined on an index, never by a Cartesian product.
+// Atoms of exact operators without children ("leaves": constants) are looked up before any plan
+// begins.
 //
-// Two kinds of plans find the same matches:
+// There are two kinds of plans, which find the same matches:
 //   full         from any one start; which start is cheapest depends on the e-graph's counts
 //   incremental  a match that was not there before has at least one new node, so there is a plan
 //                for each atom that starts from the new nodes of that atom's operator. Atoms later
@@ -43,13 +44,13 @@ class JoinPlanner {
  public:
   explicit JoinPlanner(const Pattern& pattern);
 
-  // Atoms of exact operators without children.
+  // The atoms of exact operators without children.
   std::span<const std::uint32_t> leaves() const { return leaves_; }
 
-  // One for each way to begin; at least one.
+  // One plan for each possible first step; at least one. Each finds all matches.
   std::vector<JoinPlan> full_plans() const;
-  // All are needed. None for a pattern that only full plans can search: one of leaves alone, or
-  // with a variable that no atom binds beside other atoms or variables.
+  // Together they find all new matches. Empty if the pattern needs a full plan: a pattern of leaves
+  // alone, or one with a free variable (bound by no atom) beside other atoms or variables.
   std::vector<JoinPlan> incremental_plans() const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds on a run, and why it ended. Reaching a bound is an outcome, not an error: the e-graph is
-// rebuilt and valid. Bounds are looked at inside the loops of search and application, so that one
-// explosive rule cannot run past them.
+// The bounds on a run, and the reasons for its end. Reaching a bound is an outcome, not an error:
+// the e-graph is rebuilt and valid. Bounds are checked inside the loops of search and application,
+// so one explosive rule cannot run far past them.
 #pragma once
 
 #include <algorithm>
@@ -38,20 +38,20 @@ enum class StopReason : unsigned char {
 // "saturated", "node limit", ...
 std::string_view to_string(StopReason reason);
 
-// Counts work against the tick and time limits. spend() is cheap: the clock is read once in about
+// Counts work against the tick and time limits. spend() is cheap: it reads the clock about once per
 // 2^14 ticks.
 class Budget {
  public:
   explicit Budget(const Limits& limits)
       : limits_(limits), start_(std::chrono::steady_clock::now()) {}
 
-  // Whether there is still budget after `ticks` more.
+  // Spends `ticks`. Returns whether budget is left.
   bool spend(std::uint64_t ticks) {
     ticks_ += ticks;
     if (ticks_ > limits_.ticks) return false;
     return ticks_ < next_clock_ || check_clock();
   }
-  // May be asked by several threads at a time.
+  // Thread-safe while no thread calls spend().
   std::uint64_t ticks_left() const { return limits_.ticks - std::min(limits_.ticks, ticks_); }
   bool is_late() const {
     return limits_.seconds != std::numeric_limits<double>::infinity() &&

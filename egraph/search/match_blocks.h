@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of matches, one after the other, in blocks that do not depend on where a run ends: that
-// depends on which thread found what, and what is applied together must not.
+// Cuts runs of matches into blocks whose boundaries do not depend on the ends of the runs. The ends
+// of runs depend on which thread found which match; the grouping of applied matches must not.
 #pragma once
 
 #include <algorithm>
@@ -14,18 +14,18 @@ namespace egret::egraph {
 
 class MatchBlocks {
  public:
-  // Of one pattern, none empty; they must outlive the object.
+  // All runs are of one pattern and none is empty. They must outlive the object.
   explicit MatchBlocks(std::span<const MatchRun> runs) : runs_(runs) {}
 
   bool empty() const { return runs_.empty(); }
 
-  // `count` rows from `begin` on; valid until the next call.
+  // `count` rows, from `begin` on; valid until the next call of next().
   struct Block {
     const MatchBuffer& rows;
     std::size_t begin;
     std::size_t count;
   };
-  // The next `most` rows, or what is left. Not to be called when empty.
+  // The next `most` rows, or the remaining ones. Requires !empty().
   Block next(std::size_t most) {
     const MatchRun& front = runs_.front();
     const std::size_t left = front.count - used_;
@@ -36,7 +36,7 @@ class MatchBlocks {
   }
 
  private:
-  // The end of one run and the beginning of the next.
+  // A block across the end of a run: copies its rows into one buffer.
   Block seam(std::size_t most) {
     seam_.reset(*runs_.front().rows);
     while (!empty() && seam_.size() < most) {
@@ -55,7 +55,7 @@ class MatchBlocks {
   }
 
   std::span<const MatchRun> runs_;  // the first is not used up
-  std::size_t used_ = 0;            // of it
+  std::size_t used_ = 0;            // rows used of the first run
   MatchBuffer seam_;
 };
 

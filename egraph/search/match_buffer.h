@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches of one pattern, flat: a row holds the classes of all variables, another the operators of
-// all operator variables. Rows are 32-bit words, so that millions of matches are two allocations.
+// The matches of one pattern in flat arrays. A row holds the classes of all variables; a second row
+// holds the operators of all operator variables. Millions of matches need only two allocations.
 #pragma once
 
 #include <algorithm>
@@ -26,13 +26,13 @@ class MatchBuffer {
     return {classes_.span().subspan(i * vars_, vars_), ops_.span().subspan(i * op_vars_, op_vars_)};
   }
 
-  // The classes of rows from `begin` on, one row after the other; `count` rows or up to the end.
+  // The classes of `count` rows (or fewer at the end) from row `begin` on, concatenated.
   std::span<const ClassId> classes(std::size_t begin, std::size_t count) const {
     begin = std::min(begin, size_);
     return classes_.span().subspan(begin * vars_, std::min(count, size_ - begin) * vars_);
   }
 
-  // Makes an empty buffer large enough for so many.
+  // Gives an empty buffer room for `rows` rows.
   void reserve(std::size_t rows) {
     classes_.extend(rows * vars_);
     ops_.extend(rows * op_vars_);
@@ -43,7 +43,7 @@ class MatchBuffer {
     ops_.append(ops);
     ++size_;
   }
-  // A row made of some of these registers.
+  // Appends a row that is gathered from registers.
   void push(const ClassId* classes, std::span<const std::uint16_t> class_registers, const OpId* ops,
             std::span<const std::uint16_t> op_registers) {
     ClassId* row = classes_.extend(class_registers.size());
@@ -51,8 +51,8 @@ class MatchBuffer {
     for (const std::uint16_t reg : op_registers) ops_.push_back(ops[reg]);
     ++size_;
   }
-  // Up to `most` rows without operators, written one by one. Writing a row may spoil `beyond` words
-  // behind its beginning.
+  // Writes up to `most` rows without operators in place. Writing a row may overwrite up to `beyond`
+  // words after the row's beginning.
   class Rows {
    public:
     Rows(MatchBuffer& buffer, std::size_t most, std::size_t beyond = 0)
@@ -61,7 +61,7 @@ class MatchBuffer {
           row_(begin_),
           vars_(buffer.vars_) {}
     ClassId* next() { return std::exchange(row_, row_ + vars_); }
-    // How many there were.
+    // Ends the writing; returns the number of rows written.
     std::size_t finish() {
       const auto words = static_cast<std::size_t>(row_ - begin_);
       const auto before = static_cast<std::size_t>(begin_ - buffer_.classes_.data());
@@ -77,13 +77,13 @@ class MatchBuffer {
     ClassId* row_;
     const std::size_t vars_;
   };
-  // `count` rows of a buffer of the same pattern, from `begin` on.
+  // Appends `count` rows, from `begin` on, of a buffer of the same pattern.
   void append(const MatchBuffer& other, std::size_t begin, std::size_t count) {
     classes_.append(other.classes(begin, count));
     ops_.append(other.ops_.span().subspan(begin * op_vars_, count * op_vars_));
     size_ += count;
   }
-  // Makes it an empty buffer of the other's pattern, or of another one, in the same memory.
+  // Empties the buffer and sets the row format of the other buffer's pattern. Keeps the memory.
   void reset(const MatchBuffer& other) { reset(other.vars_, other.op_vars_); }
   void reset(std::size_t vars, std::size_t op_vars) {
     clear();
@@ -91,12 +91,12 @@ class MatchBuffer {
     op_vars_ = op_vars;
   }
   void clear() { classes_.clear(), ops_.clear(), size_ = 0; }
-  // Writes a row over one before it.
+  // Copies row `from` over row `to`, where to <= from.
   void move_row(std::size_t from, std::size_t to) {
     std::copy_n(classes_.begin() + from * vars_, vars_, classes_.begin() + to * vars_);
     std::copy_n(ops_.begin() + from * op_vars_, op_vars_, ops_.begin() + to * op_vars_);
   }
-  // Keeps the first `size` rows, if there are more.
+  // Keeps at most the first `size` rows.
   void truncate(std::size_t size) {
     if (size >= size_) return;
     classes_.truncate(size * vars_);

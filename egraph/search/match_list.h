@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matches of one pattern in their order, whoever found them: runs of rows in buffers each of
-// which one thread writes. Threads fill large buffers of their own, and putting in order what they
-// found moves no row.
+// The matches of one pattern in order, independent of which thread found them. The list consists of
+// runs of rows in buffers; each buffer is written by one thread. Threads write to large buffers of
+// their own, and ordering the results moves no row.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace egret::egraph {
 
-// `count` rows of a buffer, from `begin` on.
+// `count` rows of a buffer, from row `begin` on.
 struct MatchRun {
   const MatchBuffer* rows;
   std::size_t begin;
@@ -23,10 +23,10 @@ struct MatchRun {
 
 class MatchList {
  public:
-  // Takes in a buffer to write rows to, which are no part of the list before they are added. It
-  // stays where it is until buffers are taken out.
+  // Adopts a buffer for writing. Its rows are not in the list until they are added. Its address is
+  // stable until take_buffers().
   MatchBuffer& open(MatchBuffer rows) { return buffers_.emplace_back(std::move(rows)); }
-  // The next rows; the buffer is one of those taken in.
+  // Appends rows of an adopted buffer to the list.
   void add(const MatchBuffer& rows, std::size_t begin, std::size_t count) {
     if (count == 0) return;
     size_ += count;
@@ -40,7 +40,7 @@ class MatchList {
 
   std::size_t size() const { return size_; }
   std::span<const MatchRun> runs() const { return runs_; }
-  // Of the rows, not of the room for more.
+  // The bytes of the listed rows, without unused capacity.
   std::size_t bytes() const { return buffers_.empty() ? 0 : size_ * buffers_.front().row_bytes(); }
 
   template <typename Visit>
@@ -50,7 +50,7 @@ class MatchList {
     }
   }
 
-  // Leaves the list empty.
+  // Takes the buffers out and empties the list.
   std::deque<MatchBuffer> take_buffers() {
     runs_.clear();
     size_ = 0;

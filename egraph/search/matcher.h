@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled search for one Pattern on a clean e-graph: for goals, queries and tests. (A Runner
+// A compiled search for one Pattern on a clean e-graph, for goals, queries and tests. (A Runner
 // searches all its rules together: egraph/search/rule_search.h.)
 //
-// The first atom is chosen at each search by counting: the rarest operator, or the parents of a
-// constant that the pattern names; from there the search takes the narrowest index at each step
-// (egraph/search/join_plan.h).
+// Each search chooses its first atom by counts: the rarest operator, or the parents of a constant
+// of the pattern. Every further step uses the narrowest index (egraph/search/join_plan.h).
 //
-// Order of matches is a function of the e-graph and the pattern alone.
+// The order of matches depends on the e-graph and the pattern alone.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +29,7 @@ enum class SearchEnd : unsigned char {
 
 class Matcher {
  public:
-  // Keeps a copy of the pattern. Every atom must have its operator's arity.
+  // Copies the pattern. Every atom must have its operator's arity.
   Matcher(const Pattern& pattern, const OpTable& ops);
   ~Matcher();
   Matcher(Matcher&&) noexcept;
@@ -39,8 +38,7 @@ class Matcher {
   const Pattern& pattern() const { return *pattern_; }
   MatchBuffer make_buffer() const { return {pattern_->var_count(), pattern_->op_var_count()}; }
 
-  // Appends matches to `out`, which holds at most max_matches + 1 more afterwards. The e-graph must
-  // be clean().
+  // Appends at most max_matches + 1 matches to `out`. The e-graph must be clean().
   SearchEnd search(const EGraph& egraph, std::uint64_t max_matches, Budget& budget,
                    MatchBuffer& out);
 

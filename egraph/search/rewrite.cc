@@ -75,7 +75,7 @@ bool Rewrite::conditions_hold(EGraph& egraph, const Match& match) const {
                              [&](const Condition& condition) { return condition(egraph, match); });
 }
 
-// A match with what was built for it, and where to return to.
+// A match extended by the built classes, and the savepoint before building.
 struct Rewrite::Row {
   base::SmallVector<ClassId, 16> classes;
   std::span<const OpId> ops;
@@ -84,8 +84,8 @@ struct Rewrite::Row {
   Match match() const { return {{classes.data(), classes.size()}, ops}; }
 };
 
-// Asks the conditions and runs these steps. Where the match is rejected or refused, that is
-// returned, and nothing stays built.
+// Evaluates the conditions and runs the steps. On rejection or refusal, returns that outcome and
+// removes everything built.
 std::optional<Rewrite::Application> Rewrite::fill(Row& row, std::span<const Step> steps,
                                                   EGraph& egraph, const Match& match) const {
   for (const ClassId id : match.classes()) row.classes.push_back(egraph.find(id));
@@ -148,7 +148,7 @@ VarId Rewrite::only_target() const {
   return b == last ? a : a == last ? b : VarId();
 }
 
-// Views of the match.
+// The reason for a merge by this rule, as views of the match.
 ProofLog::Reason Rewrite::reason(const Match& match, std::uint32_t equation) const {
   ProofLog::Reason made;
   made.kind = ProofLog::Kind::kRule;
@@ -186,7 +186,7 @@ Result<ClassId> Rewrite::run(const Step& step, EGraph& egraph, const Match& matc
   return egraph.insert(op, {children.data(), children.size()});
 }
 
-// The last step, into a class that is there already.
+// Runs the last step and adds its node directly to an existing class.
 Result<bool> Rewrite::add_last(ClassId id, EGraph& egraph, const Match& match) const {
   EGRET_ASSIGN_OR_RETURN(const OpId op, op_of(steps_.back(), egraph, match));
   base::SmallVector<ClassId, 8> children;

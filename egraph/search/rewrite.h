@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rule: what to look for, when it holds, what to build, and what is then equal.
+// A rewrite rule: a pattern, conditions, the nodes to build, and the equations that then hold.
 //
 //   Pattern p;                                            // (* ?a 2)
 //   const VarId a = p.var("a");
@@ -7,17 +7,17 @@
 //   Rewrite rule("shift", std::move(p));                  //   => (<< ?a 1)
 //   rule.equate(product, rule.build(shift_left, {a, rule.build(one)}));
 //
-// What is built gets variables that go on after the pattern's, so that later steps, conditions and
-// callbacks speak of matched and built classes alike. A rule may equate any number of pairs, which
-// is how a rule with several outputs is written: both or none.
+// Built nodes get variables numbered after those of the pattern. Later steps, conditions and
+// callbacks thus refer to matched and built classes alike. A rule may equate several pairs. That is
+// how a rule with several outputs is written: either all are applied or none.
 //
-// Callbacks get a canonical match on an e-graph that earlier applications may have changed already
-// and that is not rebuilt: they may call find(), data(), lookup(), add(), not the lists. What they
-// rely on can be told to EGraph::cite(). Give conditions and callbacks a text: it stands for them
-// where proofs name the rule.
+// Callbacks get a canonical match. Earlier applications may have changed the e-graph, which is not
+// rebuilt yet. Callbacks may call find(), data(), lookup() and add(), but must not read the lists.
+// They can record what they rely on with EGraph::cite(). Conditions and callbacks should have a
+// text, which represents them in proofs.
 //
-// A match is found once and applied once. That is enough where what was said stays said; but an
-// answer of a callback may change with what it looks at. See Reads.
+// A match is found once and applied once. That suffices for results that never change. The answer
+// of a callback may change with what it reads; see Reads.
 #pragma once
 
 #include <array>
@@ -37,13 +37,13 @@ namespace egret::egraph {
 
 class Rewrite {
  public:
-  // Whether the rule may be applied to this match, asked at the moment of application. It may add
-  // terms to ask whether they are equal.
+  // Whether the rule may be applied to this match. Called at the moment of application. It may add
+  // terms, to ask whether they are equal.
   using Condition = std::function<bool(EGraph&, const Match&)>;
-  // An operator computed from the match, say with attributes made of those of captured operators.
-  // A failure cancels this application.
+  // An operator computed from the match, for example with attributes derived from captured
+  // operators. A failure cancels this application.
   using OpBuilder = std::function<base::Result<OpId>(EGraph&, const Match&)>;
-  // A class computed by the client, who adds what it likes. A failure cancels this application.
+  // A class computed by the client, which may add nodes. A failure cancels this application.
   using ClassBuilder = std::function<base::Result<ClassId>(EGraph&, const Match&)>;
 
   struct Step {
@@ -55,26 +55,29 @@ class Rewrite {
   Rewrite(std::string name, Pattern pattern)
       : name_(std::move(name)), pattern_(std::move(pattern)) {}
 
-  // Steps of the right-hand side, run in this order; the variable of the class that is built.
+  // Adds a step of the right-hand side. Steps run in this order. Returns the variable of the built
+  // class.
   VarId build(OpId op, std::initializer_list<VarId> children = {});
   VarId build(OpId op, std::span<const VarId> children);
   VarId build(OpBuilder op, std::initializer_list<VarId> children, std::string text = {});
   VarId build(OpBuilder op, std::span<const VarId> children, std::string text = {});
   VarId build(ClassBuilder make, std::string text = {});
-  // All pairs are merged when a match is applied.
+  // Adds an equation: applying a match merges a and b.
   void equate(VarId a, VarId b);
 
-  // What callbacks look at, and so which matches are worth another try when their rule runs again:
-  // those that a condition rejected or the analysis refused, and all of a rule with a builder. What
-  // is understated here will not be noticed.
+  // What callbacks read. It decides which old matches are tried again when the rule runs next:
+  // those that a condition rejected or the analysis refused, and all matches of a rule with a
+  // builder. A change outside the declared set goes unnoticed.
   enum class Reads : unsigned char {
     kData,        // the match's operators, and id and data of its classes
     kMatched,     // also the nodes in its classes
     kEverything,  // also other parts of the e-graph: tried again each time
   };
-  // Conditions are asked in the order given; all must hold. The text reads "small(?a)".
+  // Adds a condition. All conditions must hold; they are evaluated in this order. Text example:
+  // "small(?a)".
   void when(Condition condition, Reads reads = Reads::kEverything, std::string text = {});
-  // Of OpBuilders, ClassBuilders and of the analysis when it refuses a node; kEverything otherwise.
+  // Declares what OpBuilders, ClassBuilders and a refusing analysis read. The default is
+  // kEverything.
   void builders_read(Reads reads) { builders_read_ = reads; }
 
   const std::string& name() const { return name_; }
@@ -83,7 +86,7 @@ class Rewrite {
   std::span<const Step> steps() const { return steps_; }
   std::span<const std::pair<VarId, VarId>> equations() const { return equations_; }
   std::span<const std::string> condition_texts() const { return condition_texts_; }
-  // The rule as data, made when first asked for. Copies of the rule share it.
+  // The rule as data, made at the first call. Copies of the rule share it.
   const std::shared_ptr<const RuleForm>& form() const;
 
   enum class Outcome : unsigned char {
@@ -97,21 +100,21 @@ class Rewrite {
     base::Status refusal;  // why, when refused
   };
   Application apply(EGraph& egraph, const Match& match) const;
-  // The classes that apply() would merge, one pair an equation in its order, without merging them:
-  // for who rewrites one term at a time. Builds what is missing; nothing, and builds nothing, where
-  // apply() would reject or refuse. Whether the two of a pair can be equal is not asked.
+  // The pairs of classes that apply() would merge, one per equation, without merging them: for
+  // clients that rewrite one term at a time. Builds missing nodes. Returns nothing, and builds
+  // nothing, if apply() would reject or refuse. Does not check whether a pair can be equal.
   std::optional<std::vector<std::pair<ClassId, ClassId>>> sides(EGraph& egraph,
                                                                 const Match& match) const;
-  // What this outcome came of, if it may become another; nothing when a match is done with.
+  // What this outcome depends on, if it may change; empty if the match need not be tried again.
   std::optional<Reads> depends_on(Outcome outcome) const;
-  // A rule without callbacks and of usual size can be applied without detours; see
-  // egraph/search/apply_block.h.
+  // Whether the rule has no callbacks and no step with more than kMaxPlainChildren children. Such a
+  // rule can be applied in blocks; see egraph/search/apply_block.h.
   static constexpr std::size_t kMaxPlainChildren = 8;
   bool is_plain() const { return all_given_ && conditions_.empty(); }
-  // The variable to whose class the last step's node can be added at once, if that is all there is
-  // to do after the other steps.
+  // The variable whose class the last step's node can join directly, if that is all that remains
+  // after the other steps; otherwise invalid.
   VarId only_target() const;
-  // Whether that node is the left side of the only equation.
+  // Whether the last step's node is the left side of the only equation.
   bool builds_left() const {
     return equations_[0].second.index() + 1 != pattern_.var_count() + steps_.size();
   }

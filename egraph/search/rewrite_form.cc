@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RuleForm from a Rewrite: what the rule says without its functions.
+// Makes a RuleForm from a Rewrite: the content of the rule without its functions.
 #include <string>
 #include <utility>
 #include <variant>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The half of RuleSearch that decides how each rule is searched.
+// The part of RuleSearch that decides how each rule is searched.
 #include "egraph/search/rule_search.h"
 
 #include <algorithm>
@@ -12,8 +12,7 @@ namespace egret::egraph {
 
 namespace {
 
-// What is kept for the next rows counts against no limit, so it is little beside what the limit
-// leaves.
+// Spare buffers count against no limit, so they are kept small relative to the remaining memory.
 constexpr std::size_t kMostSpare = std::size_t{16} << 20;
 constexpr std::size_t kSpareShare = 16;
 
@@ -88,6 +87,8 @@ void RuleSearch::make_passes(const ConstantClasses& constants, const Room& room,
   }
 }
 
+// Chooses the cheapest mode. The estimate first compares the nodes visited at the first step. If
+// that favors the full plan, it adds the expected cost of the second step (descent) to both sides.
 RuleSearch::Mode RuleSearch::choose_mode(const ConstantClasses& constants, std::uint32_t rule,
                                          const Delta*& delta) {
   if (!constants.permit(rule)) return Mode::kNone;
@@ -100,7 +101,7 @@ RuleSearch::Mode RuleSearch::choose_mode(const ConstantClasses& constants, std::
   }
   if (delta->empty()) return Mode::kIncremental;  // from nothing
   if (trie_.incremental_plans(rule).empty()) return Mode::kFiltered;
-  // What is put off of a filtered search would be all, not only what is new.
+  // For a resumed rule, a filtered search would postpone all starts instead of only new ones.
   if (rules_[rule].request.resume) return Mode::kIncremental;
   const auto incremental = trie_.incremental_plans(rule);
   std::uint64_t cost = 0;
@@ -114,14 +115,15 @@ RuleSearch::Mode RuleSearch::choose_mode(const ConstantClasses& constants, std::
   return cost <= full.cost + descent ? Mode::kIncremental : Mode::kFiltered;
 }
 
-// All its matches are applied, nothing changed since, and what they say is so.
+// All matches of the present state were applied, and their equations hold.
 bool RuleSearch::is_done(std::uint32_t index) const {
   const Rule& rule = rules_[index];
   return rule.applied == now_ && rule.pending.empty() && rule.all_hold;
 }
 
-// Whether the rule's inverse shows that all its matches say what is known, though it was not
-// searched for those that are new. Counting takes a table for each node of a pattern.
+// Whether the inverse shows that all matches of this rule add nothing, although its new matches
+// were not searched. Counting needs one table per pattern node, so it must fit into the memory
+// limit.
 bool RuleSearch::has_said_all(std::uint32_t index, const Room& room, Budget& budget) {
   const std::uint32_t inverse = inverse_of_[index];
   if (inverse == index || egraph_->has_hidden() || is_done(index) || !is_done(inverse))
@@ -146,7 +148,8 @@ bool RuleSearch::has_said_all(std::uint32_t index, const Room& room, Budget& bud
   return true;
 }
 
-// What changed since, shared by all rules that saw the same state; null if it is forgotten.
+// The changes since a sighting, shared by all rules with that sighting; null if the e-graph's
+// record does not reach back that far.
 const Delta* RuleSearch::delta_since(const Sighting& seen) {
   for (const auto& delta : deltas_) {
     if (delta->seen() == seen) return delta.get();
@@ -157,6 +160,7 @@ const Delta* RuleSearch::delta_since(const Sighting& seen) {
   return deltas_.back().get();
 }
 
+// The pass with these parameters; makes it if there is none.
 SearchPass& RuleSearch::pass_for(Mode mode, const Delta* delta, bool count_old) {
   const bool only_new = mode == Mode::kFiltered;
   count_old = count_old && only_new;
@@ -172,8 +176,8 @@ SearchPass& RuleSearch::pass_for(Mode mode, const Delta* delta, bool count_old) 
   return passes_.back();
 }
 
-// What was put off last time: one pass for each piece of it, because its plans may begin where
-// other rules' plans do.
+// Adds one pass for each postponed piece. Its plans may begin at the roots of other rules' plans,
+// so the pieces cannot share a pass.
 void RuleSearch::make_pending_passes(const ConstantClasses& constants) {
   for (std::uint32_t i = 0; i < rules_.size(); ++i) {
     Rule& rule = rules_[i];
@@ -190,7 +194,8 @@ void RuleSearch::make_pending_passes(const ConstantClasses& constants) {
   }
 }
 
-// Rules that may have more matches than their limit, old ones included: count.
+// Adds a counting pass for rules whose upper bound exceeds the limit. Returns whether there are
+// any.
 bool RuleSearch::make_count_pass(const ConstantClasses& constants) {
   passes_.clear();
   pass_modes_.clear();
@@ -255,7 +260,7 @@ void RuleSearch::forget() {
 std::size_t RuleSearch::bytes() const {
   std::size_t bytes = 0;
   for (const Rule& rule : rules_) {
-    // Without room for more and what is spare: these depend on which thread found what.
+    // Unused capacity and spare buffers are excluded: they depend on the threads' timing.
     bytes += rule.found.rows.bytes();
     for (const Pending& pending : rule.pending) bytes += pending.nodes.size() * sizeof(NodeId);
   }

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search half of an iteration: finds the matches of all rules that may run, each looking only
-// at what changed since its matches were last applied.
+// The search half of an iteration. It finds the matches of all rules that may run. Each rule looks
+// only at what changed since its matches were last applied.
 //
-// How each rule is searched is decided anew each time:
-//   full         it has not been applied yet, or too long ago for the e-graph to remember
-//   incremental  few nodes of its operators are new: start from each of those
-//   filtered     many are: one full plan, of whose matches those with a new node are kept
-// Rules of one kind that look at the same changes are searched in one pass over one trie. A rule
-// whose inverse has nothing left to say is not searched where counting shows that neither has it
+// The mode of each rule is chosen anew at each search:
+//   full         not applied yet, or too long ago for the e-graph's change record
+//   incremental  few nodes of its operators are new: start from each new node
+//   filtered     many are new: one full plan, keeping only matches with a new node
+// Rules with the same mode and the same changes are searched in one pass over one trie. If a rule's
+// inverse yields nothing new and counting shows that this rule cannot either, it is not searched
 // (egraph/search/inverse_rules.h).
 //
-// Limits on a rule's matches (what makes a scheduler ban it) count all its matches in the e-graph,
-// old ones included, as they would without deltas: that is how egg's schedule is kept to the
-// letter. An incremental search does not see old matches; it relies on an upper bound, the count of
-// the last full search and of all that was found since, and only where the bound is above the limit
-// are matches counted, by a full search that keeps none.
+// The limit on a rule's matches (on which a scheduler bans it) counts all its matches in the
+// e-graph, old ones included. This reproduces egg's schedule exactly. An incremental search does
+// not see old matches. It therefore uses an upper bound: the count of the last full search plus all
+// matches found since. Only if the bound exceeds the limit does a second, full search count the
+// matches without keeping them.
 //
-// Deterministic with any number of threads: the lists that a search starts from are cut into pieces
-// of fixed length; pieces are searched in waves of fixed size, side by side or one after the other;
-// and limits are updated between waves, in order of (pass, root, piece).
+// Deterministic with any number of threads. The start lists are cut into pieces of fixed length.
+// Pieces are searched in waves of fixed size, in parallel or one by one. Limits are updated between
+// waves, in order of (pass, root, piece).
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ namespace egret::egraph {
 
 class RuleSearch {
  public:
-  // Patterns must outlive it. inverse_of: as inverse_rules() gives it; empty where nothing is known
-  // of what the rules say.
+  // Patterns must outlive the object. inverse_of: the result of inverse_rules(), or empty if the
+  // rules' content is unknown.
   RuleSearch(std::span<const Pattern* const> patterns, const OpTable& ops,
              std::vector<std::uint32_t> inverse_of = {});
   RuleSearch(const RuleSearch&) = delete;
@@ -50,14 +50,14 @@ class RuleSearch {
 
   struct Request {
     std::uint64_t limit = 0;  // of matches; 0: do not search this rule
-    // When there are more: keep those found and go on with the others next time, instead of finding
-    // all of them again. The limit then counts new matches only.
+    // If there are more matches than the limit: keep those found and continue with the rest next
+    // time, instead of finding all of them again. The limit then counts new matches only.
     bool resume = false;
-    // Begin with nodes of one child after the other's, where that is no great effort: matches that
-    // have classes in common then come together, for who applies them.
+    // Group the start nodes by a child, where that is cheap. Matches that share classes then come
+    // together, which makes application faster.
     bool gathered = false;
   };
-  // What all rules together may hold.
+  // The bounds for all rules together.
   struct Room {
     std::uint64_t matches = Limits::kNone;
     std::uint64_t bytes = Limits::kNone;
@@ -70,21 +70,21 @@ class RuleSearch {
     double seconds = 0;     // this rule's share, estimated by its matches
   };
 
-  // Searches the rules asked for (one request each) on a clean e-graph. A limit that stops it is
-  // returned; the rows are then of no use. `pool` may be null.
+  // Searches the requested rules (one request per rule) on a clean e-graph. Returns the limit that
+  // stopped it, if any; the rows must not be used then. `pool` may be null.
   std::optional<StopReason> run(const EGraph& egraph, std::span<const Request> requests,
                                 const Room& room, Budget& budget, base::ThreadPool* pool);
 
   Found& found(std::size_t rule) { return rules_[rule].found; }
-  // Frees the rows.
+  // Releases the rows of a rule.
   void release(std::size_t rule);
-  // All matches that the last run() found were applied: the next looks at what changes from there.
-  // Without this call they will be found again. `all_hold`: none of them was refused.
+  // Records that all matches of the last run() were applied: the next search looks at later changes
+  // only. Without this call the matches are found again. `all_hold`: no match was refused.
   void commit(std::size_t rule, bool all_hold = true);
-  // Whether some rule has matches left for next time, or this one has.
+  // Whether some rule, or this rule, has matches left from a resumed search.
   bool has_pending() const;
   bool has_pending(std::size_t rule) const { return !rules_[rule].pending.empty(); }
-  // As if nothing had been applied yet.
+  // Resets to the state before any application.
   void forget();
 
   std::size_t bytes() const;
@@ -92,7 +92,7 @@ class RuleSearch {
  private:
   enum class Mode : std::uint8_t { kNone, kFull, kFiltered, kIncremental };
 
-  // Starts that a resumed rule has still to look at, and the plans that begin there.
+  // Starts that a resumed rule has not searched yet, and the plans that begin there.
   struct Pending {
     std::vector<std::uint32_t> plans;
     std::uint32_t root = 0;
@@ -101,12 +101,12 @@ class RuleSearch {
     std::size_t class_end = 0;
   };
   struct Rule {
-    std::optional<Sighting> applied;  // all matches of that state were applied, but for `pending`
-    std::uint64_t known = 0;          // and there were at most so many
+    std::optional<Sighting> applied;  // all matches of that state were applied, except `pending`
+    std::uint64_t known = 0;          // an upper bound on their number
     std::size_t found_before = 0;     // rows, in the last search
     std::vector<Pending> pending;
-    bool all_hold = true;  // what they say is so
-    // Of the present search.
+    bool all_hold = true;  // all equations of its matches hold in the e-graph
+    // State of the current search.
     Request request;
     Mode mode = Mode::kNone;
     bool counting = false;   // a second search, for the number of matches alone
@@ -122,27 +122,27 @@ class RuleSearch {
     std::uint32_t root = 0;
     TrieWalk::Start start;
   };
-  // What one item found of one rule: rows of a buffer, from `begin` on.
+  // The matches that one item found for one rule: rows of a buffer, from `begin` on.
   struct Part {
     std::uint32_t rule = 0;
     TrieWalk::Sink sink;
     std::size_t begin = 0;
     MatchBuffer* rows = nullptr;
   };
-  // What one item found.
+  // The results of one item.
   struct Output {
     std::vector<Part> parts;
     std::uint64_t ticks = 0;
     double seconds = 0;
   };
-  // What a thread searches with, one at a time.
+  // The per-thread state of a search.
   struct Worker {
     TrieWalk walk;
     std::vector<MatchBuffer*> open;  // by rule: where its next rows go
   };
   class Wave;
 
-  // rule_search.cc: which plans to follow.
+  // rule_search.cc: chooses the plans.
   void reset(std::span<const Request> requests);
   Mode choose_mode(const ConstantClasses& constants, std::uint32_t rule, const Delta*& delta);
   const Delta* delta_since(const Sighting& seen);
@@ -154,7 +154,7 @@ class RuleSearch {
   bool make_count_pass(const ConstantClasses& constants);
   void conclude();
 
-  // rule_search_waves.cc: following them.
+  // rule_search_waves.cc: executes them.
   void make_items(const ConstantClasses& constants);
   std::optional<std::size_t> gathers(const SearchPass& pass, std::uint32_t root) const;
   void add_items(std::uint32_t pass, std::uint32_t root, const TrieWalk::Start& start);
@@ -174,16 +174,16 @@ class RuleSearch {
 
   SpareBuffers spare_;
 
-  // Of the present search.
+  // State of the current search.
   const EGraph* egraph_ = nullptr;
   Sighting now_;
   std::vector<std::unique_ptr<Delta>> deltas_;
   std::vector<SearchPass> passes_;
   std::vector<Mode> pass_modes_;
   std::vector<Item> items_;
-  std::deque<std::vector<NodeId>> made_starts_;   // what items begin from that is in no list
+  std::deque<std::vector<NodeId>> made_starts_;   // start lists that the e-graph does not store
   std::vector<Output> outputs_;                   // of one wave
-  std::vector<std::unique_ptr<Worker>> workers_;  // those not at work
+  std::vector<std::unique_ptr<Worker>> workers_;  // idle workers
 };
 
 }  // namespace egret::egraph

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The half of RuleSearch that follows the chosen plans: pieces of start lists, in waves.
+// The part of RuleSearch that executes the chosen plans: pieces of start lists, in waves.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -15,15 +15,16 @@ namespace egret::egraph {
 
 namespace {
 
-// All three fix what is found before a limit strikes, so they do not depend on the machine.
+// These constants decide what is found before a limit is reached. They are fixed, so results do not
+// depend on the machine.
 constexpr std::size_t kPiece = 512;    // starts in one item
 constexpr std::size_t kWave = 256;     // items between two looks at the limits,
 constexpr std::size_t kFirstWave = 2;  // and of a list whose rules may reach theirs, at first
-// Items that a thread searches one after the other, so that rows that follow one another are found
-// by one. Fewer where threads would go without.
+// A thread searches this many consecutive items, so that consecutive rows come from one thread.
+// Batches are smaller if some threads would get no work.
 constexpr std::size_t kBatch = 16;
 constexpr std::size_t kBatchesToThreads = 16;
-// Below so many starts in a wave, asking other threads costs more than they bring.
+// For fewer starts in a wave, starting other threads costs more than it saves.
 constexpr std::size_t kWorthThreads = 1024;
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -52,7 +53,7 @@ void RuleSearch::make_items(const ConstantClasses& constants) {
   }
 }
 
-// By which child the starts of this root are gathered, if they are to be.
+// The child by which the starts of this root are grouped, if they are.
 std::optional<std::size_t> RuleSearch::gathers(const SearchPass& pass, std::uint32_t root) const {
   const auto entries = pass.entries_of(root);
   if (entries.size() != 1) return {};
@@ -71,7 +72,7 @@ void RuleSearch::add_items(std::uint32_t pass, std::uint32_t root, const TrieWal
   }
 }
 
-// Items that run side by side, and what they share.
+// A set of items that run in parallel, and their shared state.
 class RuleSearch::Wave {
  public:
   Wave(RuleSearch& search, const ConstantClasses& constants, const Room& room, const Budget& budget)
@@ -84,7 +85,7 @@ class RuleSearch::Wave {
     limits_.stop = &stop_;
   }
 
-  // Whether all of them came to their end within the limits.
+  // Runs the items. Returns whether all finished within the limits.
   bool run(std::span<const Item> items, base::ThreadPool* pool) {
     ticks_ = 0;
     limits_.ticks = budget_.ticks_left();
@@ -144,7 +145,7 @@ class RuleSearch::Wave {
     output.seconds = seconds_since(begin);
   }
 
-  // Where the next rows of a rule go that this worker finds.
+  // The buffer for the next rows that this worker finds for a rule.
   MatchBuffer& rows_of(Worker& worker, std::uint32_t rule) {
     MatchBuffer*& open = worker.open[rule];
     if (open == nullptr || SpareBuffers::is_full(*open)) {
@@ -175,7 +176,7 @@ class RuleSearch::Wave {
   const Budget& budget_;
   WalkLimits limits_;
   std::uint64_t ticks_ = 0;
-  // What threads write often is kept apart from what they only look at.
+  // Each frequently written variable has its own cache line, to avoid false sharing.
   static constexpr std::size_t kCacheLine = 64;
   alignas(kCacheLine) std::atomic<bool> stop_{false};
   alignas(kCacheLine) std::atomic<std::uint64_t> rows_{0};
@@ -191,7 +192,8 @@ std::optional<StopReason> RuleSearch::run_items(const ConstantClasses& constants
     const bool within = wave.run(std::span(items_).subspan(begin, end - begin), pool);
     if (wave.too_many_rows()) return StopReason::kMatchLimit;
     if (wave.too_many_bytes()) return StopReason::kByteLimit;
-    // How far past the limit a wave came depends on which of its items were at work meanwhile.
+    // How far a wave exceeds the tick limit depends on thread timing. The excess is cut to one
+    // tick.
     const std::uint64_t beyond =
         budget.ticks_left() + (budget.ticks_left() < Limits::kNone ? 1 : 0);
     if (!budget.spend(std::min(wave.ticks(), beyond)) || !within) return budget.reason();
@@ -200,9 +202,9 @@ std::optional<StopReason> RuleSearch::run_items(const ConstantClasses& constants
   return {};
 }
 
-// Rules learn at the end of a wave only that they have reached their limit. Where one may, a list's
-// waves begin small and double, so that what is found in vain is no more than what was found
-// before; and lists share a wave only if no such rule has to do with two of them.
+// The end of the next wave. A rule's limit takes effect only at the end of a wave. For a list whose
+// rules have a limit, waves therefore start small and double: the wasted work is at most as large
+// as the useful work before. Two lists share a wave only if no limited rule occurs in both.
 std::size_t RuleSearch::end_of_wave(std::size_t begin) const {
   const auto entries_of = [&](const Item& item) {
     return passes_[item.pass].entries_of(item.root);
@@ -235,7 +237,7 @@ std::size_t RuleSearch::end_of_wave(std::size_t begin) const {
   return end;
 }
 
-// Rules that reached their limit are searched no further.
+// Stops the search of rules that exceeded their limit.
 void RuleSearch::end_wave() {
   for (std::uint32_t i = 0; i < rules_.size(); ++i) {
     Rule& rule = rules_[i];
@@ -247,7 +249,8 @@ void RuleSearch::end_wave() {
   }
 }
 
-// A buffer for rows of a rule. `many`: it filled another one, or it is likely to fill this.
+// A buffer for a rule's rows. `many`: the rule already filled a buffer or will probably fill this
+// one.
 MatchBuffer& RuleSearch::open_rows(std::uint32_t index, bool many) {
   const std::size_t vars = patterns_[index]->var_count();
   const std::size_t op_vars = patterns_[index]->op_var_count();
@@ -257,6 +260,8 @@ MatchBuffer& RuleSearch::open_rows(std::uint32_t index, bool many) {
   return rule.found.rows.open(many ? spare_.take_part(vars, op_vars) : spare_.take(vars, op_vars));
 }
 
+// Adds the results of an item to its rules. Called in item order, so the order of matches does not
+// depend on threads.
 void RuleSearch::settle(const Item& item, const Output& output) {
   std::uint32_t last = ~std::uint32_t{0};
   for (const SearchPass::Entry& entry : passes_[item.pass].entries_of(item.root)) {
@@ -268,7 +273,7 @@ void RuleSearch::settle(const Item& item, const Output& output) {
   for (const Part& part : output.parts) matches += part.sink.seen;
   for (const Part& part : output.parts) {
     Rule& rule = rules_[part.rule];
-    // Looking at a start costs all rules the same; the rest is matches.
+    // The cost of visiting starts is shared equally; the remaining cost is attributed by matches.
     const double share = matches == 0
                              ? 1.0 / static_cast<double>(output.parts.size())
                              : static_cast<double>(part.sink.seen) / static_cast<double>(matches);
@@ -283,13 +288,14 @@ void RuleSearch::settle(const Item& item, const Output& output) {
   }
 }
 
-// The matches of whole items, as long as they are within the limit; what the first item beyond it
-// found is kept only if there is nothing else. All other starts are for next time.
+// Accepts whole items while they fit within the limit. If the very first item exceeds the limit,
+// its partial result is kept, so that each search makes progress. All other starts are postponed.
 void RuleSearch::settle_resumed(const Item& item, const Part& part) {
   Rule& rule = rules_[part.rule];
   const bool fits = rule.seen + part.sink.seen <= rule.request.limit;
   if (rule.closed || (!fits && rule.seen > 0)) {
-    // Whatever was found later is put off as well, so these rows are the last of their buffer.
+    // Later rows are postponed as well, so these rows are the last of their buffer and can be cut
+    // off.
     part.rows->truncate(part.begin);
     put_off(item, part.rule, 0);
     rule.closed = true;
@@ -303,7 +309,8 @@ void RuleSearch::settle_resumed(const Item& item, const Part& part) {
   rule.closed = true;
 }
 
-// The starts of an item from one on, for one rule.
+// Postpones the starts of an item, from index `from` on, for one rule. Adjacent pieces of the same
+// plans are joined; a class range that is already covered is skipped.
 void RuleSearch::put_off(const Item& item, std::uint32_t index, std::size_t from) {
   if (from == length(item.start)) return;
   Rule& rule = rules_[index];

@@ -90,7 +90,7 @@ RunReport Runner::run() {
     report.conflict = std::move(status);
     stop = StopReason::kConflict;
   }
-  // Others may have changed the e-graph in ways that epochs do not tell.
+  // The e-graph may have been changed between runs in ways that epochs do not record.
   if (end_ != state()) forget();
   while (!stop) {
     if (iteration_ >= limits_.iterations) {
@@ -145,6 +145,7 @@ Runner::State Runner::state() const {
   return {egraph_.epoch(), egraph_.next_node(), egraph_.id_count(), egraph_.merge_count()};
 }
 
+// One iteration: search, apply, rebuild, then the test for saturation.
 Runner::Stop Runner::iterate(RunReport& report, Budget& budget) {
   const std::uint64_t keys = egraph_.keys_inserted();
   const std::uint64_t merges = egraph_.merge_count();
@@ -179,9 +180,8 @@ Runner::Stop Runner::iterate(RunReport& report, Budget& budget) {
     return StopReason::kConflict;
   }
   if (stop) return stop;
-  // Terms that a condition added to compare them are no progress: time passes for banned rules, but
-  // a run is saturated only when there were none of those either. The scheduler is asked first: it
-  // may let time pass for the rules it holds back.
+  // Terms that a condition added only to compare them are no progress, but a run is saturated only
+  // without them. The scheduler is always asked: may_stop() may advance time for banned rules.
   const bool same = keys == egraph_.keys_inserted() && merges == egraph_.merge_count();
   idle_ = stats.applied == 0 && scheduler_->may_stop(iteration) && same;
   if (idle_ && !search_.has_pending()) return StopReason::kSaturated;
@@ -189,14 +189,14 @@ Runner::Stop Runner::iterate(RunReport& report, Budget& budget) {
   return check_size();
 }
 
-// Growing e-graphs grow much alike from one iteration to the next; but they may cease to, and the
-// memory is theirs for good: half of what is expected.
+// Reserves hash-cons space for half of the expected growth, extrapolated from the last iteration.
+// Only half, because growth may stop and the memory is not returned.
 void Runner::reserve(std::uint64_t matches) {
   const auto expected = static_cast<std::uint64_t>(growth_ * static_cast<double>(matches) / 2);
   egraph_.reserve(std::min(egraph_.node_count() + expected, limits_.nodes));
 }
 
-// Matches that were put off are known by the ids of nodes.
+// Compacts if many words are dead. Postponed matches hold node ids, so it waits for these.
 void Runner::compact() {
   constexpr double kMany = 0.25;
   if (search_.has_pending() || !may_move()) return;
@@ -212,7 +212,8 @@ Runner::Stop Runner::search_all(RunReport& report, IterationStats& stats, Budget
     if (idle_ && search_.has_pending(i)) requests_[i].limit = Scheduler::kUnlimited;
     if (requests_[i].limit > 0) ++report.rules[i].searches;
   }
-  // Where rules run in turn, most of a rule's matches say what is known near the end.
+  // With one rule per iteration, most matches near the end add nothing. Grouping them makes
+  // ApplyBlock's cache effective.
   const auto is_asked = [](const RuleSearch::Request& request) { return request.limit > 0; };
   if (std::ranges::count_if(requests_, is_asked) == 1) {
     RuleSearch::Request& only = *std::ranges::find_if(requests_, is_asked);
@@ -221,7 +222,7 @@ Runner::Stop Runner::search_all(RunReport& report, IterationStats& stats, Budget
   RuleSearch::Room room;
   room.matches = limits_.matches;
   if (limits_.bytes != Limits::kNone) {
-    // Buffers may double as they grow.
+    // Half of the remaining bytes: buffers may double when they grow.
     room.bytes = (limits_.bytes - std::min<std::uint64_t>(limits_.bytes, bytes())) / 2;
   }
   if (const Stop stop = search_.run(egraph_, requests_, room, budget, pool_); stop) return stop;
@@ -253,7 +254,7 @@ void Runner::accept_matches(RunReport& report, IterationStats& stats) {
   }
 }
 
-// Of the accepted rules, each by itself.
+// Collects the old matches to retry, for each accepted rule independently.
 void Runner::take_retries() {
   const auto take = [this](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -306,7 +307,7 @@ Runner::Stop Runner::apply_rule(std::size_t index, RuleStats& stats, Budget& bud
   return {};
 }
 
-// Keeps the match for another try when its outcome may change.
+// Applies one match. Keeps it for another try if its outcome may change.
 void Runner::apply_one(Rule& rule, const Match& match, RuleStats& stats) {
   const bool callbacks = rule.rewrite->has_callbacks();
   const std::uint64_t before = callbacks ? WatchList::fingerprint(egraph_, match) : 0;
@@ -331,7 +332,7 @@ Runner::Stop Runner::apply(Rule& rule, std::span<const MatchRun> matches, RuleSt
   if (!ApplyBlock::suits(*rule.rewrite, egraph_)) return apply_singly(rule, blocks, stats, budget);
   ApplyBlock block(*rule.rewrite, egraph_);
   while (!blocks.empty()) {
-    // What a block adds is seen at its end only.
+    // A block checks limits only at its end. Near the node limit, matches are applied one by one.
     if (egraph_.node_count() + block.max_nodes() > limits_.nodes || !block.fits()) {
       return apply_singly(rule, blocks, stats, budget);
     }
@@ -348,7 +349,7 @@ Runner::Stop Runner::apply(Rule& rule, std::span<const MatchRun> matches, RuleSt
   return {};
 }
 
-// Shorter blocks where the bytes left may not do for a whole one.
+// The block size: smaller if the remaining bytes may not suffice for a whole block.
 std::size_t Runner::block_size(const Rule& rule) const {
   constexpr std::uint64_t kNodeBytes = 128;
   constexpr std::uint64_t kShortest = 8;

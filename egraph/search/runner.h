@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Equality saturation: apply all rules until nothing is new or a limit is reached.
+// Equality saturation: applies all rules until nothing is new or a limit is reached.
 //
-// An iteration searches all rules on the frozen e-graph; applies the matches in order of the rules;
-// and rebuilds. Rules look only at what changed since their matches were last applied
-// (egraph/search/rule_search.h), and at matches worth another try (egraph/search/watch_list.h). A
-// run that stops, for whatever reason, leaves a rebuilt e-graph; an iteration that a limit cuts off
-// keeps what was applied until then. Deterministic unless the time limit strikes, with any number
-// of threads; ticks bound a run in units that repeat.
+// An iteration has three phases. It searches all rules on the frozen e-graph, applies the matches
+// in rule order, and rebuilds. Rules look only at what changed since their matches were last
+// applied (egraph/search/rule_search.h), and at old matches worth another try
+// (egraph/search/watch_list.h). A run always ends with a rebuilt e-graph. An iteration cut off by a
+// limit keeps what was applied so far. Runs are deterministic with any number of threads unless the
+// time limit is reached; tick limits bound a run reproducibly.
 //
 //   Runner runner(egraph, rules);
 //   runner.limits().nodes = 10'000;
@@ -74,12 +74,12 @@ struct RunReport {
 
 class Runner {
  public:
-  // Hooks return false to stop the run (StopReason::kHook).
+  // A hook returns false to stop the run (StopReason::kHook).
   struct Hooks {
-    // Before each iteration, on a rebuilt e-graph, which it may change and rebuild: goals,
-    // progress.
+    // Called before each iteration on a rebuilt e-graph: for goals and progress. The hook may
+    // change the e-graph and must then rebuild it.
     std::function<bool(EGraph&, const RunReport&)> before_iteration;
-    // After each rule's matches were applied; the e-graph is not rebuilt.
+    // Called after each rule's matches were applied; the e-graph is not rebuilt.
     std::function<bool(const EGraph&, std::size_t rule)> after_rule;
   };
 
@@ -88,26 +88,28 @@ class Runner {
 
   Limits& limits() { return limits_; }
   Hooks& hooks() { return hooks_; }
-  // BackoffScheduler unless another is given.
+  // The default is a BackoffScheduler.
   void set_scheduler(std::unique_ptr<Scheduler> scheduler) { scheduler_ = std::move(scheduler); }
 
-  // Search with these threads; null, as at first: with the caller's alone. Does not change results.
+  // Searches with these threads; null (the default) uses the calling thread only. Results do not
+  // change.
   void set_threads(base::ThreadPool* pool) { pool_ = pool; }
 
-  // Whether memory may be given back: that of dead nodes (EGraph::compact()) when they are many,
-  // after an iteration, and what tables reserve at the end. As at first, yes. For who notes
-  // NodeIds, no.
+  // Whether the run may return memory: that of dead nodes (EGraph::compact()) after an iteration
+  // with many of them, and unused capacity at the end. The default is yes. Clients that hold
+  // NodeIds must say no.
   void set_compaction(bool compacts) { compacts_ = compacts; }
 
-  // May be called again to go on; the report is of this call alone.
+  // May be called again to continue; the report covers this call only.
   RunReport run();
 
-  // For runs that survive an interruption: what a later run needs to know, besides a snapshot of
-  // the e-graph, to go on as this one. To be called from before_iteration(). This run then forgets
-  // which matches it has seen, as the other will have to, so that both do the same from there.
+  // For runs that survive an interruption: the state that a later run needs, besides a snapshot of
+  // the e-graph, to continue as this one. Must be called from before_iteration(). This run then
+  // forgets which matches it has seen, as the resumed run must, so both behave identically from
+  // there.
   std::vector<std::uint64_t> save();
-  // Before run(), with the same rules and kind of scheduler: iterations are counted on from there,
-  // also for the limit on them.
+  // Must be called before run(), with the same rules and kind of scheduler. Iterations are counted
+  // on from the saved number, also for the iteration limit.
   base::Status resume(std::span<const std::uint64_t> saved);
 
  private:
@@ -117,7 +119,7 @@ class Runner {
     MatchBuffer retries;  // those tried again now
     Epoch seen = 0;       // the e-graph's epoch when its matches were last applied
   };
-  // Enough to tell whether an e-graph was changed since.
+  // The values that identify a state of the e-graph.
   struct State {
     Epoch epoch;
     NodeId next_node;
@@ -125,7 +127,7 @@ class Runner {
     std::uint64_t merges;
     friend bool operator==(const State&, const State&) = default;
   };
-  // Why the current phase must end, if it must.
+  // The reason to end the current phase, if any.
   using Stop = std::optional<StopReason>;
 
   Stop iterate(RunReport& report, Budget& budget);

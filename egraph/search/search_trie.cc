@@ -9,7 +9,7 @@ namespace egret::egraph {
 
 using Filter = SearchTrie::Filter;
 
-// Turns one plan into registers, expansions and filters, and walks down the trie with it.
+// Compiles one plan to registers, expansions and filters, and inserts it into the trie.
 class PlanCompiler {
  public:
   using Register = SearchTrie::Register;
@@ -39,7 +39,8 @@ class PlanCompiler {
     plan.root = plan.expansions.front();
     plan.classes = var_;
     plan.ops = op_var_;
-    // An operator variable that no atom captures stays invalid: register 0 is never written.
+    // Operator register 0 is never written. It stands for an operator variable that no atom
+    // captures.
     for (Register& op : plan.ops) op = op == kUnbound ? 0 : op;
     trie_.register_count_ = std::max<std::size_t>(trie_.register_count_, next_);
     trie_.op_register_count_ = std::max<std::size_t>(trie_.op_register_count_, next_op_);
@@ -50,6 +51,8 @@ class PlanCompiler {
  private:
   static constexpr Register kUnbound = 0xffff;
 
+  // Appends a step to the plan's path. Filters are sorted by kind, cheapest first, so that equal
+  // filter lists of different plans coincide and share a branch.
   void enter(SearchTrie::Plan& plan, std::vector<std::uint32_t>*& siblings,
              SearchTrie::Expansion expansion) {
     std::stable_sort(filters_.begin(), filters_.end(),
@@ -96,7 +99,8 @@ class PlanCompiler {
     return made;
   }
 
-  // `has`: what the class is known to have.
+  // Binds a variable to a register, or adds an equality filter if it is bound already. `has`: the
+  // mask bits that the class is known to have.
   void bind(VarId var, Register reg, std::uint64_t has) {
     Register& bound = var_[var.index()];
     if (bound != kUnbound) {
@@ -131,7 +135,7 @@ class PlanCompiler {
 };
 
 SearchTrie::SearchTrie(std::span<const Pattern* const> patterns, const OpTable& ops) {
-  // Constants come first among the registers, so all must be known.
+  // Constants occupy the first registers, so all of them must be known before any plan is compiled.
   for (const Pattern* pattern : patterns) {
     const JoinPlanner planner(*pattern);
     for (const std::uint32_t leaf : planner.leaves()) {
@@ -223,6 +227,8 @@ bool SearchTrie::Expansion::draws_like(const Expansion& other) const {
          first_child == other.first_child && lookup == other.lookup && op_out == other.op_out;
 }
 
+// Reuses a sibling that enumerates the same nodes into the same registers. This is where plans
+// share their prefixes.
 std::uint32_t SearchTrie::add_expansion(std::vector<std::uint32_t>& siblings, Expansion expansion) {
   for (const std::uint32_t sibling : siblings) {
     if (expansions_[sibling].draws_like(expansion)) return sibling;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search programs of many patterns, merged by common prefixes (the code trees of Vampire,
-// Riazanov and Voronkov 2003, and of de Moura and Bjorner's e-matcher, CADE 2007).
+// A discrimination trie of search programs: the programs of many patterns, merged by common
+// prefixes (the code trees of Vampire, Riazanov and Voronkov 2003, and of de Moura and Bjorner's
+// e-matcher, CADE 2007).
 //
 // A plan (egraph/search/join_plan.h) is compiled to alternating expansions and branches. An
-// expansion draws nodes from a list and puts class, operator and children of each into registers of
-// its own; a branch is a list of filters over registers and of what follows where they hold:
-// matches, further expansions. Registers are numbered in order of binding, whatever the variables
-// are called, so that all rules that begin with (+ ?a ?b) share their first expansion: each node is
-// read once, and the masks of its children reject most of the rules at once.
+// expansion enumerates nodes from a list and writes the class, operator and children of each into
+// its registers. A branch is a list of filters over registers, followed by matches or further
+// expansions. Registers are numbered in order of binding, independent of variable names. All rules
+// that begin with (+ ?a ?b) thus share their first expansion: each node is read once, and the masks
+// of its children reject most rules early.
 //
-// The first registers hold the classes of the constants that patterns name, one for each.
+// The first registers hold the classes of the constants of all patterns, one register each.
 //
-// Immutable after construction, except learn_symbols(), which must be called when operators were
-// interned since.
+// Immutable after construction, except for learn_symbols(), which must be called when new operators
+// were interned.
 #pragma once
 
 #include <cstdint>
@@ -79,12 +80,12 @@ class SearchTrie {
     std::uint32_t root = 0;         // its first expansion
     std::vector<Register> classes;  // for each variable
     std::vector<Register> ops;      // for each operator variable
-    // Its way through the trie.
+    // The plan's path through the trie.
     std::vector<std::uint32_t> expansions;
     std::vector<std::uint32_t> branches;
   };
 
-  // Which operators a pattern's atom accepts; see Pattern::require().
+  // The operators that a pattern's atom accepts; see Pattern::require().
   struct Symbols {
     const Pattern* pattern;
     OpVarId capture;
@@ -94,20 +95,20 @@ class SearchTrie {
     std::vector<OpId> accepted;
   };
 
-  // What must hold of the constants of a pattern before its plans make sense.
+  // Requirements on the constants of a pattern; if they fail, the pattern has no match.
   struct Constants {
     std::vector<Register> all;
     std::vector<Filter> filters;  // kSame, kNeeds
   };
 
-  // Patterns must outlive the trie, and their atoms have their operators' arities.
+  // Patterns must outlive the trie. Their atoms must have their operators' arities.
   SearchTrie(std::span<const Pattern* const> patterns, const OpTable& ops);
 
-  // Asks the patterns' predicates about operators that are new.
+  // Evaluates the patterns' predicates on new operators.
   void learn_symbols(const OpTable& ops);
 
   std::span<const Plan> plans() const { return plans_; }
-  // Those of a pattern; incremental ones follow the full ones.
+  // The plans of a pattern. Its incremental plans are stored after its full plans.
   std::span<const Plan> full_plans(std::uint32_t pattern) const;
   std::span<const Plan> incremental_plans(std::uint32_t pattern) const;
   std::uint32_t index_of(const Plan& plan) const {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers of rows that were released, kept for the next rows: fresh memory costs more than what is
-// written to it.
+// Keeps released row buffers for reuse: fresh memory costs more (page faults) than writing to it.
 //
-// There are two kinds. Parts have room for some mebibytes from the beginning, which the machine
-// gives in huge pages (egraph/core/flat_array.h); others begin small and grow. Where there are many
-// rows, parts of one size follow one another, so that nothing is copied and each can be used again.
+// There are two kinds. A part has a capacity of some mebibytes from the beginning, in huge pages
+// (egraph/core/flat_array.h). Other buffers begin small and grow. A rule with many rows uses a
+// sequence of parts of equal size, so nothing is copied and each part can be reused.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,7 @@ class SpareBuffers {
   static constexpr std::size_t kPart = std::size_t{4} << 20;       // bytes of a part
   static constexpr std::size_t kWorthPart = std::size_t{1} << 18;  // of rows, to go on in parts
 
-  // Keeps at most so many bytes from here on.
+  // Limits the spare memory to `bytes` from now on.
   void keep_at_most(std::size_t bytes) {
     most_ = bytes;
     while (bytes_ > most_ && !small_.empty()) pop(small_);
@@ -32,7 +31,7 @@ class SpareBuffers {
     (is_part(rows) ? parts_ : small_).push_back(std::move(rows));
   }
 
-  // An empty buffer for rows of so many classes and operators.
+  // An empty buffer for rows of this format.
   MatchBuffer take(std::size_t vars, std::size_t op_vars) {
     MatchBuffer rows = small_.empty() ? MatchBuffer() : pop(small_);
     rows.reset(vars, op_vars);
@@ -45,7 +44,7 @@ class SpareBuffers {
     return rows;
   }
 
-  // Whether the next rows had better go to a part that is opened for them.
+  // Whether further rows should go to a new part.
   static bool is_full(const MatchBuffer& rows) {
     return rows.size() * rows.row_bytes() >= (is_part(rows) ? kPart : kWorthPart);
   }

@@ -78,6 +78,7 @@ bool is_worth_gathering(const EGraph& egraph, std::span<const NodeId> nodes) {
 
 std::vector<NodeId> gathered(const EGraph& egraph, std::span<const NodeId> nodes,
                              std::size_t child) {
+  // A counting sort by the child's class id.
   std::vector<std::uint32_t> keys;
   keys.reserve(nodes.size());
   for (const NodeId node : nodes) keys.push_back(egraph.children(node)[child].index());
@@ -91,7 +92,7 @@ std::vector<NodeId> gathered(const EGraph& egraph, std::span<const NodeId> nodes
 
 namespace {
 
-// The sum of cost(node) over the nodes that a plan begins with, estimated by some of them.
+// Estimates the sum of cost(node) over a plan's start nodes from about kSamples samples per list.
 template <typename Cost>
 std::uint64_t estimate(std::span<const TrieWalk::Start> starts, Cost cost) {
   constexpr std::size_t kSamples = 256;
@@ -107,8 +108,8 @@ std::uint64_t estimate(std::span<const TrieWalk::Start> starts, Cost cost) {
 
 std::uint64_t plan_cost(const EGraph& egraph, const ConstantClasses& constants,
                         const SearchTrie& trie, const SearchTrie::Plan& plan, const Delta* delta) {
-  // A constant's parents must be filtered; so must those that a plan climbs to which begins below
-  // the top of its pattern.
+  // A factor for parents, which must be filtered by operator: those of a constant, and those of a
+  // plan that begins below its pattern's top.
   constexpr std::uint64_t kParents = 2;
   const SearchTrie::Expansion& root = trie.expansion(plan.root);
   if (root.kind == Kind::kParents) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a plan of a SearchTrie may begin in an e-graph: which lists, how long, and so which plan is
-// the cheapest.
+// The start lists of a SearchTrie's plans in an e-graph, and cost estimates to choose a plan.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +14,33 @@
 
 namespace egret::egraph {
 
-// All starts of the trie's expansion `root`; with a delta, those that are new. (New starts are
-// asked for roots of incremental plans only: operators, or all classes.) They are views of the
-// e-graph's lists and of those that are appended to `made`.
+// All starts of the trie's expansion `root`. With a delta, only new starts (only for roots of
+// incremental plans: operators, or all classes). The results are views of the e-graph's lists and
+// of lists appended to `made`.
 std::vector<TrieWalk::Start> starts_of(const EGraph& egraph, const ConstantClasses& constants,
                                        const SearchTrie::Expansion& root, const Delta* delta,
                                        std::deque<std::vector<NodeId>>& made);
 
-// The first child of the plan's first atom from which nothing else is drawn: the plan goes on from
-// the others, or from the atom's class. None if there is no such child or no other atom.
+// The first child of the plan's first atom from which the plan does not continue: it continues from
+// other children or from the atom's class. Empty if there is no such child or no other atom.
 std::optional<std::size_t> leaf_child(const SearchTrie& trie, const SearchTrie::Plan& plan);
-// The nodes in order of this child, and as they were where that is the same. O(nodes + ids).
+// The nodes stably sorted by this child's class. O(nodes + ids).
 std::vector<NodeId> gathered(const EGraph& egraph, std::span<const NodeId> nodes,
                              std::size_t child);
-// They are many, and not few beside the ids.
+// Whether the nodes are many, both absolutely and relative to the ids.
 bool is_worth_gathering(const EGraph& egraph, std::span<const NodeId> nodes);
 
-// What a search with this plan is expected to cost, in nodes looked at: its starts, and what it
-// climbs to from there. O(operators of its base).
+// The estimated cost of a plan in visited nodes: its starts and the parents visited from there.
+// O(operators of its base).
 std::uint64_t plan_cost(const EGraph& egraph, const ConstantClasses& constants,
                         const SearchTrie& trie, const SearchTrie::Plan& plan, const Delta* delta);
-// And what it draws from the classes of its starts or of their children, where it goes on there.
+// The estimated number of nodes visited in the classes of the starts or of their children, if the
+// plan continues there.
 std::uint64_t descent_cost(const EGraph& egraph, const ConstantClasses& constants,
                            const SearchTrie& trie, const SearchTrie::Plan& plan,
                            const Delta* delta);
 
-// The cheapest of the plans of which each finds all matches, and its cost.
+// The cheapest full plan, and its cost.
 struct PlanChoice {
   const SearchTrie::Plan* plan = nullptr;
   std::uint64_t cost = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text to tokens to flat terms (children before parents, so nothing recurs) to what was asked for.
+// Parses text to tokens, then to flat terms (children before parents, without recursion), then to
+// the result.
 #include "egraph/search/syntax.h"
 
 #include <optional>
@@ -80,7 +81,7 @@ class Lexer {
   Token token_;
 };
 
-// The nodes of a term, children first; the last one is the root.
+// The nodes of a term, children first. The last node is the root.
 struct Term {
   struct Node {
     Token head;
@@ -132,8 +133,8 @@ std::vector<VarId> select(const std::vector<VarId>& values,
   return result;
 }
 
-// Adds the term to the pattern; the variable of its root. With `result`, the root's class is that
-// variable (the root is then no variable itself).
+// Adds the term to the pattern and returns its root's variable. With `result`, that variable
+// becomes the class of the root, which must not be a variable itself.
 VarId add_to_pattern(const Term& term, OpTable& ops, Pattern& pattern, VarId result = {}) {
   std::vector<VarId> vars;
   for (const Term::Node& node : term.nodes) {
@@ -225,7 +226,7 @@ class RuleParser {
         lexer_.next();
         EGRET_ASSIGN_OR_RETURN(equation.term, parse_term(lexer_));
       }
-      // A term that stands before "(" can only be the name of a call.
+      // On the right side, a single word before "(" is the name of a call.
       if (which == Side::kTargets && equation.term.nodes.size() == 1 && lexer_.accept("(")) {
         equation.is_call = true;
         EGRET_ASSIGN_OR_RETURN(equation.arguments, parse_arguments());
@@ -265,7 +266,7 @@ class RuleParser {
     return vars.back();
   }
 
-  // What stands between "(", which was read, and ")".
+  // Parses the arguments up to ")". The "(" was already consumed.
   Result<std::vector<Token>> parse_arguments() {
     std::vector<Token> arguments;
     do {
@@ -276,7 +277,7 @@ class RuleParser {
     return arguments;
   }
 
-  // The function of a call, ready to be given a match.
+  // The function of a call, bound to the argument variables: it takes a match.
   template <typename Function>
   Result<std::function<
       std::invoke_result_t<Function, EGraph&, std::span<const ClassId>>(EGraph&, const Match&)>>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Terms, patterns and rules as text, for those who use the engine by itself.
+// Terms, patterns and rules as text, for clients that use the engine by itself.
 //
 //   term     (+ a (* b 2))            a word is an operator; (f) and f are the same
 //   pattern  (+ ?a (* ?b 2))          ?a is a variable; the same name is the same class
@@ -7,12 +7,12 @@
 //   several  ?x = (f ?a), (g ?a) => ?x = (h ?a), (k ?a)
 //   dynamic  (subst ?v ?e ?b) => substitute(?v, ?e, ?b)
 //
-// Words end at white space, parentheses and commas; # begins a comment. A rule's name and its
-// condition are optional. Of several sources and targets each is `?variable = term` or a term;
-// a target without a variable is equal to the source at its place in the list. A target may be a
-// call of a builder instead of a term: a class that the client computes.
+// Words end at white space, parentheses and commas; # begins a comment. A rule's name and condition
+// are optional. Each source and target is `?variable = term` or a term. A target without a variable
+// is equated with the source at the same position. A target may be a builder call instead of a
+// term: the client then computes the class.
 //
-// Errors name line and column, counted from 1, in the text given.
+// Errors name line and column, counted from 1.
 #pragma once
 
 #include <functional>
@@ -29,16 +29,17 @@ namespace egret::egraph {
 
 class Syntax {
  public:
-  // Operators that a text names are interned here.
+  // Operators in parsed texts are interned into `ops`.
   explicit Syntax(OpTable& ops) : ops_(ops) {}
 
-  // A condition that rules may use: name(?a, ?b) calls it with the classes of a and b. Say what it
-  // reads, where it is not everything: then it is not asked again where nothing has changed.
+  // Defines a condition for rules: name(?a, ?b) calls it with the classes of a and b. A declared
+  // `reads` below kEverything avoids re-evaluation where nothing changed.
   using Condition = std::function<bool(EGraph&, std::span<const ClassId>)>;
   void define_condition(std::string name, std::size_t arguments, Condition condition,
                         Rewrite::Reads reads = Rewrite::Reads::kEverything);
-  // A right side that no template expresses: name(?a, ?b) is the class that this returns. A failure
-  // cancels the application. `reads` is also of the analysis, where it refuses what is built.
+  // Defines a builder for right sides that no template expresses: name(?a, ?b) is the class that it
+  // returns. A failure cancels the application. `reads` also covers the analysis, if that refuses
+  // what is built.
   using Builder = std::function<base::Result<ClassId>(EGraph&, std::span<const ClassId>)>;
   void define_builder(std::string name, std::size_t arguments, Builder builder,
                       Rewrite::Reads reads = Rewrite::Reads::kEverything);
@@ -46,7 +47,7 @@ class Syntax {
   base::Result<ClassId> add_term(EGraph& egraph, std::string_view text) const;
   base::Result<Pattern> pattern(std::string_view text) const;
   base::Result<Rewrite> rule(std::string_view text) const;
-  // One rule a line; empty lines are skipped. Rules without a name are called "line N".
+  // Parses one rule per line; empty lines are skipped. A rule without a name is called "line N".
   base::Result<std::vector<Rewrite>> rules(std::string_view text) const;
 
  private:

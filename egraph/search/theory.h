@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules as text, together with what the text refers to: all that a test, a workload or a program
-// needs to start from nothing.
+// Rules as text, together with the definitions that they refer to. It is all that a test, a
+// workload or a program needs to start.
 //
 //   const Theory theory{"zero: (+ ?a 0) => ?a\n"};
 //   OpTable ops;
@@ -20,13 +20,13 @@ namespace egret::egraph {
 
 struct Theory {
   // Makes the analysis of a new e-graph and defines the conditions and builders that the rules
-  // name. Both arguments outlive what it makes.
+  // name. Both arguments must outlive the analysis.
   using Prepare = std::unique_ptr<Analysis> (*)(OpTable&, Syntax&);
 
   std::string_view rules;  // Syntax::rules() text; not owned
   Prepare prepare = nullptr;
 
-  // Null where the rules need no analysis.
+  // Null if the rules need no analysis.
   std::unique_ptr<Analysis> make_analysis(OpTable& ops, Syntax& syntax) const {
     return prepare == nullptr ? nullptr : prepare(ops, syntax);
   }

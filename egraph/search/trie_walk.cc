@@ -94,6 +94,10 @@ bool TrieWalk::run(const SearchPass& pass, std::span<const ClassId> constants, s
   start_ = start;
   due_.clear();
 
+  // One frame per expansion on the current path. frame.branch counts through the expansion's
+  // branches; when all are done, the frame advances to its next node. frame.child counts through
+  // the expansions below the current branch; 0 means that the branch's filters are not evaluated
+  // yet.
   std::size_t depth = 0;
   open(frames_[0], root);
   frames_[0].next = start.nodes.data();
@@ -160,7 +164,7 @@ void TrieWalk::open(Frame& frame, std::uint32_t expansion) {
   }
 }
 
-// What an expansion draws that is one list: of the e-graph's, or made in `drawn`.
+// The list that an expansion enumerates: a list of the e-graph, or one made in `drawn`.
 std::span<const NodeId> TrieWalk::draw(const SearchTrie::Expansion& e, std::vector<NodeId>& drawn) {
   switch (e.kind) {
     case Kind::kClass: return draw_class(e);
@@ -179,7 +183,7 @@ std::span<const NodeId> TrieWalk::draw(const SearchTrie::Expansion& e, std::vect
   return {};
 }
 
-// The parents of the bound child that has the fewest: filters ask for the others.
+// The parents of the bound child with the shortest chain. Filters check the other bound children.
 void TrieWalk::draw_parents(const SearchTrie::Expansion& e, std::vector<NodeId>& drawn) {
   const auto bound = [this](SearchTrie::Register reg) {
     return egraph_.parents_bound(registers_[reg]);
@@ -193,7 +197,8 @@ void TrieWalk::draw_parents(const SearchTrie::Expansion& e, std::vector<NodeId>&
   ticks_ += bound(*via) - drawn.size();
 }
 
-// The nodes of one operator in a class's list, which is sorted by operator.
+// The nodes of one operator in a class's list. The list is sorted by operator, so binary search
+// finds the range.
 std::span<const NodeId> TrieWalk::draw_class(const SearchTrie::Expansion& e) const {
   const auto list = egraph_.nodes(registers_[e.via]);
   constexpr std::size_t kLinear = 8;
@@ -205,8 +210,8 @@ std::span<const NodeId> TrieWalk::draw_class(const SearchTrie::Expansion& e) con
   return {low, high};
 }
 
-// All of a last expansion at once: most of a search's time goes here. False when a limit was
-// reached.
+// Processes a whole last expansion at once; most search time is spent here. Returns false if a
+// limit was reached.
 bool TrieWalk::walk_last(const SearchTrie::Expansion& e, std::span<const NodeId> list,
                          bool fresh_above) {
   constexpr std::size_t kChunk = 2048;  // nodes between two looks at the limits
@@ -237,8 +242,7 @@ void TrieWalk::find_matches(const SearchTrie::Expansion& e, std::span<const Node
   }
 }
 
-// The only active plan that ends with this last expansion, if there is just one and it is not bound
-// to stop within the next so many matches.
+// The only active plan that ends with this last expansion, or kNone if there is none or several.
 std::uint32_t TrieWalk::only_plan(const SearchTrie::Expansion& e) const {
   std::uint32_t only = kNone;
   for (const std::uint32_t b : e.branches) {
@@ -251,8 +255,8 @@ std::uint32_t TrieWalk::only_plan(const SearchTrie::Expansion& e) const {
   return only;
 }
 
-// The rows of a plan whose last expansion draws from a class: all columns but those of its children
-// are the same.
+// The rows of a plan whose last expansion enumerates a class. Only the columns of its children
+// vary.
 class TrieWalk::RowPattern {
  public:
   static constexpr std::size_t kMostColumns = 8;
@@ -267,8 +271,8 @@ class TrieWalk::RowPattern {
     }
   }
   std::size_t children() const { return count_; }
-  // Writes kMostColumns words, of which the first are the row. kChildren: how many columns are the
-  // node's children, or kMostColumns, for any number.
+  // Writes kMostColumns words, of which the first ones are the row. kChildren: the number of
+  // columns that are children of the node; kMostColumns stands for any number.
   template <std::size_t kChildren>
   void write(ClassId* row, const ClassId* children) const {
     std::copy(row_.begin(), row_.end(), row);
@@ -327,8 +331,8 @@ void TrieWalk::count_rows(Sink& sink, std::size_t found, std::size_t old) {
   bytes_ += found * sink.rows->row_bytes();
 }
 
-// find_matches() for one plan alone, whose rows are written in place. Does nothing, and says so,
-// where its limit might be reached or matches are counted only.
+// As find_matches(), for one plan, with rows written in place. Does nothing and returns false if
+// the limit might be reached, if matches are only counted, or if the plan has operator variables.
 bool TrieWalk::find_matches_of(const SearchTrie::Expansion& e, std::uint32_t p,
                                std::span<const NodeId> list, bool fresh_above) {
   const SearchTrie::Plan& plan = trie_.plans()[p];
@@ -369,7 +373,7 @@ bool TrieWalk::find_matches_of(const SearchTrie::Expansion& e, std::uint32_t p,
   return true;
 }
 
-// Binds the next node (or class) that the expansion draws; false when there is none left.
+// Binds the next node (or class) of the expansion. Returns false if there is none.
 bool TrieWalk::advance(Frame& frame, bool fresh_above) {
   constexpr std::ptrdiff_t kAhead = 8;
   const SearchTrie::Expansion& e = *frame.expansion;
@@ -405,7 +409,8 @@ bool TrieWalk::advance(Frame& frame, bool fresh_above) {
   }
 }
 
-// Fills the expansion's registers from the node, if it is one that the expansion draws.
+// Writes the node into the expansion's registers. Returns false if the expansion does not enumerate
+// this node.
 bool TrieWalk::bind(const SearchTrie::Expansion& e, NodeId node) {
   if (e.op.valid()) {
     if (!egraph_.is(node, e.op)) return false;
@@ -418,7 +423,7 @@ bool TrieWalk::bind(const SearchTrie::Expansion& e, NodeId node) {
     op_registers_[e.op_out] = op;
   }
   if (e.kind == Kind::kClass) {
-    // A start list may be older than the e-graph's present state.
+    // A postponed start list may be older than the e-graph's present state.
     if (&e == frames_[0].expansion && egraph_.class_of(node) != registers_[e.via]) return false;
   } else {
     registers_[e.out] = egraph_.class_of(node);
@@ -450,6 +455,7 @@ bool TrieWalk::passes(const SearchTrie::Branch& branch, NodeId node) const {
   return true;
 }
 
+// A match is complete for each active plan of this branch. `fresh`: some node of the match is new.
 void TrieWalk::emit(const SearchTrie::Branch& branch, bool fresh) {
   for (const std::uint32_t p : branch.plans) {
     if (active_[p] == 0) continue;
@@ -477,7 +483,8 @@ void TrieWalk::stop_due_patterns() {
   due_.clear();
 }
 
-// The pattern has enough matches: from here on nothing is done for it alone.
+// The pattern has enough matches. From now on nothing is done for it alone. The pass is shared with
+// other walks, so this walk first makes private copies.
 void TrieWalk::stop_pattern(std::uint32_t pattern) {
   Sink& sink = sinks_[pattern];
   sink.stopped = true;
@@ -500,7 +507,7 @@ bool TrieWalk::check_limits() {
   next_check_ = ticks_ + kCheckEvery;
   const WalkLimits& limits = *limits_;
   bool within = ticks_ <= limits.ticks;
-  // Other threads wait for what is written here: only where it may matter.
+  // Writing shared counters makes other threads wait, so they are written only if they matter.
   const auto tally = [&](std::atomic<std::uint64_t>* total, std::uint64_t most,
                          std::uint64_t& count) {
     if (total == nullptr || most == Limits::kNone || count == 0) return;

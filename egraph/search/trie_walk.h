@@ -2,10 +2,10 @@
 // The hot loop of searching: backtracks through a SearchTrie from a list of nodes, for all patterns
 // at once.
 //
-// One walk is the work of one thread; walks over parts of one list may run side by side, since they
-// only read the e-graph, the trie and the pass. What a walk finds is a function of these and of its
-// start alone. It keeps explicit frames: its depth is that of the longest pattern, which is a
-// user's.
+// One walk runs on one thread. Walks over parts of one list may run in parallel, because they only
+// read the e-graph, the trie and the pass. The result of a walk depends on these and on its start
+// alone. The walk uses explicit frames instead of recursion: its depth is that of the longest
+// pattern, which is user input.
 #pragma once
 
 #include <atomic>
@@ -21,19 +21,19 @@
 
 namespace egret::egraph {
 
-// Which plans to follow, and with what aim. Prepared once, shared by all walks of a search.
+// The plans to follow and their purpose. Prepared once and shared by all walks of a search.
 class SearchPass {
  public:
   explicit SearchPass(const SearchTrie& trie);
 
-  // Plans are followed when they were activated; their patterns' constants must be bound.
+  // Only active plans are followed. The constants of their patterns must be bound.
   void activate(const SearchTrie::Plan& plan);
   void deactivate(std::uint32_t pattern);
   bool is_active(std::uint32_t plan) const { return active_[plan] != 0; }
-  // Whether some active plan begins with this expansion.
+  // Whether an active plan begins with this expansion.
   bool reaches(std::uint32_t root) const { return live_expansions_[root] != 0; }
 
-  // All that were ever activated, by root, pattern and plan.
+  // All plans that were ever activated, sorted by root, pattern and plan.
   struct Entry {
     std::uint32_t root;
     std::uint32_t pattern;
@@ -42,9 +42,9 @@ class SearchPass {
   };
   std::span<const Entry> entries_of(std::uint32_t root) const;
 
-  const Delta* delta = nullptr;  // what is new; without one everything is
-  bool only_new = false;         // matches of old nodes alone are not wanted,
-  bool count_old = false;        // but count against the limit
+  const Delta* delta = nullptr;  // what is new; null: everything
+  bool only_new = false;         // drop matches without a new node,
+  bool count_old = false;        // but count them against the limit
   bool keep_rows = true;         // otherwise matches are only counted
 
  private:
@@ -54,20 +54,20 @@ class SearchPass {
   const SearchTrie* trie_;
   std::vector<Entry> entries_;        // sorted
   std::vector<std::uint8_t> active_;  // by plan
-  // How many active plans go through each expansion and branch.
+  // The number of active plans through each expansion and branch.
   std::vector<std::uint32_t> live_expansions_;
   std::vector<std::uint32_t> live_branches_;
 };
 
-// The classes of the trie's constants in an e-graph, and which patterns they permit.
+// The classes of the trie's constants in an e-graph, and the patterns that they permit.
 class ConstantClasses {
  public:
   ConstantClasses(const SearchTrie& trie, const EGraph& egraph);
 
   std::span<const ClassId> classes() const { return classes_; }  // invalid where there is none
-  // Whether all constants of the pattern are there and are what it says of them.
+  // Whether all constants of the pattern exist and meet its requirements.
   bool permit(std::uint32_t pattern) const;
-  // Whether one of them is new, so that any match of the pattern may be.
+  // Whether a constant of the pattern is new. Then any of its matches may be new.
   bool changed(std::uint32_t pattern, const Delta& delta) const;
 
  private:
@@ -77,7 +77,7 @@ class ConstantClasses {
   std::vector<ClassId> classes_;
 };
 
-// What walks that run side by side share.
+// Limits and counters shared by walks that run in parallel.
 struct WalkLimits {
   std::uint64_t ticks = Limits::kNone;  // of this walk
   const Budget* budget = nullptr;       // for the clock
@@ -90,7 +90,7 @@ struct WalkLimits {
 
 class TrieWalk {
  public:
-  // What is found of one pattern.
+  // The result of a walk for one pattern.
   struct Sink {
     MatchBuffer* rows = nullptr;
     std::uint64_t limit = ~std::uint64_t{0};  // matches to stop after,
@@ -100,7 +100,7 @@ class TrieWalk {
     bool stopped = false;                     // at the limit,
     std::size_t stopped_at = 0;               // after so many starts
   };
-  // Where to begin: nodes, or for patterns of one free variable classes.
+  // The start of a walk: nodes, or classes for patterns of one free variable.
   struct Start {
     std::span<const NodeId> nodes;
     std::size_t class_begin = 0;
@@ -109,12 +109,12 @@ class TrieWalk {
 
   TrieWalk(const SearchTrie& trie, const EGraph& egraph);
 
-  // The sinks of all patterns, by index. They are the caller's to set before run() and to read
-  // after it.
+  // The sinks of all patterns, by index. The caller sets them before run() and reads them
+  // afterwards.
   std::vector<Sink>& sinks() { return sinks_; }
 
-  // Follows all active plans that begin with `root` from each start. False when a limit was
-  // reached; sinks then hold part of what there is.
+  // Follows all active plans that begin with `root`, from each start. Returns false if a limit was
+  // reached; the sinks then hold a part of the result.
   bool run(const SearchPass& pass, std::span<const ClassId> constants, std::uint32_t root,
            const Start& start, const WalkLimits& limits);
 
@@ -170,7 +170,7 @@ class TrieWalk {
   std::vector<OpId> op_registers_;
   std::vector<Frame> frames_;
   std::vector<Sink> sinks_;
-  // The pass's, or copies once a pattern reached its limit.
+  // The arrays of the pass, or private copies once a pattern reached its limit.
   const std::uint8_t* active_ = nullptr;
   const std::uint32_t* live_expansions_ = nullptr;
   const std::uint32_t* live_branches_ = nullptr;

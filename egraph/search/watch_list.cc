@@ -33,7 +33,7 @@ bool still_matches(const EGraph& egraph, const Pattern& pattern, const Match& ma
 
 }  // namespace
 
-// Equal for equal classes with equal data.
+// Equal classes with equal data give equal fingerprints.
 std::uint64_t WatchList::fingerprint(const EGraph& egraph, const Match& match) {
   std::uint64_t hash = 0;
   for (const ClassId id : match.classes()) {
@@ -53,7 +53,8 @@ void WatchList::clear() {
   tidy_size_ = 0;
 }
 
-// Whether anything about a class may have changed since; if not, neither have its id and data.
+// Whether anything about the match's classes may have changed. If not, neither did their ids and
+// data.
 bool WatchList::may_differ(const EGraph& egraph, const Match& row, Epoch seen) {
   return std::ranges::any_of(row.classes(), [&](ClassId id) {
     return !egraph.is_canonical(id) || egraph.epoch(id) >= seen;
@@ -95,8 +96,8 @@ void WatchList::truncate(std::size_t size) {
   about_.resize(size);
 }
 
-// Merges make matches equal, and equal matches are found anew when their nodes move: without this a
-// list could grow for ever. The latest try of a match is the one that counts.
+// Removes equal matches; of each set, the latest one is kept. Merges make matches equal, and
+// matches are found again when their nodes move. Without this the list could grow without bound.
 void WatchList::remove_repeated(const EGraph& egraph) {
   struct Entry {
     std::uint64_t hash;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches that were tried already and whose answer may become another: a condition rejected them,
-// the analysis refused what they would build, or a callback computed their right side from
-// something that has changed since. Searches that look at deltas do not find these again.
+// Old matches whose outcome may change: a condition rejected them, the analysis refused their right
+// side, or a callback computed the right side from data that changed since. Incremental searches do
+// not find these matches again.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +21,15 @@ class WatchList {
   explicit WatchList(const Pattern& pattern)
       : pattern_(&pattern), rows_(pattern.var_count(), pattern.op_var_count()) {}
 
-  // What is known of the match's classes; to be taken before callbacks see it. O(variables).
+  // A hash of the match's classes and their data. Must be taken before callbacks run. O(variables).
   static std::uint64_t fingerprint(const EGraph& egraph, const Match& match);
-  // The match's answer came of no more than `reads`, at the time of the fingerprint.
+  // Adds a match whose outcome depended on no more than `reads`, at the time of the fingerprint.
   void add(const Match& match, std::uint64_t fingerprint, Rewrite::Reads reads);
   void clear();
 
-  // Moves to `out`, canonical, the matches of which something that they read changed since they
-  // were added in epoch `seen` or before. Those that match no longer, because a node was hidden,
-  // are dropped. On a clean e-graph. O(matches).
+  // Moves the matches to `out`, in canonical form, for which something that they read changed since
+  // epoch `seen`. Drops matches that no longer match because a node was hidden. Requires a clean
+  // e-graph. O(matches).
   void take(const EGraph& egraph, Epoch seen, MatchBuffer& out);
 
   std::size_t size() const { return rows_.size(); }

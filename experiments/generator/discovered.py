@@ -103,14 +103,14 @@ def main():
     saving = sum(1 for _, chosen in chapters for rule in chosen if rule.saves() > 0)
     print("# Rules that the generator found beyond TASO's operators\n")
     print("Made by `python3 experiments/generator/discovered.py > docs/discovered_rules.md` from")
-    print("rules/data/generated. All were proven by `verify_rules`. A rule and its other direction count once;")
-    print("rules that are never worth applying (tag `extra`) and rules about a tensor less itself are left out.\n")
-    print(f"{total} rules, of which {saving} save an operator as they stand.")
+    print("rules/data/generated. `verify_rules` proved all of them. A rule and its other direction count once. The page")
+    print("omits rules that are never worth applying (tag `extra`) and rules about a tensor minus itself.\n")
+    print(f"The page has {total} rules. {saving} of them save an operator.")
     if USES.exists():
-        print(f"{firing} fire in a model of experiments/rule-sets, which is said where so with the number of models,")
-        print(f"and {making} of these made part of a result.")
+        print(f"{firing} rules fire in a model of experiments/rule-sets; their entries state the number of models.")
+        print(f"{making} of these made part of a result.")
     else:
-        print("Which of them fire in models (experiments/rule-sets) is not measured yet.")
+        print("Their use in models (experiments/rule-sets) is not measured yet.")
     for space, chosen in chapters:
         print(f"\n## {TITLES[space]}: {len(chosen)} rules\n\n    egret rules generate --space {space} -o DIR\n")
         for rule in chosen:
@@ -118,7 +118,7 @@ def main():
             if rule.saves() > 0:
                 notes.append(f"saves {rule.saves()}")
             if rule.heuristics:
-                notes.append("applied where " + " and ".join(rule.heuristics).replace("constant(", "").replace(")", "")
+                notes.append("applied if " + " and ".join(rule.heuristics).replace("constant(", "").replace(")", "")
                              + (" are weights" if " and " in rule.heuristics[0] else " is one of the weights"))
             if uses[rule.name]:
                 made = sorted(model for model, (n, _) in uses[rule.name].items() if n)

@@ -16,8 +16,8 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 using Entry = std::pair<double, ClassIndex>;
 using LeastFirst = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
 
-// Of each class the length of the longest chain of needs below it, in the term where that is least
-// (Knuth 1977, with a maximum for a sum). Infinite where there is no term.
+// For each class, the length of the longest chain of needs below it, in the term that minimizes
+// this length (Knuth 1977, with a maximum instead of a sum). Infinite if there is no term.
 std::vector<double> chains_below(const FlatCore& flat, std::span<const double> costs) {
   std::vector<double> least(flat.class_count(), kInfinite);
   std::vector<double> longest(flat.size(), 0);
@@ -74,7 +74,9 @@ class Ascent {
   }
 
  private:
-  // Strong components are numbered from those that need nothing outside.
+  // The required classes, in the order in which they are priced.
+  // Leaves first: components are numbered such that a component needs only lower ones. The part
+  // below a required class is then priced before the class itself.
   std::vector<ClassIndex> required_from_the_leaves() const {
     std::vector<ClassIndex> order;
     for (ClassIndex c = 0; c < core_.classes.size(); ++c) {
@@ -93,7 +95,7 @@ class Ascent {
     for (double& length : chain_) length *= std::exp(random.uniform(-0.5, 0.5));
   }
 
-  // And all classes that have a free term with it.
+  // Marks a class as free, and all classes that have a free term because of it.
   void make_free(ClassIndex c) {
     if (free_[c]) return;
     free_[c] = true;
@@ -110,7 +112,8 @@ class Ascent {
     }
   }
 
-  // While a candidate is priced, `rest` of it is the price at which it is charged in full.
+  // While a candidate is being priced, its `rest` holds the price at which it is fully charged. The
+  // price of the cut thus rises for all its candidates in O(1).
   double rest_of(CandidateIndex k) const {
     return priced_[k] ? result_.rest[k] - price_ : result_.rest[k];
   }
@@ -166,7 +169,7 @@ class Ascent {
     kFree,     // a class has a free term now: the cut has to be found anew
     kNothing,  // no candidate leads out of the cut
   };
-  // Until one more candidate is charged in full.
+  // Raises the price until one more candidate is fully charged. Stale queue entries are skipped.
   Raised raise_price() {
     while (!next_.empty()) {
       const auto [at, k] = next_.top();
@@ -193,7 +196,7 @@ class Ascent {
     end_row();
     row_ = {};
     row_begin_ = 0;
-    std::vector<CandidateIndex> charged;  // in full, by the same price as the last one
+    std::vector<CandidateIndex> charged;  // fully charged at the same price as the last one
     for (const ClassIndex c : cut_) {
       for (CandidateIndex k = flat_.begin[c]; k < flat_.begin[c + 1]; ++k) {
         if (!priced_[k]) continue;
@@ -219,7 +222,8 @@ class Ascent {
     }
   }
 
-  // The candidates of classes that have entered.
+  // Processes the candidates of classes that entered the cut: those that lead out of it are priced,
+  // or followed if already fully charged.
   void grow() {
     for (; grown_ < cut_.size(); ++grown_) {
       const ClassIndex c = cut_[grown_];
@@ -234,8 +238,8 @@ class Ascent {
     }
   }
 
-  // There is a need without a free term, or the candidate's class would have one. None of them is
-  // in the cut.
+  // Follows a fully charged candidate into its need with the longest chain. A need that is not free
+  // exists; otherwise the candidate's class would be free. None of the needs is in the cut.
   void follow(CandidateIndex k) {
     ClassIndex longest = kNoNode;
     for (const ClassIndex need : flat_.needs_of(k)) {
@@ -263,7 +267,7 @@ class Ascent {
   int cuts_since_measured_ = 0;
   bool stopped_ = false;
 
-  // The cut that is being priced.
+  // The cut being priced.
   std::vector<ClassIndex> cut_;
   std::size_t grown_ = 0;
   std::vector<std::uint32_t> needs_in_cut_;  // per candidate
@@ -276,7 +280,8 @@ class Ascent {
   std::vector<double> charged_until_;  // per candidate: the price that is in a row
 };
 
-// Of each class the least sum of rests on a way to it from a required one.
+// For each class, the least sum of remaining costs on a path to it from a required class
+// (Dijkstra's algorithm).
 std::vector<double> ways_from_above(const Core& core, const FlatCore& flat,
                                     std::span<const double> rest) {
   std::vector<double> least(flat.class_count(), kInfinite);
@@ -308,7 +313,8 @@ DualAscent dual_ascent(const Core& core, const FlatCore& flat, const DualAscentO
   return Ascent(core, flat, options).run();
 }
 
-// Of an answer's candidates those on a way down to one, and those on a chain below it, are others.
+// The candidates on a path from a required class down to k, k itself, and those on a chain below k
+// are distinct in an acyclic answer. Their remaining costs therefore add up.
 std::vector<double> least_costs(const Core& core, const FlatCore& flat, const DualAscent& dual) {
   const std::vector<double> below = chains_below(flat, dual.rest);
   const std::vector<double> above = ways_from_above(core, flat, dual.rest);

@@ -12,8 +12,8 @@
 namespace egret::extract {
 namespace {
 
-// constant + the sum over pairs i < j of 2 Q(i, j) s(i) s(j), least over signs s. The first sign is
-// fixed, without loss, to plus one: pairs with it are what a sign costs by itself.
+// Minimize constant + sum over pairs i < j of 2 Q(i, j) s(i) s(j) over signs s. The first sign is
+// fixed to plus one without loss of generality; pairs with it are linear terms.
 class Signs {
  public:
   void add(double value) { constant_ += value; }
@@ -44,13 +44,13 @@ class Signs {
   std::map<std::pair<std::size_t, std::size_t>, double> pairs_;
 };
 
-// Whether a choice is for the candidate: (1 + sign s(choice)) / 2.
+// Whether a choice selects the candidate, as (1 + sign s(choice)) / 2.
 struct User {
   std::size_t choice;
   double sign;
 };
 
-// What is paid where one of two users at least is chosen: value (u + v - u v).
+// A cost paid if at least one of two users is chosen: value (u + v - u v).
 void add_shared(Signs& signs, double value, const User& a, const User& b) {
   signs.add(value * 3 / 4);
   signs.add(value * a.sign / 4, 0, a.choice);
@@ -98,8 +98,9 @@ std::optional<Signs> signs_of(const Core& core) {
   return signs;
 }
 
-// The diagonal y for which Q - diag(y) has no negative eigenvalue, or nearly: minus the length of
-// what pulls at each vector, when none moves any more.
+// A diagonal y for which Q - diag(y) is nearly positive semidefinite. Coordinate descent sets each
+// vector to minus the normalized sum of its weighted partners. At the fixpoint, -y(i) is the length
+// of that sum. A rank above sqrt(2n) suffices for an optimal solution (Barvinok 1995, Pataki 1998).
 std::vector<double> dual_of(const Signs& signs, const base::Deadline& deadline) {
   constexpr int kMostRounds = 5000;
   constexpr double kStill = 1e-12;  // of the lengths
@@ -144,7 +145,8 @@ bool is_positive(std::vector<double> a, std::size_t n) {  // definite; by Choles
   return true;
 }
 
-// The least shift of the diagonal, but for a factor, that makes Q - diag(y) positive.
+// The least shift of the diagonal, up to a factor of 2, that makes Q - diag(y) positive definite.
+// The caller subtracts shift * n from the bound.
 double shift_of(const Signs& signs, const std::vector<double>& y) {
   constexpr double kLeast = 1e-9;  // of the largest entry
   const std::size_t n = signs.size();

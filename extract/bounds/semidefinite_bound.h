@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bound from below where every choice is between two candidates and every price depends on two
-// choices at most: maximum cuts, clauses of two literals. Linear relaxations say next to nothing of
-// such cores, since halves satisfy everything; the semidefinite one (Goemans, Williamson 1995) puts
-// a unit vector in a choice's place and is mostly within some percent.
+// A lower bound for cores in which every choice is between two candidates and every price depends
+// on at most two choices: maximum cut, or clauses of two literals. Linear relaxations are nearly
+// useless there, because halves satisfy everything. The semidefinite relaxation (Goemans,
+// Williamson 1995) replaces each choice by a unit vector and is mostly within a few percent.
 //
-// It is solved by its factors, one vector after the other (Burer, Monteiro 2003; Wang, Chang,
-// Kolter 2017), and the dual that their lengths give is made feasible by a Cholesky factorization,
-// so that the bound holds however far the iteration came.
+// It is solved in factored form, one vector at a time (Burer, Monteiro 2003; Wang, Chang, Kolter
+// 2017). The vector lengths give a dual solution. A Cholesky factorization makes it feasible, so
+// the bound is valid no matter how far the iteration came.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,9 @@
 
 namespace egret::extract {
 
-// Without Core::paid. Nothing for cores of another form: a class that is required and has two
-// candidates, or is not and has one, which needs nothing and is needed by two others at most.
-// O(choices^3), and O(prices * sqrt(choices)) a round.
+// Excludes Core::paid. Returns nothing for cores of another form. In a suitable core, a required
+// class has two candidates. Any other class has one candidate, which needs nothing, and at most two
+// users. O(choices^3), plus O(prices * sqrt(choices)) per round.
 std::optional<double> semidefinite_bound(const Core& core, const base::Deadline& deadline);
 
 }  // namespace egret::extract

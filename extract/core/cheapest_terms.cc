@@ -10,14 +10,14 @@
 namespace egret::extract {
 namespace {
 
-// Costs double with each level of y = x + f(x). Beyond this they are all alike: still a term, where
-// an infinite cost means that there is none.
+// Tree costs double with each level of y = x + f(x). Larger costs are clamped to this value,
+// because an infinite cost means that there is no term.
 constexpr double kMostCost = 1e300;
 
 struct Candidate {
   double cost;
   NodeIndex node;
-  // Ties go to the older node, so that the answer does not depend on the queue.
+  // Ties go to the older node, so the result does not depend on the queue.
   bool operator<(const Candidate& other) const {
     return cost != other.cost ? cost > other.cost : node > other.node;
   }

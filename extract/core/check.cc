@@ -71,7 +71,8 @@ Solution solution_of(const Problem& problem, std::vector<NodeIndex> choice) {
   }
   for (const ClassIndex root : problem.graph.roots) solution.tree_cost += tree[root];
   solution.dag_cost = walk.dag_cost;
-  // No proof but that of the costs' signs: at best every class with a negative node is chosen.
+  // The only proof here is the signs of the costs: at best, every class with a negative node is
+  // chosen.
   for (ClassIndex c = 0; c < problem.graph.class_count(); ++c) {
     double least = 0;
     for (NodeIndex node = problem.graph.class_begin[c]; node < problem.graph.class_begin[c + 1];

@@ -4,6 +4,7 @@
 namespace egret::extract {
 
 const ChoiceWalk& ChoiceWalker::walk(std::span<const NodeIndex> choice) {
+  // States are epoch numbers, so no array needs to be cleared between walks.
   epoch_ += 2;
   result_.outcome = ChoiceWalk::Outcome::kComplete;
   result_.order.clear();

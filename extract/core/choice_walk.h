@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Following a choice from the roots.
+// The result of following a choice from the roots.
 #pragma once
 
 #include <span>
@@ -18,10 +18,10 @@ struct ChoiceWalk {
   double dag_cost = 0;            // in that order, so equal walks add up to equal bits
 };
 
-// O(nodes reached); iterative, as terms may be deep.
+// O(nodes reached). Iterative, because terms may be deep.
 ChoiceWalk walk_choice(const Problem& problem, std::span<const NodeIndex> choice);
 
-// The same, with buffers that outlive one walk: for searches that try many choices.
+// As walk_choice(), with reusable buffers: for searches that try many choices.
 class ChoiceWalker {
  public:
   explicit ChoiceWalker(const Problem& problem)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a core falls apart.
+// Decomposition of a core.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,12 @@
 
 namespace egret::extract {
 
-// For each class the number of its strong component: cycles of choices stay within one.
+// The number of each class's strongly connected component. A cycle of choices stays within one
+// component.
 std::vector<std::uint32_t> strong_components(const Core& core);
 
-// Cores that share no class, whose answers together are the core's. `origin` gives the core's class
-// for each of the part's. Classes that no required one reaches are in none.
+// Cores that share no class and whose answers together form an answer of the core. `origin` maps a
+// part's classes to the core's. Classes not reached from a required one are in no part.
 struct Part {
   Core core;  // `paid` and `decided` are empty
   std::vector<ClassIndex> origin;

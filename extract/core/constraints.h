@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes that no answer may have, and nodes that every answer has, whether something else needs them
-// or not. They are a matter of the problem, so every extractor keeps to them: a forbidden node
-// costs infinitely much; a forced one is the only node of its class, which is made a root.
+// Nodes that no answer may contain, and nodes that every answer contains, needed or not. They are
+// encoded in the problem, so every extractor respects them. A forbidden node gets infinite cost. A
+// forced node becomes the only node of its class, and the class becomes a root.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ struct ConstrainedProblem {
   Problem problem() const { return {graph, costs}; }
 };
 
-// Errors: bad_input when two nodes of one class are forced, or a forbidden one.
+// Errors: bad_input if two nodes of one class are forced, or a forced node is forbidden.
 base::Result<ConstrainedProblem> constrained(const Problem& problem,
                                              std::span<const NodeIndex> forbidden,
                                              std::span<const NodeIndex> forced);

@@ -9,7 +9,7 @@
 namespace egret::extract {
 namespace {
 
-// The children, each once, ascending.
+// The distinct children, ascending.
 std::vector<ClassIndex> needs_of(const EGraphView& graph, NodeIndex node) {
   const auto children = graph.children_of(node);
   std::vector<ClassIndex> needs(children.begin(), children.end());
@@ -91,6 +91,7 @@ bool Core::has_negative_costs() const {
   });
 }
 
+// Euclid's algorithm over all costs.
 double Core::granularity() const {
   double unit = 0;
   for (const auto& candidates : classes) {

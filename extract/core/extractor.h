@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extraction: choosing one node for every class that the roots need, acyclically, at least cost.
+// Extraction: choosing one node for every class that the roots need, acyclically, at minimal cost.
 //
-// The cost of a choice is the sum over chosen nodes, each paid once however often it is used (DAG
-// cost). Finding the least is NP-hard (Stepp 2011); finding the least tree cost, where shared nodes
-// are paid at each use, is not (Knuth 1977).
+// The cost of a choice is the sum over chosen nodes, each paid once (DAG cost). Minimizing it is
+// NP-hard (Stepp 2011). Minimizing the tree cost, where shared nodes are paid at each use, is not
+// (Knuth 1977).
 #pragma once
 
 #include <cstdint>
@@ -42,18 +42,18 @@ enum class Quality : std::uint8_t {
 };
 
 // Invariant: for each class that the roots reach through chosen nodes, `choice` is one of its
-// nodes, and following chosen nodes never returns to a class. Other classes have kNoNode.
+// nodes, and the chosen nodes form no cycle. Other classes have kNoNode.
 struct Solution {
   std::vector<NodeIndex> choice;
   double dag_cost = 0;
   double tree_cost = 0;  // may be infinite where sharing makes the tree astronomically large
   double bound = 0;      // no answer costs less
   Quality quality = Quality::kFeasible;
-  // What went wrong on the way and did no harm but to the bound: "the solver highs crashed ...".
+  // Problems that affected nothing but the bound: "the solver highs crashed ...".
   std::vector<std::string> notes{};
 };
 
-// Errors: bad_input when a root has no finite term at all.
+// Errors: bad_input if a root has no finite term.
 using Extract = std::function<base::Result<Solution>(const Problem&, const Options&)>;
 
 struct ExtractorRow {
@@ -67,11 +67,11 @@ struct ExtractorRow {
 std::span<const ExtractorRow> extractors();
 const ExtractorRow* find_extractor(std::string_view name);  // nullptr: none such
 
-// Recomputes everything that a solution claims: complete, acyclic, cost as stated. Independent of
-// the extractors. Errors: internal_error that names the class or node at fault.
+// Recomputes every claim of a solution: complete, acyclic, cost and bound as stated. Independent of
+// the extractors. Errors: internal_error that names the class at fault.
 base::Status check_solution(const Problem& problem, const Solution& solution);
 
-// Fills in costs of a complete acyclic choice and drops what the roots do not reach.
+// Computes the costs of a complete acyclic choice and drops classes that the roots do not reach.
 Solution solution_of(const Problem& problem, std::vector<NodeIndex> choice);
 
 }  // namespace egret::extract

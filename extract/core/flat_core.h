@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A core's candidates in one array, and which of them need a class.
+// A core's candidates in one array, with an index of the candidates that need each class.
 #pragma once
 
 #include <numeric>
@@ -12,7 +12,7 @@ namespace egret::extract {
 
 using CandidateIndex = std::uint32_t;
 
-// A view: the core outlives it and does not change.
+// A view: the core must outlive it and must not change.
 struct FlatCore {
   std::vector<CandidateIndex> begin{0};   // per class; candidates of c are begin[c] .. begin[c+1]-1
   std::vector<ClassIndex> owner;          // per candidate

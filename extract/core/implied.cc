@@ -20,6 +20,8 @@ Implied::Implied(const Core& core, std::size_t limit)
   std::deque<ClassIndex> queue;
   std::vector<bool> queued(core.classes.size(), true);
   for (ClassIndex c = 0; c < core.classes.size(); ++c) queue.push_back(c);
+  // A worklist algorithm. A class enters with the first candidate whose needs are known, and its
+  // list is the intersection over all such candidates.
   while (!queue.empty() && items_ <= limit) {
     const ClassIndex c = queue.front();
     queue.pop_front();
@@ -35,7 +37,7 @@ Implied::Implied(const Core& core, std::size_t limit)
   for (ClassIndex c = 0; c < core.classes.size(); ++c) lists_[c] = {c};
 }
 
-// Lists only shrink once they are known, so this comes to an end.
+// Once known, a list only shrinks, so the worklist terminates.
 bool Implied::update(const Core& core, ClassIndex c) {
   std::vector<ClassIndex> common;
   bool first = true;

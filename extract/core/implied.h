@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What choosing a class implies: the classes that each of its terms contains (the dominators of
-// extraction). Greatest solution of: a class implies itself and what all of its candidates imply; a
-// candidate implies what its needs imply.
+// The classes that choosing a class implies: those contained in each of its terms (the dominators
+// of extraction). It is the greatest solution of two rules: a class implies itself and what all its
+// candidates imply; a candidate implies what its needs imply.
 #pragma once
 
 #include <span>
@@ -13,14 +13,14 @@ namespace egret::extract {
 
 class Implied {
  public:
-  // O(size times the length of the lists); where lists would hold more than `limit` items in all,
-  // what is implied indirectly is left out, which is sound for all uses.
+  // O(size times the length of the lists). If the lists would hold more than `limit` items in
+  // total, indirect implications are dropped, which is sound for all uses.
   explicit Implied(const Core& core, std::size_t limit = 20'000'000);
 
-  // Ascending; the class itself included.
+  // Ascending, including the class itself.
   std::span<const ClassIndex> by(ClassIndex c) const { return lists_[c]; }
   bool implies(ClassIndex c, ClassIndex other) const;
-  // All that a candidate's needs imply, ascending.
+  // Everything that a candidate's needs imply, ascending.
   std::vector<ClassIndex> by(const Candidate& candidate) const;
 
  private:

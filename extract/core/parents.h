@@ -8,7 +8,7 @@
 
 namespace egret::extract {
 
-// For each class the nodes that have it as a child, once an occurrence, ascending.
+// For each class, the nodes that have it as a child, once per occurrence, ascending.
 class Parents {
  public:
   explicit Parents(const EGraphView& graph)

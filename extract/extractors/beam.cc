@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beam search on the reduced core, from the required classes down. A partial answer is worth what
-// dual ascent says of it: the bound, and what is left of the costs of the candidates chosen so far,
-// which no completion costs less than.
+// Beam search on the reduced core, from the required classes down. Partial answers are ranked by
+// dual ascent: the bound, plus the remaining costs of the candidates chosen so far. Every
+// completion costs at least that much.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace egret::extract {
 namespace {
 
-constexpr std::array kWidths = {1, 4, 16, 64};  // one after the other, as time allows
+constexpr std::array kWidths = {1, 4, 16, 64};  // increasing widths, while time allows
 
 class Beam {
  public:
@@ -34,7 +34,7 @@ class Beam {
   }
 
   double bound() const { return dual_.bound; }  // 0 with negative costs, where it is none
-  // A candidate per class; none when no answer was found that is better than `known`, or in time.
+  // A candidate per class; empty if no answer better than `known` was found in time.
   std::optional<std::vector<NodeIndex>> run(double known) {
     best_cost_ = known;
     for (const int width : kWidths) {
@@ -67,6 +67,9 @@ class Beam {
     return deadline_.expired() || (options_.should_stop && options_.should_stop());
   }
 
+  // One pass with a fixed width. Each level extends every partial answer by one class and keeps the
+  // `width` extensions of least estimate. Every level chooses one more class per partial answer, so
+  // a pass ends.
   void descend(std::size_t width) {
     std::vector<Partial> beam(1);
     beam[0].chosen.assign(core_.classes.size(), kNoNode);
@@ -91,7 +94,8 @@ class Beam {
     }
   }
 
-  // For the pending class that others need least: strong components are numbered from the leaves.
+  // Extends by the pending class in the highest component. Components are numbered from the leaves,
+  // so no class still to be chosen needs it, except within its own component.
   void add_steps(Partial& partial, std::size_t from, std::vector<Step>& steps) {
     const auto highest = std::ranges::max_element(
         partial.pending, {}, [&](ClassIndex c) { return std::pair(component_[c], c); });
@@ -104,7 +108,7 @@ class Beam {
     }
   }
 
-  // Whether a need of the candidate leads back to its class through what is chosen.
+  // Whether the candidate closes a cycle with the candidates already chosen.
   bool closes_circle(const Partial& partial, ClassIndex c, CandidateIndex k) {
     std::vector<ClassIndex> queue = flat_.needs_of(k);
     std::vector<bool> seen(core_.classes.size(), false);
@@ -112,7 +116,7 @@ class Beam {
       const ClassIndex next = queue.back();
       queue.pop_back();
       if (next == c) return true;
-      // What is needed by another strong component never leads back to it.
+      // A class in another component never leads back.
       if (seen[next] || component_[next] != component_[c]) continue;
       seen[next] = true;
       if (partial.chosen[next] == kNoNode) continue;

@@ -13,19 +13,19 @@ namespace {
 using Variable = std::uint32_t;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-// A cost for each assignment of some variables: bit i of an index is the value of variables[i].
+// A cost for each assignment of its variables: bit i of the index is the value of variables[i].
 struct Factor {
   std::vector<Variable> variables;  // ascending
   std::vector<double> costs;
 };
 
-// Least cost of assignments of binary variables.
+// Minimizes a sum of factors over binary variables.
 class Elimination {
  public:
   explicit Elimination(const EliminationLimits& limits) : limits_(limits) {}
 
   Variable new_variable() { return count_++; }
-  // `cost` of each assignment of these, given in their order.
+  // Adds a factor: cost(values) for each assignment, with the values in the given variable order.
   template <typename Cost>
   void add(std::vector<Variable> variables, Cost cost) {
     Factor factor;
@@ -43,7 +43,9 @@ class Elimination {
     factors_.push_back(std::move(factor));
   }
 
-  // A value for each variable; nothing when it is too wide, or `stopped`.
+  // The optimal value of each variable; empty if the width or the table limit is exceeded, or
+  // `stopped`. Uses the min-degree order: the variable with the fewest neighbours is eliminated
+  // next. Its neighbours become a clique.
   template <typename Stopped>
   std::optional<std::vector<bool>> solve(Stopped stopped) {
     link();
@@ -70,7 +72,8 @@ class Elimination {
  private:
   struct Step {
     Variable v;
-    std::vector<Variable> scope;  // ascending; assigned later than v is eliminated
+    std::vector<Variable> scope;  // ascending; its variables are eliminated after v, so they are
+                                  // assigned before v
     std::vector<bool> best;       // v's value for each assignment of the scope
   };
 
@@ -87,7 +90,7 @@ class Elimination {
     }
   }
 
-  // Replaces the factors of v by one over its neighbours.
+  // Replaces the factors of v by one factor over its neighbours: the minimum over v of their sum.
   void eliminate(Variable v) {
     Step step{v, {neighbours_[v].begin(), neighbours_[v].end()}, {}};
     Factor made;
@@ -130,6 +133,7 @@ class Elimination {
     }
   }
 
+  // Back substitution: assigns variables in reverse order of elimination, so each scope is known.
   std::vector<bool> values() const {
     std::vector<bool> values(count_, false);
     for (std::size_t i = steps_.size(); i-- > 0;) {
@@ -156,6 +160,8 @@ class Narrow {
          const std::function<bool()>& should_stop)
       : core_(core), limits_(limits), deadline_(deadline), should_stop_(should_stop), flat_(core) {}
 
+  // Solves, follows the answer, forbids the cycles that it contains, and repeats. Without cycles
+  // the answer is optimal: forbidding cycles only removes invalid answers.
   std::optional<CoreAnswer> run() {
     constexpr int kMostRounds = 100;
     if (core_.has_negative_costs()) return std::nullopt;
@@ -176,7 +182,7 @@ class Narrow {
  private:
   bool stopped() const { return deadline_.expired() || (should_stop_ && should_stop_()); }
 
-  // Candidate k's variable is number k; that of its class is the last candidate's.
+  // Candidate k has variable k. The variable of its class is that of the last candidate.
   Variable last(ClassIndex c) const { return flat_.begin[c + 1] - 1; }
   bool is_first(CandidateIndex k) const { return k == flat_.begin[flat_.owner[k]]; }
 
@@ -200,7 +206,7 @@ class Narrow {
                         [](const std::vector<bool>& v) { return v[0] ? 0.0 : kInfinite; });
     }
   }
-  // A class without candidates cannot be chosen.
+  // Candidate k, if chosen, requires the class `need`. A class without candidates cannot be chosen.
   void add_need(Elimination& elimination, CandidateIndex k, ClassIndex need) const {
     const bool possible = flat_.begin[need] < flat_.begin[need + 1];
     std::vector<Variable> variables = {k};
@@ -213,7 +219,9 @@ class Narrow {
     });
   }
 
-  // None of its classes is chosen unless a candidate of them that needs none of them is.
+  // Forbids a cycle: a class of `loop` may be chosen only if some chosen candidate of these classes
+  // needs none of them. The chain variables compute that disjunction with factors of at most four
+  // variables.
   void forbid(Elimination& elimination, const std::vector<ClassIndex>& loop) const {
     std::optional<Variable> so_far;
     for (const ClassIndex c : loop) {
@@ -255,8 +263,8 @@ class Narrow {
     return chosen;
   }
 
-  // What the required classes reach; circles that are met are noted. Nothing where there is no
-  // answer at all.
+  // The part that the required classes reach; records the cycles on the way. Empty if the core has
+  // no answer.
   std::optional<CoreAnswer> follow(const std::vector<NodeIndex>& chosen) {
     enum : char { kNew, kOpen, kDone };
     std::vector<char> state(chosen.size(), kNew);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Least DAG cost, proven where time allows: reductions, then local search for an answer to compare
-// with, then more reductions, and an exact method for each part that is left. The best answer so
-// far and the proven bound where time runs out.
+// Least DAG cost, proven if time allows. Steps: reductions, local search for an incumbent, further
+// reductions, dual ascent, and an exact method for each remaining part. On a time-out it returns
+// the best answer and the proven bound.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,12 +25,12 @@ namespace {
 constexpr double kTolerance = 1e-9;  // of the cost
 constexpr double kTiny = 1e-12;
 
-// Of the time, what the search for an answer to compare with may take.
+// The share of the time for the search for an incumbent.
 constexpr double kSearchShare = 0.1;
 
-// How parts are solved that reductions leave: by what is there of this, one after the other; or
-// they keep the answer that is known. Where MaxSAT suits it gets a share of the time that is left,
-// and the integer program one before that, for what it decides at once.
+// The methods for the parts that reductions leave, tried in order of declaration; with none of
+// them, a part keeps its known answer. If MaxSAT suits, it gets a share of the remaining time.
+// Before that, the integer program gets a small share for what it decides at once.
 struct Method {
   EliminationLimits elimination{.width = 0, .entries = 0};
   double quick_share = 0;
@@ -47,7 +47,7 @@ class Exact {
         method_(method),
         deadline_(base::Deadline::after(options.time_limit_s)) {}
 
-  // The best of these is wanted.
+  // Adds a starting answer; the best one is kept.
   void start_from(std::vector<NodeIndex> choice) { keep(std::move(choice)); }
 
   base::Result<Solution> run() {
@@ -74,7 +74,7 @@ class Exact {
     return options;
   }
 
-  // Some answer of the whole.
+  // Finds some answer of the whole problem.
   base::Status search() {
     const CoreProblem core(core_);
     EGRET_ASSIGN_OR_RETURN(const Solution found,
@@ -87,8 +87,8 @@ class Exact {
     if (!best_ || solution.dag_cost < best_->dag_cost) best_ = std::move(solution);
   }
 
-  // Takes away what dual ascent shows to be too dear, and looks for better answers among what it
-  // leaves nothing of.
+  // Drops candidates that dual ascent proves too expensive. Searches for better answers among the
+  // fully charged candidates.
   void ascend() {
     constexpr std::array kRefresh = {0, 1, 8, 64};
     if (core_.has_negative_costs()) return;
@@ -102,6 +102,7 @@ class Exact {
       if (drop_dear(flat, dual)) reduce(core_, problem_, {best_->dag_cost, stop()});
     }
   }
+  // No answer with such a candidate is better than the incumbent (reduced-cost fixing).
   bool drop_dear(const FlatCore& flat, const DualAscent& dual) {
     const std::vector<double> least = least_costs(core_, flat, dual);
     const double most = best_->dag_cost - core_.paid + kTolerance * std::abs(best_->dag_cost);
@@ -138,7 +139,7 @@ class Exact {
     double bound = core_.paid;
     bool complete = true;
     bool proven = true;
-    // The smallest first; what one leaves of its share of the time is the others'.
+    // The smallest part first. Time that a part does not use goes to the others.
     std::size_t left = parts.size();
     for (Part& part : parts) {
       part_deadline_ = base::Deadline::after(deadline_.remaining() / static_cast<double>(left--));
@@ -164,7 +165,8 @@ class Exact {
     return solution;
   }
 
-  // Some answer of a part: the best of the whole, if it is still there, or another.
+  // Some answer of a part: the best answer of the whole, if its candidates still exist, or a new
+  // one.
   base::Result<Solution> some_answer(const Core& part, const CoreProblem& core) {
     const Problem problem = core.problem();
     EGRET_ASSIGN_OR_RETURN(Solution found, extract_local_search(problem, search_options()));
@@ -219,8 +221,8 @@ class Exact {
     name_solver(best, method_.solver->name);
     return best.useless.empty() ? base::ok() : solve_without_useless(part, best, until);
   }
-  // What is left is another problem: it may be reduced, fall apart, or be narrow. What is tried
-  // first has been tried.
+  // Without the useless candidates the part is a new problem: it may reduce, decompose or be
+  // narrow. The methods that were already tried first are skipped.
   base::Status solve_without_useless(const Core& part, CoreAnswer& best,
                                      const base::Deadline& deadline) {
     CoreProblem rest(part);
@@ -244,7 +246,7 @@ class Exact {
     best.proven = found.quality == Quality::kOptimal || best.is_closed();
     return base::ok();
   }
-  // Moves what it says into notes_.
+  // Moves the solver's notes to notes_, prefixed with its name.
   void name_solver(CoreAnswer& answer, std::string_view solver) {
     for (const std::string& note : answer.notes) {
       std::string told = "the solver " + std::string(solver) + " " + note;
@@ -264,10 +266,10 @@ class Exact {
   std::vector<std::string> notes_;
 };
 
-// Tables of this width are faster than a solver.
+// Up to this width, tables are faster than a solver.
 constexpr EliminationLimits kQuick{.width = 11, .entries = std::size_t{1} << 21};
 
-// What it proves it mostly proves in some seconds.
+// What MaxSAT proves, it mostly proves within seconds.
 constexpr double kMaxsatShare = 0.2;
 constexpr double kQuickShare = 0.03;
 
@@ -288,7 +290,7 @@ base::Result<Solution> extract_by_maxsat(const Problem& problem, const Options& 
   return Exact(problem, options, {.maxsat_share = 1}).run();
 }
 
-// With the named solver, or the best one.
+// Uses the named solver, or the best available one.
 base::Result<Solution> extract_by_solver(const Problem& problem, const Options& options,
                                          std::string_view extractor, std::string_view name) {
   const auto solvers = milp_solvers();

@@ -45,7 +45,7 @@ class Within {
     return deadline_.expired() || (options_.should_stop && options_.should_stop());
   }
 
-  // Of an answer's cost.
+  // The order of magnitude of an answer's cost.
   double magnitude(const Solution* known) const {
     if (known != nullptr) return known->dag_cost;
     double most = 0;
@@ -72,7 +72,8 @@ class Within {
     return best;
   }
 
-  // A node is chosen where a candidate is that picks it.
+  // A node is chosen iff a candidate that picks it is chosen, so node weights become candidate
+  // weights.
   std::vector<Milp::Row> milp_rows() const {
     std::vector<std::vector<int>> columns(problem_.graph.node_count());
     int next = 0;

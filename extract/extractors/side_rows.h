@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extraction within rows: linear limits on what is chosen together, beyond the classes that nodes
-// need. So much memory in all; this node only beside that one.
+// Extraction under side rows: linear constraints on the chosen nodes beyond their children.
+// Examples: a limit on total memory; a node that may be chosen only together with another.
 //
-// What rows speak of is left alone by reductions (Core::marked), and the integer program has the
+// Reductions leave the nodes of the rows alone (Core::marked); the integer program contains the
 // rows.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace egret::extract {
 
-// The weights of the chosen nodes add up to at most `most`.
+// One constraint: the weights of the chosen nodes add up to at most `most`.
 struct SideRow {
   double most = 0;
   std::vector<NodeIndex> nodes;
@@ -27,9 +27,9 @@ struct SideRow {
 
 bool keeps_to(std::span<const SideRow> rows, const Solution& solution, const EGraphView& graph);
 
-// The best choice that keeps to the rows. `known` is one that does, to be better than, or nullptr.
-// Errors: limit_hit where no choice keeps to them, or none was found in time; bad_input where a
-// root has no finite term; unavailable in a build without a solver of integer programs.
+// The best choice that satisfies the rows. `known` is an incumbent that does, or nullptr. Errors:
+// limit_hit if no choice satisfies them, or none was found in time; bad_input if a root has no
+// finite term; unavailable in a build without an integer-program solver.
 base::Result<Solution> extract_within(const Problem& problem, std::span<const SideRow> rows,
                                       const Options& options, const Solution* known = nullptr);
 

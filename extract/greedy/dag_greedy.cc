@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-// What the cheapest known term of a class needs: (class, cost of its node), ascending by class.
+// One entry of a cost set: a class and the cost of its chosen node. Sets are ascending by class.
 struct Needed {
   ClassIndex c;
   double cost;
@@ -56,7 +56,7 @@ class DagGreedy {
       queued[node] = false;
       if (!improve(node)) continue;
       for (const NodeIndex parent : parents_.of(graph.node_class[node])) push(parent);
-      // Sets may be as long as the graph is deep.
+      // Sets may be as long as the graph is deep, so one step can be slow.
       if (++steps % 64 == 0 && stopped()) break;
     }
     std::vector<NodeIndex> choice;
@@ -69,7 +69,7 @@ class DagGreedy {
     return deadline_.expired() || (options_.should_stop && options_.should_stop());
   }
 
-  // Whether the class of `node` got a cheaper set through it.
+  // Recomputes the set of `node`. Returns whether its class got a cheaper one.
   bool improve(NodeIndex node) {
     const ClassIndex self = problem_.graph.node_class[node];
     merged_.clear();
@@ -89,8 +89,9 @@ class DagGreedy {
     return true;
   }
 
-  // Unites `more` into merged_; false when it has `self`. Where two sets chose differently for one
-  // class, the first stays: the total is then an estimate, corrected by later rounds.
+  // Merges `more` into merged_; returns false if it contains `self`. If two sets chose different
+  // nodes for a class, the first entry stays. The total is then an estimate that later rounds
+  // correct.
   bool absorb(const std::vector<Needed>& more, ClassIndex self) {
     scratch_.clear();
     auto a = merged_.begin();
@@ -125,7 +126,8 @@ base::Result<Solution> extract_dag_greedy(const Problem& problem, const Options&
   TreeChoice tree = cheapest_terms(problem);
   EGRET_RETURN_IF_ERROR(check_roots(problem, tree.choice));
   Solution best = solution_of(problem, tree.choice);
-  // Sets of different ages may disagree, so the joint choice can be cyclic; then the tree's stands.
+  // Sets of different ages may disagree, so the joint choice can be cyclic. Then the tree solution
+  // stays.
   const std::vector<NodeIndex> choice = cheapest_dags(problem, options);
   if (walk_choice(problem, choice).outcome == ChoiceWalk::Outcome::kComplete) {
     Solution dag = solution_of(problem, choice);

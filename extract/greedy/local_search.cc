@@ -14,7 +14,8 @@
 namespace egret::extract {
 namespace {
 
-// A change must gain more than rounding can feign, or two equal choices would alternate forever.
+// The minimal relative gain. It exceeds rounding errors; otherwise two equal choices would
+// alternate forever.
 constexpr double kLeastGain = 1e-9;
 
 class LocalSearch {
@@ -50,7 +51,7 @@ class LocalSearch {
     return stopped_;
   }
 
-  // Cost after the changes; nullopt when they close a cycle. choice_ is as before afterwards.
+  // The cost after the changes; nullopt if they close a cycle. Restores choice_ before it returns.
   std::optional<double> cost_with(std::span<const Change> changes) {
     before_.clear();
     for (const Change& change : changes) {
@@ -96,7 +97,7 @@ class LocalSearch {
     return improved;
   }
 
-  // All children have a term.
+  // Whether the node is allowed and all its children have a term.
   bool available(NodeIndex node) const {
     return std::isfinite(problem_.costs[node]) &&
            std::ranges::all_of(problem_.graph.children_of(node),
@@ -116,7 +117,7 @@ class LocalSearch {
     return improved;
   }
 
-  // Lets all used classes that can be had from `shared` take it; then gives back, one by one, the
+  // Lets all used classes that can be derived from `shared` take it. Then reverts, one by one, the
   // changes that do not pay.
   bool share(ClassIndex shared, const std::vector<bool>& used) {
     std::vector<Change> changes;
@@ -130,7 +131,7 @@ class LocalSearch {
         same->node = parent;
       }
     }
-    if (changes.size() < 2) return false;  // a single user is what switch_round() tries
+    if (changes.size() < 2) return false;  // switch_round() tries single users
     std::optional<double> cost = cost_with(changes);
     for (std::size_t i = changes.size(); i-- > 0 && changes.size() > 2 && !stop();) {
       std::vector<Change> fewer = changes;

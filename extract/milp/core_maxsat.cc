@@ -24,7 +24,7 @@ class MaxSat {
         components_(strong_components(core)),
         program_(z3_) {}
 
-  // Values are per candidate, class by class.
+  // The values in the answer are per candidate, class by class.
   base::Result<MilpAnswer> solve(double seconds) {
     try {
       for (ClassIndex c = 0; c < core_.classes.size(); ++c) name(c);
@@ -51,8 +51,8 @@ class MaxSat {
       candidates.push_back(z3_.bool_const((name + "_" + std::to_string(i)).c_str()));
   }
 
-  // A class that is chosen has a candidate, and a candidate what it needs: where there may be
-  // circles, at a position before its own.
+  // A chosen class has a chosen candidate, and a chosen candidate has its needs. Within a
+  // component, a need must have a smaller position than the class, which excludes cycles.
   void state_needs(ClassIndex c) {
     z3::expr_vector any(z3_);
     for (std::size_t i = 0; i < candidates_[c].size(); ++i) {
@@ -68,7 +68,7 @@ class MaxSat {
     if (core_.required[c]) program_.add(classes_[c]);
   }
 
-  // What every candidate costs is the class's.
+  // The minimum over the candidates' costs is charged to the class, the excess to each candidate.
   void state_costs(ClassIndex c) {
     const auto& candidates = core_.classes[c];
     const double least = std::ranges::min(candidates, {}, &Candidate::cost).cost;

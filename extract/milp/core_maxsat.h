@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A core's least answer by MaxSAT: what an answer must have as clauses, what it would rather not
-// pay as soft ones, and a solver that learns from conflicts (Z3; cores as in Narodytska, Bacchus,
-// AAAI 2014). The other exact methods look at costs; this one looks at what excludes what. It
-// proves little where many different costs add up, and is the only quick one where costs are small
-// whole numbers and most of the choices would go in circles.
+// Solves a core by MaxSAT: the structure as hard clauses, costs as soft clauses, and a
+// conflict-driven solver (Z3; core-guided as in Narodytska, Bacchus, AAAI 2014). The other exact
+// methods reason about costs; this one reasons about conflicts. It proves little if many different
+// costs add up. It is the only fast method if costs are small integers and most choices would form
+// cycles.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,11 @@
 
 namespace egret::extract {
 
-// What it can be asked, and answers: costs are whole numbers, none is negative, and there are some
-// thousands of candidates at most.
+// Whether MaxSAT applies: integer costs, none negative, and at most some thousands of candidates.
 bool suits_maxsat(const Core& core);
 
-// The least answer where it is found in time; otherwise the known one, with a bound as far as one
-// is proven. For cores that suit. The solver runs in a process of its own
-// (extract/milp/milp_process.h).
+// The least answer if it is found in time; otherwise the known one with the best proven bound.
+// Requires suits_maxsat(). The solver runs in its own process (extract/milp/milp_process.h).
 base::Result<CoreAnswer> solve_by_maxsat(const Core& core, const CoreAnswer& known,
                                          const base::Deadline& deadline,
                                          const std::function<bool()>& should_stop);

@@ -59,7 +59,7 @@ class CutLoop {
   }
   bool closed() const { return bound_ >= known_ - kTolerance * std::abs(known_); }
 
-  // Less than this of the gap is closed in some rounds.
+  // Whether the last kRounds rounds closed less than kShare of the gap.
   bool is_slow() {
     constexpr std::size_t kRounds = 10;
     constexpr double kShare = 0.03;
@@ -76,7 +76,7 @@ class CutLoop {
     return options;
   }
 
-  // Cuts from the costs as they are.
+  // The initial cuts, from the original costs.
   base::Status begin() {
     for (const int refresh : {0, 8}) {
       const DualAscent dual = dual_ascent(core_, flat_, ascent_options(refresh));
@@ -86,7 +86,8 @@ class CutLoop {
     return base::ok();
   }
 
-  // On the relaxation's reduced costs. The best one's prices go on where its duals end.
+  // Dual ascent on the relaxation's reduced costs. The prices of the best run are used as dual
+  // values of its new rows, so the relaxation continues from there.
   base::Status ascend(std::uint64_t seed) {
     const double constant = reduced_costs();
     std::vector<DualAscent> ascents;
@@ -105,7 +106,8 @@ class CutLoop {
     return base::ok();
   }
 
-  // A greedy answer of what the relaxation chooses for the most part, improved by local search.
+  // Searches near the relaxation's solution: candidates with large values get cheap, greedy
+  // extraction follows them, and local search improves the result under the true costs.
   base::Status search_around(const std::vector<double>& values) {
     CoreProblem guided(core_);
     std::vector<double> costs = guided.costs;
@@ -137,7 +139,8 @@ class CutLoop {
   }
 
   enum class Duals : std::uint8_t { kNone, kPrices };
-  // A coefficient that is rounded up leaves the row valid.
+  // Adds the rows of dual ascent as cuts, scaled to a right side of 1. Rounding a coefficient up
+  // keeps a cut valid.
   base::Status add(const std::vector<DualAscent::Row>& rows, Duals duals) {
     constexpr double kLeastCoefficient = 1e-5;
     for (const DualAscent::Row& row : rows) {
@@ -154,8 +157,8 @@ class CutLoop {
     return base::ok();
   }
 
-  // Cuts that the relaxation's answer violates: its candidates are made cheap, and dual ascent goes
-  // around them.
+  // Finds cuts that the relaxation's solution violates: its candidates are made cheap, and dual
+  // ascent then avoids them.
   base::Status separate(const std::vector<double>& values) {
     constexpr double kLeastViolation = 0.01;
     for (const double whole : {1.0, 0.5, 0.1}) {
@@ -179,6 +182,8 @@ class CutLoop {
     return base::ok();
   }
 
+  // Uses a bound: candidates whose least cost exceeds the known answer are useless and fixed to 0
+  // (reduced-cost fixing).
   base::Status learn(const DualAscent& dual) {
     bound_ = std::max(bound_, dual.bound);
     const std::vector<double> least = least_costs(core_, flat_, dual);
@@ -191,8 +196,9 @@ class CutLoop {
     return base::ok();
   }
 
-  // Of the candidates, into rest_. Returns what each answer costs beside them at least. Whatever
-  // the duals are, that is true (weak duality): wrong signs are left out.
+  // Writes the candidates' reduced costs to rest_. Returns the remaining constant of the Lagrangian
+  // bound. The bound is valid for all duals (weak duality); duals of the wrong sign, whose row side
+  // is infinite, are skipped.
   double reduced_costs() {
     std::vector<double> reduced;
     for (const Milp::Column& column : program_.columns) reduced.push_back(column.cost);

@@ -19,7 +19,8 @@ class LoopSearch {
         inside_(flat.class_count(), false),
         needs_inside_(flat.size(), 0) {}
 
-  // The classes of a violated row, ascending; empty if none was found.
+  // The classes of a violated cut, ascending; empty if none was found. First the set grows until
+  // its cut is violated, then only while that increases the violation.
   std::vector<ClassIndex> around(ClassIndex c) {
     const double chosen = value_of(c);
     std::vector<ClassIndex> loop;
@@ -42,7 +43,7 @@ class LoopSearch {
     for (CandidateIndex k = flat_.begin[c]; k < flat_.begin[c + 1]; ++k) sum += values_[k];
     return sum;
   }
-  // Candidates that no set can hold.
+  // The value of candidates that lead out of every set, because they need nothing.
   double leaving_for_good(ClassIndex c) const {
     double sum = 0;
     for (CandidateIndex k = flat_.begin[c]; k < flat_.begin[c + 1]; ++k) {
@@ -51,7 +52,7 @@ class LoopSearch {
     return sum;
   }
 
-  // By how much what leads out grows when a class enters.
+  // The change of the outgoing value if the class enters the set.
   double growth(ClassIndex c) const {
     double sum = 0;
     for (CandidateIndex k = flat_.begin[c]; k < flat_.begin[c + 1]; ++k) {
@@ -79,7 +80,7 @@ class LoopSearch {
     out_ = 0;
   }
 
-  // The need that makes what leads out least; kNoNode when nothing can be led back.
+  // The need whose entry gives the least outgoing value; kNoNode if none can enter.
   std::pair<double, ClassIndex> best_entry() const {
     std::pair<double, ClassIndex> best{Milp::kInfinite, kNoNode};
     std::set<ClassIndex> seen;

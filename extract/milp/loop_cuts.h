@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that forbid circles: a class of a set is chosen only if some class of the set has a chosen
-// candidate that needs none of them (the loop formulas of answer-set programming; Lin, Zhao 2004).
+// Cuts that forbid cycles: a class of a set is chosen only if some chosen candidate of the set's
+// classes needs none of them (loop formulas of answer-set programming; Lin, Zhao 2004).
 //
-// The set need not be a circle. Where two ways lead from a class to another, each chosen by half,
-// the row says that the other is chosen in full; a row for each need sees half of it.
+// The set need not be a cycle. Suppose two paths lead from a class to another, each chosen by half.
+// The row then requires that the other class is chosen in full, while a row per need requires only
+// half.
 //
-// They are looked for around a relaxation's answer: a set grows from a class by needs of candidates
-// that lead out of it, by the one first that lets what leads out grow least. With candidates of
-// several needs the search for the most violated row is NP-hard, so this is greedy.
+// The cuts are separated from a relaxation's solution. A set grows from a class along needs of
+// candidates that lead out of it; the need that increases the outgoing value least enters first.
+// Finding the most violated row is NP-hard for candidates with several needs, so the search is
+// greedy.
 #pragma once
 
 #include <span>
@@ -18,10 +20,10 @@
 
 namespace egret::extract {
 
-// Columns are candidates as FlatCore numbers them. `loop` is ascending and holds `chosen`.
+// Columns are candidates as FlatCore numbers them. `loop` is ascending and contains `chosen`.
 Milp::Row loop_cut(const FlatCore& flat, const std::vector<ClassIndex>& loop, ClassIndex chosen);
 
-// Such rows that these values of the candidates violate, at most one for each class.
+// Cuts that these values of the candidates violate, at most one per class.
 std::vector<Milp::Row> violated_loop_cuts(const FlatCore& flat, std::span<const double> values);
 
 }  // namespace egret::extract

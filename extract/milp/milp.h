@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mixed-integer linear programs, for whichever solver the build has. Least cost over columns within
-// their bounds such that each row's sum lies within its own.
+// A mixed-integer linear program, independent of the solver: minimal cost over columns within their
+// bounds, such that each row's sum lies within the row's bounds.
 #pragma once
 
 #include <cstdint>
@@ -50,31 +50,31 @@ struct MilpAnswer {
   std::vector<double> values;       // per column; empty when none was found
 };
 
-// The program without integrality.
+// An answer of the linear relaxation.
 struct LpAnswer {
   bool solved = false;
   std::vector<double> values;  // per column
   std::vector<double> duals;   // per row: what its bound's rise by one adds to the least cost
 };
 
-// Solves a program's relaxation again and again while it grows.
+// Solves a program's relaxation repeatedly while rows are added.
 class Relaxation {
  public:
   virtual ~Relaxation() = default;
-  // `dual` is what the row's is guessed to be.
+  // `dual` is an initial guess of the row's dual value.
   virtual base::Status add(const Milp::Row& row, double dual) = 0;
   virtual base::Status forbid(int column) = 0;  // it is 0 from now on
-  // Not solved: no time, or the solver does not offer it. Values and duals may be near the solution
-  // instead of at it: `gap` between primal and dual cost will do.
+  // `solved` is false if time ran out or the solver does not offer relaxations. Values and duals
+  // may be approximate: a difference of `gap` between primal and dual cost suffices.
   virtual base::Result<LpAnswer> relax(double seconds, double gap) = 0;
 };
 
 class MilpSolver : public Relaxation {
  public:
   virtual base::Status load(const Milp& milp) = 0;
-  // From these values of all columns, if they are an answer, or near them.
+  // A start: values of all columns that are an answer or near one.
   virtual void start_from(std::span<const double> values) = 0;
-  // An answer within this of the bound counts as proven.
+  // An answer within this distance of the bound counts as proven.
   virtual void set_gap(double gap) = 0;
   // May be called again after add().
   virtual base::Result<MilpAnswer> solve(double seconds) = 0;
@@ -84,7 +84,7 @@ struct MilpSolverRow {
   std::string_view name;
   std::unique_ptr<MilpSolver> (*make)();
 };
-// Those that were built in, the best first; may be empty.
+// The solvers of this build, the best one first; may be empty.
 std::span<const MilpSolverRow> milp_solvers();
 
 }  // namespace egret::extract

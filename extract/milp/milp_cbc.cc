@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CBC (Forrest et al., COIN-OR) through its C interface. A model of CBC cannot be solved twice, so
-// each solve() makes one.
+// CBC (Forrest et al., COIN-OR) through its C interface. A CBC model cannot be solved twice, so
+// each solve() makes a new one.
 #include "extract/milp/milp_cbc.h"
 
 #include <coin/Cbc_C_Interface.h>
@@ -49,13 +49,13 @@ class Cbc : public MilpSolver {
     if (std::abs(bound) < 1e30) answer.bound = bound;
     if (const double* best = Cbc_bestSolution(model.get()); best != nullptr && !answer.infeasible)
       answer.values.assign(best, best + milp_.columns.size());
-    // Its bound may lag behind an answer that it has proven.
+    // CBC's bound may lag behind an answer that it has proven.
     if (answer.proven) answer.bound = Cbc_getObjValue(model.get()) - gap_;
     return answer;
   }
 
  private:
-  // Columns first, as CBC takes them.
+  // Builds the matrix column-wise, as CBC expects.
   Model make() const {
     const std::size_t columns = milp_.columns.size();
     std::vector<CoinBigIndex> begin(columns + 1, 0);

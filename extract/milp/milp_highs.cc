@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HiGHS (Huangfu, Hall 2018) through its C interface. One thread and a fixed seed: the same answer
-// each time, unless time runs out.
+// HiGHS (Huangfu, Hall 2018) through its C interface. One thread and a fixed seed make it
+// deterministic unless time runs out.
 #include "extract/milp/milp_highs.h"
 
 #include <algorithm>
@@ -84,7 +84,7 @@ class Highs : public MilpSolver {
   }
 
   base::Result<MilpAnswer> solve(double seconds) override {
-    // Its clock counts all runs.
+    // HiGHS's clock accumulates over all runs.
     Highs_setDoubleOptionValue(highs_, "time_limit", Highs_getRunTime(highs_) + seconds);
     if (failed(Highs_run(highs_))) return refused("to solve");
     MilpAnswer answer;

@@ -54,7 +54,7 @@ void write_all(int out, const void* data, std::size_t size) {
 
 enum class End : unsigned char { kClosed, kLate, kStopped };
 
-// Until the other end is closed, or there is no more time for it.
+// Reads until the other end is closed, the deadline expires, or should_stop() holds.
 End read_all(int in, std::vector<char>& data, const base::Deadline& deadline,
              const std::function<bool()>& should_stop) {
   constexpr int kPollMs = 50;
@@ -91,7 +91,7 @@ MilpAnswer parse(const std::vector<char>& data) {
   return answer;
 }
 
-// Of a process that ended by itself without an answer.
+// Describes the end of a process that ended by itself without an answer.
 std::string fate_of(int status) {
   if (WIFSIGNALED(status)) return "crashed (signal " + std::to_string(WTERMSIG(status)) + ")";
   return "ended without an answer (exit code " + std::to_string(WEXITSTATUS(status)) + ")";
@@ -101,7 +101,7 @@ std::string fate_of(int status) {
 
 base::Result<MilpAnswer> solve_in_process(const TimedSolve& solve, double seconds,
                                           const std::function<bool()>& should_stop) {
-  // Solvers take somewhat more than they are told to.
+  // Solvers exceed their limits somewhat, so they get a shorter one.
   const double told = seconds - std::min(0.1 * seconds, std::max(0.5, 0.03 * seconds));
   int ends[2];
   if (::pipe(ends) != 0) return solve(seconds);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A solver's run in a process of its own. Solvers of others crash now and then, and look at the
-// clock too seldom (HiGHS's presolve ran for 40 s past a limit); neither must cost the caller the
-// answer that it has, nor more than its time.
+// Runs a solver in its own process. Third-party solvers sometimes crash or check the clock too
+// rarely (HiGHS's presolve ran for 40 s past a limit). Neither may cost the caller its answer or
+// more than its time.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,12 @@
 
 namespace egret::extract {
 
-// Solves within so many seconds.
+// Solves within the given number of seconds.
 using TimedSolve = std::function<base::Result<MilpAnswer>(double seconds)>;
 
-// What `solve` answers in a copy of this process; a solver here stays as it was.
-// The copy is killed a little after `seconds`, or when `should_stop` says so: the answer is then
-// empty and `lost`, as it is when the solver crashes or fails. Where no process can be made it runs
-// here.
+// Runs `solve` in a forked copy of this process; the solver object in this process does not change.
+// The copy is killed after `seconds`, or when `should_stop` returns true. The answer is then empty
+// and `lost`, as it is if the solver crashes or fails. Without a new process it runs here.
 base::Result<MilpAnswer> solve_in_process(const TimedSolve& solve, double seconds,
                                           const std::function<bool()>& should_stop);
 

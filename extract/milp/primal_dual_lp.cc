@@ -28,7 +28,7 @@ double distance(const Vector& a, const Vector& b) {
   return std::sqrt(sum);
 }
 
-// Rows of a matrix; for products with it and, of its transpose, with that.
+// A sparse matrix in row format.
 struct Sparse {
   std::vector<std::size_t> begin{0};
   std::vector<std::uint32_t> index;
@@ -61,7 +61,8 @@ struct Sparse {
   }
 };
 
-// The program with rows and columns brought to like sizes: x = column_scale * scaled x.
+// The program after scaling rows and columns to similar sizes: x = column_scale * scaled x. Columns
+// fixed to 0 are dropped from the rows.
 struct Scaled {
   Sparse a;
   Sparse transpose;
@@ -121,7 +122,7 @@ struct Scaled {
   }
 };
 
-// A pair of points with its products.
+// A primal-dual pair of points with its matrix products.
 struct Point {
   Vector x, y;
   Vector ax;   // a * x
@@ -153,7 +154,7 @@ class Descent {
     if (total_ > 0) finish_average();
   }
 
-  // The last point or the average, whichever proves more; and their values.
+  // The last point or the average, whichever has the greater dual cost.
   const Point& best() const {
     return total_ > 0 && dual_cost(average_) > dual_cost(now_) ? average_ : now_;
   }
@@ -169,7 +170,9 @@ class Descent {
     return std::sqrt(sum);
   }
 
-  // One step, as long as the matrix allows.
+  // One primal-dual step with the adaptive step size of PDLP: x moves along the reduced costs, y
+  // along the extrapolated 2 x' - x. A step longer than movement / interaction would not be a
+  // contraction and is retried with a shorter one.
   void advance() {
     while (true) {
       const double primal = step_ / weight_, dual = step_ * weight_;
@@ -239,6 +242,8 @@ class Descent {
     for (std::size_t c = 0; c < at.x.size(); ++c) sum += lp_.cost[c] * at.x[c];
     return sum;
   }
+  // The Lagrangian bound for bounded columns: each column takes its cheaper bound. Duals of the
+  // wrong sign would meet an infinite side; the projection in advance() excludes them.
   double dual_cost(const Point& at) const {
     double sum = 0;
     for (std::size_t r = 0; r < at.y.size(); ++r) {
@@ -258,13 +263,15 @@ class Descent {
     }
     return std::sqrt(sum);
   }
-  // How far from a solution.
+  // The distance from optimality: row violation, weighted, and duality gap.
   double error(const Point& at) const {
     const double off = residual(at), gap = primal_cost(at) - dual_cost(at);
     return std::sqrt(weight_ * weight_ * off * off + gap * gap);
   }
 
-  // Restarts from the average, or from here, once that is much better than the last start.
+  // Restarts from the better of the average and the current point. It does so if the error fell to
+  // 1/5 of that at the last start, or fell to 4/5 and stopped falling, or after 8 checks. A restart
+  // rebalances the primal weight from the distances moved.
   void check() {
     finish_average();
     const double here = error(now_), there = error(average_);
@@ -322,7 +329,7 @@ base::Status PrimalDualLp::forbid(int column) {
   return base::ok();
 }
 
-// Within what the method is precise to.
+// Whether x_ satisfies the row within the precision of the method.
 bool PrimalDualLp::holds(const Milp::Row& row) const {
   double sum = 0;
   for (std::size_t i = 0; i < row.columns.size(); ++i)

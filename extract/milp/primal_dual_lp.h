@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear relaxations too large for the simplex method: the primal-dual hybrid gradient method
-// (Chambolle, Pock 2011) with scaling, averages, restarts and steps as in PDLP (Applegate et al.
-// 2021). No factorization: an iteration is two products with the matrix. It goes on from where the
-// last call ended, so rows may be added in between at little cost.
+// Solves linear relaxations that are too large for the simplex method, by the primal-dual hybrid
+// gradient method (Chambolle, Pock 2011) with scaling, averaging, restarts and adaptive steps as in
+// PDLP (Applegate et al. 2021). It needs no factorization: an iteration is two products with the
+// matrix. Each call continues from the previous solution, so adding rows is cheap.
 //
-// Most rows that were once violated bind no more after a while, and they are what an iteration
-// takes the longest for: rows that some answers in turn did not need rest until one violates them.
+// Most rows that were once violated stop binding after a while, but they dominate the cost of an
+// iteration. Rows that kMostIdle answers in a row did not need are therefore left out until they
+// are violated.
 //
-// What it returns is near the solution, not at it. All columns have bounds, so any duals of the
-// right signs prove something, and cuts and dual ascent take it from there
-// (extract/milp/cut_loop.h).
+// The result is only near the optimum. All columns are bounded, so duals of the right signs always
+// prove a bound. Cuts and dual ascent continue from there (extract/milp/cut_loop.h).
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ namespace egret::extract {
 
 class PrimalDualLp final : public Relaxation {
  public:
-  // All columns are bounded.
+  // Requires that all columns are bounded.
   explicit PrimalDualLp(Milp program);
 
   base::Status add(const Milp::Row& row, double dual) override;

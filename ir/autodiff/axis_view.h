@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the index of one axis depends on loop variables.
+// Classifies how the index of one axis depends on loop variables.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace egret::ir::autodiff {
 
-// What each variable (symbol) ranges over: low <= v <= high, not empty.
+// The range of each variable (symbol): low <= v <= high, not empty.
 using Domain = std::map<int, Range>;
 inline std::int64_t extent(Range range) { return range.high - range.low + 1; }
 
@@ -29,7 +29,7 @@ struct AxisView {
 
 AxisView view_of(const Affine& form, std::int64_t size, const Domain& domain);
 
-// The range of a form: of variables as the domain says, of other symbols as the nest says.
+// The range of a form: variables range over the domain, other symbols over their range in the nest.
 Range range_of(const Affine& form, const LoopNest& nest, const Domain& domain);
 
 }  // namespace egret::ir::autodiff

@@ -74,6 +74,8 @@ std::vector<int> followed_by(std::vector<int> list, const std::vector<int>& more
 Labelled product_sum(GraphBuilder& b, const Labelled& first, const Labelled& second,
                      std::span<const int> result) {
   const Roles r = roles_of(first, second, result, {});
+  // Without a contracted variable the sum is a broadcast product. Without N and O a matmul would be
+  // a vector product per batch: a pointwise product and a sum.
   if (r.c.empty()) return pointwise(b, "mul", first, second);
   if (r.n.empty() && r.o.empty()) return summed(b, pointwise(b, "mul", first, second), result);
   Shape shape = sizes_of(b, first, r.g);
@@ -152,6 +154,9 @@ std::optional<Labelled> convolved(GraphBuilder& b, const Labelled& x, const Labe
   WindowAttrs attrs;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const WindowAxis& a = axes[i];
+    // A negative offset is padding, a positive one skips elements. The windows reach `reached`
+    // elements from the start; the part of x that they use is sliced out, the remainder is padding
+    // behind.
     const std::int64_t before = std::max<std::int64_t>(0, -a.offset);
     const std::int64_t start = std::max<std::int64_t>(0, a.offset);
     const std::int64_t reached = a.stride * (a.y_size - 1) + a.dilation * (a.w_size - 1) + 1;
@@ -184,6 +189,8 @@ std::optional<Labelled> convolved_back(GraphBuilder& b, const Labelled& y, const
     attrs.before.push_back(before);
     attrs.after.push_back(std::max<std::int64_t>(0, left - room));
   }
+  // The transposed convolution yields the part of x that windows reach (pads crop it); unsliced()
+  // below adds the zeros around it.
   Attrs all = attrs.attrs(count(sizes_of(b, y, r.g)));
   all.set("output_padding", Integers(axes.size(), 0));
   Value x = b.add("conv_transpose",

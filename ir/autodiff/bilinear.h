@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of products of two labelled tensors: matrix products and, along windows, convolutions.
 //
-// Each variable has a role by where it occurs: N in the first factor and the result, C in both
+// A variable's role follows from its occurrences: N in the first factor and the result, C in both
 // factors, O in the second and the result, G in all three. The factors become [G, N, C] x [G, C,
 // O], or with windows [N, G*C, x..] and [G*O, C, w..].
 #pragma once
@@ -13,7 +13,8 @@
 
 namespace egret::ir::autodiff {
 
-// sum over what `result` lacks. Every variable of the factors is in the other factor or the result.
+// The product, summed over the variables that `result` lacks. Every variable of a factor occurs in
+// the other factor or in the result.
 Labelled product_sum(GraphBuilder& b, const Labelled& first, const Labelled& second,
                      std::span<const int> result);
 
@@ -25,11 +26,11 @@ struct WindowAxis {
   std::int64_t x_size, y_size, w_size;
 };
 
-// y = sum x * w, where x has the variables x of the axes, w those called w. nullopt where the
-// windows lie outside of x altogether.
+// y = sum x * w: a convolution. x has the variables x of the axes, w those called w. nullopt where
+// all windows lie outside of x.
 std::optional<Labelled> convolved(GraphBuilder& b, const Labelled& x, const Labelled& w,
                                   std::span<const WindowAxis> axes, std::span<const int> result);
-// x = sum y * w, the adjoint.
+// x = sum y * w, the adjoint: a transposed convolution.
 std::optional<Labelled> convolved_back(GraphBuilder& b, const Labelled& y, const Labelled& w,
                                        std::span<const WindowAxis> axes,
                                        std::span<const int> result);

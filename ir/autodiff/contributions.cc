@@ -28,6 +28,8 @@ class Sweep {
 
   std::vector<Contribution> run() {
     give(nest_.root, {});
+    // Operands have smaller ids than their users: when the sweep reaches a node, all its terms are
+    // known. Nodes that the sweep adds have larger ids and are never visited.
     for (int id = nest_.root; id >= 0; --id) {
       const auto found = pending_.find(id);
       if (found == pending_.end()) continue;
@@ -53,8 +55,8 @@ class Sweep {
     }
   }
 
-  // Terms outside of all reductions become one, so that their number does not grow with the ways
-  // through the expression.
+  // Merges terms outside of all reductions into one. Without it their number grows with the number
+  // of paths through the expression.
   void join_pointwise(std::vector<Contribution>& terms) {
     Contribution joint;
     int sum = -1;
@@ -95,7 +97,7 @@ class Sweep {
     return term;
   }
 
-  // What the node's operands get of what it got itself. A copy: the nest grows.
+  // Passes a term on to the node's operands by the chain rule. Copies the node: the nest grows.
   void descend(int id, const Contribution& term) {
     const NestNode node = nest_.node(id);
     const auto kid = [&](std::size_t i) { return node.kids[i]; };
@@ -115,11 +117,13 @@ class Sweep {
         break;
       case ExprOp::kDiv:
         give(kid(0), over(term, kid(1)));
+        // d(a/b)/db = -(a/b)/b: reuses the quotient itself.
         give(kid(1), over(times(negative(term), id), kid(1)));
         break;
       case ExprOp::kMax:
       case ExprOp::kMin: {
         const bool is_max = node.op == ExprOp::kMax;
+        // A strict comparison: at a tie the second argument takes the gradient.
         const int first = is_max ? algebra_.less(kid(1), kid(0)) : algebra_.less(kid(0), kid(1));
         give(kid(0), with_guard(term, first));
         give(kid(1), with_guard(term, algebra_.negated(first)));
@@ -130,6 +134,7 @@ class Sweep {
         give(kid(1), with_guard(term, algebra_.negated(node.guard)));
         break;
       case ExprOp::kCast:
+        // A cast to integers is constant almost everywhere.
         if (is_float(node.cast)) give(kid(0), term);
         break;
       case ExprOp::kCall:
@@ -152,6 +157,7 @@ class Sweep {
       case Reduction::kSum: break;
       case Reduction::kMax:
       case Reduction::kMin: {
+        // Elements equal to the extremum share the gradient equally: divide by their number.
         const int hit = algebra_.equal(body, id);
         const int hits = algebra_.reduce(Reduction::kSum, node.variables,
                                          algebra_.both(node.guard, hit), algebra_.constant(1));
@@ -163,8 +169,8 @@ class Sweep {
     give(body, std::move(term));
   }
 
-  // The product over all but the element at hand: unlike the product divided by that element, it is
-  // right where elements are 0.
+  // The product over all other elements. Unlike the whole product divided by this element, it is
+  // correct where elements are 0.
   int product_of_others(const NestNode& node) {
     NestAlgebra::Renaming other;
     for (const int variable : node.variables) other[variable] = algebra_.fresh_like(variable);

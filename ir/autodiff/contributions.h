@@ -7,9 +7,10 @@
 //     grad_a[i] = sum over reads r of a, over o and the variables k of the reductions around r,
 //                 where r reads a[i] and the guards hold.  grad_out[o] * factor_1 * factor_2 * ...
 //
-// A reverse sweep over the nest's nodes collects for each read what stands on the way from the root
-// to it: the other factor of a product, the derivative of a function, the guard of a select. A sum
-// of products is thereby differentiated into sums of products of the same tensors.
+// A reverse sweep over the nest's nodes collects the factors on the path from the root to each
+// read: the other factor of a product, the derivative of a function, the guard of a select. The
+// derivative of a sum of products is therefore again a set of sums of products, over the same
+// tensors.
 //
 // At a tie max and min follow their second argument, so that relu has slope 0 at 0 and |x| slope
 // -1; a reduction to the largest or smallest element shares its gradient equally among equals.
@@ -30,7 +31,8 @@ struct Contribution {
   std::vector<int> scope;     // variables (symbols) of the reductions around the read
 };
 
-// What each read of an input that `wanted` holds contributes. Nodes are added to the nest.
+// The contributions to all wanted inputs, one or more for each read of them. Adds nodes to the
+// nest.
 std::vector<Contribution> contributions(LoopNest& nest, const std::vector<bool>& wanted);
 
 }  // namespace egret::ir::autodiff

@@ -25,6 +25,8 @@ void DomainReduction::assume(int id) {
 }
 
 bool DomainReduction::run(bool divisions) {
+  // To a fixed point, cheapest step first: a narrowed range may decide other conditions, and each
+  // elimination adds bounds of the removed variable.
   for (bool changed = true; changed && !empty_;) {
     changed = narrow();
     for (std::size_t i = 0; !changed && divisions && i < conditions_.size(); ++i) {
@@ -52,6 +54,7 @@ bool DomainReduction::narrow() {
       ++i;
       continue;
     }
+    // factor * v + constant <= 0 bounds v from above or below, rounded to an integer.
     if (single && !holds && !fails) {
       const std::int64_t factor = form.parts[0].factor;
       Range& of = domain_.at(form.parts[0].symbol);
@@ -68,7 +71,8 @@ bool DomainReduction::narrow() {
   return changed && !empty_;
 }
 
-// t == d * (t div d)
+// A condition t == d * (t div d) says that d divides t. Makes t div d a variable; the condition can
+// then eliminate a variable of t.
 bool DomainReduction::promote(Condition& condition) {
   if (!condition.equality) return false;
   for (const auto& part : condition.form.parts) {
@@ -96,7 +100,8 @@ bool DomainReduction::target_needs(int variable) const {
   });
 }
 
-// v == expression
+// Removes a variable v with coefficient 1 or -1 in an equality. Its range becomes two conditions on
+// the expression that replaces it.
 bool DomainReduction::eliminate(std::size_t at) {
   const Condition condition = conditions_[at];
   if (!condition.equality) return false;
@@ -109,6 +114,7 @@ bool DomainReduction::eliminate(std::size_t at) {
     const Affine own = Affine::of_symbol(variable) * part.factor;
     const Affine by = (condition.form - own) * -part.factor;
     const VariableSet self = nest_.symbol(variable).depends;
+    // An expression that depends on v itself, through a symbol, cannot replace v.
     const bool circular = std::ranges::any_of(by.parts, [&](const auto& p) {
       return !promoted_.contains(p.symbol) && (nest_.symbol(p.symbol).depends & self) != 0;
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What guards say about the variables of a sum: the part of emitting sums of products that is about
-// indices alone.
+// Simplifies the iteration domain of a sum of products by its guards. This part of the emission
+// deals with indices alone.
 #pragma once
 
 #include <functional>
@@ -23,16 +23,16 @@ class DomainReduction {
 
   // Splits a guard into index conditions and, for others, guards of the nest.
   void assume(int guard);
-  // Every form that speaks of the variables; substitutions are made in all of them.
+  // Registers forms over the variables. Substitutions apply to all of them.
   void track(std::vector<Affine>& forms) { tracked_.push_back(&forms); }
-  // The same of the target, whose variables stay.
+  // Registers the target's forms. Variables that the target needs are not removed.
   void track_target(std::vector<Affine>& forms) {
     track(forms);
     target_ = &forms;
   }
 
   // Narrows ranges and removes variables as far as the conditions allow. With `divisions`, t div d
-  // is a variable where d is known to divide t. False when no values are left.
+  // becomes a variable where d is known to divide t. False when the domain is empty.
   bool run(bool divisions);
 
   const Domain& domain() const { return domain_; }
@@ -41,7 +41,7 @@ class DomainReduction {
   const std::vector<int>& opaque() const { return opaque_; }  // guards of the nest that remain
   // Symbols of divisions that became variables.
   const std::set<int>& promoted() const { return promoted_; }
-  // What a variable that was removed is equal to.
+  // The value of a removed variable.
   const Affine& replaced(int variable) const { return replaced_.at(variable); }
 
  private:

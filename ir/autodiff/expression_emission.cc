@@ -55,6 +55,7 @@ Labelled Emitter::node(int id) {
 }
 
 Labelled Emitter::made_node(int id) {
+  // The forward pass has computed the root already (exp and tanh reuse it).
   if (id == nest_.root && output_.valid()) return over_output(output_);
   const NestNode node = nest_.node(id);  // a copy: the nest grows
   switch (node.op) {
@@ -141,6 +142,7 @@ Labelled Emitter::reduction(const NestNode& node) {
   Labelled body = over(this->node(node.kids[0]), node.variables);
   const bool largest = node.reduction == Reduction::kMax;
   const DType type = type_of(node);
+  // Excluded elements become the identity of the reduction.
   if (nest_.guard(node.guard).kind != Kind::kTrue) {
     const double identity =
         is_float(type)
@@ -186,7 +188,7 @@ Labelled Emitter::guard(int id) {
 
 namespace {
 
-// form as a - b with what is subtracted on the other side.
+// Splits form = a - b into sides without negative factors.
 std::pair<Affine, Affine> sides(const Affine& form) {
   Affine left;
   Affine right(-form.constant);
@@ -262,6 +264,7 @@ Labelled Emitter::symbol(int id) {
   return made;
 }
 
+// Whether the node reads one element at one place and nothing else: no reduction, index or select.
 bool Emitter::is_function_of(int id, int& read) const {
   const NestNode& node = nest_.node(id);
   switch (node.op) {
@@ -287,7 +290,7 @@ Labelled Emitter::whole(int id, int read) {
   return operation(node, kids);
 }
 
-// Operators broadcast by themselves: the tensor goes through them as if it were one number.
+// Applies the expression to the whole tensor as if it were one number: operators broadcast.
 Value Emitter::of_whole_input(int id, int& read) {
   read = -1;
   if (!is_function_of(id, read) || read < 0) return {};

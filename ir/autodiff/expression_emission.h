@@ -13,26 +13,26 @@ namespace egret::ir::autodiff {
 
 class Emitter {
  public:
-  // The nest may grow while nodes are emitted. `inputs` are the values that reads are of, `output`
-  // is the value of the nest's root; real arithmetic is of type `real`.
+  // The nest may grow while nodes are emitted. `inputs` are the tensors that the nest reads,
+  // `output` is the value of its root; real arithmetic has type `real`.
   Emitter(GraphBuilder& builder, LoopNest& nest, std::span<const Value> inputs, Value output,
           DType real);
 
-  // Axes ascend. What a guard around the node would exclude may be any number.
+  // Axes ascend. Elements that a guard around the node excludes are unspecified.
   Labelled node(int id);
   Labelled guard(int id);
   Labelled index(const Affine& form);         // i64
   Labelled not_positive(const Affine& form);  // form <= 0
   Labelled zero(const Affine& form);          // form == 0
   Labelled scalar(DType dtype, double value);
-  // The tensor of the nest's output type as one over the output's variables.
+  // The tensor, which has the nest's output type, labelled by the output's variables.
   Labelled over_output(Value tensor);
 
-  // The node as a function of one element x of one input that is read at one place, applied to all
-  // of that input: invalid where the node is no such function. `read` is then the node that reads.
+  // If the node is a function of one element x of one input, read at one place, applies the
+  // function to the whole input. Invalid otherwise. `read` receives the node that reads.
   Value of_whole_input(int id, int& read);
 
-  Value input(const NestNode& read);  // what it reads, in the type of the node
+  Value input(const NestNode& read);  // the tensor that it reads, cast to the node's type
   std::vector<int> variables(VariableSet set) const;
 
   GraphBuilder& builder() { return b_; }

@@ -40,6 +40,8 @@ Value emitted(Emitter& e, const Contribution& part, const Labelled& gradient, co
   for (const int node : part.divisors) add_factor(e, sum, node, true);
   sum.guards = part.guards;
   sum.variables = autodiff::united(gradient.vars, part.scope);
+  // The gradient of the output is one more factor. The target is the input, indexed as the read
+  // indexes it: reading and accumulating use the same offsets.
   sum.target = e.nest().node(part.read).axes;
   sum.target_shape = shape;
   return emit(e, std::move(sum));
@@ -55,6 +57,7 @@ base::Result<std::vector<Value>> derived(GraphBuilder& b, const Operator& op, co
   if (empty) return results;
   EGRET_ASSIGN_OR_RETURN(LoopNest nest, nest_of(op, attrs, types));
   const std::vector<Contribution> parts = autodiff::contributions(nest, wanted);
+  // Emits all contributions with one emitter, which shares common subexpressions between them.
   Emitter e(b, nest, inputs, output, b.type(output).dtype);
   const Labelled seed = e.over_output(gradient);
   for (const Contribution& part : parts) {
@@ -133,6 +136,8 @@ base::Result<std::vector<Value>> gradients(GraphBuilder& b, Value loss,
     return base::bad_input("a loss is one real number, not " + to_string(type));
   }
   const std::size_t count = loss.id.index() + 1;
+  // Node ids are topological, so one forward pass finds the nodes that depend on `wanted`, and one
+  // backward pass visits every user before the node itself (reverse-mode accumulation).
   std::vector<bool> leads(count, false);  // to a wanted value
   for (const Value value : wanted) {
     if (value.id.index() < count) leads[value.id.index()] = true;
@@ -159,6 +164,7 @@ base::Result<std::vector<Value>> gradients(GraphBuilder& b, Value loss,
         operator_gradient(b, *node.op, node.attrs, inputs, {NodeId(i)}, found[i], asked));
     for (std::size_t k = 0; k < parts.size(); ++k) {
       if (!parts[k].valid() || !asked[k]) continue;
+      // The gradients of several uses add up.
       Value& sum = found[inputs[k].id.index()];
       sum = sum.valid() ? b.add("add", {sum, parts[k]}) : parts[k];
     }

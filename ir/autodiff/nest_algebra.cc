@@ -162,6 +162,7 @@ int NestAlgebra::renamed_symbol(int symbol, const Renaming& to) {
   IndexSymbol copy = nest_.symbol(symbol);
   copy.a = renamed(copy.a, to);
   copy.b = renamed(copy.b, to);
+  // An index read from data depends on its element's variables as well.
   copy.depends = depends_on(copy.a) | depends_on(copy.b);
   if (copy.element >= 0) {
     copy.element = renamed(copy.element, to);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// New nodes and guards over the nodes of a loop nest: what derivatives are written in.
+// Appends nodes and guards to a loop nest. Derivatives are written with it.
 #pragma once
 
 #include <initializer_list>
@@ -30,7 +30,7 @@ class NestAlgebra {
   int negated(int guard);
 
   bool is_constant(int node, double value) const;
-  // The node with other loop variables in place of some: a copy of what depends on these.
+  // The node with some loop variables renamed. Copies only the nodes that depend on them.
   using Renaming = std::map<int, int>;  // symbols
   int renamed(int node, const Renaming& to);
   int renamed_guard(int guard, const Renaming& to);

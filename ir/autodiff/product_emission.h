@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One sum of products on its way to a graph: the inside of ir/autodiff/sum_of_products.h.
+// The emission of one sum of products; internal to ir/autodiff/sum_of_products.h.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using View = AxisView::Kind;
 // Labels of window axes, beside the symbols of the nest.
 inline constexpr int kFirstWindowLabel = 1 << 24;
 
-// One tensor as it is looked at through the variables.
+// One tensor as indexed by the loop variables.
 struct Seen {
   Shape shape;
   std::vector<Affine> axes;
@@ -81,7 +81,8 @@ class ProductEmission {
   // Axes whose variables occur nowhere else in the tensor, and that are boxes, are direct.
   std::vector<bool> direct_axes(const Seen& s) const;
 
-  // Loop variables, through the symbols that a form names; promoted symbols as themselves.
+  // The loop variables that a form depends on, through its symbols. Promoted symbols count as
+  // variables.
   std::vector<int> variables_of(const Affine& form) const;
 
   // The tensor over its variables. Window axes keep their elements, under labels of their own.
@@ -89,20 +90,20 @@ class ProductEmission {
 
   Labelled boxes(Value x, const Seen& s);
 
-  // Where elements lie on the axes that are not direct, counted over these axes alone; and those
-  // axes' sizes together.
+  // The joint offset of elements along the axes that are not direct, and the joint size of these
+  // axes.
   struct Places {
     Labelled at;
     std::int64_t count = 1;
   };
   Places places(const Seen& s, const std::vector<bool>& direct);
 
-  // A tensor over whole variables, over what is left of their ranges.
+  // A tensor over full variables, restricted to the reduced ranges.
   Labelled within_domain(const Labelled& x);
 
   static std::vector<int> indirect_first(const std::vector<bool>& direct);
 
-  // What is left of s when the axes that are not direct are one axis in front.
+  // s with all axes that are not direct merged into one leading axis.
   Seen flattened(const Seen& s, const std::vector<bool>& direct, std::int64_t count) const;
 
   Labelled gathered(const Seen& s, const std::vector<bool>& direct);
@@ -114,12 +115,12 @@ class ProductEmission {
     bool windowed = false;
   };
 
-  // Factors over their variables, divided and masked; `most` pieces are left at most.
+  // The factors over their variables, divided and masked, merged to at most `most` pieces.
   std::vector<Piece> pieces(std::span<const int> needed, std::size_t most);
 
   std::optional<double> constant_number(const Labelled& x) const;
 
-  // The variables that something but piece i needs.
+  // The variables that `needed` or a piece other than i has.
   static std::vector<int> elsewhere(std::span<const Piece> list, std::size_t i,
                                     std::span<const int> needed);
 
@@ -127,22 +128,22 @@ class ProductEmission {
 
   void divide(std::vector<Piece>& list, const Labelled& by);
 
-  // Zeros where the mask does not hold. What is excluded may be infinite, so a product is made
-  // before it is masked where that costs nothing.
+  // Zeros where the mask does not hold. Excluded elements may be infinite, so factors are
+  // multiplied before the mask is applied, where that adds no variables.
   void mask(std::vector<Piece>& list, const Labelled& mask);
 
-  // The two whose product is smallest become one.
+  // Replaces the two pieces with the smallest product by their product.
   void merge_two(std::vector<Piece>& list, std::span<const int> needed);
 
-  // Variables that are summed over though nothing depends on them count as often as they run.
+  // A variable that nothing depends on multiplies the sum by its extent.
   void count_idle(std::span<const int> used);
 
   std::optional<Value> without_windows();
 
-  // A division that became a variable can only be a label: no tensor is computed of it.
+  // A promoted division can only label an axis; no index tensor is computed from it.
   bool usable_as_variable(int symbol);
 
-  // The target's tensor of a product over the variables of its (direct) axes.
+  // Writes a product over the variables of the target's (direct) axes into the target's shape.
   Value placed(const Labelled& product, const Seen& s);
 
   Value scattered(const Labelled& product, const std::vector<bool>& direct,
@@ -151,13 +152,14 @@ class ProductEmission {
   // ---- Windows
 
   struct Window {
-    std::size_t axis;  // of the tensor that has them
+    std::size_t axis;  // of the tensor with the window
     int u, v;
     std::int64_t a, b, constant, size;
   };
 
   std::optional<Value> through_windows();
-  // Onto windows of the target, tap by tap: for what depends on position and tap together.
+  // Accumulates onto windows of the target tap by tap, for products that depend on position and tap
+  // together.
   std::optional<Value> unrolled(const Labelled& product);
   std::optional<Value> as_convolution(const Seen& image, std::vector<Window> windows);
   bool padded_with_zeros(const Seen& image, std::span<const Window> windows);

@@ -9,9 +9,11 @@ std::optional<Value> ProductEmission::run(bool divisions) {
     if (s != &target_) reduction_.track(s->axes);
   }
   reduction_.track_target(target_.axes);
+  // An empty domain: the sum has no terms.
   if (!reduction_.run(divisions)) return nothing();
   look();
   std::optional<Value> made;
+  // A convolution is preferred; the general form is always possible.
   if (any_window()) made = through_windows();
   if (!made) made = without_windows();
   return made;
@@ -42,6 +44,7 @@ std::vector<ProductEmission::Piece> ProductEmission::pieces(std::span<const int>
         std::ranges::any_of(s.axes, [&](const Affine& axis) { return windows_.contains(&axis); });
     const Labelled x = labelled(s);
     if (const auto number = constant_number(x)) {
+      // Constant factors move out of the sum.
       coefficient_ *= *number;
     } else {
       list.push_back({x, windowed});
@@ -49,6 +52,7 @@ std::vector<ProductEmission::Piece> ProductEmission::pieces(std::span<const int>
   }
   for (Seen& s : divisors_) divide(list, labelled(s));
   for (Seen& s : masks_) mask(list, labelled(s));
+  // Conditions that the domain could not absorb are masks.
   for (const Condition& condition : reduction_.conditions()) {
     mask(list, within_domain(condition.equality ? e_.zero(condition.form)
                                                 : e_.not_positive(condition.form)));
@@ -57,6 +61,7 @@ std::vector<ProductEmission::Piece> ProductEmission::pieces(std::span<const int>
     merge_two(list, needed);
   }
   for (std::size_t i = 0; i < list.size(); ++i) {
+    // A variable of one piece alone is summed before the product.
     if (!list[i].windowed) list[i].x = summed(b_, list[i].x, elsewhere(list, i, needed));
   }
   return list;
@@ -117,6 +122,8 @@ void ProductEmission::mask(std::vector<Piece>& list, const Labelled& mask) {
 }
 
 void ProductEmission::merge_two(std::vector<Piece>& list, std::span<const int> needed) {
+  // The greedy order of a contraction: of all pairs the one with the smallest joint iteration
+  // space.
   std::size_t first = 0;
   std::size_t second = 0;
   double least = 0;
@@ -143,6 +150,7 @@ void ProductEmission::merge_two(std::vector<Piece>& list, std::span<const int> n
   for (const int var : united(a.vars, c.vars)) {
     if (contains(others, var)) result.push_back(var);
   }
+  // Variables that the other factor and the result lack are summed first, in each factor by itself.
   std::vector<int> of_a = united(c.vars, result);
   std::vector<int> of_c = united(a.vars, result);
   list.push_back({product_sum(b_, summed(b_, a, of_a), summed(b_, c, of_c), result)});
@@ -161,6 +169,7 @@ std::optional<Value> ProductEmission::without_windows() {
   const std::vector<bool> direct = direct_axes(target_);
   std::vector<int> needed;
   for (const Affine& axis : target_.axes) needed = united(needed, variables_of(axis));
+  // Two pieces suffice: a matrix product takes both.
   const std::vector<Piece> list = pieces(needed, 2);
   std::vector<int> used = needed;
   for (const Seen* s : all()) {

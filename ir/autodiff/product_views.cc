@@ -7,6 +7,8 @@ namespace egret::ir::autodiff {
 std::vector<bool> ProductEmission::direct_axes(const Seen& s) const {
   std::vector<bool> direct;
   for (const AxisView& view : s.views) direct.push_back(view.kind == View::kBox);
+  // An axis that shares a variable with another axis (a diagonal) cannot be cut out by itself.
+  // Removing one axis may leave the other one free of sharing, hence the loop.
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t i = 0; i < direct.size(); ++i) {
@@ -69,6 +71,7 @@ Labelled ProductEmission::boxes(Value x, const Seen& s) {
       shape.push_back(size_of(var));
       count *= size_of(var);
     }
+    // A box axis is an arithmetic progression, row-major over its variables: a slice and a reshape.
     x = sliced(b_, x, static_cast<int>(i), view.start, count, view.step);
   }
   made.value = reshaped(b_, x, shape);
@@ -83,6 +86,8 @@ ProductEmission::Places ProductEmission::places(const Seen& s, const std::vector
     const std::int64_t size = s.shape[i];
     Labelled at = e_.index(s.axes[i]);
     const Range range = range_of(s.axes[i], e_.nest(), reduction_.domain());
+    // Excluded elements may have indices out of range. Clamping keeps the gather valid; a mask
+    // removes their values.
     if (range.low < 0) at = pointwise(b_, "max", at, e_.scalar(DType::kI64, 0));
     if (range.high >= size) {
       at = pointwise(b_, "min", at, e_.scalar(DType::kI64, static_cast<double>(size - 1)));
@@ -191,6 +196,8 @@ Value ProductEmission::scattered(const Labelled& product, const std::vector<bool
   const Seen flat = flattened(target_, direct, where.count);
   // Updates [places.., direct axes..].
   Seen updates;
+  // The variables of the indirect axes index the updates; the direct axes are whole rows of an
+  // update.
   std::vector<int> of_places;
   for (const int var : needed) {
     const bool in_direct = std::ranges::any_of(

@@ -3,19 +3,19 @@
 //
 //     target[T(v)] += coefficient * product of factor[F(v)]      for all v where the guards hold
 //
-// where v ranges over loop variables and T, F are affine indices of each axis. What becomes of it
-// follows from the indices alone:
+// where v ranges over loop variables and T, F are affine indices of each axis. The indices alone
+// determine the emitted operators:
 //
-//   - an axis that a box of variables covers is a slice and a reshape, and its adjoint a padding;
-//   - guards that bound one variable narrow its range; one that equates a variable with an
+//   - an axis that a box of variables covers is a slice and a reshape; its adjoint is a padding;
+//   - a guard that bounds one variable narrows its range; one that equates a variable with an
 //     expression removes the variable; "d divides t" makes t div d a variable of its own;
-//   - an axis indexed by a*u + b*v + c, as of a convolution, is the window axis of a trilinear form
-//     sum x[a*u + b*v + c] * y[u] * w[v]: for y or w wanted it is a convolution of x with the other
-//     (stride and dilation change places), for x a transposed convolution of the two; what depends
-//     on u and v together (max pooling) is added to x tap by tap;
-//   - what is left of two factors is a matrix product, of one a sum over axes;
-//   - any other index (from data, or of no such form) is computed as an integer tensor and gathered
-//     at, or scattered to with addition: right whatever the index, and slower.
+//   - an axis indexed by a*u + b*v + c, as in a convolution, is the window axis of a trilinear form
+//     sum x[a*u + b*v + c] * y[u] * w[v]. The gradient of y or w is a convolution of x with the
+//     other one (stride and dilation swap), that of x a transposed convolution of the two. A
+//     product that depends on u and v together (max pooling) is added to x tap by tap;
+//   - two remaining factors become a matrix product, one factor a sum over axes;
+//   - any other index (from data, or of another form) is computed as an integer tensor and used in
+//     a gather, or in a scatter with addition: correct for every index, and slower.
 #pragma once
 
 #include <vector>
@@ -42,7 +42,8 @@ struct SumOfProducts {
 // The target, of the emitter's real type.
 Value emit(Emitter& emitter, SumOfProducts sum);
 
-// Takes a node as a factor: products apart, with what each reads and where.
+// Adds a node as a factor. Products are split into their factors, and reads become tensors with
+// indices.
 void add_factor(Emitter& emitter, SumOfProducts& sum, int node, bool divides = false);
 
 }  // namespace egret::ir::autodiff

@@ -68,6 +68,7 @@ Value unsliced(GraphBuilder& b, Value x, int axis, std::int64_t start, std::int6
     shape[at] = size;
     return zeros(b, b.type(x).dtype, shape);
   }
+  // A negative step is a positive one on the reversed axis.
   if (step < 0) {
     x = reversed(b, x, axis);
     start += step * (count - 1);

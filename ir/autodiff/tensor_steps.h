@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators that move elements, as functions that add nothing where nothing is to be done.
-// Sizes are concrete.
+// The operators that move elements, as functions that add no node where the operation is the
+// identity. Sizes are concrete.
 #pragma once
 
 #include <string_view>
@@ -18,7 +18,7 @@ Value transposed(GraphBuilder& b, Value x, const std::vector<int>& perm);
 // Elements start, start + step, ... of an axis.
 Value sliced(GraphBuilder& b, Value x, int axis, std::int64_t start, std::int64_t size,
              std::int64_t step = 1);
-// The adjoint of sliced(): x at those places of an axis of `size`, zeros elsewhere.
+// The adjoint of sliced(): scatters x to those places of an axis of `size`, with zeros elsewhere.
 Value unsliced(GraphBuilder& b, Value x, int axis, std::int64_t start, std::int64_t step,
                std::int64_t size);
 Value reversed(GraphBuilder& b, Value x, int axis);

@@ -28,7 +28,7 @@ struct Loss {
   Value (*build)(GraphBuilder& b, Value output, Value labels);
 };
 
-// As a sum, so that devices that hold parts of the batch can add theirs up.
+// A sum times 1/count instead of a mean: devices that hold parts of the batch can add their sums.
 Value mean_of_all(GraphBuilder& b, Value x) {
   double count = 1;
   for (const Index& size : b.type(x).dims) count *= static_cast<double>(size.constant());
@@ -69,7 +69,8 @@ constexpr std::array kLosses{
 
 // ---- Optimizers, as PyTorch defines them.
 
-// What a step keeps, and values as they are after some steps, to try it on.
+// One state variable of an optimizer, and the distribution of its values after some steps (for
+// random inputs).
 struct StateRow {
   std::string_view name;
   Draw later;
@@ -77,7 +78,7 @@ struct StateRow {
 
 struct Optimizer {
   TrainingRow row;
-  std::vector<StateRow> state;   // of each parameter, of its type, at first 0
+  std::vector<StateRow> state;   // one for each parameter, of its type; initially 0
   std::vector<StateRow> shared;  // counts of steps
   Value (*step)(GraphBuilder& b, const TrainingOptions& o, Value parameter, Value gradient,
                 std::span<const Value> shared, std::vector<Value>& state);
@@ -141,7 +142,8 @@ bool matches(std::string_view pattern, std::string_view name) {
   return name.starts_with(pattern);
 }
 
-// By node: what training moves.
+// Whether training updates each node. Two passes: a constant with any use other than as a measured
+// input is a parameter.
 std::vector<bool> parameters_of(const Graph& model, const TrainingOptions& options) {
   std::vector<bool> only_measured(model.size(), false);
   for (const NodeId id : live_nodes(model)) {
@@ -186,8 +188,8 @@ base::Result<NodeId> chosen_output(const Graph& model, const std::string& name) 
   return base::usage_error("the model has no output called '" + name + "'");
 }
 
-// Values as the tensor has them: of its mean and deviation, and no others than between its least
-// and largest. Equal ones, such as zeros, are moved a little, so that they do not hide anything.
+// A uniform distribution with the tensor's mean and deviation, cut to its least and largest value.
+// Constant tensors, such as zeros, get a small spread so that they do not hide errors.
 Draw draw_like(const Tensor& data) {
   double sum = 0;
   double squares = 0;
@@ -201,14 +203,14 @@ Draw draw_like(const Tensor& data) {
   if (data.elements() == 0 || !std::isfinite(squares)) return usual_draw(data.dtype());
   const double count = static_cast<double>(data.elements());
   const double mean = sum / count;
-  // Uniform numbers deviate by a root of 12th of their range.
+  // A uniform distribution on [mean - r, mean + r] has the deviation r / sqrt(3).
   const double reach = std::sqrt(3 * std::max(0.0, squares / count - mean * mean));
   const double some = most.low == 0 ? 0.01 : 0.1 * std::abs(most.low);
   if (most.low == most.high) return {most.low - some, most.low + some};
   return {std::max(most.low, mean - reach), std::min(most.high, mean + reach)};
 }
 
-// The model's graph being made into a step.
+// Builds the training step from the model's graph.
 class Maker {
  public:
   Maker(const Graph& model, const TrainingOptions& options, const Loss& loss,
@@ -302,6 +304,7 @@ class Maker {
       std::vector<Value> inputs;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         const std::size_t input = node.inputs[i].index();
+        // A parameter that is also a measured input keeps its initial value there.
         const bool stays = is_parameter_[input] && is_measured_input(*node.op, i);
         inputs.push_back(stays ? b_.constant(model_.nodes()[input].data) : values_[input]);
       }
@@ -309,7 +312,7 @@ class Maker {
     }
   }
 
-  // Composites become their bodies, so that forward and backward share what is inside.
+  // Expands composites. Forward and backward pass then share the values inside of them.
   base::Status expand() {
     EGRET_ASSIGN_OR_RETURN(const Graph forward, b_.finish());
     made_.forward_operators = without_dead_nodes(forward).operator_count();

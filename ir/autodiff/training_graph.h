@@ -14,9 +14,9 @@ namespace egret::ir {
 struct TrainingOptions {
   std::string loss = "cross_entropy";
   std::string optimizer = "sgd";
-  std::string model_output{};         // the output that the loss looks at; empty: the first one
-  std::vector<std::string> freeze{};  // constants that are not trained, by name; a final * stands
-                                      // for any ending
+  std::string model_output{};  // the output that the loss reads; empty: the first one
+  // names of constants that are not trained; a final * matches any ending
+  std::vector<std::string> freeze{};
   double learning_rate = 0.01;
   double momentum = 0.9;                                   // optimizer momentum
   double beta1 = 0.9, beta2 = 0.999, adam_epsilon = 1e-8;  // optimizer adam
@@ -34,11 +34,11 @@ struct TrainingGraph {
   std::size_t forward_operators = 0;  // of the loss alone
 };
 
-// The parameters are the model's named real constants with at least one axis, but for what
-// operators read as measured of data (ir/graph/adjoint.h). Sizes must be known. With class labels
-// the loss takes logits [..., C] and integers [...]. Errors: usage for names that do not exist;
-// bad_input for an output that the loss cannot take, or a model without parameters; unsupported for
-// symbolic sizes.
+// The parameters are the model's named real constants with at least one axis, except inputs that
+// hold statistics of data (measured_inputs() in ir/graph/adjoint.h). Sizes must be known. With
+// class labels the loss takes logits [..., C] and integers [...]. Errors: usage for names that do
+// not exist; bad_input for an output that the loss cannot take, or a model without parameters;
+// unsupported for symbolic sizes.
 base::Result<TrainingGraph> training_graph(const Graph& model, const TrainingOptions& options);
 
 // Losses and optimizers, by name.

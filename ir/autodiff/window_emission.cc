@@ -6,6 +6,8 @@
 namespace egret::ir::autodiff {
 
 std::optional<Value> ProductEmission::through_windows() {
+  // Exactly one tensor has window axes: a factor (a gradient of w or y) or the target (a gradient
+  // of x). Its other axes must be boxes with variables of their own.
   Seen* image = nullptr;
   for (Seen* s : all()) {
     if (!s->any(View::kWindow)) continue;
@@ -32,6 +34,8 @@ std::optional<Value> ProductEmission::through_windows() {
   const bool has_place = image == &target_ || std::ranges::find(direct, false) == direct.end();
   if (windows.size() > 3 || !has_place) return std::nullopt;
 
+  // padded_with_zeros() and pieces() consume conditions and the coefficient; restore both on
+  // failure.
   const std::vector<Condition> conditions = reduction_.conditions();
   const double coefficient = coefficient_;
   std::optional<Value> made;
@@ -44,7 +48,8 @@ std::optional<Value> ProductEmission::through_windows() {
   return made;
 }
 
-// Whether what lies outside of the image is excluded by conditions, which then have been used.
+// Whether conditions exclude every element outside of the image. Those conditions are then removed:
+// the padding of the convolution replaces them.
 bool ProductEmission::padded_with_zeros(const Seen& image, std::span<const Window> windows) {
   std::vector<Condition>& conditions = reduction_.conditions();
   const auto use = [&](const Affine& form) {
@@ -94,8 +99,8 @@ std::optional<Value> ProductEmission::as_convolution(const Seen& image,
   std::stable_partition(list.begin(), list.end(), [](const Piece& p) { return p.windowed; });
   if (list.empty()) return std::nullopt;
 
-  // The first operand of the convolution is the image, or what is spread over the image: of two
-  // pieces that which has more positions.
+  // The first operand of the convolution is the image, or the tensor that is spread over the image.
+  // Of two pieces it is the one with more positions.
   const auto sides_with = [&](const Labelled& first,
                               const Labelled* second) -> std::optional<std::vector<Sides>> {
     std::vector<Sides> sides;
@@ -135,6 +140,7 @@ std::optional<Value> ProductEmission::as_convolution(const Seen& image,
     taps.push_back(s.w);
     tap_sizes.push_back(size_of(s.w));
   }
+  // A sum over windows without a kernel (average pooling) is a convolution with ones.
   const Labelled ones{b_.add("fill", {},
                              {{"shape", Integers(tap_sizes.begin(), tap_sizes.end())},
                               {"value", 1.0},
@@ -151,7 +157,7 @@ std::optional<Value> ProductEmission::as_convolution(const Seen& image,
                      return labels;
                    }()));
 
-  // Backward steps are forward ones of a reversed axis.
+  // A negative factor is a positive one on the reversed axis.
   const auto turned = [&](Labelled& x, int var) {
     const auto axis = std::ranges::find(x.vars, var) - x.vars.begin();
     x.value = reversed(b_, x.value, static_cast<int>(axis));

@@ -49,11 +49,11 @@ class Attrs {
   double real(std::string_view name) const;
   const std::string& text(std::string_view name) const;
   const Integers& integers(std::string_view name) const;
-  // The same where integers may be symbolic (ir/core/symbolic_scope.h); the two above give
-  // example's.
+  // The value where integers may be symbolic (ir/core/symbolic_scope.h). integer() and integers()
+  // return the example's value.
   Index size(std::string_view name) const;
   std::vector<Index> sizes(std::string_view name) const;
-  const Integers& as_written(std::string_view name) const;  // symbolic integers among them
+  const Integers& as_written(std::string_view name) const;  // may contain symbolic integers
 
   const std::vector<Entry>& entries() const { return entries_; }
   bool empty() const { return entries_.empty(); }
@@ -67,13 +67,13 @@ class Attrs {
 std::string to_string(const Attrs& attrs);
 std::uint64_t hash_value(const Attrs& attrs);
 
-// What an operator declares of one attribute.
+// The declaration of one attribute of an operator.
 struct AttrSpec {
   std::string name;
   AttrKind kind;
-  std::optional<AttrValue> default_value;  // none: must be given
+  std::optional<AttrValue> default_value;  // none: the attribute is mandatory
   std::string doc;
-  std::vector<std::string> texts = {};  // all that a text may be, where they are few
+  std::vector<std::string> texts = {};  // the allowed texts; empty: any
 };
 
 // Checks kinds and names, fills defaults: the canonical form that is compared and hashed.

@@ -34,9 +34,8 @@ const ExprNode* binary(ExprOp op, Handle a, Handle b) {
   return pool.intern({.op = op, .kids = kids});
 }
 
-// An order of symbolic dimensions by structure alone, so that it does not depend on what else the
-// process made before. Equal nodes are one node: the first operands that differ decide, and the
-// walk is one path.
+// Orders symbolic dimensions by structure alone, independent of the process's history. Equal nodes
+// are one node, so the first operands that differ decide, and the walk follows a single path.
 bool precedes(const ExprNode* a, const ExprNode* b) {
   while (a != b) {
     const auto payload = [](const ExprNode& n) {
@@ -51,8 +50,8 @@ bool precedes(const ExprNode* a, const ExprNode* b) {
   return false;
 }
 
-// Commutative operators keep their operands in a canonical order, so that N*4 and 4*N are one node:
-// constants last; symbolic dimensions first, by structure; what a local pool has made, by age.
+// Commutative operators keep their operands in a canonical order, which makes N*4 and 4*N one node:
+// constants last; symbolic dimensions first, by structure; nodes of a local pool by age.
 template <typename Handle>
 bool in_order(Handle a, Handle b) {
   if (a.is_constant() || b.is_constant()) return b.is_constant();

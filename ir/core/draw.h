@@ -14,7 +14,7 @@ struct Draw {
   bool zero = true;
 };
 
-// As Tensor::random() draws: reals in [-1, 1), integers in [0, 10], truth values fair.
+// The distribution of Tensor::random(): reals in [-1, 1), integers in [0, 10], fair truth values.
 Draw usual_draw(DType dtype);
 Tensor drawn(TensorType type, const Draw& draw, base::Random& random);
 

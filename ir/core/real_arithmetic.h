@@ -10,14 +10,14 @@
 
 namespace egret::ir {
 
-// In which precision an evaluation stores f32 elements: in kF64 they keep 53 bits ("wide").
+// The precision in which an evaluation stores f32 elements: kF64 keeps 53 bits ("wide").
 enum class Precision : std::uint8_t { kF64, kF32 };
 
 // NaN if either is.
 inline double real_max(double a, double b) { return a >= b || a != a ? a : b; }
 inline double real_min(double a, double b) { return a <= b || a != a ? a : b; }
 
-// A maximum over no element is lower than every real (a pooling window that lies in the padding).
+// The maximum over no element is -infinity (a pooling window that lies in the padding).
 inline double extremum_of_nothing(Reduction reduction) {
   const double infinity = std::numeric_limits<double>::infinity();
   return reduction == Reduction::kMax ? -infinity : infinity;

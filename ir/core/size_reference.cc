@@ -18,6 +18,7 @@ std::int64_t target_of_axes(const TensorType& type, int begin, int end) {
   for (int axis = begin; axis < end; ++axis) {
     const std::int64_t size = target_of_axis(type, axis);
     if (size == 1) continue;
+    // A reference has no product with another size: leave the product to inference.
     if (joint != 1 && (refers_to_axis(size) || joint < 0)) return kInferredSize;
     std::int64_t next = size;
     if (joint != 1 && __builtin_mul_overflow(joint, size, &next)) return kInferredSize;

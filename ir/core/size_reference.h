@@ -6,8 +6,8 @@
 //   -1       what the other sizes leave (reshape; at most once)
 //   -2 - k   the size of the input's axis k
 //
-// A target over concrete input sizes has sizes alone: resolved_target() is that normal form, so
-// that equal reshapes are equal operators.
+// Over concrete input sizes, resolved_target() replaces every reference by its size. This normal
+// form makes equal reshapes equal operators.
 #pragma once
 
 #include <cstdint>

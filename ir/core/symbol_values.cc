@@ -33,7 +33,7 @@ std::optional<std::int64_t> apply(ExprOp op, std::int64_t a, std::int64_t b) {
 
 bool is_constant(ExprOp op) { return op == ExprOp::kIndexConst || op == ExprOp::kGuardConst; }
 
-// Depth is that of expressions built from sizes, which definitions bound.
+// The recursion depth is that of size expressions, which definitions bound.
 std::optional<std::int64_t> value_of(const ExprNode& n, const SymbolValues& symbols) {
   if (is_constant(n.op)) return n.integer;
   if (n.op == ExprOp::kSymbol) {

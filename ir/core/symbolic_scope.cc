@@ -11,7 +11,8 @@ namespace {
 
 thread_local SymbolicScope* innermost = nullptr;
 
-// Far from any size, and from the bounds that exporters write for "to the end".
+// Symbolic integers count from here: far from any size, and from the bounds that exporters write
+// for "to the end".
 constexpr std::int64_t kFirst = std::int64_t{0x4e67} << 48;
 
 }  // namespace
@@ -53,7 +54,8 @@ bool SymbolicScope::decide(Guard guard) {
   return truth;
 }
 
-// As comparisons alone: of alternatives, the first that holds. Depth is that of one condition.
+// Records comparisons only. A conjunction that holds needs both parts; of a disjunction the first
+// part that holds suffices. Recursion depth is that of one condition.
 void SymbolicScope::note(const ExprNode& node, bool truth) {
   const auto kid = [&](std::size_t i) { return Guard(node.kids[i]); };
   switch (node.op) {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes and attributes as symbols that remember one example: how a concrete instance of a rule is
-// made general ("concolic" evaluation: Godefroid, Klarlund, Sen, DART, PLDI 2005).
+// Sizes and attributes as symbols that remember one example. This generalizes a concrete instance
+// of a rule ("concolic" evaluation: Godefroid, Klarlund, Sen, DART, PLDI 2005).
 //
-// While a scope is alive on a thread, symbols can be made, each with its value in the example, and
-// an integer can stand for an expression over them, so that symbolic sizes pass through attributes,
-// lists and rule expressions as integers do. Code that computes with attribute integers either
-// knows of them (Definition::size, rule expressions) or sees the value of the example, and then the
-// scope notes that the symbol must have that value. Where a choice depends on symbols it is made as
-// the example makes it, and noted too. What was built is therefore right for all values that
-// satisfy conditions(), and the example is one of them.
+// While a scope is alive on a thread, a caller can make symbols, each with its value in the
+// example. An integer can stand for an expression over symbols, and passes through attributes,
+// lists and rule expressions like any integer. Code that computes with attribute integers has two
+// options. It handles symbolic integers (Definition::size, rule expressions), or it sees the
+// example's value; then the scope records the condition that the symbol has that value. A branch on
+// symbols takes the example's side and records the condition of that side. The result therefore
+// holds for all values that satisfy conditions(), and the example is one of them.
 //
-// Scopes nest on a thread, the innermost is meant; outside of any scope no integer is symbolic.
+// Scopes nest on a thread; the innermost one is current. Outside of any scope no integer is
+// symbolic.
 #pragma once
 
 #include <cstdint>
@@ -45,10 +46,10 @@ class SymbolicScope {
   // structure, have equal integers.
   std::int64_t integer_of(Index value);
 
-  // What expressions are in the example. Expressions have no variables and read nothing.
+  // The value of an expression in the example. Expressions have no variables and no reads.
   std::int64_t example(Index value) const;
   bool example(Guard guard) const;
-  // The truth of the guard in the example; notes as conditions, comparisons all, what makes it so.
+  // The truth of the guard in the example. Records the comparisons that determine it as conditions.
   bool decide(Guard guard);
   std::int64_t concretize(Index value);
 
@@ -71,12 +72,13 @@ class SymbolicScope {
   std::deque<Integers> concrete_;
 };
 
-// What the example of the current scope says, which is noted; nullopt where it says nothing.
+// The truth of the condition in the current scope's example, recorded as a condition; nullopt where
+// the example does not determine it.
 std::optional<bool> decided(Guard condition);
 // Whether the integer stands for an expression of the current scope.
 bool is_symbolic(std::int64_t integer);
 Index index_of_integer(std::int64_t integer);
-// The integer, or what it is in the example, which is then noted.
+// The integer. For a symbolic one: its value in the example, recorded as a condition.
 std::int64_t concrete_integer(std::int64_t integer);
 // The same for each element; the reference lives as long as the scope or the argument.
 const Integers& concrete_integers(const Integers& integers);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dense row-major tensors of concrete shape. Copies share their buffer; whoever writes makes sure
-// that it is the only owner (mutable_data() clones a shared buffer first).
+// Dense row-major tensors of concrete shape. Copies share their buffer; mutable_data() clones a
+// shared buffer before the first write.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class Tensor {
   explicit Tensor(TensorType type);
   Tensor(DType dtype, std::span<const std::int64_t> shape) : Tensor(TensorType(dtype, shape)) {}
 
-  // Of whatever lay there: for who writes all of it.
+  // Uninitialized contents: the caller writes every element.
   static Tensor unfilled(TensorType type);
 
   // A tensor over `values`, converted to dtype. The sizes must agree.
@@ -46,7 +46,7 @@ class Tensor {
   std::span<const std::byte> data() const {
     return {buffer_.get(), static_cast<std::size_t>(bytes())};
   }
-  // Not to be written through any more once content_hash() was asked for; ask for another span.
+  // The span must not be written after a call of content_hash(); ask for a new span.
   std::span<std::byte> mutable_data();
   // Typed views; T must be the storage type of dtype (f16, bf16: uint16_t; bool: uint8_t).
   template <typename T>
@@ -70,7 +70,7 @@ class Tensor {
   // The same elements under another shape of equal count; shares the buffer.
   Tensor reshaped(std::span<const std::int64_t> shape) const;
 
-  // Names type and contents. Remembered for large tensors, with the buffer. O(bytes) once.
+  // A hash of type and contents. O(bytes); the hash of a large tensor is kept with its buffer.
   base::ContentHash content_hash() const;
 
  private:
@@ -80,7 +80,8 @@ class Tensor {
   TensorType type_{};
   std::int64_t elements_ = 0;
   std::shared_ptr<std::byte[]> buffer_;
-  std::shared_ptr<KnownHash> known_hash_;  // of the buffer, however many share it; small ones: none
+  // kept with a large shared buffer; small tensors have none
+  std::shared_ptr<KnownHash> known_hash_;
 };
 
 std::string to_string(const Tensor& tensor, std::int64_t max_elements = 16);

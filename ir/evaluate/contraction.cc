@@ -8,6 +8,7 @@
 namespace egret::ir {
 namespace {
 
+// Below these sizes packing costs more than it saves.
 constexpr std::int64_t kLeastRows = 3;
 constexpr std::int64_t kLeastColumns = 8;
 constexpr std::int64_t kLeastDepth = 4;
@@ -74,6 +75,7 @@ std::optional<Contraction> find_any_contraction(const LoopNest& nest) {
   found.columns.input = b.input;
   found.columns.form = b.form;
   for (const int v : nest.output_variables) {
+    // A variable of neither factor repeats the result; it counts as a row.
     const bool in_b = b.form.factor(v) != 0;
     if (in_b && a.form.factor(v) != 0) {
       found.batch.push_back(v);
@@ -83,6 +85,8 @@ std::optional<Contraction> find_any_contraction(const LoopNest& nest) {
   }
   std::vector<Affine> guards;
   if (!collect_guards(nest, root.guard, guards)) return std::nullopt;
+  // A guard on both sides (a causal mask) cannot be packed into one factor. A guard on reduced
+  // variables alone goes to the rows, where it zeroes the term.
   for (Affine& guard : guards) {
     const bool of_columns = mentions(guard, found.columns.variables);
     if (of_columns && mentions(guard, found.rows.variables)) return std::nullopt;
@@ -98,6 +102,7 @@ std::optional<Contraction> find_any_contraction(const LoopNest& nest) {
   if (contiguous(found.rows) ||
       (!contiguous(found.columns) &&
        count(nest, found.rows.variables) > count(nest, found.columns.variables))) {
+    // The micro-kernel stores whole rows of a tile, so contiguous columns give contiguous stores.
     std::swap(found.rows, found.columns);
   }
   return found;
@@ -127,6 +132,7 @@ bool zeros_are_neutral(const Contraction& contraction, std::span<const Tensor> i
     for (std::int64_t i = 0; i < input.elements(); i += kRun) {
       const std::int64_t n = std::min(kRun, input.elements() - i);
       load_lanes(input.dtype(), input.data().data(), i, 1, n, values);
+      // A branch-free test: x * 0 is NaN exactly for infinities and NaN.
       for (std::int64_t k = 0; k < n; ++k) sum += values[k] * 0.0;
     }
     return sum == 0;

@@ -2,13 +2,13 @@
 // Sums of products of two tensors, as packed matrix products.
 //
 // A nest whose value is sum k... a[..] * b[..] with affine indices is a matrix product for each
-// value of its batch variables: rows are the output variables that only one factor reads, columns
-// those that only the other one reads, both read the batch variables. Because indices are affine,
-// the place of an element is the sum of a part for its row (or column) and a part for its k, so two
-// tables describe each factor whatever its layout; packing gathers panels through them and neither
-// transposes nor im2col buffers are made (after TBLIS: Matthews, "High-performance tensor
-// contraction without transposition", SIAM J. Sci. Comput. 40(1), 2018). A guard on one factor's
-// variables (the padding of a convolution) packs zeros.
+// value of its batch variables. Rows are the output variables that only one factor reads, columns
+// those that only the other one reads; both factors read the batch variables. Indices are affine,
+// so the offset of an element is the sum of a part for its row (or column) and a part for its k.
+// Two tables therefore describe each factor in any layout. Packing gathers panels through the
+// tables; neither transposes nor im2col buffers are made (after TBLIS: Matthews, "High-performance
+// tensor contraction without transposition", SIAM J. Sci. Comput. 40(1), 2018). A guard on one
+// factor's variables (the padding of a convolution) packs zeros.
 #pragma once
 
 #include <optional>
@@ -34,13 +34,13 @@ struct Contraction {
   std::vector<int> reduced;  // the sum's variables
 };
 
-// nullopt when the nest is no such sum.
+// The contraction of a nest; nullopt when the nest is not such a sum.
 std::optional<Contraction> find_any_contraction(const LoopNest& nest);
-// The same, and nullopt for one so thin that lanes do as well.
+// As find_any_contraction(), but nullopt for a contraction so thin that lanes are as fast.
 std::optional<Contraction> find_contraction(const LoopNest& nest);
 
-// False when zeros may not stand for what a guard excludes, because the other factor is not finite
-// (0 times infinity is NaN).
+// Whether zeros may replace the elements that a guard excludes. False when the other factor is not
+// finite (0 times infinity is NaN).
 bool zeros_are_neutral(const Contraction& contraction, std::span<const Tensor> inputs);
 
 // Writes all elements of the nest's box into `out`, the elements of an f64 tensor.

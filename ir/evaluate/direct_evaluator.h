@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// DirectEvaluator: the plain evaluator of denotations, one output element at a time, straight from
-// the language's definition. Slow and obviously correct: the oracle of the loop plans, and the
-// engine of the exact domains. Template over the domain of real elements; see RealDomain in
-// ir/evaluate/direct_evaluation.cc for what a domain offers. Integer elements are the same in all
-// domains. A domain whose tensors may lack elements also offers undefined(input, i): why it lacks
-// this one, or null; an element that reads it fails for the same reason.
+// DirectEvaluator: evaluates a denotation one output element at a time, straight from the
+// language's definition. Slow and obviously correct: the oracle of the loop plans and the engine of
+// the exact domains. Template over the domain of real elements; RealDomain in
+// ir/evaluate/direct_evaluation.cc shows the interface of a domain. Integer elements are the same
+// in all domains. A domain whose tensors may lack elements also offers undefined(input, i): the
+// reason why the element is missing, or null. An output element that reads a missing element fails
+// for the same reason.
 #pragma once
 
 #include <optional>

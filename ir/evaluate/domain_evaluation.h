@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluation of operators and graphs in an exact domain by direct evaluation: what
-// ir/evaluate/exact.cc and ir/evaluate/field.cc share. A domain's tensor has a type() and is made
-// by Domain::make(type); the domain is constructed from its arguments and a Key: that of its
-// pseudo-random functions, and more. A domain that offers write_undefined(out, i, why) goes on
-// after an element without a value.
+// Direct evaluation of operators and graphs in an exact domain, shared by ir/evaluate/exact.cc and
+// ir/evaluate/field.cc. A domain's tensor has a type() and is made by Domain::make(type). The
+// domain is constructed from its arguments and a Key, which seeds its pseudo-random functions. A
+// domain that offers write_undefined(out, i, why) continues after an element without a value.
 #pragma once
 
 #include <span>

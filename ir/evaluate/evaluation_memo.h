@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of evaluation that are made once, for those who evaluate the same operators on the same
-// small shapes again and again, where planning takes longer than evaluating. Threads may share one
-// memory.
+// A cache of evaluation plans, for callers that evaluate the same operators on the same small
+// shapes many times: there planning takes longer than evaluating. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -16,8 +15,9 @@ namespace egret::ir {
 
 class EvaluationMemo {
  public:
-  // Of a primitive. The types are the declared ones, with the shapes of the tensors at hand.
-  // Errors: those of the definition and of evaluation_plan(); none is kept.
+  // The plan of a primitive operator. `inputs` combine the declared element types with the shapes
+  // of the actual tensors. Errors: those of the definition and of evaluation_plan(); errors are not
+  // cached.
   base::Result<std::shared_ptr<const EvaluationPlan>> plan(const Operator& op, const Attrs& attrs,
                                                            std::span<const TensorType> inputs,
                                                            Precision precision);

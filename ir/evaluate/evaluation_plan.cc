@@ -16,6 +16,8 @@
 namespace egret::ir {
 namespace {
 
+// Pieces of work of about 0.3 ms: short enough to balance threads and to poll should_stop(), long
+// enough to amortize an evaluator.
 constexpr double kPieceSeconds = 3e-4;
 constexpr std::int64_t kLeastElementsPerBox = 2048;
 constexpr std::int64_t kMaxBoxes = 1024;
@@ -34,6 +36,7 @@ std::vector<OutputBox> boxes_of(const LoopNest& nest, const Shape& shape) {
   for (auto& axis : cuts) {  // so that boxes() cannot overflow
     if (static_cast<std::int64_t>(axis.size()) > kMaxBoxes) axis.clear();
   }
+  // Too many boxes: give up the cuts of the axis that has the most.
   while (boxes() > limit)
     std::ranges::max_element(cuts, {}, [](auto& c) { return c.size(); })->clear();
 
@@ -129,6 +132,7 @@ base::Result<EvaluationPlan> evaluation_plan(const Denotation& denotation,
   EGRET_ASSIGN_OR_RETURN(LoopNest nest, nest_of({Shape(plan.shape.size(), 0), plan.shape}));
   plan.rounded_terms = rounded_terms(nest);
   const std::vector<OutputBox> boxes = boxes_of(nest, plan.shape);
+  // A contraction is looked for in undivided outputs only.
   if (boxes.size() > 1) {
     for (const OutputBox& box : boxes) {
       EGRET_ASSIGN_OR_RETURN(LoopNest part, nest_of(box));
@@ -139,6 +143,7 @@ base::Result<EvaluationPlan> evaluation_plan(const Denotation& denotation,
   }
   merge_variables(nest);
   std::optional<Contraction> contraction;
+  // run_contraction() writes f64, so the result must be real.
   if (is_float(result)) contraction = find_contraction(nest);
   if (contraction) {
     plan.product = {*std::move(contraction), std::move(nest)};
@@ -151,11 +156,12 @@ base::Result<EvaluationPlan> evaluation_plan(const Denotation& denotation,
 
 base::Result<Tensor> evaluate(const EvaluationPlan& plan, std::span<const Tensor> inputs,
                               const InterpretOptions& options) {
-  // The boxes are all of it.
+  // The boxes cover the whole output.
   Tensor out = Tensor::unfilled({plan.type, plan.shape});
   if (out.elements() == 0) return out;
   if (plan.product && zeros_are_neutral(plan.product->contraction, inputs)) {
     EGRET_RETURN_IF_ERROR(run_product(*plan.product, inputs, out, options));
+    // Zeros would hide a NaN: evaluate with guards.
   } else if (plan.product) {
     EGRET_ASSIGN_OR_RETURN(const LanePlan lanes, lane_plan(plan.product->nest));
     EGRET_RETURN_IF_ERROR(run_lanes(lanes, inputs, out, options));

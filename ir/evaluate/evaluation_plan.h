@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluation of a denotation by plan, on all threads of the shared pool. The output is cut into
-// boxes where guards on one of its variables change (the parts of a concat, the borders of a pad),
-// so that most guards are decided before any element is looked at; each box has a plan of its own.
+// boxes where guards on one of its variables change (the parts of a concat, the borders of a pad).
+// Most guards are then decided before any element is evaluated. Each box has a plan of its own.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ inline DType storage_type(DType type, Precision precision) {
   return precision == Precision::kF64 && is_float(type) ? DType::kF64 : type;
 }
 
-// For tensors of certain shapes, whatever their elements.
+// A plan for fixed input shapes; it does not depend on the elements.
 struct EvaluationPlan {
   struct Product {
     Contraction contraction;
@@ -32,13 +32,13 @@ struct EvaluationPlan {
   DType type;                        // of the result
   Shape shape{};                     // of the result
   double rounded_terms = 0;          // ir/evaluate/perturbation.h
-  std::optional<Product> product{};  // of the whole
-  std::vector<LanePlan> boxes{};     // none where there is a product, or nothing to compute
+  std::optional<Product> product{};  // covers the whole output
+  std::vector<LanePlan> boxes{};     // empty where there is a product, or nothing to compute
 };
 
-// `inputs` are the types of the tensors that will be read; it does not matter whether reals among
-// them are wide. Errors: unsupported for denotations that have no plan (too many or entangled
-// loops), which evaluate_directly() can do.
+// `inputs` are the types of the tensors that will be read; wide reals are allowed. Errors:
+// unsupported for denotations without a plan (too many or entangled loops), which
+// evaluate_directly() can do.
 base::Result<EvaluationPlan> evaluation_plan(const Denotation& denotation,
                                              std::span<const TensorType> inputs, DType result,
                                              Precision precision);
@@ -47,7 +47,7 @@ base::Result<EvaluationPlan> evaluation_plan(const Denotation& denotation,
 base::Result<Tensor> evaluate(const EvaluationPlan& plan, std::span<const Tensor> inputs,
                               const InterpretOptions& options = {});
 
-// Both at once.
+// Makes the plan and evaluates it.
 base::Result<Tensor> evaluate_planned(const Denotation& denotation, std::span<const Tensor> inputs,
                                       DType result, const InterpretOptions& options = {});
 

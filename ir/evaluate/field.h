@@ -53,8 +53,7 @@ class FieldTensor {
 // The image of a finite double, or of an infinity; NaN is our own bug.
 std::uint64_t field_element(double value);
 
-// Over another field than that of kFieldPrime where one is given; its elements are the inputs'
-// then.
+// `field` may be another prime field; the elements of the inputs are then elements of that field.
 base::Result<FieldTensor> evaluate_field(const Operator& op, const Attrs& attrs,
                                          std::span<const FieldTensor> inputs, std::uint64_t key = 0,
                                          const PrimeField& field = PrimeField(kFieldPrime));

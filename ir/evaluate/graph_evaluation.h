@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk over a graph that all interpreters share: nodes in order, each value dropped after its
-// last use, composites through their body. T is a tensor of some domain and has a type(). Constants
-// are made when they are first read: in other domains they are several times as large, and memory
-// of those that were dropped serves the next ones.
+// The walk over a graph that all interpreters share: nodes in order, each value freed after its
+// last use, composites evaluated through their body. T is a tensor of some domain and has a type().
+// Constants are converted when they are first read: in other domains they are several times as
+// large, and the memory of freed constants serves later ones.
 #pragma once
 
 #include <span>
@@ -16,8 +16,8 @@
 
 namespace egret::ir {
 
-// Types that may be given for the graph's inputs: equal ranks, known sizes and element types; with
-// `wide`, f64 for any real. Errors: bad_input that names the input.
+// Checks given input types: equal ranks, known sizes and equal element types; with `wide`, f64 for
+// any real. Errors: bad_input that names the input.
 base::Status check_input_types(const Graph& graph, std::span<const TensorType> given, bool wide);
 
 // `constant(node)` gives a constant's value, `evaluate(op, attrs, types, arguments, node index)` a

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a graph's inputs are drawn from where nothing is given: values on which it is defined.
+// The default distributions of a graph's inputs: values on which the graph is defined.
 //
-// Numbers in [-1, 1) are no variances, and integers in [0, 10] no divisors. What an input must be
-// follows from the definitions of the operators that read it: the argument of a root is not
-// negative, an integer divisor not 0. Such demands are traced back through what is linear in the
-// input with constants beside it, and through what only moves elements. What stands in a branch
-// that values choose demands nothing of reals, so that both branches are still taken.
+// The default draws (numbers in [-1, 1), integers in [0, 10]) are not valid everywhere: a variance
+// is not negative, a divisor not 0. The definitions of the operators that read an input tell its
+// valid values: the argument of a root is not negative, an integer divisor is not 0. Such demands
+// are traced back through operators that are linear in the input with constants beside it, and
+// through operators that only move elements. A branch that values choose puts no demand on reals,
+// so that random inputs still reach both branches.
 //
-// A model may say more in its metadata, where `egret grad` says what values parameters have:
+// A model may set more in its metadata; `egret grad` records the ranges of parameters there:
 //     egret.inputs = {"weight": [-0.05, 0.05], "labels": [0, 999]}
-// Bounds of inputs it does not have, and what else is no pair of finite numbers, are ignored.
+// Names that the model lacks, and entries that are not a pair of finite numbers, are ignored.
 #pragma once
 
 #include <map>
@@ -23,20 +24,20 @@
 
 namespace egret::ir {
 
-// One for each of graph.inputs(). Where demands contradict each other the usual one. Linear in the
-// nodes near the inputs and their definitions.
+// One draw for each of graph.inputs(); the usual draw where demands contradict each other. Linear
+// in the nodes near the inputs and their definitions.
 std::vector<Draw> input_draws(const Graph& graph);
 
-// Of inputs that are drawn as usual.
+// Options for inputs with the usual draw.
 struct DrawOptions {
-  double beyond = 0;          // this share of reals is in [-8, 8): beyond what clips and saturates
-  bool any_integers = false;  // of either sign, those of 8 bits any: no rows of a table, maybe
+  double beyond = 0;          // share of reals drawn from [-8, 8), which clips and saturates
+  bool any_integers = false;  // any sign, full range for 8 bits; indices may be invalid
 };
 // Types must be concrete.
 std::vector<Tensor> random_inputs(const Graph& graph, base::Random& random,
                                   const DrawOptions& options = {});
 
-// The metadata that says where inputs are drawn from.
+// The metadata key of the ranges of inputs.
 inline constexpr std::string_view kDrawsKey = "egret.inputs";
 std::string draws_text(const std::map<std::string, Draw>& draws);
 

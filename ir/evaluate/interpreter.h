@@ -41,15 +41,15 @@ class EvaluationMemo;
 struct InterpretOptions {
   Precision precision = Precision::kF64;
   // u > 0 multiplies every real element that an operator computes by 1 + u*sqrt(terms)*r, where r
-  // is uniform in [-1, 1] and `terms` is how many terms its sums have (at least 1). Running a graph
-  // a few times with u = 2^-24 and different seeds shows how f32 rounding spreads through it
-  // (stochastic arithmetic, the CESTAC method: Vignes, "A stochastic arithmetic for reliable
-  // scientific computation", Mathematics and Computers in Simulation 35, 1993). Operators that only
-  // move, compare or select elements round nothing and are left alone. Constants are moved by u
+  // is uniform in [-1, 1] and `terms` is the number of terms of its sums (at least 1). A few runs
+  // with u = 2^-24 and different seeds show how f32 rounding spreads through a graph (stochastic
+  // arithmetic, the CESTAC method: Vignes, "A stochastic arithmetic for reliable scientific
+  // computation", Mathematics and Computers in Simulation 35, 1993). Operators that only move,
+  // compare or select elements round nothing and are not perturbed. Constants are perturbed by u
   // too, because folding rounds them anew.
   double perturbation = 0;
-  // Where sums keep more digits than what is stored: sqrt(terms) goes with this instead, as far as
-  // that is more than `perturbation`.
+  // For sums that keep more digits than the stored result: this width replaces `perturbation` as
+  // the factor of sqrt(terms). The larger of the two effects counts.
   std::optional<double> sum_perturbation{};
   std::uint64_t seed = 0;
   std::function<bool()>

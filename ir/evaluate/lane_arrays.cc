@@ -154,6 +154,8 @@ const T* LaneEvaluator::read_lanes(int id, const NestNode& node, const LaneSet& 
     const std::int64_t stride = node.form.factor(lane);
     const std::int64_t first = base + stride * set.low;
     const std::int64_t last = base + stride * (set.high - 1);
+    // An affine read: the ends of the interval bound all offsets, so one check suffices. Contiguous
+    // reads of the evaluator's own type are returned in place, without a copy.
     if (std::min(first, last) >= 0 && std::max(first, last) < input.elements()) {
       if (stride == 1 && input.dtype() == kCarrier<T>) return element_pointer<T>(data, base);
       load_lanes(input.dtype(), data, first, stride, set.high - set.low, out + set.low);
@@ -186,6 +188,7 @@ const T* LaneEvaluator::select_lanes(int id, const NestNode& node, const LaneSet
     }
   };
   copy(node.kids[0], holds);
+  // Each arm is evaluated only for the lanes that choose it.
   copy(node.kids[1], difference(set, holds));
   masks_used_ = masks;
   return out;
@@ -212,6 +215,7 @@ void LaneEvaluator::accumulate(const NestNode& node, T* into, const LaneSet& set
   const ElementOps<T> ops(node.type);
   const NestNode& body = nest_.node(node.kids[0]);
   const bool body_varies = plan_.lanes[static_cast<std::size_t>(node.kids[0])] >= 0;
+  // Sums of products without an intermediate array: the multiply and the add are one loop.
   if (std::is_same_v<T, double> && body.op == ExprOp::kMul && body_varies && set.mask == nullptr &&
       node.reduction == Reduction::kSum) {
     const Operand<T> a = operand<T>(body.kids[0], set);

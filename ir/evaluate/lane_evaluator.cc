@@ -38,6 +38,8 @@ LaneEvaluator::LaneEvaluator(const LanePlan& plan, std::span<const Tensor> input
 
 namespace {
 
+// Steps number the iterations of the output loops in row-major order. A range of steps is the unit
+// of parallel work: run_as() decodes `begin` and then counts like an odometer.
 struct OutputLoop {
   int variable;  // symbol, or -1 for the blocks of lanes
   std::int64_t count;
@@ -88,6 +90,7 @@ base::Status LaneEvaluator::run_as(std::int64_t begin, std::int64_t end, DType o
         count = std::min<std::int64_t>(plan_.block, nest_.extent(lane) - value);
       }
     }
+    // A new stamp invalidates everything that depends on an output variable.
     stamps_[kBlockScope] = ++tick_;
     masks_used_ = 0;
     const std::int64_t first = form_number(nest_.output);
@@ -136,6 +139,7 @@ std::int64_t LaneEvaluator::form_number(const Affine& form) {
   return sum;
 }
 
+// The lane's variable itself is included: values_ holds its value at lane 0.
 std::int64_t LaneEvaluator::base_of(const Affine& form, int lane) {
   std::int64_t sum = form.constant;
   for (const auto& part : form.parts) {
@@ -187,6 +191,7 @@ base::Status division_by(std::int64_t divisor) {
 std::int64_t LaneEvaluator::symbol_number(int id) {
   const auto i = static_cast<std::size_t>(id);
   const std::uint64_t stamp = stamps_[static_cast<std::size_t>(plan_.symbol_scopes[i])];
+  // Still valid: no variable that the symbol depends on has changed.
   if (symbol_stamps_[i] == stamp) return symbol_numbers_[i];
   const IndexSymbol& symbol = nest_.symbol(id);
   std::int64_t result = 0;
@@ -374,6 +379,8 @@ T LaneEvaluator::reduce_to_number(int id, const NestNode& node) {
   }
   const std::int64_t extent = nest_.extent(lane);
   const std::int64_t width = std::min<std::int64_t>(extent, kLanes);
+  // Lane l accumulates the elements l, l + kLanes, ...: independent partial results, folded at the
+  // end.
   T* sums = typed<T>(buffers_[static_cast<std::size_t>(id)]);
   std::fill(sums, sums + width, identity);
   for_each_iteration(node, lane, [&] {

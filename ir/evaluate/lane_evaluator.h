@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // LaneEvaluator: executes a LanePlan. One instance serves one thread.
 //
-// Which lanes are active is a LaneSet: an interval, so that the guards of padding cost nothing for
-// each element, with a mask where an interval does not do. Operations compute all lanes of the
-// interval; only reads, integer divisions and what can fail look at the mask. Within one iteration
-// of the loops, sets only shrink from user to operand, so an array once computed stays valid for
-// all later uses (a memo holds what it was computed for).
+// A LaneSet holds the active lanes. It is an interval, which makes the guards of padding free per
+// element, with a mask where an interval does not suffice. Operations compute all lanes of the
+// interval; only reads, integer divisions and operations that can fail look at the mask. Within one
+// iteration of the loops, sets only shrink from user to operand. An array once computed therefore
+// stays valid for all later uses (a memo records the set that it was computed for).
 #pragma once
 
 #include <memory>
@@ -23,9 +23,9 @@ class LaneEvaluator {
  public:
   LaneEvaluator(const LanePlan& plan, std::span<const Tensor> inputs, Precision precision);
 
-  // Evaluates the steps [begin, end) of the plan's loops into the elements of `out`.
+  // Evaluates the steps [begin, end) of the plan's loops and stores their elements in `out`.
   base::Status run(std::int64_t begin, std::int64_t end, DType out_type, std::byte* out);
-  // How many steps a plan has.
+  // The number of steps of a plan.
   static std::int64_t steps(const LanePlan& plan);
 
  private:
@@ -40,7 +40,7 @@ class LaneEvaluator {
       return low == other.low && high == other.high && slot == other.slot;
     }
   };
-  // What an array was computed for.
+  // The iteration and lane set that an array was computed for.
   struct Memo {
     std::uint64_t stamp = 0;
     std::int64_t low = 0, high = 0;
@@ -89,7 +89,7 @@ class LaneEvaluator {
   void cast_lanes(const NestNode& node, const LaneSet& set, T* out);
   const std::int64_t* symbol_lanes(int symbol, int lane, const LaneSet& set);
   void form_lanes(const Affine& form, int lane, const LaneSet& set, std::int64_t* out);
-  // The part of a form that is one number, with the lane's variable at the start of the block.
+  // The lane-invariant part of a form; the lane's variable has its value at the start of the block.
   std::int64_t base_of(const Affine& form, int lane);
   bool has_lane_symbols(const Affine& form, int lane) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops over lanes that operations are made of, on reals (double) and integers (int64).
+// Loops over lanes, on reals (double) and integers (int64).
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace egret::ir {
 namespace {
 
 // Costs in nanoseconds, measured roughly; only their ratios matter.
-constexpr double kDispatch = 25;  // of one operation on an array, or on one number
+constexpr double kDispatch = 25;  // overhead of one operation, on an array or on one number
 constexpr double kContiguous = 0.4;
 constexpr double kStrided = 2;
 constexpr double kFarStrided = 3;
@@ -21,6 +21,8 @@ constexpr double kArithmetic = 0.4;
 constexpr double kCall = 8;
 constexpr int kStridedBlock = 64;  // elements of a strided read that stay in the L1 cache
 
+// Assigns a lane to every node for one choice of output lane, and estimates the cost of the result.
+// lane_plan() compares all choices.
 class LanePlanner {
  public:
   explicit LanePlanner(const LoopNest& nest, int output_lane)
@@ -34,6 +36,8 @@ class LanePlanner {
   const std::vector<int>& lanes() const { return lanes_; }
   const std::vector<int>& reduction_lanes() const { return reduction_lanes_; }
 
+  // A node runs once for each combination of the variables that it depends on. A node with a lane
+  // pays the dispatch once per array of lanes, a node without one pays it per number.
   double cost() const {
     double output_count = 1;
     VariableSet outputs = 0;
@@ -114,6 +118,7 @@ class LanePlanner {
     const NestNode& node = nest_.node(id);
     const bool varies = depends(node.depends, lane);
     int& own = lanes_[static_cast<std::size_t>(id)];
+    // A shared node has one buffer, so all its users must agree on the lane.
     if (own != kUnassigned) return own == (varies ? lane : -1);
     own = varies ? lane : -1;
 
@@ -173,6 +178,7 @@ class LanePlanner {
     std::vector<int> reads;
     std::vector<bool> seen(nest_.nodes.size(), false);
     collect_reads(node.kids[0], reads, seen);
+    // The cheapest variable with at least 8 values; shorter ones do not repay the arrays.
     int best = -1;
     double best_cost = kDispatch / 4;
     for (const int v : node.variables) {
@@ -233,6 +239,7 @@ base::Result<LanePlan> lane_plan(LoopNest nest) {
   std::vector<int> candidates = plan.nest.output_variables;
   candidates.push_back(-1);
   double best = std::numeric_limits<double>::infinity();
+  // Exhaustive over the output's variables: a nest has few of them.
   for (const int lane : candidates) {
     LanePlanner planner(plan.nest, lane);
     if (!planner.assign_all()) continue;

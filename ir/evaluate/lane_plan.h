@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // LanePlan: how a loop nest is evaluated, many elements at a time.
 //
-// One loop variable is the lane: its values are evaluated up to kLanes at once, every operation
-// being a short loop over an array (as in vectorized query engines: Boncz, Zukowski, Nes,
-// "MonetDB/X100", CIDR 2005). The lane is an output variable, or, where the output does not offer a
-// good one (a sum over contiguous elements), a variable of a reduction whose result is one number.
-// What does not depend on the lane is evaluated as one number, and nothing is evaluated again until
-// a variable that it depends on has changed: loop invariants hoist themselves.
+// One loop variable is the lane: up to kLanes of its values are evaluated at once, and every
+// operation is a short loop over an array (as in vectorized query engines: Boncz, Zukowski, Nes,
+// "MonetDB/X100", CIDR 2005). The lane is an output variable. Where the output has no good one (a
+// sum over contiguous elements), it is a variable of a reduction whose result is one number.
+// Expressions that do not depend on the lane are evaluated as one number. Nothing is evaluated
+// again until a variable that it depends on has changed, which hoists loop invariants.
 #pragma once
 
 #include <vector>
@@ -38,7 +38,7 @@ inline constexpr int kBlockScope = 1;
 inline int scope_of_variable(int ordinal) { return 2 + ordinal; }
 
 // Merges variables that always occur as one (contiguous axes), then chooses lanes and loop order by
-// an estimate of the cost. Takes the nest; sharing that the plan cannot express is unsupported.
+// a cost estimate. Errors: unsupported for sharing that a plan cannot express.
 base::Result<LanePlan> lane_plan(LoopNest nest);
 
 }  // namespace egret::ir

@@ -12,6 +12,8 @@ using G = NestGuard::Kind;
 
 }  // namespace
 
+// An array serves a set that is contained in the one it was computed for: a sub-interval, with the
+// same mask or one cut from it.
 bool LaneEvaluator::covers(const Memo& memo, std::uint64_t stamp, const LaneSet& set) const {
   if (memo.stamp != stamp || memo.low > set.low || memo.high < set.high) return false;
   if (memo.mask_id == 0) return true;
@@ -39,6 +41,7 @@ LaneEvaluator::LaneSet LaneEvaluator::filtered(const LaneSet& set, const Keep& k
     ++kept;
   }
   if (kept == 0) return {.low = set.low, .high = set.low};
+  // Prefer intervals: they need no mask in later operations.
   if (kept == high - low) return {.low = low, .high = high};  // an interval
   mask.id = ++tick_;
   mask.parent = set.slot;
@@ -98,6 +101,7 @@ LaneEvaluator::LaneSet LaneEvaluator::masked(int id, int lane, const LaneSet& se
     case G::kNot: return difference(set, where(guard.a, lane, set));
     case G::kOr: {
       const LaneSet first = where(guard.a, lane, set);
+      // Evaluate b only where a fails: b may be undefined elsewhere.
       const LaneSet rest = difference(set, first);
       const LaneSet second = where(guard.b, lane, rest);
       if (second.empty()) return first;

@@ -12,6 +12,8 @@ template <typename Tile, typename Vector>
                                             const double* columns, double* tile) {
   constexpr std::int64_t kLanes = sizeof(Vector) / sizeof(double);
   static_assert(Tile::kColumns == 3 * kLanes);
+  // 4 x 3 vectors of 4 (AVX2) or 8 x 3 vectors of 8 (AVX-512): 12 of 16 and 24 of 32 vector
+  // registers. The rest holds the column vectors and the broadcast factor.
   Vector sums[Tile::kRows][3] = {};
   for (std::int64_t k = 0; k < depth; ++k) {
     const auto* b = reinterpret_cast<const Vector*>(columns + k * Tile::kColumns);
@@ -21,6 +23,8 @@ template <typename Tile, typename Vector>
     const Vector b2 = b[2];
 #pragma GCC unroll 8
     for (int r = 0; r < Tile::kRows; ++r) {
+      // Broadcasts a[r]: scalar minus vector is a vector. Subtracting +0 keeps every value, -0
+      // included.
       const Vector factor = a[r] - Vector{};
       sums[r][0] += factor * b0;
       sums[r][1] += factor * b1;

@@ -9,15 +9,15 @@
 
 namespace egret::ir {
 
-// How many terms the longest sum (or product) over reals has, 1 where there is other arithmetic on
-// reals alone; 0 for a nest that rounds nothing.
+// The number of terms of the longest sum (or product) over reals; 1 where there is other arithmetic
+// on reals only; 0 for a nest that rounds nothing.
 double rounded_terms(const LoopNest& nest);
 
 // Multiplies each element by 1 + width*r, r uniform in [-1, 1] by seed and position.
 void perturb(Tensor& tensor, double width, std::uint64_t seed);
 
-// The same, but of elements that no type of floats rounds (bf16 has 8 digits): a square's exponent
-// is 2 in any of them.
+// As perturb(), but leaves elements alone that every float type represents exactly (bf16 has 8
+// digits): the exponent 2 of a square is 2 in any of them.
 void perturb_rounded(Tensor& tensor, double width, std::uint64_t seed);
 
 }  // namespace egret::ir

@@ -12,7 +12,7 @@
 namespace egret::ir {
 namespace {
 
-// Constants of more elements are not looked at.
+// Larger constants are not scanned.
 constexpr std::int64_t kMostElements = 1 << 20;
 
 // The interval of a constant's values.
@@ -32,7 +32,8 @@ std::optional<Span> span_of(const Tensor& data) {
   return span;
 }
 
-// What is demanded of an operand, or of a term; `sure`: of reals, too.
+// The demand on an operand or a term. `sure`: the element is evaluated on every path, so the demand
+// also applies to reals.
 struct Need {
   ValueDemand values{};
   bool reached = false;
@@ -47,12 +48,12 @@ struct Need {
 
 ValueDemand at_least(double low) { return {.low = low}; }
 
-// Of x, where d is demanded of x + c for all c of the span.
+// The demand on x, given the demand d on x + c for all c of the span.
 ValueDemand without_summand(const ValueDemand& d, const Span& c) {
   return {.low = d.low - c.low, .high = d.high - c.high};
 }
 
-// Of x, where d is demanded of x * c.
+// The demand on x, given the demand d on x * c. A span that contains 0 gives no bound.
 ValueDemand without_factor(const ValueDemand& d, const Span& c) {
   ValueDemand result{.zero = d.zero};
   if (c.low <= 0 && c.high >= 0) return result;
@@ -65,7 +66,8 @@ ValueDemand without_factor(const ValueDemand& d, const Span& c) {
   return result;
 }
 
-// From the demand on an element of the output to those on the operands' elements.
+// Propagates the demand on an element of the output backward to the operands' elements. Terms are
+// stored operands first, so one descending pass reaches every user before its operands.
 class ElementDemands {
  public:
   using Known = std::function<std::optional<Span>(std::size_t)>;  // an operand's values
@@ -93,7 +95,7 @@ class ElementDemands {
   static std::size_t index(TermId id) { return static_cast<std::size_t>(id); }
 
   void ask(TermId id, const ValueDemand& values, bool sure) {
-    // Of reals only where they are surely asked for.
+    // A demand on a real counts only on sure paths.
     const bool counts = sure || !graph_[id].is_real();
     needs_[index(id)].add(counts ? values : ValueDemand{}, sure);
   }
@@ -125,7 +127,7 @@ class ElementDemands {
       case ExprOp::kMul: return product(term.kids[0], term.kids[1], d, need.sure);
       case ExprOp::kDiv: return quotient(term, d, need.sure);
       case ExprOp::kCast: {
-        // Truncation makes zeros of what is none.
+        // Truncation maps nonzero reals to 0, so the demand does not pass through it.
         const bool same = !graph_[term.kids[0]].is_real() || is_float(term.cast);
         return ask(term.kids[0], same ? d : ValueDemand{}, need.sure);
       }
@@ -153,7 +155,7 @@ class ElementDemands {
     ask(b, both, sure);
   }
 
-  // Enough for the sum of any number.
+  // A sufficient demand on each summand of a sum of any length: its sign.
   static ValueDemand of_summands(const ValueDemand& d) {
     ValueDemand each;
     if (std::isfinite(d.low) && d.low <= 0) each.low = 0;
@@ -218,7 +220,8 @@ class ElementDemands {
   std::vector<bool> from_data_;  // by term: an element of an operand is in it
 };
 
-// Of a graph: forward, how far inputs can be traced; then backward.
+// A forward pass finds the nodes that inputs can be traced to; a backward pass collects the
+// demands.
 class GraphDemands {
  public:
   explicit GraphDemands(const Graph& graph) : graph_(graph), near_(graph.size(), false) {}
@@ -246,7 +249,7 @@ class GraphDemands {
     return std::ranges::any_of(node.inputs, [&](NodeId input) { return near_[input.index()]; });
   }
 
-  // Near is an input, and what hands a demand on to something near.
+  // A node is near if it is an input, or passes a demand on to something near.
   void find_near(NodeId id) {
     const Node& node = graph_.node(id);
     near_[id.index()] = node.kind == NodeKind::kInput;
@@ -260,7 +263,7 @@ class GraphDemands {
     }
   }
 
-  // Of operators that read nothing near it matters only whether their operands are surely read.
+  // For operators that read nothing near, only `sure` matters: no expression is built.
   std::vector<Need> of_operands(NodeId id, const Need& output) {
     const Node& node = graph_.node(id);
     std::vector<Need> all(node.inputs.size(), Need{.reached = true, .sure = output.sure});

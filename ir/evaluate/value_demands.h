@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators' definitions demand of the values of a graph's inputs; see
+// Demands of operators' definitions on the values of a graph's inputs; see
 // ir/evaluate/input_draws.h.
 #pragma once
 
@@ -16,12 +16,12 @@ struct ValueDemand {
   double high = std::numeric_limits<double>::infinity();
   bool zero = true;
 
-  // Both.
+  // Intersects the two demands.
   void meet(const ValueDemand& other);
 };
 
-// One for each of graph.inputs(). Not all that is demanded is found: what several inputs must
-// satisfy together, or what stands behind functions and products of them, is not.
+// One demand for each of graph.inputs(). Incomplete: joint conditions on several inputs, and
+// demands behind functions and products of inputs, are not found.
 std::vector<ValueDemand> demands_of_inputs(const Graph& graph);
 
 }  // namespace egret::ir

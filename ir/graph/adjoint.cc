@@ -8,7 +8,7 @@
 namespace egret::ir {
 namespace {
 
-// Immortal, as operators are. Filled while operators are made, read afterwards.
+// Immortal, as operators are. Written only while operators are constructed.
 std::map<std::string, Differentiate>& gradients_by_name() {
   static auto* const made = new std::map<std::string, Differentiate>;
   return *made;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gradient that an operator's file states itself, where that says it better than what follows
-// from the definition: fewer operators, or values that are at hand.
+// A gradient that the operator's own file defines, where it is better than the derived one: it uses
+// fewer operators, or reuses values that exist already.
 //
 //   Operator tanh() {
 //     return differentiated_by(function_operator(...), [](Adjoint& a) -> std::vector<Value> {
@@ -9,7 +9,8 @@
 //     });
 //   }
 //
-// It is no part of the meaning: proofs do not know of it, and tests compare it with the definition.
+// It is not part of the operator's meaning: proofs ignore it, and tests compare it with the
+// gradient of the definition.
 #pragma once
 
 #include <functional>
@@ -19,7 +20,8 @@
 
 namespace egret::ir {
 
-// What such a function is handed; it returns a value for each input, invalid where there is none.
+// The argument of a gradient function. The function returns a value for each input; an invalid
+// value means that the input has no gradient.
 class Adjoint {
  public:
   Adjoint(GraphBuilder& builder, std::span<const Value> inputs, Value output, Value gradient,
@@ -47,13 +49,13 @@ class Adjoint {
 
 using Differentiate = std::function<std::vector<Value>(Adjoint&)>;
 
-// The operator with this gradient. For use where operators are made (ir/ops).
+// Attaches the gradient to the operator. For use in ir/ops, where operators are constructed.
 Operator differentiated_by(Operator op, Differentiate differentiate);
 // The operator's own gradient; nullptr where it follows from the definition.
 const Differentiate* own_gradient(const Operator& op);
 
-// The operator with inputs that hold what was measured of data, such as the moments of a batch
-// norm: training does not move a constant there. The gradient itself exists as ever.
+// Marks inputs that hold statistics of data, such as the moments of a batch norm. Training does not
+// update a constant in such a place; its gradient is still defined.
 Operator measured_inputs(Operator op, std::vector<int> inputs);
 bool is_measured_input(const Operator& op, std::size_t input);
 

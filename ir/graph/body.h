@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Body: what a composite operator's build function is handed; it builds the operator's meaning out
-// of other operators and returns its value.
+// Body: the argument of a composite operator's build function. The function builds the operator's
+// meaning out of other operators and returns its value.
 //
 //   Value build_softmax(Body& b) {
 //     const Value x = b.input(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was found out about calls: an operator with attributes, on inputs of given types. Bounded:
-// a table that is full is emptied.
+// A bounded cache of facts about calls. A call is an operator with attributes on inputs of given
+// types. The table empties itself when it is full.
 #pragma once
 
 #include <algorithm>

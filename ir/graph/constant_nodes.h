@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes that depend on constants alone, and constants in their places. The two halves of constant
 // folding; who folds decides which of these nodes to compute, with what, and in which precision:
-// frontends/constant_folder.h, rules/tensors/constant_folding.h and backends/prepare.h.
+// frontends/nodes/constant_folder.h, rules/tensors/constant_folding.h and backends/prepare.h.
 #pragma once
 
 #include <functional>

@@ -13,7 +13,8 @@ namespace {
 
 bool is_one(Index size) { return size.is_constant() && size.constant() == 1; }
 
-// Whether the value is 0 or 1 when what is read of bool inputs is: chosen among such, not computed.
+// Whether the value is 0 or 1 whenever the bool inputs are: it is chosen among truth values, not
+// computed by arithmetic.
 bool is_truth_value(Scalar value, std::span<const TensorType> inputs) {
   if (value.is_constant()) return value.constant() == 0 || value.constant() == 1;
   std::vector<const ExprNode*> open = {value.node()};
@@ -160,7 +161,7 @@ void Definition::value(Scalar element) {
   has_value_ = true;
 }
 
-// Not a number: what is computed from numbers alone goes to a pool that all share.
+// A placeholder read. A number would put derived expressions into the shared symbol pool.
 Scalar Definition::some_element() const { return pool_->read(0, {}); }
 
 Scalar Definition::read(int input, std::span<const Index> indices) const {
@@ -176,6 +177,7 @@ Scalar Definition::read(int input, std::initializer_list<Index> indices) const {
 }
 
 Index Definition::broadcast_size(Index a, Index b, const std::function<std::string()>& message) {
+  // First the structural cases, then the example of the scope, which records what it decides.
   if (is_one(a) || a.same(b)) return b;
   if (is_one(b)) return a;
   if (decided(a == b).value_or(false)) return a;

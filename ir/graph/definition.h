@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Definition: what a primitive operator's `define` function is handed. The function states the
-// operator's requirements, the type of its output and the value of one output element; the same
+// Definition: the argument of a primitive operator's `define` function. The function states the
+// operator's requirements, the type of its output and the value of one output element. The same
 // function serves concrete sizes (type inference, interpreter) and symbolic ones (proofs).
 //
 //   void define_matmul(Definition& d) {
@@ -36,7 +36,7 @@ struct Requirement {
   std::string message;
 };
 
-// What a definition yields. `vars[i]` ranges over 0 <= vars[i] < type.dims[i].
+// The result of a definition. `vars[i]` ranges over 0 <= vars[i] < type.dims[i].
 struct Denotation {
   std::shared_ptr<ExprPool> pool;
   TensorType type;
@@ -56,8 +56,8 @@ struct SymbolicAttr {
 
 class Definition {
  public:
-  // What is wanted of a definition. The type alone costs less: elements are not written then,
-  // except those of bool, which must be truth values to be of this type.
+  // kType asks for the type alone, which costs less: elements are not built. Bool elements are the
+  // exception, because the type check needs them to be truth values.
   enum class Wanted : std::uint8_t { kAll, kType };
 
   Definition(const Attrs& attrs, std::span<const TensorType> inputs, std::shared_ptr<ExprPool> pool,

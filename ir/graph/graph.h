@@ -35,7 +35,7 @@ struct Node {
   std::vector<NodeId> inputs{};
   TensorType type{};
   Tensor data{};       // constants only
-  std::string name{};  // of the value in the model it came from; may be empty for operators
+  std::string name{};  // name in the source model; may be empty for operators
 };
 
 class Graph {

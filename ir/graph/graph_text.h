@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text form of graphs: what people read, diff and write by hand, and what tests compare.
+// The text form of graphs, to read, diff, write by hand, and compare in tests.
 //
 //   egret-graph 1
 //   name "classifier"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of ONNX nodes that Egret needs at import: ONNX turned many attributes into inputs over
-// its versions; these read either form. A value that is only known at run time is unsupported.
+// Arguments of ONNX nodes that Egret needs at import. ONNX turned many attributes into inputs over
+// its versions; these functions read either form. Errors: unsupported for a value that is known
+// only at run time.
 #pragma once
 
 #include <optional>
@@ -18,8 +19,8 @@ using OnnxOutputs = base::Result<std::vector<Value>>;
 // The constant at input i; nullopt when the input is absent.
 base::Result<std::optional<Tensor>> constant_argument(const OnnxNode& node, int i,
                                                       std::string_view what);
-// The integers at input i or, where there is no such input, in attribute `attr`; nullopt when both
-// are absent. i < 0: there never is an input.
+// The integers at input i, else those in attribute `attr`; nullopt when both are absent. i < 0:
+// only the attribute exists.
 base::Result<std::optional<Integers>> integers_argument(const OnnxNode& node, int i,
                                                         std::string_view attr);
 // As above for one that the operator needs.
@@ -28,8 +29,8 @@ base::Result<Integers> required_integers(const OnnxNode& node, int i, std::strin
 // The size of an axis that must be known at import.
 base::Result<std::int64_t> known_size(const OnnxNode& node, Value value, int axis);
 
-// Whether the exported model's opset has `op_type`, which came with opset `since`. When not, the
-// export returns the error, and the model is written again with that opset.
+// Requires opset `since` for `op_type`. When the exported model's opset is lower, this returns an
+// error, and the exporter writes the model again with opset `since`.
 base::Status require_opset(OnnxWriter& writer, int since, std::string_view op_type);
 
 }  // namespace egret::ir

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an operator's file says what it is called in ONNX, without knowing protobuf: the frontend
-// implements OnnxNode and OnnxWriter, the operator's file uses them.
+// The ONNX binding of an operator, without protobuf: the frontend implements OnnxNode and
+// OnnxWriter, the operator's file uses them.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +33,12 @@ class OnnxNode {
 
   virtual int input_count() const = 0;  // trailing absent inputs not counted
   virtual int output_count() const = 0;
-  virtual bool has_output(int i) const = 0;  // named by the model, so somebody may read it
+  virtual bool has_output(int i) const = 0;  // named by the model, and perhaps read
   virtual bool has_input(int i) const = 0;
   virtual Value input(int i) const = 0;  // requires has_input(i)
   virtual const TensorType& type(Value value) const = 0;
-  // The value of an input that is known at import: an initializer, or computed from such alone
-  // (and from static shapes).
+  // The value of an input that is known at import: an initializer, or a value computed from
+  // initializers and static shapes only.
   virtual std::optional<Tensor> constant(int i) const = 0;
   // The above, flattened to integers; beyond +-kIntegerLimit they are cut to it, so that sums with
   // sizes cannot overflow. ONNX writes "to the end" as INT64_MAX.
@@ -55,7 +55,7 @@ class OnnxNode {
   virtual std::vector<std::string> texts(std::string_view name) const = 0;
   virtual std::optional<Tensor> tensor(std::string_view name) const = 0;
 
-  // Where the node's meaning is built.
+  // The builder that receives the node's operators.
   virtual GraphBuilder& builder() const = 0;
 
   // `axis` made non-negative for `rank`; out of range is an error of the node, then 0.

@@ -7,7 +7,7 @@
 namespace egret::ir {
 namespace {
 
-// Writes nothing, in an opset that has all there is.
+// Runs an export without writing, in an opset above all others, to see whether it succeeds.
 class NoWriter : public OnnxWriter {
  public:
   NoWriter(const Attrs& attrs, std::span<const TensorType> inputs, const TensorType& output)

@@ -8,8 +8,8 @@
 
 namespace egret::ir {
 
-// In some opset: where not, its body is written in its place (a fused_conv with an activation is a
-// Conv and what follows it). A primitive is always written as itself.
+// Whether some opset has the operator. Otherwise the exporter writes its body (a fused_conv with an
+// activation becomes a Conv and the activation). A primitive is always written as itself.
 bool is_written_whole(const Operator& op, const Attrs& attrs, std::span<const TensorType> inputs,
                       const TensorType& output);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sizes a graph leaves open.
+// The symbolic sizes of a graph's inputs.
 #pragma once
 
 #include <set>
@@ -11,7 +11,7 @@ namespace egret::ir {
 
 // The symbols in the types of its inputs, as bind_symbols() takes them.
 std::set<std::string> open_sizes(const Graph& graph);
-// "'x' f32[batch,3,H,W], 'y' f32[batch]": the inputs that have them, the first ten.
+// The inputs with symbolic sizes, at most ten: "'x' f32[batch,3,H,W], 'y' f32[batch]".
 std::string open_inputs(const Graph& graph);
 
 }  // namespace egret::ir

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operator is a definition. Each lives in one file, ir/ops/NAME.cc, and has one row in
-// ir/ops/operators.def; everything else that Egret knows of it is derived from what is here.
+// An operator is a definition. Each has one file, ir/ops/FAMILY/NAME.cc, and one row in
+// ir/ops/operators.def. All other knowledge about it is derived from the definition.
 //
 //   Operator relu() {
 //     return primitive("relu", "max(x, 0)", {"x"})
@@ -48,7 +48,7 @@ class Operator {
   // Declaration, in the operator's file.
   Operator&& attr(std::string name, AttrKind kind, std::string doc) &&;  // required
   Operator&& attr(std::string name, AttrValue default_value, std::string doc) &&;
-  Operator&& one_of(std::vector<std::string> texts) &&;  // all that the last attribute may be
+  Operator&& one_of(std::vector<std::string> texts) &&;  // the allowed texts of the last attribute
   Operator&& variadic(int at_least) &&;  // the last input name stands for any number
   Operator&& optional_inputs(int n) &&;  // the last n inputs may be absent
   Operator&& defined_by(Define define) &&;
@@ -59,9 +59,9 @@ class Operator {
   Operator&& onnx(std::string op_type, int since = 1) &&;
   Operator&& onnx_import(std::string op_type, OnnxImport import, std::string domain = "") &&;
   Operator&& onnx_export(OnnxExport write, int since = 1) &&;
-  // What the operator's page shows its meaning on: input types as text, such as "f32[M,K]", and
-  // attributes. Not needed where inputs all f32[M,N], bool[M,N] or i32[M,N] and the default
-  // attributes will do.
+  // The example on the operator's page: input types as text, such as "f32[M,K]", and attributes.
+  // Not needed where the default attributes work with inputs that are all f32[M,N], bool[M,N] or
+  // i32[M,N].
   Operator&& shown_on(std::vector<std::string> input_types, Attrs attrs = {}) &&;
 
   OperatorKind kind() const { return kind_; }

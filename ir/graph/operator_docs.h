@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documentation that is derived from the operators themselves, in Markdown: nothing here is kept by
-// hand, so that it cannot disagree with what the code does.
+// Documentation in Markdown, generated from the operators. Nothing is maintained by hand, so it
+// cannot disagree with the code.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace egret::ir {
 
-// What the operator means on its example: for a primitive the types, the value of one element and
-// the requirements on sizes; for a composite the body as graph text.
-// Errors: the example does not fit the operator.
+// The meaning of the operator on its example. Primitive: the types, the value of one element and
+// the requirements on sizes. Composite: the body as graph text. Errors: the example does not fit
+// the operator.
 base::Result<std::string> operator_meaning(const Operator& op);
 
 // The page of one operator: purpose, inputs, attributes, meaning, ONNX forms.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// infer_type() with a memory, for searches that ask the same again and again: a definition is run
-// once for each operator, attributes and input types. Concrete sizes only. Not for several threads.
+// A memoized infer_type() for searches that repeat the same question: a definition runs once for
+// each operator, attributes and input types. Concrete sizes only. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class TypeMemo {
   // As ir::infer_type(); valid until the next call.
   const base::Result<TensorType>& infer(const Operator& op, const Attrs& attrs,
                                         std::span<const TensorType> inputs);
-  // Times that a definition was run.
+  // The number of definitions that were run.
   std::size_t inferred() const { return inferred_; }
 
  private:

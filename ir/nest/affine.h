@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Affine forms: constant + sum of factor * symbol, over the loop variables and the not affine index
-// expressions (symbols) of one loop nest. Arithmetic wraps; ranges saturate.
+// Affine forms: constant + sum of factor * symbol. Symbols are the loop variables of one loop nest
+// and its index expressions that are not affine. Arithmetic wraps; ranges saturate.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,11 @@
 namespace egret::ir {
 namespace {
 
+// Each round can reveal new digits; the bound stops definitions that would split without end.
 constexpr int kMaxSplitRounds = 8;
 
+// Splits digit = high*divisor + low. False where the divisor does not divide the extent or the
+// split would change nothing.
 bool split_digit(VariableDigits& digits, const SplitRequest& request) {
   Digit& digit = digits[request.digit];
   if (digit.extent % request.divisor != 0 || digit.extent == request.divisor) return false;
@@ -26,6 +29,8 @@ bool split_digit(VariableDigits& digits, const SplitRequest& request) {
 
 base::Result<LoopNest> loop_nest(const TermGraph& graph, std::span<const Shape> inputs,
                                  const Shape& output, const OutputBox& box, Precision precision) {
+  // Digits must be fixed before lowering starts, but only lowering shows which divisions occur. The
+  // nest is therefore built repeatedly until no division asks for another split.
   std::vector<VariableDigits> digits(static_cast<std::size_t>(graph.var_count));
   for (int round = 0;; ++round) {
     NestBuilder builder(graph, inputs, precision, digits);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // LoopNest: a denotation lowered for a box of its output, with all sizes known.
 //
-// Index expressions become affine forms over loop variables. div and mod are taken apart:
-//   - mod(a, d) is a - d*div(a, d), and div(a, d) loses the multiples of d in `a` and vanishes when
-//     what is left lies in [0, d). So the flattening and unflattening of a reshape cancel by
-//     themselves, since sums of affine forms collect equal symbols.
+// Index expressions become affine forms over loop variables. div and mod are decomposed:
+//   - mod(a, d) is a - d*div(a, d). div(a, d) drops the multiples of d in `a`, and vanishes when
+//     the remainder lies in [0, d). The flattening and unflattening of a reshape thus cancel, since
+//     sums of affine forms collect equal symbols.
 //   - Where a variable v of extent n occurs as div(v, d) and d divides n, v is split into digits
 //     v = high*d + low (the channel groups of a convolution, depth_to_space, tile).
-// What remains (div of sums, min, max, products, elements of tensors used as indices) are symbols
-// of their own. Guards that the ranges of their variables decide disappear, with what they exclude.
-// Nested reductions of one kind become one reduction over a box.
+// The remaining expressions (div of sums, min, max, products, tensor elements used as indices)
+// become symbols of their own. Guards that the ranges of their variables decide disappear, with
+// everything that they exclude. Nested reductions of one kind become one reduction over a box.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ namespace egret::ir {
 using VariableSet = std::uint64_t;  // of loop variables, by ordinal
 inline constexpr int kMaxVariables = 60;
 
-// A loop variable, or a index expression that is not affine.
+// A loop variable, or an index expression that is not affine.
 struct IndexSymbol {
   enum class Kind : std::uint8_t { kVariable, kDiv, kMod, kMul, kMin, kMax, kElement };
 
@@ -40,7 +40,7 @@ struct IndexSymbol {
   std::int64_t extent = 0;  // kVariable: 0 <= v < extent
   Range range{};
   VariableSet depends = 0;
-  bool from_data = false;  // an element of a tensor is in it
+  bool from_data = false;  // depends on an element of a tensor
 };
 
 struct NestGuard {
@@ -75,7 +75,7 @@ struct NestNode {
   std::int64_t integer = 0;  // kConst of an integer
   int input = -1;
   Affine form{};
-  std::vector<Affine> axes{};  // reads: the index of each axis; merge_variables() lets them lapse
+  std::vector<Affine> axes{};  // reads: the index of each axis; invalid after merge_variables()
   // Reads: axes whose index comes from data, to be checked one by one.
   struct CheckedAxis {
     Affine index;
@@ -97,10 +97,10 @@ struct LoopNest {
   std::vector<NestNode> nodes;
   std::vector<NestGuard> guards;
   std::vector<int> output_variables;  // symbols, outermost first
-  Affine output;                      // where in the output tensor an element goes
+  Affine output;                      // offset of the element in the output tensor
   int root = -1;
-  // Values of whole-output variables at which a guard or min or max changes its mind: where cutting
-  // the output makes boxes with fewer guards. Per output axis, ascending.
+  // Values of output variables (of the whole output) at which a guard, min or max changes. Cutting
+  // the output there gives boxes with fewer guards. Per output axis, ascending.
   std::vector<std::vector<std::int64_t>> cuts;
 
   const IndexSymbol& symbol(int id) const { return symbols[static_cast<std::size_t>(id)]; }

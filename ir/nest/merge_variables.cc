@@ -22,6 +22,8 @@ void for_each_form(LoopNest& nest, const Visit& visit) {
   }
 }
 
+// The condition that merging is exact: every form uses the pair as factor * (outer*extent + inner),
+// so that no form sees the two variables apart. Guards and checked axes count as forms too.
 bool mergeable(LoopNest& nest, int outer, int inner) {
   bool good = nest.extent(inner) <= INT64_MAX / std::max<std::int64_t>(nest.extent(outer), 1);
   for_each_form(nest, [&](const Affine& form) {
@@ -41,6 +43,7 @@ void merge(LoopNest& nest, int outer, int inner) {
   joint.range.high = joint.extent - 1;
 }
 
+// Tries all ordered pairs, since contiguous axes need not be neighbours in the loop order.
 void merge_within(LoopNest& nest, std::vector<int>& variables) {
   for (std::size_t i = variables.size(); i-- > 0;) {
     for (std::size_t k = variables.size(); k-- > 0;) {

@@ -6,7 +6,8 @@
 
 namespace egret::ir {
 
-// Merges variables u, v that occur in every form as u*extent(v) + v.
+// Merges contiguous axes of a loop nest: variables u, v that occur in every form as u*extent(v) + v
+// become one variable.
 void merge_variables(LoopNest& nest);
 
 }  // namespace egret::ir

@@ -28,6 +28,7 @@ base::Status NestBuilder::build(const Shape& output, const OutputBox& box) {
   nest_.cuts.resize(output.size());
   const Shape strides = row_major_strides(output);
   for (std::size_t axis = 0; axis < output.size(); ++axis) {
+    // Variables start at 0; the box's low corner becomes the constant of the position.
     const Affine position = bind(graph_.vars[axis], box.high[axis] - box.low[axis],
                                  static_cast<int>(axis), box.low[axis], nest_.output_variables) +
                             box.low[axis];
@@ -52,6 +53,7 @@ Affine NestBuilder::bind(int var, std::int64_t extent, int output_axis, std::int
   if (digits.empty()) digits.push_back({extent, 1});
   Affine value;
   for (std::size_t i = 0; i < digits.size(); ++i) {
+    // A digit of extent 1 is always 0 and gets no loop.
     if (digits[i].extent == 1) continue;
     IndexSymbol symbol;
     symbol.ordinal = static_cast<int>(nest_.variables.size());
@@ -88,6 +90,8 @@ bool NestBuilder::from_data(const Affine& form) const {
                              [&](const auto& part) { return nest_.symbol(part.symbol).from_data; });
 }
 
+// Equal operations on equal forms share one symbol, so that their sums cancel. A nest has few
+// symbols, so the search is linear.
 int NestBuilder::intern(IndexSymbol symbol) {
   for (std::size_t i = 0; i < nest_.symbols.size(); ++i) {
     const IndexSymbol& other = nest_.symbols[i];
@@ -152,6 +156,7 @@ Affine NestBuilder::product(const Affine& a, const Affine& b) {
   return Affine::of_symbol(intern({.kind = Kind::kMul, .a = a, .b = b, .range = range}));
 }
 
+// The sign of a - b over the ranges often decides the extremum (clamped indices away from borders).
 Affine NestBuilder::extremum(ExprOp op, const Affine& a, const Affine& b) {
   const Affine difference = a - b;
   const Range range = range_of(difference);
@@ -178,6 +183,7 @@ Affine NestBuilder::quotient(const Affine& a, const Affine& b) {
   std::int64_t d = b.constant;
   Affine whole(euclidean_div(a.constant, d));
   Affine rest(a.constant - whole.constant * d);
+  // Separate a = d*whole + rest; the division of rest alone remains.
   for (const auto& part : a.parts) {
     Affine own = Affine::of_symbol(part.symbol) * part.factor;
     if (part.factor % d == 0) {
@@ -187,6 +193,7 @@ Affine NestBuilder::quotient(const Affine& a, const Affine& b) {
     }
   }
   const Range range = range_of(rest);
+  // div(rest, d) is 0: this cancels the unflatten of a flattened index.
   if (range.low >= 0 && range.high < d) return whole;
 
   std::int64_t common = d;
@@ -206,6 +213,7 @@ Affine NestBuilder::quotient(const Affine& a, const Affine& b) {
              quotient(only.a + rest.constant * only.b.constant, Affine(only.b.constant * d));
     }
     const Origin& origin = origins_[static_cast<std::size_t>(rest.parts[0].symbol)];
+    // A bare variable over a divisor of its extent: ask loop_nest() for the split and rebuild.
     if (only.kind == Kind::kVariable && rest.constant == 0 && only.extent % d == 0) {
       splits_.push_back({origin.var, origin.digit, d});
     }
@@ -228,6 +236,7 @@ void NestBuilder::note_cut(const Affine& form, bool equality) {
   const std::int64_t f = form.parts[0].factor;
   const std::int64_t c = form.constant;
   if (f == INT64_MIN || c == INT64_MIN) return;
+  // form == 0 holds for one value of v: isolate it with a cut on either side.
   if (equality) {
     if (c % f != 0) return;
     note(-c / f);
@@ -256,6 +265,7 @@ int NestBuilder::guard(TermId id) {
   return made;
 }
 
+// The range of the form decides most guards of padding-free windows and of inner boxes.
 int NestBuilder::comparison(NestGuard::Kind kind, const Affine& form) {
   const Range range = range_of(form);
   NestGuard made{.kind = kind, .form = form, .depends = depends_on(form)};
@@ -306,6 +316,7 @@ int NestBuilder::lower_guard(const Term& term) {
       const NestGuard& of = nest_.guard(a);
       if (of.kind == G::kTrue) return add(NestGuard{.kind = G::kFalse});
       if (of.kind == G::kFalse) return add(NestGuard{.kind = G::kTrue});
+      // Over integers, not(f <= 0) is 1 - f <= 0.
       if (of.kind == G::kLe) return comparison(G::kLe, Affine(1) - of.form);
       if (of.kind == G::kNot) return of.a;
       return add(NestGuard{.kind = G::kNot, .a = a, .depends = of.depends});
@@ -328,6 +339,7 @@ int NestBuilder::add(NestNode node) {
   for (const int kid : node.kids) node.depends |= nest_.node(kid).depends;
   if (node.guard >= 0) node.depends |= nest_.guard(node.guard).depends;
   node.depends |= depends_on(node.form);
+  // A reduction binds its variables: the result does not depend on them.
   for (const int symbol : node.variables) node.depends &= ~nest_.symbol(symbol).depends;
   nest_.nodes.push_back(std::move(node));
   return static_cast<int>(nest_.nodes.size()) - 1;
@@ -385,6 +397,7 @@ int NestBuilder::lower_read(const Term& term) {
     const Affine at = index(term.kids[axis]);
     node.form = node.form + at * strides[axis];
     node.axes.push_back(at);
+    // Proven indices need no check; an index that comes from data can be anything.
     if (from_data(at)) node.checked.push_back({at, static_cast<int>(axis), shape[axis]});
   }
   for (const auto& checked : node.checked) node.depends |= depends_on(checked.index);
@@ -394,6 +407,7 @@ int NestBuilder::lower_read(const Term& term) {
 int NestBuilder::lower_cast(const Term& term) {
   const int kid = scalar(term.kids[0]);
   const NestNode& from = nest_.node(kid);
+  // In f64 precision an f32 value stays wide, and a cast that rounds nothing disappears.
   const bool rounds = term.cast == DType::kF16 || term.cast == DType::kBF16 ||
                       (term.cast == DType::kF32 && precision_ == Precision::kF32);
   if (from.is_real() && term.is_real() && !rounds) return kid;
@@ -454,6 +468,7 @@ int NestBuilder::lower_reduce(const Term& term) {
     node.guard = conjunction(node.guard, inner.guard);
     node.kids[0] = inner.kids[0];
   }
+  // All extents are 1 (no loop variable): the reduction is its body, guarded by a select.
   if (!node.variables.empty()) return add(std::move(node));
   if (nest_.guard(node.guard).kind == NestGuard::Kind::kTrue) return node.kids[0];
   node.op = ExprOp::kSelect;

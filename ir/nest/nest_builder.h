@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lowering behind loop_nest(): one pass from terms to a LoopNest, for a given way of splitting
+// The lowering behind loop_nest(): one pass from terms to a LoopNest, with a fixed split of the
 // variables into digits.
 #pragma once
 
@@ -18,7 +18,7 @@ struct Digit {
 };
 using VariableDigits = std::vector<Digit>;
 
-// div(digit, divisor) occurs.
+// A request to split a digit, because div(digit, divisor) occurs.
 struct SplitRequest {
   int var;
   std::size_t digit;
@@ -53,7 +53,8 @@ class NestBuilder {
   Range range_of(const Affine& form) const;
   VariableSet depends_on(const Affine& form) const;
   bool from_data(const Affine& form) const;
-  // Makes the variables of a TermGraph variable; what they are worth together.
+  // Creates the loop variables (one a digit) of a TermGraph variable and returns its value as a
+  // form.
   Affine bind(int var, std::int64_t extent, int output_axis, std::int64_t output_low,
               std::vector<int>& made);
   void note_cut(const Affine& form, bool equality);
@@ -81,7 +82,7 @@ class NestBuilder {
   std::vector<Origin> origins_;  // by symbol
   std::vector<SplitRequest> splits_;
   base::Status status_;
-  // What a term became.
+  // The lowered form of each term; -1 or nullopt until it is lowered.
   std::vector<std::optional<Affine>> indices_;
   std::vector<int> guards_;
   std::vector<int> scalars_;

@@ -9,12 +9,15 @@
 namespace egret::ir {
 namespace {
 
+// Bounds the recursion of scalar(), guard() and index().
 constexpr int kMaxDepth = 3000;
 
-constexpr int kMaxUnrounded = 8;  // levels in which a rounding's need is looked for
+constexpr int kMaxUnrounded = 8;  // how deep is_made_of() looks
 
 using MaybeType = std::optional<DType>;  // nullopt: takes the type of what it meets
 
+// The type in which two operands meet: nullopt (a constant) yields, a real wins, else the wider
+// integer.
 MaybeType join(MaybeType a, MaybeType b) {
   if (!a || !b || *a == *b) return a ? a : b;
   if (*a == DType::kF64 || *b == DType::kF64) return DType::kF64;
@@ -139,7 +142,7 @@ class TermBuilder {
   }
 
   TermId typed(const ExprNode* node, DType type) {
-    // A cast that changes no value.
+    // Drop a cast that changes no value: its operand holds only values of the cast's type.
     if (node->op == ExprOp::kCast && carrier(node->dtype) == type &&
         is_made_of(node->kids[0], node->dtype, kMaxUnrounded))
       return scalar(node->kids[0], type);
@@ -178,8 +181,8 @@ class TermBuilder {
     });
   }
 
-  // Whether all values that `node` can have are values of `type`, a kind of real. Looks `depth`
-  // deep.
+  // Whether all values that `node` can take are values of the real type `type`. Looks `depth`
+  // levels deep. max, min and select only choose values, so they round nothing.
   bool is_made_of(const ExprNode* node, DType type, int depth) const {
     const auto kids_from = [&](std::size_t first) {
       return depth > 0 && std::ranges::all_of(node->kids.subspan(first), [&](const ExprNode* kid) {
@@ -206,6 +209,7 @@ class TermBuilder {
   }
 
   template <typename Make>
+  // Terms are shared by (node, type): the same expression in two types is two terms.
   TermId once(const ExprNode* node, DType type, const Make& make) {
     const std::pair<const ExprNode*, DType> key{node, type};
     if (const auto found = made_.find(key); found != made_.end()) return found->second;

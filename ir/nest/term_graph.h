@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // TermGraph: the expression of one denotation as an array of typed terms, ready for evaluation.
 //
-// Expressions have no element types: a constant is 0 whether an i8 or an f64 meets it. Typing gives
-// each scalar term a type: that of the tensor it reads, of a cast, or the join of its operands;
-// constants and index values take the type of what they meet, at last that of the output. Reals
-// (f32, f64, f16, bf16) are one type, kF64. Joining a real and an integer gives a real, two integer
-// types the wider. Where an operand has another type than its operator, a cast is inserted.
+// Expressions have no element types: the constant 0 fits an i8 and an f64. Typing gives each scalar
+// term a type: that of the tensor it reads, that of a cast, or the join of its operands' types.
+// Constants and index values take the type of the other operand, or that of the output at the root.
+// Reals (f32, f64, f16, bf16) are one type, kF64. The join of a real and an integer is a real; the
+// join of two integer types is the wider one. A cast is inserted where an operand has another type
+// than its operator.
 #pragma once
 
 #include <span>
@@ -34,10 +35,11 @@ struct Term {
 };
 
 struct TermGraph {
-  std::vector<Term> terms;  // operands before operators; a select or reduction guards its kids
-  TermId root = -1;         // of the type that evaluation yields: kF64 or the output's
-  std::vector<int> vars;    // numbers of the output's index variables
-  int var_count = 0;        // all variable numbers are below
+  // operands before operators; select and reduce evaluate guarded kids only
+  std::vector<Term> terms;
+  TermId root = -1;       // has type kF64 or the output's type
+  std::vector<int> vars;  // numbers of the output's index variables
+  int var_count = 0;      // all variable numbers are below
 
   const Term& operator[](TermId id) const { return terms[static_cast<std::size_t>(id)]; }
 };

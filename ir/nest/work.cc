@@ -11,6 +11,8 @@
 namespace egret::ir {
 namespace {
 
+// Counts an operation once for each combination of the reduction variables that it depends on. That
+// is the execution count after hoisting, since a loop-invariant term depends on fewer variables.
 class WorkCounter {
  public:
   explicit WorkCounter(const TermGraph& graph, const Shape& shape)
@@ -67,6 +69,7 @@ class WorkCounter {
     }
   }
 
+  // An index expression with every variable at the middle of its range.
   std::int64_t middle_of(TermId id) const {
     const Term& term = graph_[id];
     const auto kid = [&](std::size_t i) { return middle_of(term.kids[i]); };
@@ -137,6 +140,7 @@ base::Result<Work> work_of(const Operator& op, const Attrs& attrs,
   Work work;
   work.flops = WorkCounter(graph, denotation.type.shape()).count(reads) * elements;
   for (std::size_t i = 0; i < types.size(); ++i) {
+    // A window read many times still loads its input once.
     work.bytes_read += std::min(reads[i] * elements, static_cast<double>(types[i].elements())) *
                        static_cast<double>(byte_size(types[i].dtype));
   }

@@ -23,10 +23,11 @@ std::span<const Activation> activations();
 std::vector<std::string> activation_names();
 const Activation* find_activation(std::string_view name);
 
-// What fused_conv and fused_matmul are made of: the operator's own attribute `activation` set to
-// none and its optional last input, the residual, left out is the core; then the residual is added
-// and the activation applied. `core_inputs` says how many inputs the core takes. Where attributes
-// and inputs already are those of the core, the value is invalid and no error.
+// The body of fused_conv and fused_matmul. The core is the operator itself with attribute
+// `activation` set to none and without its optional last input, the residual. The body adds the
+// residual to the core and applies the activation. `core_inputs` is the number of the core's
+// inputs. Returns an invalid value, without error, where attributes and inputs are already those of
+// the core.
 Value fused_epilogue(Body& b, std::string_view op, int core_inputs);
 
 }  // namespace egret::ir

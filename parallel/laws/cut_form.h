@@ -1,50 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of an operator's element when one of its index variables is cut into equal blocks.
+// The element of an operator after one of its index variables is cut into equal blocks.
 //
 // Let variable v of extent E be cut among p devices, e = E / p each: device r has v = r*e + u with
 // 0 <= u < e. An index expression f *moves by m* when f(v + r*e) = f(v) + r*m for all r. Then
 //
-//   - a read of x at indices of which that of dimension d moves by (size of d) / p, and the others
-//     do not move, stays within the block r of dimension d: x is cut there;
-//   - if it leaves the block by so many rows, x is cut with a halo
-//   (parallel/placement/placement.h). What
-//     lies beyond the ends of x is read there too; a condition that only excludes such reads is
-//     left out where rows of 0, or of minus infinity, do what the condition did: a term of a sum
-//     that is 0 then, one of a maximum that is minus infinity, the other value of a choice;
+//   - a read of x whose index of dimension d moves by (size of d) / p, and whose other indices do
+//     not move, stays within block r of dimension d: x is cut there;
+//   - if it leaves the block by some rows, x is cut with a halo (parallel/placement/placement.h).
+//     Such reads may go beyond the ends of x. A condition that only excludes them is dropped where
+//     rows of 0, or of minus infinity, have the same effect: in a sum whose term is then 0, in a
+//     maximum whose term is then minus infinity, or in a choice whose other value it is;
 //   - a read whose indices do not move needs all of x: a copy;
-//   - comparisons and values of indices must not move, unless they are the same wherever v is.
+//   - comparisons and values of indices must not move, unless they are constant over v.
 //
 // If all reads of each input agree, every device computes its part from its own blocks, by the same
-// expression with u for v. Whether an operator on the local types *is* that expression is asked of
-// the operator itself: its definition on those types is brought to the same normal form.
+// expression with u for v. It remains to check that the operator on the local types is that
+// expression: its definition on those types is brought to the same normal form.
 //
-// Sizes are numbers. Sound, not complete: what is not recognized admits no cut.
+// Sizes are numbers. Sound, not complete: an unrecognized expression admits no cut.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <string>
+#include <span>
 #include <vector>
 
 #include "ir/graph/definition.h"
+#include "parallel/laws/form_table.h"
 #include "parallel/placement/placement.h"
 
 namespace egret::parallel {
 
-// Expressions of several denotations by number: equal numbers mean equal elements for all inputs
-// and all variables within their extents.
-class FormTable {
- public:
-  int intern(const std::string& form) {
-    return numbers_.try_emplace(form, static_cast<int>(numbers_.size())).first->second;
-  }
-
- private:
-  std::map<std::string, int> numbers_;
-};
-
-// A variable to cut: one of the output, or that of a reduction.
+// A variable to cut: an output variable or the variable of a reduction.
 struct Cut {
   const ir::ExprNode* variable = nullptr;   // kVar
   const ir::ExprNode* reduction = nullptr;  // the reduction that binds it; null: an output's
@@ -57,16 +44,16 @@ struct CutForm {
   int form = 0;                       // of the element, on any device
 };
 
-// The element after the cut; nullopt where the operator admits none. `types` are the inputs'. The
-// second function is for reads that leave their blocks: some input has a halo, at whose first row
-// the indices of the form begin.
+// The element after the cut; nullopt where the operator admits none. `types` are the inputs'.
+// cut_form_with_halo() also handles reads that leave their blocks: some input has a halo, and the
+// form's indices start at the halo's first row.
 std::optional<CutForm> cut_form(const ir::Denotation& denotation,
                                 std::span<const ir::TensorType> types, const Cut& cut,
                                 FormTable& table);
 std::optional<CutForm> cut_form_with_halo(const ir::Denotation& denotation,
                                           std::span<const ir::TensorType> types, const Cut& cut,
                                           FormTable& table);
-// The element as it is; nullopt where it cannot be written.
+// The element without a cut; nullopt where it has no normal form.
 std::optional<int> element_form(const ir::Denotation& denotation,
                                 std::span<const ir::TensorType> types, FormTable& table);
 

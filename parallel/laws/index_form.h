@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What parallel/laws/cut_form.cc knows of an index expression: its affine form, its range, and how
-// it moves from block to block.
+// Analysis of index expressions where a variable is cut (parallel/laws/cut_form.h): affine form,
+// range, and movement from block to block.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace egret::parallel {
 
-// Ranges end here: no bound is known. The product of two ends fits.
+// Ranges saturate here: no bound is known. The product of two bounds fits 64 bits.
 inline constexpr std::int64_t kFar = std::int64_t{1} << 31;
 
 struct Interval {
@@ -41,7 +41,8 @@ inline std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   return a / b - (a % b != 0 && a < 0 ? 1 : 0);
 }
 
-// constant + sum of factor * atom, an atom being the number of a variable or of what is not affine.
+// constant + sum of factor * atom. An atom is the number of a variable or of an expression that is
+// not affine.
 struct Sum {
   std::int64_t constant = 0;
   std::map<int, std::int64_t> factors{};
@@ -61,11 +62,11 @@ struct Sum {
   }
 };
 
-// What is known of an index expression.
+// The analysis of an index expression.
 struct IndexForm {
   Sum sum;            // for v within its block
-  Interval local{};   // of its values there
-  Interval global{};  // and for all v
+  Interval local{};   // range of its values there
+  Interval global{};  // range for all v
   std::int64_t moves = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// laws_of(), remembered: programs repeat their operators.
+// A cache of laws_of(): programs repeat their operators.
 #pragma once
 
 #include <cstdint>

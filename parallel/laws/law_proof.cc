@@ -65,8 +65,8 @@ class LawStatement {
     return size;
   }
 
-  // Integer attributes that the law changes are sizes of what is cut, or padding that a halo stands
-  // for; the others are what they are in the whole.
+  // Integer attributes that the law changes are sizes along the cut, or padding that a halo
+  // replaces. The others equal the whole's.
   struct Sides {
     Attrs whole, part, other;  // other: of the second of two devices
   };
@@ -117,8 +117,8 @@ class LawStatement {
 
   bool has_halo() const { return std::ranges::any_of(law_.inputs, &AxisPlacement::has_halo); }
 
-  // Windows with a stride begin anew in each block only if its size is so many times the number of
-  // windows. (Without halos the definition asks for what it needs.)
+  // Strided windows align with block borders only if a block's size is a multiple of the stride,
+  // that is size / windows. (Without halos the definition requires it.)
   std::int64_t step_of(std::int64_t size) const {
     if (!has_halo()) return 1;
     const auto whole = ir::infer_type(op_, attrs_, types_);
@@ -127,7 +127,7 @@ class LawStatement {
     return windows > 0 && size % windows == 0 ? size / windows : 1;
   }
 
-  // The rows from `start` on of a value that is cut by this placement, with their halo.
+  // The rows from `start` on of a value cut by this placement, with their halo.
   Value rows_of(GraphBuilder& graph, Value whole, const AxisPlacement& placement, Index start,
                 Index size) {
     const Halo& halo = placement.halo;
@@ -142,7 +142,7 @@ class LawStatement {
     return graph.add("slice", {whole},
                      slice_attrs(scope_, placement.dim, start, size + halo.rows()));
   }
-  // The rank's part, of which parts have this size.
+  // The rank's part, where parts have this size.
   Value part_of(GraphBuilder& graph, Value whole, const AxisPlacement& placement, Index size) {
     return rows_of(graph, whole, placement, rank_ * size, size);
   }
@@ -151,7 +151,7 @@ class LawStatement {
     return "n" + std::to_string(input) + "_" + std::to_string(dim);
   }
 
-  // The type of an input; the size of what is cut is still to be set.
+  // The type of an input; the cut dimension's size is set later.
   TensorType symbolic_type(std::size_t input) {
     TensorType type = types_[input];
     const AxisPlacement placement = law_.inputs[input];
@@ -221,6 +221,7 @@ class LawStatement {
       const Attrs axis{{"axis", std::int64_t{placement.dim}}};
       wholes.push_back(placement.is_split() ? left.add("concat", {a, b}, axis)
                                             : left.add(join, {a, b}));
+      // Right side: op' on each device's part. Left side: op on the joined parts.
       const Value c = right.input(name, type);
       const Value d = right.input(name + "'", other);
       if (placement.has_halo()) {

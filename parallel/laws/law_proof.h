@@ -12,12 +12,11 @@
 //     op(concat(x1, x2), w)  =  op'(x1, w) + op'(x2, w)             (max(.., ..) for P(max))
 //     op(x1 + x2, w)         =  op'(x1, w) + op'(x2, w)             where x itself is partial
 //
-// From two devices it follows for any number, by induction: since the sizes are arbitrary, x2 may
-// be what all other devices hold. The laws of copies say nothing and need no proof.
+// The case of any number of devices follows from two by induction: the sizes are arbitrary, so x2
+// may be the part of all other devices. Laws of copies are trivial and need no proof.
 //
-// Sizes and integer attributes are symbols, as many of them as the proof succeeds with; the ranks
-// of the tensors, axes and what the definitions decide are as in the example
-// (ir/core/symbolic_scope.h).
+// Sizes and integer attributes are symbols, as many as the proof succeeds with. Ranks of tensors,
+// axes and decisions of the definitions are those of the example (ir/core/symbolic_scope.h).
 #pragma once
 
 #include <cstdint>
@@ -29,7 +28,7 @@
 namespace egret::parallel {
 
 struct LawProof {
-  // What the law is proven for, apart from the number of devices. Not proven is not wrong.
+  // The scope of the proof, apart from the number of devices. Not proven does not mean wrong.
   enum class Scope : std::uint8_t {
     kAllSizes,  // all sizes, and all integers that the definition treats as sizes
     kSizes,     // all sizes, with the attributes of the example
@@ -37,8 +36,8 @@ struct LawProof {
     kNone,
   };
   Scope scope = Scope::kNone;
-  std::string reason{};              // why not
-  std::vector<std::string> where{};  // what was decided as in the example
+  std::string reason{};              // why it is not proven
+  std::vector<std::string> where{};  // decisions taken from the example
 };
 
 // `law` is one of laws_of(op, attrs, inputs, devices), or a wrong one.

@@ -18,14 +18,14 @@ using ir::Attrs;
 using ir::TensorType;
 using Kind = AxisPlacement::Kind;
 
-constexpr std::size_t kMostJointInputs = 4;  // sets of inputs are all tried up to here
+constexpr std::size_t kMostJointInputs = 4;  // up to here, all sets of inputs are tried
 constexpr std::size_t kMostBodyLaws = 64;
 
 void add_new(Law law, std::vector<Law>& laws) {
   if (std::ranges::find(laws, law) == laws.end()) laws.push_back(std::move(law));
 }
 
-// By what comes out, then by what goes in.
+// Sorts by output placement, then by input placements.
 std::vector<Law> in_order(std::vector<Law> laws) {
   std::ranges::sort(laws, {}, [](const Law& law) { return std::tie(law.output, law.inputs); });
   return laws;
@@ -43,7 +43,8 @@ std::optional<std::vector<TensorType>> parts_of(std::span<const TensorType> type
   return parts;
 }
 
-// Attributes where two numbers of a list, at a start and an end, are less by what a halo brings.
+// Attributes in which two numbers of a list (padding at a start and an end) are reduced by the
+// halo's rows: the halo replaces the padding.
 void add_without_padding(const Attrs& attrs, const Halo& halo, std::vector<Attrs>& all) {
   for (const auto& [name, value] : attrs.entries()) {
     const auto* list = std::get_if<ir::Integers>(&value);
@@ -61,8 +62,9 @@ void add_without_padding(const Attrs& attrs, const Halo& halo, std::vector<Attrs
   }
 }
 
-// The attributes that an operator on parts may have: those of the whole, those where one number, a
-// size along the cut, is that of a part, and those that leave padding to a halo.
+// Candidate attributes of the operator on parts: those of the whole; those where one number, a size
+// along the cut, is divided; and those whose padding the halo replaces. Each is verified against
+// the cut's normal form, so wrong guesses only cost time.
 std::vector<Attrs> attrs_of_parts(const Attrs& attrs, std::int64_t devices,
                                   std::span<const AxisPlacement> inputs) {
   std::vector<Attrs> all{attrs};
@@ -139,7 +141,7 @@ class PrimitiveLaws {
     }
   }
 
-  // Whether the operator on some attributes computes the form on the parts.
+  // Finds attributes for which the operator on the parts computes the form; then the law holds.
   bool add_cut_as(const CutForm& form, FormTable& table, AxisPlacement output,
                   std::vector<Law>& laws) {
     const auto parts = parts_of(types_, form.inputs, devices_);
@@ -203,7 +205,8 @@ class BodyLaws {
   void add(std::vector<Law>& laws) { choose(0, laws); }
 
  private:
-  // Constants are copies; an input's placement is what its first reader wants.
+  // Depth-first search over the laws of the body's nodes, in order, with backtracking. Constants
+  // are copies; an input gets the placement that its first reader's law needs.
   void choose(std::size_t at, std::vector<Law>& laws) {
     if (laws.size() >= kMostBodyLaws) return;
     if (at == body_.size()) return finish(laws);

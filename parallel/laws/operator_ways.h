@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which ways an e-node of a program can give its value under a placement: laws along one axis of
-// the mesh after the other.
+// The implementations of an e-node that give its value under a placement: one law along each axis
+// of the mesh in turn.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ class OperatorWays {
   OperatorWays(const rules::TensorEGraph& tensors, const Mesh& mesh)
       : tensors_(tensors), mesh_(mesh) {}
 
-  // Of an operator's node. Inputs may have placements that do not fit them.
+  // The implementations of an operator's node. Their input placements may not fit the inputs.
   std::vector<OperatorWay> of(egraph::NodeId node, const Placement& output);
-  // laws_of(), remembered.
+  // Cached laws_of().
   const std::vector<Law>& laws(const ir::Operator& op, const ir::Attrs& attrs,
                                std::span<const ir::TensorType> types, std::int64_t devices) {
     return laws_.of(op, attrs, types, devices);

@@ -17,14 +17,14 @@ using Kind = AxisPlacement::Kind;
 enum class Way : std::uint8_t {
   kFree,     // not at all
   kZero,     // it is the constant 0
-  kCarried,  // as wanted: what holds of the parts holds of it
+  kCarried,  // homogeneous: a relation of the parts carries over
   kLost,     // otherwise
 };
 
 bool is_free(Way way) { return way == Way::kFree || way == Way::kZero; }
 
-// Whether the function increases and has a value everywhere: a part that is not the largest may lie
-// where a logarithm has none.
+// Whether the function is increasing and defined everywhere: a part that is not the maximum may lie
+// outside of a logarithm's domain.
 bool increases_everywhere(ir::Function function) {
   const ir::FunctionFacts& facts = ir::facts(function);
   if (facts.arity != 1 || facts.monotone != ir::Monotone::kIncreasing) return false;
@@ -50,7 +50,7 @@ class Passage {
     return ways_[node] = make(node);
   }
 
-  // Of indices and guards: whether they do not depend on the source.
+  // Whether indices and guards are independent of the source.
   bool all_free(std::span<const ExprNode* const> kids) {
     return std::ranges::all_of(kids, [&](const ExprNode* kid) { return is_free(of(kid)); });
   }
@@ -85,6 +85,8 @@ class Passage {
     }
   }
 
+  // Sums: x + y passes if both do, and x + c only if c is 0 (a constant would be added once a
+  // device). Maxima: max_r(x_r) + c = max_r(x_r + c), but two partial maxima must not be added.
   Way of_sum(Way a, Way b) const {
     if (a == Way::kLost || b == Way::kLost) return Way::kLost;
     if (a == b) return sum_ || a != Way::kCarried ? a : Way::kLost;
@@ -103,6 +105,7 @@ class Passage {
     const Way a = of(x);
     const Way b = of(y);
     if (is_free(a) && is_free(b)) return a == Way::kZero || b == Way::kZero ? Way::kZero : a;
+    // A product of two partial values is not linear.
     if (a == Way::kLost || b == Way::kLost || a == b) return Way::kLost;
     if (a == Way::kZero || b == Way::kZero) return Way::kZero;
     return sum_ || is_positive(a == Way::kCarried ? y : x) ? Way::kCarried : Way::kLost;

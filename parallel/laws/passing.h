@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where partial results may pass: which operators f have f(sum of x_r) = sum of f(x_r), or the same
-// with max, read off their denotation.
+// Homogeneous laws: the operators f with f(sum of x_r) = sum of f(x_r), or the same with max,
+// derived from their denotation.
 //
-// A sum passes where the element is homogeneous and linear in what is summed: products with what is
-// not, quotients by it, sums, and choices that do not depend on it. A constant added is no linear
-// map: a bias added on every device would be added as often as there are devices. A maximum passes
-// monotone steps, one at a time: adding or scaling by what is the same everywhere, maxima, and
-// increasing functions.
+// A sum passes where the element is linear and homogeneous in the partial inputs: products with and
+// quotients by other values, sums, and choices that do not depend on them. Adding a constant is not
+// homogeneous: a bias added on every device would count once a device. A maximum passes monotone
+// steps: adding or scaling by values that are equal everywhere, maxima, and increasing functions.
 #pragma once
 
 #include <vector>
@@ -16,13 +15,14 @@
 
 namespace egret::parallel {
 
-// What is summed or compared: the elements of some inputs, or one reduction of the element.
+// The partial source: the elements of some inputs, or one reduction of the element.
 struct PartialSource {
   std::vector<bool> inputs{};  // by input; empty: none
   const ir::ExprNode* reduction = nullptr;
 };
 
-// Whether partial sums (kSum) or maxima (kMax) of the source pass. `types` are the inputs'.
+// Whether the law is homogeneous in the source, for partial sums (kSum) or maxima (kMax). `types`
+// are the inputs'.
 bool passes(const ir::Denotation& denotation, std::span<const ir::TensorType> types,
             const PartialSource& source, AxisPlacement::Kind kind);
 

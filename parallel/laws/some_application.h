@@ -47,8 +47,9 @@ inline std::vector<ir::TensorType> some_types(std::size_t count, base::Random& r
   return types;
 }
 
-// Of each operator and number of operands so many that it accepts and that are small, or fewer
-// where they are rare; `visit` is told the application and random numbers of its own.
+// For each operator and number of operands, visits up to `times` small random applications that the
+// operator accepts (fewer where they are rare). `visit` receives the application and random numbers
+// of its own.
 template <typename Visit>
 void for_all_operators(int times, const Visit& visit) {
   constexpr std::int64_t kMostElements = 300;

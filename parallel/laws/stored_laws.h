@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The placement laws of every operator as they are stored, each with what it is proven for.
+// The stored placement laws of every operator, each with the scope of its proof.
 //
 // A line of parallel/data/placement.laws is a law of an application:
 //
 //     proven-for-all-sizes  matmul(f32[4,2], f32[2,6]) : S(0), R -> S(0)
 //
-// Proofs are of what operators mean: the line `definitions HASH` names that meaning as it was when
-// they were made (rules/tensors/rule_status.h). Planning derives laws for the sizes in question and
-// does not need this list; it is there to be read, and so that no change of an operator or of the
-// derivation changes laws unseen.
+// Proofs depend on the operators' meanings: the line `definitions HASH` identifies the meanings
+// that they were made for (rules/tensors/rule_status.h). Planning derives laws for the actual sizes
+// and does not use this list. It serves readers, and it makes every change of laws visible when
+// operators or the derivation change.
 #pragma once
 
 #include <functional>
@@ -39,15 +39,15 @@ struct StoredLaws {
   std::vector<StoredLaw> laws;
 };
 
-// The text of the laws that come with Egret.
+// The text of Egret's built-in laws.
 std::string_view builtin_laws();
 
 // Errors: bad_input that names the line.
 base::Result<StoredLaws> parse_laws(std::string_view text);
 std::string to_text(const StoredLaws& laws);
 
-// Every law of random applications of all operators for two devices, but those of copies: one for
-// each operator, placements and ranks. Deterministic.
+// Every law of random applications of all operators for two devices, except copies: one for each
+// operator, placements and ranks. Deterministic.
 void for_all_laws(const std::function<void(const Application&, const Law&)>& visit);
 StoredLaw stored(const Application& application, const Law& law, LawProof::Scope scope);
 

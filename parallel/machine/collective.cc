@@ -48,6 +48,7 @@ double bytes_sent(const Collective& collective, std::int64_t devices, double fro
 base::Result<std::vector<ir::Tensor>> apply(const Collective& collective, const Mesh& mesh,
                                             std::span<const ir::Tensor> locals) {
   const std::int64_t devices = mesh.size(collective.axis);
+  // Reference semantics: reassemble the group's whole and cut it anew.
   EGRET_ASSIGN_OR_RETURN(const Mesh line, Mesh::of({{"group", devices}}));
   const Placement from = Placement(1).with(0, collective.from);
   const Placement to = Placement(1).with(0, collective.to);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives: how a distributed tensor gets another placement along one axis of the mesh.
+// Collectives: changes of a distributed tensor's placement along one axis of the mesh.
 //
 //   from   to         name             what the devices of a group do
 //   P      R          all_reduce       add up (or compare) what they hold
@@ -9,10 +9,10 @@
 //   S(d)   S(d)-a+b   halo_exchange    send their neighbours their first and last rows
 //   R      S(d)       slice            keep a block, maybe with a halo: nothing is sent
 //
-// Their meaning is one for all, on the stack of what all devices hold: the whole that a group holds
-// (parallel/placement/placement.h) stays what it is. They are operators of placed programs only and
-// live here, not in ir/: an operator of ir/ knows of no devices, and its element reads its own
-// inputs.
+// All have one meaning on the tensors of a group: the whole that the group holds
+// (parallel/placement/placement.h) does not change. They are operators of placed programs only and
+// live here, not in ir/: operators of ir/ do not know devices, and their elements read their own
+// inputs only.
 #pragma once
 
 #include <optional>
@@ -33,17 +33,17 @@ struct Collective {
 
 // "all_reduce", ...; empty where no collective leads from one to the other.
 std::string_view name_of(const Collective& collective);
-// Those that lead to `to`, for tensors of so many dimensions.
+// The collectives that lead to `to`, for tensors of `rank` dimensions.
 std::vector<Collective> collectives_to(int axis, AxisPlacement to, int rank);
 
-// What one rank sends, over all steps of a ring of p devices, for a tensor of which each holds
-// `from` bytes before and `to` bytes after: the closed forms 2(p-1)/p n of all_reduce, the rows of
-// the halo for halo_exchange (of two devices the larger side of it) and (p-1)/p n of the others, n
-// being the larger of the two (for all_to_all what a device holds).
+// The bytes that one rank sends over all steps of a ring of p devices, for a tensor of which each
+// holds `from` bytes before and `to` bytes after. Closed forms: 2(p-1)/p n for all_reduce; the
+// halo's rows for halo_exchange (with two devices its larger side); (p-1)/p n for the others. n is
+// the larger of `from` and `to` (for all_to_all a device's share).
 double bytes_sent(const Collective& collective, std::int64_t devices, double from, double to);
 
-// What each rank holds afterwards. `locals[rank]` have equal types. Sums are made in the order of
-// the coordinates along the axis. Errors: mismatch where copies differ.
+// The tensors of all ranks afterwards. `locals[rank]` have equal types. Sums are added in the order
+// of the coordinates along the axis. Errors: mismatch where copies differ.
 base::Result<std::vector<ir::Tensor>> apply(const Collective& collective, const Mesh& mesh,
                                             std::span<const ir::Tensor> locals);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan runs on: equal devices in a mesh, each axis with links of its own.
+// The machine that a plan runs on: equal devices in a mesh; each axis has its own links.
 //
 //   name = "dgx"
 //   [device]
@@ -14,11 +14,11 @@
 //   bytes_per_second = 3.6e11      # of what one device sends
 //   steps = "ring"                 # or "direct"
 //
-// A collective of p devices takes the start of a kernel, its steps' latency and the time to send
-// bytes_sent() (alpha-beta; Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication
-// Operations in MPICH", 2005). In a ring it has p-1 steps, an all-reduce twice as many, a halo
-// exchange one for each neighbour. Where all send directly to all others at once, as over MPI
-// (backends/mpi), it has one, and an all-reduce two. Unknown keys are errors.
+// The time of a collective of p devices is the start of a kernel, the latency of its steps, and the
+// time to send bytes_sent() (alpha-beta; Thakur, Rabenseifner, Gropp, "Optimization of Collective
+// Communication Operations in MPICH", 2005). A ring takes p-1 steps, an all-reduce twice as many, a
+// halo exchange one for each neighbour. With direct links, where all send to all at once (as over
+// MPI), it is one step, and two for an all-reduce. Unknown keys are errors.
 #pragma once
 
 #include <string>
@@ -35,7 +35,7 @@ namespace egret::parallel {
 struct Link {
   double latency_s = 2e-6;
   double bytes_per_second = 1e10;
-  bool direct = false;  // all of a group send to all others at once; otherwise round a ring
+  bool direct = false;  // all of a group send to all others at once; otherwise a ring
 };
 
 struct Machine {
@@ -45,13 +45,13 @@ struct Machine {
   Mesh mesh;
   std::vector<Link> links;  // by axis
 
-  // The same devices in another mesh; an axis has the links of the machine's axis of that name, or
-  // of its first.
+  // The same devices in another mesh. An axis gets the links of the machine's axis of that name,
+  // else of its first axis.
   Machine with_mesh(const Mesh& other) const;
 
-  // Between tensors of which each device holds so many bytes before and after.
+  // The time of a collective between tensors of which each device holds `from` and `to` bytes.
   double seconds(const Collective& collective, double from, double to) const;
-  // A block of so many bytes passes all devices along the axis: a gather's time.
+  // The time for a block of `bytes` to pass all devices along the axis, as in an all-gather.
   double seconds_to_pass(int axis, double bytes) const;
 };
 

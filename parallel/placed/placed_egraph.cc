@@ -39,7 +39,7 @@ Result<std::unique_ptr<PlacedEGraph>> PlacedEGraph::of(const rules::TensorEGraph
     const auto [key, id] = result->pending_.back();
     result->pending_.pop_back();
     EGRET_RETURN_IF_ERROR(result->fill(key, id));
-    // Laws may be missing then, too.
+    // An interrupted derivation of laws may be incomplete, so no plan is made.
     if (base::stop_requested()) return base::limit_hit("interrupted; no plan is made");
   }
   EGRET_RETURN_IF_ERROR(result->egraph_->rebuild());
@@ -107,7 +107,7 @@ Result<ClassId> PlacedEGraph::want_any(ClassId value) {
 Status PlacedEGraph::fill(const Key& key, ClassId id) {
   const auto& [value, placement] = key;
   if (const NodeId leaf = leaf_of(value); leaf.valid()) {
-    // Inputs and weights are where they are wanted.
+    // Inputs and weights exist in every placement without partial results.
     if (!placement.has_partial() && !is_carried(leaf)) return base::ok();
     EGRET_RETURN_IF_ERROR(add_first_reading(key, id, leaf));
   } else {
@@ -120,7 +120,7 @@ Status PlacedEGraph::fill(const Key& key, ClassId id) {
     if (placement.along(axis).is_split() && !placement.is_last_cut(axis)) continue;
     for (const Collective& collective : collectives_to(axis, placement.along(axis), rank)) {
       const Placement before = placement.with(axis, collective.from);
-      // What the collective leaves is this placement: it cuts last.
+      // The collective's cut is the last of its dimension; it must yield exactly this placement.
       if (before.with(axis, collective.to) != placement) continue;
       if (collective.from.is_split() && !before.is_last_cut(axis)) continue;
       EGRET_ASSIGN_OR_RETURN(const ClassId from, want(value, before));
@@ -191,7 +191,7 @@ Status PlacedEGraph::add_rings(const Key& key, ClassId id, NodeId node, const Op
     const Meaning meaning{.kind = Kind::kRing,
                           .ring = std::make_shared<Ring>(found.ring),
                           .program = std::make_shared<RingProgram>(*std::move(program))};
-    // What it computes, and takes, depends on what it reads.
+    // Rings are equal operators only if their inputs' types and placements agree.
     std::string text = to_string(found.ring, mesh_);
     for (const HeldValue& one : held)
       text += " " + ir::to_string(one.whole) + to_string(one.placement, mesh_);

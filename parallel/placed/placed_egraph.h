@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ways to distribute a program over a mesh, as an e-graph.
+// All distributions of a program over a mesh, as an e-graph.
 //
 // Its language: place[l](x), the value x of the sequential program under placement l, where x is a
 // leaf that names a class of the sequential e-graph; that program's operators, on parts; and
 // collectives. The class of place[l](x) holds the terms that represent x under l. They are equal as
-// representations only: two terms of a partial sum may hold other parts of the same sum. That is
-// sound because operators are applied to them by laws alone, which say what becomes of the whole,
-// and because no other rewriting happens here: algebra comes first, in the sequential e-graph, and
-// every e-node found there is distributed.
+// representations only: two terms of a partial sum may hold different parts of the same sum. This
+// is sound because only laws apply operators to them, and laws describe the whole. No other
+// rewriting happens here: algebra comes first, in the sequential e-graph, and every e-node found
+// there is distributed.
 //
-// It is filled on demand from the outputs: a placed value asks for what the laws of each of its
-// e-nodes need, and for the values from which a collective along one axis leads to it. Inputs and
-// weights are where they are wanted, whole or in blocks: place[l] of a leaf of the program is no
-// work unless l has partial results. Elsewhere place[] is a wish and may not be chosen. An output
-// that may have any placement is an e-class of its own: keep[l](place[l](y)) for every l. An input
-// that is such an output of the run before comes in its placement, and collectives lead from there.
-// Where it is read twice (parallel/plan/second_reading.h), same(place[l](first)) is one way to have
-// the second.
+// The e-graph is filled on demand from the outputs. A placed value requests the inputs that the
+// laws of its e-nodes need, and the values from which one collective along one axis leads to it.
+// Inputs and weights exist where they are needed, whole or in blocks: place[l] of a leaf of the
+// program is free unless l has partial results. Elsewhere place[] is only a request and may not be
+// chosen. An output with a free placement is an e-class of its own: keep[l](place[l](y)) for every
+// l. An input that is such an output of the previous run arrives in its placement, and collectives
+// lead from there. If it is read twice (the re-gather of parallel/plan/second_reading.h),
+// same(place[l](first)) is one way to obtain the second.
 //
-// Where rings are asked for (parallel/ring/ring.h), what could be computed by a law that wants an
-// input whole can be computed in a ring, too; a ring's children are what its devices hold.
+// With rings (parallel/ring/ring.h), a law that needs an input whole can also be computed in a
+// ring. A ring's children are the devices' shares.
 //
-// Two placements are never reached: cuts of one dimension in another order than the mesh's axes,
-// and sums beside maxima.
+// Two kinds of placements are never reached: cuts of one dimension in another order than the mesh's
+// axes, and mixtures of sums and maxima.
 #pragma once
 
 #include <cstdint>
@@ -51,24 +51,24 @@ class PlacedEGraph {
   struct Request {
     std::vector<std::optional<Placement>> outputs;  // nullopt: any without partial results
     std::set<std::string> carried{};                // inputs that come in one placement
-    std::map<std::string, std::string> again{};     // of those, second readings of others
+    std::map<std::string, std::string> again{};     // re-gathered inputs, by first reading
     bool rings = false;
     std::size_t limit_nodes = 2'000'000;
   };
 
-  // Ways to compute each output under its placement. The e-graph is clean and outlives this one.
-  // Errors: bad_input where an output cannot have its placement; limit_hit.
+  // The computations of each output under its placement. The sequential e-graph is clean and
+  // outlives this one. Errors: bad_input where an output cannot have its placement; limit_hit.
   static base::Result<std::unique_ptr<PlacedEGraph>> of(const rules::TensorEGraph& tensors,
                                                         const Mesh& mesh, const Request& request);
 
   const egraph::EGraph& egraph() const { return *egraph_; }
-  std::size_t ring_count() const { return rings_; }  // those found, before they are merged
+  std::size_t ring_count() const { return rings_; }  // rings found, before merging
   const rules::TensorEGraph& tensors() const { return tensors_; }
   const Mesh& mesh() const { return mesh_; }
   // The classes of the outputs, in their order: placed values, or of keep[].
   const std::vector<egraph::ClassId>& roots() const { return roots_; }
 
-  // What an operator of this e-graph is.
+  // The meaning of an operator of this e-graph.
   enum class Kind : std::uint8_t { kValue, kPlace, kOperator, kCollective, kRing, kKeep, kSame };
   struct Meaning {
     Kind kind = Kind::kValue;
@@ -80,14 +80,14 @@ class PlacedEGraph {
   };
   const Meaning& meaning(egraph::OpId op) const { return meanings_[op.index()]; }
 
-  // A value under a placement; of each class but those of kValue and kKeep.
+  // The value and placement of a class, for all classes except those of kValue and kKeep.
   struct Placed {
     egraph::ClassId value;  // in tensors()
     Placement placement;
-    ir::TensorType type;  // of what a rank holds
+    ir::TensorType type;  // of a rank's share
   };
   const Placed& placed(egraph::ClassId id) const { return placed_.at(egraph_->find(id).index()); }
-  // The leaf (input or constant) that the value is; an invalid id where it is none.
+  // The leaf (input or constant) of the value; an invalid id if it is not one.
   egraph::NodeId leaf_of(egraph::ClassId value) const;
 
  private:
@@ -100,7 +100,7 @@ class PlacedEGraph {
 
   using Key = std::pair<egraph::ClassId, Placement>;
 
-  // The class of place[placement](value), invalid where the placement does not fit; new ones are
+  // The class of place[placement](value), invalid where the placement does not fit. New classes are
   // filled later.
   base::Result<egraph::ClassId> want(egraph::ClassId value, const Placement& placement);
   base::Result<egraph::ClassId> want_any(egraph::ClassId value);

@@ -15,9 +15,9 @@ namespace {
 
 using Kind = PlacedNode::Kind;
 
-// Sums in another order and rules that round constants move less; a wrong plan moves more.
+// Reordered sums and rules that round constants change less than this; a wrong plan changes more.
 constexpr double kRelativeError = 1e-6;
-// Of the largest element of all outputs: a gradient that is 0 is a sum of what cancels.
+// Relative to the largest element of all outputs: a gradient of 0 may be a sum that cancels.
 constexpr double kNoise = 1e-9;
 
 base::Status check_operator(const PlacedGraph& graph, const PlacedNode& node) {
@@ -68,7 +68,7 @@ double largest_element(const ir::Tensor& tensor) {
   return largest;
 }
 
-// Infinite where one is no number and the other is, or another infinity.
+// Infinite where only one is NaN, or where infinities differ.
 double largest_difference(const ir::Tensor& expected, const ir::Tensor& found) {
   double error = 0;
   for (std::int64_t i = 0; i < expected.elements(); ++i) {
@@ -269,8 +269,8 @@ std::vector<bool> follow_from_constants(const PlacedGraph& graph) {
 
 namespace {
 
-// Nodes that a rank holds all the time: inputs, and weights or what is computed from them alone, as
-// far as others read it. The values of the second kind that only such values read are not held.
+// Nodes that a rank holds all the time: inputs, and values that depend on weights only, as far as
+// others read them. Such values that only other such values read are never held.
 struct Held {
   std::vector<bool> always;
   std::vector<bool> never;

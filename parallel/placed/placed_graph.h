@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program for all ranks of a mesh: operators on what each rank holds, and collectives. Every rank
-// runs the same nodes in the same order; ranks differ in which blocks of inputs and weights they
-// hold. A ring is an operator, or some of them, that computes while blocks pass round
-// (parallel/ring/ring.h).
+// A program for all ranks of a mesh: operators on each rank's parts, and collectives. Every rank
+// runs the same nodes in the same order; ranks differ in their blocks of inputs and weights. A ring
+// computes one or more operators while blocks circulate (parallel/ring/ring.h).
 //
-// Invariants (check()): a node's inputs come before it; `type` is what `placement` leaves of
-// `whole`; an operator's type is what infer_type() gives on its inputs' types, and its placements
-// are those of a law, along one axis after the other; a collective changes the placement along its
-// axis from what its input has to what it has itself; outputs have no partial results; what is
-// carried from run to run leaves as it enters.
+// Invariants (check()): a node's inputs come before it; `type` is `whole` under `placement`; an
+// operator's type is what infer_type() gives on its inputs' types, and its placements follow a law
+// along each axis in turn; a collective changes its input's placement along its axis to its own;
+// outputs have no partial results; carried values leave in the placement in which they enter.
 #pragma once
 
 #include <functional>
@@ -26,7 +24,7 @@ namespace egret::parallel {
 struct PlacedNode {
   enum class Kind : std::uint8_t { kInput, kConstant, kOperator, kCollective, kRing };
   Kind kind = Kind::kOperator;
-  std::string name{};                // of the value in the model; may be empty but for inputs
+  std::string name{};                // name in the model; empty only for nodes other than inputs
   const ir::Operator* op = nullptr;  // operators only
   ir::Attrs attrs{};                 // of the operator on the whole,
   ir::Attrs part_attrs{};            // and on what a rank holds
@@ -44,7 +42,7 @@ struct PlacedGraph {
     std::string name;
     std::size_t node = 0;
   };
-  // An output that is the input of the next run: a parameter, say, of a training step.
+  // An output that is an input of the next run, such as a parameter of a training step.
   struct Carried {
     std::size_t node = 0;  // an input
     std::size_t output = 0;
@@ -57,14 +55,14 @@ struct PlacedGraph {
 
 base::Status check(const PlacedGraph& graph);
 
-// By node: whether it is a constant or computed from constants alone.
+// By node: whether it is a constant or depends on constants only.
 std::vector<bool> follow_from_constants(const PlacedGraph& graph);
 
-// What the ranks run for a ring among the nodes. Errors: as ring_program().
+// The program of a ring node. Errors: as ring_program().
 base::Result<RingProgram> ring_program(const PlacedGraph& graph, const PlacedNode& node);
 
-// Runs the program on all ranks in this process, in f64, and puts the outputs together: what the
-// sequential program should give. `inputs` are whole, by the order of the input nodes.
+// Runs the program on all ranks in this process, in f64, and assembles the outputs, which should
+// equal the sequential program's. `inputs` are whole, in the order of the input nodes.
 base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
                                                 std::span<const ir::Tensor> inputs);
 

@@ -39,6 +39,8 @@ std::vector<ClassId> Schedule::children_first() const {
   return order;
 }
 
+// As late as possible: a value is computed one level before its first use, which keeps lifetimes
+// short. An unused value is computed as soon as possible.
 void Schedule::set_levels_of_program() {
   constexpr int kUnused = std::numeric_limits<int>::max();
   const std::vector<ClassId> order = children_first();
@@ -65,6 +67,7 @@ void Schedule::set_levels_of_program() {
   }
 }
 
+// Classes that rules added get the level of a class that uses them, to a fixed point.
 void Schedule::set_levels_of_rewritten() {
   for (bool changed = true; changed;) {
     changed = false;

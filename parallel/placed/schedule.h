@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// When values are computed, and how long they wait to be used, in a run that keeps little: each
-// value right before its first use, and results that nothing uses as soon as they can be had.
+// The levels at which values are computed and last used, in a run with little memory: each value
+// right before its first use, and unused results as soon as possible.
 //
-// Time is counted in levels: the depth of a value in the program. A rewritten value is computed
-// when the one is that it takes part in.
+// Time is counted in levels: the depth of a value in the program. A rewritten value has the level
+// of the value that uses it.
 #pragma once
 
 #include <vector>

@@ -33,7 +33,7 @@ class Mesh {
   int find(std::string_view name) const;  // -1: no such axis
   std::int64_t ranks() const { return ranks_; }
 
-  // Where a rank is along an axis.
+  // The coordinate of a rank along an axis.
   std::int64_t coordinate(std::int64_t rank, int axis) const;
   // The ranks that differ from this one along the axis alone, itself included, by coordinate.
   std::vector<std::int64_t> group(std::int64_t rank, int axis) const;

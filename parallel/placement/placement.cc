@@ -51,7 +51,7 @@ base::Result<AxisPlacement> parse_axis(std::string_view text) {
                            "S(DIMENSION)-BEFORE+AFTER");
 }
 
-// Whether this rank's copy or part is the one that block_of() fills, along all axes.
+// Whether block_of() gives this rank the data of a partial sum: coordinate 0 along all sum axes.
 bool is_first_of_sums(const Placement& placement, const Mesh& mesh, std::int64_t rank) {
   for (int axis = 0; axis < mesh.axis_count(); ++axis) {
     if (placement.along(axis).kind == Kind::kSum && mesh.coordinate(rank, axis) != 0) return false;
@@ -59,7 +59,7 @@ bool is_first_of_sums(const Placement& placement, const Mesh& mesh, std::int64_t
   return true;
 }
 
-// Whether the two hold the same elements of the tensor by the placement, as copies.
+// Whether the placement makes the two ranks hold copies of the same elements.
 bool are_copies(const Placement& placement, const Mesh& mesh, std::int64_t a, std::int64_t b) {
   for (int axis = 0; axis < mesh.axis_count(); ++axis) {
     const bool same = mesh.coordinate(a, axis) == mesh.coordinate(b, axis);
@@ -238,8 +238,7 @@ std::vector<Placement> whole_placements(const ir::TensorType& whole, const Mesh&
 
 namespace {
 
-// Of one dimension, as a rank holds it: its rows are from `first` on, and the first and last of
-// them may be a halo.
+// A rank's rows of one dimension, starting at `first`; the first and last of them may be a halo.
 struct HeldRows {
   std::int64_t first = 0;
   std::int64_t count = 0;
@@ -258,6 +257,7 @@ std::vector<HeldRows> rows_held(const ir::TensorType& whole, const Placement& pl
     rows.count = local->dims[static_cast<std::size_t>(dim)].constant();
     std::int64_t block = 0;
     for (const int axis : placement.cuts_of(dim)) {
+      // Several cuts of one dimension are mixed radix: the first cut is the most significant digit.
       block = block * mesh.size(axis) + mesh.coordinate(rank, axis);
       rows.halo = placement.along(axis).halo;
     }
@@ -267,7 +267,7 @@ std::vector<HeldRows> rows_held(const ir::TensorType& whole, const Placement& pl
   return all;
 }
 
-// Of each element that is held, whether it is of a halo.
+// Whether each held element belongs to a halo.
 std::vector<char> is_of_halo(const std::vector<HeldRows>& rows, std::size_t elements) {
   std::vector<char> result(elements, 0);
   std::int64_t inner = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A placement says how the devices of a mesh hold one tensor. For each axis of the mesh:
+// The placement of a tensor on a mesh. For each axis of the mesh:
 //
 //   R        every device along the axis holds the same
 //   P(sum)   the tensor is the sum of what they hold
@@ -9,13 +9,13 @@
 //            the first two of the block after. Beyond the ends of the tensor rows are 0, or
 //            minus infinity: S(d)-1+2(-inf)
 //
-// Copies and partial sums are different things: a value held twice is not half of one held once.
-// Where several axes cut one dimension, the first one written cuts first: "x:S(0),y:S(0)" gives
-// each x a block of neighbouring blocks of its ys, "y:S(0),x:S(0)" the other way round. Sums and
-// maxima do not mix in one placement, because the order of adding and comparing would matter. A
-// dimension with halos is cut by one axis alone, and a halo is no wider than a block.
+// Copies and partial sums differ: a value held twice is not half of one held once. Where several
+// axes cut one dimension, the first one written cuts first: "x:S(0),y:S(0)" gives each x a block of
+// adjacent blocks of its ys, "y:S(0),x:S(0)" the converse. Sums and maxima do not mix in one
+// placement, because their order would matter. A dimension with halos is cut by one axis only, and
+// a halo is no wider than a block.
 //
-// Meaning (gamma): whole_of(locals) is the tensor that is represented.
+// Meaning (gamma): whole_of(locals) is the represented tensor.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@
 
 namespace egret::parallel {
 
-// Rows that a device holds besides its block, and what stands for those beyond the tensor's ends.
+// The rows that a device holds besides its block, and the contents of rows beyond the tensor's
+// ends.
 struct Halo {
   enum class Beyond : std::uint8_t { kZero, kMinusInfinity };
   std::int64_t before = 0;
@@ -77,7 +78,8 @@ class Placement {
 
   int axis_count() const { return static_cast<int>(axes_.size()); }
   AxisPlacement along(int axis) const { return axes_[static_cast<std::size_t>(axis)]; }
-  // The other one along this axis; a cut is made after all others of its dimension.
+  // This placement with another one along the axis. A cut comes after all other cuts of its
+  // dimension.
   Placement with(int axis, AxisPlacement placement) const;
   // The axes that cut dimension `dim`, the first cut first.
   std::vector<int> cuts_of(int dim) const;
@@ -96,29 +98,28 @@ class Placement {
 
 std::string to_string(const Placement& placement, const Mesh& mesh);  // "x:S(0),y:R"
 
-// What each device holds of a tensor of this type. Errors: bad_input where a dimension does not
-// exist, is cut unevenly or has a halo that does not fit, or sums and maxima mix or are of truth
+// The type of each device's share of a tensor. Errors: bad_input where a dimension does not exist,
+// is cut unevenly or has a halo that does not fit, or where sums and maxima mix or apply to truth
 // values.
 base::Result<ir::TensorType> local_type(const ir::TensorType& whole, const Placement& placement,
                                         const Mesh& mesh);
 
-// All placements without partial results and halos that fit the type, copies first; of cuts of one
-// dimension the mesh's first axis cuts first.
+// All placements without partial results and halos that fit the type, copies first. Of several cuts
+// of one dimension the mesh's first axis cuts first.
 std::vector<Placement> whole_placements(const ir::TensorType& whole, const Mesh& mesh);
 
-// The row-major numbers, in the whole tensor, of the elements that a rank holds; kBeyond for those
-// of a halo beyond its ends. The placement fits the type. O(elements held).
+// The row-major numbers, in the whole tensor, of a rank's elements; kBeyond for halo elements
+// beyond its ends. The placement fits the type. O(elements held).
 inline constexpr std::int64_t kBeyond = -1;
 std::vector<std::int64_t> elements_held(const ir::TensorType& whole, const Placement& placement,
                                         const Mesh& mesh, std::int64_t rank);
 
-// What a rank holds where the whole is known: its block. Of a partial sum the first devices hold
-// everything and the others 0; a partial maximum is held by all.
+// A rank's share of a known whole: its block. For a partial sum the first devices hold everything
+// and the others 0; a partial maximum is held by all.
 ir::Tensor block_of(const ir::Tensor& whole, const Placement& placement, const Mesh& mesh,
                     std::int64_t rank);
 
-// The whole, of type `type`, from what each rank holds. Errors: mismatch where devices that should
-// hold the same do not.
+// The whole, of type `type`, from all ranks' shares. Errors: mismatch where copies differ.
 base::Result<ir::Tensor> whole_of(std::span<const ir::Tensor> locals, const ir::TensorType& type,
                                   const Placement& placement, const Mesh& mesh);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequential optimization: first the program that is cheapest on one device, then its distribution.
-// Joint optimization distributes all programs that rules find equal, and may choose one that is
-// dearer on one device and cheaper on many.
+// Sequential optimization: find the cheapest program on one device, then distribute it. Joint
+// optimization distributes all programs that rules find equal, and may choose one that is slower on
+// one device and faster on many.
 #pragma once
 
 #include "base/status.h"
@@ -12,8 +12,8 @@
 
 namespace egret::parallel {
 
-// The cheapest program of a saturated e-graph on one device; operators' costs add up. Errors: what
-// extraction reports.
+// The cheapest program of a saturated e-graph on one device; operators' costs add up. Errors: those
+// of extraction.
 base::Result<ir::Graph> cheapest_on_one_device(const rules::TensorEGraph& tensors,
                                                cost::Model& model,
                                                const extract::ExtractorRow& extractor,

@@ -14,7 +14,7 @@ constexpr AxisPlacement kCopy{};
 
 bool is_first_axis(AxisPlacement placement) { return placement == AxisPlacement::split(0); }
 
-// The number of samples; 1 where inputs and outputs cannot all be cut into so many.
+// The number of samples; 1 where inputs and outputs cannot all be divided by it.
 std::int64_t samples_of(const ir::Graph& whole) {
   std::int64_t count = 0;
   const auto is_cut = [&](const ir::TensorType& type) {

@@ -17,12 +17,12 @@ using ir::Node;
 using ir::NodeId;
 using ir::NodeKind;
 
-constexpr int kSteps = 8;  // that values must look alike, at most
+constexpr int kSteps = 8;  // most refinement steps
 constexpr std::size_t kMostKinds = 64;
 constexpr std::size_t kFewestLayers = 3;
-constexpr int kMostTries = 64;  // to find what a first layer reads
+constexpr int kMostTries = 64;  // candidates for the input of a first layer
 
-// Constants that layers have each for themselves, of which only the type is the same.
+// Constants that each layer owns; only their type must agree between layers.
 bool is_weight(const Node& node) {
   return node.kind == NodeKind::kConstant && ir::is_float(node.type.dtype) &&
          node.type.elements() > 1;
@@ -48,6 +48,8 @@ class LayerFinder {
     for (const auto& output : graph.outputs()) is_output_[output.node.index()] = true;
   }
 
+  // Colour refinement (Weisfeiler-Leman): a node's colour combines its own text with its inputs'
+  // colours of the step before. Values of one colour are candidates for seams.
   std::optional<EqualLayers> run() const {
     std::vector<std::uint64_t> colour(own_);
     std::size_t kinds = 0;
@@ -55,7 +57,7 @@ class LayerFinder {
     std::vector<NodeId> seams;
     for (int step = 0; step <= kSteps; ++step) {
       const std::vector<std::vector<NodeId>> groups = alike(colour);
-      if (step > 0 && groups.size() == kinds) break;  // nothing more is told apart
+      if (step > 0 && groups.size() == kinds) break;  // stable
       kinds = groups.size();
       for (const std::vector<NodeId>& values : std::span(groups).first(std::min(kinds, kMostKinds)))
         take_if_more(values, best, seams);
@@ -86,7 +88,7 @@ class LayerFinder {
     return next;
   }
 
-  // Operators' values of one colour, in order; the largest groups first.
+  // Groups operators' values by colour, in order; the largest groups first.
   std::vector<std::vector<NodeId>> alike(std::span<const std::uint64_t> colour) const {
     std::map<std::uint64_t, std::vector<NodeId>> groups;
     for (std::size_t i = 0; i < graph_.size(); ++i) {
@@ -101,7 +103,7 @@ class LayerFinder {
     return kinds;
   }
 
-  // Of the values from `first` to `last`, which depend on the first.
+  // Which values from `first` to `last` depend on the first.
   std::vector<bool> depend_on(NodeId first, NodeId last) const {
     std::vector<bool> depends{true};
     for (std::size_t i = first.index() + 1; i <= last.index(); ++i) {
@@ -112,7 +114,7 @@ class LayerFinder {
     return depends;
   }
 
-  // The program of `last` over `first`; nullopt where others read from inside of it.
+  // The program of `last` over `first` as one layer; nullopt where others read a value inside.
   std::optional<Layer> layer(NodeId first, NodeId last) const {
     Layer layer;
     std::map<NodeId, std::uint64_t> numbers{{first, 0}};
@@ -164,14 +166,14 @@ class LayerFinder {
     return layer;
   }
 
-  // What is between two layers is read by the second alone.
+  // Whether only the layer after it reads the value.
   bool is_seam(NodeId value, const Layer& after) const {
     return !is_output_[value.index()] &&
            std::ranges::all_of(readers_[value.index()],
                                [&](NodeId reader) { return after.has(reader); });
   }
 
-  // The longest run of equal layers between these values, where that is more of the program.
+  // Keeps the longest run of equal layers between these values, if it covers more of the program.
   void take_if_more(std::span<const NodeId> values, std::vector<Layer>& best,
                     std::vector<NodeId>& seams) const {
     std::vector<Layer> run;
@@ -202,8 +204,8 @@ class LayerFinder {
     finish();
   }
 
-  // The first layers of a run may look unlike the others from where they read: one reads an input,
-  // say.
+  // The first layers of a run may have other colours because of what they read (an input, for
+  // example): extends the run backward by comparing programs.
   void add_first(std::vector<Layer>& run, std::vector<NodeId>& between) const {
     while (is_seam(between.front(), run.front())) {
       const NodeId last = between.front();
@@ -229,7 +231,7 @@ class LayerFinder {
   std::vector<bool> is_output_;
 };
 
-// The program in which what comes after `last` reads `first` instead.
+// The program without a range: readers of `last` read `first` instead.
 Graph without(const Graph& graph, NodeId first, NodeId last) {
   Graph result;
   for (Node node : graph.nodes()) {
@@ -241,7 +243,7 @@ Graph without(const Graph& graph, NodeId first, NodeId last) {
   return result;
 }
 
-// An operator that stands between two layers and does nothing.
+// Appends the marker between two layers.
 NodeId append_mark(Graph& graph, NodeId value) {
   Node mark;
   mark.kind = NodeKind::kOperator;

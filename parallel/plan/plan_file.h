@@ -17,8 +17,8 @@
 //                 "steps": ["S(1)", "S(0)"], "passes": [1], "inputs": [0, 1], ..}],
 //    "outputs": [{"name": "y", "node": 3}], "carried": [], "seconds": ..}
 //
-// A ring (parallel/ring/ring.h) has the operators of a step, which read earlier ones or, -1 - k,
-// the ring's input k, how a step reads the inputs, and which of them pass round.
+// A ring (parallel/ring/ring.h) lists the operators of a step, which read earlier ones or, as -1 -
+// k, the ring's input k; how a step reads the inputs; and which inputs circulate.
 //
 // Types and attributes are those of the whole; what a rank holds follows from the placements.
 // Weights are named by the hash of type and contents and stay in the model's file; small ones are
@@ -40,17 +40,17 @@
 
 namespace egret::parallel {
 
-// Where a plan comes from.
+// The origin of a plan.
 struct PlanOrigin {
   std::string model;  // a path relative to the plan's folder, or an absolute one
   std::vector<std::string> bind;
   std::string machine;
   std::string model_hash{};
-  std::optional<base::Json> training{};  // what makes a training step of the model
+  std::optional<base::Json> training{};  // the options of the training step
 };
 
-// In hex, of operators, constants, sizes and the names of values; not of the model's name and
-// metadata, which change nothing that is computed.
+// In hex: a hash of operators, constants, sizes and names of values. The model's name and metadata
+// do not count, since they change no result.
 std::string model_hash(const ir::Graph& model);
 
 base::Json to_json(const Plan& plan, const PlanOrigin& origin);

@@ -18,13 +18,14 @@ namespace {
 using Index = PlanSpace::Index;
 using Choice = std::vector<Index>;
 
-// Accepted worsening of a random walk, as a part of where it began; and of the best-first search.
+// The temperature of the random walk, relative to the start's cost; and the tolerance of
+// best-first.
 constexpr double kTemperature = 0.01;
 constexpr double kTolerance = 1.05;
 constexpr std::size_t kMostValues = 200;  // of an exhaustive search, which recurses
 
-// Values in an order in which those that want a value come before it, and what is wanted so far:
-// consumers are chosen first, so that the price of a choice is known when it is made.
+// Branch and bound. Consumers are chosen before producers, so the price of a choice is exact when
+// it is made.
 class Exhaustive {
  public:
   Exhaustive(const PlanSpace& space, const SearchLimits& limits) : space_(space), limits_(limits) {}
@@ -44,7 +45,7 @@ class Exhaustive {
     std::map<std::size_t, std::vector<Index>> wanted;  // by value
   };
 
-  // A value's place: all values that its choices may want come after it.
+  // Assigns each value a position before all values that its choices may request.
   void find_order() {
     std::vector<int> depth(space_.values(), 0);
     bool changed = true;
@@ -107,7 +108,7 @@ FoundPlan chain(const egraph::EGraphView& view, std::span<const double> costs) {
   return {"chain", cost, 1, watch.seconds(), true};
 }
 
-// Values that have more than one choice.
+// Values with more than one choice.
 std::vector<std::size_t> free_values(const PlanSpace& space) {
   std::vector<std::size_t> values;
   for (std::size_t value = 0; value < space.values(); ++value) {
@@ -132,6 +133,8 @@ FoundPlan mcmc(const PlanSpace& space, const SearchLimits& limits) {
     choice[value] = choices[random.below(choices.size())];
     const double cost = space.cost(choice);
     ++plans;
+    // Metropolis: accept improvements always, worsenings with probability exp(-difference /
+    // temperature).
     if (random.unit() < std::exp((now - cost) / temperature)) {
       now = cost;
       best = std::min(best, now);

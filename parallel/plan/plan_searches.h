@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How others look for a plan, over the same placed e-graph and at the same costs, to compare with:
+// Search methods from the literature, over the same placed e-graph and costs, for comparison:
 //
 //   exhaustive   every choice for every operator, by branch and bound; gives up above a limit
 //   chain        dynamic programming as if each use of a value paid for it: the best of a chain
@@ -11,7 +11,7 @@
 //                what is at most a twentieth worse than the best (Unger et al., "Unity", OSDI 2022,
 //                section 6, without its cut into subgraphs)
 //
-// They begin where everything is computed on every device.
+// All start from the plan that computes everything on every device.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace egret::parallel {
 struct FoundPlan {
   std::string_view search;
   double time_s = 0;       // of the plan
-  std::int64_t plans = 0;  // that were looked at; steps of the exhaustive search
+  std::int64_t plans = 0;  // plans examined; steps of the exhaustive search
   double seconds = 0;      // spent
   bool finished = true;    // within the limits
 };
@@ -38,7 +38,7 @@ struct SearchLimits {
   std::uint64_t seed = 1;
 };
 
-// All of them, on the view that the space is of.
+// Runs all searches on the view of the space.
 std::vector<FoundPlan> run_plan_searches(const PlanSpace& space, const egraph::EGraphView& view,
                                          std::span<const double> costs,
                                          const SearchLimits& limits = {});

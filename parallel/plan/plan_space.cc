@@ -53,6 +53,7 @@ PlanSpace::PlanSpace(const PlacedEGraph& placed, const egraph::EGraphView& view,
   }
 }
 
+// Dijkstra's algorithm over the collectives of one value, from its produced placements.
 PlanSpace::Ways PlanSpace::ways_from(const Value& value, std::span<const Index> sources) const {
   std::multimap<Index, Index> leaving;  // collectives by what they read
   for (const Index c : value.classes) {
@@ -119,7 +120,7 @@ PlanSpace::Step PlanSpace::step(std::size_t number, Index choice,
   return result;
 }
 
-// Values are taken when all that may want them are known: those that more depends on come later.
+// Visits values in topological order, consumers first: all requests for a value are then known.
 double PlanSpace::cost(std::span<const Index> choice) const {
   std::vector<int> readers(values_.size(), 0);
   std::vector<char> seen(values_.size(), 0);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plans of a placed e-graph as others see them: for each operator of the program one way to
-// distribute it, and between what is produced and what is wanted the cheapest collectives. For
-// searches that change one operator at a time (parallel/plan/plan_searches.h).
+// The plan space of searches that change one operator at a time (parallel/plan/plan_searches.h): an
+// implementation for each operator of the program, and the cheapest collectives between producers
+// and consumers.
 //
-// Costs are those of extraction: what is chosen is paid once, however often it is used. Collectives
-// of one value follow a tree of shortest paths, so two wishes may share a beginning but do not look
-// for one.
+// Costs are those of extraction: a choice is paid once, however often it is used. Collectives of
+// one value follow a tree of shortest paths. Two requests may share a beginning, but the search
+// does not optimize for it.
 #pragma once
 
 #include <map>
@@ -22,24 +22,24 @@ class PlanSpace {
   using Index = egraph::EGraphView::Index;
   static constexpr Index kNone = ~Index{0};
 
-  // Infinite costs forbid. The roots are placed values (not those of a training step). Arguments
-  // outlive this.
+  // An infinite cost forbids a node. The roots are placed values (not those of a training step).
+  // Arguments outlive this.
   PlanSpace(const PlacedEGraph& placed, const egraph::EGraphView& view,
             std::span<const double> costs);
 
-  // Values of the sequential program, by number. Those that operators compute have choices: nodes
-  // of the view, each an operator on parts under some placement.
+  // Values of the sequential program, by number. Computed values have choices: nodes of the view,
+  // each an operator on parts under some placement.
   std::size_t values() const { return values_.size(); }
   std::span<const Index> choices(std::size_t value) const { return values_[value].choices; }
   std::size_t value_of(Index view_class) const { return value_of_[view_class]; }
-  // What everything on every device is, as far as there is such a choice: where searches begin.
+  // The plan with everything on every device, as far as it exists: the start of searches.
   std::vector<Index> copies() const;
 
-  // Seconds of the plan with a choice for each value that has any; infinite where it is none.
+  // Seconds of the plan with these choices; infinite where it is not a plan.
   double cost(std::span<const Index> choice) const;
 
-  // What follows from choosing a node for a value of which these classes are wanted: its price with
-  // the collectives', and the classes that it wants of others.
+  // The consequence of choosing a node for a value whose classes `wanted` are requested: its price
+  // including collectives, and the classes that it requests.
   struct Step {
     double cost = 0;
     std::vector<Index> wanted{};
@@ -53,7 +53,7 @@ class PlanSpace {
     std::vector<Index> choices{};
     bool is_leaf = false;
   };
-  // The collective by which the cheapest way reaches each class of a value, kNone where it begins.
+  // The collective on the cheapest path to each class of a value; kNone at its start.
   using Ways = std::map<Index, Index>;
   Ways ways_from(const Value& value, std::span<const Index> sources) const;
 

@@ -29,7 +29,7 @@ using base::Status;
 
 constexpr int kTightenings = 6;
 constexpr std::size_t kMostExplained = 24;
-// Of the time for a plan of tied layers, for a first look at all placements between them.
+// The share of the time for tied layers that goes to a first look at all placements between them.
 constexpr double kLookShare = 0.3;
 constexpr double kLeastSeconds = 0.05;
 constexpr double kTolerance = 1e-9;  // of the cost
@@ -47,7 +47,7 @@ std::vector<std::string> names_of(const Rows& rows) {
   return names;
 }
 
-// Of how many devices blocks may be made: the products of sizes of the mesh's axes.
+// The numbers of blocks: all products of sizes of the mesh's axes.
 std::vector<std::int64_t> block_counts(const Mesh& mesh) {
   std::set<std::int64_t> counts{1};
   for (int axis = 0; axis < mesh.axis_count(); ++axis) {
@@ -57,7 +57,7 @@ std::vector<std::int64_t> block_counts(const Mesh& mesh) {
   return {std::next(counts.begin()), counts.end()};
 }
 
-// The program with all that the rules make of it.
+// The program's saturated e-graph.
 Result<rules::SaturatedGraph> saturated(const ir::Graph& graph, std::string_view rules,
                                         std::span<const std::int64_t> blocks,
                                         const PlanOptions& options, base::ProgressSink* sink) {
@@ -90,7 +90,7 @@ Result<ir::Graph> rewritten(ir::Graph graph, const Machine& machine, const PlanO
 // The best plan among those of a placed e-graph.
 class PlanSearch {
  public:
-  // Where the task has few layers for those of `whole`, plans are of the latter.
+  // If the task has fewer layers than `whole`, plans are expanded to the latter.
   PlanSearch(const PlacedEGraph& placed, const Machine& machine, const PlanTask& task,
              const PlanOptions& options, const ir::Graph& whole, const FewerLayers* fewer)
       : placed_(placed),
@@ -111,7 +111,7 @@ class PlanSearch {
     search_.copied_inputs = options.strategy == "any" && !options.sharded_inputs;
   }
 
-  // The cheapest. Into `plan`, as all.
+  // Finds the cheapest plan and fills `plan`.
   Status run(Plan& plan) {
     plan.placed_values = pricing_.view().class_count();
     plan.placed_nodes = pricing_.view().node_count();
@@ -132,7 +132,8 @@ class PlanSearch {
     return base::ok();
   }
 
-  // The cheapest within the plan's limit; where none is found, the one that takes least.
+  // Finds the cheapest plan within the memory limit; if there is none, the one with the least
+  // memory.
   Status run_within(Plan& plan) {
     find_baselines(plan);
     search_.memory = plan.limit_bytes;
@@ -147,6 +148,8 @@ class PlanSearch {
         if (explains_) explain(*found, plan);
         break;
       }
+      // The rows underestimate: tighten them by the factor by which the written program exceeds the
+      // limit.
       search_.memory *= plan.limit_bytes / bytes;
     }
     return base::ok();
@@ -154,7 +157,7 @@ class PlanSearch {
 
  private:
   Result<extract::Solution> cheapest() const {
-    // Other strategies' plans are no plans of this one.
+    // A baseline is a plan of the strategy "any" only.
     const bool known = known_ && search_.strategy->name == "any";
     auto found = cheapest(search_, known ? &*known_ : nullptr);
     if (found.status().code() == base::StatusCode::kBadInput) {
@@ -169,17 +172,17 @@ class PlanSearch {
     return tied_ ? cheapest_tied(search) : pricing_.cheapest(search, known);
   }
 
-  // Plans whose value between layers has one of its placements, and what is known of them.
+  // The subproblem with one placement of the value between layers, and its bounds.
   struct Tied {
     Pricing::Search search;
     double bound = 0;  // none of them costs less
     bool proven = false;
   };
 
-  // With the placement of the value between layers fixed, what is before it and behind it are
-  // problems of their own. A short look at each placement finds plans, and bounds by which most
-  // placements are out; of the others the one with the least bound is looked at again, for twice
-  // as long each time.
+  // Branch and bound over the placement between layers. With it fixed, the parts before and behind
+  // separate. A short look at each placement gives plans and lower bounds, which exclude most
+  // placements. The remaining one with the least bound is searched again with twice the time, until
+  // its bound exceeds the best plan.
   Result<extract::Solution> cheapest_tied(const Pricing::Search& search) const {
     const auto deadline = base::Deadline::after(search.options.time_limit_s);
     std::vector<Tied> ways;
@@ -225,7 +228,7 @@ class PlanSearch {
     plan.time_s = pricing_.seconds_of(solution);
     plan.memory_bytes = peak_bytes(plan.program);
   }
-  // What it takes.
+  // Takes the plan if it is smaller; returns its bytes.
   double take_if_smaller(const extract::Solution& solution, Plan& plan) const {
     const double bytes = peak_bytes(program_of(solution));
     if (bytes < plan.memory_bytes) take(solution, plan);
@@ -253,7 +256,7 @@ class PlanSearch {
     }
   }
 
-  // And the best of them.
+  // Computes the named baselines; remembers the best one as a start for the search.
   void find_baselines(Plan& plan) {
     Pricing::Search search = search_;
     search.copied_inputs = false;

@@ -17,8 +17,8 @@ using Kind = PlacedEGraph::Kind;
 
 constexpr double kForbidden = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostRows = 24;
-constexpr double kRuns = 1000;  // that share what is exchanged once
-// Seconds, from below any that matters to above all.
+constexpr double kRuns = 1000;  // runs that share the cost of one exchange
+// Prices of memory in seconds, from negligible to prohibitive.
 constexpr std::array kPrices{0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2};
 
 }  // namespace
@@ -129,7 +129,8 @@ double Pricing::price_of_graph(const ir::Graph& graph) const {
   return seconds;
 }
 
-// Blocks that a step cuts out of what is held, or puts into the result, are read and written.
+// Steps copy the blocks that they cut out of stationary inputs, and those that they put into the
+// result: read and write.
 double Pricing::price_of_ring(const RingProgram& ring) const {
   const auto steps = static_cast<double>(ring.steps);
   const auto copied = [&](double bytes) {
@@ -188,7 +189,8 @@ std::vector<double> Pricing::costs_of(const Search& search) const {
   return costs;
 }
 
-// An input is read as it is kept. Where it can be kept in one way only, costs say so.
+// Couples leaf <= keep: an input is read in the placement in which it is kept. Where only one
+// placement is possible, costs enforce it.
 std::vector<extract::SideRow> Pricing::rows_of_carried(std::span<const double> costs) const {
   std::vector<extract::SideRow> rows;
   for (const std::vector<Keep>& ways : keeps_) {
@@ -207,8 +209,8 @@ std::vector<extract::SideRow> Pricing::rows_of_carried(std::span<const double> c
   return rows;
 }
 
-// What the nodes of a class hold and for how long, in units of the limit. Partial results go at
-// once.
+// The memory of a class's nodes over the levels of their lifetime, in units of the limit. Partial
+// results are consumed at once.
 void Pricing::add_held(Index c, double unit, std::span<extract::SideRow> by_level) const {
   const PlacedEGraph::Placed& held = placed_.placed(view_.class_id[c]);
   const bool constant = placed_.tensors().is_constant(held.value);
@@ -226,7 +228,7 @@ void Pricing::add_held(Index c, double unit, std::span<extract::SideRow> by_leve
       const LeafRole role = role_of(node);
       if (role == LeafRole::kParameter || role == LeafRole::kState) continue;
     } else if (constant && placed_.meaning(view_.node_op[node]).kind != Kind::kPlace) {
-      // It takes the place of what it is computed from.
+      // It replaces its operands, which are freed.
       for (const Index child : view_.children_of(node))
         bytes -= static_cast<double>(placed_.placed(view_.class_id[child]).type.bytes());
     } else if (placed_.meaning(view_.node_op[node]).kind == Kind::kSame) {
@@ -242,7 +244,7 @@ void Pricing::add_held(Index c, double unit, std::span<extract::SideRow> by_leve
   }
 }
 
-// What is carried is held all the time, but while its next value is counted.
+// A carried value is held all the time, except while its next value is counted.
 void Pricing::add_kept(double unit, std::span<extract::SideRow> by_level) const {
   for (const std::vector<Keep>& ways : keeps_) {
     for (const Keep& one : ways) {
@@ -282,7 +284,7 @@ std::vector<extract::SideRow> Pricing::rows_of_memory(double memory) const {
   return rows;
 }
 
-// With `price` seconds for the limit's worth of memory, at all rows' levels alike.
+// Adds `price` seconds for the limit's worth of memory, spread evenly over the rows.
 std::vector<double> Pricing::priced(std::vector<double> costs,
                                     std::span<const extract::SideRow> memory, double price) const {
   for (const extract::SideRow& row : memory) {
@@ -292,10 +294,11 @@ std::vector<double> Pricing::priced(std::vector<double> costs,
   return costs;
 }
 
-// What is carried is kept as the cheapest program without the rows reads it, and the rest follows.
+// Fixes each carried value's placement to the one that the relaxed problem reads, then solves the
+// rest.
 base::Result<extract::Solution> Pricing::with_fixed_keeps(const Search& search,
                                                           std::vector<double> costs) const {
-  std::vector<double> loose = costs;  // who reads pays for what is kept
+  std::vector<double> loose = costs;  // readers pay for keeping
   for (const std::vector<Keep>& ways : keeps_) {
     for (const Keep& one : ways) {
       for (const Index leaf : one.leaves) loose[leaf] += costs[one.keep];
@@ -319,9 +322,8 @@ base::Result<extract::Solution> Pricing::with_fixed_keeps(const Search& search,
   return search.extractor->extract({view_, costs}, search.options);
 }
 
-// A known answer is looked for at rising prices of memory (Lagrange multipliers; Everett,
-// Operations Research 11, 1963), and what the rows allow is what the integer program finds from
-// there.
+// Finds a feasible start at rising prices of memory (Lagrange multipliers; Everett, Operations
+// Research 11, 1963). The integer program improves on it under the rows.
 base::Result<extract::Solution> Pricing::cheapest(const Search& search,
                                                   const extract::Solution* known) const {
   const std::vector<double> costs = costs_of(search);

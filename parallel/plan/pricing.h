@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every way to compute a placed value costs on a machine, and the cheapest of them.
+// The cost of every computation of a placed value on a machine, and the cheapest program.
 //
 // Time is the sum of the operators' roofline times on one device and of the collectives' alpha-beta
-// times; of a ring, of all its steps and of what they pass on, one after the other. What a device
-// computes of constants alone is computed before the first run and costs nothing; what devices
-// exchange of it they exchange once (runtime/ranks/constant_part.h), and each of a thousand runs
-// pays its share, so that nothing is exchanged that could as well be computed.
+// times. A ring costs the sum of all its steps and transfers, without overlap. Computation that
+// depends on constants only happens before the first run and is free. Communication of such values
+// happens once (runtime/ranks/constant_part.h); each of a thousand runs pays a share of it, so that
+// nothing is exchanged that could be computed instead.
 //
-// A limit of memory is a row for each level of the schedule: weights, and what is carried, as they
-// are kept; inputs; and the values that wait then. The next of a carried value takes its place. At
-// most kMostRows levels, those at which most waits in the sequential program.
+// A memory limit is a row for each level of the schedule: stored weights and carried values,
+// inputs, and the values that wait at that level. The next value of a carried one takes its place.
+// At most kMostRows rows, for the levels with the most waiting bytes in the sequential program.
 #pragma once
 
 #include <functional>
@@ -27,8 +27,8 @@
 
 namespace egret::parallel {
 
-// An input whose next value is an output, by their names: a parameter, or an optimizer's state.
-// Both have one placement, so that runs follow each other.
+// An input whose next value is an output, by name: a parameter or optimizer state. Both have one
+// placement, so that runs can follow each other.
 struct Carried {
   std::string input;
   std::string output;
@@ -36,7 +36,7 @@ struct Carried {
   std::string again{};  // the input where it is read a second time (parallel/plan/second_reading.h)
 };
 
-// What the blocks of a ring take to pass.
+// The transfer time of a ring's blocks.
 double seconds_to_pass(const RingProgram& ring, const Machine& machine);
 
 class Pricing {
@@ -49,34 +49,34 @@ class Pricing {
 
   const egraph::EGraphView& view() const { return view_; }
 
-  // Each node of the view counts so often from here on.
+  // Multiplies the cost of each node of the view.
   void count(std::span<const double> times);
 
   struct Search {
     const extract::ExtractorRow* extractor = nullptr;
     extract::Options options{};
     const Strategy* strategy = nullptr;
-    bool copied_inputs = false;    // besides what the strategy says
-    double memory = 0;             // bytes of a device; 0: as many as it takes
+    bool copied_inputs = false;    // in addition to the strategy
+    double memory = 0;             // bytes of a device; 0: unlimited
     std::vector<Index> without{};  // nodes that may not be chosen
   };
-  // The cheapest program. `known` is one to be better than, or nullptr. Errors: bad_input or
+  // The cheapest program. `known` is a solution to improve on, or nullptr. Errors: bad_input or
   // limit_hit where the strategy allows none.
   base::Result<extract::Solution> cheapest(const Search& search,
                                            const extract::Solution* known = nullptr) const;
 
-  // Of each node of the view; infinite where the search forbids it.
+  // The cost of each node of the view; infinite where the search forbids it.
   std::vector<double> costs_of(const Search& search) const;
 
-  // One that takes little memory, of which `search` says how much is little.
+  // A program with little memory, relative to `search.memory`.
   base::Result<extract::Solution> leanest(const Search& search) const;
 
   const Schedule& schedule() const { return schedule_; }
 
   double seconds_of(const extract::Solution& solution) const;
-  // Of them, what collectives take.
+  // The part of it that collectives take.
   double seconds_sending(const extract::Solution& solution) const;
-  // The chosen inputs and weights that have names, the largest first.
+  // The chosen inputs and weights with names, the largest first.
   struct NamedLeaf {
     std::string name;
     Index node = 0;
@@ -89,7 +89,7 @@ class Pricing {
   const PlacedEGraph::Placed& value_of(Index node) const {
     return placed_.placed(view_.class_id[view_.node_class[node]]);
   }
-  // Whether the node is an input or constant that is simply there.
+  // Whether the node is an input or constant that needs no computation.
   bool is_leaf(Index node) const;
   LeafRole role_of(Index leaf) const;
   double price(Index node) const;
@@ -114,7 +114,7 @@ class Pricing {
   const Schedule schedule_;
   std::vector<double> costs_;  // by node
 
-  // Of a carried value: a way to keep its next value, and the readings under the same placement.
+  // A placement of a carried value's next value, and the leaves that read it under that placement.
   struct Keep {
     Index keep;
     std::vector<Index> leaves;

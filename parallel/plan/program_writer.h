@@ -20,9 +20,8 @@ struct WrittenProgram {
   std::vector<egraph::ClassId> values;  // of the sequential program, by node
 };
 
-// `outputs` are the names of the view's roots. Operators come in the order of the schedule;
-// collectives that make a rank hold more right before their first use, others right after what they
-// read.
+// `outputs` are the names of the view's roots. Operators follow the schedule. Collectives that
+// enlarge a rank's share come right before their first use, others right after their input.
 WrittenProgram write_program(const PlacedEGraph& placed, const egraph::EGraphView& view,
                              const extract::Solution& solution,
                              std::span<const std::string> outputs, std::span<const Carried> carried,

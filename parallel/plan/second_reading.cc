@@ -7,6 +7,7 @@
 namespace egret::parallel {
 namespace {
 
+// The nodes that outputs need that are not carried: the loss and what it depends on.
 std::vector<bool> forward_pass(const ir::Graph& graph, const std::vector<Carried>& carried) {
   std::vector<bool> forward(graph.size(), false);
   for (const auto& output : graph.outputs()) {

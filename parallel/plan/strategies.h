@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kinds of plans that have names, as limits on how inputs and weights are held. What follows from
-// them (where sums are made, what is gathered) is found like any plan.
+// Named strategies, as restrictions on the placements of inputs and weights. Everything else (where
+// sums are made, what is gathered) is found as for any plan.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ namespace egret::parallel {
 enum class LeafRole : std::uint8_t {
   kInput,      // given anew for each run
   kWeight,     // a constant of the model that has a name
-  kConstant,   // another one: it may be anywhere, as far as strategies are concerned
+  kConstant,   // another constant, which strategies do not restrict
   kParameter,  // of a training step: its next value is an output
   kState,      // likewise, of the optimizer
 };
@@ -23,7 +23,7 @@ enum class LeafRole : std::uint8_t {
 struct Strategy {
   std::string_view name, help;
   bool training;   // only of training steps
-  bool may_slice;  // blocks may be cut out of copies on the way
+  bool may_slice;  // copies may be sliced to blocks
   bool (*allows)(LeafRole role, const ir::TensorType& whole, const Placement& placement,
                  const Mesh& mesh);
 };

@@ -15,7 +15,7 @@ using Kind = PlacedEGraph::Kind;
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
-// The classes that any term of one needs.
+// The classes reachable from these through any e-node's children.
 std::vector<bool> reached_from(const egraph::EGraph& egraph, std::vector<ClassId> stack) {
   std::vector<bool> reached(egraph.id_count(), false);
   for (const ClassId id : stack) reached[id.index()] = true;
@@ -34,7 +34,7 @@ std::vector<bool> reached_from(const egraph::EGraph& egraph, std::vector<ClassId
   return reached;
 }
 
-// The classes of which some term needs this one.
+// The classes that reach `goal` through some e-node's children.
 std::vector<bool> that_reach(const egraph::EGraph& egraph, ClassId goal) {
   std::vector<std::vector<ClassId>> readers(egraph.id_count());
   for (const ClassId id : egraph.classes()) {
@@ -88,7 +88,7 @@ bool TiedLayers::computes(Index node, ClassId value) const {
          placed_.placed(view_.class_id[view_.node_class[node]]).value == value;
 }
 
-// Collectives after the value between two layers are the next layer's.
+// Collectives on the value between two layers belong to the next layer.
 TiedLayers::Section TiedLayers::section(ClassId value, bool collective) const {
   if (collective && value == first_) return Section::kRepeated;
   if (collective && value == second_) return Section::kAfter;
@@ -152,7 +152,7 @@ PlacedGraph TiedLayers::repeated(const WrittenProgram& program, const ir::Graph&
   const auto section_of = [&](std::size_t i) {
     return section(program.values[i], nodes[i].kind == PlacedNode::Kind::kCollective);
   };
-  // Where rules take marks away, the operators before them are in their class.
+  // Rules may remove a mark; the operator before it is then in the mark's class.
   const auto is_mark = [&](std::size_t i) {
     return nodes[i].op == &seam_mark() &&
            (program.values[i] == first_ || program.values[i] == second_);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of programs with many equal layers, as plans with few of them
+// Plans of programs with many equal layers, as plans of programs with few layers
 // (parallel/plan/equal_layers.h).
 //
-// The second layer stands for many: what it computes and sends counts as often, and it must leave
-// its value under the placement under which it finds it. Copies of it then follow one another, and
-// any first and last layers go with them. Nothing is said about plans whose inner layers differ.
+// The second layer stands for many: its costs count `repeats` times, and it must leave its value in
+// the placement in which it finds it. Copies of it can then follow one another, between any first
+// and last layers. Plans with different inner layers are not considered.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,17 @@ class TiedLayers {
  public:
   using Index = egraph::EGraphView::Index;
 
-  // Of the placed e-graph of `fewer.graph`, and a view of it. All outlive this.
+  // Over the placed e-graph of `fewer.graph` and a view of it. All arguments outlive this.
   TiedLayers(const PlacedEGraph& placed, const egraph::EGraphView& view, const FewerLayers& fewer);
 
-  // How often each node of the view counts.
+  // The multiplicity of each node of the view.
   std::vector<double> counts() const;
-  // Operators that read what is inside of another layer: rules may have found some.
+  // Operators that read a value inside of another layer: rules may have found some.
   std::vector<Index> crossing() const;
-  // Placements under which the value between layers can be computed, and what must not be chosen
-  // then.
+  // The possible placements of the value between layers, and the nodes that are then forbidden.
   const std::vector<Placement>& placements() const { return placements_; }
   std::vector<Index> nodes_against(const Placement& placement) const;
-  // That of a choice; nullopt where layers do not follow one another so.
+  // The placement of a solution; nullopt where its layers do not fit together.
   std::optional<Placement> placement_of(const extract::Solution& solution) const;
 
   // The plan of the whole program.

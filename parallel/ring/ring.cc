@@ -20,7 +20,8 @@ using ir::TensorType;
 using ir::Value;
 using Kind = AxisPlacement::Kind;
 
-// The least that a maximum in progress is where differences to it are taken: no infinity.
+// The initial value of a running maximum that is used as a reference: finite, so that differences
+// to it are defined.
 double least_reference(ir::DType dtype) {
   constexpr double kHalf = 65504;
   constexpr double kSingle = 3e38;
@@ -92,7 +93,7 @@ class RingWriter {
     return part.has_value();
   }
 
-  // Of what an operator of the ring reads: as the devices hold it all in all, and in time.
+  // The whole, placement and time placement of an operand.
   struct Operand {
     TensorType whole;
     Placement placement;
@@ -112,7 +113,7 @@ class RingWriter {
     return {held.whole, placement, input.step};
   }
 
-  // By the laws along the mesh's axes, then by one along time.
+  // Types a node by its laws along the mesh's axes, then by a law along time.
   Status find_type(std::size_t i) {
     const RingNode& node = own(i);
     std::vector<TensorType> wholes, parts;
@@ -170,7 +171,8 @@ class RingWriter {
     return step_.status();
   }
 
-  // What the reader gets: of what is divided by, ones, if it is not left out.
+  // The value that the reader sees. A divisor that is not complete yet is replaced by ones: the
+  // division happens in finish().
   Value value_for(std::size_t reader, std::size_t k) {
     const int reference = own(reader).inputs[k];
     if (reference < 0) return blocks_[input_of(reference)];
@@ -182,7 +184,7 @@ class RingWriter {
     return divides ? step_.constant(Tensor::filled(node.type, 1)) : node.now;
   }
 
-  // Along all that is not yet known.
+  // Propagates the dependence on each incomplete value.
   Status find_factors(std::size_t i) {
     std::map<std::size_t, std::vector<Factor>> read;
     const std::size_t count = own(i).inputs.size();
@@ -218,7 +220,8 @@ class RingWriter {
       nodes_[i].undivided = numerator_of(denotation);
     if (kind != (divides ? Kind::kSum : Kind::kMax)) return failed;
     if (is_exponential(denotation)) exponential_[unknown] = i;
-    // What is merged may be scaled; nothing else may be left when a value is complete.
+    // A merged sum may be scaled by an incomplete value. No other dependence may remain when a
+    // value is complete.
     const bool merges = own(i).step.kind == Kind::kSum &&
                         (found->kind == Factor::Kind::kScaled || (divides && is_last(i)));
     if (!merges && (own(i).step.is_partial() || is_last(i))) return failed;
@@ -226,7 +229,8 @@ class RingWriter {
     return base::ok();
   }
 
-  // The state of before, corrected, and what the step adds.
+  // Merges the previous state, rescaled to the new reference, with the step's value (online
+  // softmax: Milakov, Gimelshein, "Online normalizer calculation for softmax", 2018).
   Status merge(std::size_t i) {
     Node& node = nodes_[i];
     Value before = node.before;
@@ -238,7 +242,7 @@ class RingWriter {
     return step_.status();
   }
 
-  // exp(now - before) of the reference, or exp(before - now).
+  // The factor exp(now - before) of the reference, or exp(before - now).
   Value correction(std::size_t unknown, int sign) {
     const Node& reference = nodes_[unknown];
     const Value change = sign > 0 ? step_.add("sub", {reference.now, reference.before})
@@ -293,7 +297,7 @@ class RingWriter {
   std::map<std::size_t, std::size_t> exponential_;  // of each reference, whose exp it is in
 };
 
-// The most bytes that the operators' results take at once.
+// The peak bytes of the operators' results.
 double most_bytes(const ir::Graph& graph) {
   std::vector<std::size_t> last_use(graph.size(), 0);
   for (std::size_t i = 0; i < graph.size(); ++i) {
@@ -319,7 +323,7 @@ double most_bytes(const ir::Graph& graph) {
   return most;
 }
 
-// Puts what steps make together.
+// Runs the steps and assembles the result.
 class RingRun {
  public:
   RingRun(const RingProgram& program, std::int64_t here, std::span<const Tensor> held)
@@ -335,6 +339,8 @@ class RingRun {
     for (const RingProgram::State& state : program_.states)
       states.push_back(Tensor::filled(state.type, state.first));
     for (std::int64_t step = 0; step < count(); ++step) {
+      // Blocks move to the next device, so this device sees its own block first, then its
+      // predecessors'.
       const std::int64_t block = (here_ + count() - step) % count();
       std::vector<Tensor> inputs = inputs_of(block);
       std::ranges::move(states, std::back_inserter(inputs));

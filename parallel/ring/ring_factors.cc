@@ -43,7 +43,8 @@ class FactorReader {
     return std::ranges::any_of(node->kids, [&](const ExprNode* kid) { return depends(kid); });
   }
 
-  // Whether reads of what depends on t are at the result's own indices, where t has several.
+  // Whether dependent reads are at the result's own indices, along the dimensions where t has
+  // several elements.
   bool all_aligned(const ExprNode* node) const {
     if (node->op == ExprOp::kRead && !factor(node).is_free() && !is_aligned(node)) return false;
     return std::ranges::all_of(node->kids, [&](const ExprNode* kid) { return all_aligned(kid); });
@@ -63,7 +64,8 @@ class FactorReader {
     return true;
   }
 
-  // What is linear in all that is scaled, or divided, alike.
+  // The common factor of an element that is linear in inputs with equal factors: it passes through
+  // (parallel/laws/passing.h).
   std::optional<Factor> linear() const {
     Factor all;
     PartialSource source;
@@ -84,7 +86,7 @@ class FactorReader {
     return by->op == ExprOp::kRead && factor(by).kind == Kind::kItself;
   }
 
-  // The factor of t in what is linear in it.
+  // The coefficient of t in x + n t.
   std::optional<int> shift_of(const ExprNode* node) const {
     if (!depends(node)) return 0;
     const auto kid = [&](std::size_t i) { return shift_of(node->kids[i]); };

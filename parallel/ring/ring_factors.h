@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an element depends on a value that is not yet known, where what was made of it can be
+// The dependence of an element on a value that is not yet complete, where the result can be
 // corrected later (parallel/ring/ring.h).
 //
 // Let t be the value, aligned with the result: an element of the result reads one element of t,
@@ -28,14 +28,14 @@ struct Factor {
   friend bool operator==(const Factor&, const Factor&) = default;
 };
 
-// How the element depends on t, where its inputs do as `inputs` says; nullopt: in another way.
-// `types` are the inputs', `value` is t's.
+// The element's dependence on t, given that of its inputs; nullopt: another dependence. `types` are
+// the inputs', `value` is t's.
 std::optional<Factor> factor_of(const ir::Denotation& denotation,
                                 std::span<const ir::TensorType> types,
                                 std::span<const Factor> inputs, const ir::TensorType& value);
 
-// The input whose element at the result's own indices is what the element is a quotient of;
-// nullopt where it is none.
+// The input that is the numerator of a quotient, read at the result's own indices; nullopt
+// otherwise.
 std::optional<std::size_t> numerator_of(const ir::Denotation& denotation);
 
 // Whether the element is exp of something, the function that turns sums into products.

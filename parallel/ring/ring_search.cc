@@ -14,7 +14,7 @@ using egraph::NodeId;
 
 constexpr std::size_t kMostNodes = 12;  // of a ring
 
-// One ring, from its result to what it reads.
+// Searches one ring, from its result backward to its inputs.
 class RingFinder {
  public:
   RingFinder(const rules::TensorEGraph& tensors, const Mesh& mesh, OperatorWays& ways, int axis,
@@ -38,7 +38,7 @@ class RingFinder {
   }
 
  private:
-  // A value that a step reads as a whole: known before, or reduced in this ring.
+  // A value that a step reads whole: known before the ring, or reduced in it.
   struct Whole {
     ClassId value;
     Placement placement;
@@ -92,7 +92,7 @@ class RingFinder {
 
   std::optional<int> add_node(NodeId node, const OperatorWay& way, const Placement& placement,
                               const Law& in_time) {
-    // A class may hold terms of itself, relu(x) being relu(relu(x)).
+    // A class may contain itself, as relu(x) = relu(relu(x)): skip classes in progress.
     const ClassId value = tensors_.egraph().class_of(node);
     if (begun_.size() + ring_.nodes.size() > kMostNodes ||
         std::ranges::find(begun_, value) != begun_.end())
@@ -130,7 +130,8 @@ class RingFinder {
     return found;
   }
 
-  // The block of a value, computed in each step of what passes.
+  // Computes the block of a value in each step from circulating blocks; undone if nothing new
+  // circulates.
   std::optional<int> computed(ClassId value, const Placement& placement, AxisPlacement step) {
     if (ring_.nodes.size() > kMostNodes || tensors_.is_constant(value)) return std::nullopt;
     for (const NodeId node : primitives(value)) {
@@ -147,7 +148,7 @@ class RingFinder {
     return std::nullopt;
   }
 
-  // A value that is reduced of blocks which the ring computes.
+  // Computes a value in the ring by reducing blocks that the ring computes.
   std::optional<int> reduced_here(ClassId value, const Placement& placement) {
     for (const NodeId node : primitives(value)) {
       for (const OperatorWay& way : ways_.of(node, placement)) {

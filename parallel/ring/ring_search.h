@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rings (parallel/ring/ring.h) that compute what an e-node would of inputs held whole.
+// The rings (parallel/ring/ring.h) that replace an e-node with whole inputs.
 //
-// Each input that the node's law along an axis wants whole and a law along time cuts passes round.
-// Of an input that is cut along both, a device may hold its part of all and read a block in each
-// step; or a step computes the block, of what passes, likewise. What is reduced of such blocks
-// becomes known in the ring, too.
+// An input circulates if the node's law along an axis needs it whole and a law along time cuts it.
+// For an input that is cut along both, either a device holds its part of the whole and reads a
+// block in each step, or a step computes the block from circulating blocks. Values reduced from
+// such blocks become known in the ring, too.
 #pragma once
 
 #include <utility>
@@ -20,8 +20,8 @@ struct FoundRing {
   std::vector<std::pair<egraph::ClassId, Placement>> inputs;  // as they are held
 };
 
-// `way` is one in which the node gives its value under `output`. Some may be none: ring_program()
-// tells.
+// `way` is an implementation of the node under `output`. Some results may not be rings;
+// ring_program() decides.
 std::vector<FoundRing> find_rings(const rules::TensorEGraph& tensors, const Mesh& mesh,
                                   OperatorWays& ways, egraph::NodeId node, const OperatorWay& way,
                                   const Placement& output);

@@ -7,6 +7,7 @@
 #include "base/stop.h"
 #include "base/system/thread_pool.h"
 #include "rules/generator/candidate_rule.h"
+#include "rules/generator/rule_in_world.h"
 
 namespace egret::rules::generator {
 namespace {
@@ -70,6 +71,10 @@ std::vector<bool> derived_singly(TermTable& terms, const RuleSet& set,
     found[i] = derives(set, sides[i], options) ? 1 : 0;
   });
   return {found.begin(), found.end()};
+}
+
+std::vector<Rule> rules_in_first_world(TermTable& terms, const Equality& equality) {
+  return rules_in_world(sides_in_world(terms, {&equality, 1}, 0));
 }
 
 }  // namespace egret::rules::generator

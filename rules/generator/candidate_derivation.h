@@ -22,4 +22,7 @@ std::vector<bool> derived_singly(TermTable& terms, const RuleSet& set,
                                  std::span<const Equality> equalities,
                                  const DerivationOptions& options);
 
+// The equality at the sizes of the first world (rules/generator/rule_in_world.h).
+std::vector<Rule> rules_in_first_world(TermTable& terms, const Equality& equality);
+
 }  // namespace egret::rules::generator

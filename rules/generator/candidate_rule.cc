@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/thread_clock.h"
-#include "rules/generator/rule_draft.h"
+#include "rules/generator/drafting/rule_draft.h"
 #include "rules/generator/rule_weakening.h"
 
 namespace egret::rules::generator {

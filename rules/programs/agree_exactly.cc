@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// agree_exactly SELECTION RULES CHECKS RESULTS [SEED]: draws RULES of the proven rules among the
-// selected ones and compares both sides of CHECKS random instances of each in exact rational
-// arithmetic (rules/testing/exact_comparison.h), a line of RESULTS each:
+// agree_exactly SELECTION RULES CHECKS RESULTS [SEED]: draws RULES proven rules from the selection.
+// For each, compares both sides of CHECKS random instances in exact rational arithmetic
+// (rules/testing/exact_comparison.h). Writes one line per rule to RESULTS:
 //
 //   HASH  verdict  INSTANCES  NAME
 //
@@ -10,8 +10,8 @@
 //              only; another rule is drawn in its place
 //   DIFFERS    a proven rule is wrong
 //
-// Rules that RESULTS lists already are not run again, so that a run can be resumed. Exits 1 when a
-// rule differs or there are not so many rules.
+// Rules that RESULTS already lists are not run again, so a run can be resumed. Exits 1 if a rule
+// differs or there are too few rules.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -58,7 +58,7 @@ Agreement agreement_of(const Rule& rule, int checks, std::uint64_t seed, KnownOp
   return result;
 }
 
-// The proven rules that hold without rounding, in a random order.
+// The proven rules that hold without rounding, in random order.
 std::vector<Rule> drawn(std::vector<Rule> rules, const RuleStatuses& statuses,
                         base::Random random) {
   std::erase_if(rules, [&](const Rule& rule) {

@@ -7,7 +7,7 @@
 
 namespace egret::rules {
 
-// Prints the reason on standard error; returns the program's exit code.
+// Prints the reason on standard error. Returns the program's exit code.
 inline int fail(const base::Status& status) {
   std::fprintf(stderr, "%s\n", status.message().c_str());
   return base::exit_code(status.code());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// test_rules SELECTION CHECKS [STATUS_FILE]: tests the selected rules, one line each, and writes
-// what was found to STATUS_FILE, keeping what that file says of other rules. Rules that the file
-// says were tested with as many checks are skipped, so that a run can be resumed. Exits 1 when a
-// rule is refuted or cannot be tested.
+// test_rules SELECTION CHECKS [STATUS_FILE]: tests the selected rules and prints one line each.
+// Writes the results to STATUS_FILE and keeps its entries for other rules. Rules that were already
+// tested with at least as many checks are skipped, so a run can be resumed. Exits 1 if a rule is
+// refuted or cannot be tested.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // verify_mutants SELECTION RESULTS [CHECKS]: plants mistakes in the selected rules
-// (rules/testing/mutation.h) and writes what becomes of each mutant
-// (rules/proving/mutation_trial.h), a line of RESULTS each:
+// (rules/testing/mutation.h) and writes the outcome of each mutant
+// (rules/proving/mutation_trial.h), one line of RESULTS each:
 //
 //   HASH  OUTCOME  NAME  MISTAKE
 //
 // The first mutant of every rule comes first, then the second of every rule, and so on. Mutants
-// that RESULTS lists already are skipped, so that a run can be resumed. CHECKS (10000) is the
-// number of instances that a mutant must hold on that few do not refute. Exits 1 when one is WRONG.
+// that RESULTS already lists are skipped, so a run can be resumed. CHECKS (10000) is the number of
+// instances on which a mutant must hold if the first few instances do not refute it. Exits 1 if one
+// is WRONG.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -23,7 +24,7 @@ namespace {
 
 using namespace egret::rules;
 
-// What RESULTS says already.
+// The content of an existing RESULTS file.
 struct Known {
   std::set<std::string> hashes;
   std::map<std::string, int> counts;  // by outcome

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// verify_rules SELECTION [STATUS_FILE]: verifies the selected rules, one line each, and writes what
-// was proven or refuted to STATUS_FILE, keeping what that file says otherwise; of rules that are
-// gone when all are selected, nothing. As many threads as EGRET_THREADS says; times are processor
-// time. Exits 1 when a rule is not proven. (For users there is egret rules verify, which writes no
-// file; this is the same with --small 10000000.)
+// verify_rules SELECTION [STATUS_FILE]: verifies the selected rules and prints one line each.
+// Writes proofs and refutations to STATUS_FILE and keeps its other entries. If all rules are
+// selected, it removes entries of rules that no longer exist. Uses EGRET_THREADS threads; times are
+// processor time. Exits 1 if a rule is not proven. (Users should run egret rules verify, which
+// writes no file; this program equals it with --small 10000000.)
 #include <cstdio>
 #include <map>
 #include <optional>

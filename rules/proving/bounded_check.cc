@@ -24,7 +24,7 @@ std::optional<Instance> instance_of(const Choice& choice, Instantiator& instanti
   return instance;
 }
 
-// Why it is not known that the sides are equal, if so.
+// The reason why the sides of this member are not known to be equal, if there is one.
 std::optional<std::string> problem_of(const Rule& rule, const Instance& instance,
                                       const Family& family, verifier::SolverSession& session) {
   const auto concrete = generalize(rule, instance, {.integers = false});
@@ -37,6 +37,7 @@ std::optional<std::string> problem_of(const Rule& rule, const Instance& instance
 
 }  // namespace
 
+// Raises the bound while it has members and their number stays small.
 BoundedCheck check_up_to_bound(const Rule& rule, const Instance& instance, const Family& family,
                                std::int64_t most, Instantiator& instantiator,
                                verifier::SolverSession& session) {

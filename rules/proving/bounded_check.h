@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said of a family that could not be proven: its members are looked at one by one, all
-// whose sizes and integer attributes are at most a bound. A member's reductions are written out,
-// and each element is proven by itself (verifier/equality/obligation.h), for all tensors: extrema
-// over windows become extrema of few numbers, which real arithmetic decides.
+// The fallback for a family that could not be proven: checks each member whose sizes and integer
+// attributes are at most a bound. The member's reductions are expanded, and each element is proven
+// separately (verifier/equality/obligation.h), for all tensors. Extrema over windows become extrema
+// of a few numbers, which real arithmetic decides.
 //
-// The bound is the least for which there are members, or more where they are few. A family without
-// members up to there has not been checked, nor has one with open reals: numbers that stand for
-// them would need a second choice, as in rules/proving/verification.cc.
+// The bound is the least one with members, or a greater one if those are few. A family without
+// members up to the greatest bound is not checked. Neither is a family with open reals: the
+// stand-ins would need a second choice, as in rules/proving/verification.cc.
 //
-// Deterministic; counts bound it, never time.
+// Deterministic: bounded by counts, never by time.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct BoundedCheck {
   std::string reason;        // why not
 };
 
-// `most` bounds the members that are looked at. The instance is one of the family.
+// `most` bounds the number of members checked. The instance must belong to the family.
 BoundedCheck check_up_to_bound(const Rule& rule, const Instance& instance, const Family& family,
                                std::int64_t most, Instantiator& instantiator,
                                verifier::SolverSession& session);

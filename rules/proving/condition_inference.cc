@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rules/language/expression_parts.h"
+#include "rules/tensors/binding.h"
 #include "rules/testing/instance_walk.h"
 #include "rules/testing/tester.h"
 
@@ -48,7 +49,7 @@ Label label(const Rule& rule, const Instance& instance, const base::Random& rand
   return told ? Label::kEqual : Label::kUnknown;
 }
 
-// What expressions see of an instance.
+// The environment in which expressions over an instance are evaluated.
 class InstanceEnvironment {
  public:
   InstanceEnvironment(const Rule& rule, const Instance& instance)
@@ -75,7 +76,7 @@ class InstanceEnvironment {
   std::map<int, TensorFacts> facts_;
 };
 
-// The integers of a rule that an instance has.
+// The integer quantities of a rule, with the structure (ranks, list lengths) of this instance.
 std::vector<Expr> quantities(const Instance& like) {
   std::vector<Expr> all;
   for (const auto& [slot, type] : like.choice.variables) {
@@ -107,7 +108,7 @@ struct Atom {
   std::int64_t number = 0;
 };
 
-// Atoms that no instance tells apart.
+// Atoms with equal truth values on all instances. One represents the others.
 struct AtomClass {
   std::vector<Atom> atoms{};
   std::ptrdiff_t held = 0;  // equal instances
@@ -121,6 +122,8 @@ class Inference {
         known_(known),
         random_(base::hash_combine(options.seed, 0x636f6e64)) {}
 
+  // Tries conjunctions by increasing size, so the first proven one is small. Stops at a condition
+  // that is tested to be the weakest, or after kMostProofs proofs.
   std::optional<InferredCondition> run() {
     sample();
     if (equal_.size() < kFewest || unequal_.size() < kFewest) return std::nullopt;
@@ -146,14 +149,15 @@ class Inference {
   static bool is_proven(const InferredCondition& condition) {
     return condition.verdict.status == Verdict::Status::kProven;
   }
-  // Proven, and true of more of the instances with equal sides.
+  // A proven condition is better. Between two proven ones, the one whose excluded instances contain
+  // the smaller share of equal ones is better.
   static bool is_better(const InferredCondition& a, const InferredCondition& b) {
     if (is_proven(a) != is_proven(b)) return is_proven(a);
     return a.outside_equal * b.outside < b.outside_equal * a.outside;
   }
 
-  // Random instances, and those around them: few random ones of a rule that is nearly true, or
-  // nearly false, are of the other kind.
+  // Draws random instances and walks around them. If a rule is nearly true or nearly false, few
+  // random instances are of the other kind.
   void sample() {
     Instantiator instantiator(rule_, known_);
     draw(instantiator, 0, kFirstAttempts);
@@ -174,7 +178,7 @@ class Inference {
       if (known != Label::kUnknown && walks_[known]++ < kWalks) starts_.push_back(instance->choice);
     }
   }
-  // From the instances drawn since the last walks.
+  // Walks from the instances drawn since the last walks.
   void walk(Instantiator& instantiator) {
     for (; walked_ < starts_.size(); ++walked_) {
       InstanceWalk walk(instantiator, starts_[walked_]);
@@ -204,8 +208,8 @@ class Inference {
     return left && right && *left == *right;
   }
 
-  // Those that hold for most equal instances and not for all others; those that hold for most
-  // first.
+  // Collects the atoms that hold for most equal instances but not for all unequal ones, in
+  // descending order of the equal instances that satisfy them.
   void collect_atoms() {
     std::vector<Atom> all;
     for (std::size_t i = 0; i < quantities_.size(); ++i) {
@@ -247,7 +251,7 @@ class Inference {
     return true;
   }
 
-  // Calls `visit` with each conjunction of so many classes that excludes all unequal instances,
+  // Calls `visit` with each conjunction of `size` classes that excludes all unequal instances,
   // until it returns true.
   template <typename Visit>
   bool choose(std::vector<std::size_t> chosen, std::size_t next, std::size_t size,
@@ -274,8 +278,8 @@ class Inference {
                  atom.right ? quantities_[*atom.right] : literal(atom.number));
   }
 
-  // The conjunction of one atom of each class, or, where that is not proven, of all their atoms
-  // but those that a proof does without.
+  // The condition of one atom per class. If that is not proven, tries all atoms of the classes and
+  // drops those without which the proof still succeeds.
   InferredCondition proven_of(const std::vector<std::size_t>& classes) {
     std::vector<Atom> few;
     std::vector<Atom> all;
@@ -314,7 +318,7 @@ class Inference {
     return result;
   }
 
-  // Labels fresh instances that do not satisfy the condition.
+  // Labels fresh instances that violate the condition.
   void test_outside(InferredCondition& condition) {
     const std::vector<Atom>& atoms = conjunctions_.at(condition.text);
     Instantiator instantiator(rule_, known_);

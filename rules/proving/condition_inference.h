@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A condition under which a refuted rule is true.
+// Infers a condition under which a refuted rule holds.
 //
-// Random instances are labelled by running both sides on random tensors. Of the atoms over the
-// rule's integers (sizes, attributes, what `let` computes: a == b, a == 0, a == 1) those that hold
-// for most of the equal instances are kept: small windows that read little but padding are
-// equal by chance. The smallest conjunction of them that no unequal instance satisfies is proven
-// (rules/proving/verification.h). Fresh instances that do not satisfy it are then labelled: if all
-// are unequal, no weaker condition is true of them. So the condition is proven to suffice, and
-// tested to be the weakest; where it is not, larger conjunctions are tried for one that excludes
-// less. Labelled examples: Padhi, Sharma, Millstein (PLDI 2016); a fixed set of atoms: Flanagan,
-// Leino (Houdini, FME 2001).
+// Random instances are labelled by running both sides on random tensors. Atoms are equalities over
+// the rule's integers (sizes, attributes, values of `let`): a == b, a == 0, a == 1. Only atoms that
+// hold for most of the equal instances are kept, not all, because some instances are equal by
+// chance (small windows that read little but padding). The smallest conjunction that no unequal
+// instance satisfies is then proven (rules/proving/verification.h). Fresh instances that violate it
+// are labelled next. If all of them are unequal, no weaker condition holds on them. The condition
+// is thus proven to suffice and tested to be the weakest. Otherwise, other and larger conjunctions
+// are tried for one that excludes fewer equal instances. Labelled examples: Padhi, Sharma,
+// Millstein (PLDI 2016); a fixed set of atoms: Flanagan, Leino (Houdini, FME 2001).
 //
-// Instances with an element of the left side that is 0 or undefined on all tensors tried, and those
-// of truth values, say nothing. Deterministic for a seed.
+// Ignored as uninformative: instances with an element of the left side that is 0 or undefined on
+// all tensors tried, and instances with truth values. Deterministic for a seed.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ struct InferredCondition {
   bool is_weakest() const { return outside > 0 && outside_equal == 0; }  // tested
 };
 
-// nullopt when no conjunction separates the instances, or too few were found.
+// nullopt if no conjunction separates the instances, or too few instances were found.
 std::optional<InferredCondition> infer_condition(const Rule& rule, const VerifyOptions& options,
                                                  KnownOperators& known);
 

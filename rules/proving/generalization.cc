@@ -120,7 +120,7 @@ namespace {
 
 class Generalizer {
  public:
-  // What is made general. All outlive the generalizer.
+  // The input of the generalization. All of it must outlive the generalizer.
   struct Start {
     const Choice& choice;
     const std::map<std::string, double>& splats;
@@ -184,7 +184,7 @@ class Generalizer {
     }
   }
 
-  // What stands for the number that all elements of a variable are.
+  // The stand-in for the number that all elements of a variable are.
   double unknown_splat(const std::string& name, ir::DType dtype, double splat) {
     if (!open_.is_open(name, splat)) return splat;
     if (ir::is_float(dtype)) return unknown_real(name, splat);
@@ -201,6 +201,7 @@ class Generalizer {
     return reals_.unknown(real);
   }
 
+  // Whether the rule itself fixes the attribute.
   static bool is_given(const Term& term, const std::string& name) {
     const Expr* pattern = pattern_of(term, name);
     return pattern != nullptr ? pattern->kind != Expr::Kind::kAttribute
@@ -266,7 +267,7 @@ class Generalizer {
 
   Result<Sides> build_targets() {
     Sides sides{.left = sink_.graph(), .right = {}};
-    // What the rule computes from open numbers gets numbers that stand for the results.
+    // Expressions over open numbers in the rule get stand-ins for their results.
     Rule rule = rule_;
     RealExpressions computed(rule_, environment_, reals_);
     computed.replace_in(rule);
@@ -307,7 +308,7 @@ class Generalizer {
     return family_;
   }
 
-  // A target has its source's type, or the rule says nothing.
+  // A target must have its source's type. The equality of sizes becomes a condition.
   Status require_same_type(const ir::TensorType& a, const ir::TensorType& b) {
     bool same = a.dtype == b.dtype && a.rank() == b.rank();
     for (std::size_t i = 0; same && i < a.dims.size(); ++i)
@@ -333,7 +334,7 @@ class Generalizer {
 
 }  // namespace
 
-// As many reals unknown as can be: all, or those that can be one after the other.
+// Makes as many reals unknown as possible: first all together, then one after the other.
 Result<Family> generalize(const Rule& rule, const Instance& instance,
                           const GeneralizeOptions& options) {
   const auto splats = splats_by_tensor(instance);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// From one concrete instance of a rule to a family of instances: the sizes and integer attributes
-// become symbols, the rule is bound and built again over them as the instance was, and what had to
-// be so on the way becomes the family's conditions (ir/core/symbolic_scope.h). The instance
-// satisfies them, so that no family is empty.
+// Generalizes a concrete instance of a rule to a family of instances. Sizes and integer attributes
+// become symbols, and the rule is bound and built again over them, as in the instance. Every
+// decision on the way becomes a condition of the family (ir/core/symbolic_scope.h). The instance
+// satisfies all of them, so no family is empty.
 #pragma once
 
 #include <map>
@@ -21,15 +21,15 @@ namespace egret::rules {
 
 struct Rewritings;
 
-// The numbers of an instance, by the names of the symbols that stand for them in its families.
+// The numbers of an instance, by the names of the symbols that represent them in its families.
 struct Numbers {
   ir::SymbolValues integers;  // sizes too
   std::map<std::string, double, std::less<>> reals;
-  // Ranks, element types, texts, lengths and the integers that stay numbers.
+  // Ranks, element types, texts, list lengths, and integers that stay numbers.
   std::string structure;
 };
 Numbers numbers_of(const Rule& rule, const Instance& instance);
-// The choice with the sizes and integer attributes that are named, others as they are.
+// The choice with the named sizes and integer attributes replaced.
 Choice with_integers(const Rule& rule, Choice choice, const ir::SymbolValues& integers);
 
 struct Family {
@@ -39,39 +39,39 @@ struct Family {
   std::string structure;              // of the numbers
   std::string reals_structure;        // which reals are equal, and what those are that are known
   std::string variables;              // "?x: f32 of rank 4, ?w: f32 of rank 4"
-  // Unknown reals: attributes that the rule leaves open, and constants that are one number
-  // everywhere. Families of one rule and instance with other `salt` differ in the numbers that
-  // stand for them.
+  // Unknown reals: attributes that the rule leaves open, and constants whose elements are all
+  // equal. Families of one rule and instance with different `salt` use different stand-ins for
+  // them.
   std::set<std::string> reals;
-  // What the symbols are in the instance.
+  // The values of the symbols in the instance.
   ir::SymbolValues example;
 };
 
 struct GeneralizeOptions {
   bool integers = true;  // sizes and integer attributes become symbols; else only reals do
   int salt = 0;
-  // Replayed over the symbols too; what they ask becomes conditions
+  // Rewritings to replay over the symbols. Their decisions become conditions
   // (rules/proving/rewriting_proof.h).
   const Rewritings* rewritings = nullptr;
 };
 
-// As general as the operators' definitions allow. Errors: what the operators report when no
-// generalization is possible.
+// The most general family that the operators' definitions allow. Errors: what the operators report
+// if no generalization is possible.
 base::Result<Family> generalize(const Rule& rule, const Instance& instance,
                                 const GeneralizeOptions& options = {});
 
-// What was decided while the rule was bound and built over symbols.
+// The decisions made while the rule was bound and built over symbols.
 struct Trace {
   std::vector<ir::Guard> conditions;
-  ir::SymbolValues numbers;  // of the symbols
-  bool complete = false;     // the types fit; else it ends with the decision that they do not
+  ir::SymbolValues numbers;  // values of the symbols
+  bool complete = false;     // the types fit; otherwise it ends with the decision that they do not
 };
 
-// Traces of choices, whether they are instances or not. What the rule itself says of attributes
-// stays a number.
+// Traces choices, which need not be instances. Attributes fixed by the rule itself stay numbers.
 class Tracer {
  public:
-  // `like`, an instance, says what is not chosen. The rule outlives the tracer.
+  // `like` is an instance that provides what a choice does not contain. The rule must outlive the
+  // tracer.
   Tracer(const Rule& rule, const Instance& like);
 
   Trace trace(const Choice& choice) const;
@@ -82,11 +82,11 @@ class Tracer {
   Numbers numbers_;
 };
 
-// All instances with the ranks, types, texts and reals of this one, for what cannot be made
-// general: a family without an obligation.
+// A family without an obligation: all instances with the ranks, types, texts and reals of this one.
+// For instances that cannot be generalized.
 Family unconditional_family(const Rule& rule, const Instance& instance);
 
-// Which of the reals are equal, and what they are unless they are unknown, and then finite: the
+// The equalities among the reals, and the values of those that are known or not finite. It is the
 // same for all members of a family.
 std::string structure_of_reals(const Numbers& numbers, const std::set<std::string>& unknown);
 

@@ -16,7 +16,7 @@ using Integers = MemberSearch::Integers;
 
 }  // namespace
 
-// The symbol that decides the most conditions is next.
+// The next symbol is the one that decides the most conditions (greedy), so branches fail early.
 MemberSearch::MemberSearch(const Family& family) {
   std::vector<ir::Guard> open = family.conditions;
   Integers known;
@@ -49,12 +49,12 @@ MemberSearch::MemberSearch(const Family& family) {
   }
 }
 
-// Depth first through the assignments.
+// Depth-first search through the assignments.
 class MemberSearch::Walk {
  public:
   using Visit = base::FunctionRef<bool(const Integers&)>;  // false ends the walk
 
-  // Values are tried from 0 on, or from a number of `random` on.
+  // Values are tried in order from 0, or cyclically from a random value.
   Walk(std::span<const Step> order, std::int64_t bound, std::int64_t steps, base::Random* random,
        Visit visit)
       : order_(order),
@@ -64,7 +64,7 @@ class MemberSearch::Walk {
         visit_(visit),
         at_(order.size()) {}
 
-  // Whether it came to its end.
+  // Returns true if the search was exhaustive.
   bool run() { return assign(0); }
 
  private:

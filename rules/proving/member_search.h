@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Members of a family: numbers for its symbols that satisfy its conditions.
+// Finds members of a family: values for its symbols that satisfy its conditions.
 //
-// Symbols are assigned one after the other; a branch is left as soon as a condition that has all
-// its symbols fails. Deterministic; counts bound it, never time.
+// Backtracking over the symbols. A branch ends as soon as a condition whose symbols are all
+// assigned fails. Deterministic: bounded by counts, never by time.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ class MemberSearch {
 
   explicit MemberSearch(const Family& family);
 
-  // All whose numbers are at most `bound`; nullopt when there are more than `most`, or the search
-  // is too long.
+  // All members whose values are at most `bound`. nullopt if there are more than `most` or the
+  // search exceeds its step limit.
   std::optional<std::vector<Integers>> up_to(std::int64_t bound, std::int64_t most) const;
-  // One of those, drawn at random; finding none says nothing.
+  // A random one of these members. Finding none proves nothing.
   std::optional<Integers> draw_up_to(std::int64_t bound, base::Random random) const;
 
  private:

@@ -7,7 +7,7 @@
 namespace egret::rules {
 namespace {
 
-// The choice in terms of another rule with the same sources.
+// Translates a choice to another rule with the same sources.
 Choice translated(const Choice& choice, const Rule& from, const Rule& to) {
   Choice result;
   result.variables = choice.variables;
@@ -71,7 +71,7 @@ MutantTrial::Findings MutantTrial::findings_of(const Rule& mutant) {
   const int wanted = findings.instances + options_.few_checks;
   const int attempts = options_.attempts_per_check * options_.few_checks;
   std::vector<Choice> starts;
-  // A rule that gives no instance in its first attempts hardly gives one later.
+  // If the first attempts give no instance, later ones rarely do.
   const int in_vain = options_.attempts_per_check * 20;
   for (int i = 0; i < attempts && findings.instances < wanted; ++i) {
     if (findings.instances == 0 && i == in_vain) break;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a mutant (rules/testing/mutation.h).
+// Classifies a mutant of a rule (rules/testing/mutation.h).
 //
-// Instances of the rule that it was made of are tried first, then random ones of its own: an
-// exchange in a target shows on the former, a dropped condition on the latter.
+// Instances of the original rule are tried first, then random instances of the mutant. An exchange
+// in a target shows on the former, a dropped condition on the latter.
 //
 // Deterministic for a seed.
 #pragma once
@@ -22,8 +22,9 @@ enum class MutantOutcome : std::uint8_t {
   kSame,       // each instance found is one of the rule too, with the same graphs: no mistake
   kTrue,       // proven, and held on many random instances: the mistake is none
   kUnrefuted,  // neither proven nor refuted by as many
-  // Proven without looking at tensors, and refuted by their elements: a bug of the verifier. (That
-  // an integer division fails where nothing reads it refutes a rule, and no proof speaks of it.)
+  // Proven without testing on tensors, but refuted by tensor elements: a bug of the verifier. (A
+  // right side that fails as a whole, for example by an integer division whose result nothing
+  // reads, refutes a rule but contradicts no proof.)
   kWrong,
 };
 std::string_view to_string(MutantOutcome outcome);  // "refuted", "no-rule", ...
@@ -38,13 +39,14 @@ struct MutantTrialOptions {
   std::uint64_t seed = 1;
 };
 
-// All mutants of one rule.
+// The trials of all mutants of one rule.
 class MutantTrial {
  public:
-  // Both outlive the trial.
+  // Both must outlive the trial.
   MutantTrial(const Rule& rule, KnownOperators& known, const MutantTrialOptions& options = {});
 
-  // `audit`: also prove what tensors refute, to see that it is not proven. Costs a verification.
+  // With `audit`, also tries to prove mutants that tensors refute, to check that the verifier does
+  // not. This costs one verification.
   MutantOutcome outcome(const Mutant& mutant, bool audit);
 
  private:

@@ -14,7 +14,7 @@ constexpr std::int64_t kMostAxis = 4;  // that attributes are set to
 
 bool is_size(std::string_view symbol) { return symbol.front() == '?'; }
 
-// attribute == number: an attribute that code looked at, mostly one that picks an axis.
+// attribute == number: a decision on an attribute's value, mostly one that selects an axis.
 bool picks(const ir::ExprNode& decision) {
   return decision.op == ir::ExprOp::kIndexEq && decision.kids[0]->op == ir::ExprOp::kSymbol &&
          decision.kids[1]->op == ir::ExprOp::kIndexConst && !is_size(decision.kids[0]->name);
@@ -33,7 +33,7 @@ int PathSearch::context_of(const Choice& choice, const Trace& trace) {
   return contexts_.emplace(std::move(text), contexts_.size()).first->second;
 }
 
-// Whether types fit.
+// Traces a choice and plans its turns, if its path is new. Returns whether the types fit.
 bool PathSearch::run(const Choice& choice) {
   ++run_count_;
   Trace trace = tracer_.trace(choice);
@@ -49,7 +49,8 @@ bool PathSearch::run(const Choice& choice) {
   return complete;
 }
 
-// What of a run may be decided otherwise.
+// Queues the decisions of a run that may be changed. The last decisions of a run with unfit types
+// are urgent.
 void PathSearch::plan(std::size_t number) {
   const Run& run = runs_[number];
   const std::vector<ir::Guard>& decisions = run.trace.conditions;
@@ -75,7 +76,7 @@ ir::Guard PathSearch::wanted(const Turn& turn) const {
   return turn.value ? ir::Index(decision.node()->kids[0]) == ir::Index(*turn.value) : !decision;
 }
 
-// The same decision after the same others is turned once.
+// Each decision is negated once per set of decisions before it.
 bool PathSearch::is_new(const Turn& turn) {
   std::vector<const ir::ExprNode*> key;
   for (std::size_t i = 0; i < turn.decision; ++i)
@@ -93,6 +94,8 @@ PathSearch::Turn PathSearch::drawn(std::vector<Turn>& turns) {
   return turn;
 }
 
+// The order: urgent turns (at most kMostUrgency in a row), then turns to unseen outcomes, then the
+// others. Turns of a kind are drawn at random.
 std::optional<PathSearch::Turn> PathSearch::next_turn() {
   if (!urgent_.empty() && urgency_ < kMostUrgency) {
     const Turn turn = urgent_.back();
@@ -110,6 +113,7 @@ std::optional<PathSearch::Turn> PathSearch::next_turn() {
   return drawn(others_);
 }
 
+// Solves for numbers that keep all earlier decisions of the run and change this one.
 std::optional<Choice> PathSearch::take(const Turn& turn) {
   const Run& run = runs_[turn.run];
   std::vector<ir::Guard> guards(

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choices on other paths: what one run of a rule over symbols decided is decided otherwise, one
-// decision at a time, by numbers that are looked for ("generational search": Godefroid, Levin,
-// Molnar, Automated Whitebox Fuzz Testing, NDSS 2008). It finds instances for which several numbers
-// must be right at once, which random ones seldom are.
+// Finds choices on other paths. One run of a rule over symbols makes a sequence of decisions. The
+// search negates one decision and solves for numbers that follow the changed path ("generational
+// search": Godefroid, Levin, Molnar, Automated Whitebox Fuzz Testing, NDSS 2008). It finds
+// instances that need several specific numbers at once, which random sampling rarely hits.
 //
-// A run that ends because types do not fit is as good as another: its last decisions are turned
-// first, until types fit. Decisions not seen the other way yet, in the same context (the ranks and
-// the attributes that pick axes), come before others. Finding no numbers says nothing.
-// Deterministic for a seed.
+// A run that ends with unfit types is useful too: its last decisions are negated first, until the
+// types fit. Decisions not yet seen with the other outcome in the same context (the ranks and the
+// attributes that select axes) have priority. Failing to find numbers proves nothing. Deterministic
+// for a seed.
 #pragma once
 
 #include <cstdint>
@@ -27,17 +27,19 @@ class PathSearch {
  public:
   struct Limits {
     int runs = 1000;
-    int idle = 60;  // most runs without one that is said to be new
+    int idle = 60;  // most consecutive runs without one reported as new
   };
 
-  // `like`, an instance, says what is not chosen. The rule outlives the search.
+  // `like` is an instance that provides what a choice does not contain. The rule must outlive the
+  // search.
   PathSearch(const Rule& rule, const Instance& like, Limits limits, base::Random random)
       : rule_(rule), tracer_(rule, like), limits_(limits), random_(random) {}
 
   void start_from(const Choice& choice) { run(choice); }
-  // The next choice whose types fit; nullopt when a limit is reached or nothing is left to turn.
+  // The next choice whose types fit; nullopt if a limit is reached or no decision is left to
+  // negate.
   std::optional<Choice> next();
-  // The choice that next() gave led to something new: looking on is worth while.
+  // Reports that the choice from next() led to something new, which resets the idle count.
   void was_new() { idle_ = 0; }
 
  private:
@@ -46,7 +48,7 @@ class PathSearch {
     Trace trace;
     int context;
   };
-  // A decision to be made otherwise: as the negation, or as this value of an attribute.
+  // A decision to change: to its negation, or to this value of an attribute.
   struct Turn {
     std::size_t run;
     std::size_t decision;
@@ -75,7 +77,8 @@ class PathSearch {
   std::vector<Turn> unseen_;
   std::vector<Turn> others_;
   std::map<std::string, int> contexts_;
-  // Decisions, by context; the nodes are interned, and compared only.
+  // The decisions seen, by context. Expression nodes are interned, so pointers identify them; they
+  // are only compared.
   std::set<std::pair<int, const ir::ExprNode*>> seen_;
   std::set<std::vector<const ir::ExprNode*>> paths_;
   std::set<std::vector<const ir::ExprNode*>> turned_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which instances of a rule need no proof, because they are members of families that have one.
+// The proven families of a rule. Their members need no further proof.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace egret::rules {
 class ProvenFamilies {
  public:
   void add(const Family& family);
-  // Whether the instance with these numbers is a member of one.
+  // Whether the instance with these numbers is a member of a proven family.
   bool contain(const Numbers& numbers) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings of tests and proofs, entered into the statuses of rules.
+// Enters results of tests and proofs into the rules' statuses.
 #pragma once
 
 #include "rules/language/rule.h"

@@ -21,7 +21,7 @@ using ir::NodeKind;
 
 namespace {
 
-// The same for graphs whose outputs are the same terms.
+// A key that is equal for graphs whose outputs are the same terms.
 std::string key_of(const Graph& graph) {
   std::vector<std::string> keys;
   for (const Node& node : graph.nodes()) {
@@ -41,7 +41,7 @@ std::string key_of(const Graph& graph) {
   return all;
 }
 
-// All that rewritings make of one side, by breadth.
+// The graphs reachable from one side, in breadth-first order.
 class Side {
  public:
   Side(const Graph& start, std::span<const Rule> rules) : rules_(rules) {
@@ -49,7 +49,7 @@ class Side {
     index_.emplace(key_of(start), 0);
   }
 
-  // Rewrites what the last level found, until there are `most` graphs.
+  // Expands the last level, up to `most` graphs.
   void expand(std::size_t most) {
     const std::size_t end = states_.size();
     for (; next_ < end && states_.size() < most; ++next_) {
@@ -59,7 +59,7 @@ class Side {
   }
   std::size_t size() const { return states_.size(); }
 
-  // The first of this side's graphs that the other has too, with its number there.
+  // The first graph that both sides reached, with its number on each side.
   std::optional<std::pair<std::size_t, std::size_t>> common_with(const Side& other) const {
     std::optional<std::pair<std::size_t, std::size_t>> first;
     for (const auto& [key, state] : index_) {
@@ -105,7 +105,7 @@ class Side {
   std::size_t next_ = 0;
 };
 
-// What the definitions of the graph's operators require must hold for its terms to mean anything.
+// The definitions' requirements must hold for the graph's terms to be defined.
 Status decide_requirements(const Graph& graph) {
   EGRET_ASSIGN_OR_RETURN(const Graph plain, ir::expand_composites(graph));
   for (const Node& node : plain.nodes()) {
@@ -147,6 +147,7 @@ std::vector<std::string> Rewritings::lines() const {
 std::optional<Rewritings> find_rewritings(const Graph& left, const Graph& right,
                                           std::span<const Rule> rules,
                                           const RewritingLimits& limits) {
+  // Expands both sides in turn, one level at a time, until they meet.
   Side from_left(ir::without_dead_nodes(left), rules);
   Side from_right(ir::without_dead_nodes(right), rules);
   for (int level = 0;; ++level) {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derivation as a proof: a rule's sides are equal because proven rules rewrite both to one graph.
+// Derivation as a proof: a rule's sides are equal because proven rules rewrite both to the same
+// graph.
 //
-// The rewritings are searched for on an instance, where all is numbers, by breadth from both sides.
-// They are then replayed over the symbols of a family (rules/proving/generalization.h): each rule
-// is matched and typed again there, and what that takes must follow from the conditions of the
-// family. So what is proven is the whole family, by rules that are proven for all sizes.
+// The rewritings are searched on an instance, where everything is numeric, by bidirectional
+// breadth-first search. They are then replayed over the symbols of a family
+// (rules/proving/generalization.h). There each rule is matched and typed again, and the decisions
+// of the replay must follow from the family's conditions. The proof thus covers the whole family,
+// by rules proven for all sizes.
 //
-// A rule says that its target is defined wherever its source is. Rewritings of the left side keep
-// that; where the right side was rewritten too, that it is defined is an obligation of its own.
+// A rule guarantees that its target is defined wherever its source is. Rewritings of the left side
+// preserve this. If the right side was rewritten too, its definedness is a separate obligation.
 //
-// Deterministic: bounded by graphs, never by time.
+// Deterministic: bounded by the number of graphs, never by time.
 #pragma once
 
 #include <span>
@@ -37,14 +39,14 @@ struct RewritingLimits {
   int depth = 4;              // rewritings of one side
 };
 
-// From one side's graph and the other's to one graph; empty when none was found. `rules` outlive
-// the result; those with several sources or targets are passed over.
+// Rewritings of both sides to a common graph; nullopt if none were found. `rules` must outlive the
+// result. Rules with several sources or targets are skipped.
 std::optional<Rewritings> find_rewritings(const ir::Graph& left, const ir::Graph& right,
                                           std::span<const Rule> rules,
                                           const RewritingLimits& limits = {});
 
-// Repeats them from two graphs over the symbols of the current scope, which notes what it takes.
-// Fails where a rule does not apply, or the ends are not the same.
+// Replays the rewritings on two graphs over the symbols of the current scope, which records the
+// decisions as conditions. Fails if a rule does not apply or the final graphs differ.
 base::Status replay(const Rewritings& rewritings, const ir::Graph& left, const ir::Graph& right);
 
 }  // namespace egret::rules

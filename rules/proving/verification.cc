@@ -34,7 +34,7 @@ bool is_trivial(const Instance& instance) {
   return ir::to_text(instance.left) == ir::to_text(instance.right);
 }
 
-// Whatever is claimed of no elements is true.
+// Every claim about outputs without elements is true.
 bool shows_nothing(const Instance& instance) {
   return std::ranges::all_of(instance.left.outputs(), [&](const auto& output) {
     return instance.left.node(output.node).type.elements() == 0;
@@ -54,7 +54,8 @@ class Verification {
                   .memory = options.memory,
                   .easy = options.easy}) {}
 
-  // Tensors first; then until enough instances are members of proven families.
+  // First tests instances on tensors. Then proves families until enough instances are members of
+  // them, and explores other paths and all small instances.
   Verdict run() {
     for (int checks = 0; checks < options_.tensor_checks;) {
       auto instance = next_instance();
@@ -89,14 +90,14 @@ class Verification {
   }
 
  private:
-  // Nullopt when so many attempts came to nothing.
+  // nullopt if the attempts for one instance are used up.
   std::optional<Instance> next_instance() {
     return instances_.next(
         static_cast<std::uint64_t>(options_.attempts_per_instance) *
         static_cast<std::uint64_t>(std::max(options_.instances, options_.tensor_checks)));
   }
 
-  // Those that tensors did not tell apart come first.
+  // Instances that passed the tensor tests come first.
   std::optional<Instance> tested_or_next_instance() {
     if (tested_.empty()) return next_instance();
     Instance instance = std::move(tested_.front());
@@ -127,8 +128,8 @@ class Verification {
     return proven_.contain(numbers_of(rule_, instance));
   }
 
-  // Random instances seldom show what needs several numbers to be right at once: paths next to
-  // theirs are looked at too.
+  // Random instances rarely hit cases that need several specific numbers at once, so paths near the
+  // random instances' paths are explored too.
   bool prove_other_paths() {
     if (opened_.empty()) return true;
     PathSearch paths(rule_, *like_, options_.paths, random_.split(kPathStream));
@@ -142,9 +143,9 @@ class Verification {
     return true;
   }
 
-  // Small instances are all looked at, as far as the limit allows: of few axes each is proven, of
-  // more it is run with tensors, because each way in which the axes of several operands may be
-  // broadcast is a family.
+  // Enumerates all small instances as far as the effort allows. With few axes, each is proven. With
+  // more axes, each is only run on tensors: every broadcast pattern of several operands would be a
+  // family of its own.
   bool hold_small_ones() {
     SmallInstances small(rule_, instantiator_, opened_, options_.small_effort);
     const base::Random random = random_.split(kSmallStream);
@@ -186,7 +187,8 @@ class Verification {
     }
     const verifier::Proof proof = prove(*family);
     if (proof.proven && !family->reals.empty()) {
-      // The numbers that stand for unknown ones must not matter: what was computed from them would.
+      // The proof must not depend on the stand-ins. A result computed from a stand-in would; a
+      // second proof with other stand-ins detects this.
       base::Result<Family> other = generalize(rule_, instance, {.salt = 1});
       if (!other.ok() || prove(*other).lines != proof.lines)
         return fail("a number is computed from a real attribute");
@@ -209,7 +211,8 @@ class Verification {
     verdict_.proofs.push_back(std::move(text));
   }
 
-  // What the rule may be derived from: not from itself, nor from what holds up to rounding only.
+  // The lemmas: rules other than this one. Unless this rule holds up to rounding, rules that do are
+  // excluded.
   const std::vector<Rule>& lemmas() {
     if (!lemmas_) {
       lemmas_.emplace();
@@ -222,8 +225,9 @@ class Verification {
     return *lemmas_;
   }
 
-  // Whether lemmas make the sides of the whole family the same: what their rewritings ask must
-  // follow from its conditions. Reals that stand for others are none that lemmas may ask about.
+  // Whether lemmas rewrite both sides of the whole family to the same graph. The decisions of the
+  // rewritings must follow from the family's conditions. Families with open reals are excluded,
+  // because lemmas might test the stand-ins.
   bool derive(const Instance& instance, const Family& family) {
     if (options_.lemmas.empty() || !family.reals.empty()) return false;
     const auto concrete = generalize(rule_, instance, {.integers = false});
@@ -263,8 +267,8 @@ class Verification {
     return true;
   }
 
-  // Tensors that tell the sides apart, of an instance whose family could not be proven, of one
-  // that a few changes make of it, or of another member.
+  // Searches for tensors that distinguish the sides: on an instance whose family could not be
+  // proven, on instances that a walk reaches from it, and on other members of the family.
   bool refute(const Instance& instance, const Family& family) {
     constexpr std::uint64_t kDraws = 20;
     constexpr std::uint64_t kSteps = 300;
@@ -282,8 +286,8 @@ class Verification {
     return refute_member(instance, family, random.split(kDraws + kSteps));
   }
 
-  // Random instances have small sizes and steps, for which much is the same by chance: two strides
-  // give as many windows of four elements, not of seven.
+  // Random instances have small sizes and steps, for which results often agree by chance: two
+  // different strides may give equally many windows of four elements but not of seven.
   bool refute_member(const Instance& instance, const Family& family, const base::Random& random) {
     constexpr std::uint64_t kMembers = 200;
     constexpr std::int64_t kBound = 7;
@@ -346,7 +350,7 @@ Verdict verify(const Rule& rule, const VerifyOptions& options, KnownOperators& k
   }
   const bool open = verdict.status == Status::kUndecided || verdict.status == Status::kBounded;
   if (!open || options.tensor_checks == 0) return verdict;
-  // A longer search for tensors: what could not be proven may be wrong for rare instances.
+  // A longer test on tensors: a rule that could not be proven may be wrong on rare instances.
   TestOptions testing;
   testing.attempts_per_check = options.attempts_per_instance;
   testing.checks = options.longer_search * options.tensor_checks;

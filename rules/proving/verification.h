@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is a rule true? Random instances are refuted with tensors, or generalized to families
-// (rules/proving/generalization.h) whose two sides are proven equal
+// Verifies a rule. Random instances are first tested on tensors. Then they are generalized to
+// families (rules/proving/generalization.h), whose two sides are proven equal
 // (verifier/equality/obligation.h), until fresh instances are members of proven families.
 //
-// What "proven" says: for each family listed, for all sizes of at least 1 and all attributes that
+// Meaning of "proven": for each listed family, for all sizes of at least 1 and all attributes that
 // satisfy its conditions, in exact real arithmetic, wherever the left side is a finite number. That
-// the families together are the whole rule is checked by sampling, not proven.
+// the families cover the whole rule is checked by sampling, not proven.
 //
-// A family that could not be proven directly may be derived from proven rules
-// (rules/proving/rewriting_proof.h). One that could not be either is checked exhaustively up to a
-// bound (rules/proving/bounded_check.h); the rule is then called bounded.
+// A family that cannot be proven directly may be derived from proven rules
+// (rules/proving/rewriting_proof.h). Otherwise it is checked exhaustively up to a bound
+// (rules/proving/bounded_check.h), and the rule is called bounded.
 //
-// A rule that says nothing is a failure of its own: one without instances (vacuous), one whose two
-// sides are the same graph (trivial).
+// A rule without content is a failure of its own: one without instances (vacuous), and one whose
+// two sides are the same graph (trivial).
 //
-// Deterministic for a seed: the solver is bounded by its own work units, never by time. On
-// base::stop_requested() a rule is undecided, within about the time of one family.
+// Deterministic for a seed: the solver is bounded by its own work units, never by time. After
+// base::stop_requested() the rule is undecided, within about the time of one family.
 #pragma once
 
 #include <cstdint>
@@ -39,24 +39,26 @@ struct VerifyOptions {
   int most_families = 1500;
   int most_queries = 100'000;  // of the solver
   PathSearch::Limits paths{};  // of the search for instances on other paths
-  // Of the search of all small instances of up to four axes (rules/testing/small_instances.h).
+  // The effort for enumerating all small instances of up to four axes
+  // (rules/testing/small_instances.h).
   std::size_t small_effort = 400'000;
-  // Most members looked at of a family that could not be proven (0: such a rule is undecided), and
-  // of all such families.
+  // The most members checked of an unproven family (0: such a rule is undecided), and of all such
+  // families together.
   std::int64_t bounded_members = 0;
   std::int64_t bounded_members_in_all = 20'000;
   std::uint64_t seed = 1;
-  // Proven rules from which others may be derived; those of the same meaning are passed over.
-  // Outlives the call.
+  // Proven rules from which others may be derived; rules with the same meaning are skipped. Must
+  // outlive the call.
   std::span<const Rule> lemmas{};
   verifier::SolverMemory* memory = nullptr;  // of answers to earlier calls; outlives this one
-  // Of answers to calls of other threads too; the verdict is the same, but for the work counted.
+  // Answers shared with calls of other threads. The verdict does not depend on it, except for the
+  // counted work.
   verifier::EasyAnswers* easy = nullptr;
   bool keep_queries = false;
   bool second_opinion = false;  // of cvc5, on what Z3 was asked
 };
 
-// As closely as rules that come with Egret are looked at.
+// The options with which Egret's own rules are verified.
 inline VerifyOptions thorough_options() { return {.small_effort = 10'000'000}; }
 
 struct Verdict {
@@ -78,19 +80,18 @@ struct Verdict {
   int axes = -1;    // all small instances of tensors of at most so many axes hold
   std::int64_t bound = 0;
   verifier::SolverStatistics solver;
-  // A text for each family: what it is, both sides, how they were matched; and the queries as
-  // SMT-LIB, when asked for.
+  // A text per family: its description, both sides, and how they were matched. The queries are
+  // SMT-LIB, if requested.
   std::vector<std::string> proofs;
   std::vector<std::string> queries;
 };
 
 std::string_view to_string(Verdict::Status status);  // "proven", "refuted", ...
 
-// Safe to call from several threads with the same `known`; the verdict does not depend on what they
-// do.
+// Thread-safe with a shared `known`. The verdict does not depend on other threads.
 Verdict verify(const Rule& rule, const VerifyOptions& options, KnownOperators& known);
 
-// Whether Egret was built with the solver that gives second opinions.
+// Whether Egret was built with the second solver.
 bool has_second_solver();
 
 }  // namespace egret::rules

@@ -29,13 +29,8 @@ class TensorAnalysis : public egraph::Analysis {
   base::Result<Data> make(const egraph::EGraph& egraph, egraph::OpId op,
                           std::span<const egraph::ClassId> children) override;
   base::Result<Data> merge(Data a, Data b) override;
-  // Types and facts, in the order of their words; see rules/tensors/tensor_snapshot.h.
-  void save(egraph::SnapshotWriter& writer) const override;
-  base::Status load(const egraph::SnapshotFile& file, const egraph::EGraph& egraph) override;
-  bool is_data(Data data) const override { return data < facts_.size(); }
 
  private:
-  friend class TensorSnapshot;
   using TypeId = std::uint32_t;
   // What an operator makes of its children's types.
   struct Inferred {

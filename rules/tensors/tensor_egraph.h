@@ -98,7 +98,6 @@ class TensorEGraph {
   std::uint32_t creator(egraph::NodeId node) const;
 
  private:
-  friend class TensorSnapshot;
   TensorEGraph()
       : analysis_(language_),
         egraph_(std::make_unique<egraph::EGraph>(language_.table(), &analysis_)) {}

@@ -56,7 +56,6 @@ class TensorLanguage {
   std::string text(egraph::OpId id) const;
 
  private:
-  friend class TensorSnapshot;
   struct Constant {
     ir::Tensor data;
     std::string name;

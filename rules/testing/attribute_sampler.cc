@@ -52,7 +52,7 @@ AttrValue axes(Context& c) {
   for (std::int64_t i = 0; i < c.rank(); ++i) {
     if (c.random.chance(0.5)) list.push_back(i);
   }
-  // Often the trailing axes, which normalizations reduce.
+  // Often the trailing axes, as in normalizations.
   if (c.rank() > 0 && c.random.chance(0.4)) {
     const std::int64_t first = c.random.between(0, c.rank() - 1);
     list.resize(static_cast<std::size_t>(c.rank() - first));
@@ -101,7 +101,7 @@ AttrValue pad_amounts(Context& c) {
   return amounts;
 }
 
-// A random regrouping of the elements: sizes multiplied together, split, ones added.
+// A random regrouping of the elements: multiplies sizes together, splits them and inserts ones.
 AttrValue shape(Context& c) {
   if (c.inputs.empty()) return many(c.random.between(0, 3), c.random, 1, 3);
   const ir::Shape from = c.shape();
@@ -138,15 +138,15 @@ AttrValue slice_size(Context& c) {
   return c.random.between(0, std::max<std::int64_t>(0, room));
 }
 
-// Element types that instances have, and seldom one of the others; none that rounds more than f32
-// does, as proofs are of reals.
+// Mostly element types that instances have, and rarely another one. Types that round more than f32
+// are excluded, because proofs are about reals.
 AttrValue dtype(Context& c) {
   static constexpr const char* kTypes[] = {"f32", "f32", "i64", "bool"};
   static constexpr const char* kOthers[] = {"f64", "i8", "i16", "i32", "u8", "u16", "u32", "u64"};
   return std::string(c.random.chance(0.2) ? one_of(kOthers, c.random) : one_of(kTypes, c.random));
 }
 
-// Of those that the operator takes, often the usual one.
+// One of the texts that the operator accepts, often the default.
 AttrValue text(Context& c) {
   const auto& usual = c.spec.default_value;
   const auto& texts = c.spec.texts;
@@ -156,7 +156,8 @@ AttrValue text(Context& c) {
 }
 AttrValue epsilon(Context& c) { return 0x1p-10 * static_cast<double>(c.random.between(1, 8)); }
 
-// Of an operator without operands an integer is a size, often that of a square.
+// An integer attribute of an operator without operands is a size, often equal to an earlier one (a
+// square).
 AttrValue size_of_none(Context& c) {
   for (const auto& [name, value] : c.so_far.entries()) {
     if (std::holds_alternative<std::int64_t>(value) && c.random.chance(0.5)) return value;
@@ -183,7 +184,7 @@ struct Row {
   AttrValue (*sample)(Context&);
 };
 
-// In sampling order.
+// The rows are in sampling order.
 using Kind = ir::AttrKind;
 constexpr Row kRows[] = {
     {"axis", Kind::kInteger, axis},
@@ -228,7 +229,7 @@ std::vector<const ir::AttrSpec*> sampling_order(const ir::Operator& op) {
     const Row* row = row_of(spec);
     ranked.emplace_back(row != nullptr ? row - kRows : std::ssize(kRows), &spec);
   }
-  // By insertion, as there are few; those of one rank stay in order.
+  // Insertion sort: the lists are short, and the sort is stable.
   std::vector<const ir::AttrSpec*> order;
   for (std::size_t i = 0; i < ranked.size(); ++i) {
     for (std::size_t j = i; j > 0 && ranked[j].first < ranked[j - 1].first; --j)

@@ -12,6 +12,7 @@ using ir::ExactTensor;
 constexpr std::uint64_t kKey = 1;
 constexpr std::uint64_t kOtherKey = 2;
 
+// The values depend on a random function if another key changes them.
 bool depends_on_key(const ir::Graph& graph, std::span<const ExactTensor> inputs,
                     const std::vector<ExactTensor>& values) {
   const auto others = ir::interpret_exact(graph, inputs, kOtherKey);
@@ -28,7 +29,8 @@ ExactOutcome compare_exactly(const Instance& instance, base::Random random) {
   if (!left.ok()) return ExactOutcome::kVoid;
   const auto right = ir::interpret_exact(instance.right, inputs, kKey);
   if (right.ok() && *left == *right) return ExactOutcome::kEqual;
-  // A right side with an infinite constant has no exact value; one that divides by 0 is wrong.
+  // A right side with an infinite constant has no exact value. Any other failure, such as division
+  // by 0, is wrong.
   if (!right.ok() && right.status().code() == base::StatusCode::kUnsupported)
     return ExactOutcome::kVoid;
   const bool functions = depends_on_key(instance.left, inputs, *left) ||

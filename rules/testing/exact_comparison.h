@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both sides of a rule's instance in exact rational arithmetic (ir/evaluate/exact.h): what
-// rules/testing/tester.h does in floating point, without a tolerance. Slower by two orders of
-// magnitude.
+// Compares both sides of an instance in exact rational arithmetic (ir/evaluate/exact.h). It does
+// without tolerance what rules/testing/tester.h does in floating point, and is slower by two orders
+// of magnitude.
 #pragma once
 
 #include "rules/language/rule.h"
@@ -16,8 +16,8 @@ enum class ExactOutcome : std::uint8_t {
   kVoid,       // the left side is undefined somewhere
 };
 
-// Of random tensors. Functions without exact values (exp, sqrt, ...) are keyed random functions, so
-// that rules which need their laws come out as kFunctions.
+// Uses random tensors. Functions without exact values (exp, sqrt, ...) are replaced by keyed random
+// functions, so rules that need their laws give kFunctions.
 ExactOutcome compare_exactly(const Instance& instance, base::Random random);
 
 }  // namespace egret::rules

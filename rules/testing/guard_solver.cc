@@ -20,14 +20,14 @@ constexpr int kSteps = 8;
 constexpr std::int64_t kMost = 8;         // but for numbers that a guard names
 constexpr std::int64_t kMostNamed = 256;  // larger ones make instances too large
 
-// Depth is that of one condition.
+// The recursion depth is that of one condition.
 void collect_symbols(const ir::ExprNode& node, Symbols& symbols) {
   if (node.op == ir::ExprOp::kSymbol && std::ranges::find(symbols, node.name) == symbols.end())
     symbols.push_back(node.name);
   for (const ir::ExprNode* kid : node.kids) collect_symbols(*kid, symbols);
 }
 
-// Numbers in it beyond those that are tried anyway.
+// The constants in the guard, except those that are tried anyway.
 void collect_numbers(const ir::ExprNode& node, std::set<std::int64_t>& numbers) {
   if (node.op == ir::ExprOp::kIndexConst && std::abs(node.integer) > 2 &&
       std::abs(node.integer) < kMostNamed)
@@ -71,7 +71,8 @@ class Search {
     return count;
   }
 
-  // Makes the guard hold by changing one number.
+  // Makes the guard hold by changing one number to a candidate value that newly violates the fewest
+  // other guards. Ties are broken at random.
   bool repair(std::size_t broken) {
     std::set<std::int64_t> values{0, 1, 2};
     for (const std::string_view symbol : symbols_[broken]) {

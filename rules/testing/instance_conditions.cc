@@ -9,7 +9,7 @@
 namespace egret::rules {
 namespace {
 
-// Whether a condition looks at what tensors hold, which is drawn last.
+// Whether a condition depends on tensor elements, which are drawn last.
 bool speaks_of_elements(const Expr& expr) {
   if (expr.kind == Expr::Kind::kCall && expr.function->name.find("splat") != std::string::npos)
     return true;
@@ -28,7 +28,8 @@ std::optional<std::int64_t> integer(const Expr& expr, Environment& environment) 
   return number != nullptr ? std::optional(*number) : std::nullopt;
 }
 
-// Where a function that is linear is 0; nullopt where it is not, or nowhere.
+// The root of a function, assumed to be linear, from its values at 1 and 2. The root is verified;
+// nullopt if there is none or the function is not linear.
 std::optional<std::int64_t> root(
     base::FunctionRef<std::optional<std::int64_t>(std::int64_t)> function) {
   const auto at_1 = function(1);
@@ -54,7 +55,7 @@ InstanceConditions::InstanceConditions(const Rule& rule) {
   }
 }
 
-// What the conjuncts of a condition fix.
+// Collects what the conjuncts of a condition fix.
 void InstanceConditions::collect(const Expr& condition) {
   if (condition.kind == Expr::Kind::kAnd) {
     for (const Expr& part : condition.arguments) collect(part);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the conditions of a rule say outright of its instances, so that it need not be guessed:
-// attributes, sizes, ranks, types and splats that equations among them fix, and which conditions
-// can be asked before the elements of tensors are known.
+// What a rule's conditions state directly about its instances, so that it need not be guessed:
+// attributes, sizes, ranks, types and splats fixed by equations. It also finds the conditions that
+// can be evaluated before tensor elements are known.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace egret::rules {
 
 class InstanceConditions {
  public:
-  // The rule outlives what was found in it.
+  // The rule must outlive this object.
   explicit InstanceConditions(const Rule& rule);
 
   // ?attribute == value
@@ -26,21 +26,21 @@ class InstanceConditions {
   };
   const std::vector<Definition>& definitions() const { return definitions_; }
 
-  // The integer that an equation linear in this attribute, such as ?size * 2 == dim(?x, ?axis),
-  // gives it by what else the environment knows.
+  // The value of this attribute from an equation linear in it, such as ?size * 2 == dim(?x, ?axis),
+  // given the other values in the environment.
   std::optional<std::int64_t> solve_for(int attribute, Environment& environment) const;
 
-  // Gives a tensor that was just drawn the type and the sizes that equations, linear in a size, ask
-  // of it. The environment knows nothing of it yet, and will not afterwards.
+  // Adjusts the type and sizes of a newly drawn tensor to the equations that are linear in a size.
+  // The tensor is not in the environment, before or afterwards.
   void fit(int tensor, ir::TensorType& type, Environment& environment) const;
 
-  // Whether some condition does not hold whatever is still unknown; what is has no value. Asks
-  // nothing about elements.
+  // Whether some condition is false regardless of what is still unknown. Unknown values have no
+  // value in the environment. Evaluates no condition on elements.
   bool fail(Environment& environment) const;
   bool can_fail() const { return !early_.empty(); }
 
   std::optional<int> rank_of(int tensor) const;
-  // Whether all elements are one number, and which, if the conditions say so.
+  // Whether the conditions require that all elements are one number, and which number, if stated.
   struct Splat {
     std::optional<double> number;
   };
@@ -57,7 +57,7 @@ class InstanceConditions {
     const Expr* axis;
   };
 
-  // Left less right, where both are known integers.
+  // Left minus right, if both are known integers.
   static std::optional<std::int64_t> excess(const Equation& equation, Environment& environment);
 
   void collect(const Expr& condition);

@@ -15,6 +15,8 @@ constexpr std::uint64_t kStepStream = std::uint64_t{1} << 41;  // far from attem
 
 }  // namespace
 
+// A random instance that took many attempts owes up to kMostWalked walked instances, one per
+// kAttemptsToAWalk failed attempts. These are delivered before the next random attempt.
 std::optional<Instance> InstanceStream::next(std::uint64_t most_attempts) {
   for (; owed_ > 0; --owed_) {
     for (int step = 0; step < kStepsToAnInstance && !base::stop_requested(); ++step) {

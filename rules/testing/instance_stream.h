@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instances of a rule one after the other: random ones, and where these are rare, walks from them
-// (rules/testing/instance_walk.h), so that a rule of which one attempt in hundreds is an instance
-// is not looked at less closely than others, nor for minutes.
+// A stream of instances of a rule. It draws random instances; if these are rare, it also walks from
+// them (rules/testing/instance_walk.h). A rule with one instance in hundreds of attempts is thus
+// tested as closely as others, in acceptable time.
 //
-// Deterministic for the random stream that it is given.
+// Deterministic for the given random stream.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ namespace egret::rules {
 
 class InstanceStream {
  public:
-  // The instantiator outlives the stream.
+  // The instantiator must outlive the stream.
   InstanceStream(Instantiator& instantiator, base::Random random)
       : instantiator_(instantiator), random_(random) {}
 
-  // Nullopt when the stream has made `most_attempts` in all, or a stop is requested.
+  // nullopt if the stream has made `most_attempts` attempts in total, or a stop is requested.
   std::optional<Instance> next(
       std::uint64_t most_attempts = std::numeric_limits<std::uint64_t>::max());
 
-  // Random attempts, of which most come to nothing; and instances that walks led to.
+  // The number of random attempts, most of which fail, and of instances reached by walks.
   std::uint64_t attempts() const { return attempts_; }
   std::uint64_t walked() const { return walked_; }
 

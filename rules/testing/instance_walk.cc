@@ -11,7 +11,7 @@
 namespace egret::rules {
 namespace {
 
-// To one of the numbers of a choice: a size, all sizes that are one number, or an attribute's.
+// A change of one number of a choice: a size, all sizes equal to a number, or an attribute.
 struct Change {
   std::int64_t to;
   int tensor = -1;
@@ -60,7 +60,7 @@ void add_attributes(const Choice& choice, std::span<const Term* const> applicati
   }
 }
 
-// Sizes that no operand gives.
+// Updates attributes that are sizes, because the operator has no operands.
 void change_sizes_of(const Term& term, std::int64_t from, std::int64_t to, ir::Attrs& attrs) {
   if (!term.arguments.empty()) return;
   const ir::Attrs before = attrs;

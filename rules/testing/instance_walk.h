@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random walk through the instances of a rule: from one to another in which one size or integer
-// attribute is changed, to a number on which decisions may turn. It finds what random instances
-// seldom are: those where several numbers are right at once.
+// A random walk through the instances of a rule. A step changes one size or integer attribute to a
+// number at which decisions may change. It finds instances that random sampling rarely hits: those
+// with several specific numbers at once.
 #pragma once
 
 #include <optional>
@@ -14,15 +14,16 @@ namespace egret::rules {
 
 class InstanceWalk {
  public:
-  // The instantiator outlives the walk.
+  // The instantiator must outlive the walk.
   InstanceWalk(Instantiator& instantiator, Choice start)
       : instantiator_(instantiator),
         applications_(source_applications(instantiator.rule())),
         at_(std::move(start)) {}
 
-  // Changes one size, or all of one number (attributes too where an operator has no operands, so
-  // that they are sizes), to 1, one more or as another; or one integer attribute to 0, 1, one more
-  // or one less. Nullopt, and no step, if that is no instance with sizes of at most 8.
+  // Makes one random change. It sets one size, or all sizes equal to one number, to 1, to one more,
+  // or to another size. Or it sets one integer attribute to 0, 1, one more or one less. Attributes
+  // of operators without operands count as sizes. nullopt, and no move, if the result is not an
+  // instance with sizes of at most 8.
   std::optional<Instance> step(base::Random random);
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 using Visit = std::function<void(Term&)>;
 
-// Depth is bounded by the parser.
+// The recursion depth is bounded by the parser.
 void for_each_target_term(Term& term, const Visit& visit) {
   visit(term);
   for (Term& argument : term.arguments) for_each_target_term(argument, visit);
@@ -51,8 +51,8 @@ class Mutation {
     mutants_.push_back({std::move(rule), std::move(mistake)});
   }
 
-  // Makes the change at the n-th place where it can be made, for every n. `change` says whether a
-  // term is such a place, and changes it when asked to.
+  // Makes one mutant per place where the change applies. `change` counts `skip` down at each
+  // applicable place and applies the change at the place where it is 0.
   void at_each_place(const std::function<std::string(Term&, std::size_t& skip)>& change) {
     for (std::size_t place = 0;; ++place) {
       Rule changed = rule_;
@@ -128,7 +128,7 @@ class Mutation {
     });
   }
 
-  // The type of the operator's value on square matrices of reals; nothing where it takes none.
+  // The operator's result type on square float matrices; nullopt if it rejects them.
   static std::optional<ir::TensorType> type_on_reals(const ir::Operator& op) {
     const std::vector<ir::TensorType> inputs(static_cast<std::size_t>(op.min_inputs()),
                                              ir::TensorType(ir::DType::kF32, {2, 2}));
@@ -136,8 +136,8 @@ class Mutation {
     return type.ok() ? std::optional(*std::move(type)) : std::nullopt;
   }
 
-  // Operators that take as many operands and the same attributes, the next two of the list; of
-  // operators without attributes, those that can stand in the same places.
+  // The next two operators in the list that take equally many operands and the same attributes.
+  // Operators without attributes must also have the same result type on float matrices.
   static std::vector<const ir::Operator*> alike(const ir::Operator& op) {
     const auto same_attrs = [&](const ir::Operator& other) {
       return std::ranges::equal(op.attrs(), other.attrs(), {}, &ir::AttrSpec::name,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules with a planted mistake, of the kinds that people make: two operands exchanged in a target,
-// a condition dropped, a number in a target off by one (an axis, a pad, a stride), one variable or
-// one operator taken for another. Most are wrong; a few happen to be true. They are what a verifier
-// must not prove.
+// Rules with a planted mistake, of kinds that people make: two operands exchanged in a target, a
+// condition dropped, a number in a target off by one (an axis, a pad, a stride), one variable or
+// operator confused with another. Most are wrong; a few happen to be true. A verifier must not
+// prove the wrong ones.
 #pragma once
 
 #include <vector>

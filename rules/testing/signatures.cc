@@ -65,7 +65,7 @@ bool says_no_more(const Signature& a, const Signature& b) {
   return a.inputs == b.inputs && std::ranges::includes(b.equal, a.equal);
 }
 
-// Keeps those of fewest equal sizes.
+// Keeps only signatures whose set of equalities is minimal.
 void add(Signature signature, std::vector<Signature>& known) {
   std::ranges::sort(signature.equal);
   const auto no_less = [&](const Signature& other) { return says_no_more(other, signature); };

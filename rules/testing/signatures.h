@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators accept, found by trial: ranks and element types of operands, and which of their
-// sizes are equal, or 1, in accepted calls where as few are as possible. Random instances of rules
-// (rules/testing/instantiation.h) draw operands like these, which saves most of their tries.
+// What operators accept, learned by trial: ranks and element types of operands, and which sizes
+// must be equal or 1. Only accepted calls with minimal sets of equalities are kept. Random
+// instances of rules (rules/testing/instantiation.h) draw operands accordingly, which saves most of
+// their attempts.
 //
-// Learned per operator and number of operands, from a fixed seed: what is known of an operator does
-// not depend on which rules were looked at before. Threads may share one object.
+// Learned per operator and number of operands from a fixed seed, so the result does not depend on
+// the rules seen before. Thread-safe.
 #pragma once
 
 #include <map>
@@ -35,7 +36,7 @@ struct Signature {
 
 class KnownSignatures {
  public:
-  // Empty when no accepted call was found.
+  // Empty if no accepted call was found.
   const std::vector<Signature>& of(const ir::Operator& op, std::size_t operands);
 
  private:

@@ -13,11 +13,11 @@ namespace {
 
 constexpr int kLargestSize = 2;
 constexpr std::size_t kMostExamples = 6;  // of lists and texts, of one application
-// Efforts beside that of a type which is remembered, 1.
+// Costs relative to a cached type lookup, which costs 1.
 constexpr std::size_t kInference = 10;
 constexpr std::size_t kVisit = 10;
 
-// All shapes of at most so many axes of sizes 1 and 2, the fewest axes first.
+// All shapes of at most `axes` axes with sizes 1 and 2, fewest axes first.
 std::vector<ir::Dims> shapes_of(int axes) {
   std::vector<ir::Dims> shapes{{}};
   for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -31,7 +31,7 @@ std::vector<ir::Dims> shapes_of(int axes) {
   return shapes;
 }
 
-// Two applications have the same of what both capture or name alike.
+// Whether two applications agree on the attributes that both capture or bind to the same variable.
 bool same_where_shared(const Term& a, const ir::Attrs& of_a, const Term& b, const ir::Attrs& of_b) {
   for (const auto& [name, value] : of_a.entries()) {
     const Expr* first = pattern_of(a, name);
@@ -52,7 +52,7 @@ bool same_where_shared(const Term& a, const ir::Attrs& of_a, const Term& b, cons
   return true;
 }
 
-// Whether a rule leaves the attribute to choose.
+// Whether the rule leaves the attribute open.
 bool is_open(const Term& term, const std::string& name) {
   const Expr* pattern = pattern_of(term, name);
   return pattern != nullptr ? pattern->kind == Expr::Kind::kAttribute
@@ -110,7 +110,7 @@ bool SmallInstances::visit_all(int axes, Visit visit) {
   shapes_ = shapes_of(axes);
   for (Site& site : sites_) {
     site.numbers.clear();
-    // Without operands they are sizes.
+    // Integer attributes of operators without operands are sizes.
     const int end = site.term->arguments.empty() ? std::max(axes, kLargestSize + 1) : axes;
     for (int i = 0; i < end; ++i) site.numbers.push_back(i);
     std::ranges::copy_if(site.beyond, std::back_inserter(site.numbers),

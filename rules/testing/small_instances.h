@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// All small instances of a rule: what its sources may look like over tensors of few axes of sizes 1
-// and 2. Sizes and axes that have nothing to do with each other agree among them as often as they
-// can, which random instances seldom show: a sum of two concatenations along different axes has the
-// type of another, operands that are broadcast have ranks of all combinations.
+// Enumerates all small instances of a rule: its sources over tensors of few axes with sizes 1 and
+// 2. Unrelated sizes and axes then coincide in all possible ways, which random instances rarely
+// show. Examples: a sum of two concatenations along different axes has the type of another one;
+// broadcast operands have ranks in all combinations.
 //
-// Depth first through the sources' applications, from the leaves up: what an operator refuses is
-// left at once, so that combinations are tried as far as types fit and no further.
+// Depth-first through the sources' applications, from the leaves up. A combination that an operator
+// rejects is dropped at once, so the search extends only well-typed prefixes.
 #pragma once
 
 #include <cstddef>
@@ -22,25 +22,25 @@ namespace egret::rules {
 
 class SmallInstances {
  public:
-  // Calls with a choice whose sources are well-typed; false ends the enumeration.
+  // Called with a choice whose sources are well-typed; returning false ends the enumeration.
   using Visit = base::FunctionRef<bool(const Choice&)>;
 
-  // Element types, texts, reals and lists (permutations, pads, ...) are those of `examples`, which
-  // are instances' choices, at least one. `effort` is for all calls of visit_all(), in types
-  // looked up; running an operator's definition takes ten, as does a visit. The rule and the
-  // instantiator outlive the enumeration.
+  // `examples` are choices of instances, at least one. They provide element types, texts, reals and
+  // lists (permutations, pads, ...). `effort` bounds all calls of visit_all() together. A type
+  // lookup costs 1; running an operator's definition and a visit cost 10 each. The rule and the
+  // instantiator must outlive the enumeration.
   SmallInstances(const Rule& rule, Instantiator& instantiator, std::span<const Choice> examples,
                  std::size_t effort);
 
-  // Of tensors one of which has `axes` axes and none has more; single integer attributes are less
-  // than `axes`, at least 0, or as in the examples, those of operators without operands, which are
-  // sizes, also 1 and 2. Whether all were visited: neither did the
-  // effort come to its end nor did `visit` end it.
+  // Enumerates instances in which some tensor has `axes` axes and none has more. Single integer
+  // attributes take the values 0 .. axes-1 and those of the examples. For operators without
+  // operands they are sizes and also take 1 and 2. Returns whether all instances were visited:
+  // neither did the effort run out nor did `visit` end it.
   bool visit_all(int axes, Visit visit);
   std::size_t effort_left() const { return effort_; }
 
  private:
-  // One application among the sources; those it takes come before it.
+  // One application among the sources. The applications that it takes as arguments come before it.
   struct Site {
     const Term* term = nullptr;
     std::vector<int> fresh{};             // variables that stand here first

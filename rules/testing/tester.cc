@@ -18,7 +18,7 @@ namespace {
 constexpr double kTolerance = 1e-9;
 constexpr double kRoundingTolerance = 3e-6;
 
-// How the elements of one instance are drawn.
+// The distribution of the elements of one instance.
 enum class Style : std::uint8_t { kSigned, kPositive, kSparse };
 
 double draw_real(Style style, Random& random) {

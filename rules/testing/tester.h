@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random testing of rules: many small instances (rules/testing/instantiation.h), random tensors,
-// both sides evaluated by the reference interpreter in f64 and compared. A rule that passes is
-// *tested*, which is evidence and no proof.
+// Random testing of rules: many small instances (rules/testing/instantiation.h) on random tensors.
+// The reference interpreter evaluates both sides in f64, and the results are compared. A rule that
+// passes is *tested*, which is evidence but no proof.
 //
-// Tensors hold small dyadic numbers, so that sums and products are exact; an element for which the
-// left side is not a finite number says nothing. Rules tagged `rounding` state what holds up to the
-// rounding of a constant and are compared with that tolerance.
+// Tensors hold small dyadic numbers, so sums and products are exact. Elements where the left side
+// is not finite are ignored. Rules tagged `rounding` hold up to the rounding of a constant and are
+// compared with that tolerance.
 //
 // Deterministic for a seed.
 #pragma once
@@ -39,11 +39,11 @@ struct TestReport {
   std::string counterexample;
 };
 
-// A tensor for each input of the instance: small dyadic numbers, or the number that its conditions
-// want.
+// One tensor per input of the instance: small dyadic numbers, or the number that the conditions
+// require.
 std::vector<ir::Tensor> random_inputs(const Instance& instance, base::Random& random);
 
-// Both sides of one instance on random tensors.
+// The result of comparing both sides of an instance on random tensors.
 struct Comparison {
   enum class Outcome : std::uint8_t {
     kEqual,

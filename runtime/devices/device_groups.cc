@@ -17,7 +17,7 @@ std::string names_of(std::span<const std::int64_t> ranks) {
   return text;
 }
 
-// The first of the group makes the id.
+// The first rank of the group makes the id and sends it to the others.
 base::Result<nccl::UniqueId> shared_id(const nccl::Library& nccl, bool makes,
                                        std::span<const std::int64_t> group,
                                        const Exchange& exchange) {
@@ -61,7 +61,7 @@ base::Status all_have_nccl(const nccl::Library& nccl, const backends::cuda::Devi
                            const parallel::Mesh& mesh, const Exchange& exchange) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(mesh.ranks()));
   std::iota(all.begin(), all.end(), 0);
-  // Nothing: no NCCL. Else which GPU it is.
+  // Each rank sends its GPU's identity; an empty message means that it has no NCCL.
   Bytes mine;
   for (const char c : device.facts().uuid) {
     if (nccl.has_nccl.ok()) mine.push_back(static_cast<std::byte>(c));

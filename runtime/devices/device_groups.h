@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the GPUs of a plan's ranks come together.
+// The NCCL groups of a plan's ranks.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,13 @@ namespace egret::runtime {
 // One communicator for each axis of the mesh; nullptr for those of one device.
 using AxisCommunicators = std::vector<std::unique_ptr<nccl::Communicator>>;
 
-// All ranks call it. The first rank of each group hands its id to the others by `exchange`.
+// All ranks call it. The first rank of each group sends its NCCL id to the others by `exchange`.
 base::Result<AxisCommunicators> join_axes(const nccl::Library& nccl, const parallel::Mesh& mesh,
                                           std::int64_t rank, const Exchange& exchange,
                                           double time_limit_s);
 
-// Whether NCCL can connect all ranks: it is loaded everywhere, and no two ranks share a GPU. All
-// ranks call it, and get the same answer. unavailable with the reason where it cannot.
+// Whether NCCL can connect all ranks: it is loaded on each, and no two ranks share a GPU. All ranks
+// call it and get the same answer. unavailable with the reason otherwise.
 base::Status all_have_nccl(const nccl::Library& nccl, const backends::cuda::Device& device,
                            const parallel::Mesh& mesh, const Exchange& exchange);
 

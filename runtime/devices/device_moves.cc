@@ -11,7 +11,7 @@ using nccl::Buffer;
 using nccl::Moves;
 using nccl::Spot;
 
-// A tensor as [outer][count] rows along a dimension: what lies inside of one index of it.
+// A tensor as [outer][count] rows along a dimension; a row is everything inside of one index.
 struct Along {
   Along(const ir::TensorType& type, int dim)
       : count(type.dims[static_cast<std::size_t>(dim)].constant()),
@@ -30,8 +30,8 @@ struct Along {
   std::int64_t row;  // bytes
 };
 
-// Rows [first, first + count) of `from`, in a tensor at `at`, to a place of their own, and back.
-// A tensor at `at` has `all` rows of each outer index.
+// Copies rows [first, first + count) of each outer index of the tensor at `at` to a contiguous
+// place, or back. `all` describes the tensor's rows.
 nccl::Rows taken(const Along& all, Spot at, std::int64_t first, std::int64_t count, Spot to) {
   at.offset += first * all.row;
   return {at, to, count * all.row, all.outer, all.pitch(), count * all.row};
@@ -95,7 +95,7 @@ class Maker {
     moves_.count = elements_;
   }
 
-  // Blocks of the cut dimension, one after the other, each to its rank.
+  // NCCL scatters contiguous blocks: pack the blocks of the cut dimension in order of rank.
   void reduce_scatter() {
     reduce(Moves::Call::kReduceScatter);
     const Along rows(local_, to_.dim);
@@ -104,7 +104,8 @@ class Maker {
     moves_.count = elements_ / devices_;
   }
 
-  // Where the value's blocks of `rows` lie one after the other.
+  // The place where the value's blocks are contiguous: the value itself, or the outgoing buffer
+  // after packing.
   Spot gathered_blocks(const Along& rows) {
     if (rows.outer == 1) return kFrom;
     const std::int64_t block = rows.count / devices_;
@@ -115,7 +116,8 @@ class Maker {
     return kOutgoing;
   }
 
-  // Where the ranks' blocks of `whole` may come in one after the other, to be put in their places.
+  // The place where the ranks' blocks may arrive contiguously: the result itself, or the incoming
+  // buffer before unpacking.
   Spot scattered_blocks(const Along& whole, std::int64_t bytes) {
     if (whole.outer == 1) return kTo;
     const std::int64_t block = whole.count / devices_;
@@ -155,7 +157,8 @@ class Maker {
     const Along own(local_, to_.dim);
     const Along rows(resized(local_, to_.dim, own.count + before + after), to_.dim);
     moves_.call = Moves::Call::kTransfers;
-    // Its first rows are the end of the one before, its last rows the begin of the next one.
+    // The previous rank's last `before` rows and the next rank's first `after` rows become this
+    // rank's halo; this rank sends the mirror image.
     const std::int64_t before_bytes = before * own.row * own.outer;
     const std::int64_t after_bytes = after * own.row * own.outer;
     if (here_ > 0) {
@@ -180,7 +183,7 @@ class Maker {
     moves_.transfers.push_back({incoming, received, static_cast<int>(peer), false});
   }
 
-  // A block and its halo, as far as the tensor reaches.
+  // Copies a block with its halo, as far as the tensor reaches.
   void slice() {
     const auto [before, after, beyond] = to_.halo;
     const Along whole(local_, to_.dim);

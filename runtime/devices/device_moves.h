@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collective of a placed program as what one rank's GPU does for it (runtime/nccl/moves.h).
+// A collective of a placed program as the operations of one rank's GPU (runtime/nccl/moves.h).
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace egret::runtime {
 
-// For the rank with coordinate `here` of `devices` along the collective's axis, of a value of this
-// type as it holds it. The result's rows beyond the ends of a tensor (Halo::Beyond) are left as
-// they are: whoever makes the buffer fills it once.
+// For the rank with coordinate `here` of `devices` along the collective's axis; `local` is the type
+// of its share. Rows of the result beyond the ends of the tensor (Halo::Beyond) are not written:
+// the owner of the buffer fills them once.
 nccl::Moves device_moves(const parallel::Collective& collective, std::int64_t devices,
                          std::int64_t here, const ir::TensorType& local);
 

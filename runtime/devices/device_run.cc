@@ -43,7 +43,7 @@ DeviceRun::DeviceRun(parallel::PlacedGraph placed, RankProgram program,
       stages_(program_.stages.size()) {
   for (std::size_t i = 0; i < placed_.nodes.size(); ++i)
     held_[i] = placed_.nodes[i].kind == Kind::kInput;
-  // Of constants only what is read by others than segments, which have their own.
+  // Constants that collectives and outputs read; segments have copies of their own.
   for (const auto& [node, block] : program_.blocks) held_[node] = true;
   for (std::size_t stage = 0; stage < program_.stages.size(); ++stage) {
     for (const std::size_t node : program_.stages[stage].segment.outputs) {
@@ -64,7 +64,7 @@ DeviceRun::DeviceRun(parallel::PlacedGraph placed, RankProgram program,
   }
 }
 
-// What it owns is given back by calls that need the context, after the communicators are left.
+// Members release driver handles, which needs the context; the communicators leave first.
 DeviceRun::~DeviceRun() {
   (void)device_->enter();
   communicators_.clear();
@@ -115,7 +115,8 @@ base::Status DeviceRun::allocate() {
   return base::ok();
 }
 
-// Constants that collectives read, and the borders of halos, which nothing overwrites.
+// Constants that collectives read, and halo rows beyond the tensor's ends, which are never
+// overwritten.
 base::Status DeviceRun::copy_constants() {
   for (const auto& [node, block] : program_.blocks)
     EGRET_RETURN_IF_ERROR(copy_constant(node, block));
@@ -178,6 +179,8 @@ base::Status DeviceRun::named(base::Status status, std::size_t node) const {
                    ")");
 }
 
+// Events order the streams; the host does not wait for a step. A collective waits for its source,
+// and segments wait for the collectives that they read.
 base::Status DeviceRun::enqueue_collective(DeviceCollective& collective) {
   const parallel::PlacedNode& node = placed_.nodes[collective.node];
   const std::size_t source = node.inputs.front();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's part of a plan on its GPU. Values stay there from the first segment to the last;
-// collectives go through NCCL on a stream of their own, so that a segment which does not need their
-// results runs beside them.
+// One rank's part of a plan on its GPU. Values stay there from the first segment to the last.
+// Collectives go through NCCL on a stream of their own, so segments that do not need their results
+// run in parallel.
 #pragma once
 
 #include <memory>
@@ -25,8 +25,8 @@ class DeviceRun {
       backends::Precision precision, double time_limit_s);
   ~DeviceRun();
 
-  // As run_rank: inputs and outputs as this rank holds them. Errors: bad_input where data
-  // make a kernel fail; rank_failed, with the collective named, when ranks do not answer.
+  // As run_rank(): inputs and outputs are this rank's parts. Errors: bad_input where data make a
+  // kernel fail; rank_failed, with the collective named, when ranks do not answer.
   base::Result<std::vector<ir::Tensor>> run(std::span<const ir::Tensor> inputs);
 
  private:
@@ -57,16 +57,16 @@ class DeviceRun {
   base::Status after(backends::cuda::Stream stream, const backends::cuda::Event& event) const;
   base::Status mark(const backends::cuda::Event& event, backends::cuda::Stream stream) const;
   base::Status named(base::Status status, std::size_t node) const;
-  backends::cuda::Event ready(std::size_t node) const;  // nullptr: there from the begin
+  backends::cuda::Event ready(std::size_t node) const;  // nullptr: available from the start
 
   const parallel::PlacedGraph placed_;
   const RankProgram program_;
   std::shared_ptr<backends::cuda::Device> device_;
   AxisCommunicators communicators_;
   double time_limit_s_;
-  std::vector<bool> held_;            // by node: its value has memory
-  std::vector<int> stage_of_;         // by node: whose segment makes it; -1: none
-  std::vector<std::size_t> done_by_;  // by node: the collective's place in its stage
+  std::vector<bool> held_;            // by node: whether its value has memory
+  std::vector<int> stage_of_;         // by node: the stage that makes it; -1: none
+  std::vector<std::size_t> done_by_;  // by node: the collective's index in its stage
   backends::cuda::Owned<backends::cuda::DevicePointer> memory_;
   std::vector<backends::cuda::DevicePointer> values_;  // by node
   backends::cuda::DevicePointer outgoing_ = 0, incoming_ = 0;

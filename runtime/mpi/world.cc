@@ -47,7 +47,7 @@ std::string names_of(std::span<const std::int64_t> group) {
 
 }  // namespace
 
-// Calls back when it is not gone in time.
+// Calls back unless it is destroyed in time.
 class Watchdog {
  public:
   Watchdog(double seconds, const MpiWorld::OnHang& on_hang, const char* what)

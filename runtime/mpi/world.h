@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of a run that mpirun started. The only thing that they do together is to exchange
-// bytes; what is made of them, in which order, is up to who calls (runtime/ranks/rank_program.h),
-// so that results do not depend on how an MPI library adds up.
+// The ranks of a run that mpirun started. Their only joint operation is an exchange of bytes.
+// Reductions are up to the caller (runtime/ranks/rank_program.h), so results do not depend on the
+// order in which an MPI library adds.
 //
-// A rank that fails ends all: it says why and calls abort(). A rank that hangs, or is gone without
-// MPI noticing, is noticed by those who wait for it: an exchange has a time limit.
+// A failing rank reports the reason and calls abort(), which ends all ranks. A rank that hangs, or
+// disappears without MPI noticing, is detected by the time limit of the others' exchanges.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class MpiWorld {
  public:
   // Whether mpirun (or another launcher of Open MPI) started this process.
   static bool is_distributed();
-  // What is to end the process when MPI does not come back from joining or leaving in time: there
-  // is no other way out of a call that waits for a rank that hangs.
+  // Ends the process when MPI does not return from joining or leaving in time: a call that waits
+  // for a hanging rank has no other exit.
   using OnHang = std::function<void(const std::string& message)>;
 
   // Once a process. Errors: unavailable where Egret was built without MPI or MPI does not start.
@@ -36,9 +36,9 @@ class MpiWorld {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  // Sends outgoing[i] to the i-th rank of the group, which holds this one, and returns what came
-  // from each. All of the group call it, in the same order of calls. Errors: rank_failed after the
-  // time limit or when MPI reports one; unsupported above 2 GiB for a rank.
+  // Sends outgoing[i] to the i-th rank of the group, which includes this one, and returns the bytes
+  // received from each. All of the group call it, in the same order of calls. Errors: rank_failed
+  // after the time limit or when MPI reports one; unsupported above 2 GiB for a rank.
   base::Result<std::vector<std::vector<std::byte>>> exchange(
       std::span<const std::int64_t> group, std::span<const std::vector<std::byte>> outgoing);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Egret calls of NCCL, declared as its binary interface has it (as backends/cuda/api/abi.h
-// does). Where nccl.h is found, tests/backends/cuda_abi_test.cc compares numbers, sizes and
-// signatures.
+// Declarations of NCCL's binary interface (as backends/cuda/api/abi.h does for CUDA). Where nccl.h
+// is found, tests/backends/cuda_abi_test.cc compares numbers, sizes and signatures.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@ namespace egret::runtime::nccl {
 
 using Comm = struct CommTag*;
 
-// Made by one rank of a group, given to all.
+// Made by one rank of a group and sent to all.
 struct UniqueId {
   char bytes[128];
 };
@@ -24,8 +23,8 @@ inline constexpr int kInt8 = 0, kUint8 = 1, kInt32 = 2, kUint32 = 3, kInt64 = 4,
 inline constexpr int kReduceSum = 0, kReduceMax = 2;
 inline constexpr int kUndefined = INT32_MIN;
 
-// The options of NCCL 2.14, the first that can join without blocking; later ones take it for what
-// it is by its size and version, and keep their defaults for the rest.
+// The options of NCCL 2.14, the first version that joins without blocking. Later versions recognize
+// them by size and version, and use defaults for the rest.
 struct Config {
   std::size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;
@@ -33,7 +32,7 @@ struct Config {
   int blocking = kUndefined;
 };
 
-// The oldest version that is used.
+// The oldest supported version.
 inline constexpr int kOldest = 21400;
 
 struct Functions {

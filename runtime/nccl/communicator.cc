@@ -15,7 +15,7 @@ base::Status rank_failed(std::string message) {
   return {base::StatusCode::kRankFailed, std::move(message)};
 }
 
-// -1: NCCL does not add or compare elements of this type.
+// NCCL's code of the type; -1 where NCCL cannot reduce it.
 int element_type(ir::DType type) {
   switch (type) {
     case ir::DType::kF16: return kFloat16;
@@ -73,6 +73,8 @@ Communicator::~Communicator() {
 
 base::Status Communicator::settled(int answer, const char* what) {
   const base::Stopwatch watch;
+  // Spin briefly for the common case, then sleep between polls. A stop request or the time limit
+  // aborts the group.
   for (std::int64_t polls = 0; answer == kInProgress; ++polls) {
     if (base::stop_requested()) return failed(std::string(what) + " was stopped");
     if (watch.seconds() > membership_.time_limit_s) {
@@ -142,7 +144,7 @@ base::Status Communicator::all_gather(backends::cuda::DevicePointer from,
                  "all_gather");
 }
 
-// Inside a group NCCL answers when the group ends.
+// Within a group, calls are answered when the group ends.
 base::Status Communicator::begin_transfers() {
   EGRET_RETURN_IF_ERROR(check());
   const int answer = functions_.group_begin();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A group of ranks, a GPU each, that exchange what lies in the memory of their GPUs.
+// A group of ranks, one GPU each, that exchange data in GPU memory.
 //
-// No call blocks for ever: NCCL is asked to answer at once, and what it has not done yet is polled
-// for up to a time limit. A rank that died is noticed by NCCL (an error that comes later), by the
-// time limit, or by a signal to this process; then the group is aborted, which also ends the
-// kernels that wait on the device, and all that follows fails.
+// No call blocks forever: NCCL runs in nonblocking mode, and its state is polled up to a time
+// limit. A dead rank is detected by NCCL (a later error), by the time limit, or by a signal to this
+// process. The group is then aborted, which also ends its waiting kernels on the device, and all
+// later calls fail.
 #pragma once
 
 #include <memory>
@@ -24,11 +24,11 @@ class Communicator {
     double time_limit_s = 60;
   };
 
-  // For the first of a group to hand to the others. Errors: unavailable with NCCL's words.
+  // For the first rank of a group to send to the others. Errors: unavailable with NCCL's message.
   static base::Result<UniqueId> make_id(const Library& library);
 
-  // All of the group call it, each with its GPU's context current. Errors: rank_failed when not
-  // all are there within the time limit, or NCCL says so.
+  // All of the group call it, each with its GPU's context current. Errors: rank_failed when not all
+  // join within the time limit, or NCCL reports a failure.
   static base::Result<std::unique_ptr<Communicator>> join(const Library& library,
                                                           const UniqueId& id,
                                                           Membership membership);
@@ -42,8 +42,8 @@ class Communicator {
   const std::string& name() const { return membership_.name; }
 
   enum class Reduction { kSum, kMax };
-  // Each puts work on the stream. Counts are of elements, sizes of bytes that each rank gives (of
-  // reduce_scatter: that it gets). Errors: unsupported for a type that NCCL does not add;
+  // Enqueue a collective on the stream. Counts are in elements. Sizes are the bytes that each rank
+  // gives (for reduce_scatter: receives). Errors: unsupported for a type that NCCL cannot reduce;
   // rank_failed.
   base::Status all_reduce(backends::cuda::DevicePointer from, backends::cuda::DevicePointer to,
                           std::size_t count, ir::DType type, Reduction reduction,
@@ -53,7 +53,7 @@ class Communicator {
                               backends::cuda::Stream stream);
   base::Status all_gather(backends::cuda::DevicePointer from, backends::cuda::DevicePointer to,
                           std::size_t bytes, backends::cuda::Stream stream);
-  // Between begin and end, and then at once.
+  // Point-to-point transfers between begin and end, executed together at the end.
   base::Status begin_transfers();
   base::Status send(backends::cuda::DevicePointer from, std::size_t bytes, int peer,
                     backends::cuda::Stream stream);
@@ -61,20 +61,20 @@ class Communicator {
                        backends::cuda::Stream stream);
   base::Status end_transfers();
 
-  // What NCCL noticed meanwhile. Errors: rank_failed; the group is aborted then.
+  // Reports asynchronous errors. Errors: rank_failed; the group is then aborted.
   base::Status check();
-  // Ends what runs on the device for this group.
+  // Ends the group's kernels on the device.
   void abort();
 
  private:
   Communicator(const Library& library, Membership membership)
       : functions_(library.functions), membership_(std::move(membership)) {}
-  // What all_reduce and reduce_scatter have in common: all but NCCL's function.
+  // The common part of all_reduce and reduce_scatter.
   base::Status reduce(decltype(Functions::all_reduce) call, const char* what,
                       backends::cuda::DevicePointer from, backends::cuda::DevicePointer to,
                       std::size_t count, ir::DType type, Reduction reduction,
                       backends::cuda::Stream stream);
-  // Of a call's answer: waits until it is done.
+  // Waits until a call is done, given its first answer.
   base::Status settled(int answer, const char* what);
   base::Status failed(const std::string& what);
 

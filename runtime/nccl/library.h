@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL, loaded when it is first asked for, from where CUDA's libraries are looked for
+// NCCL, loaded on first use, from the same folders as CUDA's libraries
 // (backends/cuda/api/libraries.h).
 #pragma once
 

@@ -18,7 +18,7 @@ class Mover {
       copy.to = at(rows.to);
       copy.row_bytes = static_cast<std::size_t>(rows.bytes);
       copy.rows = static_cast<std::size_t>(rows.rows);
-      // The driver wants pitches of a row at least, also of a single one.
+      // The driver requires pitches of at least a row, even for a single row.
       copy.from_pitch = static_cast<std::size_t>(rows.rows > 1 ? rows.from_pitch : rows.bytes);
       copy.to_pitch = static_cast<std::size_t>(rows.rows > 1 ? rows.to_pitch : rows.bytes);
       EGRET_RETURN_IF_ERROR(

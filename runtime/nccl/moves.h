@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a collective does, as data: rows of bytes copied on the device before and after one call of
-// NCCL. NCCL moves blocks that lie together; a tensor cut in another dimension than its first has
-// rows between, so it is copied together before and apart afterwards.
+// A collective as data: copies of rows on the device before and after one NCCL call. NCCL moves
+// contiguous blocks. A tensor cut in another dimension than its first is strided, so it is packed
+// before the call and unpacked after it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Spot {
   std::int64_t offset = 0;  // bytes
 };
 
-// `rows` rows of `bytes`, each so many bytes after the one before.
+// `rows` rows of `bytes`, at the given pitches.
 struct Rows {
   Spot from, to;
   std::int64_t bytes = 0, rows = 1, from_pitch = 0, to_pitch = 0;
@@ -50,7 +50,7 @@ struct Addresses {
   backends::cuda::DevicePointer from = 0, to = 0, outgoing = 0, incoming = 0;
 };
 
-// Puts all of it on the stream. `communicator` may be nullptr where there is no call.
+// Enqueues all of it on the stream. `communicator` may be nullptr where there is no call.
 base::Status enqueue(const Moves& moves, const Addresses& addresses,
                      const backends::cuda::Device& device, Communicator* communicator,
                      backends::cuda::Stream stream);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks exchange of constants alone, weights above all: a block of two weights side by side is
-// not two blocks side by side. It is the same in every run, so it is exchanged once, before the
-// first; to the program that is run it is a constant like others, which a backend may lay out as it
-// likes.
+// The communication of values that depend on constants only, mainly weights: a block of two
+// concatenated weights is not the concatenation of their blocks. It is the same in every run, so it
+// happens once, before the first. For the program that runs it is an ordinary constant, which a
+// backend may lay out freely.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,11 @@
 namespace egret::runtime {
 
 struct ConstantPart {
-  parallel::PlacedGraph graph;     // nothing but constants and what follows from them
-  std::vector<std::size_t> nodes;  // of the whole graph: what the outputs are
+  parallel::PlacedGraph graph;     // constants and values that depend on them only
+  std::vector<std::size_t> nodes;  // nodes of the whole graph, by output
 };
 
-// Without outputs where nothing that follows from constants alone is exchanged. O(nodes).
+// Without outputs where no such value is communicated. O(nodes).
 ConstantPart constant_part(const parallel::PlacedGraph& graph);
 
 using RunGraph = std::function<base::Result<std::vector<ir::Tensor>>(

@@ -29,7 +29,7 @@ Result<std::vector<Tensor>> tensors_of(const std::vector<Bytes>& all, const ir::
   return tensors;
 }
 
-// Rows of a tensor along a dimension, as bytes: of each row and what is outside of it a piece.
+// Copies rows of a tensor along a dimension to and from bytes, one piece for each outer index.
 class Rows {
  public:
   Rows(const ir::TensorType& type, int dim)
@@ -75,7 +75,7 @@ class Rows {
   std::int64_t row_;  // bytes
 };
 
-// The collectives of one rank, on the line of its group.
+// The collectives of one rank, over its group as a one-dimensional mesh.
 class RankCollective {
  public:
   RankCollective(const parallel::Collective& collective, const parallel::Mesh& mesh,
@@ -119,7 +119,7 @@ class RankCollective {
     return tensors_of(incoming, type);
   }
 
-  // Each device's block by `to` is sent to it.
+  // Sends each device its block under `to`.
   Result<std::vector<Tensor>> exchanged_blocks(const Tensor& local) const {
     std::vector<Bytes> outgoing;
     for (std::int64_t i = 0; i < line_.size(0); ++i)
@@ -129,7 +129,7 @@ class RankCollective {
     return exchanged(outgoing, type);
   }
 
-  // The first and last rows of the block are sent to the neighbours.
+  // Sends the first and last rows of the block to the neighbours.
   Result<Tensor> exchange_halo(const Tensor& local) const {
     const auto [kind, dim, halo] = collective_.to;
     const Rows own(local.type(), dim);
@@ -163,7 +163,9 @@ class RankCollective {
     return reduced(incoming);
   }
 
-  // The elements are shared out as evenly as they can be.
+  // Reduce-scatter and all-gather over the flat elements, divided as evenly as possible. Each part
+  // is summed by one rank, in the order of ranks: the result is deterministic and equal on all
+  // ranks.
   Result<Tensor> reduce_all(const Tensor& local) const {
     const std::int64_t parts = line_.size(0);
     const auto begin = [&](std::int64_t i) { return local.elements() * i / parts; };
@@ -201,7 +203,7 @@ bool is_exchange(const parallel::PlacedNode& node) {
   return node.kind == Kind::kCollective || node.kind == Kind::kRing;
 }
 
-// What is run of a graph where some nodes are known.
+// The work that remains when some nodes are known.
 struct Work {
   Work(const parallel::PlacedGraph& graph, const HeldBlocks& known)
       : runs(graph.nodes.size(), false),
@@ -236,9 +238,9 @@ struct Work {
   // By node.
   std::vector<bool> runs;          // and is not known
   std::vector<bool> leaves_stage;  // read by a later stage, or from outside
-  std::vector<bool> direct;        // read by others than segments
-  // The stage after whose segment it is known: operators belong to the segment of theirs, a
-  // collective is run at the end of the stage before its own.
+  std::vector<bool> direct;        // read by collectives, rings or outputs
+  // The stage whose segment makes the node available. An operator belongs to the segment of its
+  // stage; a collective runs at the end of the previous stage.
   std::vector<std::size_t> stages;
   std::size_t last = 0;
 };
@@ -303,7 +305,7 @@ Result<Tensor> run_collective(const parallel::Collective& collective, const para
 
 namespace {
 
-// The ring numbered `at` on what this rank holds of its inputs.
+// Runs ring number `at` on this rank's inputs.
 Result<Tensor> run_ring(const RankProgram& program, std::size_t at, const parallel::Mesh& mesh,
                         std::span<const Tensor> held, const RunSegment& run,
                         const Exchange& exchange) {

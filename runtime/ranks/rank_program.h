@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one rank does: graphs on what it holds, for a backend to run, and collectives between them.
-// Collectives rest on one primitive, an exchange of bytes among the ranks of a group, and add up in
-// the order of ranks: equal runs are equal bit by bit, on whatever MPI library.
+// The program of one rank: graphs on its parts, which a backend runs, and collectives between them.
+// Collectives rest on one primitive, an exchange of bytes within a group, and add in the order of
+// ranks: repeated runs are equal bit by bit, with any MPI library.
 //
-// Each rank sends what a ring would in collectives: an all_reduce is an exchange of parts, each
-// summed by one rank, and an exchange of the sums.
+// Each rank sends as many bytes as in a ring. An all_reduce is an exchange of parts, each summed by
+// one rank, and an exchange of the sums (reduce-scatter, then all-gather).
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@
 
 namespace egret::runtime {
 
-// Sends outgoing[i] to the i-th rank of the group; what came from each.
+// Sends outgoing[i] to the i-th rank of the group and returns the bytes received from each.
 using Exchange = std::function<base::Result<std::vector<std::vector<std::byte>>>(
     std::span<const std::int64_t> group, std::span<const std::vector<std::byte>> outgoing)>;
 
-// What this rank holds afterwards.
+// This rank's share after the collective.
 base::Result<ir::Tensor> run_collective(const parallel::Collective& collective,
                                         const parallel::Mesh& mesh, std::int64_t rank,
                                         const ir::Tensor& local, const Exchange& exchange);
@@ -36,7 +36,7 @@ struct Segment {
   std::vector<std::size_t> outputs;
 };
 
-// In order: the segment (if it has operators), then the collectives on what is known by then.
+// A segment (if it has operators), then the collectives whose inputs are known after it.
 struct RankStage {
   Segment segment;
   std::vector<std::size_t> collectives;  // nodes; rings are among them
@@ -48,34 +48,34 @@ struct RankRing {
   parallel::RingProgram program;
 };
 
-// By node, what a rank holds of it before a run begins.
+// A rank's part of each node before a run begins.
 using HeldBlocks = std::map<std::size_t, ir::Tensor>;
 
 struct RankProgram {
   std::int64_t rank = 0;
   std::vector<RankStage> stages;
   std::vector<RankRing> rings;
-  HeldBlocks blocks;  // of constants: those that collectives, rings and outputs read
+  HeldBlocks blocks;  // blocks of constants that collectives, rings and outputs read
 
-  // What a backend compiles: the stages' segments, then of each ring the step and the finish.
-  // Those without outputs are never run.
+  // The graphs that a backend compiles: the stages' segments, then each ring's step and finish.
+  // Graphs without outputs are never run.
   std::vector<const ir::Graph*> graphs() const;
 };
 
-// The graph is checked (parallel/placed/placed_graph.h). What is known is a constant to the
-// program, and what only such nodes read is not in it (runtime/ranks/constant_part.h).
+// The graph is checked (parallel/placed/placed_graph.h). Nodes in `known` become constants, and
+// nodes that only they read are dropped (runtime/ranks/constant_part.h).
 base::Result<RankProgram> rank_program(const parallel::PlacedGraph& graph, std::int64_t rank,
                                        const HeldBlocks& known = {});
 
-// What a rank holds of the inputs, by the order of the input nodes, in which the wholes are given.
-// Errors: bad_input that names the input whose type is another.
+// A rank's parts of the inputs, in the order of the input nodes, as are the wholes. Errors:
+// bad_input that names the input with a wrong type.
 base::Result<std::vector<ir::Tensor>> held_inputs(const parallel::PlacedGraph& graph,
                                                   std::int64_t rank,
                                                   std::span<const ir::Tensor> wholes);
 
-// Runs stage after stage. Inputs, by the order of the input nodes, and outputs are as this rank
-// holds them; `run` computes the outputs of one of program.graphs().
-// Errors: as they come from `run` and `exchange`, with the collective named.
+// Runs stage after stage. Inputs, in the order of the input nodes, and outputs are this rank's
+// parts. `run` computes the outputs of one of program.graphs(). Errors: those of `run` and
+// `exchange`, with the collective named.
 using RunSegment = std::function<base::Result<std::vector<ir::Tensor>>(
     std::size_t graph, std::span<const ir::Tensor> inputs)>;
 base::Result<std::vector<ir::Tensor>> run_rank(const parallel::PlacedGraph& graph,
@@ -83,8 +83,7 @@ base::Result<std::vector<ir::Tensor>> run_rank(const parallel::PlacedGraph& grap
                                                std::span<const ir::Tensor> inputs,
                                                const RunSegment& run, const Exchange& exchange);
 
-// The wholes of what all ranks hold of the outputs, at rank 0; none at the others. All ranks call
-// it.
+// Assembles the outputs of all ranks at rank 0; empty at the others. All ranks call it.
 base::Result<std::vector<ir::Tensor>> gathered_outputs(const parallel::PlacedGraph& graph,
                                                        std::int64_t rank,
                                                        std::span<const ir::Tensor> held,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks that run a plan together: under mpirun each is a process, otherwise this process is all
-// of them.
+// The ranks that run a plan together: one process each under mpirun, otherwise all in this process.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@ namespace egret::runtime {
 class Ranks {
  public:
   struct Options {
-    double limit_exchange_s = 60;  // how long a rank waits for others before the run ends
+    double limit_exchange_s = 60;  // the longest wait for other ranks before the run fails
     // Ends this process when MPI does not return from joining or leaving in time; see MpiWorld.
     MpiWorld::OnHang on_hang;
   };
@@ -26,7 +25,7 @@ class Ranks {
   std::int64_t rank() const { return world_ == nullptr ? 0 : world_->rank(); }
   std::int64_t size() const { return world_ == nullptr ? 1 : world_->size(); }
   double limit_exchange_s() const { return limit_exchange_s_; }
-  // Valid as long as the object; moving it does no harm.
+  // Valid as long as the object, which may be moved.
   Exchange exchange() const;
 
   // Waits for the other ranks, then leaves them. Further work is this rank's own.

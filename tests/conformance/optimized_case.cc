@@ -10,8 +10,8 @@
 #include "cost/model.h"
 #include "driver/select/selection.h"
 #include "extract/core/extractor.h"
+#include "rules/tensors/admitted_rules.h"
 #include "rules/tensors/constant_folding.h"
-#include "rules/tensors/rule_set.h"
 #include "rules/tensors/saturate.h"
 #include "rules/tensors/tensor_egraph.h"
 
@@ -24,8 +24,8 @@ constexpr std::uint64_t kIterations = 4;
 constexpr std::uint64_t kNodes = 2000;
 constexpr int kDraws = 2;
 
-const Result<rules::RuleSet>& starter_rules() {
-  static const Result<rules::RuleSet> rules = rules::select_rules("starter");
+const Result<rules::AdmittedRules>& starter_rules() {
+  static const auto rules = rules::AdmittedRules::select("starter");
   return rules;
 }
 

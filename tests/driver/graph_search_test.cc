@@ -229,12 +229,12 @@ TEST_P(SearchOfModel, FoldsBatchNormsAndIsChecked) {
   const auto result = optimize(zoo_graph("resnet18"), options);
   ASSERT_TRUE(result.ok()) << result.status().message();
   const OptimizeReport& r = result->report;
-  EXPECT_TRUE(r.checked && r.check.passed);
-  EXPECT_EQ(r.operators_before.at("BatchNormalization"), 20);
-  EXPECT_FALSE(r.operators_after.contains("BatchNormalization"));
-  EXPECT_LT(r.predicted_after_s, r.predicted_before_s);
-  EXPECT_GT(r.graphs_seen, 1U);
-  EXPECT_FALSE(r.rules_used.empty());
+  EXPECT_TRUE(r.check.made && r.check.outputs.passed);
+  EXPECT_EQ(r.operators.before.at("BatchNormalization"), 20);
+  EXPECT_FALSE(r.operators.after.contains("BatchNormalization"));
+  EXPECT_LT(r.predicted.after_s, r.predicted.before_s);
+  EXPECT_GT(r.growth.graphs_seen, 1U);
+  EXPECT_FALSE(r.rules.used.empty());
 }
 
 std::string test_name(const ::testing::TestParamInfo<std::string_view>& info) {

@@ -86,8 +86,8 @@ TEST_F(OperatorCosts, LeaveNothingToMeasureForOptimize) {
   optimizing.no_measure = true;
   const auto result = optimize(two_products(), optimizing);
   ASSERT_TRUE(result.ok()) << result.status().message();
-  EXPECT_EQ(result->report.operators_measured, 0);
-  EXPECT_EQ(result->report.operators_estimated, 0);
+  EXPECT_EQ(result->report.extraction.operators_measured, 0);
+  EXPECT_EQ(result->report.extraction.operators_estimated, 0);
 }
 
 TEST_F(OperatorCosts, AreLeftWhenTheTimeIsOver) {
@@ -152,12 +152,12 @@ TEST_F(OperatorCosts, OfAnotherMachineAreNotTakenByOptimize) {
   }
   const auto first = optimize(two_products(), optimizing);
   ASSERT_TRUE(first.ok()) << first.status().message();
-  EXPECT_THAT(first->report.costs_warning, HasSubstr("of other machines"));
-  EXPECT_GT(first->report.operators_measured, 0);
+  EXPECT_THAT(first->report.predicted.warning, HasSubstr("of other machines"));
+  EXPECT_GT(first->report.extraction.operators_measured, 0);
   const auto second = optimize(two_products(), optimizing);
   ASSERT_TRUE(second.ok()) << second.status().message();
-  EXPECT_EQ(second->report.costs_warning, "");
-  EXPECT_EQ(second->report.operators_measured, 0);
+  EXPECT_EQ(second->report.predicted.warning, "");
+  EXPECT_EQ(second->report.extraction.operators_measured, 0);
 }
 
 // Every measurement after the first of an operator is quieter.
@@ -231,11 +231,11 @@ TEST_F(OperatorCosts, ThatWereNotMeasuredAreInterpolatedInPredictions) {
   const auto result = optimize(two_products(), optimizing);
   ASSERT_TRUE(result.ok()) << result.status().message();
   const OptimizeReport& report = result->report;
-  EXPECT_EQ(report.predicted_interpolated, 2);
-  EXPECT_EQ(report.predicted_estimated, 2) << "an addition and a relu, of which nothing is known";
-  EXPECT_GT(report.predicted_before_s, 0.019) << "two products";
-  EXPECT_LT(report.predicted_before_s, 0.021);
-  EXPECT_LT(report.extraction_cost_s, 1e-3) << "the choice rests on optimistic estimates";
+  EXPECT_EQ(report.predicted.interpolated, 2);
+  EXPECT_EQ(report.predicted.estimated, 2) << "an addition and a relu, of which nothing is known";
+  EXPECT_GT(report.predicted.before_s, 0.019) << "two products";
+  EXPECT_LT(report.predicted.before_s, 0.021);
+  EXPECT_LT(report.extraction.cost_s, 1e-3) << "the choice rests on optimistic estimates";
 }
 
 TEST_F(OperatorCosts, AreInterpolatedWithoutMeasuring) {
@@ -247,10 +247,10 @@ TEST_F(OperatorCosts, AreInterpolatedWithoutMeasuring) {
   optimizing.cost = "interpolated";
   const auto result = optimize(two_products(), optimizing);
   ASSERT_TRUE(result.ok()) << result.status().message();
-  EXPECT_EQ(result->report.operators_measured, 0);
-  EXPECT_EQ(result->report.cost_model, "interpolated");
-  EXPECT_EQ(result->report.predicted_interpolated, 0) << "all were measured before";
-  EXPECT_NEAR(result->report.predicted_before_s, 4e-5, 1e-8);
+  EXPECT_EQ(result->report.extraction.operators_measured, 0);
+  EXPECT_EQ(result->report.predicted.cost_model, "interpolated");
+  EXPECT_EQ(result->report.predicted.interpolated, 0) << "all were measured before";
+  EXPECT_NEAR(result->report.predicted.before_s, 4e-5, 1e-8);
   optimizing.cost_machine = "nobody's";
   const auto of_nobody = optimize(two_products(), optimizing);
   ASSERT_FALSE(of_nobody.ok());
@@ -275,9 +275,9 @@ TEST_F(OperatorCosts, EstimatesRestOnTheRatesThatAreKnown) {
   optimizing.cost_db = folder_ + "/none.sqlite";
   const auto assumed = optimize(two_products(), optimizing);
   ASSERT_TRUE(measured.ok() && assumed.ok());
-  EXPECT_TRUE(measured->report.rates.measured);
-  EXPECT_FALSE(assumed->report.rates.measured);
-  EXPECT_GT(measured->report.predicted_before_s, 100 * assumed->report.predicted_before_s);
+  EXPECT_TRUE(measured->report.predicted.rates.measured);
+  EXPECT_FALSE(assumed->report.predicted.rates.measured);
+  EXPECT_GT(measured->report.predicted.before_s, 100 * assumed->report.predicted.before_s);
   EXPECT_FALSE(std::filesystem::exists(optimizing.cost_db)) << "estimates need no database";
 }
 
@@ -308,7 +308,7 @@ TEST_F(OperatorCosts, AreDoubtedWhenTheyAreFarFromWhatIsMeasured) {
   optimizing.measure_time = 0.01;
   const auto result = optimize(two_products(), optimizing);
   ASSERT_TRUE(result.ok()) << result.status().message();
-  EXPECT_THAT(result->report.extraction_notes, Not(Contains(HasSubstr("measured costs"))));
+  EXPECT_THAT(result->report.extraction.notes, Not(Contains(HasSubstr("measured costs"))));
   {
     auto database = cost::Database::open(path_);
     ASSERT_TRUE(database.ok());
@@ -321,7 +321,7 @@ TEST_F(OperatorCosts, AreDoubtedWhenTheyAreFarFromWhatIsMeasured) {
   }
   const auto spoiled = optimize(two_products(), optimizing);
   ASSERT_TRUE(spoiled.ok()) << spoiled.status().message();
-  EXPECT_THAT(spoiled->report.extraction_notes, Contains(HasSubstr("measured costs")));
+  EXPECT_THAT(spoiled->report.extraction.notes, Contains(HasSubstr("measured costs")));
 }
 
 TEST_F(OperatorCosts, NameWhatDoesNotExist) {

@@ -24,12 +24,12 @@ TEST(Optimize, FoldsBatchNormsAndChecksTheResult) {
   const auto result = optimize(*graph, quick());
   ASSERT_TRUE(result.ok()) << result.status().message();
   const OptimizeReport& r = result->report;
-  EXPECT_TRUE(r.checked && r.check.passed);
-  EXPECT_EQ(r.operators_before.at("BatchNormalization"), 20);
-  EXPECT_FALSE(r.operators_after.contains("BatchNormalization"));
-  EXPECT_LT(operator_count(r.operators_after), operator_count(r.operators_before));
-  EXPECT_LT(r.predicted_after_s, r.predicted_before_s);
-  EXPECT_FALSE(r.rules_used.empty());
+  EXPECT_TRUE(r.check.made && r.check.outputs.passed);
+  EXPECT_EQ(r.operators.before.at("BatchNormalization"), 20);
+  EXPECT_FALSE(r.operators.after.contains("BatchNormalization"));
+  EXPECT_LT(operator_count(r.operators.after), operator_count(r.operators.before));
+  EXPECT_LT(r.predicted.after_s, r.predicted.before_s);
+  EXPECT_FALSE(r.rules.used.empty());
 }
 
 TEST(Optimize, IsDeterministic) {
@@ -104,8 +104,8 @@ void limit_memory(const char* model, double share, OptimizeOptions options, cons
   const auto limited = optimize(*graph, options);
   ASSERT_TRUE(limited.ok()) << limited.status().message();
   const OptimizeReport& r = limited->report;
-  EXPECT_TRUE(r.checked && r.check.passed);
-  EXPECT_LE(r.arena_after, options.limit_arena);
+  EXPECT_TRUE(r.check.made && r.check.outputs.passed);
+  EXPECT_LE(r.race.arena_after, options.limit_arena);
   expect(*graph, options, free->report, r);
 }
 
@@ -114,8 +114,8 @@ void limit_memory(const char* model, double share, OptimizeOptions options, cons
 TEST(Optimize, KeepsToALimitOfMemoryByOtherKernels) {
   const auto expect = [](const ir::Graph&, const OptimizeOptions&, const OptimizeReport& free,
                          const OptimizeReport& r) {
-    EXPECT_EQ(r.extraction_cost_s, free.extraction_cost_s);
-    EXPECT_EQ(r.extraction_status, free.extraction_status);
+    EXPECT_EQ(r.extraction.cost_s, free.extraction.cost_s);
+    EXPECT_EQ(r.extraction.status, free.extraction.status);
   };
   OptimizeOptions options = quick();
   options.threads = 4;
@@ -126,13 +126,13 @@ TEST(Optimize, KeepsToALimitOfMemoryByOtherKernels) {
 TEST(Optimize, KeepsToALimitOfMemoryByAnotherGraph) {
   const auto expect = [](const ir::Graph& graph, OptimizeOptions fitting,
                          const OptimizeReport& free, const OptimizeReport& r) {
-    EXPECT_EQ(r.extraction_status, "feasible");
-    EXPECT_GE(r.extraction_cost_s, free.extraction_cost_s);
-    EXPECT_LE(r.extraction_bound_s, r.extraction_cost_s);
-    fitting.limit_arena = free.arena_after;  // the cheapest fits
+    EXPECT_EQ(r.extraction.status, "feasible");
+    EXPECT_GE(r.extraction.cost_s, free.extraction.cost_s);
+    EXPECT_LE(r.extraction.bound_s, r.extraction.cost_s);
+    fitting.limit_arena = free.race.arena_after;  // the cheapest fits
     const auto same = optimize(graph, fitting);
-    EXPECT_EQ(same->report.extraction.cost_s, free.extraction_cost_s);
-    EXPECT_EQ(same->report.extraction.status, free.extraction_status);
+    EXPECT_EQ(same->report.extraction.cost_s, free.extraction.cost_s);
+    EXPECT_EQ(same->report.extraction.status, free.extraction.status);
     fitting.limit_arena = 64;
     fitting.limit_time = 1;
     EXPECT_EQ(optimize(graph, fitting).status().code(), base::StatusCode::kUnsupported);
@@ -235,11 +235,11 @@ TEST(Optimize, EstimatesWhatIsTooLargeToMeasure) {
     ASSERT_TRUE(result.ok()) << result.status().message();
     const OptimizeReport& r = result->report;
     EXPECT_TRUE(r.limit_hit);
-    EXPECT_FALSE(r.measured || r.checked);
+    EXPECT_FALSE(r.race.measured || r.check.made);
     EXPECT_EQ(r.status, no_check ? "improved" : "unchanged");
-    EXPECT_EQ(r.operators_after.at("Relu"), no_check ? 1 : 2);
-    ASSERT_FALSE(r.extraction_notes.empty());
-    EXPECT_TRUE(r.extraction_notes[0].starts_with("estimated, not measured: timing "));
+    EXPECT_EQ(r.operators.after.at("Relu"), no_check ? 1 : 2);
+    ASSERT_FALSE(r.extraction.notes.empty());
+    EXPECT_TRUE(r.extraction.notes[0].starts_with("estimated, not measured: timing "));
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/external_data.h"
+#include "frontends/wire/external_data.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frontends/onnx_tensor.h"
+#include "frontends/wire/onnx_tensor.h"
 
 #include <gtest/gtest.h>
 

@@ -15,6 +15,8 @@
 #include "verifier/equality/obligation.h"
 
 namespace egret::parallel {
+
+using namespace runtime;
 namespace {
 
 using ir::Value;

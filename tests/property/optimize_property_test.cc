@@ -9,6 +9,7 @@
 #include "extract/core/extractor.h"
 #include "frontends/onnx.h"
 #include "ir/evaluate/interpreter.h"
+#include "rules/tensors/compile.h"
 #include "rules/tensors/constant_folding.h"
 #include "rules/tensors/rule_set.h"
 #include "rules/tensors/saturate.h"

@@ -7,6 +7,7 @@
 
 #include "egraph/proofs/explainer.h"
 #include "ir/graph/builder.h"
+#include "rules/tensors/compile.h"
 #include "rules/tensors/rule_set.h"
 #include "rules/tensors/saturate.h"
 

@@ -423,7 +423,7 @@ TEST(Verification, KeepsProofsUntilDefinitionsChange) {
   auto voided = parse_statuses(old);
   ASSERT_TRUE(voided.ok());
   const Rule other = parsed("relu(relu(relu(?x))) => relu(?x)");
-  voided->record(other, verdict_of(other));
+  record(*voided, other, verdict_of(other));
   EXPECT_EQ(voided->of(rule), RuleStatus::kUntested);
   EXPECT_EQ(voided->of(other), RuleStatus::kProven);
 }

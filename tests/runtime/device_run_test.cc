@@ -59,7 +59,7 @@ class DeviceRuns : public ::testing::Test {
                                            const std::vector<std::vector<ir::Tensor>>& held,
                                            int times = 1) {
     std::vector<std::vector<ir::Tensor>> results(held.size());
-    backends::on_rank_threads(static_cast<int>(held.size()), [&](int rank) {
+    on_rank_threads(static_cast<int>(held.size()), [&](int rank) {
       const auto made = make(placed, rank);
       ASSERT_TRUE(made.ok()) << made.status().message();
       for (int i = 0; i < times; ++i) {
@@ -157,7 +157,7 @@ class DevicePlans : public DeviceRuns {
     ASSERT_TRUE(expected.ok()) << expected.status().message();
     std::vector<std::vector<ir::Tensor>> held;
     for (std::int64_t rank = 0; rank < plan->program.mesh.ranks(); ++rank)
-      held.push_back(parallel::held_inputs(plan->program, rank, wholes).value());
+      held.push_back(held_inputs(plan->program, rank, wholes).value());
     const auto results = run(plan->program, held, 3);
     for (std::size_t i = 0; i < expected->size(); ++i) {
       const auto& output = plan->program.nodes[plan->program.outputs[i].node];
@@ -208,7 +208,7 @@ TEST_F(DeviceRuns, NameTheCollectiveThatALostRankLeavesOpen) {
   for (const bool noticed : {false, true}) {
     fake_nccl() = {};
     base::Status status;
-    backends::on_rank_threads(2, [&](int rank) {
+    on_rank_threads(2, [&](int rank) {
       auto made = make(placed, rank, 0.3);
       ASSERT_TRUE(made.ok()) << made.status().message();
       if (rank == 1) {  // is gone without a word: nothing of it is destroyed
@@ -239,7 +239,7 @@ TEST_F(DeviceRuns, EndWhenTheDeviceDoesNotAnswer) {
   const ir::TensorType type(ir::DType::kF32, {8});
   const PlacedGraph placed = one_collective(mesh, reduce, type, type);
   std::string said;  // one of the two may still wait for the other to call
-  backends::on_rank_threads(2, [&](int rank) {
+  on_rank_threads(2, [&](int rank) {
     const auto made = make(placed, rank, 0.2);
     ASSERT_TRUE(made.ok()) << made.status().message();
     fake_cuda().hangs = true;
@@ -254,7 +254,7 @@ TEST_F(DeviceRuns, EndWhenTheDeviceDoesNotAnswer) {
 TEST_F(DeviceRuns, JoinOnlyWhereEachRankHasAGpuOfItsOwn) {
   const Mesh mesh = Mesh::parse("x=2").value();
   for (const bool shared : {false, true}) {
-    backends::on_rank_threads(2, [&](int rank) {
+    on_rank_threads(2, [&](int rank) {
       const auto device =
           backends::cuda::Device::open(backends::fake_libraries(), shared ? 0 : rank);
       ASSERT_TRUE(device.ok());
@@ -263,8 +263,8 @@ TEST_F(DeviceRuns, JoinOnlyWhereEachRankHasAGpuOfItsOwn) {
       EXPECT_EQ(status.ok(), !shared) << status.message();
     });
   }
-  backends::on_rank_threads(2, [&](int rank) {
-    backends::nccl::Library without = fake_nccl_library();
+  on_rank_threads(2, [&](int rank) {
+    nccl::Library without = fake_nccl_library();
     if (rank == 1) without.has_nccl = base::unavailable("NCCL (libnccl.so.2) is not found");
     const auto device = backends::cuda::Device::open(backends::fake_libraries(), rank);
     const base::Status status = all_have_nccl(without, **device, mesh, exchange_of(rank));

@@ -48,7 +48,7 @@ class Post {
 };
 
 template <typename Body>
-void on_all_ranks(const Mesh& mesh, const Body& body) {
+void on_all_ranks(const parallel::Mesh& mesh, const Body& body) {
   std::vector<std::thread> threads;
   for (std::int64_t rank = 0; rank < mesh.ranks(); ++rank)
     threads.emplace_back([&, rank] { body(rank); });

@@ -31,7 +31,7 @@ class CheckLayers(unittest.TestCase):
         self.root = pathlib.Path(self.folder.name)
         self.put("docs/architecture.md", TABLE)
         self.put("base/CMakeLists.txt", "egret_library(base EXTERNAL Boost::headers)\n")
-        self.put("ir/CMakeLists.txt", "egret_library(ir DEPS base SOURCES_IN . ops)\n")
+        self.put("ir/CMakeLists.txt", "egret_library(ir DEPS base)\n")
         self.put("cost/CMakeLists.txt", "egret_library(cost DEPS base)\n")
         self.put("ir/a.cc", LICENCE + '#include "base/b.h"\n#include "ir/c.h"\n')
 
@@ -91,6 +91,46 @@ class CheckLayers(unittest.TestCase):
     def test_includes_are_named_from_the_root(self):
         self.put("ir/d.cc", LICENCE + '#include "c.h"\n#include "../base/b.h"\n')
         self.expect('"c.h" must be named from the root', '"../base/b.h" must be named')
+
+    def with_rooms(self, upper="`ir/low/`", lower="", built="low high"):
+        rows = f"| `ir/low/` | x | {lower} |\n| `ir/high/` | x | {upper} |\n"
+        head = "<!-- rooms -->\n| room | holds | may include |\n|---|---|---|\n"
+        self.put("docs/architecture.md", TABLE + head + rows + "<!-- /rooms -->\n")
+        self.put("ir/CMakeLists.txt", f"egret_library(ir DEPS base ROOMS {built})\n")
+
+    def test_an_include_of_a_lower_room_is_allowed(self):
+        self.with_rooms()
+        self.put("ir/high/d.cc", LICENCE + '#include "ir/low/e.h"\n#include "base/b.h"\n')
+        self.put("ir/low/e.h", LICENCE + "#pragma once\n")
+        self.expect()
+
+    def test_an_include_of_a_higher_room_is_found(self):
+        self.with_rooms()
+        self.put("ir/low/d.cc", LICENCE + '#include "ir/high/e.h"\n')
+        self.expect("ir/low/d.cc:2: ir/low may not include ir/high")
+
+    def test_a_room_without_a_row_is_found(self):
+        self.with_rooms()
+        self.put("ir/other/d.cc", LICENCE)
+        self.expect("ir/other/d.cc:1: ir/other has no row")
+
+    def test_rooms_and_their_build_agree(self):
+        self.with_rooms(built="low cellar")
+        self.expect("ir/cellar has no row", "ROOMS lacks ir/high")
+
+    def test_rooms_that_include_each_other_are_found(self):
+        self.with_rooms(lower="`ir/high/`")
+        self.expect("ir/high may include itself", "ir/low may include itself")
+
+    def test_a_crowded_room_is_found(self):
+        self.with_rooms()
+        for i in range(41):
+            self.put(f"ir/low/f{i}.cc", LICENCE)
+        self.expect("ir/low:1: 41 source files in one room")
+
+    def test_only_rules_may_compile_rules_that_nobody_admitted(self):
+        self.put("ir/d.cc", LICENCE + '#include "rules/tensors/compile.h"\n')
+        self.expect("only rules/ tests/ may include <rules/tensors/compile.h>")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A verb of the command line: `egret optimize`, `egret rules verify`. One file (verb_NAME.cc) and
-// one row in verbs.def; docs/adding_a_verb.md is the recipe.
+// A verb of the command line: `egret optimize`, `egret rules verify`. One file
+// (tools/verbs/NAME.cc) and one row in verbs.def; docs/adding_a_verb.md is the recipe.
 #pragma once
 
 #include <functional>

@@ -16,16 +16,18 @@ using ir::ExprOp;
 
 namespace {
 
-// Translates the expressions of one instantiated definition.
+// Translates the expressions of one instantiated definition into sum form. context_ is the truth
+// value of the path to the current expression, and bound_ its bound variables: both qualify each
+// need.
 class Translator {
  public:
-  // Of an element; adds what it needs.
+  // Reads an element of an input and adds its needs.
   using Read = std::function<Sum(std::size_t, const std::vector<Polynomial>&, std::vector<Need>&)>;
   using Constant = std::function<Sum(double)>;
 
-  // Of indices and guards alone.
+  // For indices and guards only.
   explicit Translator(AtomTable& atoms) : atoms_(atoms) {}
-  // `written_out`: reductions over a known number of values are the sums and extrema of all values.
+  // `written_out`: expand reductions over a known number of values.
   Translator(AtomTable& atoms, bool integers, bool written_out, std::vector<ir::DType> input_types,
              Read read, Constant constant)
       : atoms_(atoms),
@@ -56,7 +58,7 @@ class Translator {
     }
   }
 
-  // 1 where the guard holds (or does not, when negated), else 0.
+  // The guard as a sum: 1 where it holds (or, if negated, does not hold), else 0.
   Sum truth(const ExprNode& n, bool negated) {
     const auto literal = [&](Literal l) {
       return guarded(constant_sum(1), {negated ? negation(l) : std::move(l)});
@@ -70,7 +72,7 @@ class Translator {
       case ExprOp::kOr: {
         const Sum first = truth(*n.kids[0], negated);
         if ((n.op == ExprOp::kAnd) != negated) return product(first, truth(*n.kids[1], negated));
-        // Either: the first, or else the second.
+        // A disjunction as disjoint cases: [p] + [not p][q].
         return first + product(truth(*n.kids[0], !negated), truth(*n.kids[1], negated));
       }
       case ExprOp::kScalarLt: return comparison(Factor::Kind::kLess, n, negated);
@@ -121,7 +123,7 @@ class Translator {
   std::vector<Need> take_needs() { return std::move(needs_); }
 
  private:
-  // The value where the guard holds, or does not.
+  // The value, restricted to where the guard holds (or does not hold).
   Sum branch(const ExprNode& guard, bool negated, const ExprNode& value) {
     const Sum holds = truth(guard, negated);
     if (holds.is_zero()) return {};
@@ -164,8 +166,9 @@ class Translator {
     }
   }
 
-  // A power with a whole exponent of at least 1 always is a number; other exponents want a base
-  // that is not negative, or positive.
+  // A power with a positive integer exponent is always defined. A non-positive integer exponent
+  // needs a base that is not 0; other positive exponents need a non-negative base; all others need
+  // a positive base.
   void need_power(const Sum& base, const Sum& exponent) {
     const auto number = number_of(exponent);
     const bool whole = number && denominator(*number) == 1;
@@ -184,7 +187,7 @@ class Translator {
     if (!numeric && !need.context.is_zero()) needs_.push_back(std::move(need));
   }
 
-  // Integer elements and sizes, of which it is made by sums and products, as an index.
+  // A polynomial over integer elements and sizes, as an index. Fails for other sums.
   Polynomial index_of(const Sum& sum) {
     Polynomial result;
     for (const Term& term : sum.terms) {
@@ -219,7 +222,7 @@ class Translator {
                   Factor{.kind = Factor::Kind::kIndex, .indices = {index}, .arguments = {}});
   }
 
-  // Exact reals: a cast to a type of reals changes nothing.
+  // Arithmetic is over exact reals, so a cast to a float type is the identity.
   Sum cast(ir::DType dtype, Sum value) {
     if (ir::is_float(dtype)) return value;
     return lawful(atoms_, Factor{.kind = Factor::Kind::kCast,
@@ -227,6 +230,9 @@ class Translator {
                                  .arguments = {std::move(value)}});
   }
 
+  // A reduction binds a fresh variable with 0 <= v < extent. A sum pushes the variable and its
+  // guards into the terms of its body. An extremum or product becomes one factor; it requires a
+  // guard that is a conjunction, and an extremum also needs a non-empty range.
   Sum reduction(const ExprNode& n) {
     if (written_out_) return written_out(n);
     const AtomId variable = atoms_.fresh_variable();
@@ -254,7 +260,7 @@ class Translator {
     guards.insert(guards.end(), guard.terms[0].guards.begin(), guard.terms[0].guards.end());
     if (n.reduction != ir::Reduction::kProd) {
       Need need{.kind = Need::Kind::kNonEmpty, .range = {variable}, .guards = guards};
-      // An extremum over a box chooses from the whole box.
+      // Nested extrema of the same kind over a box need only the whole box to be non-empty.
       const ExprNode& inner = *n.kids[3];
       const bool same = inner.op == ExprOp::kReduce && inner.reduction == n.reduction &&
                         !needs_.empty() && needs_.back().kind == Need::Kind::kNonEmpty &&
@@ -288,7 +294,7 @@ class Translator {
     return value(maximum ? Factor::Kind::kMaximum : Factor::Kind::kMinimum, std::move(values));
   }
 
-  // A reduction of the same kind inside, which may be of nothing, adds its own values.
+  // Flattens a nested reduction of the same kind: it adds its own values, possibly none.
   void collect_values(const ExprNode& n, std::vector<Sum>& values) {
     const Polynomial extent = index(*n.kids[1]);
     if (!extent.is_constant()) throw NotExpressible{"a range of unknown length, written out"};
@@ -308,8 +314,9 @@ class Translator {
     }
   }
 
-  // Where every range has an element, as definitions require of extrema: the maximum of a maximum
-  // is the maximum of both maxima, that of what does not vary is that.
+  // Assumes that every range has an element, as definitions require of extrema. Then the maximum of
+  // a maximum is the maximum of both maxima, and the maximum of a value that does not vary is that
+  // value.
   Sum extremum_over(ir::Reduction reduction, AtomId variable, const Facts& guards,
                     const Sum& body) {
     const bool is_extremum = reduction == ir::Reduction::kMax || reduction == ir::Reduction::kMin;
@@ -341,7 +348,7 @@ class Translator {
   Read read_;
   Constant constant_;
   std::map<const ExprNode*, Polynomial> variables_;
-  // Where the expression at hand is evaluated: variables that are bound, a truth value.
+  // The context of the current expression: bound variables and a truth value.
   std::vector<AtomId> bound_;
   Sum context_ = constant_sum(1);
   std::vector<Need> needs_;
@@ -414,7 +421,8 @@ Sum ElementValues::element(std::size_t output, const std::vector<Polynomial>& at
   return std::move(value.sum);
 }
 
-// An unknown number where one is meant.
+// A constant. Stand-ins become the unknown number that they stand for; roundings of simple numbers
+// become those numbers.
 Sum ElementValues::constant(double number) const {
   if (number != number || number - number != 0) throw NotExpressible{"an infinite constant"};
   for (const double sign : {1.0, -1.0}) {
@@ -460,6 +468,7 @@ Sum ElementValues::value_of(const RealTerm& term) const {
   return {};
 }
 
+// Memoized per node and indices. A cached sum is renamed: each use needs its own bound variables.
 ElementValues::Value ElementValues::node_element(ir::NodeId id, const std::vector<Polynomial>& at) {
   const ir::Node& node = graph_.node(id);
   if (const auto splat = splats_.find(id.index()); splat != splats_.end())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a graph with symbolic sizes to the value of one element of it, in sum form: definitions are
-// instantiated with numbers that are symbols, and composed. Nothing here knows an operator by name.
+// Computes the value of one element of a graph with symbolic sizes, in sum form. It instantiates
+// the operators' definitions with symbolic numbers and composes them. No operator is named here.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace egret::verifier {
 
-// What an element needs to be a number, wherever a truth value is 1.
+// A requirement for an element to be a number, wherever a truth value (`context`) is 1.
 struct Need {
   enum class Kind : std::uint8_t {
     kNonZero,      // argument, which divides
@@ -35,39 +35,39 @@ struct Need {
 Need changed(const Need& need, const Change& change);
 std::string text(const AtomTable& atoms, const Need& need);
 
-// What the form has no place for (integer division of elements, say). Never leaves this folder.
+// Thrown for values that the sum form cannot express (integer division of elements, for example).
+// It never leaves this folder.
 struct NotExpressible {
   std::string what;
 };
 
 class ElementValues {
  public:
-  // `tensors` gives inputs their numbers by name, so that two graphs over the same inputs agree.
-  // The graph's composites are expanded. Errors: what bodies and definitions report.
-  // `splats` are inputs whose elements are all one number. Unknown reals count as tensors without
-  // axes.
+  // `tensors` maps input names to numbers, so two graphs over the same inputs agree. Expands the
+  // graph's composites. `splats` are inputs all of whose elements are one number. Unknown reals
+  // count as tensors without axes. Errors: those reported by bodies and definitions.
   static base::Result<ElementValues> of(const ir::Graph& graph, AtomTable& atoms,
                                         std::map<std::string, std::int64_t>& tensors,
                                         const std::map<std::string, double>& splats = {},
                                         const RealNumbers& reals = {});
 
-  // What the definitions require of sizes and attributes.
+  // The requirements of the definitions on sizes and attributes.
   const std::vector<ir::Guard>& requirements() const { return requirements_; }
   const ir::Graph& graph() const { return graph_; }
-  // From here on reductions are the sums, products and extrema of all values: of graphs whose sizes
-  // are numbers, at indices that are numbers.
+  // From now on, reductions are expanded into all their values. Requires graphs with numeric sizes
+  // and numeric indices.
   void write_out_reductions() {
     written_out_ = true;
     memory_.clear();
   }
-  // The element of an output at the given indices. Throws NotExpressible, PolynomialOverflow.
-  // `needs`, if given, gets what the element needs to be a number.
+  // The element of an output at the given indices. Throws NotExpressible, PolynomialOverflow. If
+  // given, `needs` receives the requirements for the element to be a number.
   Sum element(std::size_t output, const std::vector<Polynomial>& at,
               std::vector<Need>* needs = nullptr);
   Sum value_of(const RealTerm& term) const;
 
-  // Guards without variables or elements (requirements, path conditions) as literals: a
-  // disjunction of conjunctions, of which exactly one holds.
+  // Guards without variables or elements (requirements, path conditions) as literals. The result is
+  // a disjunction of conjunctions, of which exactly one holds.
   static std::vector<Facts> cases(AtomTable& atoms, ir::Guard guard);
   static Polynomial polynomial(AtomTable& atoms, ir::Index index);
 

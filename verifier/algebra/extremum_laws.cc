@@ -11,8 +11,8 @@ namespace {
 
 using Kind = Factor::Kind;
 
-// Which of the values can never be the extremum, because another, or the mean of two others, is
-// beyond it.
+// Whether this value can be dropped: another value, or the mean of two others, is at least as
+// extreme. max(a, b) >= (a + b) / 2, so a mean that dominates suffices.
 bool is_dominated(Kind kind, const std::vector<Sum>& values, std::size_t candidate) {
   const auto beyond = [&](const Sum& other) {
     const Sum& value = values[candidate];
@@ -29,7 +29,8 @@ bool is_dominated(Kind kind, const std::vector<Sum>& values, std::size_t candida
   return false;
 }
 
-// The positive number by which all values can be divided; 1 unless they are alike in scale.
+// The positive number by which all values are divided, for a canonical scale: the absolute
+// coefficient of the first term with factors, or 1.
 Rational common_scale(const std::vector<Sum>& values) {
   for (const Sum& value : values) {
     for (const Term& term : value.terms) {
@@ -40,7 +41,7 @@ Rational common_scale(const std::vector<Sum>& values) {
   return 1;
 }
 
-// The function that all values are values of, if it is a monotone one of one argument.
+// The common function of all values, if each is a call of the same monotone unary function.
 const ir::FunctionFacts* common_function(const std::vector<Sum>& values) {
   const ir::FunctionFacts* common = nullptr;
   for (const Sum& value : values) {
@@ -56,6 +57,8 @@ const ir::FunctionFacts* common_function(const std::vector<Sum>& values) {
 
 }  // namespace
 
+// Flattens nested extrema, drops dominated values, extracts a common scale, moves a common monotone
+// function outside, and sorts.
 Sum extremum(AtomTable& atoms, Factor factor) {
   std::vector<Sum> values;
   for (const Sum& argument : factor.arguments) {
@@ -93,9 +96,8 @@ Sum extremum(AtomTable& atoms, Factor factor) {
   return scaled(factor_sum(std::move(factor)), scale);
 }
 
-// Over a range that has an element: what does not vary, numbers and increasing
-// functions come out. A decreasing function, a negative number make of a
-// maximum a minimum.
+// Over a range that has an element, terms that do not vary, numbers and increasing functions move
+// out. A decreasing function or a negative number turns a maximum into a minimum.
 Sum extremum_over_range(AtomTable& atoms, Factor factor) {
   using ir::Reduction;
   const bool extremal = factor.reduction == Reduction::kMax || factor.reduction == Reduction::kMin;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Laws of maxima and minima, of few values and over ranges; part of verifier/algebra/factor_laws.h.
+// Laws of maxima and minima, of finitely many values and over ranges; part of
+// verifier/algebra/factor_laws.h.
 //
 //   values       max(a, a) = a, max(a, max(b, c)) = max(a, b, c), max(a + 1, a) = a + 1;
 //                of two values of which one is never negative and one is 0;
@@ -12,9 +13,9 @@
 
 namespace egret::verifier {
 
-// Of a factor kMaximum or kMinimum, whose arguments are normal already.
+// Normalizes a factor kMaximum or kMinimum whose arguments are normal already.
 Sum extremum(AtomTable& atoms, Factor factor);
-// Of a factor kReduce whose range has an element.
+// Normalizes a factor kReduce whose range has an element.
 Sum extremum_over_range(AtomTable& atoms, Factor factor);
 
 }  // namespace egret::verifier

@@ -76,7 +76,8 @@ bool varies(const AtomTable& atoms, const Term& binder, const Sum& sum) {
   return std::ranges::any_of(binder.variables, [&](AtomId v) { return occurs(atoms, v, sum); });
 }
 
-// Takes out of a term with variables what does not vary.
+// Removes from a term with variables the factors that do not vary, and returns them. An exponential
+// is split: the part of its exponent that does not vary is removed.
 std::vector<Factor> take_constants(const AtomTable& atoms, Term& term) {
   std::vector<Factor> out;
   std::vector<Factor> kept;
@@ -101,7 +102,7 @@ std::vector<Factor> take_constants(const AtomTable& atoms, Term& term) {
   return out;
 }
 
-// Takes out what is alike, once.
+// Removes one term that is alike; returns whether there was one.
 bool take_alike(AtomTable& atoms, const Term& part, Sum& from) {
   bool taken = false;
   std::erase_if(from.terms, [&](const Term& other) {
@@ -111,7 +112,7 @@ bool take_alike(AtomTable& atoms, const Term& part, Sum& from) {
   return taken;
 }
 
-// What the exponents of all terms have in common and does not vary within any.
+// The part of the exponents that all terms share and that varies within none.
 Sum common_exponent(AtomTable& atoms, const Sum& sum) {
   std::optional<Sum> common;
   for (const Term& term : sum.terms) {
@@ -128,7 +129,7 @@ Sum common_exponent(AtomTable& atoms, const Sum& sum) {
   return *common;
 }
 
-// The sum over e to what is common to the exponents of all its terms.
+// The sum divided by e to the common exponent.
 Sum without_exponent(AtomTable& atoms, const Sum& sum, const Sum& common) {
   Sum result;
   for (Term term : sum.terms) {
@@ -148,6 +149,9 @@ Sum without_exponent(AtomTable& atoms, const Sum& sum, const Sum& common) {
   return result;
 }
 
+// The reciprocal of a product is the product of reciprocals. From a sum over a range, factors that
+// do not vary come out; from a sum of terms, their common exponential and first coefficient. This
+// is what proves softmax(x + c) = softmax(x).
 Sum reciprocal(AtomTable& atoms, const Sum& sum) {
   if (const auto number = number_of(sum); number && *number != 0) return constant_sum(1 / *number);
   if (sum.is_zero()) return factor_sum({.kind = Kind::kReciprocal, .arguments = {sum}});
@@ -193,7 +197,7 @@ Sum power(AtomTable& atoms, const Factor& factor) {
   return result;
 }
 
-// |p| for sqrt(p*p).
+// sqrt(p*p) = |p|.
 Sum square_root(AtomTable& atoms, Factor factor) {
   const Sum& argument = factor.arguments[0];
   if (argument.terms.size() != 1 || !is_plain(argument.terms[0]) ||
@@ -217,8 +221,8 @@ Sum exponential_divided(AtomTable& atoms, const Sum& sum, const Sum& exponent) {
   return result;
 }
 
-// log(a + b exp(p)) is p + log(a exp(-p) + b): of all such ways to write it the one whose sum comes
-// first, so that all are written alike.
+// log(a + b exp(p)) = p + log(a exp(-p) + b). Among these equivalent forms, the one whose sum is
+// least in the order is chosen, so equal values get one form.
 Sum logarithm_of_sum(AtomTable& atoms, const Factor& factor) {
   const Sum& argument = factor.arguments[0];
   const bool plain = std::ranges::all_of(argument.terms, is_plain);
@@ -236,7 +240,7 @@ Sum logarithm_of_sum(AtomTable& atoms, const Factor& factor) {
   return std::move(outside) + call(ir::Function::kLog, std::move(best));
 }
 
-// log(sum of exp(a + p)) is p + log(sum of exp(a)) where p does not vary.
+// log(sum of exp(a + p)) = p + log(sum of exp(a)) if p does not vary.
 Sum logarithm_over_range(AtomTable& atoms, const Factor& factor) {
   Term term = factor.arguments[0].terms[0];
   Sum outside;
@@ -278,7 +282,7 @@ Sum logarithm(AtomTable& atoms, Factor factor) {
   return std::move(result) + call(ir::Function::kLog, left);
 }
 
-// exp(a + log(p) - log(q)) is exp(a) * p / q.
+// exp(a + log(p) - log(q)) = exp(a) * p / q.
 Sum exponential(AtomTable& atoms, const Factor& factor) {
   Sum rest;
   Sum outside = constant_sum(1);
@@ -311,7 +315,8 @@ Sum function_value(AtomTable& atoms, Factor factor) {
   return scaled(factor_sum(std::move(factor)), sign);
 }
 
-// Of integers that are elements of the type already, sums and products do not leave it.
+// Whether a cast to `type` is the identity: integer sums and products of elements of the type.
+// Integers are unbounded here, so they do not leave the type.
 bool is_within(const Sum& sum, ir::DType type) {
   return std::ranges::all_of(sum.terms, [&](const Term& term) {
     return denominator(term.coefficient) == 1 &&
@@ -329,7 +334,7 @@ Sum cast(Factor factor) {
   return same ? argument : factor_sum(std::move(factor));
 }
 
-// An index as a number: a polynomial of indices that are atoms.
+// An index as a number: expands the polynomial into a sum over index atoms.
 Sum index_value(const Factor& factor) {
   const Polynomial& index = factor.indices[0];
   if (index.as_atom().valid()) return factor_sum(factor);
@@ -368,8 +373,8 @@ Sum lawful(AtomTable& atoms, Factor factor) {
 
 namespace {
 
-// What the square of the factor is: a for sqrt(a), where it is defined; p*p for max(p, -p); a truth
-// value for itself.
+// The square of a factor, if a law gives it: a for sqrt(a), where it is defined; p*p for max(p,
+// -p); a truth value itself.
 std::optional<Sum> square(AtomTable& atoms, const Factor& factor) {
   if (is_truth(factor)) return factor_sum(factor);
   if (is_call(factor, ir::Function::kSqrt)) return factor.arguments[0];
@@ -380,7 +385,8 @@ std::optional<Sum> square(AtomTable& atoms, const Factor& factor) {
   return product(factor.arguments[0], renamed(atoms, factor.arguments[0]));
 }
 
-// Factors are sorted.
+// Replaces one pair of equal factors by their square. Factors are sorted, so equal ones are
+// adjacent.
 std::optional<Sum> without_square(AtomTable& atoms, const Term& term) {
   for (std::size_t i = 0; i + 1 < term.factors.size(); ++i) {
     if (compare(term.factors[i], term.factors[i + 1]) != 0) continue;
@@ -398,7 +404,7 @@ std::optional<Sum> without_square(AtomTable& atoms, const Term& term) {
 
 namespace {
 
-// n * 1/n is 1 for a size n: where it is 0 nothing is defined.
+// n * 1/n = 1 for a size n: where n = 0, the left side is undefined.
 void cancel_sizes(Term& term) {
   for (std::size_t i = 0; i < term.factors.size(); ++i) {
     if (term.factors[i].kind != Kind::kReciprocal) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Laws of functions, applied from the inside outwards wherever a factor is made or changed:
+// Laws of functions, applied bottom-up whenever a factor is made or changed:
 //
 //   numbers      an index that is a number is a coefficient; 1/c and c^n are numbers
 //   products     1/(c*f*g) = 1/c * 1/f * 1/g, 1/(1/f) = f, f * 1/f = 1 for f = exp(..)
@@ -16,16 +16,17 @@
 //   sums         a factor that does not vary comes out of a sum below 1/, which is what makes
 //                softmax(x + c) = softmax(x); so does an exponential that all terms have
 //
-// Each holds for all finite reals for which the left side is defined.
+// Each law holds for all finite reals for which its left side is defined.
 #pragma once
 
 #include "verifier/algebra/sum_form.h"
 
 namespace egret::verifier {
 
-// One factor, whose arguments are normal already, in normal form.
+// The normal form of one factor whose arguments are normal already.
 Sum lawful(AtomTable& atoms, Factor factor);
-// A term, whose factors are normal already: its exponentials joined, what cancels gone.
+// The normal form of a term whose factors are normal already: exponentials are joined and
+// cancelling factors removed.
 Sum lawful(AtomTable& atoms, Term term);
 Sum lawful(AtomTable& atoms, const Sum& sum);  // term by term
 

@@ -10,6 +10,8 @@ constexpr std::size_t kMostCandidates = 5;  // for one variable
 
 }  // namespace
 
+// Substitutes candidate values for one variable after the other: lower bounds with coefficient 1,
+// solved equations, and 0. At most kMostCandidates^variables combinations.
 bool has_member(AtomTable& atoms, IndexSolver& solver, const std::vector<AtomId>& variables,
                 const Facts& guards, const Facts& facts) {
   if (guards.empty() && variables.empty()) return true;

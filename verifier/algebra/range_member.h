@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a range have a member, whatever the sizes are? Tries the lower bounds of its variables.
+// Checks whether a range has a member for all sizes. Tries the lower bounds of its variables.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace egret::verifier {
 
-// Whether the guards hold for some values of the variables, wherever the facts hold. False also
+// Whether, wherever the facts hold, the guards hold for some values of the variables. False also
 // means "not known".
 bool has_member(AtomTable& atoms, IndexSolver& solver, const std::vector<AtomId>& variables,
                 const Facts& guards, const Facts& facts);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real numbers that a rule leaves open, and what it computes from them: min(?a, ?b), ?t *
-// splat_of(?s), real(elements(?x)). In graphs each stands as a number of its own, its stand-in,
-// which is recognized wherever it or its negative comes back.
+// Real numbers that a rule leaves open, and expressions over them: min(?a, ?b), ?t * splat_of(?s),
+// real(elements(?x)). In graphs, each is represented by a distinct number, its stand-in. The
+// stand-in and its negative are recognized wherever they occur.
 #pragma once
 
 #include <map>
@@ -31,7 +31,7 @@ struct RealTerm {
   std::vector<RealTerm> arguments{};
 };
 
-// a < b when strict, a <= b otherwise.
+// a < b if strict, a <= b otherwise.
 struct RealFact {
   RealTerm a, b;
   bool strict = false;
@@ -40,8 +40,8 @@ struct RealFact {
 struct RealNumbers {
   std::map<double, RealTerm> stand_ins{};
   std::vector<RealFact> facts{};  // conditions of the rule: they hold for all its instances
-  // Constants are roundings of simple numbers, and those are meant: p/q and p/q * sqrt(n) for small
-  // p, q and n.
+  // If set, constants are read as roundings of simple numbers: p/q and p/q * sqrt(n) for small p, q
+  // and n.
   bool rounded = false;
 };
 

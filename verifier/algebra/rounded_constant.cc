@@ -10,7 +10,7 @@ constexpr int kRoots[] = {1, 2, 3, 5};
 constexpr int kLargestDenominator = 12;
 constexpr double kLargest = 64;
 
-// Whether 12 bits hold the significand.
+// Whether 12 bits suffice for the significand.
 bool has_few_digits(double number) {
   int exponent = 0;
   const double significand = std::ldexp(std::frexp(number, &exponent), 12);

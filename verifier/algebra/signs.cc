@@ -11,7 +11,7 @@ Sign sign_of(const Factor& factor) {
   const auto argument = [&](std::size_t i) { return sign_of(factor.arguments[i]); };
   switch (factor.kind) {
     case Kind::kReciprocal:
-      // Defined, so not 1/0.
+      // A defined reciprocal has an argument that is not 0.
       return argument(0) == Sign::kUnknown ? Sign::kUnknown : Sign::kPositive;
     case Kind::kCall: {
       if (factor.function == ir::Function::kExp) return Sign::kPositive;
@@ -38,7 +38,7 @@ Sign sign_of(const Factor& factor) {
 
 namespace {
 
-// Factors are sorted: equal ones are neighbours, and a square is not negative.
+// Factors are sorted, so equal ones are adjacent, and a square is not negative.
 Sign sign_of(const Term& term) {
   if (term.coefficient < 0) return Sign::kUnknown;
   Sign sign = term.guards.empty() && term.variables.empty() ? Sign::kPositive : Sign::kNotNegative;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the sign of a value wherever it is defined.
+// The sign of a value wherever it is defined, as far as it is known.
 #pragma once
 
 #include "verifier/algebra/sum_form.h"

@@ -94,7 +94,7 @@ Sum factor_sum(Factor factor) {
   return {{std::move(term)}};
 }
 
-// Equal terms without variables of their own are joined.
+// Adds up equal terms that have no variables. Keeps the terms sorted.
 Sum operator+(Sum a, const Sum& b) {
   for (const Term& term : b.terms) {
     const auto same = std::ranges::find_if(a.terms, [&](const Term& other) {
@@ -227,7 +227,7 @@ bool occurs(const AtomTable& atoms, AtomId variable, const Sum& in) {
 
 namespace {
 
-// The binder of b with the variables of a.
+// The substitution that renames the variables of binder b to those of binder a.
 AtomTable::Substitution to_variables(const std::vector<AtomId>& a, const std::vector<AtomId>& b) {
   AtomTable::Substitution by;
   for (std::size_t i = 0; i < a.size(); ++i) by[b[i]] = Polynomial(a[i]);
@@ -248,7 +248,7 @@ bool alike(AtomTable& atoms, const Factor& a, const Factor& b) {
   return true;
 }
 
-// Apart from coefficients.
+// Ignores coefficients.
 bool alike(AtomTable& atoms, const Term& a, const Term& b) {
   if (a.variables.size() != b.variables.size() || a.factors.size() != b.factors.size() ||
       a.guards.size() != b.guards.size())
@@ -270,7 +270,7 @@ bool alike(AtomTable& atoms, const Sum& a, const Sum& b) {
 
 namespace {
 
-// The guards without the one in which they are opposite, when that is the only difference.
+// The common guards, if both lists differ in exactly one pair of opposite literals.
 std::optional<Facts> without_opposite(const Facts& a, const Facts& b) {
   if (a.size() != b.size()) return std::nullopt;
   Facts common;
@@ -283,7 +283,7 @@ std::optional<Facts> without_opposite(const Facts& a, const Facts& b) {
   return other(a) == negation(other(b)) ? std::optional(std::move(common)) : std::nullopt;
 }
 
-// [g] t + [not g] t is t.
+// [g] t + [not g] t = t. Joins one such pair; returns whether there was one.
 bool join_opposites(Sum& sum) {
   for (std::size_t i = 0; i < sum.terms.size(); ++i) {
     for (std::size_t j = i + 1; j < sum.terms.size(); ++j) {

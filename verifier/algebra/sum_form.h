@@ -3,15 +3,14 @@
 //
 //   sum of   c * [guards] * factor * factor ...   over bound variables
 //
-// A term's variables range over integers; where they range is said by its guards alone, which hold
-// for finitely many values. A factor is an element of a tensor, the reciprocal of a sum, a function
-// of sums, an extremum or product over guarded variables, an index as a number, or a truth value of
-// a comparison of sums. Sums are pushed out and multiplied out, selections become guards, so that
-// two values that are equal by the laws of fields and of finite sums differ only in the names of
-// variables, in how guards say the same, and in how indices are written
-// (verifier/equality/equality.h).
+// A term's variables range over integers. The guards alone define their ranges and hold for
+// finitely many values. A factor is an element of a tensor, the reciprocal of a sum, a function of
+// sums, an extremum or product over guarded variables, an index as a number, or the truth value of
+// a comparison of sums. Sums are moved outwards, products are multiplied out, and selections become
+// guards. Two values that are equal by the laws of fields and finite sums then differ only in
+// variable names, in the form of guards, and in the form of indices (verifier/equality/equality.h).
 //
-// Meaning: exact real arithmetic. A rule is claimed where its left side is a finite number.
+// Semantics: exact real arithmetic. A rule is claimed wherever its left side is a finite number.
 #pragma once
 
 #include <boost/multiprecision/cpp_int.hpp>
@@ -31,7 +30,7 @@ using Rational = boost::multiprecision::cpp_rational;
 
 struct Sum;
 
-// The sums that a factor is made of: immutable, and shared among copies of the factor.
+// The arguments of a factor: immutable, and shared among copies of the factor.
 class Arguments {
  public:
   Arguments() = default;
@@ -43,7 +42,7 @@ class Arguments {
   const Sum& front() const { return (*this)[0]; }
   const Sum* begin() const;
   const Sum* end() const;
-  // Whether the two are one object, which is quick to tell.
+  // Whether both are the same object, which is cheap to test.
   bool same(const Arguments& other) const { return sums_ == other.sums_; }
 
  private:
@@ -89,7 +88,7 @@ struct Sum {
   bool is_zero() const { return terms.empty(); }
 };
 
-// Each argument changed.
+// Applies `change` to each argument.
 template <typename Change>
 Arguments mapped(const Arguments& arguments, const Change& change) {
   std::vector<Sum> result;
@@ -98,20 +97,20 @@ Arguments mapped(const Arguments& arguments, const Change& change) {
   return result;
 }
 
-// Without variables and guards.
+// Whether the term has no variables and no guards.
 bool is_plain(const Term& term);
-// The number that the sum is, if it is one.
+// The value of a constant sum, else nullopt.
 std::optional<Rational> number_of(const Sum& sum);
-// The factor that the sum is, if it is one; else nullptr.
+// The factor, if the sum is exactly one factor; else nullptr.
 const Factor* only_factor(const Sum& sum);
 
-// Total orders, by structure.
+// Total orders by structure.
 int compare(const Factor& a, const Factor& b);
 int compare(const Sum& a, const Sum& b);
 
-// Equal but for the names of bound variables. The other orders tell such sums apart.
+// Equality up to the names of bound variables. compare() distinguishes such sums.
 bool alike(AtomTable& atoms, const Sum& a, const Sum& b);
-// The sum with alike terms joined.
+// Adds up terms that are alike.
 Sum joined(AtomTable& atoms, const Sum& sum);
 
 Sum constant_sum(const Rational& value);
@@ -119,19 +118,19 @@ Sum factor_sum(Factor factor);
 Sum operator+(Sum a, const Sum& b);
 Sum scaled(Sum a, const Rational& by);
 Sum difference(const Sum& a, const Sum& b);
-// Variables of the two must be distinct, or nobody's twice.
+// The two must not share bound variables.
 Sum product(const Sum& a, const Sum& b);
-// The sum where the guards hold, 0 elsewhere.
+// The sum where the guards hold, and 0 elsewhere.
 Sum guarded(Sum a, const Facts& guards);
 
-// Every polynomial replaced. Capture cannot occur: bound variables are fresh wherever a value is
-// instantiated.
+// Applies a change to every polynomial. Variable capture cannot occur: each instantiation of a
+// value has fresh bound variables.
 using Change = std::function<Polynomial(const Polynomial&)>;
 Sum changed(const Sum& sum, const Change& change);
 Sum substitute(AtomTable& atoms, const Sum& sum, const AtomTable::Substitution& by);
 Factor substitute(AtomTable& atoms, const Factor& factor, const AtomTable::Substitution& by);
 bool occurs(const AtomTable& atoms, AtomId variable, const Sum& in);
-// The sum with bound variables that nothing else has.
+// The sum with fresh bound variables.
 Sum renamed(AtomTable& atoms, const Sum& sum);
 
 std::string text(const AtomTable& atoms, const Sum& sum);

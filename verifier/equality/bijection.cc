@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of Equality that finds bijections between the variables of two sums, by solving the
-// equations between the indices that paired factors read.
+// The part of Equality that finds bijections between the variables of two sums. It solves the
+// equations between the indices at which paired factors read.
 #include <algorithm>
 
 #include "verifier/equality/equality.h"
 
 namespace egret::verifier {
-// Finds unknowns of the b sides as expressions over the a sides.
+// Expresses the unknowns of the b sides in terms of the a sides. Each round uses one equation: it
+// solves for an unknown with coefficient 1 or -1, records the value of a quotient, or splits a
+// mixed-radix number into its two digits. Each round finds a new value, so the loop ends.
 void Equality::solve(const std::vector<AtomId>& unknowns, const std::vector<Equation>& equations,
                      AtomTable::Substitution& solution) {
   const auto open = [&](AtomId v) {
@@ -29,7 +31,7 @@ void Equality::solve(const std::vector<AtomId>& unknowns, const std::vector<Equa
         progress = quotients.emplace(atom, equation.a).second;
         if (progress) break;
       }
-      // A quotient that stands alone beside what is known.
+      // A quotient with coefficient 1 or -1, where all other parts are known.
       for (const auto& [monomial, coefficient] : b.terms()) {
         if (progress || monomial.size() != 1 || (coefficient != 1 && coefficient != -1)) continue;
         const AtomId one = monomial.front();
@@ -52,7 +54,8 @@ void Equality::solve(const std::vector<AtomId>& unknowns, const std::vector<Equa
           progress = true;
           break;
         }
-        // w * n + v with 0 <= v < n: the two digits of the other side.
+        // w * n + v with 0 <= v < n: w and v are the two digits (quotient and remainder) of the
+        // other side.
         if (inside.size() != 2 || scale != 1) continue;
         const AtomId w = inside[0] == v ? inside[1] : inside[0];
         Polynomial radix;
@@ -78,7 +81,7 @@ void Equality::solve(const std::vector<AtomId>& unknowns, const std::vector<Equa
   }
 }
 
-// By the equations, or else in order.
+// Tries the solution of the equations; if that fails, the pairing of variables in order.
 bool Equality::find_bijection(Domain a, Domain b, const std::vector<Equation>& equations,
                               const Facts& facts, Bijection& found) {
   Bijection solved;
@@ -112,9 +115,10 @@ AtomTable::Substitution Equality::instantiation(const std::vector<AtomId>& unkno
   return values;
 }
 
-// Completes `found`, and checks it.
+// Completes `found` and checks it: each map sends its domain into the other one, and both
+// compositions are the identity. These are quantifier-free implications.
 bool Equality::is_bijection(Domain a, Domain b, const Facts& facts, Bijection& found) {
-  // What no index determines is paired in order.
+  // Variables that no equation determines are paired in order.
   std::vector<AtomId> free_a;
   std::vector<AtomId> free_b;
   for (const AtomId v : *a.variables) {
@@ -128,7 +132,7 @@ bool Equality::is_bijection(Domain a, Domain b, const Facts& facts, Bijection& f
     found.to_a[free_b[i]] = Polynomial(free_a[i]);
     found.to_b[free_a[i]] = Polynomial(free_b[i]);
   }
-  // Solutions may be written with other solved variables of their own side.
+  // A solution may mention other solved variables of its own side; substitutes them.
   const auto settle = [&](AtomTable::Substitution& map) {
     for (auto& [variable, value] : map) value = atoms_.substitute(value, map);
   };

@@ -13,16 +13,16 @@ using Kind = Need::Kind;
 
 constexpr int kMostSplits = 4;
 
-// The sum times a positive number, and for divisors any number, so that its first coefficient is 1
-// in size.
+// Scales the sum by a positive number (for divisors, any number) such that its first coefficient
+// has absolute value 1.
 Sum scaled_to_one(const Sum& sum, bool any_sign) {
   if (sum.is_zero()) return sum;
   const Rational first = sum.terms.front().coefficient;
   return scaled(sum, 1 / (first < 0 && !any_sign ? Rational(-first) : first));
 }
 
-// What else holds where the need does: a product that is not 0 has no factor that is, one that is
-// positive stays so without positive factors.
+// Adds consequences of needs. A nonzero product has nonzero factors. A positive product stays
+// positive without its positive factors.
 std::vector<Need> with_parts(const std::vector<Need>& needs) {
   std::vector<Need> all = needs;
   for (const Need& need : needs) {
@@ -61,7 +61,7 @@ const Need* Definedness::unproven(const std::vector<Need>& left, const std::vect
   return nullptr;
 }
 
-// In each of the cases that its context has.
+// Proves the need in each case of its context.
 bool Definedness::holds(const Need& need, const std::vector<Need>& left, const Facts& facts,
                         const std::vector<RealOrder>& orders) {
   return std::ranges::all_of(need.context.terms, [&](const Term& context) {
@@ -69,6 +69,8 @@ bool Definedness::holds(const Need& need, const std::vector<Need>& left, const F
   });
 }
 
+// Tries, in this order: contradictory facts, signs, factor by factor, instances of the left side's
+// needs. Otherwise it splits on a guard that the facts leave open, at most kMostSplits times.
 bool Definedness::holds(const Need& need, const std::vector<Need>& left, const Term& context,
                         const Facts& facts, const std::vector<RealOrder>& orders, int splits) {
   if (solver_.contradictory(facts)) return true;
@@ -84,8 +86,8 @@ bool Definedness::holds(const Need& need, const std::vector<Need>& left, const T
          holds(need, left, context, both(facts, {negation(*guard)}), orders, splits - 1);
 }
 
-// On which it depends whether a need of the left side is one: whether an index is in the first
-// part of a concatenation.
+// A guard in a context of the left side's needs that the facts leave open. Example: whether an
+// index lies in the first part of a concatenation.
 const Literal* Definedness::open_guard(const Need& need, const std::vector<Need>& left,
                                        const Facts& facts) {
   for (const Need& from : left) {
@@ -102,7 +104,7 @@ const Literal* Definedness::open_guard(const Need& need, const std::vector<Need>
   return nullptr;
 }
 
-// Factor by factor.
+// A product is nonzero if each factor is.
 bool Definedness::is_nonzero(const Sum& sum, const std::vector<Need>& left, const Term& context,
                              const Facts& facts, const std::vector<RealOrder>& orders) {
   if (sum.terms.size() != 1 || !is_plain(sum.terms[0]) || sum.terms[0].factors.size() < 2)
@@ -138,7 +140,7 @@ bool Definedness::is_positive(const Factor& factor, const Facts& facts) {
   return sign_of(factor) == Sign::kPositive;
 }
 
-// With a member of its range for which it is positive; for the others it must not be negative.
+// A sum over a range is positive if its term is positive for all members and the range has one.
 bool Definedness::is_positive(const Term& term, const Facts& facts) {
   const Facts inside = both(facts, term.guards);
   return term.coefficient > 0 &&
@@ -159,13 +161,14 @@ bool Definedness::is_positive(const Sum& sum, const Facts& facts) {
          });
 }
 
-// Whether the left side's need says this one, for some values of its variables.
+// Whether an instance of the left side's need implies this need. The left side's variables are
+// instantiated by matching the arguments.
 bool Definedness::follows(const Need& need, const Need& from, const Term& context,
                           const Facts& facts) {
   if (!suffices(from.kind, need.kind) ||
       (need.kind == Kind::kInDomain && need.function != from.function))
     return false;
-  // Variables of its own.
+  // Renames the left need's variables apart.
   AtomTable::Substitution fresh;
   std::vector<AtomId> unknowns;
   for (const AtomId variable : from.variables) {
@@ -191,7 +194,8 @@ bool Definedness::follows(const Need& need, const Need& from, const Term& contex
       });
   if (!in_context) return false;
   if (need.kind == Kind::kNonEmpty) {
-    // What the left side chooses from, paired in order, is among what this one does.
+    // The left side's range, paired in order, must be a subset of this range: a superset of a
+    // non-empty range is non-empty.
     if (own.range.size() != need.range.size()) return false;
     AtomTable::Substitution to_left;
     for (std::size_t i = 0; i < need.range.size(); ++i)

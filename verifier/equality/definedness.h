@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves that a right side is a number wherever its left side is: each of its needs (divisors are
-// not 0, arguments of logarithms are positive, extrema have something to choose from) is either
-// obvious from signs and sizes, or a need of the left side for some values of that one's variables.
+// Proves that a right side is a number wherever its left side is. Needs are: divisors are not 0,
+// arguments of logarithms are positive, extrema have a non-empty range. Each need of the right side
+// must be obvious from signs and sizes, or be an instance of a need of the left side.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ class Definedness {
               unsigned rlimit)
       : atoms_(atoms), session_(session), solver_(solver), equality_(equality), rlimit_(rlimit) {}
 
-  // A need of the right side that could not be proven, or nullptr. `orders` are what is known of
+  // A need of the right side that could not be proven, or nullptr. `orders` are known facts about
   // unknown reals.
   const Need* unproven(const std::vector<Need>& left, const std::vector<Need>& right,
                        const Facts& facts, const std::vector<RealOrder>& orders);

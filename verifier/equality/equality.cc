@@ -13,7 +13,7 @@ bool mentions(const AtomTable& atoms, const Polynomial& polynomial,
   return std::ranges::any_of(variables, [&](AtomId v) { return atoms.occurs(v, polynomial); });
 }
 
-// The term with one of its atoms taken out.
+// The monomial with coefficient, divided by one of its atoms.
 Polynomial without(Monomial monomial, std::int64_t coefficient, AtomId atom) {
   monomial.erase(std::ranges::find(monomial, atom));
   Polynomial result(coefficient);
@@ -21,7 +21,7 @@ Polynomial without(Monomial monomial, std::int64_t coefficient, AtomId atom) {
   return result;
 }
 
-// Reads of a factor and all it is made of, in order.
+// The reads and index factors inside a factor, in order.
 void collect_reads(const Factor& factor, std::vector<const Factor*>& reads) {
   if (factor.kind == Factor::Kind::kRead || factor.kind == Factor::Kind::kIndex)
     reads.push_back(&factor);
@@ -43,8 +43,8 @@ bool Equality::prove(const Sum& left, const Sum& right, const Facts& facts) {
   return compare(a, b) == 0 || alike_without_facts(a, b) || equal(a, b, facts, 0);
 }
 
-// Whether the laws of sums and functions alone make the sides alike: no question about indices is
-// asked, which for nested windows saves hundreds.
+// Whether the laws of sums and functions alone make both sides alike. No query about indices is
+// made, which saves hundreds of queries for nested windows.
 bool Equality::alike_without_facts(const Sum& left, const Sum& right) {
   without_facts_ = true;
   const Sum a = simplified(left, {}, 0);
@@ -62,6 +62,9 @@ bool Equality::alike_without_facts(const Sum& left, const Sum& right) {
   });
 }
 
+// The proof search, cheapest methods first: simplify both sides; split on an open guard; match
+// terms one to one; match a sum with its parts; real arithmetic; cases of an extremum. Depth and
+// the number of cases are bounded, so the search ends.
 bool Equality::equal(Sum a, Sum b, const Facts& facts, int depth) {
   if (depth > options_.depth) return false;
   a = simplified(a, facts, depth);
@@ -96,6 +99,8 @@ bool Equality::equal(Sum a, Sum b, const Facts& facts, int depth) {
   return true;
 }
 
+// Greedy matching: a match is never undone. Terms that match the same term are equal, so the choice
+// among them does not change the truth of the rest.
 bool Equality::all_matched(const Sum& a, const Sum& b, const Facts& facts, int depth) {
   std::vector<bool> used(b.terms.size(), false);
   for (const Term& term : a.terms) {
@@ -116,7 +121,7 @@ bool Equality::all_matched(const Sum& a, const Sum& b, const Facts& facts, int d
   return std::ranges::all_of(used, [](bool u) { return u; });
 }
 
-// A guard that only the context can decide.
+// A guard without bound variables, which only a case split can decide.
 const Literal* Equality::open_guard(const Sum& a, const Sum& b) const {
   for (const Sum* side : {&a, &b}) {
     for (const Term& term : side->terms) {
@@ -128,7 +133,8 @@ const Literal* Equality::open_guard(const Sum& a, const Sum& b) const {
   return nullptr;
 }
 
-// Quotients from the innermost outwards.
+// Simplifies quotients, minima and maxima under the facts. The atoms are visited in order of their
+// ids, so inner ones come before outer ones.
 Polynomial Equality::simplified(const Polynomial& polynomial, const Facts& facts) {
   if (without_facts_ || !has_composites(polynomial)) return polynomial;
   AtomSet inside;
@@ -153,8 +159,8 @@ Polynomial Equality::simplified(const Polynomial& polynomial, const Facts& facts
   return atoms_.substitute(polynomial, by);
 }
 
-// With products written as those that are equal to them where that makes multiples of b, which is
-// one monomial.
+// Rewrites products in `a` by equations p = q between products, where that creates a multiple of b.
+// b must be one monomial.
 Polynomial Equality::with_multiples(const Polynomial& a, const Polynomial& b, const Facts& facts) {
   if (b.terms().size() != 1) return a;
   const Monomial& divisor = b.terms().begin()->first;
@@ -187,7 +193,9 @@ Polynomial Equality::with_multiples(const Polynomial& a, const Polynomial& b, co
   return result;
 }
 
-// (n*a + r) div (n*m) is a div m where 0 <= r < n.
+// Simplifies a div b under the facts. First takes out multiples of b. If the rest lies in one of
+// the intervals [d*b, (d+1)*b) for d = 0, 1, -1, the quotient is known. Otherwise tries (n*a + r)
+// div (n*m) = a div m for 0 <= r < n.
 Polynomial Equality::simplified_quotient(const Polynomial& numerator, const Polynomial& b,
                                          const Facts& facts) {
   const Polynomial a = with_multiples(numerator, b, facts);
@@ -213,7 +221,7 @@ Polynomial Equality::simplified_quotient(const Polynomial& numerator, const Poly
   return whole + atoms_.quotient(rest, b);
 }
 
-// Whether quotients, minima or maxima stand in it.
+// Whether the polynomial contains quotients, minima or maxima.
 bool Equality::has_composites(const Polynomial& polynomial) const {
   return std::ranges::any_of(polynomial.terms(), [&](const auto& term) {
     return std::ranges::any_of(term.first, [&](AtomId atom) {
@@ -227,7 +235,7 @@ bool Equality::has_composites(const Polynomial& polynomial) const {
 Factor Equality::simplified(const Factor& factor, const Facts& facts, int depth) {
   Factor result = factor;
   if (factor.kind == Factor::Kind::kReduce) {
-    // Guards without quotients may determine further variables.
+    // Simplifying guards may remove quotients and so make further variables solvable.
     for (bool progress = true; progress;) {
       const AtomTable::Substitution by = eliminate_variables(result.variables, result.guards);
       result.arguments = mapped(
@@ -244,7 +252,8 @@ Factor Equality::simplified(const Factor& factor, const Facts& facts, int depth)
   return result;
 }
 
-// A guard v = t replaces v, and what v had to satisfy, t has to. Returns what was replaced.
+// Gaussian elimination: a guard v = t replaces v by t everywhere, and the other guards on v become
+// guards on t. Returns the substitution.
 AtomTable::Substitution Equality::eliminate_variables(std::vector<AtomId>& variables,
                                                       Facts& guards) {
   AtomTable::Substitution all;
@@ -269,7 +278,7 @@ AtomTable::Substitution Equality::eliminate_variables(std::vector<AtomId>& varia
   return all;
 }
 
-// p >= 0 and -p >= 0 are p = 0.
+// p >= 0 and -p >= 0 become p = 0.
 void Equality::join_bounds(Facts& guards) {
   std::erase_if(guards, [](const Literal& guard) { return obvious(guard) == Truth::kTrue; });
   for (Literal& guard : guards) {
@@ -289,7 +298,7 @@ std::optional<Polynomial> Equality::solved_for(AtomId variable, const Polynomial
   return scale == 1 ? -rest : rest;
 }
 
-// Whether a guard is an equation that can be solved for a variable.
+// Whether some guard is an equation that can be solved for a variable.
 bool Equality::determines_one(const Facts& guards, const std::vector<AtomId>& variables) const {
   return std::ranges::any_of(guards, [&](const Literal& guard) {
     return guard.relation == Literal::Relation::kZero &&
@@ -299,8 +308,8 @@ bool Equality::determines_one(const Facts& guards, const std::vector<AtomId>& va
   });
 }
 
-// Writes guards without quotients where it can; takes out those that say nothing of the variables
-// and that the facts and the other guards imply. False when they cannot all hold.
+// Removes quotients from guards where possible. Removes guards that mention no variable and are
+// implied by the facts and the other guards. Returns false if the guards contradict the facts.
 bool Equality::simplify_guards(Facts& guards, const std::vector<AtomId>& variables,
                                const Facts& facts) {
   std::ranges::sort(guards);
@@ -329,7 +338,7 @@ bool Equality::simplify_guards(Facts& guards, const std::vector<AtomId>& variabl
   return true;
 }
 
-// False when the term is 0.
+// Simplifies a term in place. Returns false if the term is 0.
 bool Equality::simplify_term(Term& term, const Facts& facts, int depth) {
   do {
     const AtomTable::Substitution by = eliminate_variables(term.variables, term.guards);
@@ -344,7 +353,7 @@ bool Equality::simplify_term(Term& term, const Facts& facts, int depth) {
   return true;
 }
 
-// The term after the laws of its factors; a reduction over one element is that element.
+// Applies the laws to a term's factors. A reduction without variables and guards is its argument.
 Sum Equality::lawful_term(const Term& term, const Facts& facts) {
   Term rest = term;
   rest.factors.clear();
@@ -397,7 +406,7 @@ void Equality::read_equations(const Factor& a, const Factor& b, std::vector<Equa
   }
 }
 
-// With quotients written out first where they are known.
+// Simplifies known quotients in the goal first.
 bool Equality::implies(const Facts& facts, const Literal& goal) {
   return solver_.implies(facts, {simplified(goal.polynomial, facts), goal.relation});
 }
@@ -408,7 +417,7 @@ bool Equality::terms_match(const Term& a, const Term& b, const Facts& facts, int
   return pair_factors(a, b, 0, partner, facts, depth);
 }
 
-// Tries all pairings of factors that look alike.
+// Backtracks over all pairings of factors of the same shape.
 bool Equality::pair_factors(const Term& a, const Term& b, std::size_t next,
                             std::vector<int>& partner, const Facts& facts, int depth) {
   if (next == b.factors.size()) return paired_terms_match(a, b, partner, facts, depth);

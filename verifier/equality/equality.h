@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves that two values in sum form are equal wherever given facts hold.
+// Proves that two values in sum form are equal wherever the given facts hold.
 //
 //   1. Each side is simplified under the facts: terms whose guards cannot hold go, guards that are
 //      implied go, a variable that a guard determines is replaced (this is how a product with an
@@ -41,21 +41,21 @@ class Equality {
   Equality(AtomTable& atoms, SolverSession& session, IndexSolver& solver, Options options)
       : atoms_(atoms), session_(session), solver_(solver), options_(options) {}
 
-  // What is known of values that do not depend on indices.
+  // Facts about values that do not depend on indices.
   void assume(std::vector<RealOrder> orders) { orders_ = std::move(orders); }
   bool prove(const Sum& left, const Sum& right, const Facts& facts);
-  // Values of the unknowns, which `b` has, for which it reads what `a` reads, as far as that says
-  // so, and 0 for the rest.
+  // Values for the unknowns in `b` under which it reads what `a` reads. Unknowns that no equation
+  // determines get 0.
   AtomTable::Substitution instantiation(const std::vector<AtomId>& unknowns, const Sum& a,
                                         const Sum& b, const Facts& in_a, const Facts& in_b);
-  // What the last proof did, a line each: bijections, cases, what could not be matched.
+  // The steps of the last proof, one per line: bijections, cases, and unmatched terms.
   const std::vector<std::string>& trace() const { return trace_; }
 
  private:
   struct Equation {
     Polynomial a, b;
   };
-  // A binder of one side: variables and where they range.
+  // A binder of one side: variables and the guards that define their range.
   struct Domain {
     const std::vector<AtomId>* variables;
     const Facts* guards;

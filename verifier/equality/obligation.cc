@@ -17,7 +17,7 @@ constexpr std::size_t kMostAlternatives = 32;
 
 enum class Goal : std::uint8_t { kEqualAndDefined, kDefined };
 
-// What one proof asks.
+// The tools of one proof.
 struct Prover {
   Prover(AtomTable& atoms, SolverSession& session, const ProofOptions& options)
       : solver(atoms, session, {.rlimit = options.rlimit}, options.example),
@@ -38,7 +38,7 @@ struct Obligation::Impl {
   std::vector<ir::Guard> requirements;
   std::vector<RealOrder> orders;  // of unknown reals
 
-  // The conditions as alternatives, each a conjunction.
+  // The conditions in disjunctive form: each alternative is a conjunction.
   std::vector<Facts> hypotheses(std::span<const ir::Guard> conditions) {
     std::vector<Facts> all{{}};
     for (const ir::Guard& condition : conditions) {
@@ -53,7 +53,7 @@ struct Obligation::Impl {
     return all;
   }
 
-  // Adds to `proof`; whether the output's elements are equal under the facts.
+  // Proves one output for symbolic indices within its shape; appends to `proof`.
   bool prove_output(std::size_t output, Facts facts, Goal goal, Prover& prover, Proof& proof) {
     std::vector<Polynomial> at;
     for (const ir::Index& size : shapes[output]) {
@@ -64,7 +64,7 @@ struct Obligation::Impl {
     return prove_element(output, at, std::move(facts), goal, prover, proof);
   }
 
-  // The same of the output's elements one by one; its shape is of numbers.
+  // Proves one output element by element; its shape must be numeric.
   bool prove_elements(std::size_t output, Prover& prover, Proof& proof) {
     const ir::Dims& shape = shapes[output];
     std::int64_t elements = 1;
@@ -82,6 +82,8 @@ struct Obligation::Impl {
 
   bool prove_element(std::size_t output, const std::vector<Polynomial>& at, Facts facts, Goal goal,
                      Prover& prover, Proof& proof) {
+    // Solved equations make sizes that must be equal identical, so most later questions are decided
+    // by structure.
     const Solved solved = solve_equations(atoms, std::move(facts));
     const auto apply = [&](const Polynomial& p) { return solved.apply(atoms, p); };
     std::vector<Need> needs[2];
@@ -168,7 +170,7 @@ std::span<const ir::Guard> Obligation::requirements() const { return impl_->requ
 
 namespace {
 
-// The proof that `attempt` makes with a prover; what it throws is a reason.
+// Runs `attempt` with a prover. Exceptions become the reason for failure.
 template <typename Attempt>
 Proof proof_of(AtomTable& atoms, const ProofOptions& options, const Attempt& attempt) {
   Proof proof;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is to be proven: two graphs over the same inputs have equal outputs, for all sizes and
-// integer attributes that satisfy the conditions.
+// A proof obligation: two graphs over the same inputs have equal outputs, for all sizes and integer
+// attributes that satisfy the conditions.
 //
-// Meaning: exact real arithmetic, for inputs of finite numbers, wherever the left side is defined.
-// Integer tensors count as tensors of unbounded integers.
+// Semantics: exact real arithmetic, for finite inputs, wherever the left side is defined. Integer
+// tensors hold unbounded integers.
 #pragma once
 
 #include <map>
@@ -29,20 +29,21 @@ struct Proof {
 struct ProofOptions {
   unsigned rlimit = 1'000'000;  // of the solver, a query
   int cases = 64;               // most case distinctions
-  // What symbols are in one case that satisfies the conditions: makes proofs faster.
+  // The values of symbols in one case that satisfies the conditions; it speeds up proofs.
   std::map<std::string, std::int64_t, std::less<>> example{};
-  // Asks, remembers and counts; without one the proof has its own.
+  // Answers, caches and counts the solver queries; without one, each proof uses its own.
   SolverSession* session = nullptr;
 };
 
-// Two graphs whose types and attributes may be symbolic: over the symbols of the current
+// Two graphs whose types and attributes may be symbolic, over the symbols of the current
 // ir::SymbolicScope, if there is one.
 class Obligation {
  public:
-  // `splats` are inputs, by name, whose elements are all one number. `reals` are numbers that stand
-  // for others: wherever a constant is such a number or its negative, the other is meant. Graphs
-  // have as many outputs, of the same types by the conditions. Call while the scope is alive; the
-  // result does not need it. Errors: what operators report of the graphs.
+  // `splats` are inputs, by name, all of whose elements are one number. `reals` maps stand-ins to
+  // unknown numbers: a constant equal to a stand-in or its negative means that number. Both graphs
+  // must have the same number of outputs, of equal types under the conditions. Call it while the
+  // scope is alive; the result does not need the scope. Errors: those that operators report about
+  // the graphs.
   static base::Result<Obligation> of(const ir::Graph& left, const ir::Graph& right,
                                      const std::map<std::string, double>& splats = {},
                                      const RealNumbers& reals = {});
@@ -50,18 +51,18 @@ class Obligation {
   Obligation(Obligation&&) noexcept;
   Obligation& operator=(Obligation&&) noexcept;
 
-  // What the definitions of both sides require of sizes and attributes.
+  // The requirements of both sides' definitions on sizes and attributes.
   std::span<const ir::Guard> requirements() const;
 
   // Proves equality under the conditions, which should imply the requirements.
   Proof prove(std::span<const ir::Guard> conditions, const ProofOptions& options = {});
-  // Proves no more than that the right side is defined wherever the left one is.
+  // Proves only that the right side is defined wherever the left side is.
   Proof prove_defined(std::span<const ir::Guard> conditions, const ProofOptions& options = {});
-  // Whether the conditions imply each of the others; false also means "not known".
+  // Whether the conditions imply each of the others. False also means "not known".
   bool implies(std::span<const ir::Guard> conditions, std::span<const ir::Guard> others,
                const ProofOptions& options = {});
-  // Of graphs whose sizes and attributes are numbers: proves equality of each element by itself,
-  // with reductions written out. Ends the obligation: it proves nothing else afterwards.
+  // For graphs with numeric sizes and attributes: proves the equality of each element separately,
+  // with expanded reductions. The obligation cannot be used afterwards.
   Proof prove_each_element(const ProofOptions& options = {});
 
  private:

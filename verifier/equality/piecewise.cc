@@ -67,8 +67,8 @@ class Encoder {
     query_.add(fact.strict ? a < b : a <= b);
   }
 
-  // What the sum needs to be defined. Not where there are truth values: they may exclude terms, and
-  // with (1 - [p]) t multiplied out no term tells.
+  // Assumes that the sum is defined. Skipped if it contains truth values: they may exclude terms,
+  // and after multiplying out (1 - [p]) t no single term shows that.
   void assume_defined(const Sum& sum) {
     if (has_truth(sum)) return;
     for (const Term& term : sum.terms) {
@@ -85,7 +85,7 @@ class Encoder {
     }
   }
 
-  // What holds between values of one function.
+  // Relates the values of each function pairwise (see the header).
   void relate_calls() {
     for (std::size_t i = 0; i < calls_.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) relate(calls_[i], calls_[j]);
@@ -220,7 +220,7 @@ bool applies(const Sum& sum) {
   });
 }
 
-// Whether no value of the unknowns satisfies what `state` adds.
+// Whether the constraints that `state` adds are unsatisfiable. Too many unknowns count as "no".
 template <typename State>
 bool unsatisfiable(SolverSession& session, unsigned rlimit, const Piecewise::SameFactor& same,
                    const State& state) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of Equality that reasons about the order of reals.
+// The part of Equality that uses the order of reals.
 #include <algorithm>
 
 #include "verifier/algebra/factor_laws.h"
@@ -13,8 +13,8 @@ using Kind = Factor::Kind;
 bool is_extremum(const Factor& factor) {
   return factor.kind == Kind::kMaximum || factor.kind == Kind::kMinimum;
 }
-// An extremum of which nothing inside is one, where no bound variable is seen; depth bounded by
-// that of the operators' definitions.
+// An extremum that contains no other one, in a place without bound variables. The recursion depth
+// is bounded by that of the operators' definitions.
 const Factor* innermost_extremum(const Sum& sum) {
   for (const Term& term : sum.terms) {
     if (!is_plain(term)) continue;
@@ -29,7 +29,7 @@ const Factor* innermost_extremum(const Sum& sum) {
   return nullptr;
 }
 
-// The sum with a factor replaced wherever it stands free of bound variables, laws applied again.
+// Replaces a factor wherever it occurs outside binders, and applies the laws again.
 Sum replaced(AtomTable& atoms, const Sum& sum, const Factor& what, const Sum& by) {
   Sum result;
   for (const Term& term : sum.terms) {
@@ -63,7 +63,7 @@ bool Equality::equal_as_reals(const Sum& a, const Sum& b, const Facts& facts, in
   return Piecewise(session_, options_.rlimit).equal(a, b, orders_, same);
 }
 
-// Each argument of one extremum in turn is the extremum.
+// A case split: each argument of one extremum in turn is assumed to be the extremum.
 bool Equality::equal_by_extremum(const Sum& a, const Sum& b, const Facts& facts, int depth) {
   const Factor* found = innermost_extremum(a);
   if (found == nullptr) found = innermost_extremum(b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of Equality that takes sums and extrema over ranges apart.
+// The part of Equality that splits sums and extrema over ranges.
 #include <algorithm>
 
 #include "verifier/algebra/factor_laws.h"
@@ -14,7 +14,7 @@ bool mentions_any(const AtomTable& atoms, const Polynomial& polynomial,
   return std::ranges::any_of(variables, [&](AtomId v) { return atoms.occurs(v, polynomial); });
 }
 
-// Where a literal does not hold: cases that exclude each other.
+// The negation of a literal as mutually exclusive cases.
 std::vector<Literal> opposites(const Literal& literal) {
   if (literal.relation != Literal::Relation::kZero) return {negation(literal)};
   return {at_least_zero(literal.polynomial - 1),
@@ -23,7 +23,7 @@ std::vector<Literal> opposites(const Literal& literal) {
 
 }  // namespace
 
-// A sum over a range of what does not vary is the length of the range times that.
+// A sum over a range of a term that does not vary is the length of the range times the term.
 void Equality::count_unused(Term& term, const Facts& facts) {
   for (std::size_t v = 0; v < term.variables.size();) {
     const AtomId variable = term.variables[v];
@@ -57,8 +57,8 @@ void Equality::count_unused(Term& term, const Facts& facts) {
   }
 }
 
-// An extremum over a range is that of the extrema over two parts that have members, where a guard
-// of what it is over tells the parts apart.
+// Splits the range of an extremum by a guard inside its argument: the extremum is that of both
+// parts' extrema, provided that both parts have members.
 std::optional<Sum> Equality::extremum_by_parts(const Factor& factor, const Facts& facts) {
   using Reduction = ir::Reduction;
   const bool extremal = factor.reduction == Reduction::kMax || factor.reduction == Reduction::kMin;
@@ -86,8 +86,7 @@ std::optional<Sum> Equality::extremum_by_parts(const Factor& factor, const Facts
   return std::nullopt;
 }
 
-// A guard inside of a factor that says on which part of the term's range the
-// factor is what.
+// A guard inside a factor that depends on the term's variables. It splits the term's range.
 std::optional<Literal> Equality::inner_guard(const Term& term) const {
   for (const Factor& factor : term.factors) {
     if (factor.kind == Factor::Kind::kReduce) continue;
@@ -105,8 +104,8 @@ std::optional<Literal> Equality::inner_guard(const Term& term) const {
   return std::nullopt;
 }
 
-// For which values of its variables the whole is what the part is, if their
-// reads say so.
+// The condition on the variables of `whole` under which it equals the image of `part`, if the reads
+// determine it: the part's guards and, for each variable, that it lies in the image.
 std::optional<Facts> Equality::image_of(const Term& whole, const Term& part) {
   if (whole.factors.size() != part.factors.size()) return std::nullopt;
   std::vector<Equation> there;
@@ -131,8 +130,8 @@ std::optional<Facts> Equality::image_of(const Term& whole, const Term& part) {
   return image;
 }
 
-// One of b's terms is part of one of a's: the rest of that one and of the
-// others are equal.
+// Matches a term of b with a part of a term of a. The remainder of that term and all other terms
+// must be equal again. The complement of a conjunction is split into disjoint cases.
 bool Equality::equal_by_parts(const Sum& a, const Sum& b, const Facts& facts, int depth) {
   if (without_facts_ || b.terms.size() < 2) return false;
   for (std::size_t i = 0; i < a.terms.size(); ++i) {

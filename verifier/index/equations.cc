@@ -23,12 +23,12 @@ class Solver {
   }
 
  private:
-  // Sorted, no repetitions, nothing that is obviously so; lower bounds noted.
+  // Sorts the facts and removes duplicates and trivially true facts. Notes lower bounds.
   void normalize() {
     Facts& facts = result_.facts;
     std::erase_if(facts, [](const Literal& fact) { return obvious(fact) == Truth::kTrue; });
     sort_once(facts);
-    // Between two bounds that meet.
+    // p >= 0 and -p >= 0 become p = 0.
     Facts tight;
     for (const Literal& fact : facts) {
       if (fact.relation == Relation::kNonNegative &&
@@ -64,7 +64,7 @@ class Solver {
     return std::ranges::all_of(monomial, [&](AtomId atom) { return at_least(atom, least); });
   }
 
-  // The factors of what equals a positive product are positive.
+  // If two products are equal and one is positive, all factors of the other are positive.
   bool raise_bounds() {
     for (const Literal& fact : result_.facts) {
       const Polynomial& p = fact.polynomial;
@@ -83,7 +83,8 @@ class Solver {
     return false;
   }
 
-  // Equations between two products, from the larger to the smaller.
+  // Collects equations between two products as rewrite rules from the larger to the smaller
+  // product.
   void collect_products() {
     for (const Literal& fact : result_.facts) {
       if (fact.relation != Relation::kZero) continue;
@@ -95,8 +96,8 @@ class Solver {
     }
   }
 
-  // One equation made simpler or used up; false when there is none. What makes terms smaller goes
-  // first: a size that is another, or a number; then sizes that must be 1 or 0.
+  // Simplifies or uses up one equation; returns false if none can be. Rules that shrink terms come
+  // first: sizes that equal another size or a number, then sizes that must be 1 or 0.
   bool step() {
     const auto eliminate_small = [&](std::size_t i, const Polynomial& p) {
       return is_small(p) && eliminate(i, p, Size::kSmall);
@@ -113,7 +114,7 @@ class Solver {
            any_equation([&](std::size_t i, const Polynomial& p) { return reduce_others(i, p); });
   }
 
-  // Writes the larger of two equal products as the smaller one in all other equations.
+  // Uses an equation between two products to rewrite all other equations to the smaller product.
   bool reduce_others(std::size_t i, const Polynomial& p) {
     const auto rule = product_rule(p);
     if (!rule) return false;
@@ -127,7 +128,7 @@ class Solver {
     return false;
   }
 
-  // a = b as the larger product and the smaller.
+  // The larger and the smaller product of an equation a = b.
   static std::optional<std::pair<Monomial, Monomial>> product_rule(const Polynomial& p) {
     if (p.terms().size() != 2) return std::nullopt;
     const auto& [a, x] = *p.terms().begin();
@@ -137,7 +138,7 @@ class Solver {
     return std::pair(a_larger ? a : b, a_larger ? b : a);
   }
 
-  // a = b or a = 1; not a + b = 0, which may say more.
+  // a = b or a = 1. Excludes a + b = 0, which split() may use better.
   static bool is_small(const Polynomial& p) {
     return p.terms().size() == 1 ||
            (p.terms().size() == 2 && p.terms().begin()->second * p.terms().rbegin()->second < 0);
@@ -187,7 +188,7 @@ class Solver {
     result_.facts.insert(result_.facts.end(), by.begin(), by.end());
   }
 
-  // A product that is 1, a sum of what is not negative that is 0.
+  // Splits a product that is 1, or a sum of non-negative terms that is 0, into its parts.
   bool split(std::size_t i, const Polynomial& p) {
     Facts parts;
     const std::int64_t constant = p.constant();
@@ -231,9 +232,10 @@ class Solver {
     return true;
   }
 
-  // Of small ones, in equations alone: what else is changed once, when all have gone.
+  // Small equations substitute only into equations; the other facts are updated once after all of
+  // them.
   void replace_atom(std::size_t i, AtomId atom, const Polynomial& value, Size size) {
-    // A quotient that has a name is what its definition says.
+    // An eliminated quotient leaves its definition as two inequalities.
     const Atom known = atoms_[atom];
     Facts definition;
     if (known.kind == AtomKind::kQuotient) {
@@ -251,8 +253,9 @@ class Solver {
     result_.solution.insert(*by.begin());
   }
 
-  // Quotients get names where they can; of a sum and its parts a part goes, so that products with
-  // the sum stay products; then indices before sizes, later ones before earlier ones.
+  // The preference for elimination. Quotients first. In an equation between a sum and its parts, a
+  // part goes, so that products with the sum stay products. Then indices before sizes, and later
+  // atoms before earlier ones.
   std::tuple<bool, bool, bool, AtomId> rank(AtomId atom, const Polynomial& p) const {
     const AtomKind kind = atoms_[atom].kind;
     const bool positive = p.coefficient({atom}) > 0;

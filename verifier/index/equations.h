@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts with their equations solved: sizes that must be equal become one size, so that what speaks
-// of them becomes equal by structure and most questions need no thought.
+// Solves the equations among facts. Sizes that must be equal become one symbol, so terms over them
+// become structurally equal and most questions become trivial.
 //
 //   s + p = 0                 s is -p, where p does not mention s
 //   m * p = 0, m >= 1         p = 0
@@ -22,7 +22,7 @@ struct Solved {
   Polynomial apply(AtomTable& atoms, const Polynomial& polynomial) const;
 };
 
-// Replaces sizes and indices alike.
+// Replaces both sizes and indices.
 Solved solve_equations(AtomTable& atoms, Facts facts);
 
 }  // namespace egret::verifier

@@ -12,7 +12,7 @@ using Relation = Literal::Relation;
 
 namespace {
 
-// Atoms that the facts say are at least so much, by a bound of their own.
+// Atoms whose own lower bound in the facts is at least `least`.
 std::set<AtomId> atoms_at_least(std::int64_t least, const Facts& facts) {
   std::set<AtomId> result;
   for (const Literal& fact : facts) {
@@ -23,7 +23,7 @@ std::set<AtomId> atoms_at_least(std::int64_t least, const Facts& facts) {
   return result;
 }
 
-// A product of what is positive.
+// Whether the polynomial is a product of positive atoms with a positive coefficient.
 bool is_positive(const Polynomial& polynomial, const std::set<AtomId>& positive) {
   if (polynomial.terms().size() != 1) return false;
   const auto& [monomial, coefficient] = *polynomial.terms().begin();
@@ -39,7 +39,8 @@ std::set<Monomial> monomials_of(const Facts& facts) {
   return result;
 }
 
-// Facts times what is not negative, where a product that facts speak of comes out.
+// Products of facts with non-negative atoms that lead to a monomial of the facts or of `also`; at
+// most kMost.
 Facts useful_products(const Facts& facts, const std::set<Monomial>& also) {
   constexpr std::size_t kMost = 300;
   const std::set<AtomId> not_negative = atoms_at_least(0, facts);
@@ -60,7 +61,7 @@ Facts useful_products(const Facts& facts, const std::set<Monomial>& also) {
         const bool allowed =
             std::ranges::all_of(factor, [&](AtomId atom) { return not_negative.contains(atom); });
         if (!allowed || !tried.emplace(fact, factor).second) continue;
-        // One factor at least 1: its excess is not negative either, and says more.
+        // For a single factor m >= 1, multiplies by m - 1 >= 0, which gives the stronger fact.
         Polynomial times(1);
         for (const AtomId atom : factor) times = times * Polynomial(atom);
         if (factor.size() == 1 && positive.contains(factor.front())) times = times - 1;
@@ -72,7 +73,7 @@ Facts useful_products(const Facts& facts, const std::set<Monomial>& also) {
   return products;
 }
 
-// p, where the fact says that the quotient is, or is not, p.
+// p, if the fact states that the quotient is, or is not, equal to p.
 std::optional<Polynomial> said_of(AtomId quotient, const Literal& fact) {
   const std::int64_t scale = fact.polynomial.coefficient({quotient});
   if (fact.relation == Relation::kNonNegative || (scale != 1 && scale != -1)) return std::nullopt;
@@ -80,7 +81,7 @@ std::optional<Polynomial> said_of(AtomId quotient, const Literal& fact) {
   return scale == 1 ? -rest : rest;
 }
 
-// x*m and y*m are in the order of x and y where m >= 1: for the products that the facts speak of.
+// A pair of products x*m, y*m that occur in the facts, with m >= 1 or a quotient.
 struct Order {
   Monomial x, y;
   AtomId m;
@@ -117,7 +118,7 @@ std::vector<Order> orders_of_products(const AtomTable& atoms, const Facts& facts
   return orders;
 }
 
-// An unknown of the query for each product of atoms.
+// Encodes polynomials linearly: each product of atoms is one unknown of the query.
 class Encoder {
  public:
   Encoder(Query& query, const AtomTable& atoms) : query_(query), atoms_(atoms) {}
@@ -157,11 +158,11 @@ class Encoder {
 
 }  // namespace
 
-// The facts, what defines their atoms, and products that matter.
+// The facts, the definitions of their atoms, and relevant products of both.
 Facts IndexSolver::with_consequences(const Facts& facts) {
   Facts all = facts;
-  // Definitions may mention atoms that need definitions: products b * (a div b) do not make new
-  // atoms, so one pass over the atoms, from the outermost inwards, is enough.
+  // Definitions may mention atoms that need definitions themselves. collect() has visited these
+  // too, and products b * (a div b) make no new atoms, so one pass suffices.
   const std::set<AtomId> positive = atoms_at_least(1, facts);
   AtomSet seen;
   for (const Literal& fact : facts) atoms_.collect(fact.polynomial, seen);
@@ -179,7 +180,8 @@ Facts IndexSolver::with_consequences(const Facts& facts) {
       all.push_back(less_equal(atom.b, value));
     }
   }
-  // What it would take to be what a quotient is said to be: its products matter too.
+  // If a fact states the value of a quotient, the products of that value with the divisor are
+  // relevant too.
   std::set<Monomial> wanted;
   for (const AtomId id : seen) {
     if (atoms_[id].kind != AtomKind::kQuotient) continue;
@@ -247,6 +249,7 @@ bool IndexSolver::ask(const Facts& facts) {
     add(less(x, y), less_equal(x * m + m, y * m));
     add(less(y, x), less_equal(y * m + m, x * m));
   }
+  // Uniqueness lemmas: a candidate that satisfies the quotient's bounds equals the quotient.
   for (const AtomId id : quotients) {
     const Atom& atom = atoms_[id];
     const Polynomial value(id);
@@ -265,7 +268,7 @@ bool IndexSolver::ask(const Facts& facts) {
 
 namespace {
 
-// The facts in groups that speak of different atoms, each in the order given.
+// Splits the facts into groups without common atoms (by union-find), each in the given order.
 std::vector<Facts> independent_groups(const AtomTable& atoms, const Facts& facts) {
   std::map<AtomId, std::size_t> group_of;
   std::vector<std::size_t> joined_to;
@@ -317,7 +320,7 @@ bool IndexSolver::group_contradictory(const Facts& facts) {
     if (set.contains(negation(fact))) return true;
   }
   if (const auto found = known_.find(sorted); found != known_.end()) return found->second;
-  // In the order given: what is asked for stands last.
+  // In the given order: the negated goal is last, which the certificate search uses.
   const bool result = add_up_to_contradiction(facts) || (!witnesses_.find(sorted) && ask(sorted));
   known_.emplace(std::move(sorted), result);
   return result;

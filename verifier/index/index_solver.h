@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides whether facts on indices and sizes imply another.
+// Decides whether facts on indices and sizes imply another fact.
 //
-// Queries are quantifier-free linear integer arithmetic. What is not linear is made so:
-//   - each product of atoms is an unknown of its own; a fact p >= 0 times an atom known not to be
-//     negative is a fact again, and is added where it speaks of products that occur;
-//   - a quotient q = a div b with b >= 1 has b*q <= a <= b*q + b - 1; two quotients, or a quotient
-//     and a polynomial, that satisfy the same bounds are equal;
-//   - x*m and y*m with m >= 1 are in the order of x and y;
-//   - a minimum is one of the two and not above either.
-// Facts are taken apart into groups that speak of different things, each of which is asked alone.
-// Before a query is made, numbers that satisfy the facts are searched for
-// (verifier/index/witness.h), and a contradiction that needs no solver
-// (verifier/index/small_certificate.h): together they answer most. Every fact added follows from
-// the hypotheses, so that "unsatisfiable" is a proof. "Satisfiable" proves nothing. Deterministic:
-// a bound on the solver's own work units instead of time.
+// Queries are quantifier-free linear integer arithmetic. Nonlinear parts are linearized:
+//   - each product of atoms is an unknown of its own. A fact p >= 0 times a non-negative atom is a
+//     fact again. It is added if it mentions products that occur;
+//   - a quotient q = a div b with b >= 1 satisfies b*q <= a <= b*q + b - 1. Two quotients, or a
+//     quotient and a polynomial, that satisfy the same bounds are equal;
+//   - x*m and y*m with m >= 1 are ordered as x and y;
+//   - a minimum equals one of its two arguments and exceeds neither.
+// Facts are split into groups without common atoms, and each group is decided separately. Two cheap
+// methods run before the solver: a search for numbers that satisfy the facts
+// (verifier/index/witness.h), and one for a contradiction by addition
+// (verifier/index/small_certificate.h). They decide most questions. Every added fact follows from
+// the hypotheses, so "unsatisfiable" is a proof. "Satisfiable" proves nothing. Deterministic: the
+// solver is bounded by its own work units instead of time.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class IndexSolver {
   };
   using Example = std::map<std::string, std::int64_t, std::less<>>;
 
-  // `example`: what symbols are in one case that satisfies the hypotheses.
+  // `example`: the values of symbols in one case that satisfies the hypotheses.
   IndexSolver(AtomTable& atoms, SolverSession& session, Options options, Example example = {})
       : atoms_(atoms),
         session_(session),
@@ -45,7 +45,7 @@ class IndexSolver {
 
   // Whether the facts imply the literal. False also means "not known".
   bool implies(const Facts& facts, const Literal& goal);
-  // Whether the facts cannot all hold.
+  // Whether the facts are contradictory. False also means "not known".
   bool contradictory(const Facts& facts);
 
  private:

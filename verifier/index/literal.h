@@ -26,7 +26,7 @@ inline Literal less_equal(const Polynomial& a, const Polynomial& b) { return at_
 inline Literal less(const Polynomial& a, const Polynomial& b) { return at_least_zero(b - a - 1); }
 inline Literal equal(const Polynomial& a, const Polynomial& b) { return is_zero(a - b); }
 Literal negation(const Literal& literal);
-// The truth of a literal without atoms.
+// The truth of a literal if its polynomial is constant.
 enum class Truth : std::uint8_t { kFalse, kTrue, kUnknown };
 Truth obvious(const Literal& literal);
 std::string text(const AtomTable& atoms, const Literal& literal);

@@ -28,7 +28,8 @@ std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {  // b > 0
   return a / b - (a % b < 0 ? 1 : 0);
 }
 
-// What is left of `monomial` without the atoms of `factor`; false when they are not all there.
+// Divides a monomial by another: `rest` gets the remaining atoms. Returns false if it is no
+// multiple.
 bool divide(const Monomial& monomial, const Monomial& factor, Monomial& rest) {
   rest.clear();
   auto next = factor.begin();
@@ -136,8 +137,8 @@ AtomId AtomTable::intern(Atom atom) {
 
 namespace {
 
-// Multiples of a divisor of several terms: whole is what can be taken out of a with all terms of
-// b cancelling, so that rest has no more terms than a.
+// Division by a sum of several terms. Takes out a multiple only if all its terms cancel, so the
+// rest has no more terms than a.
 Division divide_by_sum(const Polynomial& a, const Polynomial& b) {
   Division result{0, a};
   const auto& [leading, scale] = *b.terms().rbegin();
@@ -179,8 +180,8 @@ Division divide(const Polynomial& a, const Polynomial& b) {
   return result;
 }
 
-// (a div b + t) div c is (a + t*b) div (b*c); nullopt where no quotient stands alone in
-// `numerator`.
+// (a div b + t) div c = (a + t*b) div (b*c); nullopt if `numerator` contains no quotient with
+// coefficient 1.
 std::optional<Polynomial> AtomTable::flattened(const Polynomial& numerator, const Polynomial& c) {
   for (const auto& [monomial, coefficient] : numerator.terms()) {
     if (monomial.size() != 1 || coefficient != 1) continue;
@@ -235,7 +236,8 @@ Polynomial AtomTable::substitute_atom(AtomId id, const Substitution& by) {
   return Polynomial(id);
 }
 
-// Whether an atom that is replaced occurs: atoms are made after what they are made of.
+// Whether a replaced atom occurs. Atoms have greater ids than the atoms inside them, so an atom
+// below the smallest replaced one can be skipped.
 bool AtomTable::mentions(const Polynomial& polynomial, const Substitution& by) const {
   return std::ranges::any_of(polynomial.terms(), [&](const auto& term) {
     return std::ranges::any_of(term.first, [&](AtomId id) {
@@ -316,7 +318,7 @@ void AtomTable::collect(const Polynomial& polynomial, AtomSet& atoms) const {
   }
 }
 
-// What an atom is made of is older than it.
+// The atoms inside an atom have smaller ids, so the search stops at ids below `wanted`.
 bool AtomTable::occurs(AtomId wanted, const Polynomial& in) const {
   return std::ranges::any_of(in.terms(), [&](const auto& term) {
     return std::ranges::any_of(term.first, [&](AtomId id) {

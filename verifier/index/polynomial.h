@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index expressions as integer polynomials over atoms: the form in which equal expressions mostly
-// look equal, and from which a solver's queries are made.
+// Index expressions as integer polynomials over atoms. In this form most equal expressions are
+// structurally equal. Solver queries are made from it.
 //
 // An atom is a size, an index variable, a quotient of polynomials, a minimum or maximum, or an
-// integer element of a tensor. Atoms are interned, so that a polynomial is a sorted list of
-// (monomial, coefficient) and equality is comparison. Remainders become a - b * (a div b); a
-// quotient whose numerator has multiples of its denominator is split: (q*s + r) div q is
-// s + r div q; a quotient of a quotient is one: (a div b) div c is a div (b*c).
+// integer element of a tensor. Atoms are interned, so a polynomial is a sorted list of (monomial,
+// coefficient) and equality is comparison. Remainders become a - b * (a div b). A quotient whose
+// numerator has multiples of its denominator is split: (q*s + r) div q becomes s + r div q. A
+// nested quotient is flattened: (a div b) div c becomes a div (b*c).
 //
-// Coefficients are 64 bits; leaving them throws PolynomialOverflow, which ends the proof attempt
-// and never leaves this folder.
+// Coefficients have 64 bits. Overflow throws PolynomialOverflow, which ends the proof attempt and
+// never leaves this folder.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ using AtomId = base::Id<struct AtomIdTag>;
 
 struct PolynomialOverflow {};
 
-// A product of atoms, sorted; repeated for powers. Empty: 1.
+// A sorted product of atoms; powers are repetitions. Empty: 1.
 using Monomial = base::SmallVector<AtomId, 4>;
 
 class Polynomial {
@@ -42,7 +42,7 @@ class Polynomial {
   bool is_constant() const;
   std::int64_t constant() const;  // the coefficient of 1
   bool is_zero() const { return terms_.empty(); }
-  // The atom, when the polynomial is just that.
+  // The atom, if the polynomial is exactly one atom.
   AtomId as_atom() const;  // invalid otherwise
   std::int64_t coefficient(const Monomial& monomial) const;
 
@@ -60,16 +60,16 @@ class Polynomial {
  private:
   friend class AtomTable;
   explicit Polynomial(Terms terms) : terms_(std::move(terms)) {}
-  // The sum of a and b, its coefficients times `scale`.
+  // a + scale * b.
   static Polynomial sum(const Polynomial& a, const Polynomial& b, std::int64_t scale);
   static Polynomial of_unsorted(Terms terms);
 
   Terms terms_;
 };
 
-// a = whole * b + rest, as much of it as is plain to see: multiples of a divisor that is one
-// monomial with a positive coefficient, and multiples of a sum that cancel term by term.
-// a div b is whole + rest div b.
+// a = whole * b + rest, by syntactic division. It takes out multiples of a divisor that is one
+// monomial with a positive coefficient, or multiples of a sum whose terms all cancel. a div b =
+// whole + rest div b.
 struct Division {
   Polynomial whole, rest;
 };
@@ -86,7 +86,7 @@ struct Atom {
   friend auto operator<=>(const Atom&, const Atom&) = default;
 };
 
-// Atoms in ascending order, each once.
+// A set of atoms in ascending order.
 class AtomSet {
  public:
   bool insert(AtomId atom) {  // whether it is new
@@ -105,7 +105,7 @@ class AtomSet {
   base::SmallVector<AtomId, 16> atoms_;
 };
 
-// Owns the atoms. Ids grow in order of making: what an atom is made of comes before it.
+// Owns the atoms. Ids grow in order of creation, so the atoms inside an atom have smaller ids.
 class AtomTable {
  public:
   AtomId symbol(const std::string& name) {
@@ -116,7 +116,7 @@ class AtomTable {
   AtomId element(std::int64_t tensor, std::vector<Polynomial> indices) {
     return intern({.kind = AtomKind::kElement, .number = tensor, .indices = std::move(indices)});
   }
-  // Simplified where that needs no facts. The divisor is meant to be positive.
+  // Simplifies where no facts are needed. The divisor is assumed to be positive.
   Polynomial quotient(const Polynomial& a, const Polynomial& b);
   Polynomial remainder(const Polynomial& a, const Polynomial& b) { return a - b * quotient(a, b); }
   Polynomial minimum(const Polynomial& a, const Polynomial& b);
@@ -127,11 +127,11 @@ class AtomTable {
 
   using Substitution = std::map<AtomId, Polynomial>;
   Polynomial substitute(const Polynomial& polynomial, const Substitution& by);
-  // Products written as others, inside atoms too, until none is left; each rule must lead to a
-  // smaller product.
+  // Rewrites products, also inside atoms, to a fixpoint. Each rule must lead to a smaller product,
+  // so this terminates.
   using Products = std::vector<std::pair<Monomial, Monomial>>;
   Polynomial rewrite(const Polynomial& polynomial, const Products& products);
-  // Whether the atom stands in the polynomial, inside other atoms too.
+  // Whether the atom occurs in the polynomial or inside its atoms.
   bool occurs(AtomId atom, const Polynomial& in) const;
   // All atoms of the polynomial and, recursively, of its atoms.
   void collect(const Polynomial& polynomial, AtomSet& atoms) const;

@@ -31,7 +31,7 @@ class Search {
   }
 
  private:
-  // v - c >= 0.
+  // Notes a lower bound: the fact is v - c >= 0 with c >= 0.
   void note_bound(const Literal& fact) {
     if (fact.relation != Relation::kNonNegative) return;
     const std::int64_t constant = fact.polynomial.constant();
@@ -41,7 +41,7 @@ class Search {
     bound = std::max(bound, -constant);
   }
 
-  // With each bounded atom v written as its bound and a rest that is not negative and is called v.
+  // Writes each bounded atom v as its bound plus a non-negative remainder, which is again called v.
   Polynomial raised(const Polynomial& polynomial) const {
     Polynomial result;
     for (const auto& [monomial, coefficient] : polynomial.terms()) {
@@ -61,7 +61,8 @@ class Search {
     return std::ranges::all_of(monomial, [&](AtomId atom) { return bounds_.contains(atom); });
   }
 
-  // A monomial that keeps the sum from being negative for sure; nullptr when it is.
+  // A monomial that prevents the sum from being surely negative; nullptr if the sum is surely
+  // negative.
   const Monomial* obstacle(const Polynomial& sum) const {
     if (sum.constant() >= 0) {
       static const Monomial kOne;
@@ -76,6 +77,8 @@ class Search {
     return nullptr;
   }
 
+  // Depth-first search: adds a fact whose coefficient of the obstacle has the opposite sign. At
+  // most kMostFacts facts per sum and kMostSums sums per search.
   bool extend(const Polynomial& sum, int used) {
     if (++sums_ > kMostSums) return false;
     const Monomial* monomial = obstacle(sum);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contradictions that need no solver: a sum of few facts that is negative whatever the atoms are.
+// Finds contradictions without a solver: a sum of a few facts that is negative for all values of
+// the atoms.
 //
-// Each fact p >= 0 may be used once, an equation in both directions. A polynomial is negative for
-// sure when it is so term by term after every atom with a known lower bound was written as the
-// bound plus something that is not negative. (Farkas' lemma with multipliers of 1; the monomials of
-// a product of lower bounds are what makes it more than linear.) Most questions that proofs of
-// rules ask are of this kind: an index below a size that is below another.
+// Each fact p >= 0 is used with multiplier 1, an equation in both directions. Every atom with a
+// known lower bound is first written as that bound plus a non-negative remainder. A polynomial is
+// surely negative if its constant is negative and every other term is a negative multiple of
+// non-negative atoms. (Farkas' lemma with multipliers of 1; the products of lower bounds make it
+// more than linear.) Most questions from proofs of rules are of this kind: an index below a size
+// that is below another.
 #pragma once
 
 #include "verifier/index/literal.h"

@@ -63,7 +63,7 @@ std::int64_t WitnessSearch::start_of(AtomId id) {
   return random_.between(0, 2);
 }
 
-// Gives a number to each atom that has none.
+// Assigns a number to each free atom without one.
 void WitnessSearch::complete(const std::vector<AtomId>& free, Numbers& numbers) {
   numbers.resize(atoms_.size());
   for (const AtomId atom : free) {
@@ -71,7 +71,8 @@ void WitnessSearch::complete(const std::vector<AtomId>& free, Numbers& numbers) 
   }
 }
 
-// A number near `number`, a place in `numbers`, for which the fact holds if it is linear in it.
+// A number near `number`, a place in `numbers`, for which the fact holds if it is linear in it. The
+// slope is measured by one finite difference.
 std::int64_t WitnessSearch::repaired(const Literal& fact, std::optional<std::int64_t>& number,
                                      Numbers& numbers) {
   const std::int64_t old = *number;
@@ -83,7 +84,7 @@ std::int64_t WitnessSearch::repaired(const Literal& fact, std::optional<std::int
   if (!here || !next || *here == *next) return random_.between(-1, kLargest);
   const std::int64_t slope = *next - *here;
   if (fact.relation == Literal::Relation::kNonZero) return old + (random_.chance(0.5) ? 1 : -1);
-  // Rounded away from where the fact fails.
+  // Rounded away from the side where the fact fails.
   const std::int64_t distance = (std::abs(*here) + std::abs(slope) - 1) / std::abs(slope);
   const bool up = (*here < 0) == (slope > 0);
   const std::int64_t slack = fact.relation == Literal::Relation::kZero ? 0 : away;
@@ -91,8 +92,8 @@ std::int64_t WitnessSearch::repaired(const Literal& fact, std::optional<std::int
                                   kFarthest);
 }
 
-// Atoms of a violated fact that may be changed. Sizes are tied by the hypotheses, which the example
-// satisfies: mostly indices.
+// The atoms of a violated fact that may be changed. Mostly indices: sizes are bound by the
+// hypotheses, which the example satisfies.
 std::vector<AtomId> WitnessSearch::movable(const Literal& violated,
                                            const std::vector<AtomId>& free) {
   AtomSet inside;
@@ -111,8 +112,8 @@ std::ptrdiff_t WitnessSearch::violations(const Facts& facts, Numbers& numbers) c
   return std::ranges::count_if(facts, [&](const Literal& fact) { return !holds(fact, numbers); });
 }
 
-// Changes one number of one violated fact at a time: mostly the one that leaves the fewest facts
-// violated.
+// The local search: at most kSteps changes. With probability 0.8 the change that leaves the fewest
+// facts violated, otherwise a random one.
 bool WitnessSearch::repair(const Facts& facts, const std::vector<AtomId>& free, Numbers& numbers) {
   for (int step = 0; step < kSteps; ++step) {
     const Literal* violated = nullptr;
@@ -153,6 +154,7 @@ bool WitnessSearch::find(const Facts& facts) {
   std::vector<AtomId> free;
   std::ranges::copy_if(inside, std::back_inserter(free),
                        [&](AtomId atom) { return is_free(atoms_[atom].kind); });
+  // First tries the stored solutions, the latest first; a hit becomes the latest.
   for (std::size_t i = found_.size(); i-- > 0;) {
     Numbers numbers = found_[i];
     complete(free, numbers);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that satisfy facts: the cheap way to know that facts do not contradict each other.
+// Finds numbers that satisfy facts: a cheap proof that the facts are not contradictory.
 //
 // A local search that repairs one violated fact at a time, mostly by the change that violates the
-// fewest others (as WalkSAT does: Selman, Kautz, Cohen, AAAI 1994), from the numbers found last or
-// of the example that a proof was generalized from. Numbers found are kept, because the next
-// question is mostly about the same indices. Finding none says nothing. Deterministic.
+// fewest facts (as WalkSAT does: Selman, Kautz, Cohen, AAAI 1994). It starts from the latest
+// numbers found, or from the example from which a proof was generalized. Found numbers are kept,
+// because the next question is mostly about the same indices. Failure proves nothing.
+// Deterministic.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ namespace egret::verifier {
 
 class WitnessSearch {
  public:
-  // `example`: what symbols are in one case that satisfies the hypotheses, by name.
+  // `example`: the values of symbols, by name, in one case that satisfies the hypotheses.
   WitnessSearch(const AtomTable& atoms, std::map<std::string, std::int64_t, std::less<>> example)
       : atoms_(atoms), example_(std::move(example)) {}
 

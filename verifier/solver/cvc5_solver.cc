@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cvc5, the second opinion: an object of it for each question.
+// cvc5, the second solver. Each query uses a new solver object.
 #ifdef EGRET_CVC5
 #include <cvc5/cvc5.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using Op = Query::Op;
 
-// One of cvc5's work units is as long as so many of Z3's.
+// One work unit of cvc5 takes as long as this many of Z3's.
 constexpr unsigned kUnitsOfZ3 = 20;
 
 cvc5::Kind kind_of(Op op) {

@@ -30,12 +30,12 @@ std::string_view smt_name(Op op) {
   return "";
 }
 
-// What numbers are made of; "if" chooses among numbers alone.
+// Whether the operator yields a number; "if" is used for numbers only.
 bool is_number(Op op) {
   return op <= Op::kNumber || op == Op::kSum || op == Op::kProduct || op == Op::kIf;
 }
 
-// SMT-LIB writes numbers without a sign, and reals with a point.
+// SMT-LIB numbers have no sign, and reals have a decimal point.
 std::string smt_number(std::string_view text, Query::Sort sort) {
   if (text.front() == '-') return "(- " + smt_number(text.substr(1), sort) + ")";
   if (const std::size_t slash = text.find('/'); slash != std::string_view::npos)
@@ -110,7 +110,7 @@ std::string Query::to_smt_lib() const {
     for (const std::uint32_t argument : node.arguments) written[i] += " " + written[argument];
     written[i] += ")";
     if (uses[i] < 2) continue;
-    // Written once: a tree of what is shared could be exponential.
+    // Shared nodes are defined once: written as a tree, the text could be exponentially long.
     const std::string name = ".n" + std::to_string(i);
     script += "(define-fun " + name + " () " +
               std::string(is_number(node.op) ? number_sort : "Bool") + " " + written[i] + ")\n";

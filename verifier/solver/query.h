@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A question to a solver: can the assertions all hold? Formulas without quantifiers, over integers
-// or over reals, made once as a tree that each solver reads in its own way
-// (verifier/solver/solver.h) and that is SMT-LIB as text, so that anybody can ask again.
+// A satisfiability query: can the assertions all hold? Formulas are quantifier-free, over integers
+// or reals. A query is a tree that each solver translates (verifier/solver/solver.h). It can be
+// written as SMT-LIB, so that anyone can repeat it.
 //
 //     Query query(Query::Sort::kInteger);
 //     const Expression x = query.unknown("x");
 //     query.add(x + x == query.number("7"));
 //
-// Expressions are handles: a query must outlive them and stays where it is.
+// Expressions are handles. Their query must outlive them and must not move.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace egret::verifier {
 
 class Query;
 
-// A number or a truth value.
+// A number or a truth value of a query.
 class Expression {
  public:
   Query& query() const { return *query_; }
@@ -63,12 +63,12 @@ class Query {
   Query(const Query&) = delete;
   Query& operator=(const Query&) = delete;
 
-  // One of a name is one unknown. Names have neither '|' nor '\'.
+  // Equal names denote one unknown. Names must not contain '|' or '\'.
   Expression unknown(std::string_view name);
   Expression number(std::string_view text);
   Expression number(std::int64_t value) { return number(std::to_string(value)); }
   Expression truth(bool value);
-  // Of one or more; kSum and kProduct of one, and an "and" or "or" of one, are that one.
+  // Needs at least one argument. kSum, kProduct, kAnd and kOr of one argument are that argument.
   Expression make(Op op, std::span<const Expression> arguments);
 
   void add(Expression assertion) { assertions_.push_back(assertion.node()); }
@@ -78,11 +78,11 @@ class Query {
   const std::string& text(const Node& node) const { return texts_[node.text]; }
   const std::vector<std::uint32_t>& assertions() const { return assertions_; }
 
-  // The logic of it in SMT-LIB: QF_LIA or QF_NRA.
+  // Its SMT-LIB logic: QF_LIA or QF_NRA.
   std::string_view logic() const { return sort_ == Sort::kInteger ? "QF_LIA" : "QF_NRA"; }
-  // A script that declares, asserts and checks.
+  // An SMT-LIB script that declares, asserts and checks.
   std::string to_smt_lib() const;
-  // The same for queries that differ in the names of unknowns alone.
+  // Equal for queries that differ only in the names of unknowns.
   std::string key() const;
 
  private:

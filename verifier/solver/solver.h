@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that answer queries. Each reads the same tree in its own way, in a file of its own,
-// which alone sees that solver's headers.
+// Solvers that answer queries. Each translates the same tree in its own file, which alone includes
+// that solver's headers.
 //
-// Bounded by a solver's own work units, never by time: answers repeat. Of its answers a proof uses
-// "unsatisfiable" alone.
+// Queries are bounded by a solver's own work units, never by time, so answers are reproducible.
+// Proofs use only the answer "unsatisfiable".
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ class Solver {
  public:
   virtual ~Solver() = default;
   virtual std::string_view name() const = 0;
-  // Unknown when more than `limit` work units were needed, or the solver failed.
+  // Unknown if more than `limit` work units were needed or the solver failed.
   virtual Answer ask(const Query& query, unsigned limit) = 0;
-  // Work units of the last question.
+  // The work units of the last query.
   virtual std::uint64_t work() const = 0;
 };
 
 std::unique_ptr<Solver> make_z3();
-// nullptr when Egret was built without cvc5.
+// nullptr if Egret was built without cvc5.
 std::unique_ptr<Solver> make_cvc5();
 
 }  // namespace egret::verifier

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers of a solver that several sessions share: proofs of one rule under ever fewer conditions
-// ask mostly the same, and a tenth to a third of what one rule's proofs ask other rules' ask too.
+// Answers shared by several sessions. Proofs of one rule under ever fewer conditions ask mostly the
+// same queries, and a tenth to a third of one rule's queries occur for other rules too.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ struct SolverAnswer {
   std::uint64_t work = 0;  // in the solver's units
 };
 
-// The hash of the query's key, of 128 bits, and the limit.
+// The 128-bit hash of the query's key, and the limit.
 using SolverQuestion = std::pair<base::ContentHash, unsigned>;
 
-// Of sessions one after the other: whatever was answered.
+// For consecutive sessions: stores all answers.
 using SolverMemory = std::map<SolverQuestion, SolverAnswer>;
 
-// Of sessions of any threads, in whatever order: answers that each of them would get by itself.
-// How much work a question is depends a little on what was asked before and on the names in it; an
-// answer that took a small part of the limit does not.
+// For sessions of any threads in any order: stores only answers that each session would get by
+// itself. The work for a query depends slightly on earlier queries and on names. An answer that
+// took a small part of the limit does not depend on them.
 class EasyAnswers {
  public:
   std::optional<SolverAnswer> find(const SolverQuestion& question) const {
@@ -35,7 +35,7 @@ class EasyAnswers {
     const auto known = answers_.find(question);
     return known != answers_.end() ? std::optional(known->second) : std::nullopt;
   }
-  // Of integers; keeps those alone that were easy.
+  // Stores the answer if it was easy. For integer queries only.
   void record(const SolverQuestion& question, const SolverAnswer& answer) {
     constexpr unsigned kShare = 8;  // of the limit, at most one in so many
     if (answer.answer == Answer::kUnknown || answer.work > question.second / kShare) return;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the proofs of one rule ask of solvers, and what came of it: the only place where a solver is
-// asked. The families of a rule ask much the same, so that answers are remembered, whatever their
-// unknowns are called.
+// The solver queries of one rule's proofs, and their answers. It is the only place that calls a
+// solver. The families of a rule ask similar queries, so answers are cached by structure,
+// independent of the names of unknowns.
 //
-// A second opinion is cvc5's: each answer that a proof may use ("cannot all hold") is asked again.
-// That the solvers contradict each other is said by the statistics and must never pass unnoticed.
+// With `second_opinion`, cvc5 repeats each query whose answer a proof may use ("unsatisfiable"). A
+// disagreement is counted in the statistics and must never be ignored.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ struct SolverStatistics {
   int contradictions = 0;       // answers among them that proofs may use
   double longest_seconds = 0;   // of one query, of processor time
   std::uint64_t most_work = 0;  // of one query, in Z3's units
-  // Of the second solver, on those contradictions:
+  // Results of the second solver on those contradictions:
   int confirmed = 0;
   int unconfirmed = 0;  // it did not find out
   int disagreed = 0;    // it says that all can hold
 };
 
-// Counts added up, extremes joined.
+// Adds up counts and takes maxima of extremes.
 void add(SolverStatistics& to, const SolverStatistics& from);
 
 class SolverSession {
@@ -38,24 +38,24 @@ class SolverSession {
   struct Options {
     bool keep_queries = false;
     bool second_opinion = false;  // without cvc5: all are unconfirmed
-    // What Z3 said in earlier sessions, which is taken for what it would say now; outlives this
-    // one. Statistics count what is found there as asked.
+    // Z3's answers from earlier sessions, used instead of asking again. Must outlive this session.
+    // Statistics count such an answer as asked.
     SolverMemory* memory = nullptr;
     EasyAnswers* easy = nullptr;  // what any session finds out; the same is true of it
   };
 
   SolverSession() : SolverSession(Options()) {}
   explicit SolverSession(Options options);
-  // With solvers of the caller's; `second` may be nullptr.
+  // With the caller's solvers; `second` may be nullptr.
   SolverSession(Options options, std::unique_ptr<Solver> first, std::unique_ptr<Solver> second);
 
-  // Whether the assertions cannot all hold, as far as Z3 finds out with `limit` of its work units.
+  // Whether the assertions are contradictory, as far as Z3 decides within `limit` work units.
   bool contradictory(const Query& query, unsigned limit);
 
   const SolverStatistics& statistics() const { return statistics_; }
-  // As SMT-LIB, in order, with what Z3 said as their expected status; when asked for.
+  // The queries as SMT-LIB, in order, with Z3's answer as expected status; only with keep_queries.
   const std::vector<std::string>& queries() const { return queries_; }
-  // Of the queries on which the solvers disagreed, the first; kept always.
+  // The first query on which the solvers disagreed; always kept.
   const std::string& disagreement() const { return disagreement_; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Z3. One context serves all questions of an object, because making one costs more than most
-// questions do; each question has a solver of its own, with a fixed seed.
+// Z3. One context serves all queries of an object, because making a context costs more than most
+// queries. Each query has its own solver with a fixed seed.
 #include <z3++.h>
 
 #include <optional>
@@ -99,7 +99,7 @@ class Z3 final : public Solver {
     return Answer::kUnknown;
   }
 
-  // Z3 counts over all questions of a context.
+  // Z3 counts work over all queries of a context, so this takes the difference.
   void note_work(const z3::solver& solver) {
     const z3::stats statistics = solver.statistics();
     for (unsigned i = 0; i < statistics.size(); ++i) {

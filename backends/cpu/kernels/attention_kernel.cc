@@ -17,7 +17,7 @@ namespace {
 using dnnl::memory;
 
 constexpr std::size_t kMaxGroup = 16;
-constexpr std::int64_t kLeastSize = 32;            // rows and columns of scores that are worth it
+constexpr std::int64_t kLeastSize = 32;            // least rows and columns of scores
 constexpr std::int64_t kScoresInCache = 64 << 10;  // elements, a quarter of a usual L2 cache
 constexpr std::int64_t kLine = 64;                 // bytes
 
@@ -33,7 +33,8 @@ ir::Shape batch_of(const ir::TensorType& type) {
 
 std::int64_t padded(std::int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
-// One matrix a batch element, of an operand whose batch axes may be missing or of size 1.
+// The matrices of an operand, one for each batch element; its batch axes may be missing or of size
+// 1.
 struct Matrices {
   Operand operand;
   ir::Shape batch_strides;  // one a batch axis of the result, in elements; 0: the same matrix
@@ -70,13 +71,13 @@ Matrices matrices_of(const Operand& operand, std::size_t batch_axes) {
     const std::size_t a = rank - 3 - i;
     m.batch_strides[batch_axes - 1 - i] = shape[a] > 1 ? strides[a] : 0;
   }
-  // A single row or column is as far from the next one as a dense matrix has it.
+  // A single row or column gets the stride of a dense matrix.
   if (m.rows == 1) m.row_stride = m.columns * m.column_stride;
   if (m.columns == 1 && m.rows > 1) m.column_stride = m.row_stride == 1 ? m.rows : 1;
   return m;
 }
 
-// The value where it lies, if its matrices can be read there.
+// The value in place if matrices can be read there; else a row-major copy.
 Operand readable(PlanBuilder& builder, ir::NodeId id) {
   const Operand& home = builder.home(id);
   const ir::Shape shape = home.shape();
@@ -123,13 +124,13 @@ struct Addend {
   bool by_row = false;  // whether it varies over rows of scores
 };
 
-// Where a thread's pieces lie in the scratch space, in bytes from its part's start.
+// Offsets of a thread's buffers in its part of the scratch space, in bytes.
 struct Scratch {
   std::int64_t keys = 0, values = 0, queries = 0, scores = 0, sums = 0, result = 0, library = 0,
                end = 0;
 };
 
-// What is computed; the sizes are those of one batch element.
+// The sizes of the computation, for one batch element.
 struct Shape {
   ir::Shape batch;
   std::int64_t rows = 0, depth = 0, columns = 0, width = 0;  // q: rows x depth, v: columns x width
@@ -142,11 +143,17 @@ struct Shape {
   }
 };
 
+// The primitives of one thread. Each thread has its own, because a Call holds the addresses it
+// works on.
 struct Worker {
   std::vector<Call> pack;            // keys, values
   std::vector<Call> score, product;  // of whole blocks, and of the last one where it is shorter
 };
 
+// softmax(q k + addends) v, block by block. For each batch element, k and v are packed once. A
+// block of rows of scores is computed, exponentiated and multiplied by v while it lies in the
+// cache; the whole matrix of scores never exists. A block has all columns, so that the softmax
+// needs no correction from block to block, unlike in FlashAttention (Dao et al., 2022).
 class AttentionStep : public Step {
  public:
   Shape shape;
@@ -165,7 +172,7 @@ class AttentionStep : public Step {
   base::Status run(const Addresses& addresses) override {
     const auto threads = static_cast<std::int64_t>(workers.size());
     const std::int64_t elements = shape.elements();
-    // Where threads outnumber batch elements, several share one; each packs for itself.
+    // Where threads outnumber batch elements, several threads share one; each packs its own copy.
     const std::int64_t blocks = (shape.rows + shape.block - 1) / shape.block;
     const std::int64_t parts = std::min(blocks, (threads + elements - 1) / elements);
     std::atomic<int> failed = dnnl_success;
@@ -246,7 +253,8 @@ class AttentionStep : public Step {
     return copy;
   }
 
-  // Shares are exponentials over their sum: dividing what they made takes fewer divisions.
+  // softmax(s) v = (exp(s - max) v) / sum: dividing the product's rows, of `width` elements, takes
+  // fewer divisions than dividing the scores.
   void put_rows(const float* from, const float* sums, std::int64_t count, float* to) const {
     for (std::int64_t r = 0; r < count; ++r)
       scaled(from + r * shape.width, 1.0F / sums[r], to + r * y.row_stride, shape.width);
@@ -268,7 +276,7 @@ class AttentionMaker {
     EGRET_ASSIGN_OR_RETURN(operations_, post_operations(builder_.graph(), first));
     describe_shape();
     find_addends();
-    // The threads share batch elements among each other, not a primitive's work.
+    // Threads divide the batch elements; each primitive runs on one thread.
     {
       const ThreadScope alone(1);
       EGRET_RETURN_IF_ERROR(make_primitives());
@@ -292,6 +300,7 @@ class AttentionMaker {
     s.columns = scores.back();
     s.depth = step_->q.columns;
     s.width = step_->v.columns;
+    // As many rows, in multiples of 32, as keep the block of scores within kScoresInCache.
     const std::int64_t fit = std::max(kLeastSize, kScoresInCache / s.columns / 32 * 32);
     s.block = std::min(s.rows, fit);
   }
@@ -337,6 +346,9 @@ class AttentionMaker {
     return {dnnl::matmul::desc(a, b, to), attr, onednn_engine()};
   }
 
+  // Makes the products for a whole block and, where the rows do not divide, for the last one. Both
+  // must read the same packed k and v: the descriptors that the first product chooses are given to
+  // the second.
   base::Status make_primitives() {
     const Shape& s = step_->shape;
     std::vector<std::int64_t> counts{s.block};
@@ -345,7 +357,7 @@ class AttentionMaker {
     memory::desc values = any_layout({s.columns, s.width});
     std::vector<dnnl::matmul::primitive_desc> scores, products;
     std::int64_t library = 0;
-    for (const std::int64_t count : counts) {  // the whole block chooses how they are packed
+    for (const std::int64_t count : counts) {  // the full block chooses the packed forms
       scores.push_back(
           product_of(dense(count, s.depth), keys, dense(count, s.columns), post_ops(count)));
       products.push_back(product_of(dense(count, s.columns), values, dense(count, s.width), {}));
@@ -382,6 +394,8 @@ class AttentionMaker {
     return {{key, from}, {DNNL_ARG_TO, to}};
   }
 
+  // The order of the arguments is what run_piece() counts on: source, weights, result, scratch,
+  // addends.
   Call call_of(const dnnl::matmul::primitive_desc& pd, std::int64_t rows, bool scores) const {
     std::vector<Call::Argument> list{{DNNL_ARG_SRC, pd.src_desc()},
                                      {DNNL_ARG_WEIGHTS, pd.weights_desc()},
@@ -396,6 +410,7 @@ class AttentionMaker {
     return {dnnl::matmul(pd), list};
   }
 
+  // Places the buffers of a thread one behind the other, each on its own cache lines.
   void lay_out_scratch(std::int64_t keys, std::int64_t values, std::int64_t library) {
     const Shape& s = step_->shape;
     constexpr auto kElement = static_cast<std::int64_t>(sizeof(float));
@@ -410,7 +425,7 @@ class AttentionMaker {
     at.end = at.library + padded(library);
   }
 
-  // Where the only reader transposes the value it is written as that wants it.
+  // Writes the value in the layout of its only reader, a transpose, if there is one.
   void place_output() {
     const ir::Graph& graph = builder_.graph();
     const ir::NodeId root = group_.root();
@@ -456,6 +471,9 @@ bool scores_are_large(const ir::Node& scores) {
 
 }  // namespace
 
+// Follows the only readers from the product of scores: pointwise operators of the same type, a
+// softmax over the last axis, and a product with the softmax on the left. The group is empty if one
+// link is missing or a value on the way has a second reader.
 Group attention_group(const ir::Graph& graph, ir::NodeId anchor,
                       const std::function<ir::NodeId(ir::NodeId)>& only_reader) {
   const ir::Node& scores = graph.node(anchor);
@@ -475,7 +493,7 @@ Group attention_group(const ir::Graph& graph, ir::NodeId anchor,
   const ir::NodeId product = only_reader(next);
   if (!product.valid() || !is_operator(graph.node(product), "matmul")) return {};
   const ir::Node& last = graph.node(product);
-  // The shares come first, and are not repeated over further batch axes.
+  // The softmax is the left operand, and does not broadcast over further batch axes.
   if (last.inputs[0] != next || last.inputs[1] == next || last.type.elements() == 0 ||
       batch_of(last.type) != batch_of(scores.type))
     return {};

@@ -13,7 +13,8 @@
 namespace egret::backends::cpu {
 namespace {
 
-// Rows whose results and left operands share a second-level cache of 2 MiB with the panels.
+// Rows of a block: its results, its left operands and the panels share a second-level cache of 2
+// MiB.
 constexpr std::int64_t kBlockRows = 192;
 constexpr std::int64_t kGroupPanels = 16;
 constexpr std::int64_t kParallelWork = std::int64_t{1} << 20;  // multiplications
@@ -21,25 +22,29 @@ constexpr std::int64_t kLeastWidth = 2 * kTileLanes;
 constexpr std::int64_t kLeastRows = 4 * kTileRows;  // of a thread
 static_assert(kResultStride >= kGroupPanels * kTileColumns);
 
+// The product in panels: the packed weights are cut into runs of kTileDepth rows, and each run into
+// panels of kTileColumns columns. Within a panel, the columns of a row are contiguous, so that a
+// tile reads the panel once, from front to back (the packing of Goto and van de Geijn, 2008).
 struct BlockShape {
   std::int64_t rows = 0, depth = 0, columns = 0;
   std::int64_t block_rows() const { return std::min(kBlockRows, rows); }  // at most
   std::int64_t panels() const { return (columns + kTileColumns - 1) / kTileColumns; }
-  // Of a panel, or of them all: a multiple of kTileLanes.
+  // Columns of a panel, padded to a multiple of kTileLanes.
   std::int64_t panel_width(std::int64_t panel) const {
     return std::min(kTileColumns, packed_columns() - panel * kTileColumns);
   }
   std::int64_t packed_columns() const {
     return (columns + kTileLanes - 1) / kTileLanes * kTileLanes;
   }
-  // Of the run of the depth from `k` on, a multiple of kTileDepth.
+  // The depth of the run that starts at `k`, a multiple of kTileDepth.
   std::int64_t run_depth(std::int64_t k) const { return std::min(kTileDepth, depth - k); }
-  // Where this run's panel is, in packed elements.
+  // The offset of this run's panel, in packed elements.
   std::int64_t panel_at(std::int64_t k, std::int64_t panel) const {
     return k * packed_columns() + panel * run_depth(k) * kTileColumns;
   }
 };
 
+// The shape, if the node is a product of f32 rows with one constant matrix that is large enough.
 std::optional<BlockShape> block_shape(const ir::Graph& graph, const ir::Node& node) {
   if (node.kind != ir::NodeKind::kOperator ||
       (node.op->name() != "matmul" && node.op->name() != "fused_matmul"))
@@ -67,9 +72,9 @@ struct Split {
   std::int64_t parts() const { return rows * columns; }
 };
 
-// That which leaves the least work to the busiest; of equals, that of the most rows, as threads
-// that share rows lay them out once each. Few rows are not shared out: each thread would read all
-// panels.
+// The split with the least work for the busiest thread. Of equal ones, the one that divides the
+// rows most: threads with the same rows would each copy them. Few rows are not divided, because
+// each thread would read all panels.
 Split split_of(const BlockShape& shape, int threads) {
   Split best;
   if (shape.rows * shape.depth * shape.columns < kParallelWork) return best;
@@ -126,6 +131,7 @@ class BlockProductStep : public Step {
     return shape.block_rows() * (kLeftStride + kResultStride);
   }
 
+  // One thread's rectangle of rows and panels: blocks of rows, then groups of panels.
   void run_part(const Addresses& addresses, std::int64_t part) const {
     float* const left = addresses.at(scratch_) + part * scratch_elements(shape_);
     float* const result = left + shape_.block_rows() * kLeftStride;
@@ -134,6 +140,8 @@ class BlockProductStep : public Step {
     const std::int64_t blocks = (rows.size() + kBlockRows - 1) / kBlockRows;
     for (std::int64_t b = 0; b < blocks; ++b) {
       const Range block = part_of(rows, b, blocks);
+      // A group of panels bounds the block of results: rows x 768 columns stay in the second-level
+      // cache until finish() has run the chain on them.
       for (std::int64_t p = panels.begin; p < panels.end; p += kGroupPanels) {
         const Range group{p, std::min(panels.end, p + kGroupPanels)};
         multiply(addresses, block, group, left, result);
@@ -142,6 +150,8 @@ class BlockProductStep : public Step {
     }
   }
 
+  // A block of rows times a group of panels into the dense block of results. The loop over the
+  // depth is outermost, so that the copied rows of one run are reused by all panels.
   void multiply(const Addresses& addresses, const Range& rows, const Range& panels, float* left,
                 float* result) const {
     const float* const packed = addresses.at(weights_);
@@ -149,12 +159,15 @@ class BlockProductStep : public Step {
       const std::int64_t depth = shape_.run_depth(k);
       const float* const from = addresses.at(left_) + rows.begin * shape_.depth + k;
       for (std::int64_t r = 0; r < rows.size(); ++r)
+        // Rows are copied once for each run of the depth: the tile reads them at a fixed, padded
+        // stride.
         std::copy_n(from + r * shape_.depth, depth, left + r * kLeftStride);
       for (std::int64_t p = panels.begin; p < panels.end; ++p) {
         run_panel({.left = left,
                    .panel = packed + shape_.panel_at(k, p),
                    .depth = depth,
                    .result = result + (p - panels.begin) * kTileColumns,
+                   // The first run overwrites the result, later ones add.
                    .adds = k > 0,
                    .next = packed + panel_after(k, p, panels),
                    .stride = 0},
@@ -163,7 +176,7 @@ class BlockProductStep : public Step {
     }
   }
 
-  // The one to be used next: of this run, of the next, or of the group behind this one.
+  // The next panel in order of use: in this run, in the next run, or in the next group.
   std::int64_t panel_after(std::int64_t k, std::int64_t panel, const Range& panels) const {
     if (panel + 1 < panels.end) return shape_.panel_at(k, panel + 1);
     const std::int64_t next = k + kTileDepth;
@@ -171,7 +184,7 @@ class BlockProductStep : public Step {
                                : shape_.panel_at(0, panels.end % shape_.panels());
   }
 
-  // All rows of the block; each tile brings on its share of the next panel.
+  // All rows of the block times one panel. Each tile prefetches its share of the next panel.
   void run_panel(Tile tile, std::int64_t width, std::int64_t rows) const {
     const float* const left = tile.left;
     float* const result = tile.result;
@@ -187,6 +200,7 @@ class BlockProductStep : public Step {
     }
   }
 
+  // Runs the fused epilogue on the block of results and writes it to the target.
   void finish(const Addresses& addresses, const Range& rows, const Range& panels,
               float* result) const {
     const std::int64_t begin = panels.begin * kTileColumns;
@@ -211,7 +225,7 @@ class BlockProductStep : public Step {
   const TileFunctions& tiles_;
 };
 
-// Columns that are missing in the last panel are 0.
+// Packs the weights into panels; missing columns of the last panel are 0.
 ir::Tensor packed(const float* from, const BlockShape& shape, int threads) {
   ir::Tensor result(ir::DType::kF32, ir::Shape{shape.depth * shape.packed_columns()});
   float* const all = result.mutable_as<float>().data();
@@ -229,6 +243,7 @@ ir::Tensor packed(const float* from, const BlockShape& shape, int threads) {
   return result;
 }
 
+// Packs once per plan, even if several products read the same weights.
 Operand packed_weights(PlanBuilder& builder, ir::NodeId id, const BlockShape& shape) {
   constexpr const char* kForm = "panels of tiles";
   const Operand source = builder.in_row_major(id);

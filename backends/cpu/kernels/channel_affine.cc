@@ -10,7 +10,7 @@ namespace {
 
 using dnnl::algorithm;
 
-// A constant's value by channel, where it varies along that axis at most.
+// A constant's value by channel, if it varies along the channel axis only.
 std::optional<std::vector<double>> by_channel(const ir::Graph& graph, ir::NodeId id,
                                               const ir::Shape& shape) {
   const ir::Node& node = graph.node(id);
@@ -26,7 +26,7 @@ std::optional<std::vector<double>> by_channel(const ir::Graph& graph, ir::NodeId
   return values;
 }
 
-// One operation as factors and addends; nothing where it is something else.
+// One operation as scales and shifts; nullopt where it is neither.
 std::optional<ChannelAffine> affine_of(const ir::Graph& graph, const ir::Shape& shape,
                                        const PostOperation& operation) {
   const auto channels = static_cast<std::size_t>(shape[1]);
@@ -89,6 +89,7 @@ ChannelAffine take_channel_affine(const ir::Graph& graph, const ir::Shape& shape
     if (!one || (one->scales() && !may_scale) || !finite(one->scale) || !finite(one->shift)) break;
     for (std::size_t c = 0; c < channels; ++c) {
       all.scale[c] *= one->scale[c];
+      // Composition: s2 (s1 x + t1) + t2 = (s2 s1) x + (s2 t1 + t2).
       all.shift[c] = all.shift[c] * one->scale[c] + one->shift[c];
     }
     operations.erase(operations.begin());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What constants do to each channel of a convolution's result, taken into its weights and bias: a
-// batch norm then costs nothing, and Winograd's kernels, which have no post-operation for it, stay
-// possible.
+// Folds constant scales and shifts of a convolution's channels into its weights and bias. A batch
+// norm then costs nothing, and Winograd kernels, which lack such post-operations, stay possible.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +23,9 @@ struct ChannelAffine {
   ir::Tensor bias() const;  // [channels]
 };
 
-// Removes the first of `operations` as long as they multiply channels by finite constants (only if
-// `may_scale`) or add such to them, and returns what they do to a value of the shape [n, channels,
-// ..] that `shift` (empty: zeros) was added to.
+// Removes leading `operations` that multiply channels by finite constants (only if `may_scale`) or
+// add constants to them. Returns their joint effect on a value of shape [n, channels, ..] to which
+// `shift` (empty: zeros) was added.
 ChannelAffine take_channel_affine(const ir::Graph& graph, const ir::Shape& shape, bool may_scale,
                                   std::vector<double> shift,
                                   std::vector<PostOperation>& operations);

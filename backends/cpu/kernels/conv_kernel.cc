@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution by oneDNN.
 //
-// Candidates are tried in order and the first that has an optimized implementation is taken:
-// Winograd for 3x3 windows with constant weights (measured with oneDNN 2.6.3 on AVX-512, one
-// thread: 0.31-0.83 of the direct kernels' time from 16 channels on; the library itself never
-// chooses it; a dilated window is first taken apart, see phases.h), then the direct kernels in the
-// layout that the input already has, in the layout the graph prefers, in any layout, and last
-// through GEMM. In bf16, where that is asked for (rounding.h), the direct kernels come first; what
-// they do not take is computed in f32. Blocked and channels-last kernels differ by less than 3 %
-// where both exist, so that not reordering decides.
+// Candidates are tried in order; the first with an optimized implementation is taken. Winograd
+// comes first, for 3x3 windows with constant weights (oneDNN 2.6.3 on AVX-512, one thread:
+// 0.31-0.83 of the direct kernels' time from 16 channels on; the library itself never chooses it; a
+// dilated window is first split into phases, see phases.h). Then come the direct kernels: in the
+// layout of the input, in the layout that the graph prefers, in any layout, and last through GEMM.
+// With bf16 (rounding.h) its direct kernels come first, and f32 follows. Blocked and channels-last
+// kernels differ by less than 3 % where both exist, so avoiding reorders decides.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -30,6 +29,7 @@ using Primitive = dnnl::convolution_forward;
 
 constexpr auto kWinograd = dnnl::algorithm::convolution_winograd;
 
+// The memory layout that a candidate asks of an activation; kAny leaves the choice to oneDNN.
 enum class Form : std::uint8_t { kAny, kPlain, kBlocked, kChannelsLast };
 
 struct Candidate {
@@ -40,12 +40,16 @@ struct Candidate {
   bool bf16 = false;  // of inputs
 };
 
+// The channels of one vector register: 16 floats with AVX-512, else 8. oneDNN's blocked layouts use
+// the same sizes.
 std::int64_t preferred_block() {
   const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
   constexpr auto kAvx512 = static_cast<unsigned>(dnnl_cpu_isa_avx512_core);
   return (isa & kAvx512) == kAvx512 ? 16 : 8;
 }
 
+// The convolution in oneDNN's terms: shapes, and one stride, dilation and pair of pads per spatial
+// axis. oneDNN counts dilations from 0, Egret from 1.
 struct Geometry {
   ir::Shape source, weights, target;
   std::int64_t group = 1;
@@ -54,13 +58,14 @@ struct Geometry {
   std::int64_t channels() const { return source[1]; }
   std::int64_t filters() const { return target[1]; }
   bool depthwise() const { return group > 1 && group == channels() && group == filters(); }
+  // Whether Winograd's algorithm applies (Lavin and Gray, 2016): undilated 3x3 windows of stride 1.
+  // With fewer channels the transforms cost more than the products that they save.
   bool winograd() const {
     return group == 1 && weights.size() == 4 && weights[2] == 3 && weights[3] == 3 &&
            strides == memory::dims{1, 1} && dilations == memory::dims{0, 0} && channels() >= 16 &&
            filters() >= 16;
   }
-  // The dilation, where the image divides into phases (phases.h) of which each is padded by a
-  // pixel; else 1.
+  // The dilation, where the image divides into phases (phases.h) each padded by a pixel; else 1.
   std::int64_t phases() const {
     if (dilations.size() != 2 || dilations[0] != dilations[1]) return 1;
     const std::int64_t d = dilations[0] + 1;
@@ -68,6 +73,8 @@ struct Geometry {
     const bool whole = source[2] % d == 0 && source[3] % d == 0;
     return whole && pads_before == around && pads_after == around ? d : 1;
   }
+  // The undilated convolution of one strip: in a phase, the taps of the dilated window are
+  // neighbors.
   Geometry of_strip(std::int64_t d) const {
     Geometry one = *this;
     one.source = strip_shape(source, d);
@@ -128,6 +135,7 @@ memory::desc formed(const ir::Shape& shape, Form form, Element element) {
   return any_layout(shape, element);
 }
 
+// The form in which the operand lies now; kAny if it is none of the named ones.
 Form form_of(const Operand& operand) {
   const ir::Shape shape = operand.shape();
   if (operand.layout.block > 1) return Form::kBlocked;
@@ -136,6 +144,8 @@ Form form_of(const Operand& operand) {
   return Form::kAny;
 }
 
+// The candidates in the order of the header of this file: each keeps the layout that the input has
+// before it asks for another one, because a reorder costs more than the difference of the kernels.
 std::vector<Candidate> candidates(const PlanBuilder& builder, const Geometry& g, ir::NodeId source,
                                   bool constant_weights) {
   std::vector<Candidate> list;
@@ -146,7 +156,8 @@ std::vector<Candidate> candidates(const PlanBuilder& builder, const Geometry& g,
   } else {
     if (g.winograd() && constant_weights && !builder.least_scratch)
       list.push_back({.algorithm = kWinograd});
-    // Padding channels to whole blocks is waste; few input channels are read best as they come.
+    // Padding channels to whole blocks wastes work; a few input channels are best read as they
+    // come.
     const bool fits = g.filters() % block == 0 || g.filters() > 8 * block;
     const bool few = g.channels() < block;
     const bool source_fits = g.channels() % block == 0 || g.channels() > 8 * block;
@@ -175,7 +186,7 @@ std::vector<Candidate> lowered(std::vector<Candidate> list) {
   return list;
 }
 
-// One convolution being made: tries a candidate, then adds its steps.
+// Makes one convolution: tries candidates, then adds its steps.
 class ConvMaker {
  public:
   ConvMaker(PlanBuilder& builder, const Group& group, std::vector<PostOperation> operations)
@@ -208,7 +219,7 @@ class ConvMaker {
   }
 
  private:
-  // A dilated convolution by Winograd's kernels on strips of its phases.
+  // A dilated convolution by Winograd kernels on strips of its phases.
   bool make_by_phases() {
     const std::int64_t phases = g_.phases();
     if (phases == 1) return false;
@@ -234,7 +245,7 @@ class ConvMaker {
     return !has_two_product_units() || has_large_tiles(primitive_.impl_info_str());
   }
 
-  // What constants do to each channel goes into constant weights and bias, once.
+  // Folds per-channel constants of the chain into constant weights and bias.
   void take_channel_affine_from_chain() {
     if (bias_.valid() && !builder_.is_constant(bias_)) return;
     const std::size_t before = operations_.size();
@@ -256,6 +267,9 @@ class ConvMaker {
     return builder_.weights(affine_->scaled(builder_.constant(node_.inputs[1])));
   }
 
+  // Describes the primitive without adding a step, and accepts it only if its implementation,
+  // layouts and memory are good enough. A failure leaves the builder as it was, so that the next
+  // candidate can be tried.
   base::Status describe_primitive(const Candidate& candidate) {
     bf16_ = candidate.bf16;
     bf16_target_ = bf16_ && writes_bf16();
@@ -271,7 +285,8 @@ class ConvMaker {
                                      g_.strides, g_.dilations, g_.pads_before, g_.pads_after)
                    : Primitive::desc(kind, candidate.algorithm, source, weights, target, g_.strides,
                                      g_.dilations, g_.pads_before, g_.pads_after);
-    // Operands of post-operations need the target's layout, which a first descriptor tells.
+    // Operands of post-operations need the target's layout. A first descriptor without them tells
+    // it.
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     Layout layout;
@@ -282,8 +297,8 @@ class ConvMaker {
       EGRET_ASSIGN_OR_RETURN(layout, layout_of(target));
     }
     target_ = {g_.target, g_.target, layout};
-    // Accumulating costs no operand; but an addend that lives on has to be copied for it, which
-    // only Winograd, without any other way, is worth.
+    // Accumulation reads no extra operand, but an addend that lives on must be copied first. Only
+    // Winograd is worth the copy, since it has no other way to add.
     const bool winograd = candidate.algorithm == kWinograd;
     accumulate_ = accumulated_operation(builder_, group_, operations_, target_, !winograd);
     EGRET_ASSIGN_OR_RETURN(const dnnl::post_ops ops,
@@ -314,6 +329,8 @@ class ConvMaker {
     return base::ok();
   }
 
+  // Large tiles multiply the weights (6x6 transformed values for 3x3), so that a plan has a budget
+  // for the additional weights and scratch space (winograd.h).
   bool fits_budget(const Primitive::primitive_desc& pd) const {
     const auto weights = static_cast<std::int64_t>(pd.weights_desc().get_size());
     return builder_.winograd_budget.spend(
@@ -321,7 +338,7 @@ class ConvMaker {
         static_cast<std::int64_t>(pd.scratchpad_desc().get_size()));
   }
 
-  // What nobody reads in f32; a sum that is accumulated is f32.
+  // Whether only bf16 kernels read the value; an accumulated sum must be f32.
   bool writes_bf16() const {
     const std::vector<bool>& values = builder_.values_in_bf16;
     return !values.empty() && values[group_.root().index()] &&
@@ -350,6 +367,8 @@ class ConvMaker {
     return base::ok();
   }
 
+  // Copies the phases into strips, runs the one primitive on each strip, and interleaves the
+  // results.
   base::Status add_strip_steps(std::int64_t phases) {
     EGRET_ASSIGN_OR_RETURN(const auto arguments, weight_arguments());
     std::vector<Operand> sources, targets;

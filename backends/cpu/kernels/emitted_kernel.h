@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels emitted from definitions (backends/codegen) for what has no other kernel, and the
-// interpreter behind them: the kernel of last resort, which allocates and which the plan's report
-// names.
+// Kernels emitted from definitions (backends/codegen) for operators without another kernel, and the
+// interpreter as the last resort, which allocates and which the plan's report names.
 #pragma once
 
 #include <string>
@@ -15,13 +14,13 @@ namespace egret::backends::cpu {
 // of reals.
 bool interprets_faster(const ir::Graph& graph, ir::NodeId id);
 
-// Adds the step that computes the group; `reason` says why no other kernel does. Always possible.
-// Which of the two ways the step goes is settled by compile_emitted().
+// Adds the step that computes the group; `reason` tells why no other kernel does. Always possible.
+// compile_emitted() decides between the emitted kernel and the interpreter.
 void make_emitted_kernel(PlanBuilder& builder, const Group& group, std::string reason);
 
 // Compiles the kernels of all such steps as one file, where PlanOptions::emission allows it and it
-// pays. The other steps are the interpreter's, with the reason why. To be called when all groups
-// are built. Up to some tenths of a second a kernel; next to nothing for what is in the cache.
+// pays. The interpreter computes the other steps, and the report has the reason. Call it when all
+// groups are built. Up to some tenths of a second a kernel; next to nothing if cached.
 void compile_emitted(PlanBuilder& builder);
 
 }  // namespace egret::backends::cpu

@@ -33,7 +33,7 @@ struct Readers {
     }
     for (const auto& output : graph.outputs()) is_output[output.node.index()] = true;
   }
-  // The only reader of a value that nobody else sees.
+  // The only reader of a value that is not an output; invalid if there are several.
   ir::NodeId only(ir::NodeId id) const {
     const auto& readers = of[id.index()];
     return readers.size() == 1 && !is_output[id.index()] ? readers[0] : ir::NodeId();
@@ -47,7 +47,7 @@ bool takes_epilogue(const ir::Graph& graph, ir::NodeId id) {
   return row != nullptr && row->epilogue == Epilogue::kPointwise && has_kernel(graph, id);
 }
 
-// Whether it is a product whose kernel takes any pointwise operators behind it.
+// Whether its own kernel fuses any pointwise operators behind it.
 bool is_own_product(const ir::Graph& graph, ir::NodeId id, Precision precision) {
   const ir::Node& node = graph.node(id);
   if (node.attrs.find("activation") != nullptr) return false;
@@ -77,8 +77,8 @@ class Grouping {
     }
   }
 
-  // The later of two kernels that end in the same addition takes it, so that the other's result,
-  // which exists by then, is accumulated into.
+  // The later of two kernels that end in the same addition takes it: the other's result exists by
+  // then and can be accumulated into.
   void take_epilogues() {
     for (std::size_t i = graph_.size(); i-- > 0;) {
       const ir::NodeId anchor(i);
@@ -96,7 +96,7 @@ class Grouping {
     }
   }
 
-  // What has no kernel, in the regions that the emitter expects to gain by.
+  // Operators without a kernel, in the regions that the emitter expects to pay.
   void take_emitted(bool fuse, Emission emission) {
     codegen::RegionOptions options{.target = codegen::Target::kHost, .fuse = fuse};
     const auto stays = [&](ir::NodeId id) {
@@ -136,7 +136,7 @@ class Grouping {
     return !taken_[id.index()] && graph_.node(id).type == type;
   }
 
-  // As far as oneDNN's post-operations can say it.
+  // The longest chain that oneDNN's post-operations express.
   Group with_chain_behind(ir::NodeId anchor) const {
     Group group{{anchor}};
     for (ir::NodeId next = readers_.only(anchor); next.valid() && group.nodes.size() < kMaxChain;
@@ -147,8 +147,8 @@ class Grouping {
     return group;
   }
 
-  // Readers join, the earliest first; the group ends at the last that was then the only one whose
-  // value is still read outside.
+  // Adds readers, earliest first. The group ends at the last point where all other values have
+  // their readers inside, so that only one value leaves it.
   Group with_operators_behind(ir::NodeId anchor) const {
     std::set<ir::NodeId> inside{anchor}, outside;
     std::size_t end = 1;
@@ -173,15 +173,15 @@ class Grouping {
                                [&](ir::NodeId reader) { return !inside.contains(reader); });
   }
 
-  // Grows upwards from the root: a producer joins when all its readers are inside and nothing would
-  // be computed more than once.
+  // Grows upwards from the root. A producer joins when all its readers are inside: nothing is then
+  // computed twice.
   void take_region(ir::NodeId root) {
     Group group{{root}};
     taken_[root.index()] = true;
     const ir::Shape shape = graph_.node(root).type.shape();
     std::vector<ir::NodeId> candidates = graph_.node(root).inputs;
     while (!candidates.empty() && group.nodes.size() < kMaxRegion) {
-      // Latest first: by then all its readers have been looked at.
+      // Latest first: all its readers have been tried before it.
       const auto latest = std::ranges::max_element(candidates);
       const ir::NodeId id = *latest;
       std::erase(candidates, id);

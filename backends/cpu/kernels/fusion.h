@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which nodes one kernel computes together.
+// The fusion of nodes into kernels.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace egret::backends::cpu {
 
 enum class Fusion : std::uint8_t { kNone, kEpilogues, kAll };
 
-// Partitions the operators of `graph` into groups, in an order in which they can be built:
+// Partitions the operators of `graph` into groups, in an order of computation:
 //   - attention (attention_kernel.h);
 //   - a product of Egret's own kernels (row_product.h, block_product.h) with the pointwise
-//     operators behind it, up to the last place at which one value of theirs is left;
-//   - a kernel that takes an epilogue (kernels.def) with the chain of pointwise operators behind
-//     it, each the only reader of the one before;
-//   - regions of pointwise operators of one shape with a single value seen outside;
-//   - regions of operators without a kernel, as backends/codegen/regions.h joins them;
-//   - single nodes for the rest, and for what `fusion` leaves out of these.
+//     operators behind it, up to the last point where a single value is live;
+//   - a kernel with a fused epilogue (kernels.def): the chain of pointwise operators behind it,
+//     each the only reader of the one before;
+//   - regions of pointwise operators of one shape with a single value visible outside;
+//   - regions of operators without a kernel, as backends/codegen/regions.h forms them;
+//   - single nodes for the rest, and for operators that `fusion` excludes from fusion.
 std::vector<Group> find_groups(const ir::Graph& graph, Fusion fusion, Emission emission,
                                Precision precision);
 

@@ -9,8 +9,8 @@
 
 namespace egret::backends::cpu {
 
-// Adds the steps that compute the group. Errors: unsupported with the reason, in which case nothing
-// but reorders of inputs was added and the group is split or left to an emitted kernel.
+// Adds the steps that compute the group. Errors: unsupported with the reason. In that case only
+// reorders of inputs have been added, and the group is split or left to an emitted kernel.
 using MakeKernel = base::Status (*)(PlanBuilder& builder, const Group& group);
 
 enum class Epilogue : bool { kNone, kPointwise };
@@ -20,14 +20,14 @@ enum class ElementTypes : bool { kF32, kAny };
 struct KernelRow {
   std::string_view op;
   MakeKernel make;
-  Epilogue epilogue;   // whether it takes a chain of pointwise operators
+  Epilogue epilogue;   // whether it fuses a chain of pointwise operators
   ElementTypes types;  // of its output
 };
 
 // The row of the operator; nullptr when it has no kernel of its own.
 const KernelRow* find_kernel(std::string_view op);
 
-// Whether the node has a kernel of its own or is pointwise, as far as its types say.
+// Whether the node has a kernel of its own or is pointwise, judged by its types.
 bool has_kernel(const ir::Graph& graph, ir::NodeId id);
 
 base::Status make_pointwise_kernel(PlanBuilder& builder, const Group& group);

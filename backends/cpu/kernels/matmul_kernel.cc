@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products by oneDNN, where Egret has no kernel of its own for them.
 //
-// Batch axes are joined where one descriptor can say so: with one matrix b all rows of a are one
-// matrix; with equal batches both have one batch axis. Transposed and sliced inputs are read where
-// they lie when one of their last two axes is contiguous. A constant b is packed once, in the form
-// the implementation likes best. In bf16, where that is asked for (rounding.h), a and a computed b
-// are rounded and laid out row-major.
+// Batch axes are joined where one descriptor can express it: with one matrix b all rows of a are
+// one matrix; with equal batches both have one batch axis. Transposed and sliced inputs are read in
+// place when one of their last two axes is contiguous. A constant b is packed once, in the form
+// that the implementation prefers. With bf16 (rounding.h), a and a computed b are rounded and laid
+// out row-major.
 #include <algorithm>
 
 #include "backends/cpu/kernels/block_product.h"
@@ -55,7 +55,7 @@ bool join_axes(Operand& operand, std::size_t first, std::size_t last) {
   return true;
 }
 
-// Whether a matrix primitive reads it well: the last two axes are a matrix or its transpose.
+// Whether a matrix primitive can read it: the last two axes are a matrix or its transpose.
 bool is_matrix(const Operand& operand) {
   const ir::Shape shape = operand.shape();
   const ir::Shape& strides = operand.layout.strides;
@@ -71,7 +71,7 @@ bool is_matrix(const Operand& operand) {
   return contiguous(rank - 1, rank - 2) || contiguous(rank - 2, rank - 1);
 }
 
-// Sizes of 1 get the stride that a dense matrix would have; oneDNN reads leading dimensions there.
+// Axes of size 1 get the stride of a dense matrix: oneDNN derives leading dimensions from it.
 void clean_strides(Operand& operand) {
   const ir::Shape shape = operand.shape();
   ir::Shape& strides = operand.layout.strides;
@@ -90,6 +90,7 @@ void clean_strides(Operand& operand) {
   }
 }
 
+// Makes one product: chooses the axes of the primitive, describes it, and adds its steps.
 class MatmulMaker {
  public:
   MatmulMaker(PlanBuilder& builder, const Group& group, std::vector<PostOperation> operations,
@@ -104,6 +105,9 @@ class MatmulMaker {
                                                dnnl::algorithm::binary_add, 0, 0, node_.inputs[2]});
   }
 
+  // Tries the forms from the fastest on: joined batch axes first; separate ones where an operand of
+  // the epilogue varies over them; last, row-major copies of inputs that no implementation reads in
+  // place.
   base::Status make() {
     place_inputs(true);
     if (!std::ranges::all_of(operations_, [&](const PostOperation& operation) {
@@ -162,6 +166,7 @@ class MatmulMaker {
     target_.layout = row_major(target_.shape);
   }
 
+  // Keeps the axes that place_inputs() chose, and only replaces a and b by row-major copies.
   void use_row_major() {
     const std::size_t rank = target_.node_shape.size();
     a_ = laid_out(node_.inputs[0]);
@@ -200,6 +205,7 @@ class MatmulMaker {
     operand.type = ir::TensorType(operand.type.dtype, ir::Shape(shape.end() - 2, shape.end()));
     operand.layout.strides = ir::Shape(strides.end() - 2, strides.end());
   }
+  // Puts axes of size 1 in front: oneDNN broadcasts only between operands of equal rank.
   static void widen(Operand& operand, std::size_t rank) {
     ir::Shape shape = operand.shape();
     if (shape.size() == rank) return;
@@ -211,6 +217,7 @@ class MatmulMaker {
     operand.type = ir::TensorType(operand.type.dtype, shape);
   }
 
+  // A constant matrix b is left in "any" layout: the implementation packs it in its own form, once.
   base::Status describe_primitive() {
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -236,7 +243,7 @@ class MatmulMaker {
     return base::ok();
   }
 
-  // What nobody reads in f32; a sum that is accumulated is f32.
+  // Whether only bf16 kernels read the value; an accumulated sum must be f32.
   bool writes_bf16() const {
     const std::vector<bool>& values = builder_.values_in_bf16;
     return !values.empty() && values[group_.root().index()] && accumulate_ < 0;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kBytes = sizeof(float);
 
-// The pixels of `image` from (row, column) on, every `step`th of both axes, so many of each.
+// A strided view of `image`: pixels from (row, column) on, every `step`th along both axes.
 Operand pixels(Operand image, std::int64_t row, std::int64_t column, std::int64_t step,
                std::int64_t rows, std::int64_t columns) {
   ir::Shape& strides = image.layout.strides;
@@ -38,6 +38,7 @@ void for_each_phase(const Operand& whole, std::span<const Operand> strips,
 
 }  // namespace
 
+// A column of zeros separates neighbouring phases (the padding of one pixel that both need).
 ir::Shape strip_shape(const ir::Shape& whole, std::int64_t d) {
   const auto even = [](std::int64_t size) { return size + size % 2; };
   return {whole[0], whole[1], even(whole[2] / d), even(whole[3] + d - 1)};

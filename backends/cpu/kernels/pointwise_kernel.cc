@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Regions of pointwise operators: one pass over memory, in blocks (pointwise_program.h).
 //
-// The output takes the layout of an input of the same shape; the others are read through strides.
-// Loops are cut into planes of rows x inner elements, where rows gather short inner loops (16
-// channels of a block) so that each block of work is long.
+// The output takes the layout of an input of the same shape; other inputs are read through strides.
+// Loops are cut into planes of rows x inner elements. A block takes several rows where inner loops
+// are short (16 channels of a block), so that its instructions run on long arrays.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -17,12 +17,15 @@ namespace {
 
 constexpr std::int64_t kParallelElements = 16384;
 
+// An input of the region, and how its elements follow the output's loops.
 struct Input {
   Operand operand;
   ir::Shape strides;    // in the output's loops, outermost first; 0 where it repeats
-  bool direct = false;  // f32 whose blocks are contiguous: used where they lie
+  bool direct = false;  // f32 with contiguous blocks: read in place
 };
 
+// Layouts with blocks of channels pad the last block. Kernels rely on zeros there, and an operator
+// such as exp would leave others.
 void zero_channel_padding(float* data, const Layout& layout, const ir::Shape& shape) {
   const StridedView view = strided_view(layout, shape);
   std::int64_t positions = 1;
@@ -35,6 +38,9 @@ void zero_channel_padding(float* data, const Layout& layout, const ir::Shape& sh
   }
 }
 
+// Runs a program on blocks of at most kBlockElements elements. A block is either a piece of one
+// long row or several whole short rows; outer loops, blocks of rows and pieces are numbered as one
+// sequence that the threads divide.
 class PointwiseStep : public Step {
  public:
   PointwiseStep(PointwiseProgram program, std::vector<Input> inputs, const Operand& output,
@@ -67,6 +73,8 @@ class PointwiseStep : public Step {
     return std::int64_t{program.registers} * kBlockElements * 4 * threads;
   }
 
+  // Each part has its own registers: values of a block never leave the first-level cache or the
+  // thread.
   base::Status run(const Addresses& addresses) override {
     const std::int64_t blocks = outer_ * row_blocks_ * pieces_per_row_;
     const bool parallel = outer_ * rows_ * inner_ >= kParallelElements && threads_ > 1;
@@ -83,6 +91,9 @@ class PointwiseStep : public Step {
  private:
   static constexpr int kMaxRegisters = 256;
 
+  // Constants are filled once per part. The result register points into the output, so that the
+  // last instruction writes there directly; booleans are computed as floats and narrowed
+  // afterwards.
   void run_part(const Addresses& addresses, int part, std::int64_t begin, std::int64_t end) const {
     float* const base =
         addresses.at(registers_) + std::int64_t{part} * program_.registers * kBlockElements;
@@ -118,7 +129,8 @@ class PointwiseStep : public Step {
     }
   }
 
-  // The inner length of the block before; a repeated row is kept only while it stays the same.
+  // The inner length of the previous block. The buffer of a repeated row stays valid while the
+  // length is the same.
   std::int64_t last_inner(std::int64_t block, std::int64_t begin) const {
     if (block == begin) return -1;
     const std::int64_t piece = (block - 1) % pieces_per_row_;
@@ -139,6 +151,8 @@ class PointwiseStep : public Step {
     }
   }
 
+  // The input's elements for one block: in place if they are contiguous floats; else gathered,
+  // widened to float, into the input's own register.
   float* load(const Input& input, const Addresses& addresses, std::int64_t outer, std::int64_t row,
               std::int64_t first, std::int64_t rows, std::int64_t inner, float* own,
               bool refill) const {
@@ -151,8 +165,8 @@ class PointwiseStep : public Step {
     if (input.direct) return addresses.at(input.operand) + at;
     const std::int64_t row_stride = input.strides[loops - 2];
     const std::int64_t stride = input.strides[loops - 1];
-    // The same elements as in the block before: the row repeats and one piece covers it. The last
-    // block of a plane may have fewer rows, of which the earlier contents are a superset.
+    // The previous block loaded the same elements: the row repeats and one piece covers it. The
+    // last block of a plane may have fewer rows, a subset of the earlier contents.
     if (!refill && row_stride == 0 && (stride == 0 || pieces_per_row_ == 1)) return own;
     switch (input.operand.type.dtype) {
       case ir::DType::kF32:
@@ -186,7 +200,7 @@ class PointwiseStep : public Step {
   static constexpr int max_registers() { return kMaxRegisters; }
 };
 
-// The layout to compute in: that of an input of the output's shape, blocked ones first.
+// The layout of the computation: that of an input with the output's shape, blocked ones first.
 Layout choose_layout(const PlanBuilder& builder, const PointwiseProgram& program,
                      const ir::Shape& shape) {
   const Layout* dense = nullptr;
@@ -200,8 +214,8 @@ Layout choose_layout(const PlanBuilder& builder, const PointwiseProgram& program
   return dense != nullptr ? *dense : row_major(shape);
 }
 
-// Strides of an input in the axes of the output's strided view, or none when it has to be copied
-// into another layout first.
+// Strides of an input in the axes of the output's strided view; false when it must be copied into
+// another layout first.
 bool input_strides(const Operand& operand, const ir::Shape& out, std::int64_t block,
                    ir::Shape& strides) {
   const ir::Shape shape = operand.shape();
@@ -251,7 +265,7 @@ bool place_input(PlanBuilder& builder, ir::NodeId id, const ir::Shape& out, cons
   return input_strides(input.operand, out, layout.block, input.strides);
 }
 
-// Loops in the order of the output's memory, joined where every input allows it.
+// Loops in the order of the output's memory, merged where every input allows it.
 ir::Shape join_loops(const Layout& layout, const ir::Shape& shape, std::vector<Input>& inputs) {
   const StridedView view = strided_view(layout, shape);
   std::vector<std::size_t> order;

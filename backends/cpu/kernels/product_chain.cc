@@ -27,8 +27,8 @@ base::Result<ProductChain> ProductChain::of(PlanBuilder& builder, const Group& g
   return chain;
 }
 
-// The operand, seen from the rows of a product of this shape, where all but the last `columns`
-// elements are rows: all of them, one row for all, or an element.
+// Classifies the operand relative to a product of this shape, whose rows have `columns` elements:
+// all rows, one row for all, or a single element.
 base::Result<ProductChain::Input> ProductChain::input_of(PlanBuilder& builder, ir::NodeId id,
                                                          const ir::Shape& product,
                                                          std::int64_t columns) {
@@ -37,7 +37,8 @@ base::Result<ProductChain::Input> ProductChain::input_of(PlanBuilder& builder, i
   if (type.dtype != ir::DType::kF32) return base::unsupported("an operand of other than f32");
   if (type.elements() == 1) return Input{Kind::kElement, builder.in_row_major(id)};
   const ir::Shape sizes = type.shape();
-  // Axes from the last on: as the product's until a row is full, then as they are or all 1.
+  // From the last axis: sizes must equal the product's until a row is full; the remaining axes must
+  // be all equal or all 1.
   std::int64_t of_row = 1, of_rows = 1;
   for (std::size_t i = 1; i <= product.size(); ++i) {
     const std::int64_t wanted = product[product.size() - i];

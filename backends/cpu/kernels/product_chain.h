@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pointwise operators behind a product of Egret's own kernels: run on blocks of a row of its
-// results, while these are in a cache.
+// The fused pointwise operators behind a product of Egret's own kernels. They run on blocks of the
+// product's rows while these lie in a cache.
 #pragma once
 
 #include <array>
@@ -16,16 +16,18 @@ namespace egret::backends::cpu {
 
 class ProductChain {
  public:
-  // Of a group whose anchor is the product: rows of so many columns. Errors: unsupported where an
-  // operand is neither rows, one row for all nor an element; nothing was added then but reorders.
+  // The chain of a group whose anchor is the product, with rows of `columns` elements. Errors:
+  // unsupported where an operand is neither rows, one row for all nor a single element. Only
+  // reorders have been added in that case.
   static base::Result<ProductChain> of(PlanBuilder& builder, const Group& group,
                                        std::int64_t columns);
 
   // What it reads beside the product.
   void append_operands(std::vector<Operand>& operands) const;
 
-  // Where the last node's value goes: over a row that nobody reads any more (not over the product's
-  // own rows, which are read to the end), or a new buffer. Makes it the node's home.
+  // The place of the last node's value: over an operand that nothing reads any more, or a new
+  // buffer. The product's own input rows are read to the end and never overwritten. Registers the
+  // node's home.
   Operand target(PlanBuilder& builder, const Group& group) const;
 
   // Results of a product: `rows` rows of `count` <= kBlockElements numbers, `stride` apart, the
@@ -36,7 +38,7 @@ class ProductChain {
     std::int64_t row, rows;
     std::int64_t column, count;
   };
-  // From the block to its place in the target. A chain of nothing copies it.
+  // Runs the chain from the block into its place in the target. An empty chain copies.
   void run(const Addresses& addresses, const Block& block, const Operand& target) const;
 
  private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums, means, maxima and minima over any axes, of any strided or blocked layout.
 //
-// If the contiguous axis is kept, vectors of it are accumulated over the reduced positions;
-// otherwise each contiguous run is reduced with 32 accumulators. Long sums are cut in pieces whose
-// results are added in f64, so that the rounding error does not grow with the length.
+// If the contiguous axis is kept, vectors along it accumulate over the reduced positions. Otherwise
+// each contiguous run is reduced with 32 accumulators. Long sums are cut into pieces, whose results
+// are added in f64: the rounding error then does not grow with the length.
 #include <algorithm>
 #include <limits>
 

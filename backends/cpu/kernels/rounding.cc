@@ -23,7 +23,7 @@ bool is_constant(const ir::Graph& graph, ir::NodeId id) {
   return graph.node(id).kind == ir::NodeKind::kConstant;
 }
 
-// To round two matrices in each run takes time too.
+// Rounding two computed matrices in each run must pay off too.
 bool product_takes_bf16(const ir::Graph& graph, const ir::Node& node) {
   constexpr std::int64_t kLeast = 64;
   if (is_constant(graph, node.inputs[1])) return true;
@@ -81,6 +81,8 @@ bool takes_bf16(const ir::Graph& graph, ir::NodeId id, bool winograd) {
 
 std::vector<bool> values_in_bf16(const ir::Graph& graph, std::span<const Group> groups,
                                  bool winograd) {
+  // A value qualifies if its maker and all its readers are bf16 kernels that read it as first
+  // input.
   std::vector<bool> made(graph.size(), false), otherwise(graph.size(), false);
   std::vector<bool> read(graph.size(), false);
   for (const Group& group : groups) {

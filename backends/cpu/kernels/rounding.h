@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products and convolutions of f32 in bf16: their inputs are rounded, their sums are f32. A value
-// that several of them read is rounded once; one that nobody else reads is written so by the kernel
-// that computes it.
+// f32 products and convolutions with bf16 inputs; sums are f32. A value with several such readers
+// is rounded once. A value that only such kernels read is written in bf16 by its own kernel.
 #pragma once
 
 #include <span>
@@ -13,19 +12,17 @@
 
 namespace egret::backends::cpu {
 
-// ok where the instructions that oneDNN uses on this processor multiply bf16; else unavailable,
-// with what to do.
+// ok where oneDNN has bf16 multiplication on this processor; else unavailable, with the remedy.
 base::Status bf16_availability();
 
-// Whether the kernel of this convolution or product takes its inputs in bf16, should that be asked
-// for. Not those with little arithmetic an input (convolutions of one channel a group, small
-// products of two computed matrices), nor those that Winograd's kernels compute faster in f32.
-// Products of a few rows have bf16 weights alone (row_product.h). `winograd`: whether plans may
-// have its kernels.
+// Whether the kernel of this convolution or product takes bf16 inputs when bf16 is requested.
+// Excluded are kernels with little arithmetic for each input (convolutions of one channel a group,
+// small products of two computed matrices), and those that Winograd computes faster in f32.
+// Products of a few rows have bf16 weights only (row_product.h). `winograd`: whether plans may use
+// Winograd kernels.
 bool takes_bf16(const ir::Graph& graph, ir::NodeId id, bool winograd);
 
-// By node: whether its value is computed by such a kernel and only read by such kernels, as their
-// first input.
+// By node: whether such a kernel computes its value and only such kernels read it, as first input.
 std::vector<bool> values_in_bf16(const ir::Graph& graph, std::span<const Group> groups,
                                  bool winograd);
 

@@ -57,7 +57,7 @@ class RowProductStep : public Step {
       run_block_of_panels(addresses, p, std::min(end, p + kBlockPanels));
   }
 
-  // The chain may write over one of its rows: the product waits beside it.
+  // The chain may overwrite one of its own operands, so the product goes to a buffer first.
   void run_block_of_panels(const Addresses& addresses, std::size_t begin, std::size_t end) const {
     const std::int64_t first = panels_[begin].first;
     const std::int64_t last = end < panels_.size() ? panels_[end].first : columns_;
@@ -93,7 +93,7 @@ std::int64_t elements(const ir::Shape& shape, std::size_t first, std::size_t las
   return product;
 }
 
-// One window that is the whole image, without padding.
+// A convolution whose single window covers the image, without padding, is a product of rows.
 std::optional<RowShape> conv_shape(const ir::Graph& graph, const ir::Node& node) {
   const ir::Shape source = graph.node(node.inputs[0]).type.shape();
   const ir::Shape weights = graph.node(node.inputs[1]).type.shape();
@@ -130,13 +130,13 @@ std::optional<RowShape> row_shape(const ir::Graph& graph, ir::NodeId id) {
   return conv ? conv_shape(graph, node) : matmul_shape(graph, node);
 }
 
-// Whether the packed form is a permutation of the weights that can be made where they lie.
+// Whether packing is a pure permutation of the weights, which can be done in place.
 bool packs_in_place(const RowShape& shape) { return !shape.bf16 && shape.columns % kPanel == 0; }
 
 void pack_in_place(std::span<float> weights, const RowShape& shape) {
   if (shape.column_stride == 1)
     return transpose_blocks(weights, shape.rows, shape.columns / kPanel, kPanel);
-  // A column lies together, and the columns of a panel do.
+  // Columns are contiguous, and so are the columns of a panel: transpose each panel.
   for (std::int64_t first = 0; first < shape.columns; first += kPanel) {
     transpose_blocks(weights.subspan(static_cast<std::size_t>(first * shape.rows),
                                      static_cast<std::size_t>(kPanel * shape.rows)),
@@ -144,7 +144,7 @@ void pack_in_place(std::span<float> weights, const RowShape& shape) {
   }
 }
 
-// One row of a panel after the other; `write` takes the place in the packed weights, a row, and a
+// Visits the weights panel by panel, row by row; `write` takes the packed offset, the row and the
 // column.
 template <typename Write>
 void for_each_weight(const RowShape& shape, const std::vector<Panel>& panels, const Write& write) {
@@ -180,8 +180,8 @@ ir::Tensor packed_copy(const float* from, const RowShape& shape) {
   return packed;
 }
 
-// The weights themselves are gone afterwards where nothing else needs them, as those of a large
-// layer would be most of what the process takes.
+// Frees the original weights where nothing else needs them: those of a large layer can be most of
+// the process's memory.
 Operand packed_weights(PlanBuilder& builder, ir::NodeId id, const RowShape& shape) {
   const Operand source = builder.in_row_major(id);
   const std::string form =

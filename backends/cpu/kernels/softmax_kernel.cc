@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kLanes = 32;
 constexpr std::int64_t kColumns = 64;
 
-// Joins the lanes in halves, so that few operations wait for each other.
+// Combines the lanes pairwise in log2 steps, which shortens the dependency chain.
 template <std::int64_t kCount, typename Join>
 EGRET_VECTOR_INLINE float joined(float* lanes, Join join) {
   if constexpr (kCount == 1) {
@@ -91,7 +91,8 @@ EGRET_VECTOR_CLONES void log_softmax_row(const float* x, float* y, std::int64_t 
   for (std::int64_t k = 0; k < n; ++k) y[k] = (x[k] - top) - log_sum;
 }
 
-// Neighbouring columns at once: element (i, j) is at x[i * stride + j], j < columns <= kColumns.
+// Softmax of neighbouring columns together: element (i, j) is at x[i * stride + j], j < columns <=
+// kColumns. The axis is strided here; columns make the vectors.
 EGRET_VECTOR_CLONES void softmax_columns(const float* x, float* y, std::int64_t n,
                                          std::int64_t stride, std::int64_t columns, bool logs) {
   float top[kColumns];

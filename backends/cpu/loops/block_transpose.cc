@@ -13,12 +13,13 @@ void transpose_blocks(std::span<float> data, std::int64_t rows, std::int64_t col
   EGRET_CHECK(static_cast<std::int64_t>(data.size()) == rows * columns * block,
               "a matrix of whole blocks");
   const auto at = [&](std::int64_t position) { return data.data() + position * block; };
-  // Of the block that belongs at a position of the transposed matrix.
+  // The source position of the block that belongs at a position of the transposed matrix.
   const auto source_of = [&](std::int64_t position) {
     return position % rows * columns + position / rows;
   };
   std::vector<bool> moved(static_cast<std::size_t>(rows * columns), false);
   std::vector<float> first(static_cast<std::size_t>(block));
+  // Follow each cycle once: save its first block, pull every other block to its place, restore.
   for (std::int64_t start = 0; start < rows * columns; ++start) {
     if (moved[static_cast<std::size_t>(start)]) continue;
     std::copy_n(at(start), block, first.data());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposing a matrix where it lies.
+// In-place transposition of a matrix.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace egret::backends::cpu {
 
-// `data` is a matrix of rows x columns blocks of so many floats each, row by row; afterwards it is
-// the transposed matrix of the same blocks. Each block is moved once along its cycle of the
-// permutation: a bit a block and one block are all the memory that it takes.
+// `data` is a row-major matrix of rows x columns blocks of `block` floats each; afterwards it is
+// its transpose. Each block moves once along its cycle of the permutation. Memory: one bit for each
+// block, and one block.
 void transpose_blocks(std::span<float> data, std::int64_t rows, std::int64_t columns,
                       std::int64_t block);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of softmax that take its time, for kernels that have a row in the cache.
+// The expensive parts of softmax, for kernels that hold a row in the cache.
 #pragma once
 
 #include <cstdint>

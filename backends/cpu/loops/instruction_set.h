@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that are compiled for several instruction sets, one of which the processor runs.
+// Kernels compiled for several instruction sets; the processor selects one at run time.
 #pragma once
 
 namespace egret::backends::cpu {

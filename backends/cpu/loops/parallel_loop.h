@@ -6,8 +6,8 @@
 
 namespace egret::backends::cpu {
 
-// body(0) .. body(count - 1), in runs of equal length on so many threads. `body` does not throw.
-// A team of one thread takes longer to form than a small kernel takes: none is formed for it.
+// Runs body(0) .. body(count - 1) on `threads` threads, in ranges of equal length. `body` does not
+// throw. Forming a team of threads takes longer than a small kernel, so one thread forms none.
 template <typename Body>
 void parallel_for(int threads, std::int64_t count, const Body& body) {
   if (threads <= 1 || count <= 1) {

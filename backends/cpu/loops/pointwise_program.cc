@@ -22,7 +22,7 @@ constexpr std::size_t kMaxInstructions = 512;
 std::vector<const ExprNode*> reachable(const ExprNode* root) {
   std::vector<const ExprNode*> nodes{root};
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    // Indices inside a read are its address, not values.
+    // The kids of a read are its address, not values.
     if (nodes[i]->op == ExprOp::kRead) continue;
     for (const ExprNode* kid : nodes[i]->kids) nodes.push_back(kid);
     if (nodes.size() > 64 * kMaxInstructions) return {};
@@ -68,8 +68,8 @@ VectorOp vector_function(ir::Function function) {
   }
 }
 
-// Whether a read takes the element at the output's own indices, aligned at the end, repeating the
-// input along its sizes of 1.
+// Whether a read takes the element at the output's own indices, aligned at the last axis,
+// broadcasting sizes of 1.
 bool reads_in_place(const ExprNode* read, const ir::Denotation& d,
                     std::span<const ir::TensorType> inputs) {
   const ir::Shape shape = inputs[static_cast<std::size_t>(read->integer)].shape();
@@ -121,7 +121,7 @@ std::vector<ir::TensorType> input_types(const ir::Graph& graph, const ir::Node& 
   return types;
 }
 
-// Writes instructions in single-assignment form over "values"; assign() then shares registers.
+// Emits instructions in single-assignment form over values; finish() then assigns registers.
 class Compiler {
  public:
   explicit Compiler(const ir::Graph& graph) : graph_(graph) {}
@@ -204,8 +204,8 @@ int Compiler::emit_call(ir::Function function, std::span<const int> arguments) {
   return instruction(vector_function(function), a, b, 0, function);
 }
 
-// 1 / c of a quotient x / c: the product with it takes a fraction of the time and is within 1.5
-// ulp, as both roundings are. (epilogue.cc takes an inverse only where it is exact.)
+// 1 / c for a quotient x / c: the product takes a fraction of the time and is within 1.5 ulp, as
+// both steps round. (epilogue.cc takes an inverse only where it is exact.)
 std::optional<float> Compiler::factor_for(VectorOp op, std::span<const int> operands) const {
   const float* divisor = op == VectorOp::kDiv ? constant_value(operands[1]) : nullptr;
   if (divisor == nullptr || !std::isnormal(*divisor)) return std::nullopt;
@@ -282,8 +282,9 @@ PointwiseProgram Compiler::finish(ir::NodeId root) && {
   if (infos_[static_cast<std::size_t>(result)].kind != Kind::kComputed)
     result = instruction(VectorOp::kCopy, result);
 
-  // Registers: inputs, constants, then computed values, whose registers are used again after the
-  // last reader. An instruction may write a register that it reads (all run index by index).
+  // Linear-scan allocation. Registers: inputs, constants, then computed values, whose registers are
+  // reused after their last reader. An instruction may overwrite a register that it reads, because
+  // all instructions run index by index.
   const auto count = infos_.size();
   std::vector<int> last_use(count, -1);
   const auto uses = [](const Instruction& i) {

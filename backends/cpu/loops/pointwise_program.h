@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tree of pointwise operators as one short program over blocks of elements.
 //
-// The program is made from the operators' denotations, so an operator needs nothing here to be
-// fused. It runs instruction by instruction over blocks that stay in the first-level cache: what is
-// paid for an intermediate value is a few cycles a vector, not a pass over memory.
+// The program is compiled from the operators' denotations, so fusion needs no code per operator. It
+// runs instruction by instruction over blocks that stay in the first-level cache. An intermediate
+// value costs a few cycles a vector instead of a pass over memory.
 #pragma once
 
 #include <cstdint>

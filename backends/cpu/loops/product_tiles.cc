@@ -15,8 +15,8 @@ static_assert(sizeof(Block) == kTileLanes * sizeof(float));
 
 #define EGRET_IN_TILE __attribute__((target("arch=x86-64-v4"), always_inline)) inline
 
-// The instructions of the inner loop, in the order in which they are written here: GCC 12 moves
-// them about and keeps addresses on the stack, which takes 3 to 10 % more time in whole products.
+// Inline assembly fixes the order of the inner loop's instructions. GCC 12 reorders them and spills
+// addresses to the stack, which costs 3 to 10 % in whole products.
 EGRET_IN_TILE Block load(const float* from) {
   Block result;
   asm volatile("vmovups %1, %0" : "=v"(result) : "m"(*reinterpret_cast<const Block*>(from)));
@@ -31,8 +31,7 @@ EGRET_IN_TILE void multiply_add(Block& sum, const Block& a, const Block& b) {
   asm volatile("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
 }
 
-// Three rows from one address each, so that every address is a register plus none, one or two
-// strides in another.
+// One address serves three rows: each operand address is a register plus zero, one or two strides.
 constexpr int kRowsOfAddress = 3;
 
 template <int kRows, int kVectors>
@@ -48,7 +47,7 @@ struct TileSums {
         left_stride(tile.left_stride),
         panel(tile.panel) {}
 
-  // So many steps of the depth.
+  // Advances kSteps steps of the depth.
   template <int kSteps>
   EGRET_IN_TILE void advance() {
 #pragma GCC unroll 2
@@ -76,7 +75,7 @@ __attribute__((target("arch=x86-64-v4"))) void run_tile(const Tile& tile) {
   TileSums<kRows, kVectors> sums(tile);
   const float* next = tile.next;
   std::int64_t k = kPrefetchEvery;
-  if (tile.stride <= kTileLanes) {  // no loop in the loop
+  if (tile.stride <= kTileLanes) {  // one prefetch a step, without an inner loop
     for (; k <= tile.depth; k += kPrefetchEvery, next += tile.stride) {
       __builtin_prefetch(next, 0, 2);
       sums.template advance<kPrefetchEvery>();

@@ -65,6 +65,8 @@ void copy_line(const T* from, T* to, const Axis& axis) {
 
 template <typename T>
 void copy_plane(const T* from, T* to, const Axis& outer, const Axis& inner) {
+  // Either side is contiguous: copy line by line. Otherwise transpose in tiles of 32 x 32, so that
+  // both sides use the cache lines that they touch.
   if (outer.from != 1 || inner.from <= 1) {
     for (std::int64_t i = 0; i < outer.size; ++i)
       copy_line(from + i * outer.from, to + i * outer.to, inner);
@@ -145,6 +147,7 @@ class CopyStep : public Step {
     if (block == 1) {
       nests_.push_back(channel_nest(shape, source.layout, target.layout, 1, 0, 0));
     } else {
+      // A partial last block needs loops of its own, with fewer channels.
       const std::int64_t tail = shape[1] % block;
       if (shape[1] > tail)
         nests_.push_back(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copying a tensor from one layout to another: the step behind reorders, transposes, slices,
-// paddings and concatenations that no view can stand for.
+// Copies a tensor from one layout to another: the step behind reorders, transposes, slices,
+// paddings and concatenations that no view can express.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace egret::backends::cpu {
 
-// Copies `source` to `target`, of the same shape and element size, in whatever strides. Padding of
-// a blocked target is zeroed. `parallel` is the number of threads to use.
+// Copies `source` to `target`, of the same shape and element size, with any strides. Zeros the
+// padding of a blocked target.
 std::unique_ptr<Step> make_copy_step(const Operand& source, const Operand& target, int threads);
 
 // Sets all elements of `target` (a dense operand) to the bytes of `element`.

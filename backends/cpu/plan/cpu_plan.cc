@@ -13,7 +13,7 @@ namespace egret::backends::cpu {
 
 namespace {
 
-// What is computed at the step that takes the most, and by the steps whose values live then. There
+// The nodes of the step with the most live bytes, and of the steps that made its live values. There
 // is one kernel a step.
 std::vector<ir::NodeId> peak_nodes(std::span<const Lifetime> lifetimes,
                                    std::span<const PlanReport::Kernel> kernels) {
@@ -69,6 +69,7 @@ base::Result<std::unique_ptr<Plan>> CpuPlan::make(const ir::Graph& graph,
 
   plan->addresses_.assign(buffers.size(), nullptr);
   for (std::size_t i = 0; i < buffers.size(); ++i) {
+    // Resolve nested placements to an offset in the outermost buffer.
     std::size_t outer = i;
     std::int64_t offset = 0;
     while (buffers[outer].outer.valid()) {
@@ -120,7 +121,7 @@ base::Status CpuPlan::run_steps(const Addresses& addresses) {
 base::Status CpuPlan::execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) {
   const ThreadScope scope(threads_);
   for (std::int64_t slice = 0; slice < slices_; ++slice) {
-    // Kernels only read what lies in inputs; addresses are of one type for simplicity.
+    // Kernels only read inputs; the cast gives all addresses one type.
     for (const External& e : from_inputs_) {
       addresses_[e.buffer] =
           const_cast<std::byte*>(inputs[e.index].data().data()) + e.offset + slice * e.slice_bytes;

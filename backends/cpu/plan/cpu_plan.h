@@ -27,7 +27,7 @@ class CpuPlan : public Plan {
   base::Status execute(std::span<const ir::Tensor> inputs, std::span<ir::Tensor> outputs) override;
 
  private:
-  // A buffer that lies, with an offset, in an input or output of the graph.
+  // A buffer inside an input or output of the graph, at an offset.
   struct External {
     std::size_t buffer;
     std::size_t index;

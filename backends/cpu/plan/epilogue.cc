@@ -85,8 +85,8 @@ std::optional<double> scalar_constant(const ir::Graph& graph, ir::NodeId id) {
   return node.data.f64_at(0);
 }
 
-// 1 / x where a product with it is the quotient to the last bit: of powers of two. Quotients take
-// 10 % of the time of a product with 64 columns, products 2 % (AVX-512, one thread).
+// 1 / x for powers of two, where the product equals the quotient to the last bit. Quotients take 10
+// % of the time of a product with 64 columns, products 2 % (AVX-512, one thread).
 std::optional<double> exact_inverse(double x) {
   int exponent = 0;
   constexpr int kMost = 126;  // of the inverse, too, which is then a normal f32
@@ -95,6 +95,8 @@ std::optional<double> exact_inverse(double x) {
   return 1 / x;
 }
 
+// An operator of the running value and another operand. A constant of one element becomes a linear
+// eltwise operation, which needs no memory; b - x becomes b + (-x).
 bool append_binary(const ir::Graph& graph, ir::NodeId value, const ir::Node& node,
                    Operations& out) {
   const std::string& op = node.op->name();
@@ -139,6 +141,7 @@ bool append(const ir::Graph& graph, ir::NodeId value, ir::NodeId next, Operation
   return node.inputs.size() == 2 && append_binary(graph, value, node, out);
 }
 
+// Whether the operation adds a tensor of the target's full shape: it can then be accumulated into.
 bool adds_whole(const ir::Graph& graph, const PostOperation& operation,
                 const EpilogueTarget& target) {
   if (operation.kind != PostOperation::Kind::kBinary ||
@@ -179,6 +182,7 @@ void join_linear(Operations& operations) {
   operations = std::move(joined);
 }
 
+// oneDNN 2.6.3 binds parameters to the algorithm, so that two uses of one are not reliable.
 bool repeats_eltwise(const Operations& operations) {
   for (std::size_t i = 0; i < operations.size(); ++i) {
     if (operations[i].kind != PostOperation::Kind::kEltwise) continue;
@@ -191,7 +195,7 @@ bool repeats_eltwise(const Operations& operations) {
   return false;
 }
 
-// How often the group's nodes read a value.
+// The number of reads of a value by the group's nodes.
 std::ptrdiff_t reads(const ir::Graph& graph, const Group& group, ir::NodeId id) {
   std::ptrdiff_t count = 0;
   for (const ir::NodeId node : group.nodes)
@@ -199,7 +203,7 @@ std::ptrdiff_t reads(const ir::Graph& graph, const Group& group, ir::NodeId id) 
   return count;
 }
 
-// The addend, in memory that the kernel may write.
+// The addend in memory that the kernel may overwrite: its own home if it dies here, else a copy.
 Operand accumulated_operand(PlanBuilder& builder, const Group& group, ir::NodeId id,
                             const EpilogueTarget& target) {
   const ir::Shape shape = builder.node(id).type.shape();
@@ -240,6 +244,8 @@ bool epilogue_takes(const ir::Graph& graph, const Group& group, ir::NodeId next)
   return post_operations(graph, longer).ok();
 }
 
+// The group's nodes after the anchor as a list of oneDNN post-operations. A fused activation of the
+// anchor comes first, after the addend of the fused operator.
 base::Result<Operations> post_operations(const ir::Graph& graph, const Group& group) {
   if (!is_chain(graph, group)) return base::unsupported("operators that are no chain");
   Operations operations;
@@ -268,7 +274,7 @@ base::Result<OperandView> operand_view(const ir::Shape& operand, const EpilogueT
             padded.begin() + static_cast<std::ptrdiff_t>(node_shape.size() - operand.size()));
   if (padded == node_shape) return OperandView{target.shape, true};
   if (target.shape == node_shape) return OperandView{padded, false};
-  // Batch axes are joined: only what repeats over all of them can be said.
+  // Batch axes are joined: an operand must repeat over all of them.
   ir::Shape view(target.shape.size(), 1);
   view.back() = padded.back();
   for (std::size_t i = 0; i + 1 < padded.size(); ++i) {
@@ -277,6 +283,9 @@ base::Result<OperandView> operand_view(const ir::Shape& operand, const EpilogueT
   return OperandView{view, view == target.shape};
 }
 
+// The addition that the kernel performs on its target ("sum" of oneDNN), which saves reading a
+// further operand. Preferred is an addend whose memory is free after this group; the second choice
+// needs a copy.
 int accumulated_operation(const PlanBuilder& builder, const Group& group,
                           const Operations& operations, const EpilogueTarget& target,
                           bool only_if_dying) {
@@ -288,7 +297,7 @@ int accumulated_operation(const PlanBuilder& builder, const Group& group,
     const ir::Shape shape = builder.node(id).type.shape();
     const Operand* home = shape == target.shape ? builder.find_home(id, target.layout)
                                                 : builder.find_home(id, row_major(shape));
-    // Not there in this layout: the reordered copy will be the kernel's own.
+    // Not present in this layout: the kernel may overwrite the reordered copy.
     const bool dying =
         !builder.is_constant(id) && (home == nullptr || builder.may_overwrite(id, *home));
     if (dying) return static_cast<int>(i);

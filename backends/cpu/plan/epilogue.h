@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains of pointwise operators as oneDNN post-operations of convolution and matmul.
+// Fused epilogues: chains of pointwise operators as oneDNN post-operations of convolution and
+// matmul.
 #pragma once
 
 #include <optional>
@@ -27,15 +28,15 @@ struct PostOperation {
 // Whether `next`, the reader of the group's value, can be one more post-operation.
 bool epilogue_takes(const ir::Graph& graph, const Group& group, ir::NodeId next);
 
-// The post-operations of a group: of the anchor's own residual and activation (fused_conv,
-// fused_matmul), then of the chain. Errors: unsupported where they are no chain, for an operator
-// without counterpart, and for two different uses of one eltwise algorithm: oneDNN 2.6.3 gives both
-// the parameters of one.
+// The post-operations of a group: first the anchor's own residual and activation (fused_conv,
+// fused_matmul), then the chain. Errors: unsupported where the nodes are not a chain, for an
+// operator without counterpart, and for two uses of one eltwise algorithm with different
+// parameters: oneDNN 2.6.3 applies one set of parameters to both.
 base::Result<std::vector<PostOperation>> post_operations(const ir::Graph& graph,
                                                          const Group& group);
 
-// How a kernel sees its output: `shape` is that of the primitive's destination, to which operands
-// of post-operations are broadcast; `node_shape` is the graph's (matmul joins batch axes).
+// A kernel's view of its output. `shape` is that of the primitive's destination, to which operands
+// of post-operations broadcast; `node_shape` is the graph's (matmul joins batch axes).
 struct EpilogueTarget {
   ir::Shape shape;
   ir::Shape node_shape;
@@ -49,16 +50,16 @@ struct BoundEpilogue {
   std::optional<Operand> accumulated;  // the destination is this operand, which holds the addend
 };
 
-// How an operand is laid out relative to the destination, before memory is chosen.
+// The shape of an operand relative to the destination, before its memory is chosen.
 struct OperandView {
   ir::Shape shape;  // rank of the target's shape, 1 where it repeats
   bool whole;       // the target's shape
 };
-// Errors: unsupported when the operand's broadcast cannot be said in the target's axes.
+// Errors: unsupported when the target's axes cannot express the operand's broadcast.
 base::Result<OperandView> operand_view(const ir::Shape& operand, const EpilogueTarget& target);
 
-// The post-ops alone, to create a primitive descriptor with: `accumulate` is the index of the
-// binary addition that is done by accumulation into the destination, or -1.
+// The post-ops without memory, for a primitive descriptor. `accumulate` is the index of the binary
+// addition that accumulates into the destination, or -1.
 base::Result<dnnl::post_ops> describe_epilogue(const ir::Graph& graph,
                                                const std::vector<PostOperation>& operations,
                                                const EpilogueTarget& target, int accumulate);
@@ -67,7 +68,8 @@ base::Result<dnnl::post_ops> describe_epilogue(const ir::Graph& graph,
 base::Result<BoundEpilogue> bind_epilogue(PlanBuilder& builder, const Group& group,
                                           const std::vector<PostOperation>& operations,
                                           const EpilogueTarget& target, int accumulate);
-// The addition to do by accumulation: of a whole operand; preferably one that dies here.
+// The index of the addition to do by accumulation: its operand has the target's shape, and
+// preferably dies here. -1: none.
 int accumulated_operation(const PlanBuilder& builder, const Group& group,
                           const std::vector<PostOperation>& operations,
                           const EpilogueTarget& target, bool only_if_dying);

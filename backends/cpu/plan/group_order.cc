@@ -11,13 +11,13 @@
 namespace egret::backends::cpu {
 namespace {
 
-constexpr std::size_t kWidth = 48;  // partial orders that are kept
+constexpr std::size_t kWidth = 48;  // width of the beam
 
-// What a group reads of others and leaves to others.
+// The memory behaviour of a group: its value and the values that it reads.
 struct Task {
   std::int64_t bytes = 0;               // of its value
   std::vector<std::size_t> inputs{};    // tasks, each once
-  std::vector<std::size_t> in_place{};  // of these: whose memory it may write its value to
+  std::vector<std::size_t> in_place{};  // inputs whose memory its value may reuse
   std::size_t readers = 0;
   bool kept = false;  // an output of the graph, which has memory of its own
 };
@@ -71,6 +71,8 @@ Partial with(const Partial& before, const std::vector<Task>& tasks, std::size_t 
     freed += tasks[input].bytes;
     if (tasks[input].bytes == own && std::ranges::count(task.in_place, input) > 0) reused = own;
   }
+  // The value and all inputs are live during the step, unless the value overwrites an input of its
+  // size.
   after.peak = std::max(after.peak, before.live + own - reused);
   after.live = before.live + own - freed;
   if (task.readers == 0) after.live -= own;
@@ -118,6 +120,7 @@ std::vector<Group> in_frugal_order(const ir::Graph& graph, std::vector<Group> gr
   Partial given = start(tasks);
   for (std::size_t i = 0; i < tasks.size(); ++i) given = with(given, tasks, i);
   const Partial found = searched(tasks);
+  // The beam is a heuristic: keep the given order unless the new one is better.
   if (found.peak >= given.peak) return groups;
   std::vector<Group> ordered;
   for (const std::size_t i : found.order) ordered.push_back(std::move(groups[i]));

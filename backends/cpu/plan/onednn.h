@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bridge to oneDNN: one CPU engine, layouts as memory descriptors, primitives as steps.
-// Included only by the files of this folder that make primitives.
+// Included only by files of this folder that create primitives.
 #pragma once
 
 #include <functional>
@@ -18,8 +17,8 @@ namespace egret::backends::cpu {
 
 class PlanBuilder;
 
-// The process's CPU engine and its in-order stream (the library's own design: creating one an
-// execution plan would only cost memory). Immutable; executing through it is thread-safe.
+// The process's CPU engine and its in-order stream. oneDNN recommends sharing them; one for each
+// plan would only cost memory. Immutable; executing through the stream is thread-safe.
 const dnnl::engine& onednn_engine();
 const dnnl::stream& onednn_stream();
 
@@ -38,7 +37,7 @@ class ThreadScope {
   int before_;
 };
 
-// `body`, with what oneDNN and the allocator throw turned into a Status.
+// Runs `body` and turns exceptions of oneDNN and the allocator into a Status.
 base::Status guarded(const std::function<base::Status()>& body);
 
 // f32 (or bf16) of this shape in this layout. Rank 0 becomes [1]. Needs at most 12 axes.
@@ -51,7 +50,7 @@ dnnl::memory::desc descriptor_of(const Operand& operand);
 // The layout a descriptor means; unsupported for those with other blocks than the channels'.
 base::Result<Layout> layout_of(const dnnl::memory::desc& descriptor);
 
-// unsupported if this is one of the library's unoptimized kernels, hundreds of times slower.
+// unsupported for the library's reference kernels, which are hundreds of times slower.
 base::Status reject_reference(const std::string& implementation);
 
 // Executes a primitive on operands.
@@ -74,8 +73,8 @@ class PrimitiveStep : public Step {
   std::vector<dnnl_exec_arg_t> packed_;
 };
 
-// A constant's data laid out as a primitive wants its weights, now; otherwise a step that does so
-// in every run. The result is an operand of raw bytes to be described by `wanted`.
+// Lays out weights as a primitive wants them: a constant's data now, other values by a step in
+// every run. The result is an operand of raw bytes, described by `wanted`.
 base::Result<Operand> weights_operand(PlanBuilder& builder, const dnnl::memory::desc& from,
                                       const Operand& source, const dnnl::memory::desc& wanted);
 

@@ -74,6 +74,8 @@ PlanBuilder::PlanBuilder(const ir::Graph& graph, std::vector<ir::Tensor> constan
       rounded_(graph.size()),
       reads_left_(graph.size(), 0) {}
 
+// Counts the readers of each value: the groups that read it, plus one for each output of the graph.
+// A value is dead when its count is 0. Inputs and constants get their homes here.
 void PlanBuilder::count_reads(std::span<const Group> groups) {
   for (const Group& group : groups) {
     for (const ir::NodeId input : outside_inputs(graph_, group)) ++reads_left_[input.index()];
@@ -97,6 +99,8 @@ void PlanBuilder::count_reads(std::span<const Group> groups) {
 
 void PlanBuilder::begin(const Group& group) { current_ = &group; }
 
+// The group has read its inputs: their counts and the pending reads of their buffers go down by
+// one.
 void PlanBuilder::end(const Group& group) {
   EGRET_CHECK(has_home(group.root()), "a kernel left no value");
   for (const ir::NodeId input : outside_inputs(graph_, group)) {
@@ -109,8 +113,9 @@ void PlanBuilder::end(const Group& group) {
   current_ = nullptr;
 }
 
-// Constants are read through homes and as packed forms. Those that the group read may have been
-// read for the last time; those made for it (scaled, in another layout) perhaps only to be packed.
+// Frees constants that nothing will read again. They are read through homes and as packed forms.
+// Two kinds can become free here: inputs of the group just built, and intermediate forms made for
+// it (scaled, in another layout) that were only packed further.
 void PlanBuilder::release_unread(const Group& built) {
   bool released = false;
   const auto release = [&](Buffer& buffer) {
@@ -137,6 +142,8 @@ void PlanBuilder::abandon(const Group& group) {
   current_ = nullptr;
 }
 
+// The group is to be built as several groups instead. The parts are counted before the group is
+// discounted, so that no count falls to 0 in between.
 void PlanBuilder::recount(const Group& group, std::span<const Group> parts) {
   const auto change = [&](ir::NodeId id, int by) {
     reads_left_[id.index()] += by;
@@ -162,6 +169,8 @@ const Operand* PlanBuilder::find_home(ir::NodeId id, const Layout& layout) const
 }
 
 Operand PlanBuilder::in_layout(ir::NodeId id, const Layout& layout) {
+  // Three cases: the value exists in this layout; it is a constant and is copied now; or a reorder
+  // step is added to every run.
   if (const Operand* there = find_home(id, layout)) {
     Operand same = *there;
     same.layout = layout;  // equal, but perhaps in other words where an axis has size 1
@@ -184,6 +193,7 @@ Operand PlanBuilder::in_layout(ir::NodeId id, const Layout& layout) {
   return target;
 }
 
+// The value in its own type. A value that exists only in bf16 is widened on the first such request.
 const Operand& PlanBuilder::home(ir::NodeId id) {
   std::vector<Operand>& homes = homes_[id.index()];
   if (homes.empty()) {
@@ -196,6 +206,8 @@ const Operand& PlanBuilder::home(ir::NodeId id) {
   return homes.front();
 }
 
+// Rounding and change of layout are one step if the source is dense; constants are rounded at once,
+// while planning.
 Operand PlanBuilder::in_bf16(ir::NodeId id, const Layout& layout) {
   const ir::TensorType type(ir::DType::kBF16, node(id).type.shape());
   for (const Operand& operand : rounded_[id.index()]) {
@@ -229,6 +241,8 @@ Operand PlanBuilder::in_row_major(ir::NodeId id) {
 
 bool PlanBuilder::may_overwrite(ir::NodeId id, const Operand& operand) const {
   const Buffer& buffer = buffers_[outermost(operand.buffer).index()];
+  // The current group is the last reader of this value, and nothing else in the outermost buffer
+  // has a pending read (a view, or a part of a concatenation).
   return buffer.kind == BufferKind::kArena && reads_left_[id.index()] == 1 && buffer.pending == 1;
 }
 
@@ -237,6 +251,7 @@ BufferId PlanBuilder::new_buffer(Buffer buffer) {
   return BufferId(buffers_.size() - 1);
 }
 
+// Buffers nest (place_inside()): only the outermost one has memory and a lifetime.
 BufferId PlanBuilder::outermost(BufferId id) const {
   while (buffers_[id.index()].outer.valid()) id = buffers_[id.index()].outer;
   return id;
@@ -265,6 +280,8 @@ void PlanBuilder::set_home(ir::NodeId id, const Operand& operand) {
   add_place(homes_[id.index()], id, operand);
 }
 
+// Each new place can serve all reads that are left, so its buffer has as many pending ones. end()
+// discounts every place.
 void PlanBuilder::add_place(std::vector<Operand>& places, ir::NodeId id, const Operand& operand) {
   places.push_back(operand);
   buffers_[outermost(operand.buffer).index()].pending += reads_left_[id.index()];
@@ -295,6 +312,7 @@ std::byte* PlanBuilder::weights_data(const Operand& operand) {
   return const_cast<std::byte*>(buffer.data.data().data());
 }
 
+// Moves the data out only if no step and no other reader uses them; else returns an empty tensor.
 ir::Tensor PlanBuilder::take_weights(ir::NodeId id) {
   Buffer& buffer = buffers_[home(id).buffer.index()];
   const bool read_elsewhere = reads_left_[id.index()] != 1 || buffer.pending != 1;
@@ -324,6 +342,7 @@ std::int64_t PlanBuilder::offset_in_outermost(const Operand& operand) const {
 
 bool PlanBuilder::place_inside(std::span<const Operand> parts, const Operand& outer,
                                std::int64_t offset) {
+  // The parts must cover their buffer completely, in order: nothing else can then lie in it.
   const BufferId id = outermost(parts.front().buffer);
   std::int64_t end = 0;
   for (const Operand& part : parts) {
@@ -336,6 +355,7 @@ bool PlanBuilder::place_inside(std::span<const Operand> parts, const Operand& ou
   if (inner.kind != BufferKind::kArena || inner.bytes != end || &inner == &root) return false;
   inner.outer = outer.buffer;
   inner.offset = outer.offset + offset;
+  // Lifetimes and pending reads move to the outermost buffer (invariant 3).
   root.pending += inner.pending;
   if (inner.first >= 0)
     root.first = root.first < 0 ? inner.first : std::min(root.first, inner.first);
@@ -343,6 +363,7 @@ bool PlanBuilder::place_inside(std::span<const Operand> parts, const Operand& ou
   return true;
 }
 
+// The lifetime of a buffer: the steps from the first to the last that touches it.
 void PlanBuilder::touch(const Operand& operand, int step) {
   Buffer& buffer = buffers_[outermost(operand.buffer).index()];
   if (buffer.first < 0) buffer.first = step;
@@ -392,6 +413,8 @@ void PlanBuilder::place_outputs() {
     const ir::TensorType& type = node(id).type;
     const Operand value = in_row_major(id);
     Buffer& buffer = buffers_[value.buffer.index()];
+    // The value fills an arena buffer of its own: the caller's output replaces that buffer, and the
+    // kernel writes there directly. Other values are copied.
     if (buffer.kind == BufferKind::kArena && !buffer.outer.valid() && value.offset == 0 &&
         buffer.bytes == type.bytes() && is_row_major(value.layout, type.shape())) {
       buffer.kind = BufferKind::kOutput;

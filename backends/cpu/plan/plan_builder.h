@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PlanBuilder: the plan under construction. Kernels ask it where values lie, for memory, and give
-// it steps.
+// PlanBuilder: the plan under construction. Kernel makers ask it for the places of values and for
+// memory, and add steps.
 //
 // Invariants:
 //   1. Steps run in the order they were added. A buffer's lifetime spans the steps that touch it.
@@ -29,13 +29,13 @@
 
 namespace egret::backends::cpu {
 
-// Nodes that one kernel computes, in topological order: the first is the anchor, which names the
-// kernel; only the last one's value is seen outside.
+// The nodes of one kernel, in topological order. The first is the anchor, which names the kernel.
+// Only the last one's value is visible outside.
 struct Group {
   std::vector<ir::NodeId> nodes;
   ir::NodeId anchor() const { return nodes.front(); }
   ir::NodeId root() const { return nodes.back(); }
-  bool emitted = false;  // none of the nodes has a kernel: one is emitted from their definitions
+  bool emitted = false;  // no node has a kernel: one is emitted from their definitions
 };
 
 enum class BufferKind : std::uint8_t { kArena, kWeights, kInput, kOutput };
@@ -44,17 +44,17 @@ struct Buffer {
   BufferKind kind = BufferKind::kArena;
   std::int64_t bytes = 0;
   int first = -1, last = -1;  // steps that touch it; -1: none
-  int pending = 0;            // reads by groups that are not built yet, and by graph outputs
-  BufferId outer{};           // the buffer it was placed in, at
-  std::int64_t offset = 0;    // this byte
+  int pending = 0;            // reads by groups not yet built, and by graph outputs
+  BufferId outer{};           // the buffer that it was placed in
+  std::int64_t offset = 0;    // its offset there in bytes
   int index = 0;              // of the graph's input or output
   ir::Tensor data{};          // weights
 };
 
 class PlanBuilder {
  public:
-  // `constants` are the graph's, by node; the graph itself need hold those alone whose numbers
-  // kernels are made of (see take_constants()).
+  // `constants` are the graph's, by node. The graph itself needs only the constants whose numbers
+  // kernel makers read (see take_constants()).
   PlanBuilder(const ir::Graph& graph, std::vector<ir::Tensor> constants, const PlanOptions& options,
               int threads);
 
@@ -75,28 +75,28 @@ class PlanBuilder {
   void count_reads(std::span<const Group> groups);
   void begin(const Group& group);
   void end(const Group& group);
-  // Instead of end(): the group's kernel could not be made. Then either another one is, or the
-  // group is replaced by `parts`, which recount() makes known.
+  // Instead of end(): the group's kernel could not be made. The caller tries another kernel, or
+  // replaces the group by `parts` and calls recount().
   void abandon(const Group& group);
   void recount(const Group& group, std::span<const Group> parts);
 
   // Where values lie.
   bool is_constant(ir::NodeId id) const;
-  // A value that was only written in bf16 is widened.
+  // The f32 value; widened if it was written only in bf16.
   const Operand& home(ir::NodeId id);
   bool has_home(ir::NodeId id) const {
     return !homes_[id.index()].empty() || !rounded_[id.index()].empty();
   }
-  // As home(), but perhaps in bf16.
+  // As home(), but possibly in bf16.
   const Operand& place(ir::NodeId id) const {
     return homes_[id.index()].empty() ? rounded_[id.index()].front() : homes_[id.index()].front();
   }
-  // The value in this layout; adds a step that copies it when it is not there yet.
+  // The value in this layout. Adds a copy step if it does not exist in it yet.
   Operand in_layout(ir::NodeId id, const Layout& layout);
   Operand in_row_major(ir::NodeId id);
   const Operand* find_home(ir::NodeId id, const Layout& layout) const;
-  // The value of f32 rounded to bf16, in this dense layout; adds a step that rounds it when no
-  // other kernel has asked for it yet.
+  // The f32 value rounded to bf16, in this dense layout. Adds a rounding step if no kernel has
+  // asked for it before.
   Operand in_bf16(ir::NodeId id, const Layout& layout);
   // Whether the group being built is the last reader of everything in the operand's buffer.
   bool may_overwrite(ir::NodeId id, const Operand& operand) const;
@@ -111,27 +111,27 @@ class PlanBuilder {
   // The value of a constant that a group still to be built, or being built, reads.
   const ir::Tensor& constant(ir::NodeId id) const;
   std::byte* weights_data(const Operand& operand);
-  // A constant's tensor, to be made into something else, where no other group or step needs it;
-  // else empty. The group being built must not fail afterwards.
+  // Moves out a constant's tensor, for a transformation in place, if no other group or step needs
+  // it; else empty. The group being built must not fail afterwards.
   ir::Tensor take_weights(ir::NodeId id);
-  // Constants that were packed already, by source and by what the form is called.
+  // The packed forms of constants, by source and name of the form.
   const Operand* find_packed(const Operand& source, const std::string& form) const;
   void remember_packed(const Operand& source, const std::string& form, const Operand& packed);
-  // Makes the buffer that `parts` fill, one behind the other, a part of `outer` at `offset` bytes.
-  // False where it may not: other things live in it, or it is no arena buffer of its own.
+  // Makes the buffer that consists of `parts` in sequence a part of `outer` at `offset` bytes.
+  // False if the buffer holds other things or is not an arena buffer of its own.
   bool place_inside(std::span<const Operand> parts, const Operand& outer, std::int64_t offset);
 
   // Steps. `touched` are all operands it reads or writes.
   void add(std::unique_ptr<Step> step, std::span<const Operand> touched, std::string name,
            std::string implementation);
-  // The step computes `id` by the interpreter after all.
+  // Records that the interpreter computes `id` in this step.
   void fall_back(std::size_t step, ir::NodeId id, std::string reason);
   // Runs a step whose operands are all weights, now.
   base::Status run_now(Step& step);
   std::int64_t steps_added() const { return static_cast<std::int64_t>(steps_.size()); }
 
-  // Steps of regions that emitted kernels may compute, in order. They are compiled together when
-  // all groups are built (emitted_kernel.h).
+  // Steps that emitted kernels may compute, in order. They are compiled together when all groups
+  // are built (emitted_kernel.h).
   struct EmittedStep {
     std::size_t step;
     ir::NodeId root;
@@ -167,7 +167,7 @@ class PlanBuilder {
   PlanOptions options_;
   int threads_;
   std::vector<Buffer> buffers_;
-  std::size_t settled_ = 0;                    // buffers there were when the last group was done
+  std::size_t settled_ = 0;                    // number of buffers after the last group
   std::vector<std::vector<Operand>> homes_;    // by node
   std::vector<std::vector<Operand>> rounded_;  // the same in bf16
   std::vector<int> reads_left_;                // by node

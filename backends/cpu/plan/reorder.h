@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moving a value from one layout to another by the fastest means at hand.
+// Moves a value from one layout to another by the fastest available method.
 #pragma once
 
 #include "backends/cpu/plan/step.h"

@@ -13,7 +13,7 @@ class PlanBuilder;
 // narrowing rounds to nearest even. Errors: unsupported between layouts that oneDNN has no kernel
 // for; never where both are of one dense layout.
 base::Status add_rounding(PlanBuilder& builder, const Operand& source, const Operand& target);
-// The same now, of weights.
+// The same for weights, during construction.
 base::Status round_now(PlanBuilder& builder, const Operand& source, const Operand& target);
 
 }  // namespace egret::backends::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an execution plan is made of: steps over operands, which lie in buffers.
+// The parts of an execution plan: steps over operands, which lie in buffers.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct Operand {
   ir::Shape shape() const { return type.shape(); }
 };
 
-// Where each buffer is; a graph's inputs and outputs move from run to run.
+// The address of each buffer in one run; a graph's inputs and outputs change between runs.
 class Addresses {
  public:
   explicit Addresses(std::byte* const* buffers) : buffers_(buffers) {}
@@ -40,7 +40,7 @@ class Addresses {
 class Step {
  public:
   virtual ~Step() = default;
-  // Fails only for what the data causes (an index out of range). May throw what third-party
+  // Errors: only those that data cause (an index out of range). May throw what third-party
   // libraries throw; the plan turns it into a Status. Does not allocate.
   virtual base::Status run(const Addresses& addresses) = 0;
 };

@@ -55,6 +55,7 @@ WinogradBudget::WinogradBudget(const ir::Graph& graph, bool limited) {
 
 bool WinogradBudget::spend(std::int64_t weights, std::int64_t scratch) {
   if (scratch > most_scratch_) return false;
+  // All kernels share one scratch buffer: only growth beyond the largest so far is paid.
   const std::int64_t more = std::max<std::int64_t>(0, scratch - scratch_);
   if (weights + more > left_) return false;
   left_ -= weights + more;

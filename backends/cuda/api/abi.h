@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Egret calls of CUDA's libraries, declared as their binary interface has it, so that Egret
-// builds without the toolkit and one program runs with and without a GPU. Where the toolkit's
-// headers are found, tests/backends/cuda_abi_test.cc compares every number, size and signature with
-// them.
+// Declarations of the CUDA libraries' binary interface. Egret builds without the toolkit, and one
+// program runs with and without a GPU. Where the toolkit's headers are installed,
+// tests/backends/cuda_abi_test.cc compares every number, size and signature with them.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +39,7 @@ struct DeviceUuid {
   char bytes[16];
 };
 
-// Rows of bytes from one place of the device's memory to another. What is not named here is 0.
+// A strided copy of rows of bytes within the device's memory. Unnamed fields are 0.
 struct RowCopy {
   std::size_t from_x = 0, from_y = 0;
   int from_memory = kDeviceMemory;

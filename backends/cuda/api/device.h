@@ -19,7 +19,7 @@
 
 namespace egret::backends::cuda {
 
-// A handle of the driver, given back at the end.
+// Owns a driver handle.
 template <typename Handle>
 class Owned {
  public:
@@ -65,15 +65,14 @@ class Device {
   const DriverFunctions& driver() const { return libraries_.driver; }
   const Libraries& libraries() const { return libraries_; }
   Stream stream() const { return stream_.get(); }
-  // What libraries know by now, which all plans of a precision share: open_libraries() puts it
-  // here.
+  // The libraries' state, shared by all plans of a precision; open_libraries() sets it.
   std::shared_ptr<LibraryHandles>& handles(Precision precision) { return handles_[precision]; }
 
-  // Held while something runs there whose time counts, or that would disturb what another process
-  // times.
+  // Held during runs that are timed, or that would disturb another process's timing.
   DeviceTurns::Turn take_turn() { return DeviceTurns::Turn(turns_); }
 
-  // Makes the context that of the calling thread; before any other call on a new thread.
+  // Makes the context current on the calling thread; required before any other call on a new
+  // thread.
   base::Status enter() const;
   base::Status check(int status, const char* what) const;
 
@@ -84,9 +83,9 @@ class Device {
   base::Status copy_in(DevicePointer to, const void* from, std::size_t bytes) const;
   base::Status copy_out(void* to, DevicePointer from, std::size_t bytes) const;
   base::Status wait() const;
-  // Whether what was put on a stream before the event has been done.
+  // Whether the work enqueued before the event is done.
   base::Result<bool> is_done(Event event) const;
-  // What `enqueue` puts on the stream, as a graph that is launched at once, again and again.
+  // Records the work that `enqueue` puts on the stream as a graph, launched as a whole.
   base::Result<Owned<GraphExec>> record(const std::function<base::Status()>& enqueue) const;
 
  private:
@@ -100,15 +99,15 @@ class Device {
   std::map<Precision, std::shared_ptr<LibraryHandles>> handles_;
 };
 
-// The GPU of this process: $EGRET_CUDA_DEVICE, else of the processes that mpirun started on this
-// machine each takes the next one, and the first again when there are no more. Else the first.
+// The GPU of this process: $EGRET_CUDA_DEVICE; else, under mpirun, GPUs are assigned round-robin to
+// the processes of this machine; else the first.
 base::Result<std::shared_ptr<Device>> open_own_device(const Libraries& libraries);
-// How many the driver finds; 0 where it cannot be asked.
+// The number of GPUs that the driver finds; 0 without a driver.
 int device_count(const Libraries& libraries);
 
-// The source compiled for the device: machine code where NVRTC knows the GPU, PTX for the newest
-// GPU that it knows otherwise. Results are kept in the kernel cache (codegen/kernel_cache.h).
-// Errors: internal_error with the compiler's words.
+// Compiles the source for the device: to machine code where NVRTC knows the GPU, else to PTX for
+// the newest GPU that it knows. Results are kept in the kernel cache (codegen/kernel_cache.h).
+// Errors: internal_error with the compiler's message.
 base::Result<std::string> compile_for_device(const NvrtcFunctions& nvrtc, int nvrtc_version,
                                              const std::string& source, int capability);
 

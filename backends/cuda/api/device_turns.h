@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that share a GPU, one after the other: what measures there is alone.
+// Mutual exclusion of processes that share a GPU: a process that measures runs alone.
 #pragma once
 
 #include "base/status.h"
 
 namespace egret::backends::cuda {
 
-// Of one process, used by one thread at a time. Where $EGRET_CUDA_TURNS names a file, what runs or
-// is timed on the GPU holds that file's lock (flock), for as long as it takes; the kernel gives it
-// back when a process dies. Without the variable nobody waits.
+// Used by one thread at a time. If $EGRET_CUDA_TURNS names a file, runs and timings on the GPU hold
+// that file's lock (flock); the kernel releases it when a process dies. Without the variable
+// nothing waits.
 class DeviceTurns {
  public:
   // Errors: usage where the file cannot be opened.
@@ -20,7 +20,7 @@ class DeviceTurns {
 
   class Turn {
    public:
-    explicit Turn(DeviceTurns& turns);  // waits for it; one within another is the same one
+    explicit Turn(DeviceTurns& turns);  // waits for the lock; nested turns share it
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;

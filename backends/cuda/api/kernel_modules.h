@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emitted kernels of a plan, compiled and loaded: each a module of its own, so that another
-// plan finds those that it shares with this one in the kernel cache. (Compiling the prelude with
-// each takes a third of the time.)
+// The emitted kernels of a plan, compiled and loaded. Each is a module of its own, so that plans
+// share kernels through the kernel cache. (Compiling the prelude with each takes a third of the
+// time.)
 #pragma once
 
 #include <map>
@@ -21,10 +21,10 @@ class KernelModules {
   static base::Result<KernelModules> load(const Device& device,
                                           std::span<const codegen::KernelSource* const> kernels);
 
-  // Into the kernel cache, where load() then finds them. What does not compile shows there.
+  // Compiles into the kernel cache, where load() then finds them. Errors appear in load().
   static void compile(const Device& device, std::span<const codegen::KernelSource* const> kernels);
 
-  // One of those that were loaded.
+  // The function of a loaded kernel.
   Function function(const codegen::KernelSource& kernel) const {
     return functions_.at(kernel.name);
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's libraries, loaded when they are first asked for.
+// CUDA's libraries, loaded on first use.
 //
-// They are looked for in the folders of $EGRET_CUDA_LIBRARIES (separated by colons; those inside
-// Python wheels, for instance), then where the system's loader looks, then in
-// /usr/local/cuda/lib64 and /usr/local/nvidia/lib64. The tables may as well be filled by a test,
-// whose functions record calls or stand in for a GPU.
+// They are searched in the folders of $EGRET_CUDA_LIBRARIES (separated by colons; those inside
+// Python wheels, for instance), then where the system's loader looks, then in /usr/local/cuda/lib64
+// and /usr/local/nvidia/lib64. A test may also fill the tables with functions that record calls or
+// emulate a GPU.
 #pragma once
 
 #include <string>
@@ -26,10 +26,11 @@ struct Libraries {
   int nvrtc_version = 0;   // likewise
 };
 
-// The oldest driver whose functions are relied on.
+// The oldest supported driver.
 inline constexpr int kOldestDriver = 12000;
 
-// Loads what is there, once a process; never fails, but says what is missing.
+// Loads the available libraries once a process. Never fails; the status members name what is
+// missing.
 const Libraries& system_libraries();
 
 // ok when kernels can be compiled and run: a driver that is new enough, a GPU and NVRTC.

@@ -16,13 +16,13 @@ inline constexpr const char* kNameItsFolder =
 // The address of a symbol, or nullptr.
 using FindSymbol = std::function<void*(const char* symbol)>;
 
-// Opens the first of `names` that is found, for the life of the process, and hands `take` what
-// finds its symbols. Errors: unavailable with the remedy where no file is found.
+// Opens the first of `names` that is found, for the life of the process, and passes its symbol
+// lookup to `take`. Errors: unavailable with the remedy where no file is found.
 base::Status open_shared_library(const std::string& what, const std::vector<std::string>& names,
                                  const std::string& remedy,
                                  const std::function<base::Status(const FindSymbol&)>& take);
 
-// Fills the members of a table of functions one by one, and says which symbol was missing first.
+// Fills a table of functions and remembers the first missing symbol.
 class SymbolTable {
  public:
   explicit SymbolTable(const FindSymbol& find) : find_(find) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of several libraries that compute the same: a convolution by one pixel is a product, too.
+// A step that several libraries compute: a 1x1 convolution, for example, is also a product.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace egret::backends::cuda {
 
-// Whose candidates are those of all of them, in order. The only one where there is one; nullptr
-// where there is none.
+// A step with the candidates of all of them, in order. A single step is returned as it is; nullptr
+// for none.
 std::unique_ptr<LibraryStep> any_step(std::vector<std::unique_ptr<LibraryStep>> steps);
 
 }  // namespace egret::backends::cuda

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention that cuDNN computes without the scores in memory, found by what a definition says: a
-// sum of products of values with weights that are exponentials over their sum, of scores less their
-// maximum, which are a sum of products, scaled and with a mask added.
+// Attention that cuDNN computes without a score matrix in memory. It is recognized from the
+// definition: a sum of products of values with weights. The weights are exponentials over their
+// sum, of scores minus their maximum. The scores are a sum of products, scaled and with a mask
+// added.
 #pragma once
 
 #include <array>
@@ -33,8 +34,8 @@ struct Attention {
 
 std::optional<Attention> find_attention(const StepDefinition& definition);
 
-// Puts it into `operations`: as one of cuDNN's own, which takes no mask, or as the products and
-// what stands between them, of which engines take less. For tests too.
+// Describes it in `operations`: as cuDNN's own operation, which takes no mask, or as the products
+// and the operations between them, which fewer engines support. For tests too.
 
 enum class AttentionForm : std::uint8_t { kWhole, kParts };
 DnnArguments describe(const Attention& attention, AttentionForm form, DnnOperations& operations);

@@ -7,8 +7,8 @@
 namespace egret::backends::cuda {
 
 ir::Integers axes_in_order(int rank);
-// As `perm` of a transpose: to channels last, and back. Of the latter entry i is also where axis i
-// lies among axes that have their channels last.
+// The `perm` of a transpose to channels last, and back. Entry i of the latter is the position of
+// axis i in the channels-last order.
 ir::Integers channels_behind(int rank);
 ir::Integers channels_before(int rank);
 

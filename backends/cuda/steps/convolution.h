@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions that cuDNN computes, found by what a definition says: sums over channels and a
-// window of products of an image and a filter, where the image's index moves by strides and
-// dilations, and what lies outside of it counts as 0; and what stands around the sum (epilogue.h).
+// Convolutions that cuDNN computes, recognized from the definition: sums over channels and a window
+// of products of an image and a filter. The image's index moves by strides and dilations, and
+// elements outside of it count as 0. Operations around the sum are a fused epilogue (epilogue.h).
 #pragma once
 
 #include <limits>
@@ -25,31 +25,30 @@ struct Convolution {
   };
 
   Tensor image, filter, output;
-  // Of a tensor with more channels the image is those from here on.
+  // The image may be a range of channels of a larger tensor, starting here.
   std::int64_t first_channel = 0, stored_channels = 0;
   int groups = 1;
   std::vector<std::int64_t> pads, pads_after, strides, dilations;  // a spatial axis
   double scale = 1;
-  // In order: those with an element for each of the output's, then those with one for each of O, as
-  // cuDNN's engines take them.
+  // In the order that cuDNN's engines take them: addends of the output's shape, then one element
+  // for each of O.
   std::vector<Tensor> added;
   bool relu = false;
   double most = std::numeric_limits<double>::infinity();  // of the relu
-  // Instead of scale, sums and relu: any pointwise operations, whose inputs are `added`.
+  // Any pointwise operations instead of scale, addends and relu; their inputs are `added`.
   std::vector<Tail::Operation> tail;
 
   bool is_depthwise() const { return groups > 1 && filter.sizes[1] == 1; }
 };
 
-// All of them lie row-major, or with channels last; each for itself. Image and filter are of one
-// type, all else is of that type too, or of f32.
-// `tails`: with a tail too, where what stands around it is not of the other kind.
+// Each tensor lies row-major or with channels last, independently. Image and filter have one type;
+// the others have that type or f32. With `tails`, an epilogue of another form becomes a tail.
 std::optional<Convolution> find_convolution(const StepDefinition& definition, bool tails);
 
-// Has the result written as part of a larger value. False where it cannot lie so.
+// Makes the result a part of a larger value. False where strides cannot express it.
 bool put(Convolution& convolution, const OutputPart& part);
 
-// Puts it into `operations`. For tests too.
+// Describes it in `operations`. For tests too.
 DnnArguments describe(const Convolution& convolution, DnnOperations& operations);
 
 // nullptr where cuDNN has no engine that keeps to kWorkspace and the precision.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuDNN's graph interface (its "backend" functions): operations are described, its heuristics name
-// engines that can compute them together, and each engine becomes a plan that can be run.
+// cuDNN's graph interface (its "backend" functions). Operations are described, heuristics name
+// engines that compute them together, and each engine becomes an executable plan.
 //
-// Neither descriptions nor heuristics need a GPU: a description of a device will do in place of a
-// handle. tests/backends/dnn_graph_test.cc asks the real library so, where it is installed.
+// Descriptions and heuristics need no GPU: a description of a device can replace a handle.
+// tests/backends/dnn_graph_test.cc uses the real library this way where it is installed.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace egret::backends::cuda {
 
-// Owns descriptors. After the first call that cuDNN refuses nothing more is asked of it.
+// Owns descriptors. After the first call that cuDNN refuses, later calls do nothing.
 class DnnDescriptors {
  public:
   explicit DnnDescriptors(const DnnFunctions& dnn) : dnn_(dnn) {}
@@ -37,11 +37,11 @@ class DnnDescriptors {
   }
   void set(DnnBackend descriptor, int attribute, std::span<const std::int64_t> values);
   void finish(DnnBackend descriptor);
-  // How many there are; with room for none only asks.
+  // Returns the number of values; with room 0 it only asks.
   std::int64_t get(DnnBackend descriptor, int attribute, int type, std::int64_t room, void* values);
   bool ok() const { return status_ == 0; }
   int status() const { return status_; }
-  // All that was made and set, as bytes: equal where the same was described.
+  // A byte string of everything made and set: equal for equal descriptions.
   const std::string& said() const { return said_; }
 
  private:
@@ -56,13 +56,13 @@ class DnnDescriptors {
   int status_ = 0;
 };
 
-// Where plans are to run: a library's handle, or a device that is only described.
+// The target of plans: a library's handle, or a described device.
 struct DnnTarget {
   DnnHandle handle = nullptr;
   DnnBackend device = nullptr;
 };
 
-// Bytes that engines read at once. Every value of a plan begins at a multiple of it.
+// Alignment in bytes that engines rely on. Every value of a plan begins at a multiple of it.
 inline constexpr std::int64_t kDnnAlignment = 16;
 
 struct DnnTensorInfo {
@@ -74,14 +74,14 @@ struct DnnTensorInfo {
   std::int64_t alignment = kDnnAlignment;  // of its first element, in bytes
 };
 
-// What engines have to keep to.
+// Requirements on engines.
 struct DnnWish {
   ir::DType type = ir::DType::kF32;  // of what is multiplied
   Precision precision = Precision::kF32;
   std::size_t workspace = 0;  // the most bytes
 };
 
-// Operations one after the other.
+// A sequence of operations.
 class DnnOperations {
  public:
   explicit DnnOperations(const DnnFunctions& dnn) : dnn_(dnn), descriptors_(dnn) {}
@@ -92,18 +92,18 @@ class DnnOperations {
   };
   void convolution(DnnBackend image, DnnBackend filter, DnnBackend output, const Window& window,
                    double scale, ir::DType compute);
-  // Pointwise; of `a` alone where `b` is nullptr.
+  // A pointwise operation; unary if `b` is nullptr.
   void pointwise(int mode, DnnBackend a, DnnBackend b, DnnBackend output, ir::DType compute);
   // min(max(x, 0), most); no bound where that is infinite.
   void relu(DnnBackend x, DnnBackend output, double most, ir::DType compute);
 
-  // Of the last two axes, for each of those before.
+  // A batched matrix product over the last two axes.
   void product(DnnBackend a, DnnBackend b, DnnBackend output, ir::DType compute);
-  // Over the axes that the output has of size 1.
+  // A reduction over the axes of size 1 in the output.
   void reduce(int with, DnnBackend x, DnnBackend output, ir::DType compute);
 
-  // softmax(scale * q k') v over the last two axes of [B, H, rows, width], as one operation; there
-  // since 9.15 or so. `scale` is by value.
+  // softmax(scale * q k') v over the last two axes of [B, H, rows, width], as one operation;
+  // available since about 9.15. `scale` is passed by value.
   void attention(DnnBackend q, DnnBackend k, DnnBackend v, DnnBackend scale, DnnBackend output);
 
   // One that computes all operations, ready to run.
@@ -111,24 +111,22 @@ class DnnOperations {
     DnnBackend plan = nullptr;
     std::size_t workspace = 0;
   };
-  // Whether the heuristics know any engine, of which plans() may still make none. Left out are
-  // engines that compute with fewer digits than the precision allows, and those whose results
-  // differ from run to run. Time: milliseconds.
+  // Whether the heuristics know any engine; plans() may still make none of them. Engines with fewer
+  // digits than the precision allows, and nondeterministic ones, are excluded. Time: milliseconds.
   bool has_engines(const DnnTarget& target, const DnnWish& wish);
-  // The fastest first, as far as the heuristics know; at most `most`, of which at most
-  // kMostCompiled are of engines that cuDNN compiles for the operations: those take up to seconds
-  // each. Asked again, for the same target and wish, it goes on where it was; for another after
-  // restart(), which keeps the plans that are made, as they may be run still. Empty where there are
-  // none.
+  // Plans in the heuristics' order of speed: at most `most`, of which at most kMostCompiled from
+  // engines that cuDNN compiles at run time (up to seconds each). A further call for the same
+  // target and wish continues; for another one call restart() first, which keeps the plans made so
+  // far. Empty where there are none.
   static constexpr std::size_t kMostCompiled = 4;
   std::span<const Plan> plans(const DnnTarget& target, const DnnWish& wish, std::size_t most);
   void restart();
   int status() const { return descriptors_.status(); }
-  // Equal for those that describe the same.
+  // Equal for equal operations.
   const std::string& description() const { return descriptors_.said(); }
 
  private:
-  // Of what an operation is; nullptr: it does without.
+  // An attribute of an operation; nullptr: omitted.
   struct Part {
     int attribute;
     DnnBackend descriptor;
@@ -138,7 +136,7 @@ class DnnOperations {
   void add_pointwise(DnnBackend how, DnnBackend x, DnnBackend b, DnnBackend output);
   DnnBackend pointwise_mode(int mode, ir::DType compute);
   void finish_graph(const DnnTarget& target);
-  // The heuristics for configurations; whether there was anything left to ask.
+  // Asks the heuristics for more configurations; false when none are left.
   bool ask(const DnnTarget& target, const DnnWish& wish);
   bool keeps_digits(DnnBackend config, const DnnWish& wish) const;
   bool is_compiled(DnnBackend config) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library step whose operations cuDNN computes as one (dnn_graph.h).
+// A library step whose operations cuDNN fuses into one (dnn_graph.h).
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace egret::backends::cuda {
 
-// What stands for the tensors of a description at a run.
+// The runtime arguments of a description's tensors.
 struct DnnArguments {
   struct Input {
     std::int64_t id = 0;      // of the tensor
@@ -32,17 +32,17 @@ struct DnnArguments {
   std::vector<Scalar> scalars;
 };
 
-// cuDNN for the steps of all plans. What is described alike is asked for once, and only what steps
-// are run of is made into plans: engines that are compiled for it take up to a second each.
+// cuDNN state shared by the steps of all plans. Equal descriptions share their plans, and only
+// steps that run are made into plans: engines compiled at run time take up to a second each.
 class Dnn {
  public:
-  // Plans, and the handle that they were made with and are run with: one is for one thread at a
+  // Plans and the handle that they were made with and run with. A handle serves one thread at a
   // time.
   struct Made {
     DnnHandle handle = nullptr;
     std::vector<DnnOperations::Plan> plans{};
   };
-  // Operations, and what cuDNN has made of them.
+  // Operations and the plans made of them.
   struct Plans {
     std::unique_ptr<DnnOperations> operations;
     DnnWish wish;
@@ -61,8 +61,8 @@ class Dnn {
   const DnnFunctions& functions() const { return functions_; }
   // Of engines that keep to kWorkspace and the precision. `type`: of what is multiplied.
   std::shared_ptr<Plans> plans(std::unique_ptr<DnnOperations> operations, ir::DType type);
-  // One plan, or several to choose from; none where none can be made. What was made before and
-  // serves is not made again. For several threads, each within the GPU's context.
+  // Makes one plan, or several to choose from; none if impossible. Existing plans are reused.
+  // Thread-safe; each thread must be within the GPU's context.
   Made make(Plans& plans, bool several);
 
  private:
@@ -88,8 +88,8 @@ class DnnStep : public LibraryStep {
         trial{};
   };
 
-  // nullptr where there are no engines for what `describe` puts into the operations. `type`: of
-  // what is multiplied.
+  // nullptr where no engine computes the operations that `describe` adds. `type`: of the multiplied
+  // tensors.
   using Describe = std::function<DnnArguments(DnnOperations&)>;
   static std::unique_ptr<LibraryStep> make(Dnn& dnn, Kind kind, ir::DType type,
                                            const Describe& describe);

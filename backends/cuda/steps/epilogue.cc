@@ -17,6 +17,7 @@ class Peeler {
       : nest_(nest), constants_(constants) {}
 
   std::optional<Epilogue> run() {
+    // Peels relu, then additions, then scales off the root; the sum must remain.
     int at = unrounded(nest_, nest_.root);
     at = under_relu(at);
     while (nest_.node(at).op == ExprOp::kAdd) {
@@ -50,7 +51,7 @@ class Peeler {
     return id;
   }
 
-  // What stands in the maximum or minimum of it and a constant, and the constant.
+  // The value and the constant of a maximum or minimum with a constant.
   std::optional<std::pair<int, double>> bounded(int id, ExprOp op) const {
     const NestNode& node = nest_.node(id);
     if (node.op != op) return std::nullopt;

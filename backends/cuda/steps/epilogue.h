@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands around a sum of products in a definition, of the kinds that libraries compute along
-// with it: y = relu(scale * sum + added + added...). Found by what is written, not by names. The
-// relu may have a largest value.
+// The fused epilogue around a sum of products in a definition, of the forms that libraries support:
+// y = relu(scale * sum + added + added...), where the relu may have a largest value. Recognized
+// from the expression, not from operator names.
 #pragma once
 
 #include <limits>
@@ -22,17 +22,16 @@ struct Epilogue {
   double most = std::numeric_limits<double>::infinity();  // of the relu
 };
 
-// The node under what rounds a real on its way, or itself. What keeps more digits there is as good.
+// The node under intermediate roundings, or itself. More digits there are acceptable.
 int unrounded(const ir::LoopNest& nest, int id);
 
-// A number that is written, or a tensor's only element, where it is known.
+// The value of a constant, or of the only element of a known tensor.
 std::optional<double> constant_of(const ir::LoopNest& nest,
                                   std::span<const ir::Tensor* const> constants, int id);
 
-// nullopt where anything else stands around the sum, or the root is no sum at all. Rounding to
-// f16 and bf16 between the steps is passed over: what keeps more digits there is as good. The nodes
-// are those of `nest`; `constants`: by input, its data where they are known (else nullptr), or
-// none.
+// nullopt where anything else surrounds the sum, or the root contains no sum. Intermediate
+// roundings to f16 and bf16 are ignored: more digits there are acceptable. The nodes are those of
+// `nest`. `constants`: by input, its data where known (else nullptr), or empty.
 std::optional<Epilogue> find_epilogue(const ir::LoopNest& nest,
                                       std::span<const ir::Tensor* const> constants);
 

@@ -20,7 +20,7 @@ using ir::NestGuard;
 using ir::NestNode;
 
 constexpr std::int64_t kMostDepth = 128, kDepthUnit = 8;  // what engines for Hopper take
-constexpr std::int64_t kLeastScores = 1 << 12;            // of all; less is no matter
+constexpr std::int64_t kLeastScores = 1 << 12;  // of all together; smaller ones gain nothing
 
 class Matcher {
  public:
@@ -53,7 +53,8 @@ class Matcher {
   }
   bool is_sum(const NestNode& of) const { return reduces(of, ir::Reduction::kSum); }
 
-  // The scores s of exp(s - max s) / sum exp(s - max s), by column.
+  // The scores s of a softmax exp(s - max s) / sum exp(s - max s) over the columns; nullopt
+  // otherwise.
   std::optional<int> scores_under(int id) const {
     const NestNode& quotient = node(id);
     if (quotient.op != ExprOp::kDiv) return std::nullopt;
@@ -84,7 +85,7 @@ class Matcher {
     return std::pair(difference.kids[0], difference.kids[1]);
   }
 
-  // Whether two values are the same, some variables of the first standing for others in the second.
+  // Whether two values are equal under a renaming of variables: structural comparison.
   bool same(int a, int b, std::map<int, int> variables) const {
     a = unrounded(nest_, a);
     b = unrounded(nest_, b);
@@ -162,7 +163,7 @@ class Matcher {
     return found;
   }
 
-  // Says what each variable is; false where there is one that has no part in it.
+  // Assigns a role to each variable (batch, row, width); false where one fits none.
   bool roles(const NestNode& q, const NestNode& k, const NestNode& v) {
     for (const int variable : nest_.output_variables) {
       const bool in_q = q.form.factor(variable) != 0, in_k = k.form.factor(variable) != 0,
@@ -178,7 +179,7 @@ class Matcher {
         return false;
       }
     }
-    // Nothing else decides where an element is.
+    // Offsets depend on these variables only.
     const auto only = [&](const NestNode& of, std::initializer_list<int> own) {
       return of.checked.empty() && std::ranges::all_of(of.form.parts, [&](const auto& part) {
                return std::ranges::find(own, part.symbol) != own.end() ||
@@ -205,8 +206,7 @@ class Matcher {
     return made;
   }
 
-  // What does not move along an axis has one element there, as far from the next as rows have it
-  // that lie together.
+  // An axis that the mask does not depend on has size 1, with the stride of dense rows.
   static void broadcast(Attention::Tensor& mask) {
     std::int64_t reach = 1;
     for (std::size_t axis = 4; axis-- > 0;) {
@@ -220,7 +220,7 @@ class Matcher {
     const auto type_of = [&](int input) {
       return input < 0 ? a.type : definition_.inputs[static_cast<std::size_t>(input)].dtype;
     };
-    // Rows of elements that lie together begin where 16 bytes do.
+    // Contiguous rows must start at multiples of 16 bytes.
     const auto is_row = [&](const Attention::Tensor& of, std::size_t inner) {
       bool good = type_of(of.input) == a.type && of.strides[inner] == 1 && of.offset % 8 == 0;
       for (std::size_t axis = 0; axis < 4; ++axis) {

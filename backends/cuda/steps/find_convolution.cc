@@ -18,7 +18,7 @@ using ir::NestNode;
 
 constexpr std::int64_t kMostElements = INT32_MAX;
 
-// What belongs to the axes, of what belongs to them as they are stored: axis i is at order[i].
+// Permutes per-axis values from storage order: axis i is at order[i].
 template <typename Values>
 Values ordered(const Values& stored, const Integers& order) {
   Values values(stored.size());
@@ -27,7 +27,8 @@ Values ordered(const Values& stored, const Integers& order) {
   return values;
 }
 
-// The index of each output axis as it is stored, as a form over the nest's variables.
+// The index of each stored output axis, as a form over the nest's variables. Flat offsets are split
+// by the axes' strides.
 std::vector<Affine> output_axes(const LoopNest& nest, const ir::Shape& shape) {
   const ir::Shape strides = ir::row_major_strides(shape);
   std::vector<Affine> axes(shape.size());
@@ -50,7 +51,8 @@ Convolution::Tensor tensor(int input, const ir::TensorType& type, const Integers
   return {input, in_order(sizes), in_order(strides), type.dtype};
 }
 
-// One of two tensors as the image, the other as the filter.
+// Matches one of two tensors as image and the other as filter. Each tensor may be row-major or
+// channels-last, so all combinations are tried.
 class Match {
  public:
   Match(const LoopNest& nest, const NestNode& sum, const ir::TensorType& output,
@@ -83,13 +85,13 @@ class Match {
     return std::nullopt;
   }
 
-  // What is added to it: an element for each channel, or for each of the output's.
+  // Adds an addend: one element for each channel, or for each element of the output.
   bool add(Convolution& found, const NestNode& read) const {
     Convolution::Tensor added = found.output;
     added.input = read.input;
     added.type = type_of(read).dtype;
     const bool is_bias = read.form == out_[1];
-    if (is_bias) {  // lies like a row of the output's channels
+    if (is_bias) {  // strides like one pixel of the output's channels
       const std::int64_t channels = added.sizes[1];
       std::ranges::fill(added.sizes, 1);
       added.sizes[1] = channels;
@@ -107,7 +109,7 @@ class Match {
     return inputs_[static_cast<std::size_t>(read.input)];
   }
 
-  // By the indices of image and filter along their axes.
+  // Whether the indices of image and filter are those of a convolution.
   bool matches(const std::vector<Affine>& image, const std::vector<Affine>& filter) {
     for (auto* list : {&found_.strides, &found_.dilations, &found_.pads, &found_.pads_after})
       list->clear();
@@ -120,14 +122,14 @@ class Match {
     return only_padding(sum_.guard, image);
   }
 
-  // How many values a form without negative factors has room for, from its constant on.
+  // The number of values that a form without negative factors spans.
   std::int64_t range(const Affine& form) const {
     std::int64_t most = 0;
     for (const auto& part : form.parts) most += part.factor * (nest_.extent(part.symbol) - 1);
     return most + 1;
   }
 
-  // The output's channels are the filter's, and the sum is over all its other elements, each once.
+  // The output's channels are the filter's, and the sum covers each other filter element once.
   bool reads_all_of(const std::vector<Affine>& filter) const {
     std::int64_t elements = 1, terms = 1;
     for (std::size_t axis = 0; axis < filter.size(); ++axis) {
@@ -138,7 +140,7 @@ class Match {
     return elements == terms && found_.filter.sizes[0] == found_.output.sizes[1];
   }
 
-  // The filter reads channel c of its group, the image channel first + g*C + c.
+  // The filter reads channel c of its group, the image channel first + g*C + c for group g.
   bool channels(const Affine& image, const Affine& filter) {
     const std::int64_t group_size = found_.filter.sizes[1];
     found_.first_channel = image.constant;
@@ -175,13 +177,14 @@ class Match {
     if (image != output * stride + filter * dilation - Affine(pad) || stride < 1 || dilation < 1 ||
         pad < 0)
       return false;
-    // The last output's window ends so far behind the image, or before its end.
+    // The distance of the last window's end from the image's end.
     const std::int64_t reach = dilation * (found_.filter.sizes[axis] - 1) + 1;
     const std::int64_t last = (found_.output.sizes[axis] - 1) * stride + reach - pad;
     found_.strides.push_back(stride);
     found_.dilations.push_back(dilation);
     found_.pads.push_back(pad);
-    // The same on both sides where that gives as many outputs.
+    // Equal padding on both sides where that yields the same number of outputs: more engines take
+    // it.
     const std::int64_t room = found_.image.sizes[axis] + 2 * pad - reach;
     const bool even = room >= 0 && room / stride + 1 == found_.output.sizes[axis];
     const std::int64_t after =
@@ -191,7 +194,7 @@ class Match {
     return whole >= 0 && whole / stride + 1 == found_.output.sizes[axis];
   }
 
-  // The guard says that the image is read inside its borders, and nothing else.
+  // Whether the guard only keeps reads inside the image, as zero padding does.
   bool only_padding(int id, const std::vector<Affine>& image) const {
     const NestGuard& guard = nest_.guard(id);
     if (guard.kind == NestGuard::Kind::kTrue) return true;
@@ -215,7 +218,7 @@ class Match {
   Convolution found_;
 };
 
-// Behind the last one, which it repeats.
+// Appends a spatial axis of size 1: cuDNN needs at least two.
 void add_flat_axis(Convolution& convolution) {
   std::vector<Convolution::Tensor*> tensors{&convolution.image, &convolution.filter,
                                             &convolution.output};

@@ -25,8 +25,8 @@ struct Axis {
   std::int64_t stride(const ir::Affine& form) const { return symbol < 0 ? 0 : form.factor(symbol); }
 };
 
-// Columns-first storage of a matrix with these strides: one of them is 1. Of a single row or column
-// the stride is no matter.
+// Column-major storage of a matrix with these strides, one of which must be 1. The stride of a
+// single row or column is arbitrary.
 std::optional<Gemm::Operand> stored(std::int64_t rows, std::int64_t row_stride,
                                     std::int64_t columns, std::int64_t column_stride) {
   if (columns == 1) column_stride = std::max(rows, column_stride);
@@ -40,8 +40,8 @@ std::optional<Gemm::Operand> stored(std::int64_t rows, std::int64_t row_stride,
   return std::nullopt;
 }
 
-// Of two variables the outer one becomes the batch, if there is none yet. There may be none at all:
-// a matrix of one row.
+// Of two variables the outer one becomes the batch, if there is none yet. No variable is a matrix
+// with one row.
 bool take_axes(const ir::LoopNest& nest, std::vector<int>& variables, std::vector<int>& batch) {
   if (variables.size() == 2 && batch.empty()) {
     const bool first_inner = nest.output.factor(variables[0]) < nest.output.factor(variables[1]);
@@ -52,8 +52,8 @@ bool take_axes(const ir::LoopNest& nest, std::vector<int>& variables, std::vecto
   return variables.size() <= 1 && batch.size() <= 1;
 }
 
-// What is read beside the product: a matrix that lies as the output does, or a column that all of n
-// and the batch share. Of a single column it may be both.
+// Addends: a matrix laid out like the output, or a column shared by all of n and the batch. For a
+// single column both hold.
 bool is_like_output(const ir::NestNode& read, const ir::LoopNest& nest) {
   return read.form == nest.output;
 }
@@ -144,7 +144,7 @@ std::optional<ir::LoopNest> nest_of(const StepDefinition& definition) {
   return *std::move(nest);
 }
 
-// That sum as a product that is worth a library's call.
+// The sum as a product, if it is large enough for a library call.
 std::optional<Found> product_at(const ir::LoopNest& nest, int sum,
                                 const StepDefinition& definition) {
   ir::LoopNest product = nest;

@@ -125,7 +125,7 @@ class GemmStep : public LibraryStep {
     of.batch_stride = batch_stride;
     return describe(layout, of, gemm_.output_type);
   }
-  // Of what is added (cuBLASLt's C, its D being the result).
+  // The layout of the addend (cuBLASLt's C; its D is the result).
   LtLayout layout_of_c() const { return added_ != nullptr ? added_ : c_; }
 
   bool describe(LtLayout& layout, const Gemm::Operand& of) {
@@ -140,7 +140,7 @@ class GemmStep : public LibraryStep {
                                           sizeof of.batch_stride) == 0));
   }
 
-  // Where a matrix begins: so many elements into a value.
+  // Promises the alignment that follows from an offset into a value.
   bool promise(LtPreference preference, int attribute, std::int64_t offset) const {
     const auto bytes = offset * static_cast<std::int64_t>(byte_size(gemm_.type));
     const auto alignment = static_cast<std::uint32_t>(std::gcd(kArenaAlignment, bytes));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products that cuBLASLt computes, found by what a definition says and not by its name: sums
-// of products of two inputs whose indices are strides that a matrix can have. So transposes and
-// slices that feed a product, products of any rank, and convolutions by one pixel are found too.
+// Matrix products that cuBLASLt computes, recognized from the definition and not from a name: sums
+// of products of two inputs whose indices are strides that a matrix can have. Transposes and slices
+// that feed a product, products of any rank, and 1x1 convolutions are therefore recognized too.
 #pragma once
 
 #include <memory>
@@ -38,10 +38,10 @@ struct Gemm {
 
 std::optional<Gemm> find_gemm(const StepDefinition& definition);
 
-// Has the result written as part of a larger value. False where a matrix cannot lie so.
+// Makes the result a part of a larger value. False where a matrix cannot lie there.
 bool put(Gemm& gemm, const OutputPart& part);
 
-// What cuBLASLt may compute a product of f32 in; others are exact to f32 or f64.
+// The compute type of a product of f32 at a precision; other types are exact to f32 or f64.
 int compute_type(ir::DType type, Precision precision);
 
 // nullptr where cuBLASLt has no algorithm that keeps to kWorkspace.

@@ -15,13 +15,13 @@ using codegen::Region;
 using ir::NestNode;
 using ir::NodeId;
 
-// Whether a value of `type` is the same after it was cast.
+// Whether the cast preserves every value of `type`.
 bool keeps(ir::DType cast, ir::DType type) {
   return cast == type || cast == ir::DType::kF64 ||
          (cast == ir::DType::kF32 && (type == ir::DType::kBF16 || type == ir::DType::kF16));
 }
 
-// The reads of which an element, of this type, is one as it is. False where it is anything else.
+// Collects the reads that an element selects from unchanged. False for any other expression.
 bool collect_reads(const ir::LoopNest& nest, int id, ir::DType type,
                    std::vector<const NestNode*>& reads) {
   const NestNode& node = nest.node(id);
@@ -35,8 +35,8 @@ bool collect_reads(const ir::LoopNest& nest, int id, ir::DType type,
                        node.kids, [&](int kid) { return collect_reads(nest, kid, type, reads); });
 }
 
-// With the output as so many rows of `pitch`: where a tensor of `elements` lies in it, if it does.
-// Its index is in range wherever it is read, along each axis.
+// The place of a tensor of `elements` in the output, seen as `rows` rows of `pitch`; nullopt if it
+// does not fit. Reads are in range wherever they are evaluated, so comparing affine forms suffices.
 std::optional<OutputPart> part_of(const ir::LoopNest& nest, const NestNode& read,
                                   std::int64_t elements, std::int64_t rows, std::int64_t pitch) {
   if (elements % rows != 0) return std::nullopt;
@@ -52,7 +52,7 @@ std::optional<OutputPart> part_of(const ir::LoopNest& nest, const NestNode& read
   return part;
 }
 
-// Steps whose values one region puts side by side.
+// Rewrites the steps whose values a region concatenates.
 class Joiner {
  public:
   Joiner(const ir::Graph& graph, const Storage& storage, std::span<const MakeStep> makers,
@@ -85,8 +85,8 @@ class Joiner {
   }
 
  private:
-  // Whether it is left as stored: it is where it has another form than the graph says, unless that
-  // is wanted.
+  // Whether the value keeps its storage form in memory: it has one, and no output or library step
+  // needs the plain form.
   bool lies_as_stored(NodeId value) const {
     return !storage_.has_stored(value) ||
            (!storage_.is_output(value) &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that are nothing but others side by side (a concatenation), each of which a library step
-// computes: the steps may write them where they belong, and no kernel has to copy them there.
+// Concatenations whose parts are results of library steps: the steps write their parts in place,
+// and no kernel copies them.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@
 
 namespace egret::backends::cuda {
 
-// For each input where its elements lie in the output; nullopt where the output is not all of them
-// side by side.
+// The place of each input in the output; nullopt where the output is not a concatenation of all
+// inputs.
 std::optional<std::vector<OutputPart>> find_join(const ir::Denotation& denotation,
                                                  std::span<const ir::TensorType> inputs);
 
-// Has steps write parts of larger values where `makers` make such steps, all parts of a value or
-// none; its region is then a joined one. A part that anything else reads stays as it is, as one
-// that would begin where no value may.
+// Makes steps write parts of concatenations where `makers` support it: all parts of a value or
+// none. The value's region is then a joined one. A part with another reader, or with an unaligned
+// start, prevents it.
 void join_parts(const ir::Graph& graph, const Storage& storage, std::span<const MakeStep> makers,
                 std::vector<LibraryRegion>& steps, std::vector<codegen::Region>& regions);
 

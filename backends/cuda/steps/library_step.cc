@@ -50,21 +50,20 @@ class Finder {
   }
 
  private:
-  // Whether the larger one is a step too, which need not read values that others leave as stored in
-  // another form.
+  // Whether the larger region is a step too, and does not force stored values into another form.
   static bool is_as_good(const LibraryRegion& larger, const LibraryRegion& smaller) {
     return larger.step != nullptr && (larger.reads_stored || !smaller.reads_stored);
   }
 
-  // A product with all of an operand that is computed for it alone, from another product on:
-  // attention, where a library takes that as one step.
+  // Attention: extends a product by everything that computes one of its operands for it alone, back
+  // to another product, where a library supports the whole as one step.
   LibraryRegion with_scores(LibraryRegion region) const {
     if (region.step->prefers_channels_last()) return region;  // a convolution
     for (const ir::NodeId operand : region.inputs) {
       std::vector<ir::NodeId> nodes = region.nodes;
       if (!add_from_product(operand, nodes)) continue;
-      // Engines want the operands' elements in a certain order, and not all that moves them fits:
-      // the first are left out, one after the other. (with_moves() takes those back that fit.)
+      // Engines restrict the operands' layouts, so not every moving operator fits. They are left
+      // out one after the other; with_moves() absorbs again those that fit.
       std::vector<ir::NodeId> moves = moves_of(nodes);
       for (auto first = moves.begin();; ++first) {
         std::vector<ir::NodeId> with = nodes;
@@ -78,10 +77,11 @@ class Finder {
     return region;
   }
 
-  // Adds what computes the value for `nodes` alone, back to products; whether there is one.
+  // Adds the nodes that compute the value for `nodes` alone, back to products; whether it found
+  // one.
   bool add_from_product(ir::NodeId value, std::vector<ir::NodeId>& nodes) const {
     bool found = false;
-    // Latest first: by then all its readers have been looked at.
+    // Latest first: all its readers have been tried before it.
     for (std::set<ir::NodeId> open{value}; !open.empty() && nodes.size() < kMostAttention;) {
       const ir::NodeId id = *open.rbegin();
       open.erase(id);
@@ -97,7 +97,7 @@ class Finder {
     return found;
   }
 
-  // What moves elements on their way in for `nodes` alone, ascending.
+  // The operators that only move elements into `nodes`, ascending.
   std::vector<ir::NodeId> moves_of(std::vector<ir::NodeId> nodes) const {
     std::set<ir::NodeId> open;
     std::vector<ir::NodeId> moves;
@@ -118,7 +118,7 @@ class Finder {
     return moves;
   }
 
-  // Whether it can be computed within `nodes`, which alone read it.
+  // Whether `nodes` are its only readers, so that it can be computed inside.
   bool may_join(ir::NodeId id, const std::vector<ir::NodeId>& nodes) const {
     const auto is_inside = [&](ir::NodeId reader) {
       return std::ranges::binary_search(nodes, reader);
@@ -137,8 +137,8 @@ class Finder {
     return denotation.pool->node_of(denotation.value)->op == ir::ExprOp::kRead;
   }
 
-  // A step multiplies two inputs and adds up, and does so no more with what joins it: so what joins
-  // moves elements on their way.
+  // Absorbs operators in front of the step that only move elements. Others would change the sum of
+  // products and are refused by the makers.
   LibraryRegion with_moves(LibraryRegion region) const {
     std::set<ir::NodeId> candidates(region.inputs.begin(), region.inputs.end());
     for (int moves = 0; !candidates.empty() && moves < kMostMoves; ++moves) {
@@ -157,9 +157,9 @@ class Finder {
     return region;
   }
 
-  // What reads its value and nothing else does, as far as the library computes that along: it may
-  // take a sum with a relu behind it, and not the sum alone. Where several read a value, all that
-  // comes of it before it is one value again.
+  // Fuses the readers of its value as far as the library supports them. It may accept a sum with a
+  // relu and not the sum alone, so up to kMostRefused refusals are skipped. Where several nodes
+  // read a value, the region grows until a single value leaves it.
   LibraryRegion with_readers(LibraryRegion region) const {
     std::vector<ir::NodeId> nodes = region.nodes;
     for (int readers = 0, refused = 0; readers < kMostReaders && refused < kMostRefused;
@@ -176,7 +176,7 @@ class Finder {
     return region;
   }
 
-  // Of those that read a value of `nodes` and are not among them.
+  // The first reader of a value of `nodes` outside of them.
   std::optional<ir::NodeId> first_reader(const std::vector<ir::NodeId>& nodes) const {
     std::optional<ir::NodeId> first;
     for (const ir::NodeId id : nodes) {
@@ -188,7 +188,7 @@ class Finder {
     return first;
   }
 
-  // Whether only the last one's value is read by others.
+  // Whether only the last node's value has readers outside.
   bool leaves_one_value(const std::vector<ir::NodeId>& nodes) const {
     return std::ranges::all_of(std::span(nodes).first(nodes.size() - 1), [&](ir::NodeId id) {
       const auto& readers = readers_[id.index()];
@@ -210,6 +210,8 @@ class Finder {
 
 bool OutputPart::put(std::span<const std::int64_t> sizes,
                      std::span<std::int64_t* const> strides) const {
+  // Axes with strides below `length` lie inside a row; the others count whole rows and get the
+  // pitch.
   std::int64_t within = 0;  // a row
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 1) continue;

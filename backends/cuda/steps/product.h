@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products that cuDNN computes with pointwise operations behind them, of which cuBLASLt
-// knows few: found as gemm.h finds products.
+// Matrix products that cuDNN computes with general fused epilogues, of which cuBLASLt supports few.
+// Recognized like the products of gemm.h.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace egret::backends::cuda {
 struct Product {
   Gemm gemm;  // A is its op(B) and B its op(A), which lie column-major; no bias, D or relu
   std::vector<Tail::Operation> tail;
-  // Of the tail: a row of columns, or one that lies as the output does.
+  // An input of the tail: one row of columns, or a tensor laid out like the output.
   struct Added {
     int input = -1;  // of the definition
     bool is_row = false;
@@ -25,10 +25,10 @@ struct Product {
   std::vector<Added> added;
 };
 
-// What cuBLASLt may compute (find_gemm) is none.
+// nullopt for products that find_gemm() recognizes for cuBLASLt.
 std::optional<Product> find_product(const StepDefinition& definition);
 
-// Puts it into `operations`. For tests too.
+// Describes it in `operations`. For tests too.
 DnnArguments describe(const Product& product, DnnOperations& operations);
 
 // nullptr where cuDNN has no engine that keeps to kWorkspace and the precision.

@@ -42,7 +42,7 @@ NodeId append_cast(ir::Graph& graph, NodeId x, ir::DType to) {
   return append_operator(graph, "cast", {x}, {{"to", std::string(to_string(to))}}, std::move(type));
 }
 
-// Finite numbers within bf16's; infinities and what is not a number as they are.
+// Clips finite numbers to bf16's range; infinities and NaN stay.
 NodeId append_bound(ir::Graph& graph, NodeId x, std::vector<NodeId>& nodes) {
   const ir::TensorType type = graph.node(x).type;
   const std::int64_t yes = 1;
@@ -56,8 +56,8 @@ NodeId append_bound(ir::Graph& graph, NodeId x, std::vector<NodeId>& nodes) {
   return bound;
 }
 
-// Values, by node, that convolutions read or write, and those of equal rank that any region joins
-// with them or computes on the way, where a step may end that takes more than a convolution.
+// Values, by node, that convolutions read or write, and values of equal rank that regions connect
+// with them (to a fixed point): a step may end at any of these.
 std::vector<bool> around_convolutions(const ir::Graph& graph,
                                       std::span<const codegen::Region> regions,
                                       std::span<const LibraryRegion> steps) {
@@ -186,7 +186,7 @@ std::vector<NodeId> Storage::append(ir::Graph& to, std::span<const NodeId> regio
 
 // ---- Library steps
 
-// What is added for each channel is of the result's type.
+// A vector constant (a bias) takes the result's type.
 bool Storage::is_read_stored(NodeId value, bool reads_stored, bool writes_stored) const {
   const ir::Node& node = graph_.node(value);
   const bool adapts = node.kind == ir::NodeKind::kConstant && is_vector(node.type);
@@ -203,6 +203,7 @@ LibraryRegion Storage::step(const std::vector<NodeId>& nodes,
   const auto is_stored = [&](NodeId value) { return has_stored(value); };
   if (is_stored(root) || std::ranges::any_of(taken_by(nodes), is_stored)) {
     ways = {{true, true}, {true, false}, {false, false}};
+    // Prefer a step without conversions: stored operands and result; an output is wanted plain.
     if (is_output(root)) std::swap(ways[0], ways[1]);
   }
   for (const Way& way : ways) {

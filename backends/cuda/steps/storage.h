@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How values lie in a device's memory between two kernels.
+// The storage form of values in a device's memory between kernels.
 //
-// Kernels compute in f32 whatever they read. Where less precision is asked for, values of f32 may
-// be kept in bf16, and those of convolutions, which tensor cores take a channel at a time, with
-// their channels last. Neither needs a kernel of its own: what is stored of a value is
-// encode(value), its axes moved and its elements cast, and a reader decodes it. Both are operators
-// like all others, which become part of the regions that they stand beside: kernels are emitted,
-// and library steps found, of the definition as a whole.
+// Kernels compute in f32 regardless of their inputs' type. At reduced precision, f32 values may be
+// kept in bf16. Values of convolutions may be kept with channels last, as tensor cores read them.
+// Neither needs a kernel of its own: the stored form is encode(value), with its axes moved and its
+// elements cast, and a reader decodes it. Both are ordinary operators and become part of the
+// neighbouring regions. Kernels are emitted, and library steps found, from the whole definition.
 #pragma once
 
 #include <map>
@@ -20,16 +19,16 @@ namespace egret::backends::cuda {
 
 struct StorageOptions {
   bool narrow = false;         // f32 in bf16
-  bool channels_last = false;  // what convolutions read and write, and what lies between them
+  bool channels_last = false;  // operands of convolutions, and values between them
 };
 
-// What a finite number beyond the largest of bf16 is stored as. Masks are made of f32's largest: a
-// row that is masked everywhere is uniform behind a softmax, and of infinities it would be NaN.
+// The stored form of a finite number beyond bf16's largest. Masks use f32's largest number: a fully
+// masked row is uniform after a softmax, but would be NaN with infinities.
 enum class Overflow { kInfinite, kLargest };
 
 class Storage {
  public:
-  // Which values lie with channels last is read off `regions`, with `steps` among them.
+  // Decides from `regions`, with `steps` among them, which values lie with channels last.
   Storage(const ir::Graph& graph, std::span<const codegen::Region> regions,
           std::span<const LibraryRegion> steps, const StorageOptions& options);
 
@@ -42,43 +41,43 @@ class Storage {
 
   bool is_output(ir::NodeId value) const { return is_output_[value.index()]; }
   bool is_channels_last(ir::NodeId value) const;
-  // Whether it lies otherwise than the graph says. Values of at most one element do not.
+  // Whether its storage form differs from the graph's. Never for values of at most one element.
   bool has_stored(ir::NodeId value) const;
   ir::Tensor stored(ir::NodeId constant) const;
 
-  // In `to`, from one form of a value to the other: operators, at the end of `nodes` too.
+  // Adds operators to `to` that convert a value between its forms, and appends them to `nodes`.
   ir::NodeId encode(ir::Graph& to, ir::NodeId plain, ir::NodeId value, Overflow overflow,
                     std::vector<ir::NodeId>& nodes) const;
   ir::NodeId decode(ir::Graph& to, ir::NodeId stored, ir::NodeId value,
                     std::vector<ir::NodeId>& nodes) const;
   // The values from outside that the region's nodes take.
   std::vector<ir::NodeId> taken_by(std::span<const ir::NodeId> region) const;
-  // The region's nodes in `to`, after what decodes its leaves and before what encodes its root.
-  // `copies`: of each of its own nodes, in order.
+  // Copies the region's nodes to `to`, after the decoding of its leaves and before the encoding of
+  // its root. `copies` receives the copy of each node, in order.
   std::vector<ir::NodeId> append(ir::Graph& to, std::span<const ir::NodeId> region,
                                  const Leaves& leaves, bool root_stored,
                                  Overflow overflow = Overflow::kInfinite,
                                  std::vector<ir::NodeId>* copies = nullptr) const;
 
-  // make_step() of these nodes of the graph, over stored values where a library takes them.
+  // make_step() of these nodes, over stored values where a library accepts them.
   LibraryRegion step(const std::vector<ir::NodeId>& nodes, std::span<const MakeStep> makers) const;
-  // The same, over values in these forms, and written as a part.
+  // The same, with the forms of `like`, written as a part.
   LibraryRegion step_as(const LibraryRegion& like, std::span<const MakeStep> makers,
                         const OutputPart& part) const;
-  // What the nodes compute, of stored values and as stored, where those are.
+  // The definition of the nodes over stored values, with a stored result.
   struct StoredDefinition {
     ir::Denotation denotation;
     std::vector<ir::TensorType> types;
     std::vector<ir::NodeId> inputs;
   };
   base::Result<StoredDefinition> stored_definition(const std::vector<ir::NodeId>& nodes) const;
-  // Whether a step reads a value as stored.
+  // Whether a step reads a value in storage form.
   bool is_read_stored(ir::NodeId value, bool reads_stored, bool writes_stored) const;
 
  private:
   bool is_narrow(ir::NodeId value) const;
   ir::TensorType stored_type(ir::NodeId value) const;
-  // Nodes in a graph of their own, whose inputs stand for these values.
+  // The nodes as a separate graph, whose inputs stand for these values.
   struct Apart {
     ir::Graph graph;
     std::vector<ir::NodeId> nodes, values;

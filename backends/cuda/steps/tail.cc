@@ -96,7 +96,7 @@ class Reader {
     return combined(*mode, *a, *b);
   }
 
-  // cuDNN's first operand is a tensor.
+  // cuDNN's first operand must be a tensor: c - x becomes -x + c, and c / x becomes (1 / x) * c.
   std::optional<Operand> combined(int mode, const Operand& a, const Operand& b) {
     if (a.kind != Kind::kNumber) return result(mode, a, b);
     if (b.kind == Kind::kNumber) return std::nullopt;

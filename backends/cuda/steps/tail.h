@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pointwise operations on a sum of products, of whatever kind, as cuDNN takes them behind a product
-// or a convolution on tensor cores: x * sigmoid(x), x * clip(x + 3, 0, 6) / 6, an erf. What
-// epilogue.h finds is computed by more engines; this is for the rest.
+// General fused epilogues: pointwise operations on a sum of products, as cuDNN supports them behind
+// a product or convolution on tensor cores: x * sigmoid(x), x * clip(x + 3, 0, 6) / 6, an erf. More
+// engines support the forms of epilogue.h; this is for the others.
 #pragma once
 
 #include <functional>
@@ -34,15 +34,15 @@ struct Tail {
   std::vector<const ir::NestNode*> read{};  // reads of inputs, each once
 };
 
-// nullopt where the root is made otherwise, of several sums, or of more than kMostTail operations.
-// Rounding to f16 and bf16 between them is passed over. The nodes are those of `nest`; `constants`:
-// by input, its data where they are known (else nullptr), or none.
+// nullopt where the root is not such an expression, has several sums, or more than kMostTail
+// operations. Intermediate roundings to f16 and bf16 are ignored. The nodes are those of `nest`.
+// `constants`: by input, its data where known (else nullptr), or empty.
 inline constexpr std::size_t kMostTail = 12;
 inline constexpr std::size_t kMostInputs = 12;  // of a step, numbers among them
 std::optional<Tail> find_tail(const ir::LoopNest& nest,
                               std::span<const ir::Tensor* const> constants);
 
-// Puts the operations into `operations`, and their numbers into `arguments`.
+// Describes the operations in `operations`, and adds their numbers to `arguments`.
 struct TailTensors {
   std::size_t rank;
   DnnBackend sum, output;

@@ -18,7 +18,7 @@ using Indices = std::vector<Index>;
 // same.)
 bool has_channels_last(const Convolution::Tensor& tensor) { return tensor.strides[1] == 1; }
 
-// The first axis, then channels and spatial axes as they lie.
+// The first axis, then channels and spatial axes in storage order.
 template <typename Value>
 std::vector<Value> as_stored(std::vector<Value> values, bool channels_last) {
   if (channels_last) std::rotate(values.begin() + 1, values.begin() + 2, values.end());
@@ -29,7 +29,7 @@ std::int64_t product_of(std::span<const std::int64_t> sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-// A window of one pixel, at every pixel: the image is the matrix.
+// A 1x1 window at every pixel: the image itself is the matrix.
 bool is_product(const Convolution& c) {
   const auto is_one = [](std::int64_t value) { return value == 1; };
   return std::ranges::all_of(std::span(c.filter.sizes).subspan(2), is_one) &&

@@ -10,8 +10,8 @@
 
 namespace egret::ir {
 
-// Axes as labels: 0..51 are letters (A-Z, then a-z), those from 52 on the axes of the ellipsis,
-// which every operand aligns at its right end.
+// Labels stand for axes: 0..51 are letters (A-Z, then a-z), labels from 52 on are the axes of the
+// ellipsis, aligned at its right end.
 struct EinsumEquation {
   std::vector<std::vector<int>> operands;  // the label of each axis
   std::vector<int> output;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families of elementwise operators that differ in one expression.
+// Families of elementwise operators that differ only in one expression.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace egret::ir {
 // `since`.
 Operator float_operator(std::string name, std::string doc, std::string onnx_name, int since,
                         std::function<Scalar(Scalar)> element);
-// The above for one opaque function.
+// float_operator() for one opaque function.
 Operator function_operator(Function function, std::string name, std::string doc,
                            std::string onnx_name, int since = 1);
 
@@ -21,7 +21,7 @@ Operator function_operator(Function function, std::string name, std::string doc,
 Operator predicate_operator(std::string name, std::string doc, std::string onnx_name, int since,
                             std::function<Guard(Scalar, Scalar)> condition);
 
-// The same of two bool tensors.
+// predicate_operator() for two bool tensors.
 Operator logic_operator(std::string name, std::string doc, std::string onnx_name,
                         std::function<Guard(Scalar, Scalar)> condition);
 

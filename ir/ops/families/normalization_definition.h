@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the normalizing composites share.
+// Shared parts of the normalizing composites.
 #pragma once
 
 #include "ir/graph/builder.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Affine quantization, real = (integer - zero) * scale, out of other operators: what the quantized
-// operators of ONNX become.
+// Affine quantization, real = (integer - zero) * scale, built from other operators. The quantized
+// operators of ONNX become such graphs.
 #pragma once
 
 #include "ir/graph/builder.h"

@@ -237,11 +237,14 @@ class Unrolled {
     if (extras_[3].valid()) state.c = element(b_, extras_[3], d);
     std::vector<Value> outputs(static_cast<std::size_t>(steps_));
     for (std::int64_t step = 0; step < steps_ && b_.builder().ok(); ++step) {
+      // Without lengths a backward direction reads its steps in reverse. With lengths each sequence
+      // is reversed within its own length, and the steps run forward over the reversed one.
       const std::int64_t t = backwards && !by_length ? steps_ - 1 - step : step;
       RecurrentState next = cell_.step(made, element(b_, shares, t), state);
       Value y = next.h;
       if (lengths().valid()) {
         const Value running = still_running(step);
+        // After a sequence's end its output is 0 and its state stays.
         y = where(running, next.h, {});
         next.h = where(running, next.h, state.h);
         if (next.c.valid()) next.c = where(running, next.c, state.c);
@@ -318,7 +321,7 @@ Value permuted(OnnxNode& node, Value x, Integers perm) {
   return node.builder().add("transpose", {x}, {{"perm", std::move(perm)}});
 }
 
-// y_h out of y [T, D, B, H], which spares the operator for it: each direction's last step.
+// y_h as the last step of each direction of y [T, D, B, H]: saves a second operator.
 Value last_steps(OnnxNode& node, Value y, bool bidirectional, bool reverse) {
   GraphBuilder& g = node.builder();
   const std::int64_t last = g.type(y).dims.empty() ? 0 : g.type(y).dims[0].constant() - 1;
@@ -334,7 +337,7 @@ Value last_steps(OnnxNode& node, Value y, bool bidirectional, bool reverse) {
   return g.add("concat", {at(last, 0), at(0, 1)}, {{"axis", 0}});
 }
 
-// Whether all sequences have the full length, so that lengths say nothing.
+// Whether all sequences have the full length, which makes the input `lengths` redundant.
 bool all_full(const OnnxNode& node, std::int64_t time_axis) {
   const auto lengths = node.constant_integers(4);
   const Dims& dims = node.type(node.input(0)).dims;
@@ -395,8 +398,8 @@ OnnxOutputs import(OnnxNode& node, const std::string& name, const RecurrentCell&
   return outputs;
 }
 
-// Egret keeps activations as one text, which ONNX takes as a list: only the default ones are
-// written, a cell with others is written as its body.
+// Egret keeps activations as one text, ONNX as a list. Only default activations are written as the
+// ONNX operator; a cell with others is written as its body.
 base::Status write(OnnxWriter& writer, const RecurrentCell& cell,
                    const std::vector<std::string>& flags) {
   const Attrs& attrs = writer.attrs();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lstm, gru and rnn share: composites over a sequence of known length, unrolled. The input's
-// share of all gates is one matrix product over the whole sequence; a step adds the state's share.
+// The common body of lstm, gru and rnn: composites over a sequence of known length, unrolled. One
+// matrix product over the whole sequence computes the input's share of all gates; a step adds the
+// state's share.
 //
 //   x [T, B, I]   w [D, G*H, I]   r [D, G*H, H]        D directions, G gates, H hidden
 //   then those named by attribute `extras`, in this order, where they are given:
@@ -21,13 +22,14 @@
 
 namespace egret::ir {
 
-// A state that is not valid is 0, as before the first step.
+// The state of a step. An invalid value stands for 0, as before the first step.
 struct RecurrentState {
   Value h{};
   Value c{};
 };
 
-// What a step of one direction sees. Rows of w, r and bias are G blocks of H, one a gate.
+// The context of a step of one direction. Rows of w, r and bias are G blocks of H, one for each
+// gate.
 class RecurrentDirection {
  public:
   RecurrentDirection(Body& body, std::int64_t hidden_size, std::vector<std::string> activations)
@@ -59,14 +61,14 @@ struct RecurrentCell {
   // The default activations of a direction, as Egret names them.
   std::vector<std::string> activations;
   bool has_cell_state = false;
-  // Whether bias is kept apart for the state's share (else it joins the input's).
+  // Whether the state's bias stays separate (otherwise it is added to the input's).
   std::function<bool(const Body&)> recurrent_bias_apart{};
   // The next state; `x` [B, G*H] is the input's share of the gates.
   std::function<RecurrentState(const RecurrentDirection&, Value x, const RecurrentState&)> step;
 };
 
-// The operator `name`; the caller adds what attributes its cell has beyond the common ones, and
-// names them in `flags` (ONNX and Egret name alike, integers, default 0).
+// The operator `name`. `flags` names the attributes that its cell adds (ONNX and Egret names agree;
+// integers, default 0).
 Operator recurrent_operator(std::string name, std::string doc, RecurrentCell cell,
                             std::vector<std::string> flags);
 

@@ -83,7 +83,7 @@ base::Result<std::vector<Value>> import_global_pool(OnnxNode& node, const std::s
       node.builder().add(name, {x}, reduction_attrs(axes_from(2, node.type(x).rank()), true)));
 }
 
-// Over an image, runtimes know the pooling better than the reduction.
+// For an image, runtimes have a better kernel for global pooling than for the reduction.
 bool is_global_pool(const OnnxWriter& writer) {
   const TensorType& x = writer.input_type(0);
   return x.rank() >= 4 && is_float(x.dtype) && writer.attrs().integer("keepdims") != 0 &&

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reduce_* operators share: attributes `axes` and `keepdims`, the output type, the box of
-// reduced indices, and the ONNX forms (axes as attribute or as input, pooling over everything).
+// The common parts of the reduce_* operators: attributes `axes` and `keepdims`, the output type,
+// the box of reduced indices, and the ONNX forms (axes as attribute or as input, global pooling).
 #pragma once
 
 #include "ir/graph/operator.h"
 
 namespace egret::ir {
 
-// What the operator is called in ONNX.
+// The operator's names in ONNX.
 struct ReductionOnnxNames {
   std::string reduce;       // "ReduceMean"
   std::string global_pool;  // "GlobalAveragePool": the same over all spatial axes; "" for none
@@ -25,7 +25,7 @@ struct ReductionForm {
 // The whole operator `name`.
 Operator reduction_operator(std::string name, std::string doc, ReductionOnnxNames onnx,
                             ReductionForm form);
-// The same with a body; it has the same attributes, which reduction_attrs() hands on.
+// The same as a composite, whose body passes reduction_attrs() on.
 Operator reduction_composite(std::string name, std::string doc, ReductionOnnxNames onnx,
                              Operator::BuildBody body);
 

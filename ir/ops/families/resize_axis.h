@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resampling of one axis as ONNX's Resize defines it: for each output element, which input elements
-// it is made of and with what weights. All ONNX modes are separable, so that an N-dimensional
-// resize is one of these an axis.
+// Resampling of one axis as ONNX's Resize defines it: the input elements of each output element and
+// their weights. All ONNX modes are separable, so an N-dimensional resize resamples one axis at a
+// time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scatter operators share: how the updates that hit one output element combine.
+// The common part of the scatter operators: the combination of the updates that hit one output
+// element.
 #pragma once
 
 #include <functional>
@@ -9,7 +10,7 @@
 
 namespace egret::ir {
 
-// One output element, hit by those places of the box `extents` where hits(place) holds, which bring
+// One output element. The places of the box `extents` with hits(place) hit it and bring
 // update(place). `reduction` is the attribute's text:
 //   none           the last update in row-major order, or `x` where none hits
 //   add, mul       x combined with all updates

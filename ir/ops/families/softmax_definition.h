@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What softmax and log_softmax share.
+// The common part of softmax and log_softmax.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ struct ShiftedExponentials {
 };
 ShiftedExponentials shifted_exponentials(GraphBuilder& b, Value x, const Integers& axes);
 
-// The whole operator `name`: composite, with attribute `axis`. `over` builds it over several axes,
-// which is what ONNX's operator means below opset 13: all axes from `axis` on.
+// The composite operator `name` with attribute `axis`. `over` builds it over several axes: below
+// opset 13, ONNX's operator covers all axes from `axis` on.
 using BuildOver = Value (*)(GraphBuilder& b, Value x, const Integers& axes);
 Operator softmax_operator(std::string name, std::string doc, std::string onnx_name, BuildOver over);
 

@@ -103,8 +103,8 @@ Index Windows::taps_inside(std::size_t axis, Index window) const {
   return max(0, end - first);
 }
 
-// Taps that are no further apart than the input is long cannot step over it; so the first window
-// must reach the input, and the last must begin before its end.
+// Taps that are no further apart than the input is long cannot step over it. It therefore suffices
+// that the first window reaches the input and the last one begins before its end.
 bool Windows::require_taps_inside(Definition& d) const {
   for (std::size_t i = 0; i < kernel_.size(); ++i) {
     if (!padded(i)) continue;
@@ -183,7 +183,7 @@ struct Axis {
   std::int64_t size, covered, stride;  // covered: the extent of a window
 };
 
-// SAME: as many windows as there are strides in the input.
+// SAME padding: ceil(size / stride) windows, and all elements that these lack.
 std::int64_t same_padding(const Axis& axis) {
   const std::int64_t windows = (axis.size + axis.stride - 1) / axis.stride;
   return std::max<std::int64_t>(0, (windows - 1) * axis.stride + axis.covered - axis.size);

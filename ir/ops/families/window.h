@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows that slide over the spatial axes (2 and up) of an image tensor [N, C, ...]: what
-// convolution and pooling share. Along one spatial axis of size d, tap r of window y lies at
+// Windows that slide over the spatial axes (2 and up) of an image tensor [N, C, ...], shared by
+// convolution and pooling. Along one spatial axis of size d, tap r of window y lies at
 //
 //     position = y * stride + r * dilation - pad_before,     0 <= r < kernel,
 //
@@ -36,14 +36,14 @@ class Windows {
   // {first, second, counts()...}: the sizes of a result with a window at each spatial position.
   Dims output_dims(Index first, Index second) const;
   Index position(std::size_t axis, Index window, Index tap) const;
-  // Where a pooled element {n, c, windows...} finds a tap in input 0.
+  // The index in input 0 of a tap of the pooled element {n, c, windows...}.
   std::vector<Index> place(std::span<const Index> pooled, std::span<const Index> taps) const;
   // Whether a tap is inside along all axes; windows and taps have one index a spatial axis.
   Guard inside(std::span<const Index> windows, std::span<const Index> taps) const;
-  // Demands that every window has a tap inside: what a maximum needs. Sufficient, and necessary
-  // unless the dilation is larger than the input.
+  // Requires that every window has a tap inside the input, which a maximum needs. Sufficient, and
+  // necessary unless the dilation is larger than the input.
   bool require_taps_inside(Definition& d) const;
-  // How many of the taps of a window are inside along an axis.
+  // The number of taps of a window that are inside along an axis.
   Index taps_inside(std::size_t axis, Index window) const;
 
  private:
@@ -57,14 +57,14 @@ class Windows {
   std::vector<Index> counts_;
 };
 
-// The windows that an ONNX node asks for.
+// The windows of an ONNX node.
 struct OnnxWindows {
   Integers kernel;
   Integers strides;
   Integers pads;  // before each spatial axis, then after each; ceil_excess is not in it
   Integers dilations;
-  // What ceil mode adds after each spatial axis so that its last window fits. Unlike padding it is
-  // never counted by an average.
+  // The excess that ceil mode adds after each spatial axis to fit its last window. Unlike padding,
+  // an average never counts it.
   Integers ceil_excess;
 
   bool has_excess() const;

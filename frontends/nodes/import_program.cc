@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// The nodes of a program, one after the other, through the imports of their operators.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "frontends/nodes/frontend_operators.h"
+#include "frontends/nodes/onnx_node.h"
+#include "frontends/onnx.pb.h"
+#include "frontends/wire/onnx_attributes.h"
+#include "ir/graph/operator.h"
+
+namespace egret::frontends {
+namespace {
+
+using ir::Value;
+
+constexpr int kMaxRank = 64;
+constexpr std::int64_t kNewestOpset = 30;
+
+using ImportTable = std::map<std::pair<std::string_view, std::string_view>, const ir::OnnxImport*>;
+
+const ImportTable& import_table() {
+  static const ImportTable* const table = [] {
+    auto* made = new ImportTable;  // immortal, like the operators
+    for (const ir::Operator* op : ir::all_operators()) {
+      for (const ir::OnnxImportRow& row : op->onnx_imports())
+        made->emplace(std::pair(std::string_view(row.domain), std::string_view(row.op_type)),
+                      &row.import);
+    }
+    return made;
+  }();
+  return *table;
+}
+
+const ir::OnnxImport* find_import(const onnx::NodeProto& node) {
+  const std::string domain = canonical_domain(node.domain());
+  const auto found = import_table().find({domain, node.op_type()});
+  return found != import_table().end() ? found->second : nullptr;
+}
+
+// Operators whose meaning changed before opset 7 in ways that their import does not know, with the
+// first version that it does. (Broadcasting by attribute, which ended with opset 7, is handled.)
+struct Changed {
+  std::string_view op_type;
+  std::int64_t since;
+};
+constexpr std::array kChanged = {Changed{"Reshape", 5},
+                                 Changed{"Cast", 6},
+                                 Changed{"Pad", 2},
+                                 Changed{"Tile", 6},
+                                 Changed{"Split", 2},
+                                 Changed{"Concat", 4},
+                                 Changed{"LpNormalization", 1},
+                                 Changed{"LpPool", 2},
+                                 Changed{"LSTM", 7},
+                                 Changed{"GRU", 7},
+                                 Changed{"RNN", 7},
+                                 Changed{"Upsample", 7}};
+
+base::Status check_version(const OnnxProgram& program, const OnnxProgramNode& node) {
+  const std::int64_t opset = program.opset(node);
+  const std::string domain = canonical_domain(node.proto->domain());
+  if (opset == 0) {
+    return base::bad_input("the model imports no operator set " +
+                           in_quotes(domain.empty() ? "ai.onnx" : domain));
+  }
+  if (!domain.empty()) return base::ok();
+  if (opset > kNewestOpset) {
+    return base::unsupported("opset " + std::to_string(opset) + "; the newest that is known is " +
+                             std::to_string(kNewestOpset));
+  }
+  for (const Changed& row : kChanged) {
+    if (row.op_type == node.proto->op_type() && opset < row.since) {
+      return base::unsupported("its form of opset " + std::to_string(opset) +
+                               "; convert the model to opset 7 or later");
+    }
+  }
+  return base::ok();
+}
+
+// Up to opset 6 the second operand of a binary operator was lined up by attributes: broadcast=1 and
+// the axis of the first operand where the second's axes begin. Size-1 axes put behind it say the
+// same in today's rule.
+void align_legacy_broadcast(ImportedNode& node) {
+  if (node.opset() >= 7 || node.integer("broadcast", 0) == 0) return;
+  if (!node.has_attr("axis") || node.input_count() != 2 || !node.has_input(1)) return;
+  const int rank = node.type(node.input(0)).rank();
+  const ir::TensorType type = node.type(node.input(1));
+  const std::int64_t axis = node.axis(node.integer("axis", 0), rank);
+  ir::Integers target;
+  for (const ir::Index& size : type.dims)
+    target.push_back(size.is_constant() ? size.constant() : -1);
+  while (axis + static_cast<std::int64_t>(target.size()) < rank) target.push_back(1);
+  if (static_cast<int>(target.size()) > type.rank()) {
+    node.replace_input(
+        1, node.builder().add("reshape", {node.input(1)}, {{"shape", std::move(target)}}));
+  }
+}
+
+base::Status check_sizes(const ir::Graph& graph, std::size_t first, std::int64_t max_bytes) {
+  for (std::size_t i = first; i < graph.size(); ++i) {
+    const ir::TensorType& type = graph.node(ir::NodeId(i)).type;
+    if (type.rank() > kMaxRank) {
+      return base::bad_input("makes a tensor of " + std::to_string(type.rank()) +
+                             " axes; at most " + std::to_string(kMaxRank) + " are allowed");
+    }
+    if (!within(type, max_bytes)) {
+      return base::bad_input("makes " + to_string(type) + ", which is larger than the limit of " +
+                             std::to_string(max_bytes) + " bytes for one value");
+    }
+  }
+  return base::ok();
+}
+
+class ProgramImport {
+ public:
+  ProgramImport(const OnnxImportContext& context, std::vector<Value>& values,
+                std::vector<std::string>& notes)
+      : context_(context), values_(values), notes_(notes) {}
+
+  base::Status run() {
+    for (const OnnxProgramNode& node : context_.program.nodes) {
+      const base::Status status = import(node);
+      if (!status.ok()) return status.at(context_.program.place(node));
+    }
+    return base::ok();
+  }
+
+ private:
+  base::Status import(const OnnxProgramNode& node) {
+    EGRET_RETURN_IF_ERROR(check_version(context_.program, node));
+    EGRET_RETURN_IF_ERROR(check_attributes(*node.proto, context_.program.opset(node)));
+    std::vector<Value> inputs;
+    for (const ValueId input : node.inputs)
+      inputs.push_back(input.valid() ? values_[input.index()] : Value{});
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (node.inputs[i].valid() && !inputs[i].valid())
+        return base::bad_input("input " + std::to_string(i) + " is an output that " +
+                               "its operator does not give");
+    }
+    ImportedNode imported(context_, node, std::move(inputs));
+    align_legacy_broadcast(imported);
+
+    const std::size_t first = context_.builder.graph().size();
+    const auto outputs = call(imported, *node.proto);
+    // What a getter noticed comes first: the rest may follow from it.
+    EGRET_RETURN_IF_ERROR(imported.status());
+    if (!outputs.ok()) return outputs.status();
+    EGRET_RETURN_IF_ERROR(context_.builder.status());
+    EGRET_RETURN_IF_ERROR(check_sizes(context_.builder.graph(), first, context_.max_value_bytes));
+    note_ignored(imported, node);
+    return bind_outputs(node, *outputs, first);
+  }
+
+  static base::Result<std::vector<Value>> call(ImportedNode& node, const onnx::NodeProto& proto) {
+    const std::string domain = canonical_domain(proto.domain());
+    if (const FrontendImport own = find_frontend_operator(domain, proto.op_type()))
+      return own(node);
+    return ir::run_import(*find_import(proto), node);
+  }
+
+  base::Status bind_outputs(const OnnxProgramNode& node, const std::vector<Value>& outputs,
+                            std::size_t first) {
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      const ValueId id = node.outputs[i];
+      if (!id.valid()) continue;
+      // An output that is left invalid is an error only where somebody reads it.
+      if (i >= outputs.size() || !outputs[i].valid()) continue;
+      values_[id.index()] = outputs[i];
+      // A value that is passed through keeps its name.
+      const ir::NodeId made = outputs[i].id;
+      if (made.index() >= first && context_.builder.graph().node(made).name.empty())
+        context_.builder.set_name(outputs[i], context_.program.value_names[id.index()]);
+    }
+    return base::ok();
+  }
+
+  void note_ignored(const ImportedNode& imported, const OnnxProgramNode& node) {
+    constexpr std::size_t kMaxNotes = 100;
+    for (const std::string& name : imported.ignored_attributes()) {
+      if (notes_.size() < kMaxNotes)
+        notes_.push_back(context_.program.place(node) + ": attribute " + in_quotes(name) +
+                         " has no effect");
+    }
+  }
+
+  const OnnxImportContext& context_;
+  std::vector<Value>& values_;
+  std::vector<std::string>& notes_;
+};
+
+}  // namespace
+
+bool within(const ir::TensorType& type, std::int64_t max_bytes) {
+  if (!type.is_concrete()) return true;
+  const auto count = ir::element_count(type.shape());
+  return count && *count <= max_bytes / static_cast<std::int64_t>(ir::byte_size(type.dtype));
+}
+
+bool is_known_operator(const onnx::NodeProto& node) {
+  return find_import(node) != nullptr ||
+         find_frontend_operator(canonical_domain(node.domain()), node.op_type()) != nullptr;
+}
+
+// As text: "Loop (2 nodes), com.example.Foo (1 node)".
+base::Status check_operators(const OnnxProgram& program) {
+  std::map<std::string, int> missing;
+  for (const OnnxProgramNode& node : program.nodes) {
+    const onnx::NodeProto& proto = *node.proto;
+    if (proto.op_type().empty()) return base::bad_input(program.place(node) + ": has no op_type");
+    if (is_known_operator(proto)) continue;
+    const std::string domain = canonical_domain(proto.domain());
+    ++missing[(domain.empty() ? "" : in_quotes(domain) + "::") + proto.op_type().substr(0, 80)];
+  }
+  if (missing.empty()) return base::ok();
+  constexpr int kShown = 200;
+  std::string text;
+  int shown = 0;
+  for (const auto& [name, count] : missing) {
+    if (shown++ == kShown) {
+      text += ", ...";
+      break;
+    }
+    text += (text.empty() ? "" : ", ") + name + " (" + std::to_string(count) +
+            (count == 1 ? " node)" : " nodes)");
+  }
+  return base::unsupported(
+      (missing.size() == 1 ? "unsupported operator: " : "unsupported operators: ") + text);
+}
+
+base::Status import_program(const OnnxImportContext& context, std::vector<Value>& values,
+                            std::vector<std::string>& notes) {
+  return ProgramImport(context, values, notes).run();
+}
+
+}  // namespace egret::frontends

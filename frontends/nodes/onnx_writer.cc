@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frontends/nodes/onnx_writer.h"
+
+#include <algorithm>
+
+#include "frontends/nodes/split_groups.h"
+#include "frontends/onnx.pb.h"
+#include "frontends/wire/onnx_tensor.h"
+#include "ir/graph/body.h"
+#include "ir/graph/operator.h"
+
+namespace egret::frontends {
+namespace {
+
+constexpr int kFirstOpset = 7;      // older opsets broadcast differently; exports do not know them
+constexpr int kBFloat16Opset = 13;  // the first whose operators take bfloat16
+
+void set_value(onnx::AttributeProto& proto, std::int64_t value) {
+  proto.set_type(2);
+  proto.set_i(value);
+}
+void set_value(onnx::AttributeProto& proto, double value) {
+  proto.set_type(1);
+  proto.set_f(static_cast<float>(value));
+}
+void set_value(onnx::AttributeProto& proto, const std::string& value) {
+  proto.set_type(3);
+  proto.set_s(value);
+}
+void set_value(onnx::AttributeProto& proto, const ir::Integers& values) {
+  proto.set_type(7);
+  for (const std::int64_t value : values) proto.add_ints(value);
+}
+void set_value(onnx::AttributeProto& proto, const std::vector<double>& values) {
+  proto.set_type(6);
+  for (const double value : values) proto.add_floats(static_cast<float>(value));
+}
+void set_value(onnx::AttributeProto& proto, const ir::Tensor& tensor) {
+  proto.set_type(4);
+  fill_tensor_proto(*proto.mutable_t(), tensor, "");
+}
+
+}  // namespace
+
+// What one operator's export sees.
+class OnnxGraphWriter::Writer final : public ir::OnnxWriter {
+ public:
+  Writer(OnnxGraphWriter& graph, const Operation& operation)
+      : graph_(graph), operation_(operation), first_(graph.graph_.node_size()) {}
+
+  int opset() const override { return graph_.opset_; }
+  void needs_opset(int version) override { needed_ = std::max(needed_, version); }
+  const ir::Attrs& attrs() const override { return operation_.attrs; }
+  int input_count() const override { return static_cast<int>(operation_.inputs.size()); }
+  std::string input(int i) const override { return operation_.inputs[static_cast<std::size_t>(i)]; }
+  const ir::TensorType& input_type(int i) const override {
+    return operation_.input_types[static_cast<std::size_t>(i)];
+  }
+  const ir::TensorType& output_type() const override { return operation_.type; }
+
+  std::string emit(std::string_view op_type, std::vector<std::string> inputs,
+                   std::vector<Attribute> attributes, std::string_view domain, int outputs,
+                   int which_output) override {
+    onnx::NodeProto& node = *graph_.graph_.add_node();
+    node.set_op_type(std::string(op_type));
+    if (!domain.empty()) {
+      node.set_domain(std::string(domain));
+      graph_.domains_.emplace(domain);
+    }
+    while (!inputs.empty() && inputs.back().empty()) inputs.pop_back();
+    for (std::string& name : inputs) node.add_input(std::move(name));
+    for (int i = 0; i < outputs; ++i) node.add_output(graph_.fresh_name(operation_.op.name()));
+    for (const Attribute& attribute : attributes) {
+      onnx::AttributeProto& proto = *node.add_attribute();
+      proto.set_name(attribute.name);
+      std::visit([&](const auto& value) { set_value(proto, value); }, attribute.value);
+    }
+    which_output_ = which_output;
+    node.set_name(node.output(which_output));
+    return node.output(which_output);
+  }
+
+  std::string constant(const ir::Tensor& tensor) override { return graph_.shared_constant(tensor); }
+
+  int needed() const { return needed_; }
+  bool has_emitted() const { return graph_.graph_.node_size() > first_; }
+  // The last node's output takes the operator's name.
+  void finish() {
+    onnx::NodeProto& last = *graph_.graph_.mutable_node(graph_.graph_.node_size() - 1);
+    last.set_output(which_output_, operation_.output);
+    last.set_name(operation_.output);
+  }
+  void undo() {
+    graph_.graph_.mutable_node()->DeleteSubrange(first_, graph_.graph_.node_size() - first_);
+  }
+
+ private:
+  OnnxGraphWriter& graph_;
+  const Operation& operation_;
+  int first_;
+  int which_output_ = 0;
+  int needed_ = 0;
+};
+
+base::Status OnnxGraphWriter::write(const ir::Graph& graph) {
+  need_opset(kFirstOpset, "opset 7, the first whose operators broadcast as Egret's do");
+  choose_names(graph);
+  EGRET_RETURN_IF_ERROR(write_nodes(graph, names_));
+  for (const auto& output : graph.outputs()) {
+    const std::string& made = names_[output.node.index()];
+    if (made == output.name) continue;
+    onnx::NodeProto& node = *graph_.add_node();
+    node.set_op_type("Identity");
+    node.add_input(made);
+    node.add_output(output.name);
+    node.set_name(output.name);
+  }
+  return base::ok();
+}
+
+void OnnxGraphWriter::choose_names(const ir::Graph& graph) {
+  names_.assign(graph.size(), "");
+  for (const ir::NodeId input : graph.inputs()) {
+    names_[input.index()] = graph.node(input).name;
+    reserve(graph.node(input).name);
+  }
+  // A node is called like the first output that it makes; further outputs become copies.
+  for (const auto& output : graph.outputs()) {
+    if (!reserve(output.name)) continue;
+    std::string& name = names_[output.node.index()];
+    if (name.empty() && graph.node(output.node).kind == ir::NodeKind::kOperator) name = output.name;
+  }
+  const std::vector<ir::NodeId> live = live_nodes(graph);
+  for (const ir::NodeId id : live) {
+    const std::string& wanted = graph.node(id).name;
+    if (names_[id.index()].empty() && !wanted.empty() && reserve(wanted))
+      names_[id.index()] = wanted;
+  }
+  for (const ir::NodeId id : live) {
+    const ir::Node& node = graph.node(id);
+    if (names_[id.index()].empty())
+      names_[id.index()] = fresh_name(node.op != nullptr ? node.op->name() : "constant");
+  }
+}
+
+std::string OnnxGraphWriter::fresh_name(std::string_view stem) {
+  int& counter = counters_.try_emplace(std::string(stem), 0).first->second;
+  while (true) {
+    std::string name = std::string(stem) + "_" + std::to_string(counter++);
+    if (reserve(name)) return name;
+  }
+}
+
+base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
+                                          const std::vector<std::string>& names) {
+  const std::vector<ir::NodeId> live = live_nodes(graph);
+  const std::vector<SplitGroup> splits = find_splits(graph, live);
+  std::map<ir::NodeId, const SplitGroup*> split_of;
+  for (const SplitGroup& split : splits) {
+    for (const ir::NodeId piece : split.pieces) split_of[piece] = &split;
+  }
+  std::set<const SplitGroup*> written;
+  for (const ir::NodeId id : live) {
+    const ir::Node& node = graph.node(id);
+    const std::string& name = names[id.index()];
+    if (node.type.dtype == ir::DType::kBF16) need_opset(kBFloat16Opset, "bfloat16");
+    if (node.kind == ir::NodeKind::kConstant) initializers_.emplace_back(name, node.data);
+    if (node.kind != ir::NodeKind::kOperator) continue;
+    if (const auto split = split_of.find(id); split != split_of.end()) {
+      if (written.insert(split->second).second) write_split(*split->second, names);
+      continue;
+    }
+    Operation operation{*node.op, node.attrs, {}, {}, node.type, name};
+    for (const ir::NodeId input : node.inputs) {
+      operation.inputs.push_back(names[input.index()]);
+      operation.input_types.push_back(graph.node(input).type);
+    }
+    EGRET_RETURN_IF_ERROR(write_operation(operation));
+  }
+  return base::ok();
+}
+
+// All pieces at the place of the first: a piece needs nothing but the whole.
+void OnnxGraphWriter::write_split(const SplitGroup& split, const std::vector<std::string>& names) {
+  constexpr int kSizesAreAnInput = 13;
+  onnx::NodeProto& node = *graph_.add_node();
+  node.set_op_type("Split");
+  node.add_input(names[split.whole.index()]);
+  for (const ir::NodeId piece : split.pieces) node.add_output(names[piece.index()]);
+  node.set_name(node.output(0));
+  const auto attribute = [&](const char* name, const auto& value) {
+    onnx::AttributeProto& proto = *node.add_attribute();
+    proto.set_name(name);
+    set_value(proto, value);
+  };
+  attribute("axis", split.axis);
+  if (opset_ >= kSizesAreAnInput) {
+    node.add_input(shared_constant(ir::Tensor::of_integers(split.sizes)));
+  } else {
+    attribute("split", split.sizes);
+  }
+}
+
+base::Status OnnxGraphWriter::write_operation(const Operation& operation) {
+  const ir::Operator& op = operation.op;
+  const bool too_old = opset_ < op.onnx_since();
+  const bool stays_whole = !too_old || op.onnx_since() <= opset_for_composites_;
+  if (op.is_composite() && (!op.onnx_export() || !stays_whole)) return write_body(operation);
+  if (!op.onnx_export())
+    return base::unsupported("operator " + op.name() + " has no ONNX form to be written as");
+  if (too_old) {
+    need_opset(op.onnx_since(), op.name());
+    return base::ok();  // this writing is void; a later one is complete
+  }
+  Writer writer(*this, operation);
+  const base::Status status = op.onnx_export()(writer);
+  const bool needs_newer = writer.needed() > opset_;
+  if (op.is_composite() && (needs_newer || status.code() == base::StatusCode::kUnsupported)) {
+    writer.undo();
+    return write_body(operation);
+  }
+  if (needs_newer) {
+    need_opset(writer.needed(), op.name());
+    return base::ok();
+  }
+  if (!status.ok()) return status.at("operator " + op.name() + " '" + operation.output + "'");
+  EGRET_CHECK(writer.has_emitted(), "an export must emit a node");
+  writer.finish();
+  return base::ok();
+}
+
+// A composite without a form in this opset is written as its body. Bodies nest as deep as operators
+// are defined by each other, which no model can influence.
+base::Status OnnxGraphWriter::write_body(const Operation& operation) {
+  EGRET_ASSIGN_OR_RETURN(const ir::Graph body,
+                         body_graph(operation.op, operation.attrs, operation.input_types));
+  std::vector<std::string> names(body.size());
+  for (std::size_t i = 0; i < operation.inputs.size(); ++i)
+    names[body.inputs()[i].index()] = operation.inputs[i];
+  const ir::NodeId result = body.outputs().front().node;
+  const bool passes_through = body.node(result).kind != ir::NodeKind::kOperator;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    const ir::Node& node = body.node(ir::NodeId(i));
+    if (node.kind == ir::NodeKind::kConstant) {
+      names[i] = shared_constant(node.data);
+    } else if (names[i].empty()) {
+      names[i] = ir::NodeId(i) == result ? operation.output : fresh_name(operation.op.name());
+    }
+  }
+  for (const ir::NodeId id : live_nodes(body)) {
+    const ir::Node& node = body.node(id);
+    if (node.kind != ir::NodeKind::kOperator) continue;
+    Operation part{*node.op, node.attrs, {}, {}, node.type, names[id.index()]};
+    for (const ir::NodeId input : node.inputs) {
+      part.inputs.push_back(names[input.index()]);
+      part.input_types.push_back(body.node(input).type);
+    }
+    EGRET_RETURN_IF_ERROR(write_operation(part));
+  }
+  if (passes_through) {
+    onnx::NodeProto& node = *graph_.add_node();
+    node.set_op_type("Identity");
+    node.add_input(names[result.index()]);
+    node.add_output(operation.output);
+    node.set_name(operation.output);
+  }
+  return base::ok();
+}
+
+// Shapes, axes and scalars of equal contents are stored once.
+std::string OnnxGraphWriter::shared_constant(const ir::Tensor& tensor) {
+  const auto [entry, is_new] = constants_.try_emplace(tensor.content_hash());
+  if (is_new) {
+    entry->second = fresh_name("const");
+    initializers_.emplace_back(entry->second, tensor);
+  }
+  return entry->second;
+}
+
+void OnnxGraphWriter::need_opset(int version, const std::string& op) {
+  if (version <= std::max(opset_, needed_opset_)) return;
+  needed_opset_ = version;
+  needed_by_ = op;
+}
+
+}  // namespace egret::frontends

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the nodes of a graph as ONNX nodes at one opset, through the exports of their operators.
+//
+// Names: graph inputs and outputs keep theirs, other values keep the name they came with where it
+// is free, the rest are numbered. The same graph gets the same names.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/status.h"
+#include "ir/graph/graph.h"
+#include "ir/graph/onnx_binding.h"
+
+namespace egret::onnx {
+class GraphProto;
+}
+
+namespace egret::frontends {
+
+struct SplitGroup;
+
+class OnnxGraphWriter {
+ public:
+  // Appends to graph.node(); inputs, outputs and initializers are the caller's.
+  // Composites that have a form in a later opset up to `opset_for_composites` need that one.
+  OnnxGraphWriter(onnx::GraphProto& graph, int opset, int opset_for_composites = 0)
+      : graph_(graph), opset_(opset), opset_for_composites_(opset_for_composites) {}
+
+  // Errors: unsupported, naming an operator without an ONNX form. If needed_opset() then exceeds
+  // the given opset, discard the result and write again with that opset.
+  base::Status write(const ir::Graph& graph);
+
+  int needed_opset() const { return needed_opset_; }
+  const std::string& needed_by() const { return needed_by_; }
+  const std::set<std::string>& domains() const { return domains_; }  // other than ai.onnx
+  // Weights and the constants that exports asked for, in order of first use.
+  const std::vector<std::pair<std::string, ir::Tensor>>& initializers() const {
+    return initializers_;
+  }
+
+ private:
+  class Writer;
+  struct Operation {  // one operator to be written, its inputs' names known
+    const ir::Operator& op;
+    const ir::Attrs& attrs;
+    std::vector<std::string> inputs;
+    std::vector<ir::TensorType> input_types;
+    const ir::TensorType& type;
+    std::string output;
+  };
+
+  void choose_names(const ir::Graph& graph);
+  std::string fresh_name(std::string_view stem);
+  bool reserve(const std::string& name) { return used_.insert(name).second; }
+  // Every node of `graph` in order; names[id] is the ONNX name of each.
+  base::Status write_nodes(const ir::Graph& graph, const std::vector<std::string>& names);
+  void write_split(const SplitGroup& split, const std::vector<std::string>& names);
+  base::Status write_operation(const Operation& operation);
+  base::Status write_body(const Operation& operation);
+  std::string shared_constant(const ir::Tensor& tensor);
+  void need_opset(int version, const std::string& op);
+
+  onnx::GraphProto& graph_;
+  int opset_;
+  int opset_for_composites_;
+  int needed_opset_ = 0;
+  std::string needed_by_;
+  std::set<std::string> domains_;
+  std::set<std::string, std::less<>> used_;
+  std::map<std::string, int, std::less<>> counters_;  // by stem
+  std::vector<std::string> names_;                    // by NodeId of the graph
+  std::map<base::ContentHash, std::string> constants_;
+  std::vector<std::pair<std::string, ir::Tensor>> initializers_;
+};
+
+}  // namespace egret::frontends

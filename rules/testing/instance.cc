@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/testing/instance.h"
+
+namespace egret::rules {
+
+std::vector<const Term*> source_applications(const Rule& rule) {
+  std::vector<const Term*> all;
+  for (const Binding& source : rule.sources) {
+    for_each_subterm(source.term, [&](const Term& term) {
+      if (term.kind == Term::Kind::kApply) all.push_back(&term);
+    });
+  }
+  return all;
+}
+
+}  // namespace egret::rules
