@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An example of an analysis: which classes are a known rational number.
+// An example of an analysis: which classes are a known rational number. It folds scalars of egg's
+// benchmark languages exactly; tensors are folded by rules/tensors/constant_folding.h.
 //
 // Leaves that read as an integer or a fraction ("-1", "2/3") are constants; + - * / fold when both
 // sides are known (not by zero, and only while numerator and denominator fit 64 bits). A class with
