@@ -2,9 +2,11 @@
 #include "backends/prepare.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "ir/graph/body.h"
+#include "ir/graph/constant_nodes.h"
 
 namespace egret::backends {
 namespace {
@@ -84,23 +86,15 @@ PreparedGraph without_dead(const PreparedGraph& from) {
   return to;
 }
 
-// Nodes that depend on constants alone and are worth keeping as such.
+// Nodes that depend on constants alone and are worth keeping as such. A node without inputs (fill)
+// is the only source of its values and always is.
 std::vector<bool> foldable(const ir::Graph& graph) {
-  std::vector<bool> constant(graph.size(), false);
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    const ir::Node& node = graph.node(ir::NodeId(i));
-    if (node.kind == ir::NodeKind::kInput) continue;
-    constant[i] =
-        std::ranges::all_of(node.inputs, [&](ir::NodeId input) { return constant[input.index()]; });
-    if (!constant[i] || node.kind == ir::NodeKind::kConstant) continue;
+  return ir::constant_nodes(graph, [&](const ir::Node& node) {
     std::int64_t read = 0;
     for (const ir::NodeId input : node.inputs) read += graph.node(input).type.bytes();
-    // Nodes without inputs (fill) are the only source of their values: they always fold.
-    if (!node.inputs.empty() && node.type.bytes() > kFoldAlwaysBytes &&
-        node.type.bytes() > kFoldGrowth * read)
-      constant[i] = false;
-  }
-  return constant;
+    return node.inputs.empty() || node.type.bytes() <= kFoldAlwaysBytes ||
+           node.type.bytes() <= kFoldGrowth * read;
+  });
 }
 
 // Computes the constant part of the graph once, with the backend itself, and replaces it by
@@ -119,7 +113,7 @@ base::Result<PreparedGraph> fold_constants(const Backend& backend, const Prepare
 
   ir::Graph part;
   std::vector<ir::NodeId> in_part(graph.size());
-  std::vector<std::size_t> folded;
+  std::vector<ir::NodeId> folded;
   for (std::size_t i = 0; i < graph.size(); ++i) {
     if (!constant[i]) continue;
     ir::Node node = graph.node(ir::NodeId(i));
@@ -128,7 +122,7 @@ base::Result<PreparedGraph> fold_constants(const Backend& backend, const Prepare
     in_part[i] = part.append(std::move(node));
     if (!computed || !wanted[i]) continue;
     part.add_output("v" + std::to_string(i), in_part[i]);
-    folded.push_back(i);
+    folded.emplace_back(i);
   }
   if (folded.empty()) return from;
   // The constant part is a graph without inputs, compiled and run once by the backend itself.
@@ -143,24 +137,11 @@ base::Result<PreparedGraph> fold_constants(const Backend& backend, const Prepare
   EGRET_ASSIGN_OR_RETURN(const auto plan, backend.compile(part, once));
   EGRET_ASSIGN_OR_RETURN(const std::vector<ir::Tensor> values, plan->run({}));
 
-  PreparedGraph to;
-  to.graph.name = graph.name;
-  to.folded_nodes = static_cast<std::int64_t>(part.operator_count());
-  std::vector<ir::NodeId> map(graph.size());
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    ir::Node node = graph.node(ir::NodeId(i));
-    if (constant[i] && node.kind == ir::NodeKind::kOperator) {
-      if (!wanted[i]) continue;
-      node = {.kind = ir::NodeKind::kConstant, .type = node.type, .data = values[next++]};
-    }
-    for (ir::NodeId& input : node.inputs) input = map[input.index()];
-    map[i] = to.graph.append(std::move(node));
-    to.origin.push_back(from.origin[i]);
-  }
-  for (const auto& output : graph.outputs())
-    to.graph.add_output(output.name, map[output.node.index()]);
-  return to;
+  std::map<ir::NodeId, ir::Tensor> constants;
+  for (std::size_t i = 0; i < folded.size(); ++i) constants.emplace(folded[i], values[i]);
+  return PreparedGraph{.graph = ir::with_constants(graph, constants),
+                       .origin = from.origin,
+                       .folded_nodes = static_cast<std::int64_t>(part.operator_count())};
 }
 
 }  // namespace

@@ -22,8 +22,10 @@ using TakesComposite = std::function<bool(const ir::Graph&, ir::NodeId)>;
 
 // The graph without dead nodes. Composites are replaced by their bodies, except those that the
 // backend takes. Nodes that depend on constants only are computed (through a plan of the backend)
-// and become constants. Errors: unsupported for symbolic sizes; limit_hit for tensors that no
-// memory holds.
+// and become constants. Folds also what rules::fold_constants leaves: values that grow too much for
+// a model file, and nodes that appear when composites are expanded. The backend's own kernels
+// compute them, because the constants stay in this plan. Errors: unsupported for symbolic sizes;
+// limit_hit for tensors that no memory holds.
 base::Result<PreparedGraph> prepare(const Backend& backend, const ir::Graph& graph,
                                     const CompileOptions& options, const TakesComposite& takes);
 

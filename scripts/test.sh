@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # From a fresh clone to a passed test run: what CI does. Installs what is missing, builds with
-# warnings as errors, checks layers and format, runs the fuzzers for a few seconds each, the
+# warnings as errors, checks layers, format and prose, runs the fuzzers for a few seconds each, the
 # experiments in their smallest form, and last all tests but those labelled slow.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,9 +11,10 @@ step() { printf '\n== %s (after %d s)\n' "$*" $((SECONDS - start)); }
 step "set-up"
 scripts/setup.sh
 
-step "layers and files"
+step "layers, files and prose"
 python3 scripts/check_layers.py
 scripts/format.sh --check
+python3 scripts/check_prose.py
 
 step "build"
 cmake --preset release >/dev/null

@@ -7,6 +7,7 @@
 #include "base/timer.h"
 #include "driver/search/backtracking.h"
 #include "driver/search/minimum_cut.h"
+#include "ir/graph/constant_nodes.h"
 #include "rules/tensors/term_graph.h"
 
 namespace egret::driver {
@@ -58,10 +59,10 @@ Members first_half(const Graph& graph, const Members& members,
 
 FlowSplit split_by_flow(const Graph& graph, std::span<const std::int64_t> capacity,
                         std::size_t most_operators) {
-  const std::vector<char> constant = constant_nodes(graph);
+  const std::vector<bool> constant = ir::constant_nodes(graph);
   Members all(graph.size(), 0);
   for (std::size_t i = 0; i < graph.size(); ++i) {
-    all[i] = graph.node(NodeId(i)).kind == ir::NodeKind::kOperator && constant[i] == 0 ? 1 : 0;
+    all[i] = graph.node(NodeId(i)).kind == ir::NodeKind::kOperator && !constant[i] ? 1 : 0;
   }
   FlowSplit split;
   std::vector<Members> open{all};
@@ -125,7 +126,7 @@ base::Result<std::vector<std::int64_t>> capacities(const Graph& graph,
 
 // The operators around a cut, as many as a part has.
 Members around(const Graph& graph, std::span<const NodeId> cut) {
-  const std::vector<char> constant = constant_nodes(graph);
+  const std::vector<bool> constant = ir::constant_nodes(graph);
   std::vector<std::vector<NodeId>> neighbours(graph.size());
   for (std::size_t i = 0; i < graph.size(); ++i) {
     for (const NodeId input : graph.node(NodeId(i)).inputs) {
@@ -136,8 +137,8 @@ Members around(const Graph& graph, std::span<const NodeId> cut) {
   Members members(graph.size(), 0);
   std::vector<NodeId> reached;
   const auto reach = [&](NodeId id) {
-    const bool outside = graph.node(id).kind != ir::NodeKind::kOperator ||
-                         constant[id.index()] != 0 || members[id.index()] != 0;
+    const bool outside = graph.node(id).kind != ir::NodeKind::kOperator || constant[id.index()] ||
+                         members[id.index()] != 0;
     if (outside || reached.size() >= kPartOperators) return;
     members[id.index()] = 1;
     reached.push_back(id);

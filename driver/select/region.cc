@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/select/region.h"
 
-#include <algorithm>
 #include <string>
 
 #include "base/check.h"
+#include "ir/graph/constant_nodes.h"
 
 namespace egret::driver {
 
@@ -12,19 +12,6 @@ using ir::Graph;
 using ir::Node;
 using ir::NodeId;
 using ir::NodeKind;
-
-std::vector<char> constant_nodes(const Graph& graph) {
-  std::vector<char> constant(graph.size());
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    const Node& node = graph.node(NodeId(i));
-    constant[i] =
-        node.kind == NodeKind::kConstant ||
-        (node.kind == NodeKind::kOperator && std::ranges::all_of(node.inputs, [&](NodeId input) {
-           return constant[input.index()] != 0;
-         }));
-  }
-  return constant;
-}
 
 Members convex(const Graph& graph, const Members& members) {
   Members after = members;   // members and what depends on one
@@ -40,13 +27,13 @@ Members convex(const Graph& graph, const Members& members) {
 }
 
 Region cut_out(const Graph& graph, const Members& members) {
-  const std::vector<char> constant = constant_nodes(graph);
+  const std::vector<bool> constant = ir::constant_nodes(graph);
   std::vector<char> needed = members;  // in the region or along with it
   std::vector<char> used(graph.size(), 0);
   for (const Graph::Output& output : graph.outputs()) used[output.node.index()] = 1;
   for (std::size_t i = graph.size(); i-- > 0;) {
     for (const NodeId input : graph.node(NodeId(i)).inputs) {
-      if (needed[i] != 0 && constant[input.index()] != 0) needed[input.index()] = 1;
+      if (needed[i] != 0 && constant[input.index()]) needed[input.index()] = 1;
       if (members[i] == 0) used[input.index()] = 1;
     }
   }

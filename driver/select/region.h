@@ -21,8 +21,6 @@ struct Region {
   std::vector<ir::NodeId> outputs;  // the members whose values are used outside, one an output
 };
 
-// For each node whether it depends on weights alone.
-std::vector<char> constant_nodes(const ir::Graph& graph);
 // The set with all that lies on a path between two of its members.
 Members convex(const ir::Graph& graph, const Members& members);
 

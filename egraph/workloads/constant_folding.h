@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An example of an analysis: constant folding with rational numbers.
+// An example of an analysis: constant folding with rational numbers, for the scalars of egg's
+// benchmark languages. Tensors are folded by rules/tensors/constant_folding.h.
+//
 // Leaves that read as an integer or a fraction ("-1", "2/3") are constants. + - * / fold when both
 // operands are known (no division by zero, and only while numerator and denominator fit into 64
 // bits). A class with a known value gets the node of the constant. All its nodes other than leaves

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/constant_nodes.h"
 
 namespace egret::frontends {
 namespace {
@@ -31,17 +32,6 @@ bool is_affordable(const ir::Graph& graph, const ir::Node& node, std::int64_t ma
 
 }  // namespace
 
-bool ConstantFolder::depends_on_constants_alone(ir::NodeId id) {
-  while (constant_.size() <= id.index()) {
-    const ir::Node& node = graph_.node(ir::NodeId(constant_.size()));
-    constant_.push_back(node.kind != ir::NodeKind::kInput &&
-                        std::ranges::all_of(node.inputs, [&](ir::NodeId input) {
-                          return static_cast<bool>(constant_[input.index()]);
-                        }));
-  }
-  return constant_[id.index()];
-}
-
 std::vector<ir::NodeId> ConstantFolder::needed(ir::NodeId id) const {
   std::set<ir::NodeId> found{id};
   std::vector<ir::NodeId> open{id};
@@ -62,7 +52,8 @@ std::vector<ir::NodeId> ConstantFolder::needed(ir::NodeId id) const {
 std::optional<ir::Tensor> ConstantFolder::value(ir::NodeId id) {
   if (graph_.node(id).kind == ir::NodeKind::kConstant) return graph_.node(id).data;
   if (const auto known = computed_.find(id); known != computed_.end()) return known->second;
-  if (!depends_on_constants_alone(id)) return std::nullopt;
+  ir::extend_constant_nodes(graph_, constant_);
+  if (!constant_[id.index()]) return std::nullopt;
 
   ir::Graph part;
   std::map<ir::NodeId, ir::NodeId> moved;

@@ -2,6 +2,9 @@
 // Values that are known while a graph is being built: constants, and values that depend on
 // constants only. They are computed on request (a shape, axes, a scale) by the interpreter, within
 // a limit on elements and work, so that a model cannot make import expensive.
+//
+// Unlike rules::fold_constants and the folding in backends/prepare.h it leaves the graph as it is:
+// the graph still grows, and the importer reads few of its values.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +26,12 @@ class ConstantFolder {
   std::optional<ir::Tensor> value(ir::NodeId id);
 
  private:
-  bool depends_on_constants_alone(ir::NodeId id);
   // The nodes to compute for `id`, in order; empty when that is too much.
   std::vector<ir::NodeId> needed(ir::NodeId id) const;
 
   const ir::Graph& graph_;
   std::int64_t max_elements_;
-  std::vector<bool> constant_;  // of the nodes looked at so far
+  std::vector<bool> constant_;  // ir::constant_nodes() of the nodes looked at so far
   std::map<ir::NodeId, ir::Tensor> computed_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "ir/graph/constant_nodes.h"
 
 namespace egret::parallel {
 namespace {
@@ -36,14 +37,12 @@ struct Layer {
 
 class LayerFinder {
  public:
-  explicit LayerFinder(const Graph& graph) : graph_(graph), readers_(graph.size()) {
+  explicit LayerFinder(const Graph& graph)
+      : graph_(graph), readers_(graph.size()), constant_(ir::constant_nodes(graph)) {
     for (std::size_t i = 0; i < graph.size(); ++i) {
       const Node& node = graph.node(NodeId(i));
       for (const NodeId input : node.inputs) readers_[input.index()].push_back(NodeId(i));
       own_.push_back(own_text(node));
-      const auto is_constant = [&](NodeId input) { return constant_[input.index()]; };
-      constant_.push_back(node.kind != NodeKind::kInput &&
-                          std::ranges::all_of(node.inputs, is_constant));
     }
     is_output_.resize(graph.size(), false);
     for (const auto& output : graph.outputs()) is_output_[output.node.index()] = true;

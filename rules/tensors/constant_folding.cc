@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/evaluate/interpreter.h"
+#include "ir/graph/constant_nodes.h"
 #include "rules/tensors/jumps.h"
 
 namespace egret::rules {
@@ -23,28 +24,15 @@ class Folder {
   Folder(const ir::Graph& graph, const FoldOptions& options) : graph_(graph), options_(options) {}
 
   Result<ir::Graph> run(FoldReport* report) {
-    find_constant_only();
+    constant_ =
+        ir::constant_nodes(graph_, [](const ir::Node& node) { return node.type.is_concrete(); });
     choose();
-    ir::Graph result;
-    result.name = graph_.name;
-    result.metadata = graph_.metadata;
-    std::vector<ir::NodeId> map(graph_.size());
+    std::map<ir::NodeId, ir::Tensor> values;
     for (std::size_t i = 0; i < graph_.size(); ++i) {
-      const ir::Node& node = graph_.node(ir::NodeId(i));
-      if (!kept_[i] && !folded_[i]) continue;
-      ir::Node copy = node;
-      if (folded_[i]) {
-        EGRET_ASSIGN_OR_RETURN(copy.data, known_value_of(i));
-        copy.kind = ir::NodeKind::kConstant;
-        copy.op = nullptr;
-        copy.attrs = {};
-        copy.inputs.clear();
-      }
-      for (ir::NodeId& input : copy.inputs) input = map[input.index()];
-      map[i] = result.append(std::move(copy));
+      if (!folded_[i]) continue;
+      EGRET_ASSIGN_OR_RETURN(values[ir::NodeId(i)], known_value_of(i));
     }
-    for (const auto& output : graph_.outputs())
-      result.add_output(output.name, map[output.node.index()]);
+    ir::Graph result = ir::without_dead_nodes(ir::with_constants(graph_, values));
     if (report != nullptr) fill(*report, result);
     return result;
   }
@@ -52,18 +40,6 @@ class Folder {
  private:
   bool is_operator(std::size_t i) const {
     return graph_.node(ir::NodeId(i)).kind == ir::NodeKind::kOperator;
-  }
-
-  void find_constant_only() {
-    constant_.resize(graph_.size());
-    for (std::size_t i = 0; i < graph_.size(); ++i) {
-      const ir::Node& node = graph_.node(ir::NodeId(i));
-      constant_[i] = node.kind == ir::NodeKind::kConstant ||
-                     (node.kind == ir::NodeKind::kOperator && node.type.is_concrete() &&
-                      std::ranges::all_of(node.inputs, [&](ir::NodeId input) {
-                        return static_cast<bool>(constant_[input.index()]);
-                      }));
-    }
   }
 
   // Works backwards from the outputs. A needed value that may be folded is folded and needs

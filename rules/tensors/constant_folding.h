@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constant folding: computes once, before the first run, what depends on weights alone.
 //
+// Unlike the folding in backends/prepare.h, the result is a program of its own: it is written and
+// compared with the original, so the interpreter computes it, in f64, and the same for all
+// backends. A backend folds the rest for one plan, with its own kernels.
+//
 // A region of constant-only operators is evaluated in f64 by the reference interpreter and rounded
 // once, where its value leaves the region. Folding thus adds less rounding error than running the
 // operators. If nothing in the region rounds (concatenated weights), f32 is equally exact and needs

@@ -61,7 +61,9 @@ class TensorAnalysis : public egraph::Analysis {
   Data intern(TypeId type, bool constant, std::optional<double> splat);
   const Inferred& infer(egraph::OpId op, std::span<const Data> children);
   base::Result<Data> make_leaf(egraph::OpId op);
-  // The value of a one-element constant that is computed from such constants: 1 / sqrt(64).
+  // The value of a constant of one element that is computed from such constants: 1 / sqrt(64).
+  // Unlike fold_constants() it gives a fact of the class, which conditions of rules read, and no
+  // constant: an e-graph keeps the operators.
   std::optional<double> single_number(egraph::OpId op, std::span<const Data> children,
                                       const Inferred& inferred) const;
 

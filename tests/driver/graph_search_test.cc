@@ -8,6 +8,7 @@
 #include "driver/search/flow_split.h"
 #include "ir/evaluate/interpreter.h"
 #include "ir/graph/builder.h"
+#include "ir/graph/constant_nodes.h"
 #include "rules/language/rule_parser.h"
 #include "rules/tensors/term_graph.h"
 #include "zoo/zoo.h"
@@ -153,11 +154,11 @@ TEST(Regions, GoOutAndComeBackAsTheyWere) {
   base::Random random(5);
   for (int round = 0; round < 20; ++round) {
     Members members(graph.size(), 0);
-    const std::vector<char> constant = constant_nodes(graph);
+    const std::vector<bool> constant = ir::constant_nodes(graph);
     const std::size_t centre = random.below(graph.size());
     for (std::size_t i = centre; i < std::min(graph.size(), centre + 12); ++i) {
       const bool computed =
-          graph.node(ir::NodeId(i)).kind == ir::NodeKind::kOperator && constant[i] == 0;
+          graph.node(ir::NodeId(i)).kind == ir::NodeKind::kOperator && !constant[i];
       members[i] = computed && random.below(3) > 0 ? 1 : 0;
     }
     members = convex(graph, members);
@@ -187,10 +188,10 @@ TEST(FlowSplit, PartsAreDisjointSmallAndOrdered) {
     members += size;
   }
   EXPECT_EQ(split.cuts.size(), split.parts.size() - 1);
-  const std::vector<char> constant = constant_nodes(graph);
+  const std::vector<bool> constant = ir::constant_nodes(graph);
   std::size_t computed = 0;
   for (std::size_t i = 0; i < graph.size(); ++i)
-    computed += graph.node(ir::NodeId(i)).kind == ir::NodeKind::kOperator && constant[i] == 0;
+    computed += graph.node(ir::NodeId(i)).kind == ir::NodeKind::kOperator && !constant[i];
   EXPECT_EQ(members, computed);
 }
 
