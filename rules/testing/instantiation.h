@@ -2,13 +2,13 @@
 // Concrete instances of a rule: shapes, attributes and types for which its sources are well-typed,
 // its conditions hold and its targets have the types of their sources.
 //
-// Found by guided random search: terms are typed from the leaves up; where an operator refuses its
+// A guided random search finds them. Terms are typed from the leaves up. If an operator refuses its
 // inputs, the shapes of the variables that first appear there and the operator's attributes are
-// drawn again. Sizes of one instance come from a palette of one to three small numbers, so that
-// those that must agree often do, and often do where they need not. Operands are mostly like those
-// that the operator is known to accept (rules/testing/signatures.h). What equations among the
-// conditions say of an attribute, a constant, a rank, a size or a type is used, not guessed. Sizes
-// of variables are at least 1.
+// drawn again. The sizes of one instance are drawn from one to three small numbers, so that sizes
+// that must agree often do, and so do others. Most operands are like those that the operator is
+// known to accept (rules/testing/signatures.h). If an equation among the conditions determines an
+// attribute, a constant, a rank, a size or a type, it is computed instead of guessed. Sizes of
+// variables are at least 1.
 //
 // Deterministic for a seed.
 #pragma once
@@ -29,22 +29,23 @@
 
 namespace egret::rules {
 
-// What an instance chose: the types of the rule's tensor variables, and the attributes of each
+// The choices of an instance: the types of the rule's tensor variables, and the attributes of each
 // application among its sources.
 struct Choice {
   std::map<int, ir::TensorType> variables;  // by slot
   std::map<const Term*, ir::Attrs> attrs;
 };
 
-// The applications among the sources, in the order of the rule: the keys of Choice::attrs.
+// Returns the applications among the sources, in the order of the rule. They are the keys of
+// Choice::attrs.
 std::vector<const Term*> source_applications(const Rule& rule);
 
 struct Instance {
-  // Both sides over the same inputs: the rule's tensor variables, by their names. Outputs are the
-  // rewritten sources, and their targets in the same order.
+  // Both sides over the same inputs, which are the rule's tensor variables, by their names. The
+  // outputs are the rewritten sources (left) and their targets (right), in the same order.
   ir::Graph left;
   ir::Graph right;
-  // For each input, the number that all its elements must be, if the conditions want one.
+  // For each input, the value of all its elements, if the conditions require a splat.
   std::vector<std::optional<double>> splats;
   Choice choice;
   // The rule's attribute variables and captured attributes, by slot.
@@ -59,18 +60,18 @@ class Instantiator {
   Instantiator(const Rule& rule, KnownOperators& known);
 
   const Rule& rule() const { return rule_; }
-  // One attempt; nullopt when it came to nothing.
+  // Makes one attempt. Returns nullopt if it fails.
   std::optional<Instance> attempt(base::Random random);
-  // The instance of these types and attributes, if it is one.
+  // Returns the instance with these types and attributes, or nullopt if they are no instance.
   std::optional<Instance> of(const Choice& choice, base::Random random);
 
-  // The type of an application; nullopt where the operator refuses it or it is too large.
+  // Returns the type of an application, or nullopt if the operator refuses it or it is too large.
   std::optional<ir::TensorType> type_of(const ir::Operator& op, const ir::Attrs& attrs,
                                         std::span<const ir::TensorType> inputs);
-  // Times that type_of() or an instance had to run an operator's definition: other types were
-  // remembered.
+  // Returns how often type_of() or an instance ran an operator's definition. All other types were
+  // cached.
   std::size_t inferred() const { return types_.inferred(); }
-  // The rank that the rule's conditions give a tensor variable.
+  // Returns the rank that the rule's conditions give a tensor variable.
   std::optional<int> rank_of(int slot) const { return conditions_.rank_of(slot); }
 
  private:
@@ -82,7 +83,7 @@ class Instantiator {
   const Rule& rule_;
   KnownOperators& known_;
   ir::TypeMemo types_;
-  std::map<int, ir::TensorType> bound_;  // sources that have a name, in types_fit()
+  std::map<int, ir::TensorType> bound_;  // named sources, in types_fit()
   InstanceConditions conditions_;
 };
 
