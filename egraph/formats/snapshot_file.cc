@@ -80,6 +80,8 @@ void SnapshotWriter::add_copy(std::string_view name, std::span<const std::byte> 
   sections_.back().bytes = sections_.back().owned;
 }
 
+// The layout is computed first, so that the header and the table are known before anything is
+// written.
 Status SnapshotWriter::write(const std::string& path) const {
   const auto padded = [](std::size_t bytes) {
     return (bytes + SnapshotFile::kAlignment - 1) / SnapshotFile::kAlignment *
@@ -138,6 +140,7 @@ Result<SnapshotFile> SnapshotFile::open(const std::string& path) {
     return base::bad_input(path + ": is no snapshot: not a file of at least " +
                            std::to_string(sizeof(Header)) + " bytes");
   }
+  // The mapping stays valid after the descriptor is closed.
   void* const data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   const Status unmapped = data == MAP_FAILED ? failed("map") : base::ok();
   ::close(descriptor);
@@ -160,6 +163,8 @@ SnapshotFile::~SnapshotFile() {
   if (!file_.empty()) ::munmap(const_cast<std::byte*>(file_.data()), file_.size());
 }
 
+// Checks the header, the hash of the table, the places of the sections, the zeros between them, and
+// the hash of each section. Every byte of the file is covered.
 Status SnapshotFile::check() const {
   Header header;
   std::memcpy(&header, file_.data(), sizeof(header));

@@ -18,6 +18,8 @@ Matcher::~Matcher() = default;
 Matcher::Matcher(Matcher&&) noexcept = default;
 Matcher& Matcher::operator=(Matcher&&) noexcept = default;
 
+// Runs the cheapest full plan over all its starts. The limit is one more than max_matches, because
+// the walk stops as soon as the limit is reached.
 SearchEnd Matcher::search(const EGraph& egraph, std::uint64_t max_matches, Budget& budget,
                           MatchBuffer& out) {
   EGRET_CHECK(egraph.clean(), "search before rebuild()");

@@ -85,7 +85,7 @@ struct WalkLimits {
   std::uint64_t bytes = Limits::kNone;  // of their rows
   std::atomic<std::uint64_t>* all_rows = nullptr;
   std::atomic<std::uint64_t>* all_bytes = nullptr;
-  std::atomic<bool>* stop = nullptr;  // raised by whoever reaches a limit
+  std::atomic<bool>* stop = nullptr;  // set by a walk that reaches a limit
 };
 
 class TrieWalk {

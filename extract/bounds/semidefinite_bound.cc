@@ -57,11 +57,14 @@ void add_shared(Signs& signs, double value, const User& a, const User& b) {
   signs.add(value * b.sign / 4, 0, b.choice);
   signs.add(-value * a.sign * b.sign / 4, a.choice, b.choice);
 }
+// A cost paid if the user is chosen: value u.
 void add_own(Signs& signs, double value, const User& a) {
   signs.add(value / 2);
   signs.add(value * a.sign / 2, 0, a.choice);
 }
 
+// Reads the core in this form, if it has it: each required class has two candidates; each other
+// class has one candidate, no needs and at most two users.
 std::optional<Signs> signs_of(const Core& core) {
   Signs signs;
   std::vector<std::vector<User>> users(core.classes.size());
@@ -132,7 +135,8 @@ std::vector<double> dual_of(const Signs& signs, const base::Deadline& deadline) 
   return lengths;
 }
 
-bool is_positive(std::vector<double> a, std::size_t n) {  // definite; by Cholesky's factors
+// Positive definite: the Cholesky factorization exists.
+bool is_positive(std::vector<double> a, std::size_t n) {
   for (std::size_t j = 0; j < n; ++j) {
     for (std::size_t k = 0; k < j; ++k) a[j * n + j] -= a[j * n + k] * a[j * n + k];
     if (!(a[j * n + j] > 0)) return false;

@@ -17,6 +17,7 @@ std::vector<std::uint32_t> strong_components(const Core& core) {
   return base::strong_components(begin, needs);
 }
 
+// Union-find over the needs. Sets without a required class are dropped.
 std::vector<Part> connected_parts(const Core& core) {
   std::vector<ClassIndex> set(core.classes.size());
   std::iota(set.begin(), set.end(), 0);

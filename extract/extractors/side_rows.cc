@@ -14,6 +14,8 @@ namespace {
 
 constexpr double kTolerance = 1e-6;  // of a row's limit, as solvers have it
 
+// Extraction under side rows: the reduced core as an integer program with the rows added. Nodes
+// with a weight in some row are marked for the reductions.
 class Within {
  public:
   Within(const Problem& problem, std::span<const SideRow> rows, const Options& options)

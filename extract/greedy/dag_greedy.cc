@@ -27,6 +27,8 @@ struct CostSet {
   NodeIndex choice = kNoNode;
 };
 
+// A worklist iteration. The cost set of a class holds the classes that its best term needs, each
+// counted once. A node is recomputed when the set of a child became cheaper.
 class DagGreedy {
  public:
   DagGreedy(const Problem& problem, const Options& options)

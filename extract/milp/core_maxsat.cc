@@ -16,6 +16,7 @@
 namespace egret::extract {
 namespace {
 
+// Weighted partial MaxSAT: hard clauses for needs and acyclicity, soft clauses for costs.
 class MaxSat {
  public:
   explicit MaxSat(const Core& core)
@@ -76,6 +77,7 @@ class MaxSat {
     for (std::size_t i = 0; i < candidates.size(); ++i)
       avoid(candidates_[c][i], candidates[i].cost - least);
   }
+  // A soft clause: `what` is false, or its cost is paid, in units of the granularity.
   void avoid(const z3::expr& what, double cost) {
     if (cost == 0) return;
     const auto weight = static_cast<std::int64_t>(std::round(cost / unit_));
@@ -110,6 +112,7 @@ class MaxSat {
   std::optional<z3::optimize::handle> paid_;  // the sum of all that was avoided in vain
 };
 
+// Several candidates of a class may be true in the model; the cheapest one is taken.
 std::vector<NodeIndex> chosen_of(const Core& core, const std::vector<double>& values) {
   std::vector<NodeIndex> chosen(core.classes.size(), kNoNode);
   std::size_t next = 0;

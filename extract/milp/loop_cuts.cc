@@ -11,6 +11,9 @@ constexpr double kLeastViolation = 0.02;
 constexpr double kZero = 1e-9;
 constexpr std::size_t kLargestLoop = 64;  // classes
 
+// Separates loop cuts. Take a set of classes and a class c in it. If c is chosen, some chosen
+// candidate of the set has no need in the set. The relaxation violates this if the candidates that
+// lead out of the set have a smaller total value than those of c.
 class LoopSearch {
  public:
   LoopSearch(const FlatCore& flat, std::span<const double> values)
@@ -117,6 +120,7 @@ class LoopSearch {
 
 }  // namespace
 
+// The row: value of c - value of the candidates that lead out <= 0.
 Milp::Row loop_cut(const FlatCore& flat, const std::vector<ClassIndex>& loop, ClassIndex chosen) {
   Milp::Row row{-Milp::kInfinite, 0, {}, {}};
   for (const ClassIndex c : loop) {

@@ -10,6 +10,8 @@ void ProvenFamilies::add(const Family& family) {
       {family.reals, family.reals_structure, ir::GuardProgram(family.conditions)});
 }
 
+// A family contains an instance of its structure if the known reals agree and the integers satisfy
+// its conditions.
 bool ProvenFamilies::contain(const Numbers& numbers) const {
   const auto alike = entries_.find(numbers.structure);
   return alike != entries_.end() && std::ranges::any_of(alike->second, [&](const Entry& entry) {

@@ -350,7 +350,7 @@ std::string_view to_string(Status status) {
 Verdict verify(const Rule& rule, const VerifyOptions& options, KnownOperators& known) {
   Verdict verdict = Verification(rule, options, known).run();
   if (base::stop_requested()) {
-    verdict.status = Status::kUndecided;  // whatever was not looked at any more
+    verdict.status = Status::kUndecided;  // parts were not examined
     verdict.reason = "stopped";
     return verdict;
   }

@@ -34,7 +34,7 @@ std::optional<RuleStatus> parse_rule_status(std::string_view text);
 class RuleStatuses {
  public:
   struct Entry {
-    std::string name;  // of the rule when it was looked at
+    std::string name;  // of the rule when the entry was made
     RuleStatus status = RuleStatus::kUntested;
     std::int64_t checks = 0;    // random instances compared
     std::int64_t families = 0;  // proven, or checked up to the bound

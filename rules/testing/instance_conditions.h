@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rule's conditions state directly about its instances, so that it need not be guessed:
-// attributes, sizes, ranks, types and splats fixed by equations. It also finds the conditions that
-// can be evaluated before tensor elements are known.
+// Facts about a rule's instances that its conditions state directly: attributes, sizes, ranks,
+// types and splats fixed by equations. The search for instances then need not guess them. Also
+// finds the conditions that can be evaluated before tensor elements are known.
 #pragma once
 
 #include <cstdint>

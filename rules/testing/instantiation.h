@@ -34,15 +34,15 @@ class Instantiator {
   // One attempt; nullopt when it finds no instance. Bounded: each application is tried a constant
   // number of times.
   std::optional<Instance> attempt(base::Random random);
-  // The instance of these types and attributes, if it is one.
+  // Returns the instance with these types and attributes, or nullopt if they are no instance.
   std::optional<Instance> of(const Choice& choice, base::Random random);
 
-  // The type of an application; nullopt where the operator refuses it or it is too large.
+  // Returns the type of an application, or nullopt if the operator refuses it or it is too large.
   std::optional<ir::TensorType> type_of(const ir::Operator& op, const ir::Attrs& attrs,
                                         std::span<const ir::TensorType> inputs);
   // How often type_of() or an instance ran an operator's definition: other types were remembered.
   std::size_t inferred() const { return types_.inferred(); }
-  // The rank that the rule's conditions give a tensor variable.
+  // Returns the rank that the rule's conditions give a tensor variable.
   std::optional<int> rank_of(int slot) const { return conditions_.rank_of(slot); }
 
  private:
@@ -52,7 +52,7 @@ class Instantiator {
   const Rule& rule_;
   KnownOperators& known_;
   ir::TypeMemo types_;
-  std::map<int, ir::TensorType> bound_;  // sources that have a name, in types_fit()
+  std::map<int, ir::TensorType> bound_;  // named sources, in types_fit()
   InstanceConditions conditions_;
 };
 

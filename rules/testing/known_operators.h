@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is found out about operators once and of use for many rules. It saves time alone: nothing
-// that is decided depends on what is known already. Threads may share one object.
+// Facts about operators that are computed once and shared by many rules. They save time only: no
+// result depends on what is cached. Threads may share one object.
 #pragma once
 
 #include "ir/evaluate/evaluation_memo.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators accept, learned by trial: ranks and element types of operands, and which sizes
-// must be equal or 1. Only accepted calls with minimal sets of equalities are kept. Random
-// instances of rules (rules/testing/instantiation.h) draw operands accordingly, which saves most of
-// their attempts.
+// Signatures that operators accept, found by trial: the ranks and element types of the operands,
+// and the sizes that must be equal or 1. Only accepted calls with minimal sets of equalities are
+// kept. Random instances of rules (rules/testing/instantiation.h) draw operands accordingly, which
+// saves most of their attempts.
 //
-// Learned per operator and number of operands from a fixed seed, so the result does not depend on
-// the rules seen before. Thread-safe.
+// They are determined per operator and number of operands from a fixed seed, so they do not depend
+// on the rules seen before. Thread-safe.
 #pragma once
 
 #include <map>

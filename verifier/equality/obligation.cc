@@ -216,6 +216,7 @@ bool Obligation::implies(std::span<const ir::Guard> conditions, std::span<const 
                     const std::vector<Facts> hypotheses = impl_->hypotheses(conditions);
                     return std::ranges::all_of(others, [&](const ir::Guard& other) {
                       const std::vector<Facts> cases = ElementValues::cases(impl_->atoms, other);
+                      // A disjunction would need a case split. It counts as not implied.
                       if (cases.size() != 1) return false;
                       return std::ranges::all_of(hypotheses, [&](const Facts& given) {
                         return std::ranges::all_of(cases.front(), [&](const Literal& literal) {

@@ -27,6 +27,8 @@ std::vector<Literal> opposites(const Literal& literal) {
 void Equality::count_unused(Term& term, const Facts& facts) {
   for (std::size_t v = 0; v < term.variables.size();) {
     const AtomId variable = term.variables[v];
+    // A variable between two bounds, low <= v <= high, that occurs nowhere else has high - low + 1
+    // values.
     Polynomial length(1);
     std::vector<Literal> bounds;
     bool simple = std::ranges::none_of(term.factors, [&](const Factor& factor) {

@@ -5,6 +5,7 @@ namespace egret::verifier {
 
 using Relation = Literal::Relation;
 
+// The negation over the integers: not (p >= 0) is -1 - p >= 0.
 Literal negation(const Literal& literal) {
   switch (literal.relation) {
     case Relation::kNonNegative: return at_least_zero(Polynomial(-1) - literal.polynomial);

@@ -84,6 +84,7 @@ AtomId Polynomial::as_atom() const {
   return monomial.size() == 1 && coefficient == 1 ? monomial.front() : AtomId{};
 }
 
+// a + scale * b, by merging the two sorted lists of terms.
 Polynomial Polynomial::sum(const Polynomial& a, const Polynomial& b, std::int64_t scale) {
   Terms terms;
   terms.reserve(a.terms_.size() + b.terms_.size());
@@ -98,6 +99,7 @@ Polynomial Polynomial::sum(const Polynomial& a, const Polynomial& b, std::int64_
   return Polynomial(std::move(terms));
 }
 
+// Sorts the terms and adds up those with equal monomials.
 Polynomial Polynomial::of_unsorted(Terms terms) {
   std::ranges::sort(terms,
                     [](const auto& x, const auto& y) { return order_of(x.first, y.first) < 0; });
@@ -160,6 +162,7 @@ Division divide_by_sum(const Polynomial& a, const Polynomial& b) {
 
 }  // namespace
 
+// Division by one term takes out the floor of each coefficient of a multiple.
 Division divide(const Polynomial& a, const Polynomial& b) {
   Division result{0, a};
   if (b == Polynomial(1)) return {a, 0};
@@ -193,6 +196,8 @@ std::optional<Polynomial> AtomTable::flattened(const Polynomial& numerator, cons
   return std::nullopt;
 }
 
+// Quotients have a normal form: multiples of b are taken out, constants are divided, nested
+// quotients are flattened. Only the remainder becomes an atom.
 Polynomial AtomTable::quotient(const Polynomial& a, const Polynomial& b) {
   auto [whole, rest] = divide(a, b);
   if (rest.is_zero()) return whole;
@@ -202,6 +207,7 @@ Polynomial AtomTable::quotient(const Polynomial& a, const Polynomial& b) {
   return whole + Polynomial(intern({.kind = AtomKind::kQuotient, .a = rest, .b = b}));
 }
 
+// The operands are ordered, so min(a, b) and min(b, a) are the same atom.
 Polynomial AtomTable::minimum(const Polynomial& a, const Polynomial& b) {
   const Polynomial difference = a - b;
   if (difference.is_constant()) return difference.constant() <= 0 ? a : b;
@@ -251,6 +257,7 @@ bool AtomTable::mentions(const Polynomial& polynomial, const Substitution& by) c
   });
 }
 
+// Terms that do not change are collected and added once at the end.
 Polynomial AtomTable::substitute(const Polynomial& polynomial, const Substitution& by) {
   if (by.empty() || !mentions(polynomial, by)) return polynomial;
   Polynomial result;
@@ -285,6 +292,7 @@ Polynomial AtomTable::rewrite_atom(AtomId id, const Products& products) {
   }
 }
 
+// Rewrites until no product applies. This ends if each pair leads to a smaller product.
 Polynomial AtomTable::rewrite(const Polynomial& polynomial, const Products& products) {
   if (products.empty()) return polynomial;
   Polynomial result;

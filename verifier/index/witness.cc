@@ -18,6 +18,8 @@ bool is_free(AtomKind kind) {
 
 }  // namespace
 
+// Free atoms have a number; all others are computed. nullopt for a division by a number that is not
+// positive.
 std::optional<std::int64_t> WitnessSearch::value(AtomId id, Numbers& numbers) const {
   const Atom& atom = atoms_[id];
   if (is_free(atom.kind)) return numbers[id.index()];
@@ -55,6 +57,7 @@ bool WitnessSearch::holds(const Literal& fact, Numbers& numbers) const {
   return false;
 }
 
+// Sizes start at the example, all other atoms at random between 0 and 2.
 std::int64_t WitnessSearch::start_of(AtomId id) {
   const Atom& atom = atoms_[id];
   if (atom.kind == AtomKind::kSymbol) {
@@ -147,6 +150,7 @@ bool WitnessSearch::repair(const Facts& facts, const std::vector<AtomId>& free, 
   return false;
 }
 
+// Facts with a solution do not contradict each other, so the solver need not be asked.
 bool WitnessSearch::find(const Facts& facts) {
   if (facts.empty()) return true;
   AtomSet inside;

@@ -121,6 +121,7 @@ std::string Query::to_smt_lib() const {
   return script + "(check-sat)\n";
 }
 
+// The key leaves out the names of unknowns, so that queries equal up to renaming share it.
 std::string Query::key() const {
   std::string key;
   const auto put = [&](std::uint32_t number) {

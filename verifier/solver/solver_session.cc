@@ -42,6 +42,8 @@ SolverSession::SolverSession(Options options, std::unique_ptr<Solver> first,
                              std::unique_ptr<Solver> second)
     : options_(options), first_(std::move(first)), second_(std::move(second)) {}
 
+// Each query is asked once per session. Its result is "contradictory" only if the solver says
+// "unsatisfiable"; a second solver repeats such queries, because proofs rest on them.
 bool SolverSession::contradictory(const Query& query, unsigned limit) {
   const auto [known, is_new] = known_.emplace(query.key(), false);
   if (!is_new) {
@@ -62,6 +64,8 @@ bool SolverSession::contradictory(const Query& query, unsigned limit) {
   return known->second;
 }
 
+// Looks for the answer in the memory of earlier sessions, then among the easy integer queries that
+// sessions share. Asks the solver last.
 SolverAnswer SolverSession::ask(const Query& query, unsigned limit, const std::string& key) {
   const auto anew = [&] {
     const Answer answer = first_->ask(query, limit);
@@ -82,6 +86,8 @@ SolverAnswer SolverSession::ask(const Query& query, unsigned limit, const std::s
   return known->second;
 }
 
+// Only a satisfiable answer contradicts the first solver. The first such query is kept as the
+// disagreement.
 void SolverSession::ask_again(const Query& query, unsigned limit) {
   switch (second_ != nullptr ? second_->ask(query, limit) : Answer::kUnknown) {
     case Answer::kUnsatisfiable: ++statistics_.confirmed; break;

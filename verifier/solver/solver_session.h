@@ -41,7 +41,7 @@ class SolverSession {
     // Z3's answers from earlier sessions, used instead of asking again. Must outlive this session.
     // Statistics count such an answer as asked.
     SolverMemory* memory = nullptr;
-    EasyAnswers* easy = nullptr;  // what any session finds out; the same is true of it
+    EasyAnswers* easy = nullptr;  // answers found by any session; must outlive this one too
   };
 
   SolverSession() : SolverSession(Options()) {}
