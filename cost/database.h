@@ -91,6 +91,8 @@ class Database {
 // no such folder.
 std::string default_database_path();
 // What programs say of the option that names a database.
+inline constexpr const char* kMachineHelp =
+    "Machine in the database: its name or a unique part of it (default: this machine)";
 inline constexpr const char* kDatabaseHelp =
     "Database of measured costs (default: in the user's cache folder)";
 // The database at `path`, or the one at the default path where that is empty; made where it is not

@@ -183,7 +183,7 @@ base::Result<OnnxWindows> read_windows(const OnnxNode& node, Integers kernel) {
   const TensorType& x = node.type(node.input(0));
   if (x.rank() < 3) {
     return base::bad_input("the input has rank " + std::to_string(x.rank()) +
-                           ", windows need a spatial axis");
+                           ", but windows need a spatial axis");
   }
   const auto axes = static_cast<std::size_t>(x.rank() - 2);
   OnnxWindows w;
@@ -213,7 +213,7 @@ base::Result<OnnxWindows> read_windows(const OnnxNode& node, Integers kernel) {
     const Index size = x.dims[i + 2];
     if (!size.is_constant() || size.constant() > kLargest) {
       return base::unsupported("automatic padding over an axis of size " + to_string(size) +
-                               "; give it a size with --bind");
+                               "; bind it with --bind NAME=SIZE");
     }
     const Axis axis{size.constant(), w.dilations[i] * (w.kernel[i] - 1) + 1, w.strides[i]};
     if (same) {
