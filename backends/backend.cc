@@ -45,7 +45,7 @@ const Backend* find_backend(std::string_view name) {
 base::Status Backend::takes_precision(Precision precision) const {
   if (precision == Precision::kF32) return base::ok();
   return base::usage_error("--precision " + std::string(to_string(precision)) + ": the backend '" +
-                           std::string(name()) + "' computes in f32 alone");
+                           std::string(name()) + "' supports only f32");
 }
 
 int available_threads() {
@@ -95,7 +95,7 @@ base::Status ExecutablePlan::run_into(std::span<const ir::Tensor> inputs,
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].type() == input_types_[i]) continue;
     return base::bad_input("input " + std::to_string(i) + " is " + to_string(inputs[i].type()) +
-                           ", the plan takes " + to_string(input_types_[i]));
+                           "; the plan takes " + to_string(input_types_[i]));
   }
   EGRET_CHECK(outputs.size() == output_types_.size(), "outputs of another plan");
   for (std::size_t i = 0; i < outputs.size(); ++i) {

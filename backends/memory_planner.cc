@@ -55,8 +55,8 @@ ArenaLayout plan_arena(std::span<const std::int64_t> bytes,
 }
 
 base::Status no_memory(std::int64_t arena_bytes) {
-  return base::limit_hit("no memory for the " + std::to_string(arena_bytes) +
-                         " bytes of activations that this graph needs");
+  return base::limit_hit("not enough memory for the " + std::to_string(arena_bytes) +
+                         " bytes of activations of this graph");
 }
 
 base::Status check_memory(std::int64_t arena_bytes) {

@@ -22,7 +22,7 @@ base::Status check_types(const ir::Graph& graph) {
     const std::string label = node_label(graph, ir::NodeId(i));
     if (!type.is_concrete()) {
       return base::unsupported(label + " has the symbolic type " + to_string(type) +
-                               "; bind its sizes first");
+                               "; bind its sizes with --bind NAME=SIZE");
     }
     const auto count = ir::element_count(type.shape());
     if (!count || *count > kMaxTensorBytes / 8)

@@ -230,17 +230,16 @@ base::Result<std::unique_ptr<Database>> open_database(const std::string& path) {
   const std::string file = path.empty() ? default_database_path() : path;
   if (!file.empty()) return Database::open(file);
   return base::unavailable(
-      "neither HOME nor XDG_CACHE_HOME names a folder for the cost database; name a file with "
-      "--cost-db");
+      "HOME and XDG_CACHE_HOME are not set; give the cost database with --cost-db");
 }
 
 base::Result<std::unique_ptr<Database>> open_database_to_read(const std::string& path) {
   const std::string file = path.empty() ? default_database_path() : path;
   if (file == kInMemory || is_there(file)) return Database::open_to_read(file);
   if (path.empty()) return Database::open(kInMemory);  // nothing was measured yet
-  return base::bad_input("'" + path +
-                         "' is not a file; name databases that `egret optimize` or "
-                         "`egret costs import` wrote");
+  return base::bad_input(
+      "'" + path +
+      "' is not a file; give a cost database of `egret optimize` or `egret costs import`");
 }
 
 // A file that cannot be written is read into memory; new measurements are then lost at the end,

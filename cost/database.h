@@ -89,7 +89,9 @@ class Database {
 // $EGRET_COST_DB, else egret/costs.sqlite under $XDG_CACHE_HOME or ~/.cache; empty where there is
 // no such folder.
 std::string default_database_path();
-// The help text of the option that names a database.
+// The help texts of the options that name a machine and a database.
+inline constexpr const char* kMachineHelp =
+    "Machine in the database: its name or a unique part of it (default: this machine)";
 inline constexpr const char* kDatabaseHelp =
     "Database of measured costs (default: in the user's cache folder)";
 // Opens or creates the database at `path`, or at the default path if that is empty.

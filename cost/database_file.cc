@@ -35,7 +35,7 @@ base::Status bring_to_version(sqlite3* db, const std::string& path) {
   EGRET_ASSIGN_OR_RETURN(const std::int64_t version, version_of(db));
   if (version > kVersion) {
     return base::bad_input("'" + path + "' is a cost database of version " +
-                           std::to_string(version) + ", this program writes version " +
+                           std::to_string(version) + "; this program writes version " +
                            std::to_string(kVersion) + "; " + kOtherDatabase);
   }
   if (version == kVersion) return base::ok();
@@ -111,7 +111,7 @@ base::Result<Connection> open_to_write(const std::string& path) {
     const auto folder = std::filesystem::path(path).parent_path();
     if (!folder.empty()) std::filesystem::create_directories(folder, error);
     if (error) {
-      return base::unavailable("cannot make the folder of the cost database '" + path +
+      return base::unavailable("cannot create the folder of the cost database '" + path +
                                "': " + error.message());
     }
   }
@@ -119,7 +119,7 @@ base::Result<Connection> open_to_write(const std::string& path) {
                          connect(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, path));
   // What it may not write SQLite opens to read, and fails later.
   if (sqlite3_db_readonly(db.get(), "main") == 1)
-    return base::unavailable("the cost database '" + path + "' can only be read");
+    return base::unavailable("the cost database '" + path + "' is read-only");
   EGRET_RETURN_IF_ERROR(bring_to_version(db.get(), path));
   EGRET_RETURN_IF_ERROR(execute(db.get(), "PRAGMA synchronous = NORMAL"));
   return db;

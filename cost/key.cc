@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kConstant = " const";
 
 base::Status malformed(std::string_view key) {
-  return base::bad_input("'" + std::string(key) + "' is no operator on types");
+  return base::bad_input("'" + std::string(key) + "' is not a valid cost key");
 }
 
 // "{axis=1, perm=[0, 2, 1]}", if there is one.

@@ -46,7 +46,8 @@ base::Status decide_without_running(const ir::Graph& original, Candidate& cheape
   if (!options.no_check && setup.forbidden.any_in(original))
     return base::limit_hit(decision.notes.back());
   if (!options.no_check) {
-    decision.notes.push_back("so the graph stays as it is; --no-check changes it");
+    decision.notes.push_back(
+        "so the original graph is kept; use --no-check to write the result unchecked");
     keep_original(original, nullptr, decision);
     return base::ok();
   }
@@ -139,7 +140,7 @@ base::Result<Decision> decide(const ir::Graph& original, std::vector<Candidate>&
   auto compiled = compile_batch(*setup.backend, original, setup.plan);
   if (compiled.status().code() == base::StatusCode::kLimit) {
     decision.out_of_memory = true;
-    decision.notes.push_back("nothing is measured or checked: " + compiled.status().message());
+    decision.notes.push_back("not measured and not checked: " + compiled.status().message());
     EGRET_RETURN_IF_ERROR(
         decide_without_running(original, candidates.front(), setup, options, decision));
     return decision;

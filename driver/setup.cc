@@ -17,7 +17,7 @@ base::Result<Method> method_of(const OptimizeOptions& options) {
   const Method method{extract::find_extractor(options.extractor),
                       find_graph_search(options.extractor)};
   if (method.extractor == nullptr && method.search == nullptr)
-    return base::usage_error("no extractor is called '" + options.extractor + "'");
+    return base::usage_error("unknown extractor '" + options.extractor + "'");
   if (method.search == nullptr) return method;
   const std::string search = "--extractor " + options.extractor;
   if (options.limit_arena > 0)
@@ -30,8 +30,7 @@ base::Result<Method> method_of(const OptimizeOptions& options) {
 base::Result<const backends::Backend*> backend_of(const OptimizeOptions& options,
                                                   backends::Precision precision) {
   const backends::Backend* backend = backends::find_backend(options.backend);
-  if (backend == nullptr)
-    return base::usage_error("no backend is called '" + options.backend + "'");
+  if (backend == nullptr) return base::usage_error("unknown backend '" + options.backend + "'");
   EGRET_RETURN_IF_ERROR(backend->takes_precision(precision));
   EGRET_RETURN_IF_ERROR(backend->availability());
   return backend;

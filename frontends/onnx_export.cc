@@ -108,9 +108,9 @@ base::Status add_initializers(onnx::GraphProto& graph, const Initializers& initi
   const bool fits = total + rest <= kMaxModelBytes - (1 << 20);
   const bool external = !options.external_data_path.empty() && (options.always_external || !fits);
   if (!fits && !external) {
-    return base::limit_hit("the weights take " + std::to_string(total) +
-                           " bytes, more than the 2 GiB of one ONNX file; give a file for external "
-                           "data");
+    return base::limit_hit(
+        "the weights take " + std::to_string(total) +
+        " bytes, more than the 2 GiB of one ONNX file; store them as external data");
   }
   if (!external) {
     for (const auto& [name, tensor] : initializers)

@@ -41,7 +41,7 @@ class InputTypes {
     if (!input.has_type()) return base::bad_input("has no type");
     if (!input.type().has_tensor_type()) {
       return base::unsupported(
-          "is no tensor; sequences, maps, optional values and sparse tensors are not supported");
+          "is not a tensor; sequences, maps, optional values and sparse tensors are not supported");
     }
     const auto& declared = input.type().tensor_type();
     const auto dtype = ir::dtype_from_onnx(declared.elem_type());
@@ -70,8 +70,9 @@ class InputTypes {
       std::string known;
       for (const std::string& symbol : symbols_)
         known += (known.empty() ? "" : ", ") + in_quotes(symbol);
-      return base::usage_error("no dimension is called " + in_quotes(name) + "; " +
-                               (known.empty() ? "all sizes are fixed" : "there are " + known));
+      return base::usage_error(
+          "unknown dimension " + in_quotes(name) + "; " +
+          (known.empty() ? "all sizes are fixed" : "the dimensions are " + known));
     }
     return base::ok();
   }
@@ -147,8 +148,7 @@ class ModelImport {
     for (int i = 0; i < model_.graph().input_size(); ++i) {
       if (program_.inputs[static_cast<std::size_t>(i)].valid()) continue;
       notes.push_back("graph input " + in_quotes(model_.graph().input(i).name()) +
-                      " has a default value, which is taken: it is a constant from here on, and " +
-                      "no input");
+                      " has a default value; it is imported as a constant, not as an input");
     }
   }
 
@@ -181,7 +181,7 @@ class ModelImport {
       values_[id.index()] = builder_.constant(fixed->second, input.name());
     }
     if (fixed_count != options_.fixed_inputs.size())
-      return base::usage_error("a value is given for something that is no graph input");
+      return base::usage_error("a value is given for a name that is not a graph input");
     return options_.allow_unknown_bind ? base::ok() : types.check_bindings();
   }
 
@@ -227,7 +227,7 @@ class ModelImport {
       }
     }
     if (fits) return base::ok();
-    return base::bad_input("is " + to_string(type) + ", as a graph input it is declared as " +
+    return base::bad_input("is " + to_string(type) + ", but is declared as a graph input of type " +
                            onnx_type_name(declared.elem_type()) + "[" + sizes + "]");
   }
 
@@ -279,12 +279,12 @@ class ModelImport {
       const Value value = values_[program_.outputs[static_cast<std::size_t>(i)].index()];
       const std::string place = "graph output " + in_quotes(output.name());
       if (!value.valid())
-        return base::bad_input(place + " is an output that its operator does not give");
+        return base::bad_input(place + " is an output that its operator does not have");
       const ir::TensorType& type = builder_.type(value);
       const auto declared = ir::dtype_from_onnx(output.type().tensor_type().elem_type());
       if (declared && *declared != type.dtype) {
         return base::bad_input(place + " is declared as " + std::string(to_string(*declared)) +
-                               " and computed as " + to_string(type));
+                               ", but computed as " + to_string(type));
       }
       builder_.output(output.name(), value);
     }

@@ -55,14 +55,15 @@ base::Result<frontends::ImportedModel> model_of(const std::string& path,
   auto model = import_model(file, origin.bind, read);
   if (!model.ok()) return model.status().at("the model of plan " + path);
   if (!ir::open_sizes(model->graph).empty()) {
-    return base::bad_input("the model has open sizes that the plan does not bind: " +
+    return base::bad_input("the plan does not bind these sizes of the model: " +
                            ir::open_inputs(model->graph))
         .at(path);
   }
   const std::string hash = parallel::model_hash(model->graph);
   if (hash == origin.model_hash) return model;
   return base::bad_input("the plan was made for a model with the hash " + origin.model_hash +
-                         ", and " + file + " has " + hash + ": it is another model; plan it again")
+                         ", and " + file + " has " + hash +
+                         ". The model has changed; run `egret plan` again")
       .at(path);
 }
 

@@ -26,7 +26,7 @@ backends::CompileOptions plan_options(const RunOptions& options) {
 
 base::Status check_backend(const RunOptions& options) {
   const backends::Backend* found = backends::find_backend(options.backend);
-  if (found == nullptr) return base::usage_error("no backend is called '" + options.backend + "'");
+  if (found == nullptr) return base::usage_error("unknown backend '" + options.backend + "'");
   EGRET_RETURN_IF_ERROR(found->takes_precision(options.precision));
   return found->availability();
 }
@@ -39,7 +39,8 @@ base::Result<PlanRun> PlanRun::start(LoadedPlan plan, const Ranks& ranks,
   const parallel::Mesh& mesh = run.plan_.placed.mesh;
   if (ranks.size() != mesh.ranks()) {
     return base::usage_error("the plan is for " + std::to_string(mesh.ranks()) + " ranks (" +
-                             to_string(mesh) + "), mpirun started " + std::to_string(ranks.size()));
+                             to_string(mesh) + "), but mpirun started " +
+                             std::to_string(ranks.size()));
   }
   const backends::Backend& backend = *backends::find_backend(options.backend);
   EGRET_RETURN_IF_ERROR(run.write_program(backend, options));
@@ -57,7 +58,7 @@ base::Result<bool> PlanRun::compile_for_devices(const backends::Backend& backend
   };
   if (!program_.rings.empty()) {
     if (options.exchange == ExchangeWay::kNccl)
-      return base::unsupported("a ring passes blocks through MPI only: --exchange mpi");
+      return base::unsupported("plans with a ring need --exchange mpi");
     return through_mpi("the plan has a ring");
   }
   const parallel::PlacedGraph& placed = plan_.placed;

@@ -180,7 +180,7 @@ base::Result<std::shared_ptr<const HostLibrary>> compile_for_host(const std::str
   EGRET_RETURN_IF_ERROR(host_compiler_version().status());
   if (kernel_cache_folder().empty()) {
     return base::unavailable(
-        "no folder for compiled kernels; set HOME, XDG_CACHE_HOME or EGRET_KERNEL_CACHE");
+        "no folder for compiled kernels: set HOME, XDG_CACHE_HOME or EGRET_KERNEL_CACHE");
   }
   const std::string library = library_of(source, flags);
   if (std::error_code error; !fs::exists(library, error))

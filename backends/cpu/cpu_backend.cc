@@ -180,7 +180,7 @@ class CpuBackend : public Backend {
     if (precision == Precision::kF32) return base::ok();
     if (precision == Precision::kBF16) return bf16_availability();
     return base::usage_error("--precision " + std::string(to_string(precision)) +
-                             ": the backend 'cpu' computes in f32, or in bf16");
+                             ": the backend 'cpu' supports f32 and bf16");
   }
   bool runs_slices() const override { return true; }
   bool computes_apart(const ir::Operator& op) const override {

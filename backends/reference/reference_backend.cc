@@ -52,7 +52,7 @@ class ReferenceBackend : public Backend {
     for (const ir::Node& node : graph.nodes()) {
       if (node.type.is_concrete()) continue;
       return base::unsupported("the symbolic type " + to_string(node.type) +
-                               "; bind its sizes first");
+                               "; bind its sizes with --bind NAME=SIZE");
     }
     return std::unique_ptr<ExecutablePlan>(std::make_unique<ReferencePlan>(graph));
   }

@@ -68,7 +68,7 @@ base::Result<std::vector<Timing>> measure_interleaved(std::span<ExecutablePlan* 
   EGRET_CHECK(!plans.empty(), "nothing to measure");
   for (const ExecutablePlan* plan : plans) {
     if (plan->input_types() != plans[0]->input_types())
-      return base::usage_error("plans with different inputs cannot be measured together");
+      return base::usage_error("models with different inputs cannot be measured together");
   }
   const auto inputs = make_input_sets(*plans[0], options);
   std::vector<std::vector<ir::Tensor>> outputs;
@@ -107,7 +107,7 @@ base::Result<std::vector<Timing>> measure_interleaved(std::span<ExecutablePlan* 
       if (round >= warm_up) samples[p].push_back(seconds);
     }
   }
-  if (samples[0].empty()) return base::limit_hit("stopped before one run was timed");
+  if (samples[0].empty()) return base::limit_hit("interrupted before the first run was measured");
   std::vector<Timing> timings;
   for (auto& sample : samples) timings.push_back(summarize(std::move(sample)));
   return timings;

@@ -332,8 +332,9 @@ Status check_schema_version(const Json& document, std::string_view what) {
   const auto version = found->as_integer();
   if (!version.ok()) return version.status().at("schema_version");
   if (*version == kJsonSchemaVersion) return ok();
-  return bad_input("schema_version " + std::to_string(*version) + " is not known; " +
-                   std::string(what) + " of " + std::to_string(kJsonSchemaVersion) + " are read");
+  return bad_input("schema_version " + std::to_string(*version) + " is unknown; " +
+                   std::string(what) + " of " + std::to_string(kJsonSchemaVersion) +
+                   " can be read");
 }
 
 }  // namespace egret::base

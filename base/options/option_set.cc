@@ -245,8 +245,7 @@ Status OptionSet::set(std::string_view name, const std::vector<std::string>& tex
   const auto found = std::find_if(options_.begin(), options_.end(),
                                   [&](const BoundOption& option) { return option.name == name; });
   if (found == options_.end()) {
-    return usage_error("there is no option \"" + std::string(name) + "\"" +
-                       did_you_mean(name, names()))
+    return usage_error("unknown option \"" + std::string(name) + "\"" + did_you_mean(name, names()))
         .at(place);
   }
   if (origin < found->origin) {

@@ -25,7 +25,7 @@ Result<RandomAccessFile> RandomAccessFile::open(const std::string& path, std::in
   struct stat info {};
   if (file.descriptor_ < 0 || ::fstat(file.descriptor_, &info) != 0)
     return unavailable(path + ": cannot open: " + reason(errno));
-  if (!S_ISREG(info.st_mode)) return bad_input(path + ": is no regular file");
+  if (!S_ISREG(info.st_mode)) return bad_input(path + ": is not a regular file");
   if (info.st_size > limit_bytes) {
     return bad_input(path + ": larger than the limit of " + std::to_string(limit_bytes) + " bytes");
   }

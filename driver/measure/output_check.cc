@@ -199,13 +199,14 @@ std::string to_string(const CheckReport& report) {
   std::string text = "largest error " + base::format_short(report.max_error) + ", bound " +
                      base::format_short(report.bound) + (report.passed ? ", passed" : ", FAILED");
   if (!report.vacuous.empty()) {
-    text += ", but shows little: '" + report.vacuous + "' is zero or not finite on these inputs";
+    text +=
+        ", but the check is weak: '" + report.vacuous + "' is zero or not finite on these inputs";
   }
   std::int64_t unstable = 0;
   for (const OutputError& error : report.outputs) unstable += error.unstable;
   if (unstable > 0) {
-    text += ", but for " + base::counted(unstable, "element") + " that rounding alone may " +
-            "change as far";
+    text += ", except for " + base::counted(unstable, "element") + " that rounding alone can " +
+            "change by as much";
   }
   if (const std::string overflow = overflow_text(report); !overflow.empty())
     text += "; " + overflow;
@@ -216,21 +217,19 @@ base::Status mismatch_of(const CheckReport& report) {
   const auto wrong =
       std::ranges::find_if(report.outputs, [](const OutputError& e) { return e.wrong > 0; });
   if (wrong->original_overflowed == wrong->wrong) {
-    return base::mismatch(
-        "'" + wrong->output +
-        "' cannot be checked: the original itself, computed in f32, is not "
-        "finite in " +
-        std::to_string(wrong->wrong) + " of " + std::to_string(wrong->elements) +
-        " elements, where the f64 reference is, and neither is the optimized graph; nothing is "
-        "written");
+    return base::mismatch("'" + wrong->output +
+                          "' cannot be checked: in f32, both the original and the optimized graph "
+                          "are not finite in " +
+                          std::to_string(wrong->wrong) + " of " + std::to_string(wrong->elements) +
+                          " elements in which the f64 reference is finite. No output was written");
   }
   const std::string overflow = overflow_text(report);
   return base::mismatch(
-      "the optimized graph computes another '" + wrong->output +
+      "the optimized graph computes wrong values of output '" + wrong->output +
       "': " + std::to_string(wrong->wrong) + " of " + std::to_string(wrong->elements) +
-      " elements differ, by up to " + base::format_short(wrong->max_error) + " where " +
-      base::format_short(wrong->bound) + " is explained by rounding; nothing is written" +
-      (overflow.empty() ? "" : " (" + overflow + ")"));
+      " elements differ by up to " + base::format_short(wrong->max_error) +
+      ", but rounding explains at most " + base::format_short(wrong->bound) +
+      (overflow.empty() ? "" : " (" + overflow + ")") + ". No output was written");
 }
 
 base::Result<OutputCheck> OutputCheck::of(const ir::Graph& reference, const CheckOptions& options) {
@@ -240,8 +239,8 @@ base::Result<OutputCheck> OutputCheck::of(const ir::Graph& reference, const Chec
   for (const ir::NodeId id : reference.inputs()) {
     const ir::Node& node = reference.node(id);
     if (!node.type.is_concrete()) {
-      return base::usage_error("input '" + node.name + "' has the open shape " +
-                               to_string(node.type) + "; give its sizes with --bind NAME=SIZE");
+      return base::usage_error("input '" + node.name + "' has the unbound shape " +
+                               to_string(node.type) + "; bind its sizes with --bind NAME=SIZE");
     }
   }
   const bool has_integers = std::ranges::any_of(reference.inputs(), [&](ir::NodeId id) {

@@ -73,7 +73,7 @@ class Search {
     original.outputs = terms_.roots();
     const ProgramPrice price = prices_.of(original.outputs);
     if (price.seconds == std::numeric_limits<double>::infinity())
-      return base::unsupported("an operator of the graph has no price");
+      return base::unsupported("the cost model has no cost for an operator of the graph");
     original.cost = price.seconds;
     seen_.insert(price.identity);
     queue_.push({original.cost, 0});

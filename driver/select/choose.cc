@@ -96,7 +96,8 @@ class Chooser {
   }
 
   base::Status nothing_without_forbidden() const {
-    return base::unsupported("no equal graph was found that does without " + forbidden_.names());
+    return base::unsupported("--forbid: no equivalent graph was found without " +
+                             forbidden_.names());
   }
 
   base::Status drop_too_large() {

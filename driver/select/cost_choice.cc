@@ -41,8 +41,8 @@ base::Result<CostChoice> interpolated_costs(const CostOptions& options,
   EGRET_ASSIGN_OR_RETURN(choice.rates, known_rates(*database, choice.machine, options.execution));
   EGRET_ASSIGN_OR_RETURN(const auto rows, database->rows(choice.machine));
   if (rows.empty()) {
-    choice.warning = "the database of costs has no entries of " + choice.machine +
-                     ": costs are those of the roofline";
+    choice.warning =
+        "the cost database has no entries of " + choice.machine + "; using roofline estimates";
   }
   choice.model = std::make_unique<cost::InterpolatedModel>(rows, choice.rates.rates);
   return choice;
@@ -58,7 +58,7 @@ base::Result<CostChoice> estimated_costs(const CostOptions& options, const std::
   }
   choice.model = cost::make_model(options.model, choice.rates.rates);
   if (choice.model == nullptr)
-    return base::usage_error("no cost model is called '" + options.model + "'");
+    return base::usage_error("unknown cost model '" + options.model + "'");
   return choice;
 }
 
@@ -66,7 +66,7 @@ base::Result<CostChoice> estimated_costs(const CostOptions& options, const std::
 
 base::Result<CostChoice> choose_costs(const CostOptions& options, const std::string& machine) {
   if (!options.database_machine.empty() && options.model != "interpolated")
-    return base::usage_error("--cost-machine is for --cost interpolated");
+    return base::usage_error("--cost-machine needs --cost interpolated");
   if (options.model == "profiled") return profiled_costs(options, machine);
   if (options.model == "interpolated") return interpolated_costs(options, machine);
   return estimated_costs(options, machine);
@@ -83,8 +83,8 @@ base::Result<std::string> machine_called(const cost::Database& database, const s
   }
   if (fitting.size() == 1) return fitting.front();
   return base::usage_error((fitting.empty() ? "no machine" : "more than one machine") +
-                           std::string(" in the database of costs is called '") + text +
-                           "'; it has entries of" + (names.empty() ? " none" : names));
+                           std::string(" in the cost database matches '") + text +
+                           "'; the database has entries of" + (names.empty() ? " none" : names));
 }
 
 base::Result<std::int64_t> entries_of_others_alone(const cost::Database& database,
@@ -100,9 +100,9 @@ base::Result<std::int64_t> entries_of_others_alone(const cost::Database& databas
 
 std::string warning_of_other_machines(std::int64_t entries, const std::string& machine) {
   if (entries == 0) return "";
-  return "the database of costs has " + base::format_count(entries) +
-         " entries of other machines or thread counts and had none of " + machine +
-         ": operators are measured anew";
+  return "the cost database has " + base::format_count(entries) +
+         " entries of other machines or thread counts, but none of " + machine +
+         "; operators are measured again";
 }
 
 }  // namespace egret::driver

@@ -15,7 +15,7 @@ base::Result<ForbiddenOperators> ForbiddenOperators::named(std::span<const std::
   for (const std::string& name : names) {
     const ir::Operator* op = ir::find_operator(name);
     if (op == nullptr)
-      return base::usage_error("--forbid: no operator is called '" + name + "' (see `egret ops`)");
+      return base::usage_error("--forbid: unknown operator '" + name + "' (see `egret ops`)");
     if (!made.contain(op)) made.operators_.push_back(op);
   }
   return made;

@@ -70,7 +70,7 @@ base::Status KernelCosts::learn(std::span<backends::ExecutablePlan* const> plans
     bool is_new = false;
     for (const backends::PlanReport::Kernel& kernel : plan->report().kernels) {
       if (kernel.signature.empty())
-        return base::unsupported("the backend does not tell its kernels apart");
+        return base::unsupported("the backend does not report the time of each kernel");
       const std::string key = key_of(kernel);
       EGRET_ASSIGN_OR_RETURN(const bool there, known(key));
       is_new = is_new || (!there && !timings.contains(key));

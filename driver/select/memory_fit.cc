@@ -187,13 +187,14 @@ base::Result<MemoryFitResult> fit_memory(rules::TensorEGraph& tensors,
 base::Status nothing_fits(const MemoryFitResult& found, std::int64_t limit_bytes) {
   const std::string limit = base::format_bytes(static_cast<double>(limit_bytes));
   if (found.bound_bytes > limit_bytes)
-    return base::unsupported("no equal graph keeps its activations within " + limit +
-                             ": each has an operator that takes " +
+    return base::unsupported("the activations of every equivalent graph exceed " + limit +
+                             ": each graph has an operator that alone takes " +
                              base::format_bytes(static_cast<double>(found.bound_bytes)) +
-                             " or more by itself");
-  return base::unsupported(
-      "of " + std::to_string(found.planned) + " equal graphs none keeps its activations within " +
-      limit + "; the least takes " + base::format_bytes(static_cast<double>(found.least_bytes)));
+                             " or more");
+  return base::unsupported("of " + std::to_string(found.planned) +
+                           " equivalent graphs, none keeps its activations within " + limit +
+                           "; the least takes " +
+                           base::format_bytes(static_cast<double>(found.least_bytes)));
 }
 
 }  // namespace egret::driver

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/option_help.h"
 #include "backends/timing/node_timer.h"
 #include "base/formats/units.h"
 #include "base/stop.h"
@@ -52,8 +53,7 @@ class Profiling {
  private:
   base::Status open() {
     backend_ = backends::find_backend(options_.backend);
-    if (backend_ == nullptr)
-      return base::usage_error("no backend is called '" + options_.backend + "'");
+    if (backend_ == nullptr) return base::usage_error("unknown backend '" + options_.backend + "'");
     EGRET_RETURN_IF_ERROR(backend_->takes_precision(execution().precision));
     EGRET_RETURN_IF_ERROR(backend_->availability());
     EGRET_ASSIGN_OR_RETURN(database_, cost::open_database(options_.cost_db));
@@ -209,18 +209,16 @@ const base::OptionTable<ProfileOptions>& ProfileOptions::table() {
   using P = ProfileOptions;
   static const base::OptionTable<P> rows{
       "costs profile",
-      {{"rules", &P::rules, "Rule sets, as of `egret optimize`"},
+      {{"rules", &P::rules, std::string(rules::kRulesHelp)},
        {"allow", &P::allow, std::string(rules::kAllowHelp), base::one_of(rules::allow_names())},
        {"cost-db", &P::cost_db, cost::kDatabaseHelp, base::path()},
-       {"backend", &P::backend, "Backend whose kernels are measured"},
-       {"precision", &P::precision,
-        "What products and convolutions of f32 are computed in, as by `egret optimize`; times in "
-        "each are kept apart",
+       {"backend", &P::backend, backends::kBackendHelp},
+       {"precision", &P::precision, backends::kPrecisionHelp,
         base::one_of(backends::precision_names())},
        {"limit-nodes", &P::limit_nodes, "Stop saturation at this many e-nodes",
         base::range(1, 1e9)},
        {"limit-time", &P::limit_time, "Stop saturation after this time", base::seconds()},
-       {"profile-time", &P::profile_time, "Most time spent measuring", base::seconds()}}};
+       {"profile-time", &P::profile_time, "Time limit of measuring operators", base::seconds()}}};
   return rows;
 }
 
@@ -251,9 +249,9 @@ std::string doubt_about_costs(double predicted_s, double measured_s) {
   constexpr double kLeast = 1e-3;
   const auto [less, more] = std::minmax(predicted_s, measured_s);
   if (more < kLeast || more < kSeveral * less) return "";
-  return "measured costs add up to " + base::format_seconds(predicted_s) + " for what takes " +
-         base::format_seconds(measured_s) +
-         ": if they were measured beside other work, begin a new database (--cost-db)";
+  return "measured costs add up to " + base::format_seconds(predicted_s) +
+         ", but the graph takes " + base::format_seconds(measured_s) +
+         ". If they were measured on a busy machine, start a new database (--cost-db)";
 }
 
 base::Result<ProfileReport> profile(const ir::Graph& graph, const ProfileOptions& options,

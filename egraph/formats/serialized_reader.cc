@@ -278,7 +278,7 @@ Status SerializedReader::Handler::begin_node(std::string_view name) {
   }
   current_ = node_names_.intern(name);
   if (nodes_.size() < node_names_.size()) nodes_.emplace_back();
-  if (current().in_class != kNone) return base::bad_input("node " + quoted(name) + " stands twice");
+  if (current().in_class != kNone) return base::bad_input("node " + quoted(name) + " occurs twice");
   current().first_child = children_.size();
   constexpr std::uint32_t kTopMembers = (1U << static_cast<unsigned>(Member::kOp)) - 1;
   seen_ &= kTopMembers;
@@ -320,7 +320,7 @@ Status SerializedReader::Handler::check_children() const {
     for (std::size_t i = begin; i < begin + ops_.arity(nodes_[node].op); ++i) {
       if (nodes_[children_[i]].in_class != kNone) continue;
       return base::bad_input("node " + quoted(node_names_.name(node)) + " has the child " +
-                             quoted(node_names_.name(children_[i])) + ", which is no node");
+                             quoted(node_names_.name(children_[i])) + ", which is not a node");
     }
   }
   return base::internal_error("a name without a node");
@@ -355,7 +355,7 @@ Status SerializedReader::Handler::resolve_class_data(SerializedEGraph& result) c
   const auto same = [](const auto& a, const auto& b) { return a.first == b.first; };
   if (const auto twice = std::adjacent_find(all.begin(), all.end(), same); twice != all.end()) {
     return base::bad_input("class_data: class " + quoted(class_names_.name(twice->first)) +
-                           " stands twice");
+                           " occurs twice");
   }
   return base::ok();
 }

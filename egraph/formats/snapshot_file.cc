@@ -137,7 +137,7 @@ Result<SnapshotFile> SnapshotFile::open(const std::string& path) {
   const auto size = static_cast<std::size_t>(info.st_size);
   if (!S_ISREG(info.st_mode) || size < sizeof(Header)) {
     ::close(descriptor);
-    return base::bad_input(path + ": is no snapshot: not a file of at least " +
+    return base::bad_input(path + ": is not a snapshot: snapshots have at least " +
                            std::to_string(sizeof(Header)) + " bytes");
   }
   // The mapping stays valid after the descriptor is closed.
@@ -168,13 +168,13 @@ SnapshotFile::~SnapshotFile() {
 Status SnapshotFile::check() const {
   Header header;
   std::memcpy(&header, file_.data(), sizeof(header));
-  if (header.magic != kMagic) return base::bad_input(path_ + ": is no snapshot");
+  if (header.magic != kMagic) return base::bad_input(path_ + ": is not a snapshot");
   if (header.byte_order != kByteOrder) {
     return base::unsupported(path_ + ": was written on a machine with another byte order");
   }
   if (header.version != kVersion) {
     return base::unsupported(path_ + ": has snapshot format " + std::to_string(header.version) +
-                             ", this program reads " + std::to_string(kVersion));
+                             "; this program reads " + std::to_string(kVersion));
   }
   if (header.file_bytes != file_.size()) {
     return corrupt("header", "the file has " + std::to_string(file_.size()) + " bytes and not " +

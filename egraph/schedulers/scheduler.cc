@@ -28,7 +28,7 @@ base::Result<std::unique_ptr<Scheduler>> make_scheduler(std::string_view name) {
     names.append(names.empty() ? "" : ", ").append(row.name);
   }
   return base::usage_error(
-      std::string("no scheduler '").append(name).append("'; there are: ").append(names));
+      std::string("unknown scheduler '").append(name).append("'; available: ").append(names));
 }
 
 }  // namespace egret::egraph

@@ -138,7 +138,7 @@ base::Status Runner::resume(std::span<const std::uint64_t> saved) {
   scheduler_->start(rules_.size());
   scheduler_->learn_inverses(inverse_of_);
   if (saved.empty() || !scheduler_->restore(saved.subspan(1))) {
-    return base::bad_input("the saved run had another scheduler or other rules");
+    return base::bad_input("the saved run used a different scheduler or different rules");
   }
   resumed_.assign(saved.begin(), saved.end());
   return base::ok();

@@ -142,9 +142,9 @@ base::Result<Workload> find_workload(std::string_view name) {
   }
   std::string names;
   for (const std::string_view known : kNames) names.append(" ").append(known);
-  return base::usage_error(std::string("no workload '")
+  return base::usage_error(std::string("unknown workload '")
                                .append(name)
-                               .append("'; there are:")
+                               .append("'; available:")
                                .append(names)
                                .append(", and egg's tests"));
 }

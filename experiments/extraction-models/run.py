@@ -15,7 +15,7 @@ def grow(model, path, nodes, rules, config):
     rules = ",".join(str(egret.ROOT / item) if "/" in item else item for item in rules.split(","))
     egret.run("egraph", "dump", model, "--rules", rules, "--limit-nodes", max(nodes, 1), "--limit-iterations",
               config["iterations"] if nodes else 0, "--limit-time", "120s", "--threads", 1, "--form", "json",
-              "--cost", config["cost"], "-o", path)
+              "--node-cost", config["cost"], "-o", path)
 
 
 def gap(row):
@@ -37,7 +37,7 @@ def solve(table, folder, rules, name, config):
             grow(model, egraph, nodes, rules, config)
             grown = nodes
             size = egret.call("egraph", "stats", egraph)["nodes"]
-        answer = egret.call("extract", egraph, "--extractor", extractor, "--time", f"{config['seconds']}s")
+        answer = egret.call("extract", egraph, "--extractor", extractor, "--extract-time", f"{config['seconds']}s")
         table.add(rules=rules, model=name, limit_nodes=nodes, nodes=size, extractor=extractor, original=original,
                   cost=answer["dag_cost"], bound=answer["bound"], gap=f"{gap({**answer, 'cost': answer['dag_cost']}):.6f}",
                   status=answer["status"], seconds=f"{answer['seconds']:.3f}")

@@ -24,7 +24,7 @@ def known_costs():
 
 def extract(path, extractor, seconds):
     """The program's answer, and what it said where it refused the file for a root that names no class."""
-    arguments = ["extract", path, "--extractor", extractor, "--time", f"{seconds}s"]
+    arguments = ["extract", path, "--extractor", extractor, "--extract-time", f"{seconds}s"]
     try:
         return egret.call(*arguments), ""
     except egret.EgretError as error:

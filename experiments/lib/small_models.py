@@ -251,9 +251,9 @@ SENT = {"mlp": reduced(8 * 256), "attention": reduced(16 * 256), "transformer": 
 def flags(name, devices):
     """Of `egret plan`: images and DLRM's batch arrive in blocks; tables and experts do not fit into one device."""
     return {"image": ["--sharded-inputs"], "dlrm": ["--sharded-inputs"],
-            "embedding": ["--limit-memory", 3 * 65536 * 15 * 4 // devices + 1_500_000],
-            "self_attention": ["--sharded-inputs", "--limit-memory", 3_400_000 // devices**2 + 150_000],
-            "experts": ["--sharded-inputs", "--limit-memory", (8 * 2 * 128 * 512 * 4) // devices + 1_500_000],
+            "embedding": ["--device-memory", 3 * 65536 * 15 * 4 // devices + 1_500_000],
+            "self_attention": ["--sharded-inputs", "--device-memory", 3_400_000 // devices**2 + 150_000],
+            "experts": ["--sharded-inputs", "--device-memory", (8 * 2 * 128 * 512 * 4) // devices + 1_500_000],
             }.get(name, [])
 
 

@@ -109,7 +109,7 @@ def main():
     print_summary(table.rows)
     with_form = [row for row in table.rows if row["closed_form_bytes"]]
     others = [row for row in with_form if row["least_bytes"]]
-    free = [row for row in table.rows if "--limit-memory" not in models.flags(row["model"], 2)]
+    free = [row for row in table.rows if "--device-memory" not in models.flags(row["model"], 2)]
     measured = {
         "at_closed_form": len(with_form) - len(others),
         # Of the others: a plan that sends no more than the closed form is there, and dearer.

@@ -117,7 +117,7 @@ SWEEPS = {
     "ring": Sweep("self_attention", "memory", ["0", "2600KB", "2400KB", "2000KB", "1200KB"], ring, BLOCKS,
                   {"length": 1024, "size": 64}),
     "ring-length": Sweep("self_attention", "length", [128, 256, 512, 1024, 2048], ring,
-                         BLOCKS + ("--limit-memory", "2MB")),
+                         BLOCKS + ("--device-memory", "2MB")),
     "spatial": Sweep("image", "size", [8, 16, 32, 64, 128], spatial, BLOCKS),
     "vocabulary": Sweep("vocabulary", "words", [64, 512, 4096, 32768], vocabulary),
     "table-rows": Sweep("embedding", "memory", ["0", "8MB", "6MB", "4500KB"], table_rows),
@@ -144,7 +144,7 @@ def solve(table, name, value, config):
         return
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder)
-        flag = {"memory": "--limit-memory", "strategy": "--strategy"}.get(sweep.varied)
+        flag = {"memory": "--device-memory", "strategy": "--strategy"}.get(sweep.varied)
         write(path, sweep, {} if flag else {sweep.varied: value})
         limit = [flag, value] if flag else []
         found = egret.call("plan", path / f"{sweep.model}.onnx", "--machine", config["machine"], "--mesh",

@@ -15,7 +15,7 @@ COLUMNS = ["mesh", "layers", "tied", "planned_layers", "placed_nodes", "planning
 def solve(table, model, mesh, layers, tied, config):
     if table.has(mesh=mesh, layers=layers, tied=int(tied)):
         return
-    found = egret.call("plan", model, "--machine", config["machine"], "--mesh", mesh, "--limit-time",
+    found = egret.call("plan", model, "--machine", config["machine"], "--mesh", mesh, "--extract-time",
                        config["limit_time"], "--layers", FEW if tied else 0)
     table.add(mesh=mesh, layers=layers, tied=int(tied), planned_layers=FEW if found["layers"] else layers,
               placed_nodes=found["placed_nodes"], planning_s=f"{found['seconds'] - found['checking']:.3f}",

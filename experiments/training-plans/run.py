@@ -23,7 +23,7 @@ def solve(table, folder, config, key):
         return
     model, plan = folder / f"{key['model']}.onnx", folder / "plan.json"
     flags = small_models.training(key["model"], key["ranks"])[0]
-    limit = ["--limit-memory", key["limit"]] if key["limit"] else []
+    limit = ["--device-memory", key["limit"]] if key["limit"] else []
     found = egret.call("plan", model, "--train", "--loss", "mse", "--optimizer", key["optimizer"], "--machine",
                        config["machine"], "--mesh", f"x={key['ranks']}", "-o", plan, *flags, *limit)
     first = train(plan, key["ranks"], config["steps"], "--check")

@@ -78,7 +78,7 @@ def solve(table, folder, config, key):
     form = config["model"][key["model"]]
     model, plan = folder / f"{key['model']}.onnx", folder / "plan.json"
     target = ["--machine", machine(folder, config["device"], key["hosts"], key["rate"], key["delay"]),
-              "--sharded-inputs", "--limit-time", config["limit_time"],
+              "--sharded-inputs", "--extract-time", config["limit_time"],
               *(["--strategy", key["plan"]] if key["plan"] != "best" else []), "-o", plan]
 
     def across(*arguments):

@@ -16,8 +16,9 @@ base::Result<ConstrainedProblem> constrained(const Problem& problem,
   for (const NodeIndex node : forced) {
     const ClassIndex c = made.graph.node_class[node];
     if (!std::isfinite(made.costs[node])) {
-      return base::bad_input("node " + std::to_string(node) +
-                             " is forced, but it is forbidden or another of its class is forced");
+      return base::bad_input(
+          "node " + std::to_string(node) +
+          " is forced, but it is also forbidden or another node of its e-class is forced");
     }
     for (NodeIndex other = made.graph.class_begin[c]; other < made.graph.class_begin[c + 1];
          ++other) {

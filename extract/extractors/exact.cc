@@ -302,8 +302,8 @@ base::Result<Solution> extract_by_solver(const Problem& problem, const Options& 
   const auto solver = std::ranges::find_if(
       solvers, [&](const MilpSolverRow& row) { return name.empty() || row.name == name; });
   if (solver == solvers.end()) {
-    return base::usage_error("extractor '" + std::string(extractor) + "': this build has no " +
-                             (name.empty() ? "HiGHS and no CBC" : "CBC"));
+    return base::usage_error("extractor '" + std::string(extractor) + "': this build lacks " +
+                             (name.empty() ? "HiGHS and CBC" : "CBC"));
   }
   return Exact(problem, options, {.solver = &*solver}).run();
 }

@@ -23,7 +23,7 @@ class Within {
 
   base::Result<Solution> run(const Solution* known) {
     const auto solvers = milp_solvers();
-    if (solvers.empty()) return base::unavailable("this build has no HiGHS and no CBC");
+    if (solvers.empty()) return base::unavailable("this build lacks HiGHS and CBC");
     EGRET_ASSIGN_OR_RETURN(core_, Core::of(problem_));
     core_.marked.assign(problem_.graph.node_count(), false);
     for (const SideRow& row : rows_) {
@@ -59,9 +59,10 @@ class Within {
 
   base::Result<Solution> solution(const CoreAnswer& answer, double bound, const Solution* known) {
     if (answer.chosen.empty() && known == nullptr) {
-      return base::limit_hit(bound == Milp::kInfinite
-                                 ? "no choice keeps to the rows"
-                                 : "no choice that keeps to the rows was found in time");
+      return base::limit_hit(
+          bound == Milp::kInfinite
+              ? "no choice satisfies the constraints"
+              : "no choice that satisfies the constraints was found within the time limit");
     }
     Solution best =
         answer.chosen.empty() ? *known : solution_of(problem_, core_.lift(problem_, answer.chosen));

@@ -63,12 +63,12 @@ base::Status check_version(const OnnxProgram& program, const OnnxProgramNode& no
   const std::int64_t opset = program.opset(node);
   const std::string domain = canonical_domain(node.proto->domain());
   if (opset == 0) {
-    return base::bad_input("the model imports no operator set " +
+    return base::bad_input("the model does not import the operator set " +
                            in_quotes(domain.empty() ? "ai.onnx" : domain));
   }
   if (!domain.empty()) return base::ok();
   if (opset > kNewestOpset) {
-    return base::unsupported("opset " + std::to_string(opset) + "; the newest that is known is " +
+    return base::unsupported("opset " + std::to_string(opset) + "; the newest supported opset is " +
                              std::to_string(kNewestOpset));
   }
   for (const Changed& row : kChanged) {
@@ -103,12 +103,13 @@ base::Status check_sizes(const ir::Graph& graph, std::size_t first, std::int64_t
   for (std::size_t i = first; i < graph.size(); ++i) {
     const ir::TensorType& type = graph.node(ir::NodeId(i)).type;
     if (type.rank() > kMaxRank) {
-      return base::bad_input("makes a tensor of " + std::to_string(type.rank()) +
-                             " axes; at most " + std::to_string(kMaxRank) + " are allowed");
+      return base::bad_input("has an output of " + std::to_string(type.rank()) + " axes; at most " +
+                             std::to_string(kMaxRank) + " are allowed");
     }
     if (!within(type, max_bytes)) {
-      return base::bad_input("makes " + to_string(type) + ", which is larger than the limit of " +
-                             std::to_string(max_bytes) + " bytes for one value");
+      return base::bad_input("has an output " + to_string(type) +
+                             ", which is larger than the limit of " + std::to_string(max_bytes) +
+                             " bytes for one value");
     }
   }
   return base::ok();
@@ -137,8 +138,8 @@ class ProgramImport {
       inputs.push_back(input.valid() ? values_[input.index()] : Value{});
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (node.inputs[i].valid() && !inputs[i].valid())
-        return base::bad_input("input " + std::to_string(i) + " is an output that " +
-                               "its operator does not give");
+        return base::bad_input("input " + std::to_string(i) +
+                               " is an output that its operator does not have");
     }
     ImportedNode imported(context_, node, std::move(inputs));
     align_legacy_broadcast(imported);

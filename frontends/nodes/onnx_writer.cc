@@ -207,7 +207,7 @@ base::Status OnnxGraphWriter::write_operation(const Operation& operation) {
   const bool stays_whole = !too_old || op.onnx_since() <= opset_for_composites_;
   if (op.is_composite() && (!op.onnx_export() || !stays_whole)) return write_body(operation);
   if (!op.onnx_export())
-    return base::unsupported("operator " + op.name() + " has no ONNX form to be written as");
+    return base::unsupported("operator " + op.name() + " cannot be written as ONNX operators");
   if (too_old) {
     need_opset(op.onnx_since(), op.name());
     return base::ok();  // this writing is void; a later one is complete

@@ -23,7 +23,7 @@ base::Result<ScopeToRead> open_call(int index, const onnx::FunctionProto& functi
   if (static_cast<int>(node.inputs.size()) > function.input_size() ||
       static_cast<int>(node.outputs.size()) > function.output_size()) {
     return base::bad_input(draft.program.place(node) +
-                           ": more inputs or outputs than its function has");
+                           ": has more inputs or outputs than its function");
   }
   EGRET_ASSIGN_OR_RETURN(const int opsets, add_opsets(draft, function));
   const OnnxScope& outer = draft.scope(node.scope);
@@ -61,7 +61,7 @@ base::Result<ScopeToRead> open_branch(int index, const char* which, const char* 
   if (graph == nullptr) return base::bad_input(place + ": has no " + which);
   if (graph->output_size() != static_cast<int>(node.outputs.size())) {
     return base::bad_input(place + ": " + which + " has " + std::to_string(graph->output_size()) +
-                           " outputs, the node " + std::to_string(node.outputs.size()));
+                           " outputs, but the node has " + std::to_string(node.outputs.size()));
   }
   if (graph->input_size() > 0) return base::bad_input(place + ": " + which + " has inputs");
   OnnxScope inner = draft.scope(node.scope);

@@ -39,7 +39,7 @@ constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW
 
 // The components of a relative path that stays in the model's folder.
 base::Result<std::vector<std::string>> components_of(const std::string& location) {
-  if (location.empty()) return base::bad_input("external data without a location");
+  if (location.empty()) return base::bad_input("external data has no location");
   if (location.find('\0') != std::string::npos)
     return base::bad_input("the location of external data contains a zero byte");
   if (location.front() == '/') {
@@ -53,11 +53,11 @@ base::Result<std::vector<std::string>> components_of(const std::string& location
     begin = end + 1;
     if (part.empty() || part == ".") continue;
     if (part == "..") {
-      return base::bad_input("external data '" + location + "' leaves the model's folder");
+      return base::bad_input("external data '" + location + "' lies outside the model's folder");
     }
     parts.push_back(std::move(part));
   }
-  if (parts.empty()) return base::bad_input("external data '" + location + "' is no file");
+  if (parts.empty()) return base::bad_input("external data '" + location + "' is not a file");
   return parts;
 }
 
@@ -98,7 +98,7 @@ base::Result<Descriptor> open_checked(const std::string& folder, const ExternalR
   if (range.offset < 0) return base::bad_input(place + ": negative offset");
   if (range.length >= 0 && range.length != bytes) {
     return base::bad_input(place + ": has " + std::to_string(range.length) +
-                           " bytes, its shape and type need " + std::to_string(bytes));
+                           " bytes, but its shape and type need " + std::to_string(bytes));
   }
   const Descriptor base(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!base.valid()) {
@@ -107,19 +107,20 @@ base::Result<Descriptor> open_checked(const std::string& folder, const ExternalR
   Descriptor file = open_beneath(base, parts);
   if (!file.valid()) {
     if (errno == ELOOP || errno == EXDEV || errno == ENOTDIR) {
-      return base::bad_input(place +
-                             ": passes through a symbolic link or something that is no "
-                             "folder; copy the file into the model's folder");
+      return base::bad_input(
+          place +
+          ": its path contains a symbolic link or a file; copy the data into the model's folder");
     }
-    if (errno == ENXIO || errno == ENODEV) return base::bad_input(place + ": is no regular file");
+    if (errno == ENXIO || errno == ENODEV)
+      return base::bad_input(place + ": is not a regular file");
     return base::unavailable(place + ": " + std::strerror(errno));
   }
   struct stat status {};
   if (::fstat(file.get(), &status) != 0)
     return base::unavailable(place + ": " + std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) return base::bad_input(place + ": is no regular file");
+  if (!S_ISREG(status.st_mode)) return base::bad_input(place + ": is not a regular file");
   if (status.st_nlink > 1) {
-    return base::bad_input(place + ": has a second hard link; copy it to make it the model's own");
+    return base::bad_input(place + ": has a second hard link; give the model its own copy");
   }
   if (range.offset > status.st_size || bytes > status.st_size - range.offset) {
     return base::bad_input(place + ": bytes " + std::to_string(range.offset) + " to " +
@@ -147,8 +148,9 @@ base::Status read_external(const std::string& folder, const ExternalRange& range
                                 static_cast<off_t>(range.offset + static_cast<std::int64_t>(done)));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
-      return base::unavailable("external data '" + range.location + "': " +
-                               (got == 0 ? "shrank while it was read" : std::strerror(errno)));
+      return base::unavailable(
+          "external data '" + range.location +
+          "': " + (got == 0 ? "the file shrank during reading" : std::strerror(errno)));
     }
     done += static_cast<std::size_t>(got);
   }

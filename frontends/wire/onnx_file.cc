@@ -75,7 +75,7 @@ base::Status parse_regular_file(const std::string& path, onnx::ModelProto& model
 
 base::Status parse_onnx(std::span<const std::byte> bytes, onnx::ModelProto& model) {
   if (static_cast<std::int64_t>(bytes.size()) > kMaxModelBytes)
-    return base::bad_input("is larger than 2 GiB, which no ONNX file can be");
+    return base::bad_input("is larger than 2 GiB, the limit of ONNX files");
   EGRET_RETURN_IF_ERROR(check_model_wire(bytes));
   if (model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return base::ok();
   return base::bad_input(std::string(kBrokenWire));

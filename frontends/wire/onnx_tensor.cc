@@ -58,7 +58,7 @@ base::Result<ExternalRange> external_range(const onnx::TensorProto& proto) {
 template <typename Field, typename Convert>
 base::Status fill_from(const Field& field, Tensor& tensor, const Convert& convert) {
   if (field.size() != tensor.elements()) {
-    return base::bad_input("has " + std::to_string(field.size()) + " elements, its dims say " +
+    return base::bad_input("has " + std::to_string(field.size()) + " elements, but its dims need " +
                            std::to_string(tensor.elements()));
   }
   for (int i = 0; i < field.size(); ++i) {
@@ -181,7 +181,8 @@ std::string external_location(const onnx::TensorProto& proto) {
 base::Result<Tensor> read_tensor(const onnx::TensorProto& proto, const std::string& folder,
                                  std::int64_t max_bytes) {
   EGRET_ASSIGN_OR_RETURN(ir::TensorType type, declared_type(proto, max_bytes));
-  if (storage_forms(proto) > 1) return base::bad_input("keeps its elements in more than one form");
+  if (storage_forms(proto) > 1)
+    return base::bad_input("stores its elements in more than one field");
   const std::int64_t bytes = type.bytes();
 
   if (proto.data_location() == kExternal) {
@@ -196,7 +197,7 @@ base::Result<Tensor> read_tensor(const onnx::TensorProto& proto, const std::stri
   if (proto.has_raw_data() && typed_elements(proto) == 0) {
     const auto given = static_cast<std::int64_t>(proto.raw_data().size());
     if (given != bytes) {
-      return base::bad_input("has " + std::to_string(given) + " bytes of data, shape " +
+      return base::bad_input("has " + std::to_string(given) + " bytes of data, but shape " +
                              ir::to_string(std::span<const std::int64_t>(type.shape())) +
                              " and type need " + std::to_string(bytes));
     }
@@ -210,7 +211,7 @@ base::Result<Tensor> read_tensor(const onnx::TensorProto& proto, const std::stri
   }
   if (typed_elements(proto) != elements) {
     return base::bad_input("has " + std::to_string(typed_elements(proto)) +
-                           " elements, its dims say " + std::to_string(elements));
+                           " elements, but its dims need " + std::to_string(elements));
   }
   Tensor tensor(std::move(type));
   EGRET_RETURN_IF_ERROR(fill_typed(proto, tensor));
@@ -233,7 +234,7 @@ base::Result<Tensor> read_tensor_proto(const std::string& path) {
   EGRET_ASSIGN_OR_RETURN(const std::string bytes, base::read_file(path, kLimit));
   onnx::TensorProto proto;
   if (!proto.ParseFromString(bytes))
-    return base::bad_input(path + ": is no ONNX tensor (its wire format is broken)");
+    return base::bad_input(path + ": is not an ONNX tensor (malformed protobuf)");
   auto tensor = read_tensor(proto, "", kLimit);
   if (!tensor.ok()) return tensor.status().at(path + ": the tensor '" + proto.name() + "'");
   return tensor;

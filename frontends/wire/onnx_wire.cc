@@ -89,8 +89,8 @@ class WireWalk {
       }
       EGRET_RETURN_IF_ERROR(field());
       if (memory_ > kFreeMemory + kMemoryPerByte * size_) {
-        return base::bad_input("holds too many tiny fields for its size (" + std::to_string(size_) +
-                               " bytes); no real model looks like that");
+        return base::bad_input("has too many small fields for its size (" + std::to_string(size_) +
+                               " bytes)");
       }
     }
     return base::ok();
@@ -103,7 +103,7 @@ class WireWalk {
   };
 
   base::Status broken(const std::string& what) const {
-    return base::bad_input("is no ONNX model: " + what + " at byte " + std::to_string(at_) +
+    return base::bad_input("is not an ONNX model: " + what + " at byte " + std::to_string(at_) +
                            " of " + std::to_string(size_));
   }
 

@@ -138,7 +138,7 @@ base::Result<std::vector<Value>> gradients(GraphBuilder& b, Value loss,
   EGRET_RETURN_IF_ERROR(b.status());
   const TensorType type = b.type(loss);
   if (!is_float(type.dtype) || type.rank() != 0) {
-    return base::bad_input("a loss is one real number, not " + to_string(type));
+    return base::bad_input("a loss must be one real number, not " + to_string(type));
   }
   const std::size_t count = loss.id.index() + 1;
   // Node ids are topological, so one forward pass finds the nodes that depend on `wanted`, and one

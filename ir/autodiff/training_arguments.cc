@@ -22,17 +22,18 @@ const base::OptionTable<TrainingArguments>& TrainingArguments::table() {
   using T = TrainingArguments;
   static const base::OptionTable<T> rows{
       "training",
-      {{"loss", &T::loss, "What is made small: cross_entropy of logits with class numbers, or mse",
+      {{"loss", &T::loss, "Loss to minimize: cross_entropy of logits and class numbers, or mse",
         base::one_of(names(losses()))},
-       {"optimizer", &T::optimizer, "How parameters move", base::one_of(names(optimizers()))},
+       {"optimizer", &T::optimizer, "Optimizer that updates the parameters",
+        base::one_of(names(optimizers()))},
        {"lr", &T::lr, "Learning rate", base::range(0)},
-       {"momentum", &T::momentum, "Momentum's share of the last step", base::range(0, 1)},
+       {"momentum", &T::momentum, "Momentum: factor of the last step", base::range(0, 1)},
        {"beta1", &T::beta1, "Adam: decay of the average gradient", base::range(0, 1)},
        {"beta2", &T::beta2, "Adam: decay of the average square", base::range(0, 1)},
        {"adam-epsilon", &T::adam_epsilon, "Adam: added to the root", base::range(0)},
-       {"loss-of", &T::loss_of, "The output that the loss looks at; the first where none is named"},
+       {"loss-of", &T::loss_of, "Output on which the loss is computed (default: the first)"},
        {"freeze", &T::freeze,
-        "A constant that is not trained, by name; a final * stands for any ending"}}};
+        "Constant to keep fixed during training, by name; a final * matches any suffix"}}};
   return rows;
 }
 
@@ -64,7 +65,7 @@ base::Result<TrainingArguments> read_training(const base::Json& json) {
   TrainingArguments arguments;
   base::OptionSet options;
   options.add(arguments);
-  if (!json.is_object()) return base::bad_input("'training' is no object");
+  if (!json.is_object()) return base::bad_input("'training' must be an object");
   for (const auto& [name, value] : json.members()) {
     std::vector<std::string> texts;
     for (const base::Json& item : value.is_array() ? value.items() : std::vector{value}) {

@@ -174,7 +174,7 @@ base::Status check_freeze(const Graph& model, const TrainingOptions& options) {
     const bool known = std::ranges::any_of(model.nodes(), [&](const Node& node) {
       return node.kind == NodeKind::kConstant && matches(pattern, node.name);
     });
-    if (!known) return base::usage_error("no constant of the model is called '" + pattern + "'");
+    if (!known) return base::usage_error("--freeze: the model has no constant '" + pattern + "'");
   }
   return base::ok();
 }
@@ -185,7 +185,7 @@ base::Result<NodeId> chosen_output(const Graph& model, const std::string& name) 
   for (const auto& out : model.outputs()) {
     if (out.name == name) return out.node;
   }
-  return base::usage_error("the model has no output called '" + name + "'");
+  return base::usage_error("--loss-of: the model has no output '" + name + "'");
 }
 
 // A uniform distribution with the tensor's mean and deviation, cut to its least and largest value.
@@ -223,7 +223,7 @@ class Maker {
 
   base::Result<TrainingGraph> run(NodeId output) {
     if (std::ranges::find(is_parameter_, true) == is_parameter_.end())
-      return base::bad_input("the model has no parameters: no named real constants");
+      return base::bad_input("the model has no parameters: no named floating-point constants");
     const TensorType type = model_.node(output).type;
     if (!is_float(type.dtype) || (loss_.build == cross_entropy && type.rank() == 0)) {
       return base::bad_input("a loss " + std::string(loss_.row.name) + " of an output " +
@@ -400,10 +400,10 @@ std::span<const TrainingRow> optimizers() {
 
 base::Result<TrainingGraph> training_graph(const Graph& model, const TrainingOptions& options) {
   const auto* loss = row_called(kLosses, options.loss);
-  if (loss == nullptr) return base::usage_error("there is no loss '" + options.loss + "'");
+  if (loss == nullptr) return base::usage_error("unknown loss '" + options.loss + "'");
   const auto* optimizer = row_called(optimizer_table(), options.optimizer);
   if (optimizer == nullptr) {
-    return base::usage_error("there is no optimizer '" + options.optimizer + "'");
+    return base::usage_error("unknown optimizer '" + options.optimizer + "'");
   }
   EGRET_RETURN_IF_ERROR(check_freeze(model, options));
   for (const Node& node : model.nodes()) {

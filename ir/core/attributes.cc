@@ -63,7 +63,7 @@ base::Result<AttrValue> parse_integers(std::string_view body) {
   while (!trimmed(body).empty()) {
     const auto comma = body.find(',');
     const auto value = whole_integer(trimmed(body.substr(0, comma)));
-    if (!value) return base::bad_input("a list holds whole numbers separated by commas");
+    if (!value) return base::bad_input("a list must contain integers separated by commas");
     values.push_back(*value);
     if (comma == std::string_view::npos) break;
     body.remove_prefix(comma + 1);
@@ -119,7 +119,7 @@ base::Result<AttrValue> parse_attr_value(std::string_view text) {
   double real = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), real);
   if (error != std::errc() || end != text.data() + text.size()) {
-    return base::bad_input("'" + std::string(text) + "' is no number, list or quoted text");
+    return base::bad_input("'" + std::string(text) + "' is not a number, a list or a quoted text");
   }
   return AttrValue(real);
 }

@@ -57,7 +57,7 @@ std::int64_t to_i64(const BigInt& value) {
 
 base::Result<Rational> to_rational(double value) {
   if (std::isfinite(value)) return Rational(value);
-  return base::unsupported("infinity and NaN are no rational numbers");
+  return base::unsupported("infinity and NaN are not rational numbers");
 }
 
 // Evaluates definitions over exact rational numbers. Functions without rational values (exp, sin)

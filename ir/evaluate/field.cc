@@ -14,7 +14,7 @@ constexpr std::uint64_t kPlusInfinity = 0x0b7e151628aed2a6;
 static_assert(kPlusInfinity < std::uint64_t{1} << 60);
 
 std::uint64_t image(const PrimeField& field, double value) {
-  EGRET_CHECK(!std::isnan(value), "NaN is no element of the field");
+  EGRET_CHECK(!std::isnan(value), "NaN is not an element of the field");
   if (std::isinf(value)) return value > 0 ? kPlusInfinity : field.neg(kPlusInfinity);
   return field.from_double(value);
 }
@@ -53,7 +53,7 @@ class FieldDomain {
     return static_cast<std::int64_t>(read(input, i));
   }
   base::Result<Value> constant(double value) const {
-    if (std::isnan(value)) return base::unsupported("NaN is no element of the field");
+    if (std::isnan(value)) return base::unsupported("NaN is not an element of the field");
     return image(field_, value);
   }
   Value from_integer(DType type, std::int64_t value) const {

@@ -138,8 +138,9 @@ base::Result<Graph> bind_symbols(const Graph& graph,
     if (!present.contains(symbol)) {
       std::string known;
       for (const std::string& candidate : present) known += (known.empty() ? "" : ", ") + candidate;
-      return base::usage_error("no dimension is called '" + symbol + "'" +
-                               (known.empty() ? "; all sizes are fixed" : "; there are " + known));
+      return base::usage_error(
+          "unknown dimension '" + symbol + "'" +
+          (known.empty() ? "; all sizes are fixed" : "; the dimensions are " + known));
     }
     if (size < 0) return base::usage_error("dimension '" + symbol + "' cannot be negative");
     bindings.emplace(symbol, size);

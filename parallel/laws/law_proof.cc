@@ -252,7 +252,7 @@ class LawStatement {
     bool same = a.dtype == b.dtype && a.rank() == b.rank();
     for (std::size_t i = 0; same && i < a.dims.size(); ++i)
       same = scope_.decide(a.dims[i] == b.dims[i]);
-    return same ? base::ok() : base::bad_input("the parts have another type than the law says");
+    return same ? base::ok() : base::bad_input("the type of the parts differs from the law's");
   }
 
   const ir::Operator& op_;

@@ -31,11 +31,11 @@ base::Result<StoredLaw> parse_law(std::string_view line) {
   const std::size_t colon = line.rfind(" : ");
   const std::size_t name = line.find_first_of("({", std::min(space, line.size()));
   if (space == std::string_view::npos || colon == std::string_view::npos || name > colon)
-    return base::bad_input("no law of the form STATUS  OPERATOR(TYPES) : INPUTS -> OUTPUT");
+    return base::bad_input("a law has the form STATUS  OPERATOR(TYPES) : INPUTS -> OUTPUT");
   const auto scope = std::ranges::find(kScopes, line.substr(0, space),
                                        &std::pair<Scope, std::string_view>::second);
   if (scope == kScopes.end())
-    return base::bad_input("no status '" + std::string(line.substr(0, space)) + "'");
+    return base::bad_input("unknown status '" + std::string(line.substr(0, space)) + "'");
   const std::size_t begin = line.find_first_not_of(' ', space);
   return StoredLaw{std::string(line.substr(begin, name - begin)),
                    std::string(line.substr(begin, colon - begin)),

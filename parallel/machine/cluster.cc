@@ -63,13 +63,13 @@ Reader memory_into(double& target) {
     EGRET_ASSIGN_OR_RETURN(target, value.as_real());
     return target == 0 || (target >= 1 && target <= kMostRate)
                ? base::ok()
-               : base::bad_input("must be a number of bytes, or 0: there is no limit");
+               : base::bad_input("must be a number of bytes, or 0 for no limit");
   };
 }
 
 base::Status read_axis(const base::Json& table, std::vector<MeshAxis>& axes,
                        std::vector<Link>& links) {
-  if (!table.is_object()) return base::bad_input("an axis is a table");
+  if (!table.is_object()) return base::bad_input("'axis' must be an array of tables: [[axis]]");
   MeshAxis axis;
   Link link;
   for (const auto& [key, value] : table.members()) {
@@ -87,8 +87,8 @@ base::Status read_axis(const base::Json& table, std::vector<MeshAxis>& axes,
       link.direct = steps == "direct";
       if (!link.direct && steps != "ring") status = base::bad_input("must be ring or direct");
     } else {
-      status =
-          base::bad_input("unknown key; known are name, size, latency_s, bytes_per_second, steps");
+      status = base::bad_input(
+          "unknown key; the keys are name, size, latency_s, bytes_per_second, steps");
     }
     if (!status.ok()) return status.at(key);
   }
@@ -148,7 +148,8 @@ base::Result<Cluster> parse_cluster(std::string_view toml, std::string_view orig
       {"device.seconds_per_kernel", real_into(machine.rates.seconds_per_kernel, 0, kMostSeconds)},
       {"device.memory_bytes", memory_into(machine.memory_bytes)},
       {"axis", [&](const base::Json& value) {
-         if (!value.is_array()) return base::bad_input("axes are written [[axis]]");
+         if (!value.is_array())
+           return base::bad_input("'axis' must be an array of tables: [[axis]]");
          for (const base::Json& table : value.items())
            EGRET_RETURN_IF_ERROR(read_axis(table, axes, machine.links));
          return base::ok();
@@ -159,7 +160,7 @@ base::Result<Cluster> parse_cluster(std::string_view toml, std::string_view orig
     if (reader == readers.end()) {
       std::string known;
       for (const auto& [key, unused] : readers) known += (known.empty() ? "" : ", ") + key;
-      return base::bad_input("unknown key " + entry.key + "; known are " + known).at(place);
+      return base::bad_input("unknown key " + entry.key + "; the keys are " + known).at(place);
     }
     const base::Status status = reader->second(entry.value);
     if (!status.ok()) return base::bad_input(entry.key + ": " + status.message()).at(place);

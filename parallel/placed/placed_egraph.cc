@@ -27,20 +27,20 @@ Result<std::unique_ptr<PlacedEGraph>> PlacedEGraph::of(const rules::TensorEGraph
       continue;
     }
     EGRET_RETURN_IF_ERROR(local_type(tensors.type(values[i]), *outputs[i], mesh).status());
-    if (outputs[i]->has_partial()) return base::usage_error("an output as a partial result");
+    if (outputs[i]->has_partial()) return base::usage_error("an output cannot be a partial result");
     EGRET_ASSIGN_OR_RETURN(const ClassId root, result->want(values[i], *outputs[i]));
     result->roots_.push_back(root);
   }
   while (!result->pending_.empty()) {
     if (result->placed_.size() > request.limit_nodes) {
       return base::limit_hit("more than " + std::to_string(request.limit_nodes) +
-                             " placed values; a mesh with fewer axes has fewer");
+                             " placed values; use a mesh with fewer axes");
     }
     const auto [key, id] = result->pending_.back();
     result->pending_.pop_back();
     EGRET_RETURN_IF_ERROR(result->fill(key, id));
     // An interrupted derivation of laws may be incomplete, so no plan is made.
-    if (base::stop_requested()) return base::limit_hit("interrupted; no plan is made");
+    if (base::stop_requested()) return base::limit_hit("interrupted; no plan was made");
   }
   EGRET_RETURN_IF_ERROR(result->egraph_->rebuild());
   for (ClassId& root : result->roots_) root = result->egraph_->find(root);

@@ -30,12 +30,12 @@ base::Status check_operator(const PlacedGraph& graph, const PlacedNode& node) {
     placements.push_back(graph.nodes[input].placement);
   }
   EGRET_ASSIGN_OR_RETURN(const ir::TensorType whole, ir::infer_type(*node.op, node.attrs, wholes));
-  if (whole != node.whole) return base::bad_input("it has the type " + ir::to_string(whole));
+  if (whole != node.whole) return base::bad_input("its type must be " + ir::to_string(whole));
   EGRET_ASSIGN_OR_RETURN(const ir::Attrs attrs, part_attrs(*node.op, node.attrs, wholes, placements,
                                                            node.placement, graph.mesh));
-  if (!(attrs == node.part_attrs)) return base::bad_input("its parts have other attributes");
+  if (!(attrs == node.part_attrs)) return base::bad_input("the attributes of its parts differ");
   EGRET_ASSIGN_OR_RETURN(const ir::TensorType type, ir::infer_type(*node.op, attrs, parts));
-  return type == node.type ? base::ok() : base::bad_input("its parts have another type");
+  return type == node.type ? base::ok() : base::bad_input("the type of its parts differs");
 }
 
 base::Status check_collective(const PlacedGraph& graph, const PlacedNode& node) {
@@ -45,8 +45,8 @@ base::Status check_collective(const PlacedGraph& graph, const PlacedNode& node) 
   if (name_of(collective).empty() || input.whole != node.whole || !cut_last ||
       input.placement.along(collective.axis) != collective.from ||
       input.placement.with(collective.axis, collective.to) != node.placement) {
-    return base::bad_input("a collective from " + to_string(input.placement, graph.mesh) + " to " +
-                           to_string(node.placement, graph.mesh));
+    return base::bad_input("no collective changes " + to_string(input.placement, graph.mesh) +
+                           " to " + to_string(node.placement, graph.mesh));
   }
   return base::ok();
 }
@@ -55,7 +55,7 @@ base::Status check_ring(const PlacedGraph& graph, const PlacedNode& node) {
   EGRET_ASSIGN_OR_RETURN(const RingProgram program, ring_program(graph, node));
   return program.whole == node.whole && program.placement == node.placement
              ? base::ok()
-             : base::bad_input("a ring that makes " + ir::to_string(program.whole) + " under " +
+             : base::bad_input("its ring computes " + ir::to_string(program.whole) + " under " +
                                to_string(program.placement, graph.mesh));
 }
 
@@ -97,18 +97,18 @@ base::Status check(const PlacedGraph& graph) {
     const PlacedNode& node = graph.nodes[i];
     const std::string place = "node " + std::to_string(i);
     for (const std::size_t input : node.inputs) {
-      if (input >= i) return base::bad_input("its inputs do not come before it").at(place);
+      if (input >= i) return base::bad_input("its inputs must come before it").at(place);
     }
     const auto type = local_type(node.whole, node.placement, graph.mesh);
     if (!type.ok()) return type.status().at(place);
     if (*type != node.type)
-      return base::bad_input("the type is not what the placement leaves").at(place);
+      return base::bad_input("the type differs from the one under its placement").at(place);
     const bool leaf = node.kind == Kind::kInput || node.kind == Kind::kConstant;
     if (leaf && node.placement.has_partial())
-      return base::bad_input("an input or weight as a partial result").at(place);
+      return base::bad_input("an input or weight cannot be a partial result").at(place);
     if (node.kind == Kind::kRing) EGRET_RETURN_IF_ERROR(check_ring(graph, node).at(place));
     if (leaf != node.inputs.empty() && node.kind != Kind::kOperator)
-      return base::bad_input("a wrong number of inputs").at(place);
+      return base::bad_input("wrong number of inputs").at(place);
     if (node.kind == Kind::kOperator) EGRET_RETURN_IF_ERROR(check_operator(graph, node).at(place));
     if (node.kind == Kind::kCollective)
       EGRET_RETURN_IF_ERROR(check_collective(graph, node).at(place));
@@ -119,12 +119,12 @@ base::Status check(const PlacedGraph& graph) {
   }
   for (const auto& [node, output] : graph.carried) {
     if (node >= graph.nodes.size() || output >= graph.outputs.size())
-      return base::bad_input("something is carried that does not exist");
+      return base::bad_input("a carried value does not exist");
     const PlacedNode& from = graph.nodes[graph.outputs[output].node];
     const PlacedNode& to = graph.nodes[node];
     if (to.kind != Kind::kInput || from.whole != to.whole || from.placement != to.placement) {
-      return base::bad_input("it leaves as " + to_string(from.placement, graph.mesh) +
-                             " and enters as " + to_string(to.placement, graph.mesh))
+      return base::bad_input("it leaves a step as " + to_string(from.placement, graph.mesh) +
+                             " and enters the next step as " + to_string(to.placement, graph.mesh))
           .at("carried output " + graph.outputs[output].name);
     }
   }
@@ -186,7 +186,7 @@ base::Result<std::vector<ir::Tensor>> interpret(const PlacedGraph& graph,
       case Kind::kInput:
       case Kind::kConstant: {
         if (node.kind == Kind::kInput && next_input == inputs.size())
-          return base::bad_input("fewer inputs than the program has");
+          return base::bad_input("the program needs more inputs");
         const ir::Tensor& whole = node.kind == Kind::kInput ? inputs[next_input++] : node.data;
         if (whole.type() != node.whole) {
           return base::bad_input("input '" + node.name + "' is " + ir::to_string(whole.type()) +
@@ -245,13 +245,14 @@ base::Status check_against(const PlacedGraph& placed, const ir::Graph& sequentia
   }
   EGRET_ASSIGN_OR_RETURN(const auto expected, ir::interpret(sequential, inputs));
   EGRET_ASSIGN_OR_RETURN(const auto found, interpret(placed, own));
-  if (found.size() != expected.size()) return base::mismatch("the plan has other outputs");
+  if (found.size() != expected.size())
+    return base::mismatch("the outputs of the plan differ from the model's");
   double all = 0;
   for (const ir::Tensor& tensor : expected) all = std::max(all, largest_element(tensor));
   for (std::size_t k = 0; k < found.size(); ++k) {
     const std::string& name = sequential.outputs()[k].name;
     if (found[k].shape() != expected[k].shape())
-      return base::mismatch("output '" + name + "' has another shape");
+      return base::mismatch("output '" + name + "' has a different shape");
     const double largest = largest_element(expected[k]);
     const double error = largest_difference(expected[k], found[k]);
     if (error > kRelativeError * std::max({largest, kNoise * all, 1e-300})) {

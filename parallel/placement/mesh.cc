@@ -23,13 +23,13 @@ base::Result<Mesh> Mesh::of(std::vector<MeshAxis> axes) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const MeshAxis& axis = axes[i];
     if (!is_name(axis.name))
-      return base::usage_error("'" + axis.name + "' is no name of a mesh axis");
+      return base::usage_error("'" + axis.name + "' is not a valid name of a mesh axis");
     const auto same = [&](const MeshAxis& other) { return other.name == axis.name; };
     if (std::any_of(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(i), same))
-      return base::usage_error("two mesh axes are called '" + axis.name + "'");
+      return base::usage_error("duplicate mesh axis '" + axis.name + "'");
     if (axis.size < 1 || axis.size > kMostRanks / mesh.ranks_) {
       return base::usage_error("mesh axis '" + axis.name + "' has size " +
-                               std::to_string(axis.size) + "; there may be 1 to 2^20 devices");
+                               std::to_string(axis.size) + "; a mesh has 1 to 2^20 devices");
     }
     mesh.ranks_ *= axis.size;
   }
@@ -44,12 +44,12 @@ base::Result<Mesh> Mesh::parse(std::string_view text) {
     const std::string_view one = text.substr(0, comma);
     const std::size_t equals = one.find('=');
     if (equals == std::string_view::npos)
-      return base::usage_error("'" + std::string(one) + "' is no mesh axis; write NAME=SIZE");
+      return base::usage_error("'" + std::string(one) + "' is not a mesh axis; write NAME=SIZE");
     MeshAxis axis{std::string(one.substr(0, equals))};
     const std::string_view digits = one.substr(equals + 1);
     const auto read = std::from_chars(digits.begin(), digits.end(), axis.size);
     if (read.ec != std::errc{} || read.ptr != digits.end())
-      return base::usage_error("'" + std::string(digits) + "' is no size of a mesh axis");
+      return base::usage_error("'" + std::string(digits) + "' is not a valid size of a mesh axis");
     axes.push_back(std::move(axis));
     if (comma == std::string_view::npos) return of(std::move(axes));
     text.remove_prefix(comma + 1);

@@ -47,8 +47,8 @@ base::Result<AxisPlacement> parse_axis(std::string_view text) {
   if (text == "P(max)") return AxisPlacement::max();
   if (const auto cut = parse_cut(text)) return *cut;
   return base::usage_error("'" + std::string(text) +
-                           "' is no placement; known are R, P(sum), P(max), S(DIMENSION) and "
-                           "S(DIMENSION)-BEFORE+AFTER");
+                           "' is not a placement; placements are R, P(sum), P(max), S(DIMENSION) "
+                           "and S(DIMENSION)-BEFORE+AFTER");
 }
 
 // Whether block_of() gives this rank the data of a partial sum: coordinate 0 along all sum axes.
@@ -177,15 +177,15 @@ base::Status widen(ir::Index& size, int axis, const Placement& placement, const 
   const auto [kind, dim, halo] = placement.along(axis);
   const std::string where = " along the mesh axis '" + mesh.axis(axis).name + "'";
   if (placement.cuts_of(dim).size() > 1)
-    return base::bad_input("a halo" + where + " of what another axis cuts");
+    return base::bad_input("a halo" + where + " of a dimension that another axis cuts");
   if (halo.before > size.constant() || halo.after > size.constant())
     return base::bad_input("a halo" + where + " that is wider than a block");
   if (halo.beyond != Halo::Beyond::kZero && !ir::is_float(dtype))
-    return base::bad_input("a halo" + where + " of infinities that the type does not have");
+    return base::bad_input("a halo" + where + " of infinities, which the type lacks");
   for (int other = 0; other < axis; ++other) {
     const AxisPlacement along = placement.along(other);
     if (along.has_halo() && along.halo.beyond != halo.beyond)
-      return base::bad_input("halos of zeros and of infinities");
+      return base::bad_input("halos of zeros cannot be combined with halos of infinities");
   }
   size = size.constant() + halo.rows();
   return base::ok();
@@ -211,16 +211,16 @@ base::Result<ir::TensorType> local_type(const ir::TensorType& whole, const Place
     }
     ir::Index& size = local.dims[static_cast<std::size_t>(along.dim)];
     if (size.constant() % mesh.size(axis) != 0) {
-      return base::bad_input("dimension " + std::to_string(along.dim) + " of " +
-                             ir::to_string(whole) + " cannot be cut evenly along the mesh axis '" +
-                             mesh.axis(axis).name + "'");
+      return base::bad_input(
+          "dimension " + std::to_string(along.dim) + " of " + ir::to_string(whole) +
+          " cannot be cut into equal blocks along the mesh axis '" + mesh.axis(axis).name + "'");
     }
     size = size.constant() / mesh.size(axis);
     if (along.has_halo()) EGRET_RETURN_IF_ERROR(widen(size, axis, placement, mesh, whole.dtype));
   }
-  if (sum && max) return base::bad_input("a placement with partial sums and partial maxima");
+  if (sum && max) return base::bad_input("partial sums cannot be combined with partial maxima");
   if ((sum || max) && whole.dtype == ir::DType::kBool)
-    return base::bad_input("truth values have no partial sums or maxima");
+    return base::bad_input("bool tensors cannot be partial sums or partial maxima");
   return local;
 }
 
@@ -348,7 +348,7 @@ base::Result<ir::Tensor> whole_of(std::span<const ir::Tensor> locals, const ir::
     if (first != rank) {
       if (!std::ranges::equal(local.data(), locals[static_cast<std::size_t>(first)].data())) {
         return base::mismatch("ranks " + std::to_string(first) + " and " + std::to_string(rank) +
-                              " should hold the same and do not");
+                              " hold different values of one block");
       }
       continue;
     }
@@ -378,7 +378,7 @@ base::Result<ir::Tensor> whole_of(std::span<const ir::Tensor> locals, const ir::
     const ir::Tensor& local = locals[static_cast<std::size_t>(rank)];
     if (!std::ranges::equal(local.data(), block_of(whole, placement, mesh, rank).data()))
       return base::mismatch("rank " + std::to_string(rank) +
-                            " has another halo than its neighbours");
+                            " has a halo that differs from its neighbours' values");
   }
   return whole;
 }

@@ -100,7 +100,7 @@ Result<std::string> text_of(const Json& json, std::string_view key) {
 Result<const std::vector<Json>*> list_of(const Json& json, std::string_view key) {
   const Json* found = json.find(key);
   if (found == nullptr || !found->is_array())
-    return base::bad_input("'" + std::string(key) + "' is missing or no list");
+    return base::bad_input("'" + std::string(key) + "' must be a list");
   return &found->items();
 }
 
@@ -146,7 +146,7 @@ class ProgramReader {
     PlacedNode node;
     EGRET_ASSIGN_OR_RETURN(const std::string type, text_of(item, "type"));
     EGRET_ASSIGN_OR_RETURN(node.whole, ir::parse_type(type));
-    if (!node.whole.is_concrete()) return base::bad_input("a symbolic size");
+    if (!node.whole.is_concrete()) return base::bad_input("sizes must be numbers, not symbols");
     EGRET_ASSIGN_OR_RETURN(const std::string placement, text_of(item, "placement"));
     EGRET_ASSIGN_OR_RETURN(node.placement, Placement::parse(placement, graph_.mesh));
     EGRET_ASSIGN_OR_RETURN(node.type, local_type(node.whole, node.placement, graph_.mesh));
@@ -155,7 +155,7 @@ class ProgramReader {
       for (const Json& input : *inputs) {
         EGRET_ASSIGN_OR_RETURN(const std::int64_t number, input.as_integer());
         if (number < 0 || number >= static_cast<std::int64_t>(graph_.nodes.size()))
-          return base::bad_input("an input that does not come before it");
+          return base::bad_input("its inputs must come before it");
         node.inputs.push_back(static_cast<std::size_t>(number));
       }
     }
@@ -183,7 +183,7 @@ class ProgramReader {
       const ir::Tensor* weight = weights_(hash);
       if (weight == nullptr || weight->type() != node.whole) {
         return base::bad_input("the model has no weight '" + node.name + "' with the hash " + hash +
-                               ": it is not the model of this plan");
+                               ". The plan was made for another model");
       }
       node.data = *weight;
       return base::ok();
@@ -191,7 +191,7 @@ class ProgramReader {
     EGRET_ASSIGN_OR_RETURN(const auto* values, list_of(item, "values"));
     node.data = ir::Tensor(node.whole);
     if (static_cast<std::int64_t>(values->size()) != node.data.elements())
-      return base::bad_input("as many values as elements are needed");
+      return base::bad_input("the number of values differs from the number of elements");
     for (std::size_t i = 0; i < values->size(); ++i) {
       const auto at = static_cast<std::int64_t>(i);
       if (ir::is_float(node.whole.dtype)) {
@@ -205,13 +205,13 @@ class ProgramReader {
     const std::string given = node.data.content_hash().to_hex();
     if (given == hash) return base::ok();
     return base::bad_input("the values of '" + node.name + "' have the hash " + given + ", not " +
-                           hash + ": they were changed after the plan was made");
+                           hash + ". They were changed after the plan was made");
   }
 
   static Result<const ir::Operator*> operator_of(const Json& item, std::size_t inputs) {
     EGRET_ASSIGN_OR_RETURN(const std::string name, text_of(item, "op"));
     const ir::Operator* op = ir::find_operator(name);
-    if (op == nullptr) return base::bad_input("there is no operator '" + name + "'");
+    if (op == nullptr) return base::bad_input("unknown operator '" + name + "'");
     EGRET_RETURN_IF_ERROR(ir::check_arity(*op, inputs));
     return op;
   }
@@ -239,7 +239,7 @@ class ProgramReader {
     node.kind = Kind::kRing;
     EGRET_ASSIGN_OR_RETURN(const std::string axis, text_of(item, "axis"));
     node.ring.axis = graph_.mesh.find(axis);
-    if (node.ring.axis < 0) return base::bad_input("no mesh axis '" + axis + "'");
+    if (node.ring.axis < 0) return base::bad_input("unknown mesh axis '" + axis + "'");
     EGRET_ASSIGN_OR_RETURN(const auto* steps, list_of(item, "steps"));
     for (const Json& one : *steps) {
       EGRET_ASSIGN_OR_RETURN(const std::string text, one.as_string());
@@ -250,7 +250,7 @@ class ProgramReader {
     for (const Json& one : *passes) {
       EGRET_ASSIGN_OR_RETURN(const std::int64_t input, one.as_integer());
       if (input < 0 || input >= static_cast<std::int64_t>(node.ring.inputs.size()))
-        return base::bad_input("an input that does not exist passes round");
+        return base::bad_input("a ring passes an input that does not exist");
       node.ring.inputs[static_cast<std::size_t>(input)].passes = true;
     }
     EGRET_ASSIGN_OR_RETURN(const auto* nodes, list_of(item, "ring"));
@@ -264,7 +264,7 @@ class ProgramReader {
     EGRET_ASSIGN_OR_RETURN(const auto* inputs, list_of(item, "inputs"));
     for (const Json& one : *inputs) {
       EGRET_ASSIGN_OR_RETURN(const std::int64_t input, one.as_integer());
-      if (input < -kMost || input > kMost) return base::bad_input("an input that does not exist");
+      if (input < -kMost || input > kMost) return base::bad_input("its input does not exist");
       node.inputs.push_back(static_cast<int>(input));
     }
     EGRET_ASSIGN_OR_RETURN(node.op, operator_of(item, node.inputs.size()));
@@ -294,16 +294,16 @@ class ProgramReader {
 
   Status read_collective(const Json& item, PlacedNode& node) const {
     node.kind = Kind::kCollective;
-    if (node.inputs.size() != 1) return base::bad_input("a collective has one input");
+    if (node.inputs.size() != 1) return base::bad_input("a collective must have one input");
     EGRET_ASSIGN_OR_RETURN(const std::string name, text_of(item, "collective"));
     EGRET_ASSIGN_OR_RETURN(const std::string axis, text_of(item, "axis"));
     node.collective.axis = graph_.mesh.find(axis);
-    if (node.collective.axis < 0) return base::bad_input("no mesh axis '" + axis + "'");
+    if (node.collective.axis < 0) return base::bad_input("unknown mesh axis '" + axis + "'");
     node.collective.from = graph_.nodes[node.inputs[0]].placement.along(node.collective.axis);
     node.collective.to = node.placement.along(node.collective.axis);
     return name_of(node.collective) == name
                ? base::ok()
-               : base::bad_input("no collective '" + name + "' leads from " +
+               : base::bad_input("collective '" + name + "' cannot change " +
                                  to_string(node.collective.from) + " to " +
                                  to_string(node.collective.to));
   }
@@ -396,7 +396,7 @@ Json to_json(const ParallelPlan& plan, const PlanOrigin& origin) {
 
 Result<PlanOrigin> read_origin(const Json& plan) {
   if (!plan.is_object() || plan.find("model") == nullptr || plan.find("program") == nullptr)
-    return base::bad_input("this is no plan: egret plan writes them");
+    return base::bad_input("not a plan of `egret plan`");
   EGRET_RETURN_IF_ERROR(base::check_schema_version(plan, "plans"));
   PlanOrigin origin;
   EGRET_ASSIGN_OR_RETURN(origin.model, text_of(plan, "model"));

@@ -10,6 +10,7 @@
 #include "base/stop.h"
 #include "base/timer.h"
 #include "extract/core/extractor.h"
+#include "extract/core/option_help.h"
 #include "ir/evaluate/input_draws.h"
 #include "parallel/placed/placed_egraph.h"
 #include "parallel/plan/algebra_first.h"
@@ -74,7 +75,7 @@ Result<rules::SaturatedGraph> saturated(const ir::Graph& graph, std::string_view
 // The options of each extraction: the time limit, and stopping on request.
 extract::Options extraction(const ParallelPlanOptions& options) {
   extract::Options extraction;
-  extraction.time_limit_s = options.limit_time;
+  extraction.time_limit_s = options.extract_time;
   extraction.should_stop = base::stop_requested;
   return extraction;
 }
@@ -163,8 +164,9 @@ class PlanSearch {
     const bool known = known_ && search_.strategy->name == "any";
     auto found = cheapest(search_, known ? &*known_ : nullptr);
     if (found.status().code() == base::StatusCode::kBadInput) {
-      return base::bad_input("no plan is of the kind " + std::string(search_.strategy->name) +
-                             ": something cannot be cut evenly");
+      return base::bad_input("no plan exists for --strategy " +
+                             std::string(search_.strategy->name) +
+                             ": a tensor cannot be cut into equal blocks");
     }
     return found;
   }
@@ -193,7 +195,7 @@ class PlanSearch {
       std::ranges::copy(tied_->nodes_against(placement),
                         std::back_inserter(ways.back().search.without));
     }
-    Result<extract::Solution> best = base::bad_input("no plan has equal layers");
+    Result<extract::Solution> best = base::bad_input("no plan with equal layers was found");
     const double look = kLookShare * deadline.remaining() / static_cast<double>(ways.size());
     for (Tied& way : ways) look_at(way, look, best);
     while (!ways.empty() && best.ok() && !deadline.expired()) {
@@ -289,13 +291,13 @@ class PlanSearch {
 
 Status check_names(const PlanTask& task, const ParallelPlanOptions& options) {
   if (extract::find_extractor(options.extractor) == nullptr)
-    return base::usage_error("there is no extractor '" + options.extractor + "'");
+    return base::usage_error("unknown extractor '" + options.extractor + "'");
   const Strategy* strategy = find_strategy(options.strategy);
-  if (strategy == nullptr)
-    return base::usage_error("there is no strategy '" + options.strategy + "'");
-  if (options.layers == 1) return base::usage_error("--layers 1: two are the fewest, 0 is all");
+  if (strategy == nullptr) return base::usage_error("unknown strategy '" + options.strategy + "'");
+  if (options.layers == 1)
+    return base::usage_error("--layers must be 0 (all layers) or at least 2");
   if (strategy->training && task.carried.empty())
-    return base::usage_error("the strategy " + options.strategy + " is for training steps");
+    return base::usage_error("--strategy " + options.strategy + " needs --train");
   return base::ok();
 }
 
@@ -333,34 +335,34 @@ const base::OptionTable<ParallelPlanOptions>& ParallelPlanOptions::table() {
   using P = ParallelPlanOptions;
   static const base::OptionTable<P> rows{
       "plan",
-      {{"rules", &P::rules, "Rules that rewrite the program before it is distributed"},
+      {{"rules", &P::rules, std::string(rules::kRulesHelp)},
        {"allow", &P::allow, std::string(rules::kAllowHelp), base::one_of(rules::allow_names())},
-       {"extractor", &P::extractor, "How the cheapest plan is found",
+       {"extractor", &P::extractor, extract::kExtractorHelp,
         base::one_of(names_of(extract::extractors()))},
        {"strategy", &P::strategy,
-        "The kind of plan: data and tensor parallelism, ZeRO, or whatever takes least time",
+        "Kind of plan: data or tensor parallelism, ZeRO, or any (the fastest plan)",
         base::one_of(names_of(strategies()))},
-       {"limit-nodes", &P::limit_nodes, "E-nodes of the program's e-graph",
-        base::range(1, 100'000'000)},
-       {"limit-time", &P::limit_time, "Most time of one extraction", base::seconds(0, 1e6)},
-       {"limit-memory", &P::limit_memory,
-        "Memory of weights, inputs and activations on one device; 0: what the machine has",
+       {"limit-nodes", &P::limit_nodes, "Stop saturation at this many e-nodes",
+        base::range(1, 1e9)},
+       {"extract-time", &P::extract_time, extract::kExtractTimeHelp, base::seconds()},
+       {"device-memory", &P::device_memory,
+        "Memory limit of weights, inputs and activations on one device; 0: the machine's memory",
         base::bytes()},
        {"layers", &P::layers,
-        "Of equal layers, plan so many (2 or more): the second stands for all that are left out; "
-        "0: plan all, which takes longer the deeper the program",
+        "Number of equal layers to plan (2 or more); the other layers are placed as the second "
+        "one. 0 plans all layers, which takes longer for deep programs",
         base::range(0, 1'000'000)},
        {"sequential", &P::sequential,
-        "First rewrite the program for one device, then distribute the result; otherwise all "
-        "programs that rules find are distributed, and the best of all is taken"},
+        "Rewrite the program for one device first, then distribute the result. Otherwise rewrites "
+        "and placements are chosen together"},
        {"searches", &P::searches,
-        "Plan all layers, and look for the plan as others do, too: exhaustively, chain by chain, "
-        "by "
-        "a random walk and best first, each for a minute at most"},
+        "Plan all layers, and also run the searches of other planners: exhaustive, chain by chain, "
+        "random walk and best first, each for at most one minute"},
        {"explain", &P::explain,
-        "Say of the largest inputs and weights what the best plan takes that has them elsewhere"},
+        "For the largest inputs and weights, print the time of the best plan with another "
+        "placement"},
        {"sharded-inputs", &P::sharded_inputs,
-        "Inputs may arrive in blocks; otherwise every rank is given them whole"}}};
+        "Allow inputs to arrive in blocks; otherwise every rank receives whole inputs"}}};
   return rows;
 }
 
@@ -409,7 +411,7 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
   const std::vector<std::int64_t> blocks = block_counts(machine.mesh);
   ParallelPlan plan;
   plan.limit_bytes =
-      options.limit_memory > 0 ? static_cast<double>(options.limit_memory) : machine.memory_bytes;
+      options.device_memory > 0 ? static_cast<double>(options.device_memory) : machine.memory_bytes;
   const auto search = [&](const PlanTask& part, auto run, bool rings, const FewerLayers* fewer,
                           ParallelPlan& found) -> Status {
     PlacedEGraph::Request request = request_for(part, machine.mesh);
@@ -417,7 +419,7 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
     EGRET_ASSIGN_OR_RETURN(const auto equal, saturated(part.graph, rules, blocks, options, sink));
     EGRET_ASSIGN_OR_RETURN(const auto placed,
                            PlacedEGraph::of(*equal.tensors, machine.mesh, request));
-    if (rings && placed->ring_count() == 0) return base::limit_hit("nothing passes round");
+    if (rings && placed->ring_count() == 0) return base::limit_hit("the program has no ring");
     progress.report({{kPlacedValues, static_cast<std::int64_t>(placed->egraph().class_count())}});
     PlanSearch searching(*placed, machine, part, options, program, fewer);
     return (searching.*run)(found);

@@ -37,9 +37,9 @@ struct ParallelPlanOptions {
   std::string extractor = "auto";
   std::string strategy = "any";
   std::int64_t limit_nodes = 20'000;  // of saturation
-  double limit_time = 60;             // of each extraction
+  double extract_time = 60;           // of each extraction
   bool sharded_inputs = false;        // inputs may also arrive in blocks
-  std::int64_t limit_memory = 0;      // bytes of one device; 0: the machine's, if given
+  std::int64_t device_memory = 0;     // bytes of one device; 0: the machine's, if given
   std::int64_t layers = 2;            // equal layers to plan, which stand for all; 0: plan all
   bool sequential = false;            // rewrite for one device first, then distribute
   bool searches = false;              // plan all layers, and run the other searches too

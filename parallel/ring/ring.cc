@@ -73,7 +73,7 @@ class RingWriter {
 
   Status add_inputs() {
     if (ring_.nodes.empty() || program_.steps < 2 || ring_.inputs.size() != inputs_.size())
-      return base::bad_input("no ring of two devices or more, or one with other inputs");
+      return base::bad_input("a ring needs two devices or more and the inputs of its program");
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const auto& [passes, step] = ring_.inputs[i];
       const Placement& placement = inputs_[i].placement;
@@ -83,7 +83,7 @@ class RingWriter {
                                : (step.is_split() && !step.has_halo()) || step.is_copy();
       EGRET_ASSIGN_OR_RETURN(TensorType block, local_type(inputs_[i].whole, placement, mesh_));
       if (!fits || (!passes && !divide(block, step)))
-        return base::bad_input("an input of a ring that does not pass so");
+        return base::bad_input("an input of a ring cannot be passed this way");
       program_.blocks.push_back(block);
       blocks_.push_back(step_.input("in" + std::to_string(i), block));
     }
@@ -125,7 +125,7 @@ class RingWriter {
     for (const int reference : node.inputs) {
       const bool exists =
           reference < 0 ? input_of(reference) < inputs_.size() : reference < static_cast<int>(i);
-      if (!exists) return base::bad_input("an input that does not come before it");
+      if (!exists) return base::bad_input("its inputs must come before it");
       const Operand read = operand(reference);
       wholes.push_back(read.whole);
       placements.push_back(read.placement);
@@ -145,8 +145,7 @@ class RingWriter {
       nodes_[i].types = std::move(parts);
       return base::ok();
     }
-    return base::bad_input(node.op->name() + " has no such law along time, to " +
-                           to_string(node.step));
+    return base::bad_input(node.op->name() + " has no law along time to " + to_string(node.step));
   }
 
   bool is_last(std::size_t i) const { return i + 1 == nodes_.size(); }
@@ -212,7 +211,7 @@ class RingWriter {
   // running sum, done in finish().
   Status find_factor(std::size_t i, std::size_t unknown, std::span<const Factor> factors) {
     const Status failed = base::bad_input(own(i).op->name() +
-                                          " needs a value that is known after the last step only");
+                                          " needs a value that is known only after the last step");
     if (own(i).op->is_composite()) return failed;
     EGRET_ASSIGN_OR_RETURN(const ir::Denotation denotation,
                            ir::denote(*own(i).op, nodes_[i].attrs, nodes_[i].types));
@@ -290,7 +289,7 @@ class RingWriter {
     }
     graph.output("result", result);
     if (graph.type(result) != program_.type)
-      return base::bad_input("the ring's result has another type");
+      return base::bad_input("the type of the ring's result differs");
     EGRET_ASSIGN_OR_RETURN(program_.finish, graph.finish());
     return base::ok();
   }

@@ -28,7 +28,8 @@ base::Result<ir::Graph> lookup_in_blocks(const ir::TensorType& table, const ir::
                                          std::int64_t axis, std::int64_t blocks) {
   const auto at = static_cast<std::size_t>(axis);
   const std::int64_t rows = table.dims[at].constant();
-  if (rows == 0 || rows % blocks != 0) return base::bad_input("a table that cannot be cut evenly");
+  if (rows == 0 || rows % blocks != 0)
+    return base::bad_input("the table cannot be cut into equal blocks");
   ir::GraphBuilder b;
   const ir::Value x = b.input("x", table);
   const ir::Value i = b.input("i", indices);

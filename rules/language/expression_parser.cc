@@ -59,7 +59,7 @@ Expr literal(ir::AttrValue value, Location at) {
 Result<int> ExpressionParser::attribute_slot(const Token& token) {
   const std::string name(token.text);
   if (names_.tensors.find("?" + name) >= 0) {
-    return tokens_.error(token.at, "?" + name + " is a tensor; here an attribute is needed");
+    return tokens_.error(token.at, "?" + name + " is a tensor; expected an attribute here");
   }
   if (names_.open) return names_.attributes.add(name, token.at);
   if (const int slot = names_.attributes.find(name); slot >= 0) return slot;
@@ -71,17 +71,18 @@ Result<int> ExpressionParser::tensor_slot(const Token& token) {
   const bool variable = token.kind == Token::Kind::kVariable;
   const std::string name = (variable ? "?" : "") + std::string(token.text);
   if (variable && names_.attributes.find(token.text) >= 0)
-    return tokens_.error(token.at, name + " is an attribute; here a tensor is needed");
+    return tokens_.error(token.at, name + " is an attribute; expected a tensor here");
   if (variable && names_.open) return names_.tensors.add(name, token.at);
   if (const int slot = names_.tensors.find(name); slot >= 0) return slot;
-  return tokens_.error(token.at, (variable ? "nothing binds " : "no value is called ") + name +
+  return tokens_.error(token.at, (variable ? "nothing binds " : "unknown value ") + name +
                                      base::did_you_mean(name, names_.tensors.names()));
 }
 
 // A recursive descent parser. depth_ counts nested disjunctions, through which every nesting
 // passes, so it bounds the recursion.
 Result<Expr> ExpressionParser::disjunction() {
-  if (++depth_ > kMaxDepth) return tokens_.error(tokens_.peek().at, "nested too deeply");
+  if (++depth_ > kMaxDepth)
+    return tokens_.error(tokens_.peek().at, "expressions are nested too deeply");
   Expr result;
   result.kind = Expr::Kind::kOr;
   result.at = tokens_.peek().at;
@@ -221,7 +222,7 @@ Result<Expr> ExpressionParser::word() {
   }
   if (tokens_.peek().is("(")) return token.text == "if" ? conditional(token) : call(token);
   return tokens_.error(token.at, "'" + std::string(token.text) +
-                                     "' means nothing here; attribute variables begin with '?'");
+                                     "' is not valid here; attribute variables begin with '?'");
 }
 
 Result<Expr> ExpressionParser::call(const Token& name) {

@@ -60,8 +60,9 @@ class Lexer {
     if (names_rule) {
       token.kind = Token::Kind::kRuleName;
       token.text = take_while([](char c) { return is_name(c) || c == '-'; });
-      return token.text.empty() ? error(token, "a rule's name is made of letters, digits, - and _")
-                                : base::ok();
+      return token.text.empty()
+                 ? error(token, "the name of a rule consists of letters, digits, - and _")
+                 : base::ok();
     }
     const char c = peek();
     if (is_letter(c)) {
@@ -75,7 +76,7 @@ class Lexer {
       ++at_;
       token.kind = Token::Kind::kVariable;
       token.text = take_while(is_name);
-      return token.text.empty() ? error(token, "a variable is '?' and a name") : base::ok();
+      return token.text.empty() ? error(token, "expected a name after '?'") : base::ok();
     }
     return symbol(token);
   }
@@ -108,7 +109,7 @@ class Lexer {
     ++at_;
     token.kind = Token::Kind::kText;
     token.text = take_while([](char c) { return c != '"' && c != '\n'; });
-    if (peek() != '"') return error(token, "a text ends with '\"' on its line");
+    if (peek() != '"') return error(token, "a text must end with '\"' on the same line");
     ++at_;
     return base::ok();
   }

@@ -125,7 +125,7 @@ Status RuleParser::items() {
 Status RuleParser::source() {
   const Token first = tokens_.peek();
   if (!names_.open)
-    return tokens_.error(first.at, "sources come before 'where', 'heuristic', 'let' and '=>'");
+    return tokens_.error(first.at, "sources must come before 'where', 'heuristic', 'let' and '=>'");
   Binding binding;
   std::string name = "out";
   if (first.kind == Token::Kind::kWord && tokens_.peek(1).is("=")) {
@@ -134,9 +134,9 @@ Status RuleParser::source() {
   }
   EGRET_ASSIGN_OR_RETURN(binding.term, term(true));
   if (binding.term.kind != Term::Kind::kApply)
-    return tokens_.error(first.at, "a source applies an operator");
+    return tokens_.error(first.at, "a source must apply an operator");
   if (names_.tensors.find(name) >= 0)
-    return tokens_.error(first.at, "there is already a value called '" + name + "'");
+    return tokens_.error(first.at, "duplicate value '" + name + "'");
   binding.tensor = names_.tensors.add(name, first.at);
   names_.tensors.bind(binding.tensor);
   rule_.sources.push_back(std::move(binding));
@@ -147,12 +147,13 @@ Status RuleParser::source() {
 Status RuleParser::close_names() {
   if (!names_.open) return base::ok();
   names_.open = false;
-  if (rule_.sources.empty()) return tokens_.error(tokens_.peek().at, "a rule begins with a source");
+  if (rule_.sources.empty())
+    return tokens_.error(tokens_.peek().at, "a rule must begin with a source");
   for (int slot = 0; slot < static_cast<int>(names_.tensors.names().size()); ++slot) {
     if (!names_.tensors.is_bound(slot)) {
-      return tokens_.error(
-          names_.tensors.first_use(slot),
-          "no source has the tensor " + names_.tensors.names()[static_cast<std::size_t>(slot)]);
+      return tokens_.error(names_.tensors.first_use(slot),
+                           "no source contains the tensor " +
+                               names_.tensors.names()[static_cast<std::size_t>(slot)]);
     }
   }
   for (int slot = 0; slot < static_cast<int>(names_.attributes.names().size()); ++slot) {
@@ -160,7 +161,7 @@ Status RuleParser::close_names() {
       return tokens_.error(names_.attributes.first_use(slot),
                            "no source binds the attribute ?" +
                                names_.attributes.names()[static_cast<std::size_t>(slot)] +
-                               "; it must stand alone, or in a list, somewhere");
+                               "; it must occur alone or in a list");
     }
   }
   return base::ok();
@@ -168,26 +169,26 @@ Status RuleParser::close_names() {
 
 Status RuleParser::let() {
   tokens_.take();
-  if (!rule_.targets.empty()) return tokens_.error(tokens_.peek().at, "'let' comes before '=>'");
+  if (!rule_.targets.empty())
+    return tokens_.error(tokens_.peek().at, "'let' must come before '=>'");
   const Token name = tokens_.take();
   EGRET_RETURN_IF_ERROR(tokens_.expect("="));
   Rule::Let let;
   if (name.kind == Token::Kind::kVariable) {
     if (names_.attributes.find(name.text) >= 0 ||
         names_.tensors.find("?" + std::string(name.text)) >= 0) {
-      return tokens_.error(name.at, "?" + std::string(name.text) + " is bound already");
+      return tokens_.error(name.at, "?" + std::string(name.text) + " is already bound");
     }
     EGRET_ASSIGN_OR_RETURN(let.value, expressions_.parse());
     let.attribute = names_.attributes.add(name.text, name.at);
   } else if (name.kind == Token::Kind::kWord) {
     if (names_.tensors.find(name.text) >= 0) {
-      return tokens_.error(name.at,
-                           "there is already a value called '" + std::string(name.text) + "'");
+      return tokens_.error(name.at, "duplicate value '" + std::string(name.text) + "'");
     }
     EGRET_ASSIGN_OR_RETURN(let.term, tensor_term());
     let.tensor = names_.tensors.add(name.text, name.at);
   } else {
-    return tokens_.error(name.at, "'let' names a value or an attribute variable");
+    return tokens_.error(name.at, "expected a value or an attribute variable after 'let'");
   }
   rule_.lets.push_back(std::move(let));
   return base::ok();
@@ -195,7 +196,7 @@ Status RuleParser::let() {
 
 Status RuleParser::targets() {
   const Token arrow = tokens_.take();
-  if (!rule_.targets.empty()) return tokens_.error(arrow.at, "a rule has one arrow");
+  if (!rule_.targets.empty()) return tokens_.error(arrow.at, "a rule must have one arrow");
   both_ways_ = arrow.text == "<=>";
   while (tokens_.peek().kind != Token::Kind::kEnd && !begins_item(tokens_.peek())) {
     Token name = tokens_.peek();
@@ -212,8 +213,9 @@ Status RuleParser::targets() {
                  : candidate.tensor == names_.tensors.find(name.text);
     });
     if (source == rule_.sources.end()) {
-      return tokens_.error(name.at, "no source is called '" + std::string(name.text) +
-                                        "': of several sources each target names its own");
+      return tokens_.error(name.at,
+                           "unknown source '" + std::string(name.text) +
+                               "'; with several sources, each target must name its source");
     }
     binding.tensor = source->tensor;
     EGRET_ASSIGN_OR_RETURN(binding.term, tensor_term());
@@ -226,7 +228,8 @@ Status RuleParser::targets() {
 
 Result<Term> RuleParser::term(bool left) {
   const Token token = tokens_.peek();
-  if (++depth_ > ExpressionParser::kMaxDepth) return tokens_.error(token.at, "nested too deeply");
+  if (++depth_ > ExpressionParser::kMaxDepth)
+    return tokens_.error(token.at, "terms are nested too deeply");
   Result<Term> result = [&]() -> Result<Term> {
     const bool number = token.kind == Token::Kind::kInteger || token.kind == Token::Kind::kReal ||
                         token.is("-") || token.is_word("value");
@@ -250,7 +253,7 @@ Result<Term> RuleParser::term(bool left) {
 Result<Term> RuleParser::tensor_term() {
   EGRET_ASSIGN_OR_RETURN(Term made, term(false));
   if (made.kind == Term::Kind::kScalar)
-    return tokens_.error(made.at, "a number alone has no shape; it stands beside a tensor");
+    return tokens_.error(made.at, "a number alone has no shape; use it beside a tensor");
   return made;
 }
 
@@ -321,9 +324,11 @@ Status RuleParser::attributes(Term& result, bool left) {
 Status RuleParser::attribute(Term& result, bool left) {
   const Token token = tokens_.take();
   if (token.is("*")) {
-    if (result.spread != Term::kNoSpread) return tokens_.error(token.at, "an operator has one '*'");
+    if (result.spread != Term::kNoSpread)
+      return tokens_.error(token.at, "an operator may have one '*'");
     if (tokens_.peek().kind != Token::Kind::kWord) {
-      if (!left) return tokens_.error(token.at, "on the right '*' needs the name of a capture");
+      if (!left)
+        return tokens_.error(token.at, "'*' on the right side needs the name of a capture");
       result.spread = Term::kAnySpread;
       return base::ok();
     }
@@ -365,7 +370,7 @@ Status RuleParser::check_attributes(const Term& result, bool left) const {
       continue;
     return tokens_.error(result.at, "operator '" + result.op->name() + "' needs its attribute '" +
                                         spec.name + "'" +
-                                        (left ? "; write {*} when any value will do" : ""));
+                                        (left ? "; write {*} if any value is allowed" : ""));
   }
   return base::ok();
 }
@@ -391,7 +396,7 @@ Result<Rule> RuleParser::reversed() const {
   const auto add_source = [&](int tensor, const Term& term) {
     for_each_subterm(term, [&](const Term& part) {
       if (part.kind == Term::Kind::kScalar)
-        status = tokens_.error(part.at, "a number on the right of '<=>' has no reverse");
+        status = tokens_.error(part.at, "'<=>' cannot have a number as its right side");
       if (part.kind == Term::Kind::kTensor) tensors.bind(part.slot);
       spreads.insert(part.spread);
       for (const Term::Attr& attr : part.attrs) bind_pattern(attr.value, attributes);
@@ -417,7 +422,7 @@ Result<Rule> RuleParser::reversed() const {
   for (const Binding& source : rule_.sources) {
     const bool rewritten =
         std::ranges::find(rule_.targets, source.tensor, &Binding::tensor) != rule_.targets.end();
-    if (!rewritten) return tokens_.error(rule_.at, "of '<=>' every source must have a target");
+    if (!rewritten) return tokens_.error(rule_.at, "'<=>' needs a target for every source");
     back.targets.push_back(source);
   }
   for (std::size_t i = 0; i < rule_.tensors.size(); ++i) {
@@ -428,7 +433,7 @@ Result<Rule> RuleParser::reversed() const {
   for (std::size_t i = 0; i < rule_.attributes.size(); ++i) {
     if (attributes.is_bound(static_cast<int>(i))) continue;
     return tokens_.error(names_.attributes.first_use(static_cast<int>(i)),
-                         "'<=>' needs something on the right to bind ?" + rule_.attributes[i]);
+                         "'<=>' needs a right side that binds ?" + rule_.attributes[i]);
   }
   for (std::size_t i = 0; i < rule_.spreads.size(); ++i) {
     if (spreads.contains(static_cast<int>(i))) continue;
@@ -449,7 +454,7 @@ Result<std::vector<Rule>> parse_rules(std::string_view file, std::string_view te
     EGRET_ASSIGN_OR_RETURN(std::vector<Rule> parsed, RuleParser(reader).run());
     for (Rule& rule : parsed) {
       if (!names.insert(rule.name).second)
-        return reader.error(rule.at, "there is already a rule called '" + rule.name + "'");
+        return reader.error(rule.at, "duplicate rule '" + rule.name + "'");
       rules.push_back(std::move(rule));
     }
   }

@@ -167,7 +167,7 @@ class Generalizer {
       set_tensor(source.tensor, made);
     }
     if (!bind_sources(rule_, matched_, environment_))
-      return base::bad_input("the conditions do not hold for symbols as they do for numbers");
+      return base::bad_input("the conditions hold for the instance but not for symbolic sizes");
     return base::ok();
   }
 
@@ -258,7 +258,7 @@ class Generalizer {
   Result<TermSink::Handle> source_term(const Term& term) {
     if (term.kind == Term::Kind::kTensor)
       return environment_.tensors[static_cast<std::size_t>(term.slot)].identity;
-    if (term.kind == Term::Kind::kScalar) return base::unsupported("a number in a source");
+    if (term.kind == Term::Kind::kScalar) return base::unsupported("a source contains a number");
     std::vector<TermSink::Handle> arguments;
     for (const Term& argument : term.arguments) {
       EGRET_ASSIGN_OR_RETURN(const TermSink::Handle made, source_term(argument));
@@ -322,7 +322,7 @@ class Generalizer {
     bool same = a.dtype == b.dtype && a.rank() == b.rank();
     for (std::size_t i = 0; same && i < a.dims.size(); ++i)
       same = scope_.decide(a.dims[i] == b.dims[i]);
-    return same ? base::ok() : base::bad_input("a target has another type than its source");
+    return same ? base::ok() : base::bad_input("the types of source and target differ");
   }
 
   const Rule& rule_;

@@ -129,7 +129,8 @@ Status decide_requirements(const Graph& graph) {
 Result<Graph> replayed(std::span<const Rewriting> steps, Graph graph) {
   for (const Rewriting& step : steps) {
     auto next = rewritten(graph, step.at, *step.rule);
-    if (!next) return base::bad_input("rule '" + step.rule->name + "' does not apply to symbols");
+    if (!next)
+      return base::bad_input("rule '" + step.rule->name + "' does not apply to symbolic sizes");
     graph = *std::move(next);
     EGRET_RETURN_IF_ERROR(decide_requirements(graph));
   }
@@ -168,7 +169,7 @@ std::optional<Rewritings> find_rewritings(const Graph& left, const Graph& right,
 Status replay(const Rewritings& rewritings, const Graph& left, const Graph& right) {
   EGRET_ASSIGN_OR_RETURN(const Graph a, replayed(rewritings.left, ir::without_dead_nodes(left)));
   EGRET_ASSIGN_OR_RETURN(const Graph b, replayed(rewritings.right, ir::without_dead_nodes(right)));
-  return same_terms(a, b) ? base::ok() : base::bad_input("the ends differ over symbols");
+  return same_terms(a, b) ? base::ok() : base::bad_input("the two ends differ for symbolic sizes");
 }
 
 }  // namespace egret::rules

@@ -12,7 +12,7 @@ using base::Result;
 
 Result<AdmittedRules> AdmittedRules::select(std::string_view selection, std::string_view allow) {
   const auto least = parse_rule_status(allow);
-  if (!least) return base::usage_error("allow cannot be '" + std::string(allow) + "'");
+  if (!least) return base::usage_error("invalid value of --allow: '" + std::string(allow) + "'");
   EGRET_ASSIGN_OR_RETURN(RuleSet set, select_rules(selection));
   EGRET_ASSIGN_OR_RETURN(RuleStatuses statuses, builtin_statuses());
   return admit(std::move(set), std::move(statuses), *least);

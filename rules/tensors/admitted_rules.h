@@ -44,9 +44,12 @@ class AdmittedRules {
 // The values of `allow`, and the help text of options that set it.
 std::vector<std::string> allow_names();
 inline constexpr std::string_view kAllowHelp =
-    "Run only rules of which at least this is known: proven for all sizes, bounded (for sizes up "
-    "to "
-    "a bound), tested on random tensors, untested (unsafe)";
+    "Run only rules with at least this status: proven for all sizes, bounded (proven for sizes up "
+    "to a bound), tested on random tensors, or untested (unsafe)";
+// The help of options that select rules to run.
+inline constexpr std::string_view kRulesHelp =
+    "Rules to run: sets, tags, names, globs or files, separated by commas; a later ,+NAME keeps "
+    "only rules that match NAME, and ,-NAME removes them";
 
 // Compiles the rules for an e-graph: rules first, then dynamic rules, in the set's order.
 std::vector<CompiledRule> compile(const AdmittedRules& rules, TensorEGraph& tensors);

@@ -54,7 +54,7 @@ Status append(std::vector<Rule>& all, std::vector<Rule> more) {
     const auto same = std::ranges::find(all, rule.name, &Rule::name);
     if (same != all.end()) {
       if (content_hash(*same) == content_hash(rule)) continue;
-      return base::bad_input("two rules are called '" + rule.name + "': " + same->file + ":" +
+      return base::bad_input("duplicate rule '" + rule.name + "': " + same->file + ":" +
                              std::to_string(same->at.line) + " and " + rule.file + ":" +
                              std::to_string(rule.at.line));
     }
@@ -193,7 +193,7 @@ Result<std::vector<Rule>> load_rules(const std::string& path) {
       if (entry->path().extension() == kSuffix) files.push_back(entry->path().string());
     }
     if (error) return base::unavailable(path + ": " + error.message());
-    if (files.empty()) return base::bad_input(path + ": no *.rules file in this directory");
+    if (files.empty()) return base::bad_input(path + ": the folder contains no *.rules file");
     std::ranges::sort(files);
   } else {
     files.push_back(path);

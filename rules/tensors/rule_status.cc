@@ -122,7 +122,7 @@ Result<RuleStatuses> parse_statuses(std::string_view json) {
   if (const Json* definitions = document.find("definitions"); definitions != nullptr) {
     EGRET_ASSIGN_OR_RETURN(statuses.definitions_, definitions->as_string());
   }
-  if (!rules->is_object()) return base::bad_input("rule statuses: 'rules' is no object");
+  if (!rules->is_object()) return base::bad_input("rule statuses: 'rules' must be an object");
   for (const auto& [hash, row] : rules->members()) {
     const Json* name = row.find("name");
     const Json* status = row.find("status");
@@ -143,7 +143,7 @@ Result<RuleStatuses> parse_statuses(std::string_view json) {
       EGRET_ASSIGN_OR_RETURN(entry.bound, bound->as_integer());
     }
     const auto parsed = parse_rule_status(text);
-    if (!parsed) return base::bad_input("rule statuses: there is no status '" + text + "'");
+    if (!parsed) return base::bad_input("rule statuses: unknown status '" + text + "'");
     entry.status = *parsed;
     statuses.entries_[hash] = std::move(entry);
   }
@@ -174,11 +174,10 @@ Status require_status(const RuleSet& set, const RuleStatuses& statuses, RuleStat
     names += (i > 0 ? ", " : "") + below[i];
   if (below.size() > kNamedInMessages)
     names += " and " + std::to_string(below.size() - kNamedInMessages) + " more";
-  return base::usage_error("rules that are not " + std::string(to_string(at_least)) + ": " + names +
-                           "; take them out of the set" +
-                           (lowest == RuleStatus::kRefuted
-                                ? ""
-                                : ", or allow them: --allow " + std::string(to_string(lowest))));
+  return base::usage_error(
+      "these rules are not " + std::string(to_string(at_least)) + ": " + names +
+      ". Remove them from --rules" +
+      (lowest == RuleStatus::kRefuted ? "" : ", or use --allow " + std::string(to_string(lowest))));
 }
 
 }  // namespace egret::rules

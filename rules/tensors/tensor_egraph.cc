@@ -16,7 +16,7 @@ Result<std::unique_ptr<TensorEGraph>> TensorEGraph::from_graph(const ir::Graph& 
     const ir::Node& input = graph.node(id);
     if (!input.type.is_concrete()) {
       return base::usage_error("input '" + input.name + "' has the type " + to_string(input.type) +
-                               ": bind its symbols to sizes first (--bind N=...)");
+                               "; bind its sizes with --bind NAME=SIZE");
     }
   }
   std::unique_ptr<TensorEGraph> result(new TensorEGraph());

@@ -209,7 +209,7 @@ base::Result<std::unique_ptr<MpiWorld>> MpiWorld::join(double time_limit_s, OnHa
   const Watchdog watchdog(time_limit_s, on_hang, "the ranks did not all start");
   int provided = 0;
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
-    return base::unavailable("MPI does not start");
+    return base::unavailable("MPI failed to start");
   auto impl = std::make_unique<Impl>();
   impl->time_limit_s = time_limit_s;
   impl->on_hang = std::move(on_hang);

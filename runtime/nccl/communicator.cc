@@ -49,7 +49,7 @@ base::Result<UniqueId> Communicator::make_id(const Library& library) {
   UniqueId id;
   const int status = library.functions.unique_id(&id);
   if (status == kOk) return id;
-  return base::unavailable(std::string("NCCL does not start: ") +
+  return base::unavailable(std::string("NCCL failed to start: ") +
                            library.functions.error_text(status));
 }
 

@@ -21,8 +21,9 @@ Library load() {
   if (!library.has_nccl.ok()) return library;
   library.functions.version(&library.version);
   if (library.version < kOldest)
-    library.has_nccl = base::unavailable("NCCL " + version_text(library.version) +
-                                         " is too old, Egret needs " + version_text(kOldest));
+    library.has_nccl =
+        base::unavailable("NCCL " + version_text(library.version) +
+                          " is too old; Egret needs at least " + version_text(kOldest));
   return library;
 }
 

@@ -50,7 +50,7 @@ TEST(Plan, ChecksItsInputs) {
   const ir::Tensor wrong(TensorType(DType::kF32, {3, 2}));
   const auto ran = (*plan)->run(std::span(&wrong, 1));
   ASSERT_FALSE(ran.ok());
-  EXPECT_EQ(ran.status().message(), "input 0 is f32[3,2], the plan takes f32[2,3]");
+  EXPECT_EQ(ran.status().message(), "input 0 is f32[3,2]; the plan takes f32[2,3]");
 }
 
 TEST(CpuPlan, FusesARegionOfPointwiseOperators) {

@@ -402,12 +402,12 @@ TEST_F(CudaBackend, SaysWhyItCannotBeUsed) {
   EXPECT_TRUE(backend_->availability().ok());
   fake_cuda().devices = 0;
   EXPECT_EQ(backend_->availability().code(), StatusCode::kUnavailable);
-  EXPECT_NE(backend_->availability().message().find("finds no GPU"), std::string::npos);
+  EXPECT_NE(backend_->availability().message().find("found no GPU"), std::string::npos);
 
   cuda::Libraries libraries = fake_libraries();
   libraries.driver_version = 11040;
   EXPECT_EQ(cuda::usable(libraries).message(),
-            "NVIDIA's driver is for CUDA 11.4, Egret needs 12.0; install a newer one");
+            "the NVIDIA driver supports CUDA 11.4; Egret needs 12.0. Install a newer driver");
   libraries = fake_libraries();
   libraries.has_nvrtc = base::unavailable("libnvrtc is not found");
   EXPECT_EQ(cuda::usable(libraries).code(), StatusCode::kUnavailable);

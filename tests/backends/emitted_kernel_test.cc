@@ -214,8 +214,9 @@ TEST_F(EmittedKernel, LeavesProductsOfRealsToTheInterpreter) {
   const PlanReport report = plan_of(*graph, Emission::kWhereWorth)->report();
   ASSERT_GE(report.fallbacks.size(), 1U);
   EXPECT_EQ(report.fallbacks[0].op, "matmul");
-  EXPECT_EQ(report.fallbacks[0].reason,
-            "matmul of other than f32; a sum of products, which the interpreter is faster at");
+  EXPECT_EQ(
+      report.fallbacks[0].reason,
+      "matmul of a type other than f32; a sum of products, for which the interpreter is faster");
   EXPECT_TRUE(plan_of(*graph, Emission::kAll)->report().fallbacks.empty());
   (void)expect_matches_reference(*graph, 1, 1e-12);
 }

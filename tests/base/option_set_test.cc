@@ -106,7 +106,7 @@ TEST(OptionSet, ValuesOutsideTheDomainAreRefused) {
 TEST(OptionSet, UnknownNamesGetASuggestion) {
   Bound b;
   EXPECT_EQ(b.give("limit-node", {"1"}).message(),
-            "test: there is no option \"limit-node\"; did you mean \"limit-nodes\"?");
+            "test: unknown option \"limit-node\"; did you mean \"limit-nodes\"?");
 }
 
 TEST(OptionSet, EnvironmentUsesTheVariableOfEachOption) {

@@ -51,7 +51,7 @@ TEST_F(RandomAccessFileTest, RefusesWhatItCannotReadInPlaces) {
   for (const std::string& path : {at("."), std::string("/dev/null")}) {
     const auto opened = RandomAccessFile::open(path, 10);
     ASSERT_FALSE(opened.ok()) << path;
-    EXPECT_EQ(opened.status().message(), path + ": is no regular file");
+    EXPECT_EQ(opened.status().message(), path + ": is not a regular file");
   }
   ASSERT_TRUE(write_file(at("a"), "0123456789").ok());
   const auto large = RandomAccessFile::open(at("a"), 9);

@@ -96,9 +96,9 @@ TEST_F(SnapshotTest, MissingAndForeignFilesAreRefused) {
   EXPECT_EQ(SnapshotFile::open(path_).status().code(), base::StatusCode::kUnavailable);
   EXPECT_EQ(SnapshotFile::open(::testing::TempDir()).status().code(), base::StatusCode::kBadInput);
   write("PK");
-  EXPECT_THAT(SnapshotFile::open(path_).status().message(), HasSubstr("is no snapshot"));
+  EXPECT_THAT(SnapshotFile::open(path_).status().message(), HasSubstr("is not a snapshot"));
   write(std::string(1000, 'x'));
-  EXPECT_THAT(SnapshotFile::open(path_).status().message(), HasSubstr("is no snapshot"));
+  EXPECT_THAT(SnapshotFile::open(path_).status().message(), HasSubstr("is not a snapshot"));
 }
 
 TEST_F(SnapshotTest, EveryDamagedByteIsNoticed) {

@@ -60,14 +60,14 @@ TEST_F(ExternalData, RangesOfFilesInTheFolderAreRead) {
 }
 
 TEST_F(ExternalData, PathsThatLeaveTheFolderAreRefused) {
-  expect_refused({"../secret.bin"}, "leaves the model's folder");
-  expect_refused({"inner/../../secret.bin"}, "leaves the model's folder");
-  expect_refused({"inner/.."}, "leaves the model's folder");
+  expect_refused({"../secret.bin"}, "outside the model's folder");
+  expect_refused({"inner/../../secret.bin"}, "outside the model's folder");
+  expect_refused({"inner/.."}, "outside the model's folder");
   expect_refused({(root_ / "secret.bin").string()}, "absolute path");
   expect_refused({"/dev/zero"}, "absolute path");
   expect_refused({std::string("weights.bin\0.txt", 16)}, "zero byte");
-  expect_refused({""}, "without a location");
-  expect_refused({"."}, "no file");
+  expect_refused({""}, "has no location");
+  expect_refused({"."}, "is not a file");
 }
 
 TEST_F(ExternalData, LinksAreRefused) {
@@ -83,9 +83,9 @@ TEST_F(ExternalData, LinksAreRefused) {
 
 TEST_F(ExternalData, WhatIsNoRegularFileIsRefusedWithoutWaiting) {
   ASSERT_EQ(::mkfifo((root_ / "model" / "pipe").c_str(), 0600), 0);
-  expect_refused({"pipe"}, "no regular file");
-  expect_refused({"inner"}, "no regular file");
-  expect_refused({"weights.bin/x"}, "no folder");
+  expect_refused({"pipe"}, "not a regular file");
+  expect_refused({"inner"}, "not a regular file");
+  expect_refused({"weights.bin/x"}, "contains a symbolic link or a file");
 }
 
 TEST_F(ExternalData, RangesOutsideTheFileAreRefused) {

@@ -136,7 +136,7 @@ TEST(OnnxImport, InitializersAreWhatTheirInputsDeclare) {
   };
   EXPECT_EQ(error({2}, kFloatCode), "");
   EXPECT_THAT(error({3}, kFloatCode),
-              HasSubstr("initializer 'w': is f32[2], as a graph input it is declared as "));
+              HasSubstr("initializer 'w': is f32[2], but is declared as a graph input of type "));
   EXPECT_THAT(error({2, 1}, kFloatCode), HasSubstr("[2,1]"));
   EXPECT_THAT(error({2}, kInt64Code), HasSubstr("initializer 'w': is f32[2]"));
 }

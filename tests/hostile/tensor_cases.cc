@@ -71,7 +71,7 @@ std::vector<HostileFile> tensor_cases() {
                      w.add_float_data(1);
                      w.set_raw_data(std::string(4, '\0'));
                    }),
-       "more than one form"},
+       "more than one field"},
       {"300 as a byte", with_weight(2, {1}, [](onnx::TensorProto& w) { w.add_int32_data(300); }),
        "element 0 (300)"},
       {"element type 0", with_weight(0, {1}, raw(4)), place},

@@ -78,10 +78,10 @@ std::vector<HostileFile> wire_cases() {
       {"nested branches just too deep", length_delimited(7, nested({6, 5, 1}, 40)),
        "nest too deeply"},
       {"four million empty nodes", length_delimited(7, many(empty_node, 4'000'000)),
-       "too many tiny fields"},
+       "too many small fields"},
       {"four million empty input names",
        length_delimited(7, length_delimited(1, many(empty_name, 4'000'000))),
-       "too many tiny fields"},
+       "too many small fields"},
       {"another protocol's message", length_delimited(1, "name") + length_delimited(2, "value"),
        "has no graph"},
   };

@@ -43,11 +43,11 @@ TEST(Einsum, ReadsDiagonals) {
 
 TEST(Einsum, RefusesMalformedEquations) {
   EXPECT_EQ(einsum("mk,nk->mn", {kMatrix}),
-            "einsum: equation 'mk,nk->mn' has 2 operands, the operator 1");
+            "einsum: equation 'mk,nk->mn' has 2 operands, but the operator has 1");
   EXPECT_EQ(einsum("mkn->mn", {kMatrix}), "einsum: term 'mkn' does not fit an operand of rank 2");
-  EXPECT_EQ(einsum("m1->m", {kMatrix}), "einsum: '1' in an einsum equation");
+  EXPECT_EQ(einsum("m1->m", {kMatrix}), "einsum: '1' is not valid in an einsum equation");
   EXPECT_EQ(einsum("mk->mz", {kMatrix}),
-            "einsum: the output of 'mk->mz' repeats or invents an axis");
+            "einsum: the output of 'mk->mz' repeats an axis or has a new one");
   EXPECT_EQ(einsum("ij,ij->i", {TensorType(DType::kF32, {2, 3}), TensorType(DType::kF32, {2, 4})}),
             "einsum: one axis has sizes 3 and 4");
 }

@@ -133,7 +133,7 @@ TEST(OnnxForms, AutomaticPaddingBecomesExplicit) {
                          12,
                          {TensorType(DType::kF32, Dims{1, 1, symbolic_dim("W")})},
                          {{"kernel_shape", Integers{2}}, {"auto_pad", std::string("SAME_UPPER")}}}),
-            "automatic padding over an axis of size W; give it a size with --bind");
+            "automatic padding over an axis of size W; bind it with --bind NAME=SIZE");
 }
 
 TEST(OnnxForms, AutomaticPaddingOfConvTransposeSetsTheOutputSize) {

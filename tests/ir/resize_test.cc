@@ -62,9 +62,9 @@ TEST(ResizeSamples, RefusesUnknownModes) {
                                    .nearest = nearest});
     return plan.ok() ? "fine" : plan.status().message();
   };
-  EXPECT_EQ(error("quartic", "asymmetric", "floor"), "there is no mode 'quartic'");
-  EXPECT_EQ(error("linear", "polar", "floor"), "there is no coordinate transformation 'polar'");
-  EXPECT_EQ(error("nearest", "asymmetric", "far"), "there is no nearest mode 'far'");
+  EXPECT_EQ(error("quartic", "asymmetric", "floor"), "unknown mode 'quartic'");
+  EXPECT_EQ(error("linear", "polar", "floor"), "unknown coordinate transformation 'polar'");
+  EXPECT_EQ(error("nearest", "asymmetric", "far"), "unknown nearest mode 'far'");
 }
 
 // Before there is a table: one of 10^18 entries could not be made.
@@ -83,7 +83,7 @@ TEST(ResizeSamples, RefusesTablesThatAreTooLong) {
   EXPECT_EQ(error(kHuge, "linear", "asymmetric"),
             "an axis is resized to 1000000000000000000 elements; at most 2097152 are supported in "
             "mode linear");
-  EXPECT_EQ(error(kHuge, "nearest", "polar"), "there is no coordinate transformation 'polar'");
+  EXPECT_EQ(error(kHuge, "nearest", "polar"), "unknown coordinate transformation 'polar'");
 }
 
 }  // namespace

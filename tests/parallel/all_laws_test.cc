@@ -241,8 +241,7 @@ TEST(StoredLaws, AreReadAsTheyAreWritten) {
   for (const auto& [line, message] : std::map<std::string, std::string>{
            {"proven matmul(f32[2] ) : R -> R", "line 2: no status 'proven'"},
            {"tested  matmul",
-            "line 2: no law of the form STATUS  OPERATOR(TYPES) : INPUTS -> "
-            "OUTPUT"}}) {
+            "line 2: a law has the form STATUS  OPERATOR(TYPES) : INPUTS -> OUTPUT"}}) {
     EXPECT_EQ(parse_laws("# laws\n" + line + "\n").status().message(), message);
   }
 }

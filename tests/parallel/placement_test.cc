@@ -25,11 +25,11 @@ TEST(Mesh, NumbersRanksRowMajor) {
 }
 
 TEST(Mesh, SaysWhatIsWrongWithItsText) {
-  EXPECT_EQ(Mesh::parse("x").status().message(), "'x' is no mesh axis; write NAME=SIZE");
+  EXPECT_EQ(Mesh::parse("x").status().message(), "'x' is not a mesh axis; write NAME=SIZE");
   EXPECT_EQ(Mesh::parse("x=0").status().message(),
-            "mesh axis 'x' has size 0; there may be 1 to 2^20 devices");
-  EXPECT_EQ(Mesh::parse("x=2,x=2").status().message(), "two mesh axes are called 'x'");
-  EXPECT_EQ(Mesh::parse("x=4y").status().message(), "'4y' is no size of a mesh axis");
+            "mesh axis 'x' has size 0; a mesh has 1 to 2^20 devices");
+  EXPECT_EQ(Mesh::parse("x=2,x=2").status().message(), "duplicate mesh axis 'x'");
+  EXPECT_EQ(Mesh::parse("x=4y").status().message(), "'4y' is not a valid size of a mesh axis");
   EXPECT_FALSE(Mesh::parse("x=1000000,y=1000000").ok());
 }
 
@@ -45,7 +45,7 @@ TEST(Placement, IsReadBackFromItsText) {
   EXPECT_EQ(Placement::parse("w:R", mesh).status().message(),
             "'w:R' names no axis of the mesh x=2,y=3,z=2; write AXIS:PLACEMENT");
   EXPECT_EQ(Placement::parse("x:Q", mesh).status().message(),
-            "'Q' is no placement; known are R, P(sum), P(max), S(DIMENSION) and "
+            "'Q' is not a placement; placements are R, P(sum), P(max), S(DIMENSION) and "
             "S(DIMENSION)-BEFORE+AFTER");
   for (const char* text : {"x:S(1)-1+2,y:R,z:S(0)", "x:S(1)-0+2(-inf),y:R,z:R"})
     EXPECT_EQ(to_string(placed(text, mesh), mesh), text);
@@ -71,7 +71,7 @@ TEST(Placement, RefusesWhatDoesNotFit) {
   const ir::TensorType type(ir::DType::kF32, {6, 3});
   EXPECT_EQ(to_string(*local_type(type, placed("x:S(0)", mesh), mesh)), "f32[3,3]");
   EXPECT_EQ(local_type(type, placed("x:S(1)", mesh), mesh).status().message(),
-            "dimension 1 of f32[6,3] cannot be cut evenly along the mesh axis 'x'");
+            "dimension 1 of f32[6,3] cannot be cut into equal blocks along the mesh axis 'x'");
   EXPECT_FALSE(local_type(type, placed("x:S(0),y:S(0)", mesh), mesh).ok());
   EXPECT_FALSE(local_type(type, placed("x:S(2)", mesh), mesh).ok());
   EXPECT_FALSE(local_type(type, placed("x:P(sum),y:P(max)", mesh), mesh).ok());
@@ -96,7 +96,7 @@ TEST(Placement, AHaloRepeatsWhatNeighboursHold) {
     locals.push_back(block_of(ones, placed("x:S(0)-1+0", mesh), mesh, rank));
   locals[1].set_f64(0, 2);
   EXPECT_EQ(whole_of(locals, type, placed("x:S(0)-1+0", mesh), mesh).status().message(),
-            "rank 1 has another halo than its neighbours");
+            "rank 1 has a halo that differs from its neighbours' values");
 }
 
 TEST(Placement, RefusesHalosThatDoNotFit) {
@@ -107,12 +107,13 @@ TEST(Placement, RefusesHalosThatDoNotFit) {
   EXPECT_EQ(error("x:S(0)-4+4"), "");
   EXPECT_EQ(error("x:S(0)-5+0"), "a halo along the mesh axis 'x' that is wider than a block");
   EXPECT_EQ(error("x:S(0)-1+1,y:S(1)-1+1"), "");
-  const char* twice = "a halo along the mesh axis 'x' of what another axis cuts";
+  const char* twice = "a halo along the mesh axis 'x' of a dimension that another axis cuts";
   EXPECT_EQ(error("x:S(0)-1+1,y:S(0)"), twice);
   EXPECT_EQ(error("y:S(0),x:S(0)-1+1"), twice);
-  EXPECT_EQ(error("x:S(0)-1+1,y:S(1)-1+1(-inf)"), "halos of zeros and of infinities");
+  EXPECT_EQ(error("x:S(0)-1+1,y:S(1)-1+1(-inf)"),
+            "halos of zeros cannot be combined with halos of infinities");
   EXPECT_EQ(error("x:S(0)-1+1(-inf)", ir::DType::kI64),
-            "a halo along the mesh axis 'x' of infinities that the type does not have");
+            "a halo along the mesh axis 'x' of infinities, which the type lacks");
 }
 
 // Every placement that fits, on meshes of one to three axes.
@@ -155,7 +156,7 @@ TEST(Placement, CopiesThatDifferAreNoCopies) {
   const ir::TensorType type(ir::DType::kF32, {2});
   const std::vector<ir::Tensor> locals{ir::Tensor::filled(type, 1), ir::Tensor::filled(type, 2)};
   EXPECT_EQ(whole_of(locals, type, placed("x:R", mesh), mesh).status().message(),
-            "ranks 0 and 1 should hold the same and do not");
+            "ranks 0 and 1 hold different values of one block");
   EXPECT_EQ(whole_of(locals, type, placed("x:P(sum)", mesh), mesh)->f64_at(0), 3);
   EXPECT_EQ(whole_of(locals, type, placed("x:P(max)", mesh), mesh)->f64_at(0), 2);
 }

@@ -48,7 +48,7 @@ TEST(Cluster, NumbersAreThoseOfAMachine) {
   EXPECT_EQ(error("memory_bytes = 80e9", "latency_s = 0"), "");
   for (const std::string number : {"1e-308", "inf", "nan", "-1", "1e300"}) {
     EXPECT_EQ(error("memory_bytes = " + number, ""),
-              "m.toml:2: device.memory_bytes: must be a number of bytes, or 0: there is no limit");
+              "m.toml:2: device.memory_bytes: must be a number of bytes, or 0 for no limit");
   }
   for (const std::string number : {"inf", "nan", "-1", "1e300"}) {
     EXPECT_EQ(error("seconds_per_kernel = " + number, "").substr(0, 42),
@@ -142,7 +142,7 @@ TEST(WrongPlans, AreRejected) {
     nodes.push_back(nodes[8]);
     nodes[9].inputs = {8};
   };
-  EXPECT_EQ(error_after(reduce_again, 9), "node 9: no collective 'all_reduce' leads from R to R");
+  EXPECT_EQ(error_after(reduce_again, 9), "node 9: collective 'all_reduce' cannot change R to R");
   // A ReLU of partial sums: the first product is made by rows of the weight.
   const auto relu_of_sums = [&](Nodes& nodes) {
     nodes[0].placement = columns;
@@ -177,7 +177,8 @@ TEST(WrongPlans, AreRejected) {
             "node 5: softmax has no law S(1) -> S(1) along the mesh axis 'x'");
   // Shards that are not even, and a weight of another model.
   EXPECT_EQ(error_after([](Nodes& nodes) { nodes[1].whole.dims[1] = 2047; }),
-            "node 1: dimension 1 of f32[512,2047] cannot be cut evenly along the mesh axis 'x'");
+            "node 1: dimension 1 of f32[512,2047] cannot be cut into equal blocks along the mesh "
+            "axis 'x'");
   EXPECT_EQ(error_after([](Nodes& nodes) { nodes[1].data = ir::Tensor(); }).substr(0, 38),
             "node 1: as many values as elements are");
 }
@@ -205,15 +206,16 @@ TEST(WrongPlans, GatherInTheOrderOfTheCuts) {
   // The last cut is undone first.
   EXPECT_EQ(error_of_gather(both, 1, both.with(1, copy)), "");
   EXPECT_EQ(error_of_gather(both, 0, both.with(0, copy)),
-            "node 1: a collective from x:S(0),y:S(0) to x:R,y:S(0)");
+            "node 1: no collective changes x:S(0),y:S(0) to x:R,y:S(0)");
   // Along one axis, said to be along the other; and into another dimension than it was cut in.
   EXPECT_EQ(error_of_gather(both, 1, both.with(0, copy)),
-            "node 1: a collective from x:S(0),y:S(0) to x:R,y:S(0)");
+            "node 1: no collective changes x:S(0),y:S(0) to x:R,y:S(0)");
   EXPECT_EQ(error_of_gather(both, 1, both.with(1, AxisPlacement::sum())),
-            "node 1: a collective from x:S(0),y:S(0) to x:S(0),y:P(sum)");
+            "node 1: no collective changes x:S(0),y:S(0) to x:S(0),y:P(sum)");
   // Copies are no sums: they would be counted twice.
   const Placement first = Placement(2).with(0, rows);
-  EXPECT_EQ(error_of_gather(first, 1, first), "node 1: a collective from x:S(0),y:R to x:S(0),y:R");
+  EXPECT_EQ(error_of_gather(first, 1, first),
+            "node 1: no collective changes x:S(0),y:R to x:S(0),y:R");
 }
 
 // The program is well-formed, its meaning is not that of the model.
@@ -236,10 +238,10 @@ TEST(Planner, CutsWeightsWhereMemoryIsShort) {
   EXPECT_EQ(placement_of(*free, "w1"), "x:R");
   EXPECT_EQ(placement_of(*free, "x"), "x:S(0)");
   const double weights = (256 * 512 + 512 + 512 * 256) * 4;
-  options.limit_memory = static_cast<std::int64_t>(free->memory_bytes - weights / 3);
+  options.device_memory = static_cast<std::int64_t>(free->memory_bytes - weights / 3);
   const auto tight = plan_of(graph, machine, options);
   ASSERT_TRUE(tight.ok()) << tight.status().message();
-  EXPECT_LE(tight->memory_bytes, static_cast<double>(options.limit_memory));
+  EXPECT_LE(tight->memory_bytes, static_cast<double>(options.device_memory));
   EXPECT_NE(placement_of(*tight, "w1") + placement_of(*tight, "w2"), "x:Rx:R");
   EXPECT_GT(tight->time_s, free->time_s);
   EXPECT_DOUBLE_EQ(tight->bound_s, free->bound_s);
@@ -346,7 +348,7 @@ TEST(WrongPlans, WithoutTheirHalo) {
   EXPECT_NE(error_with(AxisPlacement::split(2, {1, 1, Halo::Beyond::kMinusInfinity}))
                 .find("conv has no law"),
             std::string::npos);
-  EXPECT_NE(error_with(AxisPlacement::split(2)).find("a collective from"), std::string::npos);
+  EXPECT_NE(error_with(AxisPlacement::split(2)).find("no collective changes"), std::string::npos);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ ir::Graph attention(std::int64_t length, std::int64_t width, bool masked = false
 ParallelPlanOptions within(std::int64_t bytes) {
   ParallelPlanOptions options;
   options.sharded_inputs = true;
-  options.limit_memory = bytes;
+  options.device_memory = bytes;
   return options;
 }
 
@@ -252,11 +252,11 @@ TEST(Ring, WrongOnesAreRejected) {
   };
   EXPECT_EQ(error([](PlacedGraph&) {}), "");
   EXPECT_EQ(error([](PlacedGraph& g) { g.nodes[2].ring.inputs[1].step = AxisPlacement::split(1); }),
-            "node 2: an input of a ring that does not pass so");
+            "node 2: an input of a ring cannot be passed this way");
   EXPECT_EQ(error([](PlacedGraph& g) { g.nodes[2].ring.inputs[0].step = AxisPlacement::copy(); }),
-            "node 2: step of the ring 0: matmul has no such law along time, to P(sum)");
+            "node 2: step of the ring 0: matmul has no law along time to P(sum)");
   EXPECT_EQ(error([](PlacedGraph& g) { g.nodes[2].ring.nodes[0].step = AxisPlacement::max(); }),
-            "node 2: step of the ring 0: matmul has no such law along time, to P(max)");
+            "node 2: step of the ring 0: matmul has no law along time to P(max)");
   EXPECT_EQ(error([](PlacedGraph& g) {
               g.nodes[2].ring.nodes[0].inputs = {-2, -1};
             }).substr(0, 8),
@@ -264,7 +264,7 @@ TEST(Ring, WrongOnesAreRejected) {
   EXPECT_EQ(error([](PlacedGraph& g) {
               g.nodes[2].ring.nodes[0].inputs = {-1, 0};
             }),
-            "node 2: step of the ring 0: an input that does not come before it");
+            "node 2: step of the ring 0: its inputs must come before it");
   // What is taken of a sum in progress is no sum of what was taken.
   EXPECT_EQ(
       error([](PlacedGraph& g) {
@@ -272,7 +272,7 @@ TEST(Ring, WrongOnesAreRejected) {
         ring.nodes.push_back(
             {&ir::get_operator("relu"), {}, {0}, ring.nodes[0].placement, AxisPlacement::copy()});
       }),
-      "node 2: step of the ring 1: relu has no such law along time, to R");
+      "node 2: step of the ring 1: relu has no law along time to R");
 }
 
 // A placement, and what is scaled by a value that is not known yet, of operators with two inputs.

@@ -59,11 +59,11 @@ TEST(TableRows, AreCutWhereATableDoesNotFit) {
     ASSERT_TRUE(free.ok()) << free.status().message();
     EXPECT_EQ(placement_of(*free, "table"), "x:R");
     ParallelPlanOptions options;
-    options.limit_memory = kWords * 15 * 4 / p + 3 * kLooked * 60;
+    options.device_memory = kWords * 15 * 4 / p + 3 * kLooked * 60;
     const auto tight = plan_of(embedding(kWords), machine, options);
     ASSERT_TRUE(tight.ok()) << tight.status().message();
     EXPECT_EQ(placement_of(*tight, "table"), "x:S(0)");
-    EXPECT_LE(tight->memory_bytes, static_cast<double>(options.limit_memory));
+    EXPECT_LE(tight->memory_bytes, static_cast<double>(options.device_memory));
     // Partial sums are added and shared, in one step or two.
     double sent = 0;
     for (const Communication& one : tight->communication) sent += one.bytes;
@@ -76,12 +76,12 @@ TEST(TableRows, AreCutWhereATableDoesNotFit) {
 TEST(TableRows, AreCutAlongTwoAxes) {
   constexpr std::int64_t kWords = 8192;
   ParallelPlanOptions options;
-  options.limit_memory = kWords * 15 * 4 / 4 + 3 * kLooked * 60;
-  options.limit_time = 2;
+  options.device_memory = kWords * 15 * 4 / 4 + 3 * kLooked * 60;
+  options.extract_time = 2;
   const auto plan = plan_of(embedding(kWords), machine_of("x=2,y=2"), options);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_EQ(placement_of(*plan, "table"), "x:S(0),y:S(0)");
-  EXPECT_LE(plan->memory_bytes, static_cast<double>(options.limit_memory));
+  EXPECT_LE(plan->memory_bytes, static_cast<double>(options.device_memory));
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ TEST(TrainingPlan, StrategiesOfTrainingAreForTraining) {
   options.strategy = "zero-1";
   const auto plan = plan_of(mlp(8, 16, 16), machine_of("x=2"), options);
   EXPECT_EQ(plan.status().code(), base::StatusCode::kUsage);
-  EXPECT_THAT(plan.status().message(), HasSubstr("zero-1 is for training steps"));
+  EXPECT_THAT(plan.status().message(), HasSubstr("zero-1 needs --train"));
 }
 
 ir::Graph deep_mlp(int layers, std::int64_t batch, std::int64_t width) {
@@ -186,10 +186,10 @@ TEST(TrainingPlan, GathersAgainWhereMemoryIsShort) {
     });
   };
   EXPECT_EQ(gathers(*roomy), 4);
-  options.limit_memory = static_cast<std::int64_t>(roomy->memory_bytes) - 2 * kWhole;
+  options.device_memory = static_cast<std::int64_t>(roomy->memory_bytes) - 2 * kWhole;
   const auto tight = make_plan(task, machine_of("x=4"), options);
   ASSERT_TRUE(tight.ok()) << tight.status().message();
-  EXPECT_LE(tight->memory_bytes, static_cast<double>(options.limit_memory));
+  EXPECT_LE(tight->memory_bytes, static_cast<double>(options.device_memory));
   EXPECT_GE(gathers(*tight), 6);
   EXPECT_EQ(placement_of(*tight, "w1").substr(0, 4), "x:S(");
   EXPECT_EQ(placement_of(*tight, "w1.m"), placement_of(*tight, "w1"));
@@ -198,7 +198,7 @@ TEST(TrainingPlan, GathersAgainWhereMemoryIsShort) {
   EXPECT_GT(tight->time_s, roomy->time_s);
   EXPECT_DOUBLE_EQ(tight->bound_s, roomy->bound_s);
   // What no plan keeps to: the one that takes least.
-  options.limit_memory = 4 * kWhole;
+  options.device_memory = 4 * kWhole;
   const auto least = make_plan(task, machine_of("x=4"), options);
   ASSERT_TRUE(least.ok()) << least.status().message();
   EXPECT_GT(least->memory_bytes, least->limit_bytes);
@@ -225,7 +225,7 @@ TEST(WrongPlans, WithCarriedValuesThatMoveAreRejected) {
   program.nodes.push_back(gradient);
   program.outputs[output].node = program.nodes.size() - 1;
   EXPECT_EQ(check(program).message(),
-            "carried output w1.next: it leaves as x:S(0) and enters as x:R");
+            "carried output w1.next: it leaves a step as x:S(0) and enters the next step as x:R");
 }
 
 }  // namespace

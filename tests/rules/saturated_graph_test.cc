@@ -71,7 +71,7 @@ TEST(AdmittedRules, AreKnownAsWellAsWasAskedFor) {
   EXPECT_EQ(allowed->not_proven(), std::vector<std::string>{"wrong"});
   EXPECT_EQ(allowed->status_of("wrong"), "untested");
   EXPECT_EQ(AdmittedRules::select("default", "perhaps").status().message(),
-            "allow cannot be 'perhaps'");
+            "invalid value of --allow: 'perhaps'");
 }
 
 }  // namespace

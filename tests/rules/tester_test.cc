@@ -153,8 +153,8 @@ TEST(RuleStatuses, AreReadBackAndVoidedByAnEdit) {
   EXPECT_EQ(again->of(edited), RuleStatus::kUntested);
   RuleSet set{{rule, edited}, {}};
   EXPECT_EQ(require_status(set, *again, RuleStatus::kTested).message(),
-            "rules that are not tested: a (untested); take them out of the set, or allow them: "
-            "--allow untested");
+            "these rules are not tested: a (untested). Remove them from --rules, or use --allow "
+            "untested");
   EXPECT_FALSE(parse_statuses("{\"rules\": {\"x\": {\"name\": 1}}}").ok());
 }
 

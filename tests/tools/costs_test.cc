@@ -183,7 +183,7 @@ TEST_F(Costs, ImportReadsItsOwnVersionAlone) {
     return run.err;
   };
   EXPECT_NE(error_of(R"("schema_version": 99, )")
-                .find("v.json: schema_version 99 is not known; costs of 1 are read"),
+                .find("v.json: schema_version 99 is unknown; costs of 1 can be read"),
             std::string::npos);
   EXPECT_NE(error_of(R"("schema_version": "1", )").find("v.json: schema_version: "),
             std::string::npos);

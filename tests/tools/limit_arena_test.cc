@@ -37,7 +37,7 @@ TEST_F(LimitArena, WhatCannotBeKeptIsSaidByWarningAndExitCode) {
        {"run " + model_, "bench --time 0 --runs 1 " + model_, "compare " + model_ + " " + model_}) {
     const ProgramRun tight = run_program(words + " --limit-arena 64");
     EXPECT_EQ(tight.code, 5) << words;
-    EXPECT_THAT(tight.err, HasSubstr("keeps to --limit-arena 64 B")) << words;
+    EXPECT_THAT(tight.err, HasSubstr("no plan within --limit-arena 64 B was found")) << words;
     EXPECT_NE(tight.out, "") << words;
     const ProgramRun roomy = run_program(words + " --limit-arena 256");  // row after row
     EXPECT_EQ(roomy.code, 0) << words;
@@ -49,7 +49,7 @@ TEST_F(LimitArena, IsNoLimitOfPlans) {
   ASSERT_TRUE(base::write_file(path("plan.json"), "{}").ok());
   const ProgramRun run = run_program("run " + path("plan.json") + " --limit-arena 1KiB");
   EXPECT_EQ(run.code, 2);
-  EXPECT_THAT(run.err, HasSubstr("--limit-arena is for models"));
+  EXPECT_THAT(run.err, HasSubstr("--limit-arena cannot be combined with a plan"));
 }
 
 }  // namespace

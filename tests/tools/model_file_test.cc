@@ -28,8 +28,10 @@ TEST_F(ModelFile, AllOpenSizesAreNamedWithTheirRemedy) {
   ASSERT_TRUE(base::write_file(path("m.onnx"), model->bytes).ok());
   const ProgramRun run = run_program("run " + path("m.onnx"));
   EXPECT_EQ(run.code, 2);
-  EXPECT_THAT(run.err, HasSubstr("'x' f32[batch.0,M], 'y' f32[1,M]; "
-                                 "give these with --bind M=SIZE --bind batch.0=SIZE\n"));
+  EXPECT_THAT(
+      run.err,
+      HasSubstr(
+          "'x' f32[batch.0,M], 'y' f32[1,M]; bind them with --bind M=SIZE --bind batch.0=SIZE\n"));
   EXPECT_EQ(run_program("run " + path("m.onnx") + " --bind batch.0=2 --bind M=3").code, 0);
 }
 

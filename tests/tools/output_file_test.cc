@@ -52,7 +52,8 @@ TEST_F(OutputFileTest, WeightsOfTheInputAreNotReplacedWithoutItsModel) {
                  "holds the weights of");
   expect_refused(optimize + " -o " + path("n.onnx") + " --external-data " + path("m.onnx"),
                  "is the model itself");
-  expect_refused(optimize + " -o " + path("n") + " --external-data " + path("n"), "cannot be both");
+  expect_refused(optimize + " -o " + path("n") + " --external-data " + path("n"),
+                 "cannot be the output file and its file of weights");
   expect_refused("grad " + path("m.onnx") + " -o " + path("m.data"), "holds the weights of");
   EXPECT_EQ(text_of("m.data"), weights);
   EXPECT_FALSE(std::filesystem::exists(path("n.onnx")));
@@ -91,16 +92,16 @@ TEST_F(OutputFileTest, WhatIsReadIsNotReplaced) {
   write("m.toml");
   const std::string to_model = path("m.onnx") + " -o " + path("m.onnx");
   for (const char* verb : {"grad ", "plan ", "egraph dump "})
-    expect_refused(verb + to_model, "would be lost");
-  expect_refused("run " + path("m.onnx") + " --trace " + path("m.onnx"), "would be lost");
+    expect_refused(verb + to_model, "would be overwritten");
+  expect_refused("run " + path("m.onnx") + " --trace " + path("m.onnx"), "would be overwritten");
   expect_refused(
       "plan " + path("m.onnx") + " --machine " + path("m.toml") + " -o " + path("m.toml"),
       "the file of the machine");
   expect_refused("rules minimize starter," + path("a.rules") + " -o " + path("a.rules"),
-                 "the file of rules");
+                 "the rule file");
   expect_refused(
       "optimize " + path("m.onnx") + " --rules " + path("a.rules") + " -o " + path("a.rules"),
-      "the file of rules");
+      "the rule file");
   EXPECT_EQ(text_of("m.onnx"), model);
   EXPECT_EQ(text_of("a.rules"), rules);
   EXPECT_EQ(text_of("m.toml"), "kept");

@@ -50,12 +50,12 @@ TEST_F(OutputPlaces, FoldersOfResultsAreMade) {
   const ProgramRun wrong =
       run_program("run " + path("m.onnx") + " --output-folder " + path("m.onnx"));
   EXPECT_EQ(wrong.code, 7);
-  EXPECT_THAT(wrong.err, HasSubstr("cannot make the folder"));
+  EXPECT_THAT(wrong.err, HasSubstr("cannot create the folder"));
 }
 
 TEST_F(OutputPlaces, APlanThatGoesNowhereIsSaidNotToBeWritten) {
   const std::string words = "plan " + path("m.onnx") + " --mesh x=2";
-  EXPECT_THAT(run_program(words).err, HasSubstr("-o FILE writes it"));
+  EXPECT_THAT(run_program(words).err, HasSubstr("write it with -o FILE"));
   EXPECT_THAT(run_program(words + " --json").err, Not(HasSubstr("-o FILE")));
   EXPECT_THAT(run_program(words + " -o " + path("p.json")).err, Not(HasSubstr("-o FILE")));
 }

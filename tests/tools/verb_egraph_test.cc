@@ -81,7 +81,7 @@ TEST_F(EGraphVerbs, RefuseBrokenFilesWithTheirPlace) {
   EXPECT_EQ(run_program("egraph stats " + path("root.json")).code, 3);
   run = run_program("egraph stats --ignore-missing-roots " + path("root.json"));
   EXPECT_EQ(run.code, 0);
-  EXPECT_THAT(run.err, HasSubstr("1 root names no class"));
+  EXPECT_THAT(run.err, HasSubstr("1 root names no e-class"));
   EXPECT_EQ(run_program("egraph dump " + path("none.json")).code, 7);
 }
 

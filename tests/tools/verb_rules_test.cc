@@ -91,7 +91,7 @@ TEST_F(RulesVerify, NothingIsNotProven) {
   for (const char* verb : {"verify ", "test "}) {
     const ProgramRun run = run_program(std::string("rules ") + verb + path("none.rules"));
     EXPECT_EQ(run.code, 3) << run.out << run.err;
-    EXPECT_THAT(run.err, HasSubstr("holds no rules"));
+    EXPECT_THAT(run.err, HasSubstr("selects no rules"));
   }
 }
 

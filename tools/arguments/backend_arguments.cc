@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/option_help.h"
 #include "base/formats/units.h"
 #include "base/random.h"
 #include "driver/measure/batch_plan.h"
@@ -16,22 +17,16 @@ const base::OptionTable<BackendOptions>& BackendOptions::table() {
   using B = BackendOptions;
   static const base::OptionTable<B> rows{
       "backend",
-      {{"backend", &B::backend, "Backend that runs the model"},
-       {"precision", &B::precision,
-        "What products and convolutions of f32 may be computed in, with sums in f32: less than f32 "
-        "by --backend cuda, bf16 also by --backend cpu; checks allow for it",
+      {{"backend", &B::backend, backends::kBackendHelp},
+       {"precision", &B::precision, backends::kPrecisionHelp,
         base::one_of(backends::precision_names())},
-       {"seed", &B::seed, "Seed of random inputs", base::range(0)},
-       {"limit-arena", &B::limit_arena,
-        "Memory that activations and scratch space should keep to, even where that is slower; exit "
-        "5 where they take more all the same; 0: any",
-        base::bytes(0)},
+       {"seed", &B::seed, "Seed of random numbers", base::range(0)},
+       {"limit-arena", &B::limit_arena, backends::kLimitArenaHelp, base::bytes(0)},
        {"without", &B::without,
-        "Leave out a part of the backend, to see what it gives: kernels that compute several "
-        "operators, layouts other than row-major, what is computed of constants beforehand, "
-        "kernels emitted for what has none (the interpreter computes it then), the limit of what "
-        "kernels take in memory for their speed, or batches run sample after sample where that is "
-        "faster",
+        "Ablation: switch off one optimization. fusion: kernels that compute several operators. "
+        "blocked: layouts other than row-major. folding: computation of constants at compile time. "
+        "emitted: generated kernels; the interpreter runs these operators instead. thrift: the "
+        "limit on memory that kernels use for speed. slices: running a batch sample by sample",
         base::one_of({"fusion", "blocked", "folding", "emitted", "thrift", "slices"})},
        {"input", &B::input, "Tensor file (.pb) of an input, as FILE or NAME=FILE"}}};
   return rows;
@@ -51,7 +46,7 @@ base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_plan(ir::Graph g
     for (const backends::Backend* each : backends::all_backends()) {
       known += (known.empty() ? "" : ", ") + std::string(each->name());
     }
-    return base::usage_error("no backend is called '" + options.backend + "'; there are " + known);
+    return base::usage_error("unknown backend '" + options.backend + "'; available: " + known);
   }
   EGRET_RETURN_IF_ERROR(backend->takes_precision(precision_of(options)));
   EGRET_RETURN_IF_ERROR(backend->availability());
@@ -77,8 +72,8 @@ ExitCode keeps_to_arena(const backends::ExecutablePlan& plan, const BackendOptio
   const std::int64_t taken = plan.report().arena_bytes;
   if (options.limit_arena == 0 || taken <= options.limit_arena) return ExitCode::kOk;
   console.warning("activations take " + base::format_bytes(static_cast<double>(taken)) +
-                  "; no plan of this graph was found that keeps to --limit-arena " +
-                  base::format_bytes(static_cast<double>(options.limit_arena)));
+                  "; no plan within --limit-arena " +
+                  base::format_bytes(static_cast<double>(options.limit_arena)) + " was found");
   return ExitCode::kLimit;
 }
 
@@ -96,16 +91,16 @@ base::Result<std::vector<ir::Tensor>> model_inputs(const ir::Graph& graph,
     if (equals != std::string::npos) {
       const auto found = std::ranges::find(names, argument.substr(0, equals));
       if (found == names.end())
-        return base::usage_error("--input " + argument + ": the model has no such input");
+        return base::usage_error("--input " + argument + ": the model has no input with this name");
       at = static_cast<std::size_t>(found - names.begin());
       path = argument.substr(equals + 1);
     }
     if (at >= inputs.size())
-      return base::usage_error("--input " + argument + ": the model has no more inputs");
+      return base::usage_error("--input " + argument + ": the model has fewer inputs");
     EGRET_ASSIGN_OR_RETURN(ir::Tensor tensor, frontends::read_tensor_proto(path));
     if (!(tensor.type() == inputs[at].type())) {
-      return base::bad_input("'" + path + "' holds " + ir::to_string(tensor.type()) + ", input '" +
-                             names[at] + "' is " + ir::to_string(inputs[at].type()));
+      return base::bad_input("'" + path + "' contains " + ir::to_string(tensor.type()) +
+                             ", input '" + names[at] + "' is " + ir::to_string(inputs[at].type()));
     }
     inputs[at] = std::move(tensor);
     next = at + 1;

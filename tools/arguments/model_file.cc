@@ -9,7 +9,7 @@ namespace egret::tools {
 const base::OptionTable<ModelOptions>& ModelOptions::table() {
   using M = ModelOptions;
   static const base::OptionTable<M> rows{
-      "model", {{"bind", &M::bind, "Give a symbolic dimension its size, as NAME=SIZE"}}};
+      "model", {{"bind", &M::bind, "Set the size of a symbolic dimension, as NAME=SIZE"}}};
   return rows;
 }
 
@@ -46,8 +46,8 @@ base::Result<frontends::ImportedModel> read_concrete_model(const std::string& pa
   if (sizes.empty()) return model;
   std::string remedy;
   for (const std::string& size : sizes) remedy += " --bind " + size + "=SIZE";
-  return base::usage_error("inputs with open sizes: " + ir::open_inputs(model.graph) +
-                           "; give these with" + remedy);
+  return base::usage_error("inputs with unbound sizes: " + ir::open_inputs(model.graph) +
+                           "; bind them with" + remedy);
 }
 
 }  // namespace egret::tools

@@ -33,7 +33,7 @@ std::vector<InputFile> rule_files(const std::string& selection) {
   std::vector<InputFile> inputs;
   for (std::size_t begin = 0; begin <= selection.size();) {
     const std::size_t end = std::min(selection.find(',', begin), selection.size());
-    inputs.push_back({"the file of rules", selection.substr(begin, end - begin)});
+    inputs.push_back({"the rule file", selection.substr(begin, end - begin)});
     begin = end + 1;
   }
   return inputs;
@@ -43,7 +43,7 @@ base::Status check_not_input(const std::string& output, const std::vector<InputF
   for (const InputFile& input : inputs) {
     if (replaces(output, input.path)) {
       return base::usage_error(output + " is " + input.what +
-                               ", which would be lost; name another file for the output");
+                               ", which would be overwritten; give another output file");
     }
   }
   return base::ok();
@@ -57,17 +57,18 @@ base::Status check_output(const std::string& output, const std::vector<InputFile
 base::Status check_weights_stay(const std::string& output, const std::string& external,
                                 const std::string& input, const frontends::ImportedModel& model) {
   if (replaces(external, output)) {
-    return base::usage_error(output + " cannot be both the model and the file for its weights");
+    return base::usage_error(output + " cannot be the output file and its file of weights");
   }
   const bool in_place = is_file(input) && replaces(output, input);
   if (!in_place && replaces(external, input)) {
-    return base::usage_error(external + " is the model itself, which would be lost; name another " +
-                             "file for the weights");
+    return base::usage_error(
+        external +
+        " is the model itself, which would be overwritten; give another file for the weights");
   }
   for (const std::string& file : model.data_files) {
     if (replaces(output, file) || (!in_place && replaces(external, file))) {
       return base::usage_error(file + " holds the weights of " + input +
-                               ", which would be lost; name another file for the output");
+                               ", which would be overwritten; give another output file");
     }
   }
   return base::ok();
@@ -76,7 +77,7 @@ base::Status check_weights_stay(const std::string& output, const std::string& ex
 bool keeps_earlier_file(Console& console, const std::string& path) {
   std::error_code ignored;  // what cannot be looked at cannot be written either
   if (!base::stop_requested() || !std::filesystem::is_regular_file(path, ignored)) return false;
-  console.warning("interrupted; " + path + " is as it was");
+  console.warning("interrupted; " + path + " was not changed");
   return true;
 }
 

@@ -15,7 +15,7 @@ base::Status make_folder(const std::string& path) {
   std::error_code problem;
   std::filesystem::create_directories(path, problem);
   if (!problem) return base::ok();
-  return base::unavailable(path + ": cannot make the folder: " + problem.message());
+  return base::unavailable(path + ": cannot create the folder: " + problem.message());
 }
 
 }  // namespace

@@ -43,10 +43,10 @@ const base::OptionTable<PlanRunOptions>& PlanRunOptions::table() {
   static const base::OptionTable<P> rows{
       "plan-run",
       {{"limit-exchange", &P::limit_exchange,
-        "Of a plan: how long a rank waits for others before it ends the run", base::seconds()},
+        "Plans: time that a rank waits for other ranks before it ends the run", base::seconds()},
        {"exchange", &P::exchange,
-        "Of a plan on GPUs: how ranks exchange values; auto is nccl where each rank has a GPU of "
-        "its own, else mpi",
+        "Plans on GPUs: library that exchanges values between ranks; auto takes nccl if each rank "
+        "has its own GPU, otherwise mpi",
         base::one_of({"auto", "nccl", "mpi"})}}};
   return rows;
 }
@@ -55,7 +55,8 @@ base::Result<runtime::Ranks> join_ranks(const BackendOptions& backend,
                                         const PlanRunOptions& options, Console& console) {
   if (backend.limit_arena > 0) {
     return base::usage_error(
-        "--limit-arena is for models, not for plans: egret plan has --limit-memory");
+        "--limit-arena cannot be combined with a plan; `egret plan --device-memory` limits the "
+        "memory of a plan");
   }
   EGRET_RETURN_IF_ERROR(runtime::check_backend(run_options(backend, options, console)));
   return runtime::Ranks::join({.limit_exchange_s = options.limit_exchange,

@@ -18,6 +18,10 @@ bool is_plan_file(const std::string& path);
 // to the plan's folder, so that both may be used from anywhere and move together.
 std::string model_path_in_plan(const std::string& model, const std::string& plan);
 
+// `egret run --check`, `egret train-step --check`.
+inline constexpr const char* kCheckHelp =
+    "Compare the results with a reference run in one process; exit 6 if they differ";
+
 struct PlanRunOptions {
   double limit_exchange = 60;
   std::string exchange = "auto";

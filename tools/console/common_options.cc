@@ -8,14 +8,14 @@ const base::OptionTable<CommonOptions>& CommonOptions::table() {
   static const base::OptionTable<C> rows{
       "general",
       {{"json", &C::json, "Print the result as one JSON document"},
-       {"quiet", &C::quiet, "Print nothing but results and errors", {}, 'q'},
-       {"verbose", &C::verbose, "Print what is being done, and statistics", {}, 'v'},
-       {"color", &C::color, "Colour: on a terminal, always or never",
+       {"quiet", &C::quiet, "Print only results, warnings and errors", {}, 'q'},
+       {"verbose", &C::verbose, "Also print details and statistics", {}, 'v'},
+       {"color", &C::color, "Color output; auto colors a terminal",
         base::one_of({"auto", "always", "never"})},
-       {"progress", &C::progress, "Progress on standard error: fit for the stream, none, or JSON",
+       {"progress", &C::progress,
+        "Progress on standard error: a line that fits the stream (auto), none, or JSON lines",
         base::one_of({"auto", "never", "json"})},
-       {"threads", &C::threads, "Threads to use; 0 means one per processor",
-        base::range(0, 1024)}}};
+       {"threads", &C::threads, "Number of threads; 0: one per processor", base::range(0, 1024)}}};
   return rows;
 }
 
@@ -24,7 +24,7 @@ const base::OptionTable<InvocationOptions>& InvocationOptions::table() {
   static const base::OptionTable<I> rows{
       std::string(base::kInvocationSection),
       {{"config", &I::config, "Read options from this TOML file", base::path()},
-       {"print-config", &I::print_config, "Print the options in force as TOML and stop"}}};
+       {"print-config", &I::print_config, "Print the effective options as TOML and exit"}}};
   return rows;
 }
 

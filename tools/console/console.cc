@@ -71,7 +71,7 @@ base::ProgressSink* Console::progress() { return reporter_.get(); }
 base::Status Console::finish() {
   if (std::fflush(stdout) != 0) output_lost_ = true;
   if (!output_lost_) return base::ok();
-  return base::unavailable("standard output: cannot write; is the disk full?");
+  return base::unavailable("cannot write to standard output; is the disk full?");
 }
 
 base::Result<std::string> read_input(const std::string& path, std::int64_t limit_bytes) {

@@ -69,17 +69,18 @@ std::string kernel_table(const backends::PlanReport& report, const std::vector<i
                share > 0 ? base::format_percent(share) : "", kernel.implementation, kernel.layout,
                joined(kernel.nodes)});
   }
-  const std::string slices = report.slices == 1 ? ""
-                                                : "one sample after the other: each kernel runs " +
-                                                      std::to_string(report.slices) +
-                                                      " times, all of them are counted\n";
+  const std::string slices =
+      report.slices == 1 ? ""
+                         : "the batch runs sample by sample: each kernel runs " +
+                               std::to_string(report.slices) + " times; the time is the sum\n";
   const std::string doubt = beats_the_machine(report, works, rates)
-                                ? "a kernel does more than that allows: measured while the machine "
-                                  "was busy? `egret costs calibrate` measures again\n"
+                                ? "a kernel exceeds these rates, which may have been measured on a "
+                                  "busy machine; measure them again with `egret costs calibrate`\n"
                                 : "";
-  return table.render() + slices + "at best " + base::format_short(rates.flops_per_second / 1e9) +
-         " GFLOP/s and " + base::format_short(rates.bytes_per_second / 1e9) +
-         " GB/s here, measured\n" + doubt;
+  return table.render() + slices +
+         "peak rates of this machine: " + base::format_short(rates.flops_per_second / 1e9) +
+         " GFLOP/s and " + base::format_short(rates.bytes_per_second / 1e9) + " GB/s (measured)\n" +
+         doubt;
 }
 
 base::Json kernel_list(const backends::PlanReport& report, const std::vector<ir::Work>& works,

@@ -67,13 +67,14 @@ Status unknown_verb(const std::vector<std::string>& arguments) {
     }
   }
   if (!second_words.empty()) {
-    std::string text = "\"" + first + "\" needs one of:";
+    std::string text = "\"" + first + "\" needs a second word:";
     for (const std::string& word : second_words) text += " " + word;
     const std::string given = arguments.size() > 1 ? arguments[1] : "";
     return base::usage_error(text + base::did_you_mean(given, second_words));
   }
-  return base::usage_error("there is no verb \"" + first + "\"" +
-                           base::did_you_mean(first, first_words) + " (`egret help` lists them)");
+  return base::usage_error("unknown verb \"" + first + "\"" +
+                           base::did_you_mean(first, first_words) +
+                           " (`egret help` lists the verbs)");
 }
 
 // What CLI11 found: texts by option name, other words, and whether help was asked for.
@@ -162,7 +163,7 @@ base::Result<ParsedFlags> parse_words(const Verb& verb, const Arguments& declare
   for (const std::string& word : app.remaining()) {
     if (names_option(word)) {
       const std::string flag = word.substr(0, word.find('='));
-      return base::usage_error(verb.name + ": there is no option " + flag +
+      return base::usage_error(verb.name + ": unknown option " + flag +
                                base::did_you_mean(flag, flag_names(declared.set())));
     }
     parsed.positionals.push_back(word);
@@ -228,8 +229,7 @@ void warn_of_unknown_variables(Console& console) {
     const std::string name(entry.substr(0, entry.find('=')));
     if (!name.starts_with("EGRET_")) continue;
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    console.warning("the environment variable " + name + " is not known" +
-                    base::did_you_mean(name, known));
+    console.warning("unknown environment variable " + name + base::did_you_mean(name, known));
   }
 }
 
@@ -258,8 +258,8 @@ int internal_failure(const std::string& what) {
 
 Status no_memory() {
   return base::limit_hit(
-      "not enough memory; no output was replaced. Try a smaller model, fewer --threads, or a "
-      "smaller --limit-memory or --limit-nodes where the verb has it");
+      "not enough memory; no output was replaced. Use a smaller model or fewer --threads, or lower "
+      "--limit-memory or --limit-nodes if the verb has them");
 }
 
 base::Result<ExitCode> run_command(Command& command, Console& console) try {

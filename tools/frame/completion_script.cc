@@ -158,8 +158,8 @@ base::Result<std::string> completion_script(std::string_view shell) {
   if (shell == "bash") return bash_script();
   if (shell == "zsh") return zsh_script();
   if (shell == "fish") return fish_script();
-  return base::usage_error("there is no completion for the shell \"" + std::string(shell) +
-                           "\"; known are bash, zsh and fish" +
+  return base::usage_error("unknown shell \"" + std::string(shell) +
+                           "\"; supported shells are bash, zsh and fish" +
                            base::did_you_mean(shell, {"bash", "zsh", "fish"}));
 }
 

@@ -86,11 +86,12 @@ std::vector<std::string> units_of(const base::OptionSet& set) {
   };
   std::vector<std::string> units;
   if (takes("TIME"))
-    units.emplace_back("TIME is a number and ns, us, ms, s, m, h or d; without a unit seconds.");
+    units.emplace_back(
+        "TIME is a number with the unit ns, us, ms, s, m, h or d; the default unit is s.");
   if (takes("SIZE"))
     units.emplace_back(
-        "SIZE is a number and KiB, MiB, GiB or TiB; k, m, g and t mean the same; without a unit "
-        "bytes.");
+        "SIZE is a number with the unit KiB, MiB, GiB or TiB (short: k, m, g, t); the default unit "
+        "is bytes.");
   return units;
 }
 
@@ -109,10 +110,12 @@ std::string overview_help() {
       "Egret discovers, proves and applies tensor-graph optimizations by equality saturation.\n\n"
       "Verbs:\n";
   for (const Verb& verb : verbs()) text += entry(verb.name, verb.summary, 100);
-  text += "\nEnvironment:\n" + entry("EGRET_OPTION_NAME", "Sets --option-name of a verb", 100);
+  text += "\nEnvironment:\n" +
+          entry("EGRET_OPTION_NAME", "Set --option-name of every verb that has it", 100);
   for (const VariableRow& row : kVariables)
     text += entry(std::string(row.name), std::string(row.meaning), 100);
-  text += "\n`egret VERB --help` explains a verb; `egret doctor` says what this build can do.\n";
+  text +=
+      "\n`egret VERB --help` explains a verb; `egret doctor` shows the libraries of this build.\n";
   return text;
 }
 
@@ -150,9 +153,9 @@ std::string verb_help(const Verb& verb, std::size_t width) {
   for (const std::string& unit : units_of(arguments.set()))
     text += base::wrap_text(unit, width, 0) + "\n\n";
   const base::BoundOption& first = arguments.set().options().front();
-  text += "Each option may also be set by an environment variable (" + first.flag() + ": " +
-          first.variable() + ")\nor under its section in a --config file; `egret " + verb.name +
-          " --print-config` shows one.\n";
+  text += "Each option can also be set by an environment variable (" + first.flag() + ": " +
+          first.variable() + ")\nor in its section of a --config file; `egret " + verb.name +
+          " --print-config` prints one.\n";
   return text;
 }
 

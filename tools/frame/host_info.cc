@@ -46,7 +46,7 @@ ProbeAnswer ask_library(const char* library) {
     if (!std::string_view(library).starts_with("libcuda.so")) return base::ok();
     const int devices = cuda_devices(find);
     answer.present = devices > 0;
-    answer.detail = devices < 0 ? "the driver does not start" : base::counted(devices, "device");
+    answer.detail = devices < 0 ? "the driver failed to start" : base::counted(devices, "device");
     return base::ok();
   };
   // What is not there is no error here.
@@ -90,7 +90,7 @@ const std::vector<Probe>& probes() {
        {"cbc"}},
       {"HiGHS",
        "optimal extraction, second solver",
-       "scripts/setup.sh takes highsbox into .venv; then build again",
+       "run scripts/setup.sh, which installs highsbox into .venv, then build again",
        {"libhighs.so.1", "libhighs.so"},
        {}},
       {"MPI",
@@ -117,7 +117,7 @@ const std::vector<Probe>& probes() {
       {"cuDNN", "convolutions on the GPU", "install cuDNN 9", {"libcudnn.so.9"}, {}},
       {"NCCL",
        "plans on several GPUs",
-       "pip install nvidia-nccl-cu13, and name its folder in EGRET_CUDA_LIBRARIES",
+       "pip install nvidia-nccl-cu13, and add its folder to EGRET_CUDA_LIBRARIES",
        {"libnccl.so.2"},
        {}},
       {"C++ compiler", "kernels generated for the CPU", "apt install g++", {}, {"c++", "g++"}},

@@ -85,9 +85,9 @@ std::string manual_page(const Verb* verb) {
     set.add(invocation);
     text += ".SH OPTIONS OF EVERY VERB\n" + option_entries(set);
     text +=
-        ".SH CONFIGURATION\n.PP\nA flag overrules its environment variable, which overrules "
-        "the file named by \\-\\-config, which overrules $XDG_CONFIG_HOME/egret/egret.toml. "
-        "Unknown keys are errors.\n";
+        ".SH CONFIGURATION\n.PP\nA flag overrides its environment variable. The variable overrides "
+        "the file of \\-\\-config, which overrides $XDG_CONFIG_HOME/egret/egret.toml. Unknown keys "
+        "are errors.\n";
     text += ".SH ENVIRONMENT\n";
     for (const VariableRow& row : kVariables)
       text += tagged(std::string(row.name), std::string(row.meaning) + ".");

@@ -14,11 +14,12 @@ struct VariableRow {
 };
 
 inline constexpr auto kVariables = std::to_array<VariableRow>({
-    {"EGRET_KERNEL_CACHE", "Folder for compiled kernels, instead of ~/.cache/egret/kernels"},
-    {"EGRET_HOST_COMPILER", "C++ compiler of generated kernels, instead of c++, g++ or clang++"},
-    {"EGRET_CUDA_LIBRARIES", "Folders of CUDA's libraries, separated by colons"},
-    {"EGRET_CUDA_DEVICE", "Number of the GPU; of ranks each takes one of its own otherwise"},
-    {"EGRET_CUDA_TURNS", "File by which programs that measure on one GPU take turns"},
+    {"EGRET_KERNEL_CACHE", "Folder for compiled kernels (default: ~/.cache/egret/kernels)"},
+    {"EGRET_HOST_COMPILER", "C++ compiler for generated kernels (default: c++, g++ or clang++)"},
+    {"EGRET_CUDA_LIBRARIES", "Folders of the CUDA libraries, separated by colons"},
+    {"EGRET_CUDA_DEVICE", "Index of the GPU to use (default: each rank uses its own GPU)"},
+    {"EGRET_CUDA_TURNS",
+     "Lock file for programs that measure on one GPU; one program measures at a time"},
 });
 
 }  // namespace egret::tools

@@ -30,10 +30,10 @@ struct BenchOptions {
     using B = BenchOptions;
     static const base::OptionTable<B> rows{
         "bench",
-        {{"time", &B::time, "Measure at least this long", base::seconds()},
+        {{"time", &B::time, "Measure for at least this time", base::seconds()},
          {"runs", &B::runs, "Measure at least this many runs", base::range(1, 1e6)},
          {"kernels", &B::kernels,
-          "Also list each kernel with its time and its share of what this machine can do"},
+          "Also list each kernel with its time and its share of the roofline of this machine"},
          {"cost-db", &B::cost_db, cost::kDatabaseHelp, base::path()}}};
     return rows;
   }
@@ -53,7 +53,7 @@ void set_figures(base::Json& json, const backends::Timing& timing,
 class Bench final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.list("MODEL", paths_, "ONNX files with the same inputs, or - for standard input");
+    arguments.list("MODEL", paths_, "ONNX files with equal inputs, or - for standard input");
     arguments.options(options_);
     arguments.options(model_);
     arguments.options(backend_);
@@ -169,17 +169,16 @@ class Bench final : public Command {
 Verb bench_verb() {
   return {
       "bench", "Time models",
-      "Compiles the model for a backend and runs it many times on random inputs that rotate "
-      "beyond the cache. Prints the median and the 10th and 90th percentile.\n\nSeveral models "
-      "run in turns, so that a slow second of the machine hits them alike: this is the way to "
-      "compare them. Their speed is given as a multiple of the first model's.\n\n--kernels "
-      "measures what this machine can do at best (a large product of matrices, a sum of long "
-      "arrays), once, keeps that in the database of costs, and gives each kernel's share: the "
-      "least time that its arithmetic and its bytes "
-      "would take over the time it took. Arithmetic is counted by the operators' definitions, so "
-      "that an algorithm with less of it, such as Winograd's, may pass 100 %.\n\nWith --json, "
-      "peak_bytes is the memory of the whole program at its fullest, and model_bytes what the "
-      "models added to it: less what the program had before it read them.",
+      "Compiles the model for a backend and runs it many times. The random inputs rotate through "
+      "more memory than the cache holds. Prints the median, the 10th and the 90th percentile of "
+      "the time.\n\nSeveral models run in turns, so slow phases of the machine affect all of them "
+      "equally. Use this to compare models. The speed column is relative to the first "
+      "model.\n\n--kernels lists each kernel with its share of the roofline: the least time that "
+      "its arithmetic and memory traffic need on this machine, divided by the measured time. The "
+      "rates of the machine are measured once and stored in the cost database. Arithmetic is "
+      "counted from the operators' definitions, so an algorithm with fewer operations, such as "
+      "Winograd's, may exceed 100 %.\n\nWith --json, peak_bytes is the peak memory of the program, "
+      "and model_bytes is the increase since before the models were read.",
       make_command<Bench>};
 }
 

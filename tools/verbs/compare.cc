@@ -23,8 +23,8 @@ struct CompareOptions {
 class Compare final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("A", reference_, "The reference, an ONNX file");
-    arguments.positional("B", candidate_, "The model compared with it");
+    arguments.positional("A", reference_, "The reference model, an ONNX file");
+    arguments.positional("B", candidate_, "The model to compare with it");
     arguments.options(options_);
     arguments.options(model_);
     arguments.options(backend_);
@@ -99,13 +99,12 @@ class Compare final : public Command {
 }  // namespace
 
 Verb compare_verb() {
-  return {"compare", "Check that two models compute the same outputs",
-          "Interprets A in f64 and runs B on a backend, both on the same inputs, and compares "
-          "their outputs by "
-          "position. How far apart they may be is estimated from A by disturbing every value by "
-          "the rounding error "
-          "of f32, or of --precision. Exit code 6 when they differ by more.",
-          make_command<Compare>};
+  return {
+      "compare", "Check that two models compute the same outputs",
+      "Interprets A in f64, runs B on a backend with the same inputs, and compares the outputs by "
+      "position. The error bound is estimated by perturbing every value of A by the rounding error "
+      "of f32, or of --precision. The exit code is 6 if an output exceeds its bound.",
+      make_command<Compare>};
 }
 
 }  // namespace egret::tools

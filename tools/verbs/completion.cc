@@ -27,7 +27,7 @@ class Completion final : public Command {
 
 Verb completion_verb() {
   return {"completion", "Write a completion script for a shell",
-          "Load it in the shell's start file: `source <(egret completion bash)`, "
+          "Load the script in the start file of the shell: `source <(egret completion bash)`, "
           "`source <(egret completion zsh)` or `egret completion fish | source`.",
           make_command<Completion>};
 }

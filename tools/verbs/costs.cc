@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `egret costs list | merge | export | import`: the database of measured costs.
+#include "backends/option_help.h"
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
 #include "cost/database.h"
@@ -32,10 +33,8 @@ struct ListOptions {
     using L = ListOptions;
     static const base::OptionTable<L> rows{
         "costs list",
-        {{"precision", &L::precision,
-          "What was measured with products and convolutions of f32 computed in it",
-          base::one_of(backends::precision_names())},
-         {"all-machines", &L::all_machines, "Also what was measured on other machines"}}};
+        {{"precision", &L::precision, backends::kPrecisionHelp, base::one_of(backends::precision_names())},
+         {"all-machines", &L::all_machines, "Also list the measurements of other machines"}}};
     return rows;
   }
 };
@@ -52,7 +51,7 @@ base::Json to_json(const cost::Database::Row& row) {
 base::Result<cost::Database::Row> row_from(const base::Json& json) {
   const auto member = [&](std::string_view name) -> base::Result<const base::Json*> {
     const base::Json* found = json.find(name);
-    if (found == nullptr) return base::bad_input("an entry has no '" + std::string(name) + "'");
+    if (found == nullptr) return base::bad_input("an entry lacks '" + std::string(name) + "'");
     return found;
   };
   cost::Database::Row row;
@@ -84,14 +83,15 @@ base::Json to_json(const cost::Database::RatesRow& row) {
 base::Result<cost::Database::RatesRow> rates_from(const base::Json& json) {
   cost::Database::RatesRow row;
   const base::Json* machine = json.find("machine");
-  if (machine == nullptr) return base::bad_input("rates of no machine");
+  if (machine == nullptr) return base::bad_input("an entry of 'rates' lacks 'machine'");
   EGRET_ASSIGN_OR_RETURN(row.machine, machine->as_string());
   const auto read = [&](std::string_view name, double& value) -> base::Status {
     const base::Json* found = json.find(name);
-    if (found == nullptr) return base::bad_input("rates without '" + std::string(name) + "'");
+    if (found == nullptr)
+      return base::bad_input("an entry of 'rates' lacks '" + std::string(name) + "'");
     EGRET_ASSIGN_OR_RETURN(value, found->as_real());
     return value > 0 ? base::ok()
-                     : base::bad_input("'" + std::string(name) + "' is not above zero");
+                     : base::bad_input("'" + std::string(name) + "' must be greater than zero");
   };
   EGRET_RETURN_IF_ERROR(read("flops_per_second", row.rates.flops_per_second));
   EGRET_RETURN_IF_ERROR(read("bytes_per_second", row.rates.bytes_per_second));
@@ -103,7 +103,7 @@ base::Result<cost::Database::RatesRow> rates_from(const base::Json& json) {
 base::Status import_rates(const base::Json& json, cost::Database& into) {
   const base::Json* rates = json.find("rates");
   if (rates == nullptr) return base::ok();
-  if (!rates->is_array()) return base::bad_input("'rates' is no list");
+  if (!rates->is_array()) return base::bad_input("'rates' must be a list");
   for (const base::Json& item : rates->items()) {
     EGRET_ASSIGN_OR_RETURN(const cost::Database::RatesRow row, rates_from(item));
     EGRET_RETURN_IF_ERROR(into.store_rates(row.machine, row.rates));
@@ -152,7 +152,7 @@ class List final : public Command {
 class Merge final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.list("DATABASE", others_, "Databases whose entries are added");
+    arguments.list("DATABASE", others_, "Databases whose entries to add");
     arguments.options(costs_);
   }
 
@@ -224,7 +224,7 @@ class Import final : public Command {
       return status.at(path_);
     const base::Json* entries = json->find("entries");
     if (entries == nullptr || !entries->is_array())
-      return base::bad_input(path_ + ": there is no list 'entries'");
+      return base::bad_input(path_ + ": the list 'entries' is missing");
     EGRET_ASSIGN_OR_RETURN(const auto read, cost::Database::open(":memory:"));
     for (std::size_t i = 0; i < entries->items().size(); ++i) {
       const auto row = row_from(entries->items()[i]);
@@ -248,25 +248,23 @@ class Import final : public Command {
 }  // namespace
 
 Verb costs_list_verb() {
-  return {
-      "costs list", "List measured costs",
-      "Prints the operators measured on this machine with their median time, its median absolute "
-      "deviation as a share of it, and the number of runs behind both.",
-      make_command<List>};
+  return {"costs list", "List measured costs",
+          "Prints the operators that were measured on this machine: median time, relative median "
+          "absolute deviation, and number of runs.",
+          make_command<List>};
 }
 Verb costs_merge_verb() {
-  return {
-      "costs merge", "Add the entries of other databases",
-      "Entries that are there already stay as they are. Those of other machines are kept apart.",
-      make_command<Merge>};
+  return {"costs merge", "Add the entries of other databases",
+          "Existing entries are not changed. Entries of different machines are kept separately.",
+          make_command<Merge>};
 }
 Verb costs_export_verb() {
   return {"costs export", "Write the measured costs as JSON",
-          "All entries and rates of all machines.", make_command<Export>};
+          "Writes all entries and rates of all machines.", make_command<Export>};
 }
 Verb costs_import_verb() {
   return {"costs import", "Read measured costs from JSON",
-          "Adds what `egret costs export` wrote; entries that are there already stay as they are.",
+          "Adds the entries that `egret costs export` wrote. Existing entries are not changed.",
           make_command<Import>};
 }
 

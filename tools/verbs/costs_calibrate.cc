@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `egret costs calibrate`: the rates that estimates rest on, measured.
 #include "backends/backend.h"
+#include "backends/option_help.h"
 #include "cost/database.h"
 #include "driver/measure/calibration.h"
 #include "driver/measure/machine_fingerprint.h"
@@ -20,8 +21,8 @@ struct CalibrateOptions {
     static const base::OptionTable<C> rows{
         "costs calibrate",
         {{"cost-db", &C::cost_db, cost::kDatabaseHelp, base::path()},
-         {"backend", &C::backend, "Backend whose rates are measured"},
-         {"precision", &C::precision, "What products are computed in",
+         {"backend", &C::backend, backends::kBackendHelp},
+         {"precision", &C::precision, backends::kPrecisionHelp,
           base::one_of(backends::precision_names())}}};
     return rows;
   }
@@ -33,8 +34,7 @@ class Calibrate final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     const backends::Backend* backend = backends::find_backend(options_.backend);
-    if (backend == nullptr)
-      return base::usage_error("no backend is called '" + options_.backend + "'");
+    if (backend == nullptr) return base::usage_error("unknown backend '" + options_.backend + "'");
     const backends::Precision precision = backends::precision_named(options_.precision);
     EGRET_RETURN_IF_ERROR(backend->takes_precision(precision));
     EGRET_RETURN_IF_ERROR(backend->availability());
@@ -61,11 +61,11 @@ class Calibrate final : public Command {
 }  // namespace
 
 Verb costs_calibrate_verb() {
-  return {"costs calibrate", "Measure the rates that estimates of costs rest on",
-          "Measures, in about two seconds, what this machine can do at best with the threads asked "
-          "for: arithmetic by a large product of matrices, memory traffic by a sum of long arrays, "
-          "and the start of a kernel. The database of costs keeps the rates, in place of earlier "
-          "ones; estimating cost models, interpolation and `egret bench --kernels` use them.",
+  return {"costs calibrate", "Measure the rates of this machine for cost estimates",
+          "Measures peak arithmetic (a large matrix product), memory bandwidth (a sum of long "
+          "arrays) and the start time of a kernel, for the given number of threads. This takes "
+          "about two seconds. The rates replace earlier ones in the cost database. Estimating cost "
+          "models, interpolation and `egret bench --kernels` use them.",
           make_command<Calibrate>};
 }
 

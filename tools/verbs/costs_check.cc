@@ -23,12 +23,10 @@ struct CheckOptions {
         "costs check",
         {{"cost-db", &C::cost_db, cost::kDatabaseHelp, base::path()},
          {"known-db", &C::known_db,
-          "Predict from this database, and only what it has not, instead of each entry from all "
-          "others",
+          "Predict the entries that this database lacks from it, instead of predicting each entry "
+          "from all others",
           base::path()},
-         {"cost-machine", &C::machine,
-          "Machine whose entries are checked: its name, or a part that no other has (default: this "
-          "one)"}}};
+         {"cost-machine", &C::machine, cost::kMachineHelp}}};
     return rows;
   }
 };
@@ -122,11 +120,12 @@ class Check final : public Command {
 }  // namespace
 
 Verb costs_check_verb() {
-  return {"costs check", "Say how wrong interpolated costs are",
-          "Predicts the time of each measured operator from all others by interpolation, and gives "
-          "the median and the 90th percentile of the error, beside that of the plain roofline. The "
-          "error is the factor by which a prediction is off, less one.\n\nWith --known-db a "
-          "database is predicted from another one, as models that were never measured are.",
+  return {"costs check", "Measure the error of interpolated costs",
+          "Predicts the time of each measured operator from all others by interpolation. Prints "
+          "the median and the 90th percentile of the error, beside the error of the roofline "
+          "model. The error is the factor between prediction and measurement, minus one.\n\nWith "
+          "--known-db, the entries of one database are predicted from another database. This is "
+          "the case of a model that was never measured.",
           make_command<Check>};
 }
 

@@ -77,14 +77,14 @@ class Profile final : public Command {
 }  // namespace
 
 Verb costs_profile_verb() {
-  return {"costs profile", "Measure the operators of a model's equal forms",
-          "Saturates the model's e-graph as `egret optimize` does and measures every operator in "
-          "it that the database does not know yet, so that later runs need not. Each is kept at "
-          "once: work that is cut short, by --profile-time or a signal, goes on where it was. "
-          "Measurements that vary by more than 10 % are repeated while there is time, and the "
-          "better one is kept. Before all that the machine's rates are measured, unless the "
-          "database has them (`egret costs calibrate`).",
-          make_command<Profile>};
+  return {
+      "costs profile", "Measure the operators of a model and its rewrites",
+      "Saturates the model's e-graph as `egret optimize` does, and measures every operator in it "
+      "that the database lacks. Each measurement is stored at once: a run that --profile-time or a "
+      "signal ends can be continued by the same command. Measurements that vary by more than 10 % "
+      "are repeated while time remains, and the more stable one is kept. If the database has no "
+      "rates of this machine, they are measured first (`egret costs calibrate`).",
+      make_command<Profile>};
 }
 
 }  // namespace egret::tools

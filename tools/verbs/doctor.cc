@@ -41,7 +41,7 @@ Finding bf16_finding() {
           .purpose = "products and convolutions in bf16 (--backend cpu --precision bf16)",
           .remedy = status.message(),
           .built = "at run time",
-          .here = status.ok() ? "instructions of the processor" : "missing",
+          .here = status.ok() ? "processor instructions" : "missing",
           .required = false,
           .ready = status.ok()};
 }
@@ -120,7 +120,8 @@ std::string to_text(const HostInfo& machine, const std::vector<Finding>& finding
                 finding.remedy + "\n";
   }
   if (!remedies.empty())
-    text += "\nTo turn on what is missing (scripts/setup.sh installs what the code uses so far):\n";
+    text +=
+        "\nTo install missing components (scripts/setup.sh installs all that the build needs):\n";
   return text + remedies;
 }
 
@@ -144,11 +145,11 @@ class Doctor final : public Command {
 }  // namespace
 
 Verb doctor_verb() {
-  return {"doctor", "Say what this build and this machine can do, and what is missing",
-          "Lists the libraries that Egret can use: whether this program was built with them "
-          "(\"+\" ready, \"-\" optional and missing, \"!\" required and missing), whether this "
-          "machine has them now, what they are for and how to get them. Exits with 7 when a "
-          "required one is missing.",
+  return {"doctor", "Show the libraries of this build and this machine",
+          "Lists the libraries that Egret can use: \"+\" is ready, \"-\" is optional and missing, "
+          "\"!\" is required and missing. For each library it shows whether this build contains "
+          "it, whether this machine has it, its purpose and how to install it. The exit code is 7 "
+          "if a required library is missing.",
           make_command<Doctor>};
 }
 

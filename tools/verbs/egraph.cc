@@ -41,13 +41,12 @@ struct SourceOptions {
     static const base::OptionTable<S> rows{
         "egraph",
         {{"source", &S::source,
-          "What the argument is: an e-graph (.json and standard input), a model (all other files)",
+          "Kind of FILE: an e-graph or a model; auto reads .json files and standard input as "
+          "e-graphs and other files as models",
           base::one_of({"auto", "egraph", "model"})},
          {"ignore-missing-roots", &S::ignore_missing_roots,
-          "Leave out roots that name no class, instead of refusing the file"},
-         {"rules", &S::rules,
-          "Rules by set, tag, name, glob or file, all together; then ,+NAME keeps only those so "
-          "called, ,-NAME none of them"},
+          "Ignore roots that name no e-class, instead of rejecting the file"},
+         {"rules", &S::rules, std::string(rules::kRulesHelp)},
          {"allow", &S::allow, std::string(rules::kAllowHelp), base::one_of(rules::allow_names())},
          {"limit-nodes", &S::limit_nodes, "Stop saturation at this many e-nodes",
           base::range(1, 1e9)},
@@ -72,14 +71,17 @@ struct DumpVerbOptions {
     for (const cost::ModelRow& row : cost::estimating_models()) costs.emplace_back(row.name);
     static const base::OptionTable<D> rows{
         "egraph-dump",
-        {{"form", &D::form, "Lines of text, DOT for Graphviz, a drawing, or egraph-serialize JSON",
+        {{"form", &D::form,
+          "Format: text, DOT for Graphviz, an SVG drawing, or egraph-serialize JSON",
           base::one_of({"text", "dot", "svg", "json"})},
-         {"cost", &D::cost, "Costs of a model's nodes in JSON: 1 each, or estimated seconds",
+         {"node-cost", &D::cost,
+          "Costs of nodes in the JSON of a model: 1 for each node, or estimated seconds",
           base::one_of(costs)},
          {"most-classes", &D::most_classes,
-          "How many classes text and drawings show, nearest to the roots first",
+          "Number of e-classes that text, DOT and SVG show, nearest to the roots first",
           base::range(1, 1e9)},
-         {"output", &D::output, "Where it goes; - for standard output", base::output_file(), 'o'}}};
+         {"output", &D::output, "File for the result; - is standard output", base::output_file(),
+          'o'}}};
     return rows;
   }
 };
@@ -119,8 +121,8 @@ base::Result<Opened> open_file(const std::string& path, const SourceOptions& opt
   EGRET_ASSIGN_OR_RETURN(opened.file, egraph::read_serialized(path, reading));
   if (const std::size_t missing = opened.file->missing_roots.size(); missing > 0) {
     console.warning(base::counted(static_cast<std::int64_t>(missing),
-                                  "root names no class and is left out: ",
-                                  "roots name no class and are left out: ") +
+                                  "root names no e-class and is ignored: ",
+                                  "roots name no e-class and are ignored: ") +
                     opened.file->missing_roots.front() + (missing > 1 ? ", ..." : ""));
   }
   return opened;
@@ -155,7 +157,7 @@ class EGraphDump final : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments.positional("FILE", path_,
-                         "An e-graph in JSON, or - for one on standard input, or an ONNX file");
+                         "An e-graph in JSON, - for standard input, or an ONNX file");
     arguments.options(options_);
     arguments.options(source_);
     arguments.options(model_);
@@ -163,7 +165,7 @@ class EGraphDump final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     if (console.options().json && options_.form != Form::kJson)
-      return base::usage_error("text and drawings are no JSON; --form json writes the e-graph so");
+      return base::usage_error("--json needs --form json");
     std::vector<InputFile> inputs = rule_files(source_.rules);
     inputs.push_back({"the input", path_});
     EGRET_RETURN_IF_ERROR(check_not_input(options_.output, inputs));
@@ -254,7 +256,7 @@ class EGraphStats final : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments.positional("FILE", path_,
-                         "An e-graph in JSON, or - for one on standard input, or an ONNX file");
+                         "An e-graph in JSON, - for standard input, or an ONNX file");
     arguments.options(source_);
     arguments.options(model_);
   }
@@ -354,17 +356,16 @@ class EGraphStats final : public Command {
 
 Verb egraph_dump_verb() {
   return {"egraph dump", "Show an e-graph as text, a drawing or JSON",
-          "The e-graph comes from a file in egraph-serialize JSON, or is made of a model by "
-          "saturating it with rewrite rules (--limit-iterations 0 leaves it as it is). Text and "
-          "drawings show the classes nearest to the roots and say how many they hide; JSON is "
-          "always the whole.",
+          "The e-graph comes from a file in egraph-serialize JSON, or from saturating a model with "
+          "rewrite rules (--limit-iterations 0 applies none). Text, DOT and SVG show the e-classes "
+          "nearest to the roots and the number of hidden ones. JSON contains the whole e-graph.",
           make_command<EGraphDump>};
 }
 
 Verb egraph_stats_verb() {
-  return {"egraph stats", "Describe an e-graph in numbers",
-          "Sizes, cycles and operators of an e-graph from a file in egraph-serialize JSON or of a "
-          "model after saturation; of a saturation also what each rule did.",
+  return {"egraph stats", "Print statistics of an e-graph",
+          "Prints sizes, cycles and operators of an e-graph, from a file in egraph-serialize JSON "
+          "or from saturating a model. For a model it also prints the applications of each rule.",
           make_command<EGraphStats>};
 }
 

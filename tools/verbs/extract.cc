@@ -9,6 +9,7 @@
 #include "egraph/formats/serialized_egraph.h"
 #include "extract/core/constraints.h"
 #include "extract/core/extractor.h"
+#include "extract/core/option_help.h"
 #include "tools/frame/verb.h"
 
 namespace egret::tools {
@@ -16,7 +17,7 @@ namespace {
 
 struct ExtractVerbOptions {
   std::string extractor = "auto";
-  double time = 60;
+  double extract_time = 60;
   bool ignore_missing_roots = false;
   std::vector<std::string> forbid;
   std::vector<std::string> force;
@@ -27,12 +28,13 @@ struct ExtractVerbOptions {
     for (const extract::ExtractorRow& row : extract::extractors()) names.emplace_back(row.name);
     static const base::OptionTable<E> rows{
         "extract",
-        {{"extractor", &E::extractor, "How terms are chosen", base::one_of(names)},
-         {"time", &E::time, "Stop with the best answer so far after this time", base::seconds()},
+        {{"extractor", &E::extractor, extract::kExtractorHelp, base::one_of(names)},
+         {"extract-time", &E::extract_time, extract::kExtractTimeHelp, base::seconds()},
          {"ignore-missing-roots", &E::ignore_missing_roots,
-          "Leave out roots that name no class, instead of refusing the file"},
-         {"forbid", &E::forbid, "Operators or nodes that the answer must not have"},
-         {"force", &E::force, "Nodes that the answer must have, needed or not"}}};
+          "Ignore roots that name no e-class, instead of rejecting the file"},
+         {"forbid", &E::forbid, extract::kForbidHelp},
+         {"force", &E::force,
+          "Node that the answer must contain, even if no chosen node needs it"}}};
     return rows;
   }
 };
@@ -40,7 +42,7 @@ struct ExtractVerbOptions {
 class Extract final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("FILE", path_, "An e-graph in JSON, or - for one on standard input");
+    arguments.positional("FILE", path_, "An e-graph in JSON, or - for standard input");
     arguments.options(options_);
   }
 
@@ -52,7 +54,7 @@ class Extract final : public Command {
     EGRET_ASSIGN_OR_RETURN(const extract::ConstrainedProblem constrained, constrain(file));
     const extract::Problem problem = constrained.problem();
     extract::Options how;
-    how.time_limit_s = options_.time;
+    how.time_limit_s = options_.extract_time;
     how.should_stop = [] { return base::stop_requested(); };
     const base::Stopwatch watch;
     EGRET_ASSIGN_OR_RETURN(const extract::Solution solution,
@@ -61,7 +63,7 @@ class Extract final : public Command {
     EGRET_RETURN_IF_ERROR(extract::check_solution(problem, solution));
     console.result(to_json(file, solution, seconds), to_text(solution, seconds));
     const bool open = solution.quality != extract::Quality::kOptimal;
-    return open && seconds >= options_.time ? ExitCode::kLimit : ExitCode::kOk;
+    return open && seconds >= options_.extract_time ? ExitCode::kLimit : ExitCode::kOk;
   }
 
  private:
@@ -74,12 +76,12 @@ class Extract final : public Command {
           forbidden.push_back(node);
       }
       if (forbidden.size() == before)
-        return base::usage_error("--forbid: no operator and no node is called '" + name + "'");
+        return base::usage_error("--forbid: unknown operator or node '" + name + "'");
     }
     for (const std::string& name : options_.force) {
       const auto found = std::ranges::find(file.node_names, name);
       if (found == file.node_names.end())
-        return base::usage_error("--force: no node is called '" + name + "'");
+        return base::usage_error("--force: unknown node '" + name + "'");
       forced.push_back(static_cast<extract::NodeIndex>(found - file.node_names.begin()));
     }
     return extract::constrained({file.view, file.costs}, forbidden, forced);
@@ -128,11 +130,10 @@ class Extract final : public Command {
 
 Verb extract_verb() {
   return {"extract", "Choose the cheapest terms of an e-graph",
-          "The e-graph comes from a file in egraph-serialize JSON, as egg, egglog and the "
-          "extraction gym write it; costs are the file's. The answer is checked by a program of "
-          "its own before it is printed. \"optimal\" is said of proven answers only; where time "
-          "runs out first the bound tells how far it can be from the best, and the exit code is "
-          "that of a limit.",
+          "The e-graph and its costs come from a file in egraph-serialize JSON, the format of egg, "
+          "egglog and the extraction gym. An independent checker verifies the answer before it is "
+          "printed. The status \"optimal\" means that a proof was found. If the time limit comes "
+          "first, the bound limits the distance to the optimum, and the exit code is 5.",
           make_command<Extract>};
 }
 

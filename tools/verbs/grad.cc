@@ -20,10 +20,10 @@ struct GradOptions {
     using G = GradOptions;
     static const base::OptionTable<G> rows{
         "grad",
-        {{"output", &G::output, "Where the step goes; - for standard output", base::output_file(),
+        {{"output", &G::output, "File for the result; - is standard output", base::output_file(),
           'o'},
          {"no-run", &G::skip_check,
-          "Write the step without running it once with the reference interpreter"}}};
+          "Do not run the step with the reference interpreter before writing it"}}};
     return rows;
   }
 };
@@ -49,7 +49,8 @@ class Grad final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
-    if (options_.output.empty()) return base::usage_error("say where the step goes with -o FILE");
+    if (options_.output.empty())
+      return base::usage_error("the output is missing: give it with -o FILE");
     EGRET_RETURN_IF_ERROR(check_not_input(options_.output, {{"the model", path_}}));
     EGRET_ASSIGN_OR_RETURN(const frontends::ImportedModel model,
                            read_concrete_model(path_, model_, console));
@@ -99,13 +100,13 @@ class Grad final : public Command {
 }  // namespace
 
 Verb grad_verb() {
-  return {"grad", "Make the graph of one training step",
-          "Writes forward, loss, backward and update of a model as one ONNX graph of ordinary "
-          "operators. Its inputs are the model's, labels, the parameters and the optimizer's "
-          "state; its outputs the loss and the next value of each parameter and state, called "
-          "NAME.next. Parameters are the model's real initializers; --freeze names those that "
-          "are not trained. Gradients are derived from the operators' definitions. Before it is "
-          "written the step is run once on random inputs.",
+  return {"grad", "Build the graph of one training step",
+          "Writes the forward pass, loss, backward pass and update of a model as one ONNX graph of "
+          "ordinary operators. The inputs are the model's inputs, the labels, the parameters and "
+          "the optimizer state. The outputs are the loss and the next value of each parameter and "
+          "state, called NAME.next. The parameters are the floating-point initializers of the "
+          "model; --freeze excludes some of them. Gradients are derived from the operators' "
+          "definitions. The step is run once on random inputs before it is written.",
           make_command<Grad>};
 }
 

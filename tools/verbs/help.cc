@@ -10,7 +10,7 @@ namespace {
 class Help final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.list("TOPIC", topic_, "A verb, or \"exit-codes\"; the overview when left out", 0);
+    arguments.list("TOPIC", topic_, "A verb or \"exit-codes\" (default: the list of verbs)", 0);
   }
 
   base::Result<ExitCode> run(Console& console) override {
@@ -27,7 +27,7 @@ class Help final : public Command {
     } else if (text = group_help(name); text.empty()) {
       std::vector<std::string> topics = verb_names();
       topics.push_back("exit-codes");
-      return base::usage_error("there is no help on \"" + name + "\"" +
+      return base::usage_error("unknown help topic \"" + name + "\"" +
                                base::did_you_mean(name, topics));
     }
     base::Json json = base::versioned_json();
@@ -43,7 +43,7 @@ class Help final : public Command {
 }  // namespace
 
 Verb help_verb() {
-  return {"help", "Explain the verbs, or one of them",
+  return {"help", "Explain the verbs",
           "Prints what `egret VERB --help` prints, the list of verbs, or the exit codes.",
           make_command<Help>};
 }

@@ -14,16 +14,17 @@
 namespace egret::tools {
 namespace {
 
-enum class Form : unsigned char { kSummary, kText, kDot };
+enum class Show : unsigned char { kSummary, kText, kDot };
 
 struct InspectOptions {
-  Form form = Form::kSummary;
+  Show show = Show::kSummary;
 
   static const base::OptionTable<InspectOptions>& table() {
     using I = InspectOptions;
     static const base::OptionTable<I> rows{
         "inspect",
-        {{"form", &I::form, "What is printed: a summary, the graph as text, or as DOT for Graphviz",
+        {{"show", &I::show,
+          "Output: a summary, the graph as text, or the graph as DOT for Graphviz",
           base::one_of({"summary", "text", "dot"})}}};
     return rows;
   }
@@ -57,21 +58,21 @@ class Inspect final : public Command {
   }
 
   base::Result<ExitCode> run(Console& console) override {
-    if (console.options().json && options_.form != Form::kSummary)
-      return base::usage_error("--json is for the summary; the graph is text or DOT only");
+    if (console.options().json && options_.show != Show::kSummary)
+      return base::usage_error("--json cannot be combined with --show text or --show dot");
     std::optional<std::string> bytes;  // standard input can be read once
     if (path_ == "-") {
       EGRET_ASSIGN_OR_RETURN(bytes, read_input(path_, kMostModelBytes));
     }
     const auto model = read_model(path_, bytes, model_, console);
     if (!model.ok()) {
-      if (options_.form == Form::kSummary) summarize_file(bytes, console);
+      if (options_.show == Show::kSummary) summarize_file(bytes, console);
       return model.status();
     }
-    switch (options_.form) {
-      case Form::kText: console.data(ir::to_text(model->graph)); break;
-      case Form::kDot: console.data(ir::to_dot(model->graph)); break;
-      case Form::kSummary: summarize(*model, console); break;
+    switch (options_.show) {
+      case Show::kText: console.data(ir::to_text(model->graph)); break;
+      case Show::kDot: console.data(ir::to_dot(model->graph)); break;
+      case Show::kSummary: summarize(*model, console); break;
     }
     return ExitCode::kOk;
   }
@@ -184,11 +185,10 @@ class Inspect final : public Command {
 
 Verb inspect_verb() {
   return {"inspect", "Describe a model",
-          "Prints inputs, outputs, weights and the number of operators by kind with the arithmetic "
-          "they do; or the "
-          "whole graph as text or DOT. Symbolic sizes may stay open. Of a model that cannot be "
-          "imported it prints what the file says and which operators are not supported, beside "
-          "the error.",
+          "Prints the inputs, outputs and weights, and for each kind of operator the number of "
+          "nodes and their arithmetic. --show prints the whole graph as text or DOT. Symbolic "
+          "sizes may stay unbound. For a model that cannot be imported, it prints a summary of the "
+          "file and the unsupported operators, besides the error.",
           make_command<Inspect>};
 }
 

@@ -9,7 +9,7 @@ namespace {
 class Man final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.list("VERB", verb_, "The verb; the program's own page when left out", 0);
+    arguments.list("VERB", verb_, "The verb (default: the page of the program)", 0);
   }
 
   base::Result<ExitCode> run(Console& console) override {
@@ -17,7 +17,7 @@ class Man final : public Command {
     for (const std::string& word : verb_) name += (name.empty() ? "" : " ") + word;
     const Verb* verb = find_verb(name);
     if (!name.empty() && verb == nullptr) {
-      return base::usage_error("there is no verb \"" + name + "\"" +
+      return base::usage_error("unknown verb \"" + name + "\"" +
                                base::did_you_mean(name, verb_names()));
     }
     const std::string page = manual_page(verb);
@@ -35,8 +35,8 @@ class Man final : public Command {
 
 Verb man_verb() {
   return {"man", "Write the manual page of the program or of a verb",
-          "The page is made from the same tables as the help. Read it with "
-          "`egret man | man -l -`, or save it as egret.1 where man looks for pages.",
+          "The page is generated from the same tables as the help. Read it with `egret man | man "
+          "-l -`, or save it as egret.1 in a folder of the manual path.",
           make_command<Man>};
 }
 

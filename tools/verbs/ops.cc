@@ -14,7 +14,8 @@ struct OpsOptions {
   static const base::OptionTable<OpsOptions>& table() {
     using O = OpsOptions;
     static const base::OptionTable<O> rows{
-        "ops", {{"markdown", &O::markdown, "The table of supported ONNX operators, as Markdown"}}};
+        "ops",
+        {{"markdown", &O::markdown, "Print the supported ONNX operators as a Markdown table"}}};
     return rows;
   }
 };
@@ -33,7 +34,7 @@ base::Result<std::string> placements_of(const ir::Operator& op) {
 class Ops final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.optional("NAME", name_, "Show one operator: its inputs, attributes and definition");
+    arguments.optional("NAME", name_, "Operator whose inputs, attributes and definition to show");
     arguments.options(options_);
   }
 
@@ -61,7 +62,7 @@ class Ops final : public Command {
     if (op == nullptr) {
       std::vector<std::string> names;
       for (const ir::Operator* each : ir::all_operators()) names.push_back(each->name());
-      return base::usage_error("no operator is called '" + name_ + "'" +
+      return base::usage_error("unknown operator '" + name_ + "'" +
                                base::did_you_mean(name_, names));
     }
     EGRET_ASSIGN_OR_RETURN(const std::string placements, placements_of(*op));
@@ -77,12 +78,11 @@ class Ops final : public Command {
 }  // namespace
 
 Verb ops_verb() {
-  return {
-      "ops", "List operators, or show the definition of one",
-      "Every operator is a definition: the value of one output element as an index expression. "
-      "`egret ops NAME` "
-      "prints it. `egret ops --markdown` prints which ONNX operators import and what they become.",
-      make_command<Ops>};
+  return {"ops", "List operators, or show the definition of one",
+          "Every operator has a definition: an index expression for one output element. `egret ops "
+          "NAME` prints it. `egret ops --markdown` prints the supported ONNX operators and the "
+          "operators that represent them.",
+          make_command<Ops>};
 }
 
 }  // namespace egret::tools

@@ -22,10 +22,11 @@ struct OutputOptions {
     using O = OutputOptions;
     static const base::OptionTable<O> rows{
         "output",
-        {{"output", &O::output, "Where the optimized model goes; - for standard output",
-          base::output_file(), 'o'},
+        {{"output", &O::output, "File for the result; - is standard output", base::output_file(),
+          'o'},
          {"external-data", &O::external_data,
-          "File beside the output for the weights of models above 2 GiB (default: OUTPUT.data)",
+          "File for the weights of a model above 2 GiB, in the output's folder (default: "
+          "OUTPUT.data)",
           base::output_file()}}};
     return rows;
   }
@@ -47,7 +48,7 @@ std::string operators_text(const driver::OptimizeReport& r) {
 }
 
 std::string rules_text(const driver::OptimizeReport& r) {
-  if (r.rules.used.empty()) return "no rule made a node of the result\n";
+  if (r.rules.used.empty()) return "no rule contributed to the result\n";
   base::TextTable table({{"rule"}, {"nodes", base::Align::kRight}, {"status"}});
   for (const auto& use : r.rules.used) table.row({use.name, std::to_string(use.count), use.status});
   return table.render();
@@ -81,7 +82,8 @@ class Optimize final : public Command {
 
   base::Result<ExitCode> run(Console& console) override {
     keep_freed_memory();
-    if (output_.output.empty()) return base::usage_error("say where the result goes with -o FILE");
+    if (output_.output.empty())
+      return base::usage_error("the output is missing: give it with -o FILE");
     options_.threads = console.options().threads;
     const std::string external =
         output_.external_data.empty() ? external_data_of(output_.output) : output_.external_data;
@@ -103,7 +105,8 @@ class Optimize final : public Command {
     exporting.opset_for_composites = frontends::kComposedOpset;
     EGRET_ASSIGN_OR_RETURN(frontends::ExportedModel exported,
                            frontends::export_onnx(result.graph, model.info, exporting));
-    if (!exported.raised_for.empty()) console.note("the opset rises for " + exported.raised_for);
+    if (!exported.raised_for.empty())
+      console.note("the opset is raised for " + exported.raised_for);
     EGRET_RETURN_IF_ERROR(write_model(console, output_.output, exported));
     if (output_.output != "-") {
       const driver::OptimizeReport& r = result.report;
@@ -124,16 +127,17 @@ class Optimize final : public Command {
 
 Verb optimize_verb() {
   return {
-      "optimize", "Rewrite a model into an equal and faster one",
-      "Puts the model into an e-graph, saturates it with rewrite rules, chooses the cheapest "
-      "graph under "
-      "measured costs, times it against the original, checks that it computes the same "
-      "outputs, and writes it "
-      "as ONNX. What is measured slower than the original, by more than the 2 % that two runs of "
-      "one graph differ by, is not written: the original is.\n\n"
-      "Operators that the choice depends on are measured once per machine and kept in the cost "
-      "database. Where the time for that is over, predictions interpolate between what was "
-      "measured, and say so (docs/costs.md).",
+      "optimize", "Rewrite a model into an equivalent, faster one",
+      "Builds an e-graph of the model, saturates it with rewrite rules, and extracts the cheapest "
+      "graph under measured costs. Compares its outputs with the original's, measures both, and "
+      "writes the result as ONNX. If the result is more than 2 % slower than the original (the "
+      "noise between two runs of one graph), the original is written.\n\nOperators that influence "
+      "the choice are measured once per machine and stored in the cost database. When "
+      "--profile-time is used up, the remaining times are interpolated between measurements, and a "
+      "warning says so (docs/costs.md).\n\n--extractor backtracking and backtracking-split search "
+      "over whole graphs instead of extracting from an e-graph. --limit-time and --limit-memory "
+      "then limit this search, and --forbid and --limit-arena cannot be used.\n\n--forbid NAME "
+      "also excludes operators whose ONNX form contains NAME.",
       make_command<Optimize>};
 }
 

@@ -29,14 +29,14 @@ struct PlanArguments {
     using P = PlanArguments;
     static const base::OptionTable<P> rows{
         "plan-machine",
-        {{"output", &P::output, "Where the plan goes; - for standard output", base::output_file(),
+        {{"output", &P::output, "File for the result; - is standard output", base::output_file(),
           'o'},
-         {"mesh", &P::mesh, "Devices as NAME=SIZE,...: instead of the machine's own mesh"},
-         {"machine", &P::machine, "A machine file (TOML), or one that Egret knows: local, dgx-h100",
+         {"mesh", &P::mesh, "Mesh of devices as NAME=SIZE,... (default: the mesh of the machine)"},
+         {"machine", &P::machine, "Machine: a TOML file, or the preset local or dgx-h100",
           base::path()},
          {"train", &P::train,
-          "Plan a training step of the model, as egret grad makes it; inputs may arrive in "
-          "blocks"}}};
+          "Plan one training step of the model, as `egret grad` builds it; implies "
+          "--sharded-inputs"}}};
     return rows;
   }
 };
@@ -52,8 +52,8 @@ base::Result<parallel::Cluster> read_machine(const PlanArguments& arguments) {
   if (!machine) {
     const bool is_name = arguments.machine.find_first_of("./") == std::string::npos;
     if (is_name) {
-      return base::usage_error("there is no machine '" + arguments.machine +
-                               "' (a machine file's name ends in .toml)" +
+      return base::usage_error("unknown machine '" + arguments.machine +
+                               "' (the name of a machine file ends in .toml)" +
                                base::did_you_mean(arguments.machine, names));
     }
     EGRET_ASSIGN_OR_RETURN(const std::string text,
@@ -72,7 +72,7 @@ std::string signed_seconds(double seconds) {
 
 std::string to_text(const parallel::ParallelPlan& plan, const parallel::Cluster& machine) {
   base::TextTable times({{"plan"}, {"time"}});
-  times.row({"this one", base::format_seconds(plan.time_s)});
+  times.row({"this plan", base::format_seconds(plan.time_s)});
   for (const auto& [name, seconds] : plan.baselines)
     times.row({name, base::format_seconds(seconds)});
   base::TextTable searches({{"search"}, {"found"}, {"plans"}, {"took"}, {"finished"}});
@@ -82,7 +82,7 @@ std::string to_text(const parallel::ParallelPlan& plan, const parallel::Cluster&
                   one.finished ? "yes" : "no"});
   }
   base::TextTable reasons(
-      {{"value"}, {"placement"}, {"next best"}, {"would take"}, {"computing"}, {"sending"}});
+      {{"value"}, {"placement"}, {"next best"}, {"its time"}, {"computing"}, {"sending"}});
   for (const parallel::RunnerUp& one : plan.runners_up) {
     if (one.other.empty()) {
       reasons.row({one.name, one.placement, "none", "", "", ""});
@@ -139,10 +139,10 @@ class PlanVerb final : public Command {
       EGRET_RETURN_IF_ERROR(write_output(console, arguments_.output, json.dump(1) + "\n"));
     if (arguments_.output != "-") console.result(json, to_text(plan, machine));
     if (arguments_.output.empty() && !console.options().json)
-      console.note("the plan is not written; -o FILE writes it");
+      console.note("the plan is not written; write it with -o FILE");
     if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes) {
       console.warning("the plan needs " + base::format_bytes(plan.memory_bytes) +
-                      " a device; none was found that keeps to " +
+                      " on each device; no plan was found within the limit of " +
                       base::format_bytes(plan.limit_bytes));
       return ExitCode::kLimit;
     }
@@ -179,11 +179,11 @@ class PlanVerb final : public Command {
 
 Verb plan_verb() {
   return {"plan", "Distribute a model over a mesh of devices",
-          "Finds how each tensor is to be placed on the devices of a mesh, and which collectives "
-          "are needed, so that a run takes the least time. The plan is interpreted on all ranks "
-          "and compared with the model before it is written.\n\n"
-          "With --train the program is one training step: parameters and the optimizer's state are "
-          "placed too, and egret train-step runs the plan.",
+          "Chooses a placement of each tensor on the devices of a mesh, and the collectives "
+          "between them, for the least predicted time. The plan is interpreted on all ranks and "
+          "compared with the model before it is written.\n\nWith --train, the program is one "
+          "training step. Parameters and optimizer state are placed too, and `egret train-step` "
+          "runs the plan.\n\nThe exit code is 5 if no plan within --device-memory was found.",
           make_command<PlanVerb>};
 }
 

@@ -21,7 +21,7 @@ class List final : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments.optional("SELECTION", selection_,
-                       "Which rules (default: all); see egret help optimize");
+                       "Rules to list (default: all); see --rules in `egret help optimize`");
   }
 
   base::Result<ExitCode> run(Console& console) override {
@@ -64,8 +64,8 @@ struct ShowRuleOptions {
     static const base::OptionTable<T> rows{
         "rules show",
         {{"proof", &T::proof,
-          "Prove the rules anew and print for each family of instances its conditions, both sides "
-          "as sums, and how they were matched"}}};
+          "Prove the rules and print for each family of instances its conditions, both sides as "
+          "sums, and the matching of their terms"}}};
     return rows;
   }
 };
@@ -73,7 +73,7 @@ struct ShowRuleOptions {
 class Show final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("SELECTION", selection_, "Which rules: a name or a pattern");
+    arguments.positional("SELECTION", selection_, "Rules to print: a name or a pattern");
     arguments.options(options_);
   }
 
@@ -122,8 +122,8 @@ struct TestRuleOptions {
     using T = TestRuleOptions;
     static const base::OptionTable<T> rows{
         "rules test",
-        {{"checks", &T::checks, "Random instances of each rule", base::range(1, 1e9)},
-         {"seed", &T::seed, "Seed of the instances", base::range(0)}}};
+        {{"checks", &T::checks, "Random instances to evaluate of each rule", base::range(1, 1e9)},
+         {"seed", &T::seed, "Seed of random numbers", base::range(0)}}};
     return rows;
   }
 };
@@ -131,13 +131,13 @@ struct TestRuleOptions {
 class Test final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.optional("SELECTION", selection_, "Which rules (default: all)");
+    arguments.optional("SELECTION", selection_, "Rules to test (default: all)");
     arguments.options(options_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
     EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(selection_));
-    if (set.rules.empty()) return base::bad_input("'" + selection_ + "' holds no rules to test");
+    if (set.rules.empty()) return base::bad_input("'" + selection_ + "' selects no rules to test");
     base::Json json = base::versioned_json();
     base::Json list = base::Json::array();
     base::TextTable table(
@@ -185,24 +185,22 @@ class Test final : public Command {
 }  // namespace
 
 Verb rules_list_verb() {
-  return {
-      "rules list", "List rewrite rules with their status",
-      "A rule is proven (for all sizes), tested (it held on random instances) or untested; dynamic "
-      "rules are code. "
-      "SELECTION is what "
-      "--rules of egret optimize takes.",
-      make_command<List>};
+  return {"rules list", "List rewrite rules with their status",
+          "A rule is proven (for all sizes), bounded (proven for sizes up to a bound), tested (it "
+          "held on random instances) or untested. Dynamic rules are implemented in C++. SELECTION "
+          "has the form of --rules of `egret optimize`.",
+          make_command<List>};
 }
 Verb rules_show_verb() {
   return {"rules show", "Print rules in the rule language",
-          "In canonical form, with their status, or with --proof why they hold.",
+          "Prints rules in canonical form with their status. --proof prints their proofs.",
           make_command<Show>};
 }
 Verb rules_test_verb() {
   return {"rules test", "Check rules on random instances",
-          "Instantiates each rule with random small shapes, attributes and tensors and compares "
-          "both sides by the "
-          "reference interpreter. Exit code 20 when one is refuted; its counterexample is printed.",
+          "Instantiates each rule with random small shapes, attributes and tensors, and compares "
+          "both sides with the reference interpreter. If a rule is refuted, its counterexample is "
+          "printed and the exit code is 20.",
           make_command<Test>};
 }
 

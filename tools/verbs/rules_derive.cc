@@ -23,15 +23,16 @@ struct DeriveOptions {
     static const base::OptionTable<T> rows{
         "rules derive",
         {{"derive-from", &T::mode,
-          "What the set may work on: both sides of a rule, or its left side alone; `optimizer`: "
-          "the left side, with the set's heuristics, where those of the rule hold",
+          "Terms that the rules of A start from: both sides of a rule or its left side. "
+          "`optimizer` starts from the left side, applies heuristic conditions, and tests only "
+          "instances that satisfy those of the rule",
           base::one_of({"both", "left", "optimizer"})},
-         {"derive-instances", &T::instances, "Instances of a rule that must all be derived",
+         {"derive-instances", &T::instances, "Instances of each rule; all must be derived",
           base::range(1, 1000)},
          {"derive-iterations", &T::iterations, "Iterations of saturation", base::range(1, 1000)},
-         {"derive-nodes", &T::nodes, "E-nodes at which saturation ends", base::range(1, 1e8)},
-         {"derive-matches", &T::matches, "Matches of a rule before its first ban",
-          base::range(1, 1e8)},
+         {"derive-nodes", &T::nodes, "E-node limit of saturation", base::range(1, 1e8)},
+         {"derive-matches", &T::matches,
+          "Match limit of a rule before the backoff scheduler bans it", base::range(1, 1e8)},
          {"derive-multi", &T::multi, "Iterations in which rules with several sources run",
           base::range(0, 1000)},
          {"derive-seed", &T::seed, "Seed of the instances", base::range(0)}}};
@@ -42,8 +43,8 @@ struct DeriveOptions {
 class Derive final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("A", set_, "The rules to derive with; see egret help optimize");
-    arguments.positional("B", goals_, "The rules to derive");
+    arguments.positional("A", set_, "Rules to derive with; see --rules in `egret help optimize`");
+    arguments.positional("B", goals_, "Rules to derive");
     arguments.options(options_);
   }
 
@@ -105,12 +106,11 @@ class Derive final : public Command {
 }  // namespace
 
 Verb rules_derive_verb() {
-  return {
-      "rules derive", "Say which rules of one set follow from another",
-      "Each rule of B is put on small concrete inputs that satisfy its condition, and the rules "
-      "of A run on them by equality saturation. The rule is derived when its two sides are then "
-      "in one class, on every instance tried. Exit code 30 when some are not.",
-      make_command<Derive>};
+  return {"rules derive", "Check which rules of one set follow from another set",
+          "Instantiates each rule of B on small inputs that satisfy its condition, and runs the "
+          "rules of A by equality saturation. The rule is derived if its two sides are then in one "
+          "e-class in every instance. The exit code is 30 if a rule is not derived.",
+          make_command<Derive>};
 }
 
 }  // namespace egret::tools

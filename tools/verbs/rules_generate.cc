@@ -35,23 +35,28 @@ struct GenerateOptions {
     static const base::OptionTable<T> rows{
         "rules generate",
         {{"space", &T::space,
-          "What terms are made of: the operators of --ops, or one of these spaces; `default` takes "
-          "all of them, one after the other",
+          "Space of terms: `operators` takes the operators of --ops; `default` searches all named "
+          "spaces, one after another",
           base::one_of(spaces)},
-         {"ops", &T::ops, "Operators, separated by commas"},
+         {"ops", &T::ops, "Operators of terms, separated by commas"},
          {"max-ops", &T::max_ops,
-          "Operators of a term, at most; 0 takes the space's own, of --ops 2", base::range(0, 8)},
+          "Largest number of operators in a term; 0: the default of the space (2 with --ops)",
+          base::range(0, 8)},
          {"generate-seed", &T::seed, "Seed of random tensors and instances", base::range(0)},
-         {"generate-memory", &T::memory, "Memory for terms and their values", base::bytes(1 << 20)},
-         {"given", &T::given, "Rules that are known already, as a selection: not found again"},
-         {"keep-derivable", &T::keep_derivable, "Keep rules that the others derive"},
-         {"generate-score", &T::score, "Which of rules that derive each other are worth keeping",
+         {"generate-memory", &T::memory, "Memory limit of terms and their values",
+          base::bytes(1 << 20)},
+         {"given", &T::given,
+          "Known rules, as a selection; rules that follow from them are left out"},
+         {"keep-derivable", &T::keep_derivable, "Keep rules that follow from other rules"},
+         {"generate-score", &T::score,
+          "Score that decides which rules to keep if rules derive each other",
           base::one_of(scores)},
-         {"generate-uses", &T::uses, "Table of rule, model, count for the score `usefulness`",
-          base::path()},
-         {"count-only", &T::count_only, "Count terms and classes; make no rules"},
+         {"generate-uses", &T::uses,
+          "CSV file with columns rule, model, count for the score `usefulness`", base::path()},
+         {"count-only", &T::count_only, "Count terms and classes only; generate no rules"},
          {"output-dir", &T::folder,
-          "Folder for generated.rules, status.json and report.json; of the default set NAME.rules",
+          "Folder for generated.rules, status.json and report.json; `--space default` writes "
+          "NAME.rules for each space",
           base::output_folder(), 'o'}}};
     return rows;
   }
@@ -73,7 +78,8 @@ class Generate final : public Command {
   void declare(Arguments& arguments) override { arguments.options(options_); }
 
   base::Result<ExitCode> run(Console& console) override {
-    if (options_.folder.empty()) return base::usage_error("say where rules go with -o FOLDER");
+    if (options_.folder.empty())
+      return base::usage_error("the output is missing: give it with -o FOLDER");
     std::vector<InputFile> inputs = rule_files(options_.given);
     inputs.push_back({"the table of uses", options_.uses});
     for (const char* name : {"/generated.rules", "/status.json", "/report.json"})
@@ -89,8 +95,8 @@ class Generate final : public Command {
     EGRET_ASSIGN_OR_RETURN(const generator::Generation generation, generator::generate(space, how));
     if (generation.stopped) {
       // Files of an earlier run may be complete; the log of decisions has what is new.
-      console.warning("interrupted; rules in " + options_.folder +
-                      " are as they were, the same command goes on");
+      console.warning("interrupted; the rules in " + options_.folder +
+                      " were not changed. The same command continues the run");
     } else {
       EGRET_RETURN_IF_ERROR(generator::write_rule_files(options_.folder, space, generation));
     }
@@ -137,12 +143,13 @@ class Generate final : public Command {
   base::Result<generator::Space> wanted_space() const {
     if (const auto* named = generator::find_named_space(options_.space); named != nullptr) {
       if (!options_.ops.empty())
-        return base::usage_error("--ops and --space " + options_.space + " exclude each other");
+        return base::usage_error("--ops cannot be combined with --space " + options_.space);
       return named->make();
     }
     const std::vector<std::string> operators = split(options_.ops);
     if (operators.empty())
-      return base::usage_error("say which operators with --ops add,matmul,... or --space taso");
+      return base::usage_error(
+          "the operators are missing: give them with --ops add,matmul,... or --space NAME");
     return generator::space_of_operators(operators);
   }
   std::size_t most_operators() const {
@@ -191,13 +198,12 @@ class Generate final : public Command {
 }  // namespace
 
 Verb rules_generate_verb() {
-  return {
-      "rules generate", "Discover rules from the definitions of operators",
-      "Terms of up to --max-ops operators are enumerated over small tensors of several sizes and "
-      "evaluated in a finite field. Equal ones become rules: as general as can be proven, with "
-      "the weakest condition found where one is needed. What the rules found before derive is "
-      "left out. All rules written are proven.",
-      make_command<Generate>};
+  return {"rules generate", "Discover rules from the definitions of operators",
+          "Enumerates terms of up to --max-ops operators over small tensors of several sizes and "
+          "evaluates them in a finite field. Terms with equal values become rules. Each rule is "
+          "generalized as far as it can be proven, with the weakest condition found. Rules that "
+          "follow from earlier ones are left out. All written rules are proven.",
+          make_command<Generate>};
 }
 
 }  // namespace egret::tools

@@ -24,11 +24,12 @@ struct MinimizeOptions {
     for (const rules::RuleScore& score : rules::rule_scores()) names.emplace_back(score.name);
     static const base::OptionTable<T> rows{
         "rules minimize",
-        {{"score", &T::score, "Which rules are worth keeping", base::one_of(names)},
-         {"uses", &T::uses, "Table of rule, model, count for the score `usefulness`", base::path()},
-         {"minimize-with", &T::with, "Rules that help to derive and stay out of the result"},
+        {{"score", &T::score, "Score that decides which rules to keep", base::one_of(names)},
+         {"uses", &T::uses, "CSV file with columns rule, model, count for the score `usefulness`",
+          base::path()},
+         {"minimize-with", &T::with, "Additional rules for derivations; they are not written"},
          {"minimize-seed", &T::seed, "Seed of the instances", base::range(0)},
-         {"rules-output", &T::output, "File for the rules that are kept; - for standard output",
+         {"rules-output", &T::output, "File for the rules that are kept; - is standard output",
           base::output_file(), 'o'}}};
     return rows;
   }
@@ -37,7 +38,8 @@ struct MinimizeOptions {
 class Minimize final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("SELECTION", selection_, "Which rules; see egret help optimize");
+    arguments.positional("SELECTION", selection_,
+                         "Rules to minimize; see --rules in `egret help optimize`");
     arguments.options(options_);
   }
 
@@ -72,7 +74,7 @@ class Minimize final : public Command {
     }
     const bool to_file = options_.output != "-";
     if (to_file && base::stop_requested()) {
-      console.warning("interrupted; " + options_.output + " is as it was");
+      console.warning("interrupted; " + options_.output + " was not changed");
     } else if (to_file) {
       EGRET_RETURN_IF_ERROR(base::write_file(options_.output, text));
     }
@@ -96,12 +98,11 @@ class Minimize final : public Command {
 }  // namespace
 
 Verb rules_minimize_verb() {
-  return {
-      "rules minimize", "Leave out rules that the others derive",
-      "Rules are looked at from the worst to the best by a score. One that the others derive on "
-      "inputs that satisfy its own condition is left out; NAME and NAME-reversed stay or go "
-      "together.",
-      make_command<Minimize>};
+  return {"rules minimize", "Remove rules that follow from the others",
+          "Examines the rules from the worst score to the best. A rule is removed if the others "
+          "derive it on inputs that satisfy its condition. NAME and NAME-reversed are kept or "
+          "removed together.",
+          make_command<Minimize>};
 }
 
 }  // namespace egret::tools

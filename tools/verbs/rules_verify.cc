@@ -26,7 +26,7 @@ using Status = rules::Verdict::Status;
 
 struct VerifyRuleOptions {
   std::int64_t instances = 100;
-  std::int64_t checks = 100;
+  std::int64_t tensor_checks = 100;
   std::int64_t small = 400'000;
   std::int64_t seed = 1;
   std::string lemmas = "all";
@@ -39,26 +39,25 @@ struct VerifyRuleOptions {
     using T = VerifyRuleOptions;
     static const base::OptionTable<T> rows{
         "rules verify",
-        {{"instances", &T::instances, "Random instances that must be members of proven families",
+        {{"instances", &T::instances, "Random instances that proven families must contain",
           base::range(1, 1e6)},
-         {"checks", &T::checks, "Instances that are run with tensors before anything is proven",
-          base::range(0, 1e6)},
+         {"tensor-checks", &T::tensor_checks,
+          "Random instances that are evaluated with tensors before the proof", base::range(0, 1e6)},
          {"small", &T::small,
-          "Effort of looking at all small instances of up to four axes, in types looked up",
+          "Limit of the enumeration of small instances of up to four axes, in types that it looks "
+          "up",
           base::range(0, 1e9)},
-         {"seed", &T::seed, "Seed of the instances", base::range(0)},
+         {"seed", &T::seed, "Seed of random numbers", base::range(0)},
          {"lemmas", &T::lemmas,
-          "Proven rules from which a family that could not be proven may be derived; '': none"},
-         {"bounded", &T::bounded,
-          "Most members checked of a family that could not be proven; 0: none",
+          "Proven rules for deriving families that have no proof of their own; '': none"},
+         {"bounded", &T::bounded, "Members to check of a family without a proof, at most",
           base::range(0, 1e6)},
          {"infer-conditions", &T::infer_conditions,
           "Find the weakest condition under which a refuted rule is proven"},
          {"second-opinion", &T::second_opinion,
-          "Have cvc5 confirm each answer of Z3 that a proof uses"},
+          "Let cvc5 confirm each answer of Z3 that a proof uses"},
          {"keep-queries", &T::keep_queries,
-          "Write what Z3 was asked to this folder, as SMT-LIB, a file each",
-          base::output_folder()}}};
+          "Write each query to Z3 into this folder, as an SMT-LIB file", base::output_folder()}}};
     return rows;
   }
 };
@@ -80,13 +79,14 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 class Verify final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.optional("SELECTION", selection_, "Which rules (default: all)");
+    arguments.optional("SELECTION", selection_, "Rules to verify (default: all)");
     arguments.options(options_);
   }
 
   base::Result<ExitCode> run(Console& console) override {
     EGRET_ASSIGN_OR_RETURN(const rules::RuleSet set, rules::select_rules(selection_));
-    if (set.rules.empty()) return base::bad_input("'" + selection_ + "' holds no rules to verify");
+    if (set.rules.empty())
+      return base::bad_input("'" + selection_ + "' selects no rules to verify");
     if (options_.second_opinion && !rules::has_second_solver()) {
       return base::unavailable(
           "--second-opinion: this build has no cvc5; install libcvc5-dev and build again");
@@ -95,7 +95,7 @@ class Verify final : public Command {
     rules::VerifyOptions how;
     how.lemmas = lemmas.rules;
     how.instances = static_cast<int>(options_.instances);
-    how.tensor_checks = static_cast<int>(options_.checks);
+    how.tensor_checks = static_cast<int>(options_.tensor_checks);
     how.small_effort = static_cast<std::size_t>(options_.small);
     how.seed = static_cast<std::uint64_t>(options_.seed);
     how.bounded_members = options_.bounded;
@@ -278,20 +278,18 @@ class Verify final : public Command {
 }  // namespace
 
 Verb rules_verify_verb() {
-  return {
-      "rules verify", "Prove rules for all sizes, or refute them",
-      "Random instances of each rule are run with tensors first: a rule that fails is refuted, "
-      "and the shapes, attributes and tensors are printed. Instances are then made general, and "
-      "both sides are proven equal for all sizes and attributes that take the same path through "
-      "the definitions, until as many random instances as asked for are members of such proven "
-      "families. Exact real arithmetic is meant. As many rules at a time as there are threads; "
-      "verdicts do not depend on their number.\n\n"
-      "Z3's answers repeat, because its work is bounded and not its time. With --second-opinion "
-      "cvc5 is asked again what a proof uses; should it contradict, the rule is disputed and the "
-      "exit code 1.\n\n"
-      "Exit code 10 when all rules are proven, 20 when "
-      "one is refuted, says nothing at all or has equal sides, 30 when some are undecided.",
-      make_command<Verify>};
+  return {"rules verify", "Prove rules for all sizes, or refute them",
+          "First, random instances of each rule are evaluated with tensors. A rule that fails is "
+          "refuted, and its shapes, attributes and tensors are printed. Then instances are "
+          "generalized to families: all sizes and attributes that take the same path through the "
+          "definitions. Both sides are proven equal for a family, over real numbers, until proven "
+          "families contain --instances random instances. Rules are verified in parallel; the "
+          "verdicts do not depend on the number of threads.\n\nThe work of Z3 is bounded, not its "
+          "time, so its answers are reproducible. With --second-opinion, cvc5 checks each answer "
+          "that a proof uses. If it contradicts Z3, the rule is disputed and the exit code is "
+          "1.\n\nThe exit code is 10 if all rules are proven; 20 if a rule is refuted, is vacuous "
+          "or has equal sides; and 30 if a rule is undecided.",
+          make_command<Verify>};
 }
 
 }  // namespace egret::tools

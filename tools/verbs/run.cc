@@ -28,11 +28,10 @@ struct RunOptions {
         {{"output-folder", &R::output_folder, "Write each output as output_K.pb into this folder",
           base::output_folder()},
          {"trace", &R::trace,
-          "Write when each kernel ran, and what it computed and moved, into this file, which "
-          "chrome://tracing and Perfetto read; the run is then the second one",
+          "Write a trace of a second run to this file, for chrome://tracing or Perfetto: time, "
+          "arithmetic and memory traffic of each kernel",
           base::output_file()},
-         {"check", &R::check,
-          "Compare the outputs with the f64 interpreter; exit 6 where they differ"}}};
+         {"check", &R::check, kCheckHelp}}};
     return rows;
   }
 };
@@ -40,8 +39,7 @@ struct RunOptions {
 class Run final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("MODEL", path_,
-                         "An ONNX file, or - for standard input; or a plan (*.json)");
+    arguments.positional("MODEL", path_, "An ONNX file, - for standard input, or a plan (*.json)");
     arguments.options(options_);
     arguments.options(model_);
     arguments.options(backend_);
@@ -80,7 +78,7 @@ class Run final : public Command {
  private:
   // All ranks run, one of them reports.
   base::Result<ExitCode> run_plan(Console& console) {
-    if (!options_.trace.empty()) return base::usage_error("--trace is for models, not for plans");
+    if (!options_.trace.empty()) return base::usage_error("--trace cannot be combined with a plan");
     EGRET_ASSIGN_OR_RETURN(runtime::Ranks ranks, join_ranks(backend_, plan_, console));
     auto plan = start_plan(path_, ranks, backend_, plan_, console);
     if (!plan.ok()) return rank_failed(ranks, plan.status(), console);
@@ -149,15 +147,13 @@ class Run final : public Command {
 }  // namespace
 
 Verb run_verb() {
-  return {
-      "run", "Run a model once",
-      "Runs the model on the inputs given by --input, or on random ones, and prints its "
-      "outputs. With --check "
-      "they are compared with the reference interpreter.\n\n"
-      "A plan that egret plan wrote is run by as many ranks as its mesh has devices: mpirun -n 4 "
-      "egret run plan.json. Without mpirun all ranks are interpreted in one process. When a rank "
-      "fails or does not answer, all end with exit code 8.",
-      make_command<Run>};
+  return {"run", "Run a model once",
+          "Runs the model on the inputs of --input, or on random inputs, and prints the outputs. "
+          "--check compares them with the f64 reference interpreter.\n\nA plan of `egret plan` "
+          "runs on as many ranks as its mesh has devices: mpirun -n 4 egret run plan.json. Without "
+          "mpirun, one process interprets all ranks. If a rank fails or does not answer, all ranks "
+          "end with exit code 8.",
+          make_command<Run>};
 }
 
 }  // namespace egret::tools

@@ -27,10 +27,8 @@ struct TrainStepOptions {
     using T = TrainStepOptions;
     static const base::OptionTable<T> rows{
         "train-step",
-        {{"steps", &T::steps, "How many", base::range(1, 1e6)},
-         {"check", &T::check,
-          "Of a plan: compare losses and what the last step left with one process; exit 6 where "
-          "they differ by more than 1e-5; parameters and state count as one vector"}}};
+        {{"steps", &T::steps, "Number of steps", base::range(1, 1e6)},
+         {"check", &T::check, kCheckHelp}}};
     return rows;
   }
 };
@@ -95,8 +93,7 @@ double relative_error(std::span<const ir::Tensor> a, std::span<const ir::Tensor>
 class TrainStep final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("MODEL", path_,
-                         "An ONNX file, or - for standard input; or a plan (*.json)");
+    arguments.positional("MODEL", path_, "An ONNX file, - for standard input, or a plan (*.json)");
     arguments.options(options_);
     arguments.options(training_);
     arguments.options(model_);
@@ -150,7 +147,8 @@ class TrainStep final : public Command {
 
   base::Result<Curve> curve_of_plan(runtime::PlanRun& plan, Console& console) const {
     if (!plan.training())
-      return base::usage_error(path_ + " is no plan of a training step: egret plan --train");
+      return base::usage_error(
+          path_ + " is not a plan of a training step; `egret plan --train` writes one");
     EGRET_ASSIGN_OR_RETURN(const auto inputs, first_inputs(*plan.training(), backend_));
     EGRET_RETURN_IF_ERROR(plan.begin(inputs));
     EGRET_ASSIGN_OR_RETURN(Curve curve, curve_of([&] { return plan.step(); }, console));
@@ -212,8 +210,8 @@ class TrainStep final : public Command {
       const Difference error = difference(*expected, curve);
       json.set("loss_error", error.loss).set("left_error", error.left);
       json.set("bound", kRelativeError).set("passed", error.is_small());
-      text += "\ndiffers from one process: losses by " + base::format_real(error.loss) +
-              ", what is left by " + base::format_real(error.left) + "\n";
+      text += "\nerror against one process: losses " + base::format_real(error.loss) +
+              ", parameters and state " + base::format_real(error.left) + "\n";
     }
     console.result(json, text);
   }
@@ -230,12 +228,13 @@ class TrainStep final : public Command {
 
 Verb train_step_verb() {
   return {"train-step", "Train a model for some steps",
-          "Makes the graph of one training step as egret grad does, and runs it again and again on "
-          "one batch: each step starts from the parameters and the state that the last one left. "
-          "Prints the loss before each step. The batch is random unless --input gives it; labels "
-          "are the input 'labels'.\n\n"
-          "A plan that egret plan --train wrote is run by as many ranks as its mesh has devices: "
-          "mpirun -n 4 egret train-step plan.json. The options of the step are then the plan's.",
+          "Builds the graph of one training step as `egret grad` does, and runs it repeatedly on "
+          "one batch. Each step starts from the parameters and the optimizer state of the previous "
+          "step. Prints the loss before each step. The batch is random unless --input gives it. "
+          "The input 'labels' holds the labels.\n\nA plan of `egret plan --train` runs on as many "
+          "ranks as its mesh has devices: mpirun -n 4 egret train-step plan.json. The plan then "
+          "sets the options of the step. --check compares losses, parameters and optimizer state "
+          "with a run in one process; the relative error may be 1e-5.",
           make_command<TrainStep>};
 }
 

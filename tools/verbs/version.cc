@@ -35,9 +35,9 @@ class Version final : public Command {
 }  // namespace
 
 Verb version_verb() {
-  return {"version", "Print the version and what is built in",
-          "Prints the version, the source revision, how this program was built, and the libraries "
-          "linked into it with their versions. `egret doctor` also says what is missing.",
+  return {"version", "Print the version and the linked libraries",
+          "Prints the version, the source revision, the build type and compiler, and the linked "
+          "libraries with their versions. `egret doctor` also shows missing libraries.",
           make_command<Version>};
 }
 

@@ -23,11 +23,11 @@ struct ZooArguments {
     using Z = ZooArguments;
     static const base::OptionTable<Z> rows{
         "zoo",
-        {{"output", &Z::output, "Where the model goes; - for standard output", base::output_file(),
+        {{"output", &Z::output, "File for the result; - is standard output", base::output_file(),
           'o'},
          {"batch", &Z::batch, "Batch size", base::range(1, 65536)},
-         {"seed", &Z::seed, "Seed of the random weights", base::range(0)},
-         {"sequence", &Z::sequence, "Sequence length of transformers; 0 takes the model's own",
+         {"seed", &Z::seed, "Seed of random numbers", base::range(0)},
+         {"sequence", &Z::sequence, "Sequence length of transformers; 0: the default of the model",
           base::range(0, 65536)},
          {"list", &Z::list, "List the models"}}};
     return rows;
@@ -37,7 +37,7 @@ struct ZooArguments {
 class Zoo final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.optional("NAME", name_, "The model; without it they are listed");
+    arguments.optional("NAME", name_, "Name of the model (default: list all models)");
     arguments.options(options_);
   }
 
@@ -47,10 +47,12 @@ class Zoo final : public Command {
     if (row == nullptr) {
       std::vector<std::string> names;
       for (const zoo::ZooRow& each : zoo::models()) names.emplace_back(each.name);
-      return base::usage_error("no model is called '" + name_ + "' (egret zoo --list shows all)" +
+      return base::usage_error("unknown model '" + name_ +
+                               "' (`egret zoo --list` lists the models)" +
                                base::did_you_mean(name_, names));
     }
-    if (options_.output.empty()) return base::usage_error("say where the model goes with -o FILE");
+    if (options_.output.empty())
+      return base::usage_error("the output is missing: give it with -o FILE");
     EGRET_ASSIGN_OR_RETURN(const ir::Graph graph,
                            row->build({.batch = options_.batch,
                                        .seed = static_cast<std::uint64_t>(options_.seed),
@@ -61,7 +63,7 @@ class Zoo final : public Command {
     exporting.external_data_path = external_data_of(options_.output);
     EGRET_ASSIGN_OR_RETURN(frontends::ExportedModel exported,
                            frontends::export_onnx(graph, info, exporting));
-    if (base::stop_requested()) return base::limit_hit("interrupted; nothing is written");
+    if (base::stop_requested()) return base::limit_hit("interrupted; no output was written");
     EGRET_RETURN_IF_ERROR(write_model(console, options_.output, exported));
     if (options_.output == "-") return ExitCode::kOk;
     base::Json json = base::versioned_json();
@@ -96,10 +98,10 @@ class Zoo final : public Command {
 }  // namespace
 
 Verb zoo_verb() {
-  return {"zoo", "Write a model of the papers as ONNX",
-          "Builds one of the models that the field's papers measure, with random weights from a "
-          "seed, and writes it as ONNX, with weights above 2 GiB in OUTPUT.data. Without a name "
-          "the models are listed.",
+  return {"zoo", "Write a benchmark model as ONNX",
+          "Builds a model that papers on tensor-graph optimization measure, with random weights, "
+          "and writes it as ONNX. Weights above 2 GiB are written to OUTPUT.data. Without a name, "
+          "it lists the models.",
           make_command<Zoo>};
 }
 

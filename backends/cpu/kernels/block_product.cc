@@ -265,11 +265,11 @@ base::Status make_block_product(PlanBuilder& builder, const Group& group) {
   const ir::Node& node = builder.node(group.anchor());
   const bool fused = node.attrs.find("activation") != nullptr;
   if (fused || !is_block_product(builder.graph(), group.anchor(), builder.options().precision))
-    return base::unsupported("not many rows with constant weights");
+    return base::unsupported("needs many rows and constant weights");
   if (builder.least_scratch) return base::unsupported("tiles take scratch space");
   const Operand& home = builder.home(node.inputs[0]);
   if (!is_row_major(home.layout, home.shape()))
-    return base::unsupported("an input that does not lie row by row");
+    return base::unsupported("the input is not row-major");
   const BlockShape shape = *block_shape(builder.graph(), node);
   EGRET_ASSIGN_OR_RETURN(ProductChain chain, ProductChain::of(builder, group, shape.columns));
   const Split split = split_of(shape, builder.threads());

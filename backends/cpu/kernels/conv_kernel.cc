@@ -311,14 +311,14 @@ class ConvMaker {
     // register of the post-operations and crashes.
     if (implementation.find("brg") != std::string::npos && !operations_.empty() &&
         g_.has_empty_windows())
-      return base::unsupported(implementation + " with windows of padding alone");
+      return base::unsupported(implementation + " with windows that contain only padding");
     if (bf16_ && implementation.find("bf16") == std::string::npos)
-      return base::unsupported(implementation + " is not for bf16");
+      return base::unsupported(implementation + " does not support bf16");
     if ((bf16_ || !candidate.gemm) && implementation.find("gemm") != std::string::npos)
       return base::unsupported("only " + implementation);
     if (winograd &&
         !winograd_pays(implementation, g_.channels(), g_.target[0] * g_.target[2] * g_.target[3]))
-      return base::unsupported(implementation + " does not pay");
+      return base::unsupported(implementation + " is not profitable");
     EGRET_ASSIGN_OR_RETURN(source_layout_, layout_of(pd.src_desc()));
     EGRET_ASSIGN_OR_RETURN(const Layout chosen, layout_of(pd.dst_desc()));
     if (!same_layout(chosen, layout, g_.target))
@@ -430,7 +430,8 @@ class ConvMaker {
 
 base::Status make_conv_kernel(PlanBuilder& builder, const Group& group) {
   const ir::Node& node = builder.node(group.anchor());
-  if (node.type.dtype != ir::DType::kF32) return base::unsupported("convolution of other than f32");
+  if (node.type.dtype != ir::DType::kF32)
+    return base::unsupported("convolution of a type other than f32");
   if (node.type.rank() < 3 || node.type.rank() > 5)
     return base::unsupported("convolution with more than 3 spatial axes");
   if (node.type.elements() == 0 || builder.node(node.inputs[0]).type.elements() == 0 ||

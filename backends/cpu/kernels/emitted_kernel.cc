@@ -25,7 +25,8 @@ constexpr double kWorthCompiling = 1e-3;  // seconds of the interpreter a run
 // About 1 ns an operation (integers 1.5, comparisons of a scatter 1); emitted loops take a tenth.
 constexpr double kInterpretedOperations = 1e9;  // a second
 
-constexpr const char* kInterpretedProduct = "a sum of products, which the interpreter is faster at";
+constexpr const char* kInterpretedProduct =
+    "a sum of products, for which the interpreter is faster";
 
 class RegionStep : public Step {
  public:
@@ -132,7 +133,7 @@ bool is_worth_compiling(const std::vector<const KernelSource*>& kernels) {
 
 base::Result<std::shared_ptr<const codegen::HostLibrary>> compiled(
     const std::vector<const KernelSource*>& kernels, Emission emission) {
-  if (kernels.empty()) return base::unsupported("nothing to compile");
+  if (kernels.empty()) return base::unsupported("an empty kernel");
   const std::string source = codegen::source_of(kernels, Target::kHost);
   if (emission == Emission::kAll || is_worth_compiling(kernels) ||
       codegen::is_compiled_for_host(source))

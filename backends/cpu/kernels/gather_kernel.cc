@@ -51,7 +51,7 @@ base::Status make_gather_kernel(PlanBuilder& builder, const Group& group) {
   const ir::Node& node = builder.node(group.root());
   const ir::DType index_type = builder.node(node.inputs[1]).type.dtype;
   if (index_type != ir::DType::kI64 && index_type != ir::DType::kI32)
-    return base::unsupported("gather by indices of other than i64 and i32");
+    return base::unsupported("gather with indices of a type other than i64 and i32");
   if (node.type.elements() == 0) return base::unsupported("an empty tensor");
   const Operand x = builder.in_row_major(node.inputs[0]);
   const Operand indices = builder.in_row_major(node.inputs[1]);

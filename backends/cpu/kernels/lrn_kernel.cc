@@ -29,7 +29,7 @@ base::Status make_lrn_kernel(PlanBuilder& builder, const Group& group) {
   if (node.type.dtype != ir::DType::kF32 || shape.size() != 4 || node.type.elements() == 0)
     return base::unsupported("normalization of this type");
   if (node.attrs.integer("size") % 2 == 0)
-    return base::unsupported("an even size, which oneDNN centers otherwise");
+    return base::unsupported("an even size, which oneDNN centers differently");
   const Layout layouts[] = {builder.home(node.inputs[0]).layout, channel_blocked(shape, 16),
                             channel_blocked(shape, 8), channels_last(shape), row_major(shape)};
   for (const Layout& layout : layouts) {

@@ -238,7 +238,7 @@ class MatmulMaker {
     const std::string implementation = pd.impl_info_str();
     EGRET_RETURN_IF_ERROR(reject_reference(implementation));
     if (bf16_ && implementation.find("bf16") == std::string::npos)
-      return base::unsupported(implementation + " is not for bf16");
+      return base::unsupported(implementation + " does not support bf16");
     primitive_ = pd;
     return base::ok();
   }
@@ -295,7 +295,8 @@ class MatmulMaker {
 
 base::Status make_matmul_kernel(PlanBuilder& builder, const Group& group) {
   const ir::Node& node = builder.node(group.anchor());
-  if (node.type.dtype != ir::DType::kF32) return base::unsupported("matmul of other than f32");
+  if (node.type.dtype != ir::DType::kF32)
+    return base::unsupported("matmul of a type other than f32");
   if (node.type.rank() > 6) return base::unsupported("matmul with more than 4 batch axes");
   if (node.type.elements() == 0 || builder.node(node.inputs[0]).type.elements() == 0)
     return base::unsupported("an empty tensor");

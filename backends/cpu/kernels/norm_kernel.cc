@@ -110,7 +110,7 @@ base::Status make_norm_kernel(PlanBuilder& builder, const Group& group) {
         std::all_of(operand.begin(), operand.end() - static_cast<std::ptrdiff_t>(axes),
                     [](std::int64_t size) { return size == 1; });
     if (builder.node(node.inputs[i]).type.elements() != row || !leading_ones)
-      return base::unsupported("a scale or bias that is not one number an element of a row");
+      return base::unsupported("a scale or bias without one number for each element of a row");
   }
   const ir::NodeId input = node.inputs[0];
   const Operand source = builder.in_row_major(input);

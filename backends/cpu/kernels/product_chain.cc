@@ -34,7 +34,8 @@ base::Result<ProductChain::Input> ProductChain::input_of(PlanBuilder& builder, i
                                                          std::int64_t columns) {
   using Kind = Input::Kind;
   const ir::TensorType& type = builder.node(id).type;
-  if (type.dtype != ir::DType::kF32) return base::unsupported("an operand of other than f32");
+  if (type.dtype != ir::DType::kF32)
+    return base::unsupported("an operand of a type other than f32");
   if (type.elements() == 1) return Input{Kind::kElement, builder.in_row_major(id)};
   const ir::Shape sizes = type.shape();
   // From the last axis: sizes must equal the product's until a row is full; the remaining axes must
@@ -44,7 +45,7 @@ base::Result<ProductChain::Input> ProductChain::input_of(PlanBuilder& builder, i
     const std::int64_t wanted = product[product.size() - i];
     const std::int64_t size = i <= sizes.size() ? sizes[sizes.size() - i] : 1;
     const bool in_row = of_row < columns;
-    if (in_row && size != wanted) return base::unsupported("an operand that is no row");
+    if (in_row && size != wanted) return base::unsupported("an operand that is not a row");
     (in_row ? of_row : of_rows) *= size;
   }
   const Kind kind = of_rows == 1 ? Kind::kRow : Kind::kRows;

@@ -201,7 +201,8 @@ void join(std::vector<Axis>& axes) {
 
 base::Status make_reduce_kernel(PlanBuilder& builder, const Group& group) {
   const ir::Node& node = builder.node(group.root());
-  if (node.type.dtype != ir::DType::kF32) return base::unsupported("reduction of other than f32");
+  if (node.type.dtype != ir::DType::kF32)
+    return base::unsupported("reduction of a type other than f32");
   const ir::NodeId input = node.inputs[0];
   if (builder.node(input).type.elements() == 0) return base::unsupported("an empty tensor");
   Operand source = builder.home(input);

@@ -62,9 +62,8 @@ base::Status bf16_availability() {
   constexpr auto kBF16 = static_cast<unsigned>(dnnl_cpu_isa_avx512_core_bf16);
   if ((isa & kBF16) == kBF16) return base::ok();
   return base::unavailable(
-      "--precision bf16: oneDNN finds no bf16 instructions (avx512_bf16) on this processor, or "
-      "ONEDNN_MAX_CPU_ISA keeps it from them; leave the option out, or run on a processor whose "
-      "/proc/cpuinfo lists avx512_bf16");
+      "--precision bf16 needs a processor with bf16 instructions (avx512_bf16 in /proc/cpuinfo). "
+      "oneDNN found none, or ONEDNN_MAX_CPU_ISA disables them. Use --precision f32");
 }
 
 bool takes_bf16(const ir::Graph& graph, ir::NodeId id, bool winograd) {

@@ -213,7 +213,7 @@ base::Status make_row_product(PlanBuilder& builder, const Group& group) {
   auto shape = row_shape(builder.graph(), group.anchor());
   const bool fused = node.attrs.find("activation") != nullptr;
   if (!shape || fused || !builder.is_constant(node.inputs[1]))
-    return base::unsupported("not a few rows with constant weights");
+    return base::unsupported("needs few rows and constant weights");
   shape->bf16 = builder.options().precision == Precision::kBF16;
   EGRET_ASSIGN_OR_RETURN(ProductChain chain, ProductChain::of(builder, group, shape->columns));
   const Operand row = builder.in_row_major(node.inputs[0]);

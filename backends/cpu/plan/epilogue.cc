@@ -247,7 +247,7 @@ bool epilogue_takes(const ir::Graph& graph, const Group& group, ir::NodeId next)
 // The group's nodes after the anchor as a list of oneDNN post-operations. A fused activation of the
 // anchor comes first, after the addend of the fused operator.
 base::Result<Operations> post_operations(const ir::Graph& graph, const Group& group) {
-  if (!is_chain(graph, group)) return base::unsupported("operators that are no chain");
+  if (!is_chain(graph, group)) return base::unsupported("the operators do not form a chain");
   Operations operations;
   const ir::Node& anchor = graph.node(group.anchor());
   if (anchor.attrs.find("activation") != nullptr) {
@@ -278,7 +278,7 @@ base::Result<OperandView> operand_view(const ir::Shape& operand, const EpilogueT
   ir::Shape view(target.shape.size(), 1);
   view.back() = padded.back();
   for (std::size_t i = 0; i + 1 < padded.size(); ++i) {
-    if (padded[i] != 1) return base::unsupported("an operand that varies over joined axes");
+    if (padded[i] != 1) return base::unsupported("an operand varies over merged axes");
   }
   return OperandView{view, view == target.shape};
 }

@@ -75,7 +75,7 @@ bool is_one_block(const Operand& source, const Operand& target) {
 base::Status add_rounding(PlanBuilder& builder, const Operand& source, const Operand& target) {
   if (!is_one_block(source, target)) {
     const auto rank = source.type.rank();
-    if (rank < 1 || rank > 6) return base::unsupported("a reorder of that many axes");
+    if (rank < 1 || rank > 6) return base::unsupported("a reorder of too many axes");
     return guarded([&] { return add_onednn_reorder(builder, source, target); });
   }
   const Operand touched[] = {source, target};

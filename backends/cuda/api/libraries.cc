@@ -78,9 +78,9 @@ std::string version_text(int version) {
 base::Status usable(const Libraries& libraries) {
   EGRET_RETURN_IF_ERROR(libraries.has_driver);
   if (libraries.driver_version < kOldestDriver) {
-    return base::unavailable("NVIDIA's driver is for CUDA " +
-                             version_text(libraries.driver_version) + ", Egret needs " +
-                             version_text(kOldestDriver) + "; install a newer one");
+    return base::unavailable("the NVIDIA driver supports CUDA " +
+                             version_text(libraries.driver_version) + "; Egret needs " +
+                             version_text(kOldestDriver) + ". Install a newer driver");
   }
   EGRET_RETURN_IF_ERROR(libraries.has_nvrtc);
   int devices = 0;
@@ -89,7 +89,7 @@ base::Status usable(const Libraries& libraries) {
   if (devices > 0) return base::ok();
   const char* text = nullptr;
   if (failed != kDriverOk) libraries.driver.error_text(failed, &text);
-  return base::unavailable(std::string("NVIDIA's driver finds no GPU") +
+  return base::unavailable(std::string("the NVIDIA driver found no GPU") +
                            (text != nullptr ? std::string(": ") + text : ""));
 }
 

@@ -41,7 +41,7 @@ base::Status open_shared_library(const std::string& what, const std::vector<std:
                                  const std::function<base::Status(const FindSymbol&)>& take) {
   void* handle = open(names);
   if (handle == nullptr)
-    return base::unavailable(what + " (" + names[0] + ") is not found; " + remedy);
+    return base::unavailable(what + " (" + names[0] + ") was not found; " + remedy);
   return take([handle](const char* symbol) { return ::dlsym(handle, symbol); });
 }
 

@@ -82,7 +82,7 @@ std::size_t DnnStep::workspace() const {
 base::Status DnnStep::enqueue(std::span<const DevicePointer> inputs, DevicePointer output,
                               DevicePointer workspace, Stream stream) const {
   if (dnn_.functions().set_stream(made_.handle, stream) != 0)
-    return base::unavailable("cuDNN takes no other stream");
+    return base::unavailable("cuDNN does not accept another stream");
   const auto at = [](DevicePointer pointer) { return reinterpret_cast<void*>(pointer); };
   std::vector<std::int64_t> ids{arguments_.output};
   std::vector<void*> pointers{at(output)};

@@ -92,7 +92,7 @@ class GemmStep : public LibraryStep {
     if (gemm_.bias >= 0) {  // the description holds the pointer; it is this plan's alone
       const DevicePointer bias = whole(gemm_.bias);
       if (lt_.matmul_set(matmul_, kMatmulBias, &bias, sizeof bias) != 0)
-        return base::unavailable("cuBLASLt: a bias is refused");
+        return base::unavailable("cuBLASLt does not accept the bias");
     }
     auto* d = reinterpret_cast<void*>(output);
     const auto* c = gemm_.added >= 0 ? reinterpret_cast<const void*>(whole(gemm_.added)) : d;
@@ -102,7 +102,8 @@ class GemmStep : public LibraryStep {
         at(gemm_.b), b_, wide_ ? static_cast<const void*>(&wide_beta) : &beta, c, layout_of_c(), d,
         c_, &chosen.algorithm, reinterpret_cast<void*>(workspace), chosen.workspace, stream);
     if (status == 0) return base::ok();
-    return base::unavailable("cuBLASLt: a product failed with status " + std::to_string(status));
+    return base::unavailable("cuBLASLt: a matrix product failed with status " +
+                             std::to_string(status));
   }
 
  private:

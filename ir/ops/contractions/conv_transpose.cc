@@ -105,7 +105,7 @@ base::Result<std::vector<Value>> import(OnnxNode& node) {
   const int rank = node.type(x).rank();
   if (rank < 3 || node.type(w).rank() != rank) {
     return base::bad_input("input " + to_string(node.type(x)) + " and kernel " +
-                           to_string(node.type(w)) + " do not go together");
+                           to_string(node.type(w)) + " do not match");
   }
   const auto axes = static_cast<std::size_t>(rank - 2);
   Integers kernel;

@@ -27,7 +27,7 @@ base::Result<Attrs> read_attrs(const OnnxNode& node, const TensorType& w) {
   }
   if (kernel.empty() || w.rank() != x.rank()) {
     return base::bad_input("input " + to_string(x) + " and kernel " + to_string(w) +
-                           " do not go together");
+                           " do not match");
   }
   EGRET_ASSIGN_OR_RETURN(const OnnxWindows windows, read_windows(node, kernel));
   Attrs attrs = windows.attrs();

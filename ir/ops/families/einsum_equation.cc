@@ -36,7 +36,8 @@ base::Result<std::vector<int>> term_labels(std::string_view term, int total_widt
     } else if (label_of(term[i]) >= 0) {
       labels.push_back(label_of(term[i]));
     } else {
-      return base::bad_input("'" + std::string(1, term[i]) + "' in an einsum equation");
+      return base::bad_input("'" + std::string(1, term[i]) +
+                             "' is not valid in an einsum equation");
     }
   }
   return labels;
@@ -59,7 +60,7 @@ base::Result<EinsumEquation> parse_einsum(std::string_view equation, std::span<c
   }
   if (terms.size() != ranks.size()) {
     return base::bad_input("equation '" + text + "' has " + std::to_string(terms.size()) +
-                           " operands, the operator " + std::to_string(ranks.size()));
+                           " operands, but the operator has " + std::to_string(ranks.size()));
   }
   int width = 0;  // of the widest ellipsis
   for (std::size_t i = 0; i < terms.size(); ++i) {
@@ -97,7 +98,7 @@ base::Result<EinsumEquation> parse_einsum(std::string_view equation, std::span<c
   for (const int label : result.output) {
     const bool known = label >= kEllipsis || uses[static_cast<std::size_t>(label)] > 0;
     if (!known || std::ranges::count(result.output, label) != 1) {
-      return base::bad_input("the output of '" + text + "' repeats or invents an axis");
+      return base::bad_input("the output of '" + text + "' repeats an axis or has a new one");
     }
   }
   for (const auto& labels : result.operands) {

@@ -35,7 +35,7 @@ base::Result<double> source_position(const ResizeAxis& a, std::int64_t i) {
     const double width = (a.roi_end - a.roi_start) * (in - 1);
     return a.roi_start * (in - 1) + (single ? width / 2 : x * width / (out - 1));
   }
-  return base::bad_input("there is no coordinate transformation '" + a.coordinates + "'");
+  return base::bad_input("unknown coordinate transformation '" + a.coordinates + "'");
 }
 
 base::Result<std::int64_t> nearest_element(const ResizeAxis& a, double position) {
@@ -47,7 +47,7 @@ base::Result<std::int64_t> nearest_element(const ResizeAxis& a, double position)
   if (a.nearest == "round_prefer_ceil") return ratio < 0.5 ? low : low + 1;
   if (a.nearest == "floor") return low;
   if (a.nearest == "ceil") return low + 1;
-  return base::bad_input("there is no nearest mode '" + a.nearest + "'");
+  return base::bad_input("unknown nearest mode '" + a.nearest + "'");
 }
 
 // Keys' convolution kernel (Keys, "Cubic convolution interpolation for digital image processing",
@@ -75,7 +75,7 @@ void exclude_outside(const ResizeAxis& a, std::int64_t first, std::span<double> 
 base::Status check(const ResizeAxis& a, std::size_t taps) {
   if (a.in_size < 1 || a.out_size < 0) return base::bad_input("an empty axis cannot be resized");
   if (!(a.scale > 0) || !std::isfinite(a.scale)) return base::bad_input("scales must be positive");
-  if (taps == 4 && a.mode != "cubic") return base::bad_input("there is no mode '" + a.mode + "'");
+  if (taps == 4 && a.mode != "cubic") return base::bad_input("unknown mode '" + a.mode + "'");
   EGRET_RETURN_IF_ERROR(source_position(a, 0).status());
   if (taps == 1) EGRET_RETURN_IF_ERROR(nearest_element(a, 0.5).status());
   const std::int64_t most = kMostEntries / static_cast<std::int64_t>(taps);

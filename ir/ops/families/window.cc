@@ -204,7 +204,7 @@ base::Result<OnnxWindows> read_windows(const OnnxNode& node, Integers kernel) {
   const TensorType& x = node.type(node.input(0));
   if (x.rank() < 3) {
     return base::bad_input("the input has rank " + std::to_string(x.rank()) +
-                           ", windows need a spatial axis");
+                           ", but windows need a spatial axis");
   }
   const auto axes = static_cast<std::size_t>(x.rank() - 2);
   OnnxWindows w;

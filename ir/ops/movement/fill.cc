@@ -24,7 +24,7 @@ OnnxOutputs import(OnnxNode& node) {
   if (!is_float(dtype) && value) {
     constexpr std::int64_t kExact = std::int64_t{1} << 53;
     if (value->i64_at(0) > kExact || value->i64_at(0) < -kExact) {
-      return base::unsupported("a filling with an integer beyond 2^53");
+      return base::unsupported("a fill with an integer beyond 2^53");
     }
   }
   return only_output(node.builder().add("fill", std::span<const Value>{},

@@ -117,7 +117,7 @@ OnnxOutputs import_reshape(OnnxNode& node) {
     if (target[i] != 0 || zero_is_a_size) continue;
     if (static_cast<int>(i) >= type.rank()) {
       return base::bad_input("size 0 at axis " + std::to_string(i) + " copies from " +
-                             to_string(type) + ", which has no such axis");
+                             to_string(type) + ", which lacks this axis");
     }
     target[i] = target_of_axis(type, static_cast<int>(i));
   }
@@ -134,7 +134,7 @@ OnnxOutputs import_flatten(OnnxNode& node) {
                         target_of_axes(type, static_cast<int>(axis), rank)};
   if (target[0] == kInferredSize && target[1] == kInferredSize) {
     return base::unsupported("Flatten of " + to_string(type) +
-                             " needs more known sizes; bind symbols (--bind NAME=SIZE)");
+                             " needs more known sizes; bind symbols with --bind NAME=SIZE");
   }
   return only_output(reshaped(node, x, target));
 }
@@ -161,7 +161,7 @@ OnnxOutputs import_squeeze(OnnxNode& node) {
     const bool one = is_one(type.dims[at]);
     if (axes && (*axes)[at] && !one) {
       return base::bad_input("axis " + std::to_string(axis) + " of " + to_string(type) +
-                             " cannot be squeezed, its size is not 1");
+                             " cannot be squeezed because its size is not 1");
     }
     if (axes ? !(*axes)[at] : !one) target.push_back(target_of_axis(type, axis));
   }
