@@ -33,7 +33,8 @@ struct ListOptions {
     using L = ListOptions;
     static const base::OptionTable<L> rows{
         "costs list",
-        {{"precision", &L::precision, backends::kPrecisionHelp, base::one_of(backends::precision_names())},
+        {{"precision", &L::precision, backends::kPrecisionHelp,
+          base::one_of(backends::precision_names())},
          {"all-machines", &L::all_machines, "Also list the measurements of other machines"}}};
     return rows;
   }
