@@ -69,7 +69,7 @@ struct PlanReport {
     std::string layout;              // of its output: "row-major", "nChw16c", ...
     std::vector<std::string> nodes;  // labels of the nodes that it computes; empty for reorders
     std::vector<ir::NodeId> ids;     // the same nodes, where they exist in the given graph
-    // Only with PlanOptions::profile: operators, implementation, types and layouts. Kernels of
+    // Only with CompileOptions::profile: operators, implementation, types and layouts. Kernels of
     // equal signatures do equal work. Empty where a backend does not report it.
     std::string signature{};
     double seconds = 0;       // mean of a run, over all slices
@@ -82,7 +82,7 @@ struct PlanReport {
     std::string reason;
   };
   std::vector<Kernel> kernels;
-  std::int64_t slices = 1;  // each run repeats all kernels: PlanOptions::slices
+  std::int64_t slices = 1;  // each run repeats all kernels: CompileOptions::slices
   std::vector<Fallback> fallbacks;
   // What the machine lacks for a plan with fewer fallbacks, and the remedy; may be empty.
   std::string missing;
@@ -118,7 +118,7 @@ class ExecutablePlan {
   virtual PlanReport report() const = 0;
   // Device time of the last run, as PlanReport::device_s. 0: no device, or that run was not timed.
   virtual double last_device_s() const { return 0; }
-  // Later runs behave as if compiled without PlanOptions::profile.
+  // Later runs behave as if compiled without CompileOptions::profile.
   virtual void stop_profiling() {}
 
  protected:
@@ -166,7 +166,7 @@ class Backend {
   // now, on all processors. Nothing else changes; errors show in compile().
   virtual void make_ready(std::span<const ir::Graph> /*graphs*/,
                           const CompileOptions& /*options*/) const {}
-  // Checks PlanOptions::precision. Errors: usage_error where the backend never supports it;
+  // Checks CompileOptions::precision. Errors: usage_error where the backend never supports it;
   // unavailable where this machine cannot, with the remedy.
   virtual base::Status takes_precision(Precision precision) const;
   // The peak rates of the device that runs kernels; nullopt for the host's processor, or without a
@@ -174,7 +174,7 @@ class Backend {
   virtual std::optional<PeakRates> peak_rates(Precision /*precision*/) const {
     return std::nullopt;
   }
-  // Whether PlanOptions::slices may be more than one.
+  // Whether CompileOptions::slices may be more than one.
   virtual bool runs_slices() const { return false; }
   // Whether every plan computes this operator by a kernel of its own: it neither fuses the
   // operators that make its first two inputs, nor writes its value (or that of a fused pointwise

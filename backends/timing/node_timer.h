@@ -12,8 +12,8 @@
 #include <span>
 
 #include "backends/backend.h"
+#include "backends/timing/fused_operators.h"
 #include "backends/timing/measure.h"
-#include "backends/timing/taken_along.h"
 #include "base/status.h"
 
 namespace egret::backends {

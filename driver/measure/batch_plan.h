@@ -14,10 +14,10 @@
 
 namespace egret::driver {
 
-// As Backend::compile_consuming(). Slices are tried where PlanOptions::slice is set, the backend
+// As Backend::compile_consuming(). Slices are tried where CompileOptions::slice is set, the backend
 // runs them, and weights take no more memory than activations: it takes the time and the memory of
 // a second plan, and a second of runs of both, or two runs of each. Under
-// PlanOptions::limit_arena a plan that keeps to it is better than one that does not.
+// CompileOptions::limit_arena a plan that keeps to it is better than one that does not.
 base::Result<std::unique_ptr<backends::ExecutablePlan>> compile_batch(
     const backends::Backend& backend, ir::Graph graph, const backends::CompileOptions& options);
 

@@ -33,9 +33,9 @@ class KernelCosts {
   KernelCosts(cost::Database& database, std::string machine)
       : database_(database), machine_(std::move(machine)) {}
 
-  // The plans were compiled with PlanOptions::profile. Those that are run take a fifth of a second
-  // or so each. Errors: what a plan or the database reports; unsupported where the backend has no
-  // signatures.
+  // The plans were compiled with CompileOptions::profile. Those that are run take a fifth of a
+  // second or so each. Errors: what a plan or the database reports; unsupported where the backend
+  // has no signatures.
   base::Status learn(std::span<backends::ExecutablePlan* const> plans);
   // One of the plans that were learned from.
   KernelPrediction predict(const backends::ExecutablePlan& plan) const;

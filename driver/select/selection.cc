@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "base/stop.h"
 #include "base/timer.h"
-#include "driver/select/kept_extraction.h"
+#include "driver/select/extraction_cache.h"
 #include "driver/select/node_query.h"
 
 namespace egret::driver {

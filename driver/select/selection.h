@@ -68,7 +68,7 @@ inline constexpr double kTooDear = 1000;
 struct SelectionOptions {
   const extract::ExtractorRow* extractor = nullptr;
   extract::Options extraction{};
-  cost::Database* answers = nullptr;  // where those that took long are kept (kept_extraction.h)
+  cost::Database* answers = nullptr;  // where those that took long are kept (extraction_cache.h)
   // A factor on the cost of what a rule made: above 1, the program's own operators are kept unless
   // the gain is clear; infinite, nothing else is chosen.
   double price_of_new = 1;

@@ -9,7 +9,7 @@
 #include "base/stop.h"
 #include "ir/graph/body.h"
 #include "parallel/laws/cut_form.h"
-#include "parallel/laws/passing.h"
+#include "parallel/laws/homogeneous_laws.h"
 
 namespace egret::parallel {
 namespace {
@@ -114,7 +114,7 @@ class PrimitiveLaws {
                                                                       : std::nullopt;
       const ir::ExprNode* extent = reduction->kids[1];
       if (!kind || extent->op != ir::ExprOp::kIndexConst ||
-          !passes(denotation_, types_, {.reduction = reduction}, *kind)) {
+          !is_homogeneous(denotation_, types_, {.reduction = reduction}, *kind)) {
         continue;
       }
       add_cut({reduction->kids[0], reduction, extent->integer, devices_}, {*kind}, laws);
@@ -125,7 +125,7 @@ class PrimitiveLaws {
     for (const Kind kind : {Kind::kSum, Kind::kMax}) {
       for (const std::vector<bool>& partial : input_sets()) {
         if (base::stop_requested()) return;
-        if (!passes(denotation_, types_, {.inputs = partial}, kind)) continue;
+        if (!is_homogeneous(denotation_, types_, {.inputs = partial}, kind)) continue;
         Law law{{}, {kind}, attrs_};
         for (const bool one : partial)
           law.inputs.push_back(one ? AxisPlacement{kind} : AxisPlacement::copy());

@@ -11,7 +11,7 @@
 //              that of a reduction gives a partial sum or maximum;
 //   homogeneous laws
 //              op(sum of x_r) = sum of op(x_r), likewise for max: partial results pass through the
-//              operator (parallel/laws/passing.h);
+//              operator (parallel/laws/homogeneous_laws.h);
 //   bodies     a composite operator has the laws under which its body needs no communication, if
 //              the body of op' equals the body's parts.
 //

@@ -156,14 +156,14 @@ Status PlacedEGraph::add_first_reading(const Key& key, ClassId id, NodeId leaf) 
 }
 
 Status PlacedEGraph::add_operator(const Key& key, ClassId id, NodeId node) {
-  for (const OperatorWay& way : ways_.of(node, key.second)) {
+  for (const Implementation& way : ways_.of(node, key.second)) {
     EGRET_RETURN_IF_ERROR(add_way(id, node, way));
     if (request_.rings) EGRET_RETURN_IF_ERROR(add_rings(key, id, node, way));
   }
   return base::ok();
 }
 
-Status PlacedEGraph::add_way(ClassId id, NodeId node, const OperatorWay& way) {
+Status PlacedEGraph::add_way(ClassId id, NodeId node, const Implementation& way) {
   const OpId sequential = tensors_.egraph().op(node);
   std::vector<ClassId> children;
   const auto values = tensors_.egraph().children(node);
@@ -179,7 +179,7 @@ Status PlacedEGraph::add_way(ClassId id, NodeId node, const OperatorWay& way) {
   return egraph_->add_to(id, part, children).status();
 }
 
-Status PlacedEGraph::add_rings(const Key& key, ClassId id, NodeId node, const OperatorWay& way) {
+Status PlacedEGraph::add_rings(const Key& key, ClassId id, NodeId node, const Implementation& way) {
   for (const FoundRing& found : find_rings(tensors_, mesh_, ways_, node, way, key.second)) {
     std::vector<HeldValue> held;
     for (const auto& [value, placement] : found.inputs)

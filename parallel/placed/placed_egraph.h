@@ -15,7 +15,7 @@
 // program is free unless l has partial results. Elsewhere place[] is only a request and may not be
 // chosen. An output with a free placement is an e-class of its own: keep[l](place[l](y)) for every
 // l. An input that is such an output of the previous run arrives in its placement, and collectives
-// lead from there. If it is read twice (the re-gather of parallel/plan/second_reading.h),
+// lead from there. If it is read twice (the re-gather of parallel/plan/regather.h),
 // same(place[l](first)) is one way to obtain the second.
 //
 // With rings (parallel/ring/ring.h), a law that needs an input whole can also be computed in a
@@ -39,7 +39,7 @@
 #include "base/status.h"
 #include "egraph/core/egraph.h"
 #include "egraph/core/view.h"
-#include "parallel/laws/operator_ways.h"
+#include "parallel/laws/implementations.h"
 #include "parallel/machine/collective.h"
 #include "parallel/ring/ring.h"
 #include "rules/tensors/tensor_egraph.h"
@@ -108,16 +108,16 @@ class PlacedEGraph {
   base::Status add_first_reading(const Key& key, egraph::ClassId id, egraph::NodeId leaf);
   base::Status fill(const Key& key, egraph::ClassId id);
   base::Status add_operator(const Key& key, egraph::ClassId id, egraph::NodeId node);
-  base::Status add_way(egraph::ClassId id, egraph::NodeId node, const OperatorWay& way);
+  base::Status add_way(egraph::ClassId id, egraph::NodeId node, const Implementation& way);
   base::Status add_rings(const Key& key, egraph::ClassId id, egraph::NodeId node,
-                         const OperatorWay& way);
+                         const Implementation& way);
   egraph::OpId operation(std::string_view base, std::size_t arity, const std::string& payload,
                          const Meaning& meaning);
 
   const rules::TensorEGraph& tensors_;
   const Mesh mesh_;
   const Request request_;
-  OperatorWays ways_;
+  Implementations ways_;
   egraph::OpTable ops_;
   std::unique_ptr<egraph::EGraph> egraph_;
   std::vector<Meaning> meanings_;  // by OpId

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "parallel/laws/known_laws.h"
+#include "parallel/laws/law_cache.h"
 
 namespace egret::parallel {
 namespace {
@@ -93,7 +93,7 @@ class Slicer {
   const std::int64_t count_;
   ir::Graph slice_;
   std::vector<AxisPlacement> placed_;  // by node
-  KnownLaws laws_;
+  LawCache laws_;
 };
 
 }  // namespace

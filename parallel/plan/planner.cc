@@ -15,7 +15,7 @@
 #include "parallel/placed/placed_egraph.h"
 #include "parallel/plan/algebra_first.h"
 #include "parallel/plan/program_writer.h"
-#include "parallel/plan/second_reading.h"
+#include "parallel/plan/regather.h"
 #include "parallel/plan/strategies.h"
 #include "parallel/plan/tied_layers.h"
 #include "parallel/ring/table_rows.h"
@@ -436,7 +436,7 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
     EGRET_RETURN_IF_ERROR(search({program, task.carried}, &PlanSearch::run, false, nullptr, plan));
   if (plan.limit_bytes > 0 && plan.memory_bytes > plan.limit_bytes) {
     std::vector<Carried> carried = task.carried;
-    const ir::Graph twice = with_second_readings(program, carried);
+    const ir::Graph twice = with_regathers(program, carried);
     plan.layers = 0;
     ParallelPlan ringed = plan;
     EGRET_RETURN_IF_ERROR(search({twice, carried}, &PlanSearch::run_within, false, nullptr, plan));

@@ -9,7 +9,7 @@
 // next values are outputs: each has one placement, which the plan chooses, for both.
 //
 // Where the cheapest plan exceeds a device's memory, the integer program gets rows for the memory
-// (parallel/plan/pricing.h). Parameters may then be re-gathered (parallel/plan/second_reading.h),
+// (parallel/plan/pricing.h). Parameters may then be re-gathered (parallel/plan/regather.h),
 // and a gather may be replaced by a ring (parallel/ring/ring.h). The rows know levels, not the
 // order of operators; where the program still exceeds the limit, they are tightened. The bound
 // remains that of the problem without the limit.

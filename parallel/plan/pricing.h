@@ -33,7 +33,7 @@ struct Carried {
   std::string input;
   std::string output;
   LeafRole role = LeafRole::kParameter;
-  std::string again{};  // the input where it is read a second time (parallel/plan/second_reading.h)
+  std::string again{};  // the input where it is read a second time (parallel/plan/regather.h)
 };
 
 // The transfer time of a ring's blocks.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "parallel/laws/passing.h"
+#include "parallel/laws/homogeneous_laws.h"
 
 namespace egret::parallel {
 namespace {
@@ -67,7 +67,7 @@ class FactorReader {
   }
 
   // The common factor of an element that is linear in inputs with equal factors: it passes through
-  // (parallel/laws/passing.h).
+  // (parallel/laws/homogeneous_laws.h).
   std::optional<Factor> linear() const {
     Factor all;
     PartialSource source;
@@ -78,7 +78,8 @@ class FactorReader {
       if (!all.is_free() && all != one) return std::nullopt;
       all = one;
     }
-    if (!passes(denotation_, types_, source, AxisPlacement::Kind::kSum)) return std::nullopt;
+    if (!is_homogeneous(denotation_, types_, source, AxisPlacement::Kind::kSum))
+      return std::nullopt;
     return all;
   }
 

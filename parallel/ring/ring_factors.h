@@ -7,7 +7,7 @@
 //
 //   is shifted by t   where it is x + t or x - t, x free of t,
 //   is scaled by t    where it is x * exp(t) or x * exp(-t): exp of what is shifted, and whatever
-//                     is linear in what is scaled (parallel/laws/passing.h),
+//                     is linear in what is scaled (parallel/laws/homogeneous_laws.h),
 //   is divided by t   where it is x / t, and whatever is linear in that.
 #pragma once
 

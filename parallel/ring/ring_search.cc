@@ -17,13 +17,13 @@ constexpr std::size_t kMostNodes = 12;  // of a ring
 // Searches one ring, from its result backward to its inputs.
 class RingFinder {
  public:
-  RingFinder(const rules::TensorEGraph& tensors, const Mesh& mesh, OperatorWays& ways, int axis,
+  RingFinder(const rules::TensorEGraph& tensors, const Mesh& mesh, Implementations& ways, int axis,
              bool computes)
       : tensors_(tensors), mesh_(mesh), ways_(ways), computes_(computes) {
     ring_.axis = axis;
   }
 
-  std::optional<FoundRing> find(NodeId node, const OperatorWay& way, const Placement& output,
+  std::optional<FoundRing> find(NodeId node, const Implementation& way, const Placement& output,
                                 const Law& in_time) {
     const auto root = add_node(node, way, output, in_time);
     if (!root || passing() == 0) return std::nullopt;
@@ -91,7 +91,7 @@ class RingFinder {
     return -static_cast<int>(inputs_.size());
   }
 
-  std::optional<int> add_node(NodeId node, const OperatorWay& way, const Placement& placement,
+  std::optional<int> add_node(NodeId node, const Implementation& way, const Placement& placement,
                               const Law& in_time) {
     // A class may contain itself, as relu(x) = relu(relu(x)): skip classes in progress.
     const ClassId value = tensors_.egraph().class_of(node);
@@ -104,7 +104,7 @@ class RingFinder {
     return made;
   }
 
-  std::optional<int> add_node_and_inputs(NodeId node, const OperatorWay& way,
+  std::optional<int> add_node_and_inputs(NodeId node, const Implementation& way,
                                          const Placement& placement, const Law& in_time) {
     const egraph::OpId op = tensors_.egraph().op(node);
     RingNode made{
@@ -136,7 +136,7 @@ class RingFinder {
   std::optional<int> computed(ClassId value, const Placement& placement, AxisPlacement step) {
     if (ring_.nodes.size() > kMostNodes || tensors_.is_constant(value)) return std::nullopt;
     for (const NodeId node : primitives(value)) {
-      for (const OperatorWay& way : ways_.of(node, placement)) {
+      for (const Implementation& way : ways_.of(node, placement)) {
         for (const Law& law : ways_.laws(operator_of(node), way.attrs, way.parts, steps())) {
           if (law.output != step) continue;
           const RingFinder before = *this;
@@ -152,7 +152,7 @@ class RingFinder {
   // Computes a value in the ring by reducing blocks that the ring computes.
   std::optional<int> reduced_here(ClassId value, const Placement& placement) {
     for (const NodeId node : primitives(value)) {
-      for (const OperatorWay& way : ways_.of(node, placement)) {
+      for (const Implementation& way : ways_.of(node, placement)) {
         for (const Law& law : ways_.laws(operator_of(node), way.attrs, way.parts, steps())) {
           if (!law.output.is_partial() || !reads_blocks(node, way, law)) continue;
           const RingFinder before = *this;
@@ -165,7 +165,7 @@ class RingFinder {
   }
 
   // A reduction in the ring pays only where it reads blocks that earlier nodes of the ring compute.
-  bool reads_blocks(NodeId node, const OperatorWay& way, const Law& law) const {
+  bool reads_blocks(NodeId node, const Implementation& way, const Law& law) const {
     const auto children = tensors_.egraph().children(node);
     bool any = false;
     for (std::size_t i = 0; i < children.size(); ++i) {
@@ -221,7 +221,7 @@ class RingFinder {
 
   const rules::TensorEGraph& tensors_;
   const Mesh& mesh_;
-  OperatorWays& ways_;
+  Implementations& ways_;
   const bool computes_;
   Ring ring_;
   std::vector<std::pair<ClassId, Placement>> inputs_;
@@ -233,7 +233,7 @@ class RingFinder {
 }  // namespace
 
 std::vector<FoundRing> find_rings(const rules::TensorEGraph& tensors, const Mesh& mesh,
-                                  OperatorWays& ways, NodeId node, const OperatorWay& way,
+                                  Implementations& ways, NodeId node, const Implementation& way,
                                   const Placement& output) {
   std::vector<FoundRing> found;
   const ir::Operator& op = tensors.language().op(tensors.egraph().op(node));

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "parallel/laws/operator_ways.h"
+#include "parallel/laws/implementations.h"
 #include "parallel/ring/ring.h"
 
 namespace egret::parallel {
@@ -23,7 +23,7 @@ struct FoundRing {
 // `way` is an implementation of the node under `output`. Some results may not be rings;
 // ring_program() decides.
 std::vector<FoundRing> find_rings(const rules::TensorEGraph& tensors, const Mesh& mesh,
-                                  OperatorWays& ways, egraph::NodeId node, const OperatorWay& way,
-                                  const Placement& output);
+                                  Implementations& ways, egraph::NodeId node,
+                                  const Implementation& way, const Placement& output);
 
 }  // namespace egret::parallel

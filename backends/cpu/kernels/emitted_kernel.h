@@ -18,9 +18,9 @@ bool interprets_faster(const ir::Graph& graph, ir::NodeId id);
 // compile_emitted() decides between the emitted kernel and the interpreter.
 void make_emitted_kernel(PlanBuilder& builder, const Group& group, std::string reason);
 
-// Compiles the kernels of all such steps as one file, where PlanOptions::emission allows it and it
-// pays. The interpreter computes the other steps, and the report has the reason. Call it when all
-// groups are built. Up to some tenths of a second a kernel; next to nothing if cached.
+// Compiles the kernels of all such steps as one file, where CompileOptions::emission allows it and
+// it pays. The interpreter computes the other steps, and the report has the reason. Call it when
+// all groups are built. Up to some tenths of a second a kernel; next to nothing if cached.
 void compile_emitted(PlanBuilder& builder);
 
 }  // namespace egret::backends::cpu

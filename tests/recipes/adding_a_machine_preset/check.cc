@@ -19,9 +19,9 @@ base::Status expect(bool holds, const std::string& what) {
 
 base::Status check() {
   const auto presets = cluster_presets();
-  const auto preset = std::ranges::find(presets, "a100-pair", &MachinePreset::name);
+  const auto preset = std::ranges::find(presets, "a100-pair", &ClusterPreset::name);
   EGRET_RETURN_IF_ERROR(expect(preset != presets.end(), "the preset is listed"));
-  for (const MachinePreset& each : presets)
+  for (const ClusterPreset& each : presets)
     EGRET_RETURN_IF_ERROR(parse_cluster(each.toml, each.name).status());
   EGRET_ASSIGN_OR_RETURN(const auto machine, parse_cluster(preset->toml, preset->name));
   EGRET_RETURN_IF_ERROR(expect(machine.name == preset->name, "the machine has the preset's name"));

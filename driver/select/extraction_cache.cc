@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/select/kept_extraction.h"
+#include "driver/select/extraction_cache.h"
 
 #include <limits>
 #include <optional>

@@ -7,25 +7,25 @@
 #include <span>
 #include <vector>
 
-#include "parallel/laws/known_laws.h"
+#include "parallel/laws/law_cache.h"
 #include "rules/tensors/tensor_egraph.h"
 
 namespace egret::parallel {
 
-struct OperatorWay {
+struct Implementation {
   ir::Attrs attrs;                    // of the operator on the parts
   std::vector<ir::TensorType> parts;  // of the inputs
   std::vector<Placement> inputs;
 };
 
-class OperatorWays {
+class Implementations {
  public:
   // Both outlive this.
-  OperatorWays(const rules::TensorEGraph& tensors, const Mesh& mesh)
+  Implementations(const rules::TensorEGraph& tensors, const Mesh& mesh)
       : tensors_(tensors), mesh_(mesh) {}
 
   // The implementations of an operator's node. Their input placements may not fit the inputs.
-  std::vector<OperatorWay> of(egraph::NodeId node, const Placement& output);
+  std::vector<Implementation> of(egraph::NodeId node, const Placement& output);
   // Cached laws_of().
   const std::vector<Law>& laws(const ir::Operator& op, const ir::Attrs& attrs,
                                std::span<const ir::TensorType> types, std::int64_t devices) {
@@ -33,12 +33,12 @@ class OperatorWays {
   }
 
  private:
-  void add(const ir::Operator& op, const Placement& output, int axis, const OperatorWay& way,
-           std::vector<OperatorWay>& found);
+  void add(const ir::Operator& op, const Placement& output, int axis, const Implementation& way,
+           std::vector<Implementation>& found);
 
   const rules::TensorEGraph& tensors_;
   const Mesh& mesh_;
-  KnownLaws laws_;
+  LawCache laws_;
 };
 
 }  // namespace egret::parallel

@@ -13,6 +13,6 @@ namespace egret::parallel {
 
 // The graph with such inputs, whose names are added to `carried`. The forward pass is the part that
 // the outputs need that are not carried: the loss.
-ir::Graph with_second_readings(const ir::Graph& graph, std::vector<Carried>& carried);
+ir::Graph with_regathers(const ir::Graph& graph, std::vector<Carried>& carried);
 
 }  // namespace egret::parallel

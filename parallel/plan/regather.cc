@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/plan/second_reading.h"
+#include "parallel/plan/regather.h"
 
 #include <algorithm>
 #include <set>
@@ -31,7 +31,7 @@ std::string fresh(std::string name, std::set<std::string>& names) {
 // Carried inputs that both the forward pass and later nodes read get a second input node for the
 // later reads. A plan can then hold a parameter in blocks and gather it twice, instead of keeping
 // the whole in between.
-ir::Graph with_second_readings(const ir::Graph& graph, std::vector<Carried>& carried) {
+ir::Graph with_regathers(const ir::Graph& graph, std::vector<Carried>& carried) {
   const std::vector<bool> forward = forward_pass(graph, carried);
   std::vector<bool> early(graph.size(), false);
   std::vector<bool> late(graph.size(), false);

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/laws/operator_ways.h"
+#include "parallel/laws/implementations.h"
 
 namespace egret::parallel {
 
-std::vector<OperatorWay> OperatorWays::of(egraph::NodeId node, const Placement& output) {
+std::vector<Implementation> Implementations::of(egraph::NodeId node, const Placement& output) {
   const egraph::OpId op = tensors_.egraph().op(node);
-  OperatorWay way;
+  Implementation way;
   way.attrs = tensors_.language().attrs(op);
   for (const egraph::ClassId child : tensors_.egraph().children(node)) {
     way.parts.push_back(tensors_.type(child));
     way.inputs.emplace_back(mesh_.axis_count());
   }
-  std::vector<OperatorWay> found;
+  std::vector<Implementation> found;
   add(tensors_.language().op(op), output, 0, way, found);
   return found;
 }
 
-void OperatorWays::add(const ir::Operator& op, const Placement& output, int axis,
-                       const OperatorWay& way, std::vector<OperatorWay>& found) {
+void Implementations::add(const ir::Operator& op, const Placement& output, int axis,
+                          const Implementation& way, std::vector<Implementation>& found) {
   if (axis == mesh_.axis_count()) {
     found.push_back(way);
     return;
@@ -30,7 +30,7 @@ void OperatorWays::add(const ir::Operator& op, const Placement& output, int axis
   }
   for (const Law& law : laws(op, way.attrs, way.parts, devices)) {
     if (law.output != wanted) continue;
-    OperatorWay next{law.attrs, way.parts, way.inputs};
+    Implementation next{law.attrs, way.parts, way.inputs};
     for (std::size_t i = 0; i < law.inputs.size(); ++i) {
       next.parts[i] = *part_type(way.parts[i], law.inputs[i], devices);
       next.inputs[i] = way.inputs[i].with(axis, law.inputs[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/laws/passing.h"
+#include "parallel/laws/homogeneous_laws.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/timing/taken_along.h"
+#include "backends/timing/fused_operators.h"
 
 #include <algorithm>
 #include <string>

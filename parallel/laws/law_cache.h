@@ -13,7 +13,7 @@
 
 namespace egret::parallel {
 
-class KnownLaws {
+class LawCache {
  public:
   const std::vector<Law>& of(const ir::Operator& op, const ir::Attrs& attrs,
                              std::span<const ir::TensorType> types, std::int64_t devices) {
