@@ -149,8 +149,8 @@ class Passage {
 
 }  // namespace
 
-bool passes(const ir::Denotation& denotation, std::span<const ir::TensorType> types,
-            const PartialSource& source, Kind kind) {
+bool is_homogeneous(const ir::Denotation& denotation, std::span<const ir::TensorType> types,
+                    const PartialSource& source, Kind kind) {
   const auto is_bool = [](const ir::TensorType& type) { return type.dtype == ir::DType::kBool; };
   if (is_bool(denotation.type)) return false;
   bool real = ir::is_float(denotation.type.dtype);

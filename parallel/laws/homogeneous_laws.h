@@ -23,7 +23,7 @@ struct PartialSource {
 
 // Whether the law is homogeneous in the source, for partial sums (kSum) or maxima (kMax). `types`
 // are the inputs'.
-bool passes(const ir::Denotation& denotation, std::span<const ir::TensorType> types,
-            const PartialSource& source, AxisPlacement::Kind kind);
+bool is_homogeneous(const ir::Denotation& denotation, std::span<const ir::TensorType> types,
+                    const PartialSource& source, AxisPlacement::Kind kind);
 
 }  // namespace egret::parallel
