@@ -241,12 +241,10 @@ Json Report::to_json() const {
 
 std::string Report::summary() const {
   base::TextTable table({{""}, {""}});
-  if (race.measured) table.row({"measured", measured_text(race)});
+  Race::table().add_to(table, race);
   Prediction::table().add_to(table, predicted);
   Growth::table().add_to(table, growth);
   Extraction::table().add_to(table, extraction);
-  table.row({"arena", base::format_bytes(race.arena_before) + " -> " +
-                          base::format_bytes(race.arena_after) + " of activations"});
   for (const std::string& note : extraction.notes) table.row({"note", note});
   Rules::table().add_to(table, rules);
   table.row({"check", check_text(*this)});
