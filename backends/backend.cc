@@ -62,7 +62,7 @@ std::string node_label(const ir::Graph& graph, ir::NodeId id) {
   return kind + "#" + std::to_string(id.index());
 }
 
-ExecutablePlan::Plan(const ir::Graph& graph, std::int64_t slices)
+ExecutablePlan::ExecutablePlan(const ir::Graph& graph, std::int64_t slices)
     : input_draws_(ir::input_draws(graph)) {
   const auto whole_of = [&](ir::TensorType type) {
     if (slices > 1) type.dims.at(0) = type.dims[0].constant() * slices;

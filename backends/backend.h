@@ -100,7 +100,7 @@ struct PlanReport {
 // Not safe for concurrent runs: a plan owns one arena. Different plans are independent.
 class ExecutablePlan {
  public:
-  virtual ~Plan() = default;
+  virtual ~ExecutablePlan() = default;
 
   // Types of the graph's inputs and outputs, in their order.
   const std::vector<ir::TensorType>& input_types() const { return input_types_; }
@@ -122,7 +122,7 @@ class ExecutablePlan {
   virtual void stop_profiling() {}
 
  protected:
-  explicit Plan(const ir::Graph& graph, std::int64_t slices = 1);
+  explicit ExecutablePlan(const ir::Graph& graph, std::int64_t slices = 1);
   // Types are checked; no output shares its buffer with another tensor.
   virtual base::Status execute(std::span<const ir::Tensor> inputs,
                                std::span<ir::Tensor> outputs) = 0;

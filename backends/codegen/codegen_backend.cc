@@ -20,7 +20,7 @@ namespace {
 class HostPlan : public ExecutablePlan {
  public:
   HostPlan(const ir::Graph& original, Program program, const CompileOptions& options, int threads)
-      : Plan(original),
+      : ExecutablePlan(original),
         program_(std::move(program)),
         report_(report_of(program_, original, "host compiler")),
         threads_(threads),

@@ -41,7 +41,7 @@ CudaPlan::CudaPlan(const ir::Graph& original, codegen::Program program,
                    std::shared_ptr<LibraryHandles> handles,
                    std::vector<LibraryRegion> library_steps, const CompileOptions& options,
                    std::shared_ptr<Device> device, std::optional<BoundMemory> bound)
-    : Plan(original),
+    : ExecutablePlan(original),
       program_(std::move(program)),
       device_(std::move(device)),
       bound_(std::move(bound)),

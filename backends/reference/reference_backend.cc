@@ -8,7 +8,7 @@ namespace {
 
 class ReferencePlan : public ExecutablePlan {
  public:
-  explicit ReferencePlan(ir::Graph graph) : Plan(graph), graph_(std::move(graph)) {}
+  explicit ReferencePlan(ir::Graph graph) : ExecutablePlan(graph), graph_(std::move(graph)) {}
 
   PlanReport report() const override {
     PlanReport report;

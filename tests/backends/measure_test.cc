@@ -61,7 +61,7 @@ TEST(Measure, EndsWhenAskedTo) {
 // Remembers where its input lay, and how often it ran.
 class Witness : public ExecutablePlan {
  public:
-  explicit Witness(const ir::Graph& graph) : Plan(graph) {}
+  explicit Witness(const ir::Graph& graph) : ExecutablePlan(graph) {}
   PlanReport report() const override { return {}; }
   std::set<const std::byte*> seen;
   int runs = 0;

@@ -33,7 +33,8 @@ class CpuPlan : public ExecutablePlan {
     std::int64_t slice_bytes;  // from one slice to the next
   };
 
-  CpuPlan(const ir::Graph& graph, std::int64_t slices) : Plan(graph, slices), slices_(slices) {}
+  CpuPlan(const ir::Graph& graph, std::int64_t slices)
+      : ExecutablePlan(graph, slices), slices_(slices) {}
   base::Status run_steps(const Addresses& addresses);
 
   std::int64_t slices_;

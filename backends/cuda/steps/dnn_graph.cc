@@ -301,7 +301,7 @@ bool DnnOperations::is_compiled(DnnBackend config) const {
 
 void DnnOperations::add_plan(DnnBackend config, const DnnTarget& target, std::size_t workspace) {
   auto own = std::make_unique<DnnDescriptors>(dnn_);
-  ExecutablePlan made{own->make(kDnnPlanDescriptor)};
+  Plan made{own->make(kDnnPlanDescriptor)};
   own->set(made.plan, kDnnPlanConfig, kDnnDescriptor, config);
   if (target.handle != nullptr) own->set(made.plan, kDnnPlanHandle, kDnnHandle, target.handle);
   if (target.device != nullptr) own->set(made.plan, kDnnPlanDevice, kDnnDescriptor, target.device);

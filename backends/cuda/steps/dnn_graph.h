@@ -107,7 +107,7 @@ class DnnOperations {
   void attention(DnnBackend q, DnnBackend k, DnnBackend v, DnnBackend scale, DnnBackend output);
 
   // One that computes all operations, ready to run.
-  struct ExecutablePlan {
+  struct Plan {
     DnnBackend plan = nullptr;
     std::size_t workspace = 0;
   };
@@ -119,7 +119,7 @@ class DnnOperations {
   // target and wish continues; for another one call restart() first, which keeps the plans made so
   // far. Empty where there are none.
   static constexpr std::size_t kMostCompiled = 4;
-  std::span<const ExecutablePlan> plans(const DnnTarget& target, const DnnWish& wish,
+  std::span<const Plan> plans(const DnnTarget& target, const DnnWish& wish,
                                         std::size_t most);
   void restart();
   int status() const { return descriptors_.status(); }
@@ -150,7 +150,7 @@ class DnnOperations {
   std::size_t asked_ = 0;           // modes of the heuristics
   std::deque<DnnBackend> configs_;  // not tried yet
   std::size_t compiled_ = 0;        // plans of engines that are
-  std::vector<ExecutablePlan> found_;
+  std::vector<Plan> found_;
   std::vector<std::unique_ptr<DnnDescriptors>> made_;  // what plans are made of
 };
 
