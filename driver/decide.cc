@@ -14,13 +14,13 @@ namespace egret::driver {
 namespace {
 
 using backends::ExecutablePlan;
-using PlanPointer = std::unique_ptr<Plan>;
+using PlanPointer = std::unique_ptr<ExecutablePlan>;
 
 // Slow graphs vary little from run to run: a few runs of each are enough.
 constexpr int kFewestRuns = 5;
 constexpr double kLongestRace = 10;  // times --measure-time
 
-bool may_be_written(const ir::Graph& original, const Plan& plan, const Setup& setup) {
+bool may_be_written(const ir::Graph& original, const ExecutablePlan& plan, const Setup& setup) {
   const std::int64_t limit = setup.plan.limit_arena;
   return (limit == 0 || plan.report().arena_bytes <= limit) && !setup.forbidden.any_in(original);
 }
@@ -57,10 +57,10 @@ base::Status decide_without_running(const ir::Graph& original, Candidate& cheape
   return base::ok();
 }
 
-base::Status predict_by_kernels(Plan& original, std::vector<Candidate>& candidates,
+base::Status predict_by_kernels(ExecutablePlan& original, std::vector<Candidate>& candidates,
                                 const Setup& setup, Decision& decision) {
   if (!setup.predicts_by_kernels) return base::ok();
-  std::vector<Plan*> plans{&original};
+  std::vector<ExecutablePlan*> plans{&original};
   for (const Candidate& candidate : candidates) plans.push_back(candidate.plan.get());
   KernelCosts costs(*setup.costs.database, setup.machine);
   const base::Status learned = costs.learn(plans);
@@ -86,7 +86,7 @@ RaceOptions race_options(const Setup& setup, const OptimizeOptions& options) {
 
 // A plan of a large model takes seconds to compile, so a race that the database remembers is not
 // run again and compiles none.
-base::Result<RaceResult> race_against(const ir::Graph& original, Plan& plan,
+base::Result<RaceResult> race_against(const ir::Graph& original, ExecutablePlan& plan,
                                       std::vector<Candidate>& candidates, const Setup& setup,
                                       const OptimizeOptions& options, Decision& decision) {
   const RaceOptions racing = race_options(setup, options);
