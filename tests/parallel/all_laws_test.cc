@@ -239,7 +239,7 @@ TEST(StoredLaws, AreReadAsTheyAreWritten) {
   ASSERT_NE(product, known->laws.end());
   EXPECT_EQ(product->scope, LawProof::Scope::kAllSizes);
   for (const auto& [line, message] : std::map<std::string, std::string>{
-           {"proven matmul(f32[2] ) : R -> R", "line 2: no status 'proven'"},
+           {"proven matmul(f32[2] ) : R -> R", "line 2: unknown status 'proven'"},
            {"tested  matmul",
             "line 2: a law has the form STATUS  OPERATOR(TYPES) : INPUTS -> OUTPUT"}}) {
     EXPECT_EQ(parse_laws("# laws\n" + line + "\n").status().message(), message);

@@ -180,7 +180,7 @@ TEST(WrongPlans, AreRejected) {
             "node 1: dimension 1 of f32[512,2047] cannot be cut into equal blocks along the mesh "
             "axis 'x'");
   EXPECT_EQ(error_after([](Nodes& nodes) { nodes[1].data = ir::Tensor(); }).substr(0, 38),
-            "node 1: as many values as elements are");
+            "node 1: the number of values differs f");
 }
 
 // x of 8 rows, cut by both axes, the first of the mesh first; then a collective.
