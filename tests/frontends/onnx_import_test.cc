@@ -362,7 +362,7 @@ TEST_F(OnnxFile, IsRefusedWhereItBreaks) {
   const std::string part = whole.substr(0, whole.size() - 7);
   const auto in_memory = import_onnx_bytes(std::as_bytes(std::span(part)), "", {}, path());
   EXPECT_EQ(cut.status().message(), in_memory.status().message());
-  EXPECT_THAT(cut.status().message(), HasSubstr(path() + ": is no ONNX model: "));
+  EXPECT_THAT(cut.status().message(), HasSubstr(path() + ": is not an ONNX model: "));
   EXPECT_THAT(cut.status().message(), HasSubstr(" of " + std::to_string(part.size())));
   EXPECT_EQ(import_onnx(path() + "x").status().code(), StatusCode::kUnavailable);
 }
