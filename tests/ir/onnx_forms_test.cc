@@ -156,7 +156,7 @@ TEST(OnnxForms, AutomaticPaddingOfConvTransposeSetsTheOutputSize) {
   EXPECT_EQ(transpose("VALID", 8), becomes("[0, 0]", 17));
   EXPECT_EQ(transpose("DIFFERENT", 8), "auto_pad is 'DIFFERENT'");
   EXPECT_EQ(transpose("SAME_UPPER", symbolic_dim("W")),
-            "automatic padding over an axis of size W; give it a size with --bind");
+            "automatic padding over an axis of size W; bind it with --bind NAME=SIZE");
 }
 
 TEST(OnnxForms, CeilModeAddsAWindowThatStartsInTheInput) {

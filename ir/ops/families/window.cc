@@ -164,7 +164,7 @@ base::Result<std::int64_t> size_to_pad(const OnnxNode& node, std::size_t axis) {
   const Index size = node.type(node.input(0)).dims[axis + 2];
   if (!size.is_constant() || size.constant() > kLargest) {
     return base::unsupported("automatic padding over an axis of size " + to_string(size) +
-                             "; give it a size with --bind");
+                             "; bind it with --bind NAME=SIZE");
   }
   return size.constant();
 }
