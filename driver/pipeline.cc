@@ -28,11 +28,6 @@ namespace {
 
 using Report = OptimizeReport;
 
-bool is_limit(egraph::StopReason reason) {
-  return reason == egraph::StopReason::kNodeLimit || reason == egraph::StopReason::kByteLimit ||
-         reason == egraph::StopReason::kTimeLimit;
-}
-
 rules::SaturateOptions saturate_options(const OptimizeOptions& options,
                                         base::ProgressSink* progress) {
   rules::SaturateOptions saturation;
@@ -48,7 +43,7 @@ rules::SaturateOptions saturate_options(const OptimizeOptions& options,
 Report::Growth growth_of(const rules::SaturatedGraph& saturated) {
   const egraph::RunReport& run = saturated.run;
   return {.stop_reason = std::string(egraph::to_string(run.stop)),
-          .limit_hit = is_limit(run.stop),
+          .limit_hit = is_resource_limit(run.stop),
           .e_nodes = saturated.tensors->egraph().node_count(),
           .e_classes = saturated.tensors->egraph().class_count(),
           .iterations = run.iterations.size(),

@@ -99,11 +99,7 @@ struct Opened {
     return file ? file->ops : saturated->tensors->egraph().ops();
   }
   ExitCode code() const {
-    using egraph::StopReason;
-    if (!saturated) return ExitCode::kOk;
-    const StopReason stop = saturated->run.stop;
-    const bool limit = stop == StopReason::kNodeLimit || stop == StopReason::kTimeLimit ||
-                       stop == StopReason::kByteLimit;
+    const bool limit = saturated && is_resource_limit(saturated->run.stop);
     return limit ? ExitCode::kLimit : ExitCode::kOk;
   }
 };
