@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "driver/select/extraction_cache.h"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <thread>
 #include <vector>
-
-#include "driver/select/extraction_cache.h"
 
 namespace egret::driver {
 namespace {

@@ -119,8 +119,7 @@ class DnnOperations {
   // target and wish continues; for another one call restart() first, which keeps the plans made so
   // far. Empty where there are none.
   static constexpr std::size_t kMostCompiled = 4;
-  std::span<const Plan> plans(const DnnTarget& target, const DnnWish& wish,
-                                        std::size_t most);
+  std::span<const Plan> plans(const DnnTarget& target, const DnnWish& wish, std::size_t most);
   void restart();
   int status() const { return descriptors_.status(); }
   // Equal for equal operations.
