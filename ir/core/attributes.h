@@ -46,6 +46,12 @@ class Attrs {
 
   // The value, which must exist with that kind (the operator's declaration guarantees it).
   std::int64_t integer(std::string_view name) const;
+  // Axes of a tensor of that rank (ir/core/symbolic_scope.h, concrete_axis()). Those outside of the
+  // rank must be refused.
+  std::int64_t axis(std::string_view name, std::int64_t rank) const;
+  const Integers& axes(std::string_view name, std::int64_t rank) const;
+  // Whether the integer is not 0.
+  bool flag(std::string_view name) const;
   double real(std::string_view name) const;
   const std::string& text(std::string_view name) const;
   const Integers& integers(std::string_view name) const;

@@ -17,6 +17,11 @@ constexpr std::int64_t kFirst = std::int64_t{0x4e67} << 48;
 
 }  // namespace
 
+Guard Decision::guard() const {
+  if (is_value) return Index(on) == Index(outcome);
+  return outcome != 0 ? Guard(on) : !Guard(on);
+}
+
 SymbolicScope::SymbolicScope() : outer_(std::exchange(innermost, this)) {}
 SymbolicScope::~SymbolicScope() { innermost = outer_; }
 SymbolicScope* SymbolicScope::current() { return innermost; }
@@ -50,8 +55,26 @@ bool SymbolicScope::example(Guard guard) const {
 bool SymbolicScope::decide(Guard guard) {
   if (guard.is_constant()) return guard.is_true();
   const bool truth = example(guard);
+  note_path(*guard.node(), truth);
   note(*guard.node(), truth);
   return truth;
+}
+
+// Records comparisons in the order of a lazy evaluation, each with its outcome.
+void SymbolicScope::note_path(const ExprNode& node, bool truth) {
+  switch (node.op) {
+    case ExprOp::kGuardConst: return;
+    case ExprOp::kNot: note_path(*node.kids[0], !truth); return;
+    case ExprOp::kAnd:
+    case ExprOp::kOr: {
+      const bool first = example(Guard(node.kids[0]));
+      note_path(*node.kids[0], first);
+      if (first == (node.op == ExprOp::kAnd)) note_path(*node.kids[1], truth);
+      return;
+    }
+    default:
+      if (on_path_.insert(&node).second) decisions_.push_back({&node, false, truth ? 1 : 0});
+  }
 }
 
 // Records comparisons only. A conjunction that holds needs both parts; of a disjunction the first
@@ -79,7 +102,10 @@ void SymbolicScope::note(const ExprNode& node, bool truth) {
 
 std::int64_t SymbolicScope::concretize(Index value) {
   const std::int64_t known = example(value);
-  decide(value == Index(known));
+  if (value.is_constant()) return known;
+  if (on_path_.insert(value.node()).second) decisions_.push_back({value.node(), true, known});
+  const Guard equal = value == Index(known);
+  if (!equal.is_constant()) note(*equal.node(), true);
   return known;
 }
 
@@ -107,6 +133,20 @@ const Integers& concrete_integers(const Integers& integers) {
   if (innermost == nullptr || std::ranges::none_of(integers, is_symbolic)) return integers;
   Integers& concrete = innermost->concrete_.emplace_back();
   for (const std::int64_t integer : integers) concrete.push_back(concrete_integer(integer));
+  return concrete;
+}
+
+std::int64_t concrete_axis(std::int64_t integer, std::int64_t rank) {
+  if (!is_symbolic(integer)) return integer;
+  const Index given = index_of_integer(integer);
+  const bool in_rank = innermost->decide(within(0, given, rank));
+  return in_rank ? innermost->concretize(given) : innermost->example(given);
+}
+
+const Integers& concrete_axes(const Integers& integers, std::int64_t rank) {
+  if (innermost == nullptr || std::ranges::none_of(integers, is_symbolic)) return integers;
+  Integers& concrete = innermost->concrete_.emplace_back();
+  for (const std::int64_t integer : integers) concrete.push_back(concrete_axis(integer, rank));
   return concrete;
 }
 

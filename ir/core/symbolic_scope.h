@@ -30,6 +30,18 @@
 
 namespace egret::ir {
 
+// One step of the path that the example takes: the truth of a comparison, or the value of an
+// expression where code needed a number.
+struct Decision {
+  const ExprNode* on = nullptr;  // a comparison, or an index expression
+  bool is_value = false;         // which of the two
+  std::int64_t outcome = 0;      // 0 or 1, or the value
+
+  // The decision as a condition on the symbols.
+  Guard guard() const;
+  friend bool operator==(const Decision&, const Decision&) = default;
+};
+
 class SymbolicScope {
  public:
   SymbolicScope();
@@ -54,14 +66,20 @@ class SymbolicScope {
   std::int64_t concretize(Index value);
 
   const std::vector<Guard>& conditions() const { return conditions_; }
+  // The path of the example. Two examples take the same decisions up to the first with different
+  // outcomes, because the code between decisions sees no number. The decisions imply conditions();
+  // they also contain the parts of a disjunction that failed before one held.
+  const std::vector<Decision>& decisions() const { return decisions_; }
   const SymbolValues& examples() const { return examples_; }
 
  private:
   friend bool is_symbolic(std::int64_t integer);
   friend Index index_of_integer(std::int64_t integer);
   friend const Integers& concrete_integers(const Integers& integers);
+  friend const Integers& concrete_axes(const Integers& integers, std::int64_t rank);
 
   void note(const ExprNode& node, bool truth);
+  void note_path(const ExprNode& node, bool truth);
 
   SymbolicScope* outer_;
   SymbolValues examples_;
@@ -69,6 +87,8 @@ class SymbolicScope {
   std::map<const ExprNode*, std::int64_t> integers_;
   std::vector<Guard> conditions_;
   std::set<const ExprNode*> decided_;
+  std::vector<Decision> decisions_;
+  std::set<const ExprNode*> on_path_;  // of decisions_
   std::deque<Integers> concrete_;
 };
 
@@ -80,7 +100,11 @@ bool is_symbolic(std::int64_t integer);
 Index index_of_integer(std::int64_t integer);
 // The integer. For a symbolic one: its value in the example, recorded as a condition.
 std::int64_t concrete_integer(std::int64_t integer);
-// The same for each element; the reference lives as long as the scope or the argument.
+// The integer as an axis of a tensor of that rank. A symbolic one outside of the rank is the
+// example's value without a condition on it: the caller must refuse all such values alike.
+std::int64_t concrete_axis(std::int64_t integer, std::int64_t rank);
+const Integers& concrete_axes(const Integers& integers, std::int64_t rank);
+// concrete_integer() for each element; the reference lives as long as the scope or the argument.
 const Integers& concrete_integers(const Integers& integers);
 
 }  // namespace egret::ir

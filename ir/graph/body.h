@@ -29,6 +29,18 @@ class Body {
 
   std::int64_t integer(std::string_view name) const { return attrs_.integer(name); }
   const Integers& integers(std::string_view name) const { return attrs_.integers(name); }
+  bool flag(std::string_view name) const { return attrs_.flag(name); }
+  // Axes of the input for an operator that refuses those outside of the rank.
+  const Integers& axes(std::string_view name, int input_index = 0) const {
+    return attrs_.axes(name, rank(input_index));
+  }
+  // An axis of the input. Fails if there is none.
+  std::int64_t axis(std::string_view name, int input_index = 0) {
+    const std::int64_t axis = attrs_.axis(name, rank(input_index));
+    if (axis >= 0 && axis < rank(input_index)) return axis;
+    fail("there is no axis " + std::to_string(axis));
+    return 0;
+  }
   double real(std::string_view name) const { return attrs_.real(name); }
   const std::string& text(std::string_view name) const { return attrs_.text(name); }
   const Attrs& attrs() const { return attrs_; }

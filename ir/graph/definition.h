@@ -74,6 +74,10 @@ class Definition {
   // size() and sizes() may be symbolic.
   std::int64_t integer(std::string_view name) const { return attrs_.integer(name); }
   const Integers& integers(std::string_view name) const { return attrs_.integers(name); }
+  // require_axis() must follow: axes outside of the rank are not told apart.
+  std::int64_t axis(std::string_view name, int rank) const { return attrs_.axis(name, rank); }
+  const Integers& axes(std::string_view name, int rank) const { return attrs_.axes(name, rank); }
+  bool flag(std::string_view name) const { return attrs_.flag(name); }
   double real(std::string_view name) const { return attrs_.real(name); }
   // The attribute as an element of such a tensor.
   Scalar real_as(DType type, std::string_view name) const;

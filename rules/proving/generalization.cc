@@ -152,7 +152,7 @@ class Generalizer {
   Trace trace() {
     given_stay_ = true;
     const bool complete = sources().ok() && build_targets().ok();
-    return {scope_.conditions(), scope_.examples(), complete};
+    return {scope_.conditions(), scope_.decisions(), scope_.examples(), complete};
   }
 
  private:
@@ -160,8 +160,18 @@ class Generalizer {
     environment_.tensors[static_cast<std::size_t>(slot)] = {&sink_.facts(handle), handle};
   }
 
+  // A condition on the variables alone is evaluated before the sources are built, because most
+  // paths that it excludes then end at once.
+  bool excluded_early() {
+    return std::ranges::any_of(rule_.conditions, [&](const Expr& condition) {
+      const auto value = evaluate(condition, environment_);
+      return value && !same_value(*value, AttrValue(std::int64_t{1}));
+    });
+  }
+
   Status sources() {
     variables();
+    if (excluded_early()) return base::bad_input("a condition does not hold");
     for (const Binding& source : rule_.sources) {
       EGRET_ASSIGN_OR_RETURN(const TermSink::Handle made, source_term(source.term));
       set_tensor(source.tensor, made);

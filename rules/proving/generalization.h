@@ -63,7 +63,8 @@ base::Result<Family> generalize(const Rule& rule, const Instance& instance,
 // The decisions made while the rule was bound and built over symbols.
 struct Trace {
   std::vector<ir::Guard> conditions;
-  ir::SymbolValues numbers;  // values of the symbols
+  std::vector<ir::Decision> decisions;  // the path
+  ir::SymbolValues numbers;             // values of the symbols
   bool complete = false;     // the types fit; otherwise it ends with the decision that they do not
 };
 

@@ -3,16 +3,21 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
+#include <map>
+#include <span>
+#include <string>
 
 #include "base/stop.h"
 #include "ir/graph/graph_text.h"
 #include "rules/language/real_expressions.h"
 #include "rules/proving/bounded_check.h"
+#include "rules/proving/cover.h"
 #include "rules/proving/generalization.h"
 #include "rules/proving/member_search.h"
-#include "rules/proving/path_search.h"
 #include "rules/proving/proven_families.h"
 #include "rules/proving/rewriting_proof.h"
+#include "rules/testing/guard_solver.h"
 #include "rules/testing/instance_stream.h"
 #include "rules/testing/instance_walk.h"
 #include "rules/testing/small_instances.h"
@@ -26,6 +31,9 @@ using Status = Verdict::Status;
 
 constexpr std::uint64_t kPathStream = std::uint64_t{1} << 40;  // far from attempts
 constexpr std::uint64_t kSmallStream = kPathStream + 1;
+// Elements of a tensor of an instance that is only proven, and of one that is run.
+constexpr std::int64_t kMostImagined = std::int64_t{1} << 40;
+constexpr std::int64_t kMostRun = std::int64_t{1} << 22;
 constexpr int kProvenAxes = 2;
 constexpr int kMostAxes = 4;
 constexpr std::size_t kLeastGrowth = 3;  // of the effort, with each axis
@@ -83,7 +91,7 @@ class Verification {
       ++verdict_.members;
       if (!like_) like_ = *instance;
     }
-    if (like_ && !(prove_other_paths() && hold_small_ones())) return verdict_;
+    if (like_ && !(cover_kinds() && hold_small_ones())) return verdict_;
     if (verdict_.members == 0)
       return finish(Status::kVacuous, "no instance with elements was found");
     if (trivial) return finish(Status::kTrivial, "both sides are the same");
@@ -130,19 +138,73 @@ class Verification {
     return proven_.contain(numbers_of(rule_, instance));
   }
 
-  // Random instances rarely hit cases that need several specific numbers at once, so paths near the
-  // random instances' paths are explored too.
-  bool prove_other_paths() {
-    if (opened_.empty()) return true;
-    PathSearch paths(rule_, *like_, options_.paths, random_.split(kPathStream));
-    for (const Choice& choice : opened_) paths.start_from(choice);
-    while (const auto choice = paths.next()) {
-      const auto instance = instantiator_.of(*choice, random_);
-      if (!instance || shows_nothing(*instance) || is_member(*instance)) continue;
-      if (!prove_family_of(*instance)) return false;
-      paths.was_new();
+  // Explores all paths of each kind of instances found so far, and proves the families that are new
+  // on them. Random instances rarely hit cases that need large or several specific numbers.
+  bool cover_kinds() {
+    if (options_.cover.paths == 0) return true;
+    std::map<std::string, std::vector<const Choice*>> kinds;
+    for (const Choice& choice : opened_) {
+      if (const auto instance = instantiator_.of(choice, random_))
+        kinds[numbers_of(rule_, *instance).structure].push_back(&choice);
+    }
+    for (const auto& [kind, choices] : kinds) {
+      if (!cover(choices)) return false;
     }
     return true;
+  }
+
+  // One kind. What stays open is noted in the verdict.
+  bool cover(std::span<const Choice* const> choices) {
+    const auto like = instantiator_.of(*choices.front(), random_);
+    Cover paths(rule_, *like, session_, options_.cover);
+    for (const Choice* choice : choices) paths.run(*choice);
+    std::string open;
+    while (const auto choice = paths.next()) {
+      if (base::stop_requested()) return false;
+      if (!is_imaginable(*choice)) {
+        open = "tensors of more than 2^40 elements";
+        continue;
+      }
+      const auto instance = instantiator_.of(*choice, random_, kMostImagined);
+      if (!instance) {
+        open = "numbers that fit but cannot be instantiated";
+        continue;
+      }
+      if (shows_nothing(*instance) || is_member(*instance)) continue;
+      if (covering_ < options_.cover_families) {
+        ++covering_;
+        if (!prove_family_of(*instance)) return false;
+      } else {
+        if (may_run(*instance) && tells_apart(*instance, random_.split(kPathStream))) return false;
+        open = "more families than proven";
+      }
+    }
+    ++verdict_.cover.kinds;
+    verdict_.cover.paths += paths.tree().leaves();
+    if (open.empty()) open = paths.open();
+    if (open.empty()) {
+      ++verdict_.cover.complete;
+    } else if (verdict_.cover.open.empty()) {
+      verdict_.cover.open = std::move(open);
+    }
+    return true;
+  }
+
+  static bool is_imaginable(const Choice& choice) {
+    return std::ranges::all_of(choice.variables, [](const auto& variable) {
+      const auto elements = ir::element_count(variable.second.shape());
+      return elements && *elements <= kMostImagined;
+    });
+  }
+  // Whether the tensors of an instance fit in memory.
+  static bool may_run(const Instance& instance) {
+    const auto fits = [](const ir::Graph& graph) {
+      return std::ranges::all_of(graph.nodes(), [](const ir::Node& node) {
+        const auto elements = ir::element_count(node.type.shape());
+        return elements && *elements <= kMostRun;
+      });
+    };
+    return fits(instance.left) && fits(instance.right);
   }
 
   // Enumerates all small instances as far as the effort allows. With few axes, each is proven. With
@@ -278,7 +340,7 @@ class Verification {
   bool refute(const Instance& instance, const Family& family) {
     constexpr std::uint64_t kDraws = 20;
     constexpr std::uint64_t kSteps = 300;
-    if (options_.tensor_checks == 0) return false;
+    if (options_.tensor_checks == 0 || !may_run(instance)) return false;
     const base::Random random(base::hash_combine(options_.seed, content_hash(rule_).low));
     for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
       if (tells_apart(instance, random.split(draw))) return true;
@@ -302,11 +364,36 @@ class Verification {
       const base::Random own = random.split(i);
       const auto numbers = search.draw_up_to(kBound, own);
       if (!numbers) continue;
-      const auto member =
-          instantiator_.of(with_integers(rule_, instance.choice, *numbers), own.split(1));
-      if (member && tells_apart(*member, own.split(2))) return true;
+      if (member_tells_apart(instance, *numbers, own)) return true;
+    }
+    return refute_near(instance, family, random.split(kMembers));
+  }
+
+  // Members near the family's example, some of whose numbers may have to be large. On the example
+  // itself both sides may agree by chance: axes of size 1, windows that see only padding.
+  bool refute_near(const Instance& instance, const Family& family, const base::Random& random) {
+    constexpr std::uint64_t kMembers = 100;
+    constexpr std::int64_t kMostChanges = 4;
+    constexpr std::int64_t kFarthest = 3;
+    if (family.example.empty()) return false;
+    for (std::uint64_t i = 0; i < kMembers && !base::stop_requested(); ++i) {
+      base::Random own = random.split(i);
+      ir::SymbolValues numbers = family.example;
+      for (std::int64_t left = own.between(1, kMostChanges); left > 0; --left) {
+        const auto place = static_cast<std::ptrdiff_t>(own.below(numbers.size()));
+        std::next(numbers.begin(), place)->second += own.between(1, kFarthest);
+      }
+      const auto fitting = solve_near(family.conditions, std::move(numbers), own.split(1));
+      if (fitting && member_tells_apart(instance, *fitting, own.split(2))) return true;
     }
     return false;
+  }
+
+  bool member_tells_apart(const Instance& like, const ir::SymbolValues& numbers,
+                          const base::Random& random) {
+    const auto member = instantiator_.of(with_integers(rule_, like.choice, numbers),
+                                         random.split(1), kMostRun);
+    return member && tells_apart(*member, random.split(2));
   }
   bool tells_apart(const Instance& instance, const base::Random& random) {
     const Comparison comparison = compare(rule_, instance, random, known_);
@@ -326,6 +413,7 @@ class Verification {
   Verdict verdict_;
   std::optional<Instance> like_;  // the first member
   std::vector<Choice> opened_;    // of the random instances that were in no family yet
+  int covering_ = 0;              // families proven for paths that no random instance took
   std::int64_t bounded_members_ = 0;
   std::string unproven_;  // why a family is only bounded
   ProvenFamilies proven_;

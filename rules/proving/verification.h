@@ -4,8 +4,9 @@
 // (verifier/equality/obligation.h), until fresh instances are members of proven families.
 //
 // Meaning of "proven": for each listed family, for all sizes of at least 1 and all attributes that
-// satisfy its conditions, in exact real arithmetic, wherever the left side is a finite number. That
-// the families cover the whole rule is checked by sampling, not proven.
+// satisfy its conditions, in exact real arithmetic, wherever the left side is a finite number. Within
+// a kind of instances, the families cover all sizes and attributes if Covered::open is empty
+// (rules/proving/cover.h). That no kind is missing is checked by sampling, not proven.
 //
 // A family that cannot be proven directly may be derived from proven rules
 // (rules/proving/rewriting_proof.h). Otherwise it is checked exhaustively up to a bound
@@ -25,7 +26,7 @@
 #include <vector>
 
 #include "rules/language/rule.h"
-#include "rules/proving/path_search.h"
+#include "rules/proving/cover.h"
 #include "rules/testing/instantiation.h"
 #include "verifier/solver/solver_session.h"
 
@@ -38,7 +39,8 @@ struct VerifyOptions {
   int attempts_per_instance = 400;
   int most_families = 1500;
   int most_queries = 100'000;  // of the solver
-  PathSearch::Limits paths{};  // of the search for instances on other paths
+  Cover::Limits cover{};       // of the search for all paths of a kind of instances
+  int cover_families = 600;    // most families proven because of that search
   // The effort for enumerating all small instances of up to four axes
   // (rules/testing/small_instances.h).
   std::size_t small_effort = 400'000;
@@ -61,6 +63,15 @@ struct VerifyOptions {
 // The options with which Egret's own rules are verified.
 inline VerifyOptions thorough_options() { return {.small_effort = 10'000'000}; }
 
+// The numbers for which a rule was proven. A kind is what families fix: ranks, element types, texts,
+// list lengths and the signs of attributes.
+struct Covered {
+  int kinds = 0;          // that random instances have
+  int complete = 0;       // kinds whose families contain all sizes and integer attributes
+  std::size_t paths = 0;  // of all kinds
+  std::string open;       // why a kind is not complete; empty if all are
+};
+
 struct Verdict {
   enum class Status : std::uint8_t {
     kProven,
@@ -79,6 +90,7 @@ struct Verdict {
   int members = 0;  // instances found to be members
   int axes = -1;    // all small instances of tensors of at most so many axes hold
   std::int64_t bound = 0;
+  Covered cover;
   verifier::SolverStatistics solver;
   // A text per family: its description, both sides, and how they were matched. The queries are
   // SMT-LIB, if requested.

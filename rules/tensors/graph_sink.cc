@@ -34,8 +34,11 @@ Result<GraphSink::Handle> GraphSink::apply(const ir::Operator& op, const ir::Att
   for (const Handle argument : arguments) types.push_back(facts(argument).type);
   EGRET_ASSIGN_OR_RETURN(ir::TensorType type, limits_ ? limits_->known.infer(op, attrs, types)
                                                       : ir::infer_type(op, attrs, types));
-  if (limits_ && type.elements() > limits_->most_elements)
-    return base::limit_hit("the tensors of an instance are too large");
+  if (limits_) {
+    const auto elements = ir::element_count(type.shape());
+    if (!elements || *elements > limits_->most_elements)
+      return base::limit_hit("the tensors of an instance are too large");
+  }
   return apply_typed(op, attrs, arguments, std::move(type));
 }
 

@@ -18,7 +18,7 @@ using Symbols = std::vector<std::string_view>;  // each once
 
 constexpr int kSteps = 8;
 constexpr std::int64_t kMost = 8;         // but for numbers that a guard names
-constexpr std::int64_t kMostNamed = 256;  // larger ones make instances too large
+constexpr std::int64_t kMostNamed = std::int64_t{1} << 40;  // larger ones would overflow
 
 // The recursion depth is that of one condition.
 void collect_symbols(const ir::ExprNode& node, Symbols& symbols) {

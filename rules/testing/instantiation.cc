@@ -103,9 +103,13 @@ std::optional<Instance> Instantiator::attempt(Random random) {
       [&](const Term& term, Operands operands) { return draws.apply(term, std::move(operands)); });
 }
 
-std::optional<Instance> Instantiator::of(const Choice& choice, Random random) {
-  if (!types_fit(choice)) return std::nullopt;
-  SourceBuilder sources(rule_, types_);
+std::optional<Instance> Instantiator::of(const Choice& choice, Random random,
+                                         std::int64_t most_elements) {
+  most_elements_ = most_elements;
+  const bool fits = types_fit(choice);
+  most_elements_ = kMostElements;
+  if (!fits) return std::nullopt;
+  SourceBuilder sources(rule_, types_, most_elements);
   // Only the numbers of constant tensors are drawn, after the numbers that attempt() draws first.
   draw_palette(random);
   return sources.run([&](const Term& term, Operands operands) -> std::optional<Handle> {
@@ -113,7 +117,7 @@ std::optional<Instance> Instantiator::of(const Choice& choice, Random random) {
       if (!operands.built[i]) operands.types[i] = choice.variables.at(term.arguments[i].slot);
     }
     const ir::Attrs& attrs = choice.attrs.at(&term);
-    auto type = type_of(*term.op, attrs, operands.types);
+    auto type = small_type(types_, *term.op, attrs, operands.types, most_elements);
     if (!type) return std::nullopt;
     return sources.apply(term, operands, attrs, *std::move(type),
                          [&](int slot) { return draw_splat(conditions_, slot, random); });
@@ -122,7 +126,7 @@ std::optional<Instance> Instantiator::of(const Choice& choice, Random random) {
 
 std::optional<TensorType> Instantiator::type_of(const ir::Operator& op, const ir::Attrs& attrs,
                                                 std::span<const TensorType> inputs) {
-  return small_type(types_, op, attrs, inputs);
+  return small_type(types_, op, attrs, inputs, most_elements_);
 }
 
 std::optional<TensorType> Instantiator::chosen_type(const Term& source, const Choice& choice) {

@@ -22,6 +22,7 @@
 #include "rules/testing/instance.h"
 #include "rules/testing/instance_conditions.h"
 #include "rules/testing/known_operators.h"
+#include "rules/testing/source_builder.h"
 
 namespace egret::rules {
 
@@ -34,8 +35,13 @@ class Instantiator {
   // One attempt; nullopt when it finds no instance. Bounded: each application is tried a constant
   // number of times.
   std::optional<Instance> attempt(base::Random random);
-  // Returns the instance with these types and attributes, or nullopt if they are no instance.
-  std::optional<Instance> of(const Choice& choice, base::Random random);
+  // Returns the instance with these types and attributes, or nullopt if they are no instance. No
+  // tensor may have more elements.
+  std::optional<Instance> of(const Choice& choice, base::Random random) {
+    return of(choice, random, kMostElements);
+  }
+  std::optional<Instance> of(const Choice& choice, base::Random random,
+                             std::int64_t most_elements);
 
   // Returns the type of an application, or nullopt if the operator refuses it or it is too large.
   std::optional<ir::TensorType> type_of(const ir::Operator& op, const ir::Attrs& attrs,
@@ -52,6 +58,7 @@ class Instantiator {
   const Rule& rule_;
   KnownOperators& known_;
   ir::TypeMemo types_;
+  std::int64_t most_elements_ = kMostElements;
   std::map<int, ir::TensorType> bound_;  // named sources, in types_fit()
   InstanceConditions conditions_;
 };

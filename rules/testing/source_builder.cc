@@ -10,9 +10,12 @@ using ir::NodeId;
 using ir::TensorType;
 
 std::optional<TensorType> small_type(ir::TypeMemo& known, const ir::Operator& op,
-                                     const ir::Attrs& attrs, std::span<const TensorType> inputs) {
+                                     const ir::Attrs& attrs, std::span<const TensorType> inputs,
+                                     std::int64_t most_elements) {
   const auto& inferred = known.infer(op, attrs, inputs);
-  if (!inferred.ok() || inferred->elements() > kMostElements) return std::nullopt;
+  if (!inferred.ok()) return std::nullopt;
+  const auto elements = ir::element_count(inferred->shape());
+  if (!elements || *elements > most_elements) return std::nullopt;
   return *inferred;
 }
 
@@ -20,8 +23,8 @@ bool Operands::all_built() const {
   return std::ranges::all_of(built, [](const auto& one) { return one.has_value(); });
 }
 
-SourceBuilder::SourceBuilder(const Rule& rule, ir::TypeMemo& known)
-    : rule_(rule), environment_(make_environment(rule)), sink_(kMostElements, known) {}
+SourceBuilder::SourceBuilder(const Rule& rule, ir::TypeMemo& known, std::int64_t most_elements)
+    : rule_(rule), environment_(make_environment(rule)), sink_(most_elements, known) {}
 
 std::optional<Instance> SourceBuilder::run(Application application) {
   for (const Binding& source : rule_.sources) {

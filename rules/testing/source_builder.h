@@ -24,10 +24,11 @@ namespace egret::rules {
 // Tensors of instances have at most so many elements.
 inline constexpr std::int64_t kMostElements = 4096;
 
-// The type of an application; nullopt where the operator refuses it or it is too large.
+// The type of an application; nullopt where the operator refuses it or it has more elements.
 std::optional<ir::TensorType> small_type(ir::TypeMemo& known, const ir::Operator& op,
                                          const ir::Attrs& attrs,
-                                         std::span<const ir::TensorType> inputs);
+                                         std::span<const ir::TensorType> inputs,
+                                         std::int64_t most_elements = kMostElements);
 
 // The arguments of an application. Those that are not built are variables without a type yet.
 struct Operands {
@@ -48,7 +49,8 @@ class SourceBuilder {
   using Application = base::FunctionRef<std::optional<Handle>(const Term&, Operands)>;
 
   // Both outlive the builder.
-  SourceBuilder(const Rule& rule, ir::TypeMemo& known);
+  SourceBuilder(const Rule& rule, ir::TypeMemo& known,
+                std::int64_t most_elements = kMostElements);
   SourceBuilder(const SourceBuilder&) = delete;
   SourceBuilder& operator=(const SourceBuilder&) = delete;
 

@@ -90,7 +90,8 @@ class Solver {
   void collect_products() {
     for (const Literal& fact : result_.facts) {
       if (fact.relation != Relation::kZero) continue;
-      if (auto rule = product_rule(fact.polynomial)) result_.products.push_back(*std::move(rule));
+      auto rule = product_rule(fact.polynomial);
+      if (rule && is_finite(*rule, result_.products)) result_.products.push_back(*std::move(rule));
     }
     for (Literal& fact : result_.facts) {
       if (fact.relation != Relation::kZero)
@@ -119,7 +120,7 @@ class Solver {
   // Uses an equation between two products to rewrite all other equations to the smaller product.
   bool reduce_others(std::size_t i, const Polynomial& p) {
     const auto rule = product_rule(p);
-    if (!rule) return false;
+    if (!rule || !is_finite(*rule, {})) return false;
     for (std::size_t j = 0; j < result_.facts.size(); ++j) {
       Literal& other = result_.facts[j];
       if (j == i || other.relation != Relation::kZero) continue;
@@ -138,6 +139,32 @@ class Solver {
     if (x * y != -1 || a.empty()) return std::nullopt;
     const bool a_larger = std::pair(a.size(), a) > std::pair(b.size(), b);
     return std::pair(a_larger ? a : b, a_larger ? b : a);
+  }
+
+  // Whether the monomial occurs inside an atom of the product: in a quotient, say.
+  bool occurs_inside(const Monomial& monomial, const Monomial& product) const {
+    AtomSet atoms;
+    for (const AtomId atom : product) atoms_.collect(Polynomial(atom), atoms);
+    const auto in = [&](const Polynomial& polynomial) {
+      return std::ranges::any_of(polynomial.terms(), [&](const auto& term) {
+        return std::ranges::includes(term.first, monomial);
+      });
+    };
+    return std::ranges::any_of(atoms, [&](AtomId id) {
+      const Atom& atom = atoms_[id];
+      return in(atom.a) || in(atom.b) || std::ranges::any_of(atom.indices, in);
+    });
+  }
+
+  // Whether rewriting ends with this rule beside the others. It need not if some rule applies inside
+  // an atom of the smaller product of some rule: b*c -> a * (b*c div a) would apply for ever.
+  bool is_finite(const std::pair<Monomial, Monomial>& rule,
+                 const std::vector<std::pair<Monomial, Monomial>>& others) const {
+    return !occurs_inside(rule.first, rule.second) &&
+           std::ranges::none_of(others, [&](const auto& other) {
+             return occurs_inside(other.first, rule.second) ||
+                    occurs_inside(rule.first, other.second);
+           });
   }
 
   // a = b or a = 1. Excludes a + b = 0, which split() may use better.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 namespace egret::verifier {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 constexpr int kSteps = 40;
 constexpr std::size_t kKept = 12;
 constexpr std::int64_t kLargest = 6;  // numbers are drawn up to here
-constexpr std::int64_t kFarthest = 1000;
+constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
 
 bool is_free(AtomKind kind) {
   return kind == AtomKind::kSymbol || kind == AtomKind::kVariable || kind == AtomKind::kElement;
@@ -178,6 +179,17 @@ bool WitnessSearch::find(const Facts& facts) {
   if (found_.size() == kKept) found_.erase(found_.begin());
   found_.push_back(std::move(numbers));
   return true;
+}
+
+std::optional<std::int64_t> WitnessSearch::found_value(const Polynomial& polynomial) {
+  if (found_.empty()) found_.emplace_back();
+  AtomSet inside;
+  atoms_.collect(polynomial, inside);
+  std::vector<AtomId> free;
+  std::ranges::copy_if(inside, std::back_inserter(free),
+                       [&](AtomId atom) { return is_free(atoms_[atom].kind); });
+  complete(free, found_.back());
+  return value(polynomial, found_.back());
 }
 
 }  // namespace egret::verifier

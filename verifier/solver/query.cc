@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verifier/solver/query.h"
 
+#include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -81,6 +83,10 @@ Expression Query::make(Op op, std::span<const Expression> arguments) {
   EGRET_DCHECK(!arguments.empty());
   const bool joins = op == Op::kSum || op == Op::kProduct || op == Op::kAnd || op == Op::kOr;
   if (joins && arguments.size() == 1) return arguments.front();
+  if (op == Op::kProduct) {
+    const auto is_number = [&](const Expression& e) { return nodes_[e.node()].op == Op::kNumber; };
+    nonlinear_ = nonlinear_ || std::ranges::count_if(arguments, is_number) + 1 < std::ssize(arguments);
+  }
   Node node{.op = op, .arguments = {}};
   node.arguments.reserve(arguments.size());
   for (const Expression& argument : arguments) node.arguments.push_back(argument.node());

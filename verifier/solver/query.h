@@ -78,8 +78,11 @@ class Query {
   const std::string& text(const Node& node) const { return texts_[node.text]; }
   const std::vector<std::uint32_t>& assertions() const { return assertions_; }
 
-  // Its SMT-LIB logic: QF_LIA or QF_NRA.
-  std::string_view logic() const { return sort_ == Sort::kInteger ? "QF_LIA" : "QF_NRA"; }
+  // Its SMT-LIB logic: QF_LIA (QF_NIA with products of unknowns) or QF_NRA.
+  std::string_view logic() const {
+    if (sort_ == Sort::kReal) return "QF_NRA";
+    return nonlinear_ ? "QF_NIA" : "QF_LIA";
+  }
   // An SMT-LIB script that declares, asserts and checks.
   std::string to_smt_lib() const;
   // Equal for queries that differ only in the names of unknowns.
@@ -90,6 +93,7 @@ class Query {
   std::uint32_t keep(std::string_view text);
 
   Sort sort_;
+  bool nonlinear_ = false;
   std::vector<Node> nodes_;
   std::vector<std::string> texts_;
   std::map<std::string, std::uint32_t, std::less<>> unknowns_;  // to nodes

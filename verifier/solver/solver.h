@@ -3,11 +3,13 @@
 // that solver's headers.
 //
 // Queries are bounded by a solver's own work units, never by time, so answers are reproducible.
-// Proofs use only the answer "unsatisfiable".
+// Proofs use only the answer "unsatisfiable". Numbers that a solver finds are always checked.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "verifier/solver/query.h"
@@ -22,6 +24,9 @@ class Solver {
   virtual std::string_view name() const = 0;
   // Unknown if more than `limit` work units were needed or the solver failed.
   virtual Answer ask(const Query& query, unsigned limit) = 0;
+  // After "satisfiable" about integers: numbers for the unknowns, by name. Unknowns that do not
+  // matter, and numbers beyond 64 bits, may be missing. Empty if the solver gives none.
+  virtual std::map<std::string, std::int64_t, std::less<>> numbers() const { return {}; }
   // The work units of the last query.
   virtual std::uint64_t work() const = 0;
 };

@@ -51,17 +51,29 @@ bool SolverSession::contradictory(const Query& query, unsigned limit) {
     return known->second;
   }
   const base::ThreadStopwatch watch;
-  const auto [answer, work] = ask(query, limit, known->first);
-  ++statistics_.queries;
-  statistics_.longest_seconds = std::max(statistics_.longest_seconds, watch.seconds());
-  statistics_.most_work = std::max(statistics_.most_work, work);
-  if (options_.keep_queries) queries_.push_back(script_of(query, answer));
-  known->second = answer == Answer::kUnsatisfiable;
-  if (known->second) {
-    ++statistics_.contradictions;
-    if (options_.second_opinion) ask_again(query, limit);
-  }
+  const SolverAnswer answer = ask(query, limit, known->first);
+  count(query, answer, watch.seconds(), limit);
+  known->second = answer.answer == Answer::kUnsatisfiable;
   return known->second;
+}
+
+SolverSession::Finding SolverSession::find(const Query& query, unsigned limit) {
+  const base::ThreadStopwatch watch;
+  const Answer answer = first_->ask(query, limit);
+  count(query, {answer, first_->work()}, watch.seconds(), limit);
+  if (answer != Answer::kSatisfiable) return {answer};
+  return {answer, first_->numbers()};
+}
+
+void SolverSession::count(const Query& query, const SolverAnswer& answer, double seconds,
+                          unsigned limit) {
+  ++statistics_.queries;
+  statistics_.longest_seconds = std::max(statistics_.longest_seconds, seconds);
+  statistics_.most_work = std::max(statistics_.most_work, answer.work);
+  if (options_.keep_queries) queries_.push_back(script_of(query, answer.answer));
+  if (answer.answer != Answer::kUnsatisfiable) return;
+  ++statistics_.contradictions;
+  if (options_.second_opinion) ask_again(query, limit);
 }
 
 // Looks for the answer in the memory of earlier sessions, then among the easy integer queries that

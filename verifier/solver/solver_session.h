@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -52,6 +53,13 @@ class SolverSession {
   // Whether the assertions are contradictory, as far as Z3 decides within `limit` work units.
   bool contradictory(const Query& query, unsigned limit);
 
+  // The same, with the numbers that Z3 gives for a satisfiable query about integers. Not cached.
+  struct Finding {
+    Answer answer = Answer::kUnknown;
+    std::map<std::string, std::int64_t, std::less<>> numbers{};
+  };
+  Finding find(const Query& query, unsigned limit);
+
   const SolverStatistics& statistics() const { return statistics_; }
   // The queries as SMT-LIB, in order, with Z3's answer as expected status; only with keep_queries.
   const std::vector<std::string>& queries() const { return queries_; }
@@ -59,6 +67,7 @@ class SolverSession {
   const std::string& disagreement() const { return disagreement_; }
 
  private:
+  void count(const Query& query, const SolverAnswer& answer, double seconds, unsigned limit);
   SolverAnswer ask(const Query& query, unsigned limit, const std::string& key);
   void ask_again(const Query& query, unsigned limit);
 

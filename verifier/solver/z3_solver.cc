@@ -3,6 +3,9 @@
 // queries. Each query has its own solver with a fixed seed.
 #include <z3++.h>
 
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -79,6 +82,8 @@ class Z3 final : public Solver {
 
   std::uint64_t work() const override { return work_; }
 
+  std::map<std::string, std::int64_t, std::less<>> numbers() const override { return numbers_; }
+
  private:
   Answer checked(const Query& query, unsigned limit) {
     z3::solver solver(*context_, std::string(query.logic()).c_str());
@@ -91,12 +96,23 @@ class Z3 final : public Solver {
       solver.add(translated.expression(assertion));
     const z3::check_result result = solver.check();
     note_work(solver);
+    numbers_.clear();
+    if (result == z3::sat && query.sort() == Query::Sort::kInteger) note_numbers(solver.get_model());
     switch (result) {
       case z3::unsat: return Answer::kUnsatisfiable;
       case z3::sat: return Answer::kSatisfiable;
       case z3::unknown: break;
     }
     return Answer::kUnknown;
+  }
+
+  void note_numbers(const z3::model& model) {
+    for (unsigned i = 0; i < model.num_consts(); ++i) {
+      const z3::func_decl unknown = model.get_const_decl(i);
+      std::int64_t number = 0;
+      if (model.get_const_interp(unknown).is_numeral_i64(number))
+        numbers_.emplace(unknown.name().str(), number);
+    }
   }
 
   // Z3 counts work over all queries of a context, so this takes the difference.
@@ -111,6 +127,7 @@ class Z3 final : public Solver {
   }
 
   std::optional<z3::context> context_;
+  std::map<std::string, std::int64_t, std::less<>> numbers_;  // of the last query
   std::uint64_t total_ = 0;
   std::uint64_t work_ = 0;
 };

@@ -7,7 +7,7 @@ namespace egret::ir::ops {
 namespace {
 
 void define(Definition& d) {
-  const std::int64_t axis = d.integer("axis");
+  const std::int64_t axis = d.axis("axis", d.rank(0));
   if (!d.require_axis(axis, d.rank(0))) return;
   const Index extent = d.dim(0, static_cast<int>(axis));
   const auto out = d.output(d.dtype(0), d.dims(0));

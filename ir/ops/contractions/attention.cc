@@ -20,7 +20,7 @@ Value build(Body& b) {
     scores = b("mul", {scores, b.scalar(b.dtype(0), b.real("scale"))});
   }
   if (b.input_count() > 3) scores = b("add", {scores, b.input(3)});
-  if (b.integer("causal") != 0) scores = b("causal_mask", {scores});
+  if (b.flag("causal")) scores = b("causal_mask", {scores});
   const std::int64_t last = b.type(scores).rank() - 1;
   return b("matmul", {b("softmax", {scores}, {{"axis", last}}), b.input(2)});
 }

@@ -16,7 +16,7 @@ void define(Definition& d) {
       Reduction::kSum, windows.kernel(),
       [&](std::span<const Index> r) { return d.read(0, windows.place(out, r)); },
       [&](std::span<const Index> r) { return windows.inside(window, r); });
-  const bool count_all = d.integer("count_include_pad") != 0;
+  const bool count_all = d.flag("count_include_pad");
   Index count = 1;
   for (std::size_t i = 0; i < windows.spatial_axes(); ++i) {
     count = count * (count_all ? windows.kernel()[i] : windows.taps_inside(i, window[i]));

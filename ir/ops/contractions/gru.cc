@@ -9,7 +9,7 @@ namespace {
 //                               n = g(x_n + s * (h r_n^T + bias))
 RecurrentState step(const RecurrentDirection& d, Value x, const RecurrentState& before) {
   Body& b = d.b;
-  const bool linear_first = b.integer("linear_before_reset") != 0;
+  const bool linear_first = b.flag("linear_before_reset");
   const Value h = before.h;
   Value gates = d.gate(x, 0, 2);
   Value candidate = d.gate(x, 2);
@@ -38,7 +38,7 @@ Operator gru() {
       {.onnx_name = "GRU",
        .gates = 3,
        .activations = {"sigmoid", "tanh"},
-       .recurrent_bias_apart = [](const Body& b) { return b.integer("linear_before_reset") != 0; },
+       .recurrent_bias_apart = [](const Body& b) { return b.flag("linear_before_reset"); },
        .step = step},
       {"linear_before_reset"});
 }

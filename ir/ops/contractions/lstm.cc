@@ -15,7 +15,7 @@ RecurrentState step(const RecurrentDirection& d, Value x, const RecurrentState& 
   const Value input = d.activated(0, d.sum(d.gate(gates, 0), peephole(0, before.c)));
   Value carried;
   if (before.c.valid()) {
-    const Value forget = b.integer("input_forget") != 0
+    const Value forget = b.flag("input_forget")
                              ? b("sub", {b.scalar(b.type(input).dtype, 1), input})
                              : d.activated(0, d.sum(d.gate(gates, 2), peephole(2, before.c)));
     carried = b("mul", {forget, before.c});

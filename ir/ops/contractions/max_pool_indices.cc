@@ -28,7 +28,7 @@ void define(Definition& d) {
   const Scalar best = d.reduce_box(
       Reduction::kMax, windows.kernel(),
       [&](std::span<const Index> r) { return d.read(0, place(r)); }, inside);
-  const bool column_order = d.integer("storage_order") != 0;
+  const bool column_order = d.flag("storage_order");
   d.value(d.reduce_box(
       Reduction::kMin, windows.kernel(),
       [&](std::span<const Index> r) {

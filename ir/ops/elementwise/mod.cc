@@ -5,7 +5,7 @@ namespace egret::ir::ops {
 namespace {
 
 void define(Definition& d) {
-  const bool like_dividend = d.integer("fmod") != 0;
+  const bool like_dividend = d.flag("fmod");
   const bool floats = is_float(d.dtype(0));
   d.pointwise([&](Scalar a, Scalar b) {
     const Scalar quotient = floats ? call(Function::kTrunc, {a / b}) : a / b;

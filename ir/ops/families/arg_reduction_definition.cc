@@ -19,9 +19,9 @@ Scalar position_of_extremum(const Definition& d, Reduction extremum, Index exten
 namespace {
 
 void define(Definition& d, Reduction extremum) {
-  const std::int64_t axis = d.integer("axis");
+  const std::int64_t axis = d.axis("axis", d.rank(0));
   if (!d.require_axis(axis, d.rank(0))) return;
-  const bool keepdims = d.integer("keepdims") != 0;
+  const bool keepdims = d.flag("keepdims");
   const Index extent = d.dim(0, static_cast<int>(axis));
   if (!d.require(extent >= 1, "reduces over an empty axis")) return;
   Dims dims = d.dims(0);
@@ -32,7 +32,7 @@ void define(Definition& d, Reduction extremum) {
   }
   const auto out = d.output(DType::kI64, dims);
   d.value(
-      position_of_extremum(d, extremum, extent, d.integer("select_last_index") != 0, [&](Index k) {
+      position_of_extremum(d, extremum, extent, d.flag("select_last_index"), [&](Index k) {
         std::vector<Index> at(out.begin(), out.end());
         if (keepdims) at.erase(at.begin() + axis);
         at.insert(at.begin() + axis, k);

@@ -9,8 +9,8 @@ namespace egret::ir {
 namespace {
 
 void define(Definition& d, const ReductionForm& form) {
-  const Integers& axes = d.integers("axes");
-  const bool keepdims = d.integer("keepdims") != 0;
+  const Integers& axes = d.axes("axes", d.rank(0));
+  const bool keepdims = d.flag("keepdims");
   const int rank = d.rank(0);
   for (const std::int64_t axis : axes) {
     if (!d.require_axis(axis, rank)) return;

@@ -43,7 +43,7 @@ Operator softmax_operator(std::string name, std::string doc, std::string onnx_na
   return composite(std::move(name), std::move(doc), {"x"})
       .attr("axis", AttrKind::kInteger, "the normalized axis")
       .shown_on({"f32[M,N]"}, {{"axis", std::int64_t{1}}})
-      .with_body([over](Body& b) { return over(b.builder(), b.input(0), {b.integer("axis")}); })
+      .with_body([over](Body& b) { return over(b.builder(), b.input(0), {b.axis("axis")}); })
       .onnx_import(onnx_name, import)
       .onnx_export(write);
 }

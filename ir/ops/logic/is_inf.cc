@@ -14,8 +14,8 @@ Operator is_inf() {
         constexpr double kInfinity = std::numeric_limits<double>::infinity();
         d.pointwise_as(DType::kBool, [&](std::span<const Scalar> x) {
           Guard found = false;
-          if (d.integer("detect_positive") != 0) found = found || equal(x[0], kInfinity);
-          if (d.integer("detect_negative") != 0) found = found || equal(x[0], -kInfinity);
+          if (d.flag("detect_positive")) found = found || equal(x[0], kInfinity);
+          if (d.flag("detect_negative")) found = found || equal(x[0], -kInfinity);
           return scalar_of(found);
         });
       })

@@ -6,7 +6,7 @@ namespace egret::ir::ops {
 namespace {
 
 void define(Definition& d) {
-  const std::int64_t axis = d.integer("axis");
+  const std::int64_t axis = d.axis("axis", d.rank(0));
   if (!d.require_same_dtype() || !d.require_axis(axis, d.rank(0))) return;
   const auto along = static_cast<std::size_t>(axis);
   Dims dims = d.dims(0);

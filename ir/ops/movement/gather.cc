@@ -8,7 +8,7 @@ namespace {
 
 //   out[a.., j.., b..] = x[a.., indices[j..] mod size, b..]     where a.. precede the axis
 void define(Definition& d) {
-  const std::int64_t axis = d.integer("axis");
+  const std::int64_t axis = d.axis("axis", d.rank(0));
   if (!d.require_axis(axis, d.rank(0)) ||
       !d.require_dtype(1, is_integer(d.dtype(1)), "of integers")) {
     return;

@@ -8,7 +8,7 @@ namespace {
 
 //   out[i..] = x[i.., indices[i..] mod size at the axis, ..]
 void define(Definition& d) {
-  const std::int64_t axis = d.integer("axis");
+  const std::int64_t axis = d.axis("axis", d.rank(0));
   if (!d.require_axis(axis, d.rank(0)) || !d.require_rank(1, d.rank(0)) ||
       !d.require_dtype(1, is_integer(d.dtype(1)), "of integers")) {
     return;

@@ -9,7 +9,7 @@ namespace {
 
 //   out[a.., j, b..] = values[1] where indices[a.., b..] is j or j - depth, else values[0]
 void define(Definition& d) {
-  const std::int64_t axis = d.integer("axis");
+  const std::int64_t axis = d.axis("axis", d.rank(0) + 1);
   const Index depth = d.size("depth");
   if (!d.require_axis(axis, d.rank(0) + 1) || !d.require_rank(1, 1) ||
       !d.require_dtype(0, d.dtype(0) != DType::kBool, "a number") ||

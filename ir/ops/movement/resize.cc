@@ -35,7 +35,7 @@ Value build(Body& b) {
                                  .coordinates = b.text("coordinates"),
                                  .nearest = b.text("nearest"),
                                  .cubic_coefficient = b.real("cubic_coefficient"),
-                                 .exclude_outside = b.integer("exclude_outside") != 0,
+                                 .exclude_outside = b.flag("exclude_outside"),
                                  .roi_start = b.real("roi_start"),
                                  .roi_end = b.real("roi_end")});
   if (!plan.ok()) return b.fail(plan.status().message());

@@ -8,7 +8,7 @@ namespace egret::ir::ops {
 namespace {
 
 void define(Definition& d) {
-  const std::int64_t axis = d.integer("axis");
+  const std::int64_t axis = d.axis("axis", d.rank(0));
   if (!d.require_axis(axis, d.rank(0))) return;
   std::vector<Index> at = d.output(d.dtype(0), d.dims(0));
   Index& i = at[static_cast<std::size_t>(axis)];

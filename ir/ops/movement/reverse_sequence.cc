@@ -7,8 +7,8 @@ namespace {
 
 //   out[.., t, .., b, ..] = x[.., t < length[b] ? length[b] - 1 - t : t, .., b, ..]
 void define(Definition& d) {
-  const std::int64_t time = d.integer("time_axis");
-  const std::int64_t batch = d.integer("batch_axis");
+  const std::int64_t time = d.axis("time_axis", d.rank(0));
+  const std::int64_t batch = d.axis("batch_axis", d.rank(0));
   if (!d.require_axis(time, d.rank(0)) || !d.require_axis(batch, d.rank(0)) ||
       !d.require(time != batch, "time_axis and batch_axis must differ") || !d.require_rank(1, 1) ||
       !d.require_dtype(1, is_integer(d.dtype(1)), "of integers") ||

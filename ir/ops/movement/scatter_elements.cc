@@ -9,7 +9,7 @@ namespace {
 // An element of the output is hit by updates[.., r, ..] where indices[.., r, ..] names its place on
 // the axis; on the other axes updates stay where they are.
 void define(Definition& d) {
-  const std::int64_t axis = d.integer("axis");
+  const std::int64_t axis = d.axis("axis", d.rank(0));
   const std::string& reduction = d.text("reduction");
   if (!d.require_axis(axis, d.rank(0)) || !d.require_rank(1, d.rank(0)) ||
       !d.require_rank(2, d.rank(0)) || !require_scatter_reduction(d, reduction) ||

@@ -11,7 +11,7 @@ namespace {
 
 //   out[.., i, ..] = x[.., start + i*step, ..]     in range without clamping
 void define(Definition& d) {
-  const std::int64_t axis = d.integer("axis");
+  const std::int64_t axis = d.axis("axis", d.rank(0));
   if (!d.require_axis(axis, d.rank(0))) return;
   const Index start = d.size("start");
   const Index size = d.size("size");

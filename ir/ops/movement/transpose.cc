@@ -17,7 +17,7 @@ bool is_permutation_of(const Integers& perm, int rank) {
 }
 
 void define(Definition& d) {
-  const Integers& perm = d.integers("perm");
+  const Integers& perm = d.axes("perm", d.rank(0));
   if (!is_permutation_of(perm, d.rank(0))) {
     d.fail("perm " + to_string(AttrValue(perm)) + " does not permute " + std::to_string(d.rank(0)) +
            " axes");

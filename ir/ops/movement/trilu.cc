@@ -11,7 +11,7 @@ void define(Definition& d) {
   const Index row = out[out.size() - 2];
   const Index column = out[out.size() - 1];
   const Index diagonal = row + d.size("k");
-  const Guard kept = d.integer("upper") != 0 ? column >= diagonal : column <= diagonal;
+  const Guard kept = d.flag("upper") ? column >= diagonal : column <= diagonal;
   d.value(select(kept, d.read(0, out), 0));
 }
 

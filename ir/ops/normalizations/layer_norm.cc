@@ -8,7 +8,7 @@ namespace egret::ir::ops {
 namespace {
 
 Value build(Body& b) {
-  const Integers axes = axes_from(b.integer("axis"), b.rank(0));
+  const Integers axes = axes_from(b.axis("axis"), b.rank(0));
   const Moments m = moments(b.builder(), b.input(0), axes, b.real("epsilon"));
   const Value scaled = b("mul", {b("div", {m.centered, m.deviation}), b.input(1)});
   return b.input_count() > 2 ? b("add", {scaled, b.input(2)}) : scaled;

@@ -9,7 +9,7 @@ namespace {
 Value build(Body& b) {
   const std::int64_t p = b.integer("p");
   if (p != 1 && p != 2) return b.fail("p must be 1 or 2");
-  const Attrs over = reduction_attrs({b.integer("axis")}, true);
+  const Attrs over = reduction_attrs({b.axis("axis")}, true);
   return b("div", {b.input(0), b(p == 1 ? "reduce_l1" : "reduce_l2", {b.input(0)}, over)});
 }
 

@@ -8,7 +8,7 @@ namespace egret::ir::ops {
 namespace {
 
 Value build(Body& b) {
-  const Moments m = moments(b.builder(), b.input(0), b.integers("axes"), 0);
+  const Moments m = moments(b.builder(), b.input(0), b.axes("axes"), 0);
   return b("div", {m.centered, b("add", {m.deviation, b.scalar(b.dtype(0), 1e-9)})});
 }
 

@@ -9,7 +9,7 @@ namespace {
 // The operations and their order are those of Llama's exports.
 Value build(Body& b) {
   const Value x = b.input(0);
-  const Attrs over = reduction_attrs(axes_from(b.integer("axis"), b.rank(0)), true);
+  const Attrs over = reduction_attrs(axes_from(b.axis("axis"), b.rank(0)), true);
   const Value square = b("reduce_mean", {b("mul", {x, x})}, over);
   const Value root = b("sqrt", {b("add", {square, b.scalar(b.dtype(0), b.real("epsilon"))})});
   return b("mul", {b("div", {x, root}), b.input(1)});

@@ -7,10 +7,10 @@ namespace egret::ir::ops {
 namespace {
 
 void define(Definition& d) {
-  const std::int64_t axis = d.integer("axis");
+  const std::int64_t axis = d.axis("axis", d.rank(0));
   if (!d.require_axis(axis, d.rank(0))) return;
-  const bool exclusive = d.integer("exclusive") != 0;
-  const bool reverse = d.integer("reverse") != 0;
+  const bool exclusive = d.flag("exclusive");
+  const bool reverse = d.flag("reverse");
   const auto out = d.output(d.dtype(0), d.dims(0));
   if (!d.ok()) return;
   const auto along = static_cast<std::size_t>(axis);

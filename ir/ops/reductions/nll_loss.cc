@@ -11,7 +11,7 @@ namespace {
 Value build(Body& b) {
   const Value x = b.input(0);
   const std::string& reduction = b.text("reduction");
-  const bool ignores = b.integer("ignores") != 0;
+  const bool ignores = b.flag("ignores");
   const int rank = b.rank(0);
   const DType real = b.dtype(0);
   if (rank < 2 || b.rank(1) != rank - 1) return b.fail("x is [N, C, ...], target [N, ...]");

@@ -8,7 +8,7 @@ namespace {
 // Shifted by the maximum, so that exp() does not overflow.
 Value build(Body& b) {
   const Value x = b.input(0);
-  const Value top = b("reduce_max", {x}, reduction_attrs(b.integers("axes"), true));
+  const Value top = b("reduce_max", {x}, reduction_attrs(b.axes("axes"), true));
   const Value sum = b("reduce_sum", {b("exp", {b("sub", {x, top})})}, b.attrs());
   return b("add", {b("log", {sum}), b("reduce_max", {x}, b.attrs())});
 }

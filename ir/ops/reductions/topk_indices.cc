@@ -9,10 +9,10 @@ namespace {
 // The element at place p of the order is the one that p others precede; an element precedes those
 // that it exceeds and its equals of higher index.
 void define(Definition& d) {
-  const std::int64_t axis = d.integer("axis");
+  const std::int64_t axis = d.axis("axis", d.rank(0));
   if (!d.require_axis(axis, d.rank(0))) return;
   const auto along = static_cast<std::size_t>(axis);
-  const bool largest = d.integer("largest") != 0;
+  const bool largest = d.flag("largest");
   const Index extent = d.dim(0, static_cast<int>(axis));
   const Index k = d.size("k");
   if (!d.require(0 <= k && k <= extent, "k must be between 0 and the size of the axis")) return;

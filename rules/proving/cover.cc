@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/proving/cover.h"
+
+#include <algorithm>
+#include <span>
+
+#include "rules/testing/guard_solver.h"
+
+namespace egret::rules {
+namespace {
+
+// Sizes are at least 1; attributes and elements at least 0.
+ir::SymbolValues least_of(const ir::SymbolValues& numbers) {
+  ir::SymbolValues least;
+  for (const auto& [name, number] : numbers)
+    least[name] = name.front() == '?' && !name.ends_with(".element") ? 1 : 0;
+  return least;
+}
+
+bool hold(std::span<const ir::Guard> guards, const ir::SymbolValues& numbers) {
+  return std::ranges::all_of(guards, [&](const ir::Guard& guard) {
+    return ir::evaluate(guard, numbers) == std::optional(true);
+  });
+}
+
+// Makes large numbers as small as the guards allow, one after the other: a witness of moderate size
+// can be run. Halves the distance to the smallest value while the guards hold.
+void shrink(ir::SymbolValues& numbers, std::span<const ir::Guard> guards,
+            const ir::SymbolValues& least) {
+  constexpr std::int64_t kSmall = 16;
+  for (auto& [name, number] : numbers) {
+    if (number <= kSmall) continue;
+    std::int64_t fails = least.at(name) - 1;  // holds at `number`; nothing below the least is tried
+    while (number - fails > 1) {
+      const std::int64_t before = number;
+      number = fails + (number - fails) / 2;
+      if (hold(guards, numbers)) continue;
+      fails = number;
+      number = before;
+    }
+  }
+}
+
+}  // namespace
+
+Cover::Cover(const Rule& rule, const Instance& like, verifier::SolverSession& session,
+             Limits limits)
+    : rule_(rule), tracer_(rule, like), like_(like.choice), limits_(limits), feasibility_(session) {}
+
+bool Cover::add(const Choice& choice) {
+  const Trace trace = tracer_.trace(choice);
+  if (!tree_.add(trace.decisions, trace.numbers)) failure_ = "decisions do not determine the path";
+  return trace.complete;
+}
+
+void Cover::run(const Choice& choice) { add(choice); }
+
+std::optional<ir::SymbolValues> Cover::numbers_for(const DecisionTree::Branch& branch,
+                                                   bool& none) {
+  const ir::SymbolValues least = least_of(*branch.near);
+  if (auto near = solve_near(branch.guards, *branch.near, random_.split(draws_++))) {
+    shrink(*near, branch.guards, least);
+    return near;
+  }
+  verifier::Feasibility::Result found = feasibility_.find(branch.guards, least, *branch.near);
+  none = found.outcome == verifier::Feasibility::Outcome::kNone;
+  if (found.outcome != verifier::Feasibility::Outcome::kNumbers) return std::nullopt;
+  shrink(found.numbers, branch.guards, least);
+  return found.numbers;
+}
+
+std::optional<Choice> Cover::next() {
+  while (failure_.empty()) {
+    if (tree_.leaves() >= limits_.paths) {
+      failure_ = "more paths than tried";
+      break;
+    }
+    const auto branch = tree_.open_branch();
+    if (!branch) break;
+    bool none = false;
+    const auto numbers = numbers_for(*branch, none);
+    if (!numbers) {
+      if (none) {
+        tree_.close(branch->node);
+      } else {
+        tree_.give_up(branch->node);
+      }
+      continue;
+    }
+    const std::size_t before = tree_.leaves();
+    const Choice choice = with_integers(rule_, like_, *numbers);
+    const bool fits = add(choice);
+    if (tree_.leaves() == before && failure_.empty()) failure_ = "a run left its path";
+    if (fits) return choice;
+  }
+  return std::nullopt;
+}
+
+std::string Cover::open() const {
+  if (!failure_.empty()) return failure_;
+  const auto gaps = tree_.gaps();
+  if (gaps.empty()) return "";
+  return "the solver finds no numbers and no contradiction where " +
+         ir::to_string(gaps.front().back());
+}
+
+}  // namespace egret::rules

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Explores all paths of a rule for one kind of choices: fixed ranks, element types, texts and list
+// lengths, open sizes and integer attributes. Finds numbers for each path that no run took, or shows
+// that there are none. When no path is left, the runs cover all numbers of the kind.
+//
+// Symbolic execution to completion (King, Symbolic Execution and Program Testing, CACM 1976), with
+// the runs on concrete numbers of rules/proving/path_search.h. Deterministic.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "rules/proving/decision_tree.h"
+#include "rules/proving/generalization.h"
+#include "verifier/equality/feasibility.h"
+
+namespace egret::rules {
+
+class Cover {
+ public:
+  struct Limits {
+    std::size_t paths = 20'000;
+  };
+
+  // `like` is an instance of the kind. The rule and the session must outlive the object.
+  Cover(const Rule& rule, const Instance& like, verifier::SolverSession& session, Limits limits);
+
+  // Runs the choice, which is of this kind.
+  void run(const Choice& choice);
+  // A choice whose types fit, on a path that no run took before; nullopt at the end.
+  std::optional<Choice> next();
+
+  // After the end: why the runs may not cover all numbers of the kind; empty if they do.
+  std::string open() const;
+  const DecisionTree& tree() const { return tree_; }
+
+ private:
+  bool add(const Choice& choice);
+  std::optional<ir::SymbolValues> numbers_for(const DecisionTree::Branch& branch, bool& none);
+
+  const Rule& rule_;
+  Tracer tracer_;
+  Choice like_;
+  Limits limits_;
+  verifier::Feasibility feasibility_;
+  base::Random random_{1};
+  std::uint64_t draws_ = 0;
+  DecisionTree tree_;
+  std::string failure_;
+};
+
+}  // namespace egret::rules
