@@ -63,11 +63,13 @@ int main(int argc, char** argv) {
         const std::string status(to_string(row.verdict.status));
         ++counts[status];
         const Covered& cover = row.verdict.cover;
-        std::printf("%-9s %-40s %3d families %3d of %3d kinds covered %2d axes %4d queries %7.3f s  %s\n",
-                    status.c_str(), rule.name.c_str(), row.verdict.families, cover.complete,
-                    cover.kinds, row.verdict.axes, row.verdict.solver.queries, row.seconds,
-                    (row.verdict.reason.empty() ? cover.open : row.verdict.reason)
-                        .substr(0, kMostReason).c_str());
+        std::printf(
+            "%-9s %-40s %3d families %3d of %3d kinds covered %2d axes %4d queries %7.3f s  %s\n",
+            status.c_str(), rule.name.c_str(), row.verdict.families, cover.complete, cover.kinds,
+            row.verdict.axes, row.verdict.solver.queries, row.seconds,
+            (row.verdict.reason.empty() ? cover.open : row.verdict.reason)
+                .substr(0, kMostReason)
+                .c_str());
         std::fflush(stdout);
         if (argc < 3 || !written.ok()) return;
         record(statuses, rule, row.verdict);  // after each rule: the work is long

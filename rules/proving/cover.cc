@@ -9,11 +9,14 @@
 namespace egret::rules {
 namespace {
 
-// Sizes are at least 1; attributes and elements at least 0.
+// Sizes, and the absolute values of negative attributes, are at least 1; other attributes and
+// elements at least 0.
 ir::SymbolValues least_of(const ir::SymbolValues& numbers) {
   ir::SymbolValues least;
-  for (const auto& [name, number] : numbers)
-    least[name] = name.front() == '?' && !name.ends_with(".element") ? 1 : 0;
+  for (const auto& [name, number] : numbers) {
+    const bool is_size = name.front() == '?' && !name.ends_with(".element");
+    least[name] = is_size || name.front() == '-' ? 1 : 0;
+  }
   return least;
 }
 
@@ -45,7 +48,11 @@ void shrink(ir::SymbolValues& numbers, std::span<const ir::Guard> guards,
 
 Cover::Cover(const Rule& rule, const Instance& like, verifier::SolverSession& session,
              Limits limits)
-    : rule_(rule), tracer_(rule, like), like_(like.choice), limits_(limits), feasibility_(session) {}
+    : rule_(rule),
+      tracer_(rule, like),
+      like_(like.choice),
+      limits_(limits),
+      feasibility_(session) {}
 
 bool Cover::add(const Choice& choice) {
   const Trace trace = tracer_.trace(choice);
@@ -55,8 +62,7 @@ bool Cover::add(const Choice& choice) {
 
 void Cover::run(const Choice& choice) { add(choice); }
 
-std::optional<ir::SymbolValues> Cover::numbers_for(const DecisionTree::Branch& branch,
-                                                   bool& none) {
+std::optional<ir::SymbolValues> Cover::numbers_for(const DecisionTree::Branch& branch, bool& none) {
   const ir::SymbolValues least = least_of(*branch.near);
   if (auto near = solve_near(branch.guards, *branch.near, random_.split(draws_++))) {
     shrink(*near, branch.guards, least);

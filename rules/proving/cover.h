@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explores all paths of a rule for one kind of choices: fixed ranks, element types, texts and list
-// lengths, open sizes and integer attributes. Finds numbers for each path that no run took, or shows
-// that there are none. When no path is left, the runs cover all numbers of the kind.
+// lengths, open sizes and integer attributes. Finds numbers for each path that no run took, or
+// shows that there are none. When no path is left, the runs cover all numbers of the kind.
 //
 // Symbolic execution to completion (King, Symbolic Execution and Program Testing, CACM 1976), with
 // the runs on concrete numbers of rules/proving/path_search.h. Deterministic.

@@ -24,9 +24,9 @@ class DecisionTree {
   bool add(std::span<const ir::Decision> path, const ir::SymbolValues& numbers);
 
   struct Branch {
-    std::size_t node;                // where it leaves the tree
-    std::vector<ir::Guard> guards;   // what its numbers satisfy; the last leaves the tree
-    const ir::SymbolValues* near;    // numbers of a run that came to the node; lives as the tree
+    std::size_t node;               // where it leaves the tree
+    std::vector<ir::Guard> guards;  // what its numbers satisfy; the last leaves the tree
+    const ir::SymbolValues* near;   // numbers of a run that came to the node; lives as the tree
   };
   // A branch that no run took and that was not closed, the latest first.
   std::optional<Branch> open_branch();
@@ -45,12 +45,12 @@ class DecisionTree {
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   struct Node {
-    ir::Decision decision{};                    // its outcome is not used; on == nullptr: a leaf
-    std::size_t run = 0;                        // one that came here
+    ir::Decision decision{};  // its outcome is not used; on == nullptr: a leaf
+    std::size_t run = 0;      // one that came here
     std::size_t parent = kNone;
-    std::int64_t outcome = 0;                   // of the parent, that leads here
+    std::int64_t outcome = 0;                    // of the parent, that leads here
     std::map<std::int64_t, std::size_t> next{};  // by outcome
-    bool closed = false;                        // no other outcome has numbers
+    bool closed = false;                         // no other outcome has numbers
   };
 
   bool is_open(const Node& node) const;

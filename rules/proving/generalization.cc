@@ -23,6 +23,14 @@ std::string size_name(const Rule& rule, int slot, std::size_t axis) {
   return rule.tensors[static_cast<std::size_t>(slot)] + "." + std::to_string(axis);
 }
 
+// Symbols are not negative. A negative integer is minus a symbol, whose name begins with "-".
+// Markers such as the least integer ("to the end") stay numbers.
+constexpr std::int64_t kLeast = -(std::int64_t{1} << 40);
+bool is_symbol_negated(std::int64_t value) { return value < 0 && value >= kLeast; }
+std::string symbol_name(const std::string& name, std::int64_t value) {
+  return is_symbol_negated(value) ? "-" + name : name;
+}
+
 std::string splat_name(const std::string& tensor) { return tensor + ".element"; }
 
 std::map<std::string, double> splats_by_tensor(const Instance& instance) {
@@ -50,9 +58,14 @@ std::string structure_of_reals(const Numbers& numbers, const std::set<std::strin
 }
 
 // The integers and reals of an instance by name. All that a family fixes (element types, ranks,
-// list lengths, texts, negative integers) goes into the structure.
+// list lengths, texts, signs of attributes) goes into the structure.
 Numbers numbers_of(const Rule& rule, const Instance& instance) {
   Numbers numbers;
+  const auto add = [&](const std::string& name, std::int64_t value) {
+    numbers.integers[symbol_name(name, value)] = is_symbol_negated(value) ? -value : value;
+    if (value < 0)
+      numbers.structure += name + (value >= kLeast ? "<0 " : "=" + std::to_string(value) + " ");
+  };
   for (const auto& [slot, type] : instance.choice.variables) {
     numbers.structure += rule.tensors[static_cast<std::size_t>(slot)] + " " +
                          std::string(to_string(type.dtype)) + "/" + std::to_string(type.rank()) +
@@ -74,11 +87,11 @@ Numbers numbers_of(const Rule& rule, const Instance& instance) {
     for (const auto& [name, value] : found->second.entries()) {
       const std::string prefix = std::to_string(i) + "." + name;
       if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-        numbers.integers[prefix] = *integer;
+        add(prefix, *integer);
       } else if (const auto* list = std::get_if<ir::Integers>(&value)) {
         numbers.structure += prefix + "[" + std::to_string(list->size()) + "] ";
         for (std::size_t k = 0; k < list->size(); ++k)
-          numbers.integers[prefix + "." + std::to_string(k)] = (*list)[k];
+          add(prefix + "." + std::to_string(k), (*list)[k]);
       } else if (const auto* real = std::get_if<double>(&value)) {
         numbers.reals[prefix] = *real;
       } else {
@@ -86,20 +99,27 @@ Numbers numbers_of(const Rule& rule, const Instance& instance) {
       }
     }
   }
-  for (const auto& [name, integer] : numbers.integers) {
-    if (integer < 0) numbers.structure += name + "=" + std::to_string(integer) + " ";
+  for (const auto& [name, real] : numbers.reals) {
+    const auto element = numbers.integers.find(splat_name(name));
+    if (element != numbers.integers.end() && element->second < 0)
+      numbers.structure += element->first + "=" + std::to_string(element->second) + " ";
   }
   return numbers;
 }
 
-// The choice with the given integers instead of its own, by the names of numbers_of().
+// The choice with the given integers instead of its own, by the names of numbers_of(). Signs stay.
 Choice with_integers(const Rule& rule, Choice choice, const ir::SymbolValues& integers) {
-  const auto set = [&](const std::string& name, auto& number) {
-    if (const auto found = integers.find(name); found != integers.end()) number = found->second;
+  const auto set_size = [&](const std::string& name, ir::Index& size) {
+    if (const auto found = integers.find(name); found != integers.end()) size = found->second;
+  };
+  const auto set = [&](const std::string& name, std::int64_t& number) {
+    const bool negated = is_symbol_negated(number);
+    if (const auto found = integers.find(symbol_name(name, number)); found != integers.end())
+      number = negated ? -found->second : found->second;
   };
   for (auto& [slot, type] : choice.variables) {
     for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
-      set(size_name(rule, slot, axis), type.dims[axis]);
+      set_size(size_name(rule, slot, axis), type.dims[axis]);
   }
   const auto terms = source_applications(rule);
   for (std::size_t i = 0; i < terms.size(); ++i) {
@@ -232,12 +252,12 @@ class Generalizer {
                               : term.spread == Term::kNoSpread;
   }
 
-  // Negative integers stay numbers, because symbols are non-negative.
   std::int64_t symbolic(const std::string& name, std::int64_t value) {
-    if (value < 0 || !integers_) return value;
-    const ir::Index made = scope_.symbol(name, value);
-    family_.conditions.push_back(made >= ir::Index(0));
-    return scope_.integer_of(made);
+    if (value < kLeast || !integers_) return value;
+    const bool negated = is_symbol_negated(value);
+    const ir::Index made = scope_.symbol(symbol_name(name, value), negated ? -value : value);
+    family_.conditions.push_back(made >= ir::Index(negated ? 1 : 0));
+    return scope_.integer_of(negated ? ir::Index(0) - made : made);
   }
 
   ir::Attrs symbolic_attrs(const Term& term) {

@@ -65,7 +65,7 @@ struct Trace {
   std::vector<ir::Guard> conditions;
   std::vector<ir::Decision> decisions;  // the path
   ir::SymbolValues numbers;             // values of the symbols
-  bool complete = false;     // the types fit; otherwise it ends with the decision that they do not
+  bool complete = false;  // the types fit; otherwise it ends with the decision that they do not
 };
 
 // Traces choices, which need not be instances. Attributes fixed by the rule itself stay numbers.

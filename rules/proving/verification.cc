@@ -5,6 +5,7 @@
 #include <deque>
 #include <iterator>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 
@@ -91,7 +92,8 @@ class Verification {
       ++verdict_.members;
       if (!like_) like_ = *instance;
     }
-    if (like_ && !(cover_kinds() && hold_small_ones())) return verdict_;
+    // Small instances may be of further kinds.
+    if (like_ && !(cover_kinds() && hold_small_ones() && cover_kinds())) return verdict_;
     if (verdict_.members == 0)
       return finish(Status::kVacuous, "no instance with elements was found");
     if (trivial) return finish(Status::kTrivial, "both sides are the same");
@@ -148,7 +150,7 @@ class Verification {
         kinds[numbers_of(rule_, *instance).structure].push_back(&choice);
     }
     for (const auto& [kind, choices] : kinds) {
-      if (!cover(choices)) return false;
+      if (covered_.insert(kind).second && !cover(choices)) return false;
     }
     return true;
   }
@@ -211,7 +213,8 @@ class Verification {
   // more axes, each is only run on tensors: every broadcast pattern of several operands would be a
   // family of its own.
   bool hold_small_ones() {
-    SmallInstances small(rule_, instantiator_, opened_, options_.small_effort);
+    const std::vector<Choice> examples = opened_;  // opened_ grows
+    SmallInstances small(rule_, instantiator_, examples, options_.small_effort);
     const base::Random random = random_.split(kSmallStream);
     std::size_t last = 0;  // effort for one axis fewer
     for (int axes = 0; axes <= kMostAxes; ++axes) {
@@ -222,8 +225,10 @@ class Verification {
       bool holds = true;
       const bool all = small.visit_all(axes, [&](const Choice& next) {
         const auto instance = instantiator_.of(next, random_);
-        if (instance && !shows_nothing(*instance) && !is_member(*instance))
+        if (instance && !shows_nothing(*instance) && !is_member(*instance)) {
           holds = proven ? prove_family_of(*instance) : !tells_apart(*instance, random);
+          if (proven && holds) opened_.push_back(next);
+        }
         return holds;
       });
       if (!holds) return false;
@@ -391,8 +396,8 @@ class Verification {
 
   bool member_tells_apart(const Instance& like, const ir::SymbolValues& numbers,
                           const base::Random& random) {
-    const auto member = instantiator_.of(with_integers(rule_, like.choice, numbers),
-                                         random.split(1), kMostRun);
+    const auto member =
+        instantiator_.of(with_integers(rule_, like.choice, numbers), random.split(1), kMostRun);
     return member && tells_apart(*member, random.split(2));
   }
   bool tells_apart(const Instance& instance, const base::Random& random) {
@@ -411,9 +416,10 @@ class Verification {
   InstanceStream instances_;
   verifier::SolverSession session_;
   Verdict verdict_;
-  std::optional<Instance> like_;  // the first member
-  std::vector<Choice> opened_;    // of the random instances that were in no family yet
-  int covering_ = 0;              // families proven for paths that no random instance took
+  std::optional<Instance> like_;   // the first member
+  std::vector<Choice> opened_;     // of the random instances that were in no family yet
+  std::set<std::string> covered_;  // kinds that were explored
+  int covering_ = 0;               // families proven for paths that no random instance took
   std::int64_t bounded_members_ = 0;
   std::string unproven_;  // why a family is only bounded
   ProvenFamilies proven_;

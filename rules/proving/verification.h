@@ -4,8 +4,8 @@
 // (verifier/equality/obligation.h), until fresh instances are members of proven families.
 //
 // Meaning of "proven": for each listed family, for all sizes of at least 1 and all attributes that
-// satisfy its conditions, in exact real arithmetic, wherever the left side is a finite number. Within
-// a kind of instances, the families cover all sizes and attributes if Covered::open is empty
+// satisfy its conditions, in exact real arithmetic, wherever the left side is a finite number.
+// Within a kind of instances, the families cover all sizes and attributes if Covered::open is empty
 // (rules/proving/cover.h). That no kind is missing is checked by sampling, not proven.
 //
 // A family that cannot be proven directly may be derived from proven rules
@@ -63,8 +63,8 @@ struct VerifyOptions {
 // The options with which Egret's own rules are verified.
 inline VerifyOptions thorough_options() { return {.small_effort = 10'000'000}; }
 
-// The numbers for which a rule was proven. A kind is what families fix: ranks, element types, texts,
-// list lengths and the signs of attributes.
+// The numbers for which a rule was proven. A kind is what families fix: ranks, element types,
+// texts, list lengths and the signs of attributes.
 struct Covered {
   int kinds = 0;          // that random instances have
   int complete = 0;       // kinds whose families contain all sizes and integer attributes

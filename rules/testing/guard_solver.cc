@@ -17,7 +17,7 @@ using Numbers = std::map<std::string, std::int64_t, std::less<>>;
 using Symbols = std::vector<std::string_view>;  // each once
 
 constexpr int kSteps = 8;
-constexpr std::int64_t kMost = 8;         // but for numbers that a guard names
+constexpr std::int64_t kMost = 8;                           // but for numbers that a guard names
 constexpr std::int64_t kMostNamed = std::int64_t{1} << 40;  // larger ones would overflow
 
 // The recursion depth is that of one condition.
@@ -87,7 +87,7 @@ class Search {
     std::ptrdiff_t least = std::ssize(guards_) + 1;
     std::vector<std::pair<std::int64_t*, std::int64_t>> best;
     for (const std::string_view symbol : symbols_[broken]) {
-      const std::int64_t smallest = symbol.front() == '?' ? 1 : 0;
+      const std::int64_t smallest = symbol.front() == '?' || symbol.front() == '-' ? 1 : 0;
       std::int64_t& number = numbers_.find(symbol)->second;
       const std::int64_t old = number;
       const std::ptrdiff_t before = violated_with(symbol);

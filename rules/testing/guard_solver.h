@@ -15,8 +15,9 @@
 
 namespace egret::rules {
 
-// Starts from `numbers`, which contains all symbols of the guards by name. Sizes ("?...") are at
-// least 1, others at least 0. The last violated guard is repaired first.
+// Starts from `numbers`, which contains all symbols of the guards by name. Sizes ("?...") and
+// absolute values ("-...") are at least 1, others at least 0. The last violated guard is repaired
+// first.
 std::optional<std::map<std::string, std::int64_t, std::less<>>> solve_near(
     std::span<const ir::Guard> guards, std::map<std::string, std::int64_t, std::less<>> numbers,
     base::Random random);

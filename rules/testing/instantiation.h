@@ -40,8 +40,7 @@ class Instantiator {
   std::optional<Instance> of(const Choice& choice, base::Random random) {
     return of(choice, random, kMostElements);
   }
-  std::optional<Instance> of(const Choice& choice, base::Random random,
-                             std::int64_t most_elements);
+  std::optional<Instance> of(const Choice& choice, base::Random random, std::int64_t most_elements);
 
   // Returns the type of an application, or nullopt if the operator refuses it or it is too large.
   std::optional<ir::TensorType> type_of(const ir::Operator& op, const ir::Attrs& attrs,

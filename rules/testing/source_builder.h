@@ -49,8 +49,7 @@ class SourceBuilder {
   using Application = base::FunctionRef<std::optional<Handle>(const Term&, Operands)>;
 
   // Both outlive the builder.
-  SourceBuilder(const Rule& rule, ir::TypeMemo& known,
-                std::int64_t most_elements = kMostElements);
+  SourceBuilder(const Rule& rule, ir::TypeMemo& known, std::int64_t most_elements = kMostElements);
   SourceBuilder(const SourceBuilder&) = delete;
   SourceBuilder& operator=(const SourceBuilder&) = delete;
 

@@ -57,9 +57,9 @@ TEST_F(EquationsTest, JoinBoundsThatMeet) {
 // a divides b * c. As a rule from b * c to a * (b*c div a), rewriting would not end.
 TEST_F(EquationsTest, DoNotRewriteAProductIntoItsOwnQuotient) {
   const Polynomial q = atoms_.quotient(b * c, a);
-  const Solved solved = solve_equations(
-      atoms_, {equal(b * c, a * q), less_equal(1, a), less_equal(1, b), less_equal(1, c),
-               less_equal(q, b * c)});
+  const Solved solved =
+      solve_equations(atoms_, {equal(b * c, a * q), less_equal(1, a), less_equal(1, b),
+                               less_equal(1, c), less_equal(q, b * c)});
   for (const Literal& fact : solved.facts) EXPECT_NE(obvious(fact), Truth::kFalse);
 }
 

@@ -62,6 +62,19 @@ struct VerifyRuleOptions {
   }
 };
 
+// Why a proven rule is not known to hold for all sizes and attributes; empty without a limit.
+std::string limit_of(const rules::Verdict& verdict) {
+  if (verdict.status != Status::kProven || verdict.cover.open.empty()) return "";
+  const auto open = static_cast<std::int64_t>(verdict.cover.kinds - verdict.cover.complete);
+  return base::counted(open, "kind") + " not covered: " + verdict.cover.open;
+}
+
+// Kinds of instances that are covered, of all.
+std::string covered_of(const rules::Verdict& verdict) {
+  if (verdict.cover.kinds == 0) return "";
+  return std::to_string(verdict.cover.complete) + " of " + std::to_string(verdict.cover.kinds);
+}
+
 // How a verdict was reached.
 std::string method_of(const rules::Verdict& verdict) {
   switch (verdict.status) {
@@ -199,15 +212,20 @@ class Verify final : public Command {
                    .set("families", verdict.families)
                    .set("instances", verdict.members)
                    .set("axes", verdict.axes)
+                   .set("kinds", verdict.cover.kinds)
+                   .set("kinds_covered", verdict.cover.complete)
+                   .set("paths", static_cast<std::int64_t>(verdict.cover.paths))
+                   .set("limit", limit_of(verdict))
                    .set("queries", verdict.solver.queries)
                    .set("solver", json_of(verdict.solver))
                    .set("seconds", outcome.seconds));
     constexpr std::size_t kWidth = 60;
     std::string reason = refuted ? "see below" : first_line(verdict.reason);
+    if (const std::string limit = limit_of(verdict); !limit.empty()) reason = limit;
     if (reason.size() > kWidth) reason = reason.substr(0, kWidth) + "...";
     const std::string shown =
         verdict.bound > 0 ? status + " <= " + std::to_string(verdict.bound) : status;
-    table_.row({rule.name, shown, std::to_string(verdict.families),
+    table_.row({rule.name, shown, std::to_string(verdict.families), covered_of(verdict),
                 std::to_string(verdict.solver.queries), base::format_seconds(outcome.seconds),
                 reason});
     if (refuted || verdict.status == Status::kDisputed)
@@ -266,9 +284,10 @@ class Verify final : public Command {
   base::TextTable table_{{{"rule"},
                           {"verdict"},
                           {"families", base::Align::kRight},
+                          {"covered", base::Align::kRight},
                           {"queries", base::Align::kRight},
                           {"time", base::Align::kRight},
-                          {"why not"}}};
+                          {"why not, or limit"}}};
   std::string counterexamples_;
   std::map<Status, int> counts_;
   verifier::SolverStatistics solver_;

@@ -27,8 +27,7 @@ bool hold(std::span<const ir::Guard> guards, const ir::SymbolValues& least,
 }  // namespace
 
 Feasibility::Result Feasibility::find(std::span<const ir::Guard> guards,
-                                      const ir::SymbolValues& least,
-                                      const ir::SymbolValues& near) {
+                                      const ir::SymbolValues& least, const ir::SymbolValues& near) {
   if (auto quick = by_facts(guards, least, near)) return *std::move(quick);
   Result small = ask(guards, least, kSmall);
   if (small.outcome == Outcome::kNumbers) return small;

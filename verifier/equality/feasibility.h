@@ -2,9 +2,9 @@
 // Decides whether numbers satisfy guards over sizes and attributes, and finds some.
 //
 // Two methods complement each other. The index solver (verifier/index/index_solver.h) shows that
-// there are none, with its facts about products and quotients. Z3's nonlinear integers find numbers:
-// first small ones, among which the answer is quick, then any. Numbers are evaluated before they are
-// believed, and "none" rests on the answer "unsatisfiable".
+// there are none, with its facts about products and quotients. Z3's nonlinear integers find
+// numbers: first small ones, among which the answer is quick, then any. Numbers are evaluated
+// before they are believed, and "none" rests on the answer "unsatisfiable".
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ class Feasibility {
     Outcome outcome = Outcome::kUnknown;
     ir::SymbolValues numbers{};
   };
-  // `least` names all symbols of the guards, with the smallest value of each. Numbers are looked for
-  // first near those given.
+  // `least` names all symbols of the guards, with the smallest value of each. Numbers are looked
+  // for first near those given.
   Result find(std::span<const ir::Guard> guards, const ir::SymbolValues& least,
               const ir::SymbolValues& near);
 

@@ -156,8 +156,9 @@ class Solver {
     });
   }
 
-  // Whether rewriting ends with this rule beside the others. It need not if some rule applies inside
-  // an atom of the smaller product of some rule: b*c -> a * (b*c div a) would apply for ever.
+  // Whether rewriting ends with this rule beside the others. It need not if some rule applies
+  // inside an atom of the smaller product of some rule: b*c -> a * (b*c div a) would apply for
+  // ever.
   bool is_finite(const std::pair<Monomial, Monomial>& rule,
                  const std::vector<std::pair<Monomial, Monomial>>& others) const {
     return !occurs_inside(rule.first, rule.second) &&

@@ -26,8 +26,8 @@ class WitnessSearch {
       : atoms_(atoms), example_(std::move(example)) {}
 
   bool find(const Facts& facts);
-  // The value of a polynomial for the numbers found last. Atoms that those facts do not mention have
-  // their value in the example, or a small one. nullopt for a division by a number below 1.
+  // The value of a polynomial for the numbers found last. Atoms that those facts do not mention
+  // have their value in the example, or a small one. nullopt for a division by a number below 1.
   std::optional<std::int64_t> found_value(const Polynomial& polynomial);
 
  private:

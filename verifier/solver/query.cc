@@ -85,7 +85,8 @@ Expression Query::make(Op op, std::span<const Expression> arguments) {
   if (joins && arguments.size() == 1) return arguments.front();
   if (op == Op::kProduct) {
     const auto is_number = [&](const Expression& e) { return nodes_[e.node()].op == Op::kNumber; };
-    nonlinear_ = nonlinear_ || std::ranges::count_if(arguments, is_number) + 1 < std::ssize(arguments);
+    nonlinear_ =
+        nonlinear_ || std::ranges::count_if(arguments, is_number) + 1 < std::ssize(arguments);
   }
   Node node{.op = op, .arguments = {}};
   node.arguments.reserve(arguments.size());

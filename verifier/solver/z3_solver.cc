@@ -97,7 +97,8 @@ class Z3 final : public Solver {
     const z3::check_result result = solver.check();
     note_work(solver);
     numbers_.clear();
-    if (result == z3::sat && query.sort() == Query::Sort::kInteger) note_numbers(solver.get_model());
+    if (result == z3::sat && query.sort() == Query::Sort::kInteger)
+      note_numbers(solver.get_model());
     switch (result) {
       case z3::unsat: return Answer::kUnsatisfiable;
       case z3::sat: return Answer::kSatisfiable;

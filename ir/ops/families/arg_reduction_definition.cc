@@ -31,13 +31,12 @@ void define(Definition& d, Reduction extremum) {
     dims.erase(dims.begin() + axis);
   }
   const auto out = d.output(DType::kI64, dims);
-  d.value(
-      position_of_extremum(d, extremum, extent, d.flag("select_last_index"), [&](Index k) {
-        std::vector<Index> at(out.begin(), out.end());
-        if (keepdims) at.erase(at.begin() + axis);
-        at.insert(at.begin() + axis, k);
-        return at;
-      }));
+  d.value(position_of_extremum(d, extremum, extent, d.flag("select_last_index"), [&](Index k) {
+    std::vector<Index> at(out.begin(), out.end());
+    if (keepdims) at.erase(at.begin() + axis);
+    at.insert(at.begin() + axis, k);
+    return at;
+  }));
 }
 
 base::Status write(OnnxWriter& writer, const std::string& onnx_name) {

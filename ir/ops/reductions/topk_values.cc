@@ -8,8 +8,7 @@ namespace {
 
 Value build(Body& b) {
   const Value x = b.input(0);
-  return b("gather_elements", {x, b("topk_indices", {x}, b.attrs())},
-           {{"axis", b.axis("axis")}});
+  return b("gather_elements", {x, b("topk_indices", {x}, b.attrs())}, {{"axis", b.axis("axis")}});
 }
 
 }  // namespace
