@@ -136,7 +136,8 @@ class PlanSearch {
   }
 
   // Finds the cheapest plan within the memory limit; if there is none, the one with the least
-  // memory.
+  // memory. Each round thus asks for less than the limit, until the written program fits, no plan
+  // satisfies the rows, or kTightenings rounds have passed.
   Status run_within(ParallelPlan& plan) {
     find_baselines(plan);
     search_.memory = plan.limit_bytes;
@@ -186,7 +187,8 @@ class PlanSearch {
   // Branch and bound over the placement between layers. With it fixed, the parts before and behind
   // separate. A short look at each placement gives plans and lower bounds, which exclude most
   // placements. The remaining one with the least bound is searched again with twice the time, until
-  // its bound exceeds the best plan.
+  // its bound exceeds the best plan. The bound of the result is the least bound of all placements:
+  // an excluded placement costs at least that much.
   Result<extract::Solution> cheapest_tied(const Pricing::Search& search) const {
     const auto deadline = base::Deadline::after(search.options.time_limit_s);
     std::vector<Tied> ways;
@@ -240,7 +242,8 @@ class PlanSearch {
   }
 
   // For each of the largest named leaves: the cheapest plan without its chosen placement. The
-  // difference in time, split into sending and computing, says what the choice gains.
+  // difference in time, split into sending and computing, says what the choice gains. Each
+  // runner-up is an extraction of its own, hence the limit on the number of leaves.
   void explain(const extract::Solution& best, ParallelPlan& plan) const {
     plan.runners_up.clear();
     const std::vector<Pricing::NamedLeaf> leaves = pricing_.named_leaves(best);
@@ -427,6 +430,8 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
   std::optional<FewerLayers> fewer;
   if (options.layers > 0 && !options.searches && task.carried.empty())
     fewer = with_fewer_layers(program, options.layers);
+  // The short program may have no plan that ties its layers, because a tensor cannot be cut. All
+  // layers are then planned.
   if (fewer) {
     const Status status = search({fewer->graph}, &PlanSearch::run, false, &*fewer, plan);
     if (!status.ok() && status.code() != base::StatusCode::kBadInput) return status;
