@@ -76,7 +76,7 @@ class Within {
   }
 
   // A node is chosen iff a candidate that picks it is chosen, so node weights become candidate
-  // weights.
+  // weights. A candidate of the core may pick several nodes, whose weights add up.
   std::vector<Milp::Row> milp_rows() const {
     std::vector<std::vector<int>> columns(problem_.graph.node_count());
     int next = 0;

@@ -73,6 +73,8 @@ PlanSpace::Ways PlanSpace::ways_from(const Value& value, std::span<const Index> 
   while (!queue.empty()) {
     const Arrival arrival = queue.top();
     queue.pop();
+    // The first arrival is the cheapest. It also records the last collective of the path, so the
+    // paths form a tree.
     if (!ways.try_emplace(arrival.at, arrival.by).second) continue;
     const auto [first, last] = leaving.equal_range(arrival.at);
     for (auto edge = first; edge != last; ++edge) {
@@ -122,7 +124,9 @@ PlanSpace::Step PlanSpace::step(std::size_t number, Index choice,
   return result;
 }
 
-// Visits values in topological order, consumers first: all requests for a value are then known.
+// Visits values in topological order, consumers first: all requests for a value are then known. The
+// first traversal counts the readers of each value. The second one visits a value when all its
+// readers have been visited (Kahn's algorithm).
 double PlanSpace::cost(std::span<const Index> choice) const {
   std::vector<int> readers(values_.size(), 0);
   std::vector<char> seen(values_.size(), 0);
