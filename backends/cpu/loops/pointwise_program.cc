@@ -20,8 +20,8 @@ constexpr std::size_t kMaxInstructions = 512;
 
 // The nodes of an expression in order of evaluation.
 std::vector<const ExprNode*> reachable(const ExprNode* root) {
-  // Breadth first from the root. Node ids grow from kids to parents, so sorting by id gives an
-  // order of evaluation. Shared nodes are pushed once per path and made unique afterwards. The
+  // Breadth first from the root. Within a pool, ids grow from kids to users, so sorting by id gives
+  // an order of evaluation. Shared nodes are pushed once per path and made unique afterwards. The
   // bound stops expressions with exponentially many paths.
   std::vector<const ExprNode*> nodes{root};
   for (std::size_t i = 0; i < nodes.size(); ++i) {
