@@ -161,6 +161,8 @@ struct MpiWorld::Impl {
   OnHang on_hang;
   std::map<std::vector<std::int64_t>, MPI_Comm> groups;
 
+  // One communicator for each group of ranks, made on first use. Creating one is collective over
+  // its members, which all ask for the same groups in the same order.
   base::Result<MPI_Comm> communicator(std::span<const std::int64_t> ranks) {
     const std::vector<std::int64_t> key(ranks.begin(), ranks.end());
     const auto known = groups.find(key);
