@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/plan/plan_space.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <queue>
@@ -154,7 +155,9 @@ double PlanSpace::cost(std::span<const Index> choice) const {
     if (seen[value] != 0 && readers[value] == 0) stack.push_back(value);
   }
   double total = 0;
+  std::ptrdiff_t priced = 0;
   while (!stack.empty()) {
+    ++priced;
     const std::size_t value = stack.back();
     stack.pop_back();
     const Step taken = step(value, choice[value], wanted[value]);
@@ -165,7 +168,9 @@ double PlanSpace::cost(std::span<const Index> choice) const {
       if (--readers[value_of_[child]] == 0) stack.push_back(value_of_[child]);
     }
   }
-  return total;
+  // Values of a cycle wait for each other. Such a choice is no plan.
+  const bool acyclic = priced == std::ranges::count(seen, 1);
+  return acyclic ? total : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace egret::parallel

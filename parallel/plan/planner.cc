@@ -199,11 +199,13 @@ class PlanSearch {
     }
     Result<extract::Solution> best = base::bad_input("no plan with equal layers was found");
     const double look = kLookShare * deadline.remaining() / static_cast<double>(ways.size());
-    for (Tied& way : ways) look_at(way, look, best);
-    while (!ways.empty() && best.ok() && !deadline.expired()) {
+    for (Tied& way : ways) EGRET_RETURN_IF_ERROR(look_at(way, look, best));
+    const auto stopped = [&] { return search.options.should_stop && search.options.should_stop(); };
+    while (!ways.empty() && best.ok() && !deadline.expired() && !stopped()) {
       Tied& least = *std::ranges::min_element(ways, {}, &Tied::bound);
       if (least.proven || least.bound >= best->dag_cost * (1 - kTolerance)) break;
-      look_at(least, std::min(2 * least.search.options.time_limit_s, deadline.remaining()), best);
+      const double seconds = std::min(2 * least.search.options.time_limit_s, deadline.remaining());
+      EGRET_RETURN_IF_ERROR(look_at(least, seconds, best));
     }
     if (!best.ok()) return best;
     best->bound = best->dag_cost;
@@ -211,17 +213,25 @@ class PlanSearch {
     return best;
   }
 
-  void look_at(Tied& way, double seconds, Result<extract::Solution>& best) const {
+  // A placement without a plan is excluded only if that is proven. One for which no plan was found
+  // in time keeps its bound.
+  base::Status look_at(Tied& way, double seconds, Result<extract::Solution>& best) const {
     way.search.options.time_limit_s = std::max(seconds, kLeastSeconds);
     auto found = pricing_.cheapest(way.search);
     if (!found.ok()) {
-      way.bound = std::numeric_limits<double>::infinity();
-      way.proven = true;
-      return;
+      const base::Status& status = found.status();
+      // Bad input: some root has no finite term once the placement's nodes are forbidden.
+      if (status.code() == base::StatusCode::kBadInput || extract::is_infeasible(status)) {
+        way.bound = std::numeric_limits<double>::infinity();
+        way.proven = true;
+        return base::ok();
+      }
+      return status.code() == base::StatusCode::kLimit ? base::ok() : status;
     }
     way.bound = std::max(way.bound, found->bound);
     way.proven = found->quality == extract::Quality::kOptimal;
     if (!best.ok() || found->dag_cost < best->dag_cost) best = std::move(found);
+    return base::ok();
   }
 
   PlacedGraph program_of(const extract::Solution& solution) const {

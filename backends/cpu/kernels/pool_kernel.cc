@@ -62,8 +62,8 @@ using Block __attribute__((vector_size(64), aligned(4), may_alias)) = float;
 #define EGRET_WINDOW(suffix, target)                                                         \
   target void window_##suffix(const float* from, std::int64_t row_stride, std::int64_t rows, \
                               std::int64_t columns, bool maximum, float* to) {               \
-    Block acc = *reinterpret_cast<const Block*>(from);                                       \
-    if (!maximum) acc -= acc; /* NaN and infinity stay NaN, as in the sum */                 \
+    Block acc{};                                                                             \
+    if (maximum) acc = *reinterpret_cast<const Block*>(from);                                \
     for (std::int64_t y = 0; y < rows; ++y) {                                                \
       const float* line = from + y * row_stride;                                             \
       for (std::int64_t x = 0; x < columns; ++x, line += 16) {                               \

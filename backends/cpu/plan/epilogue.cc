@@ -69,7 +69,7 @@ bool append_unary(std::string_view op, const ir::Attrs& attrs, Operations& out) 
   if (op == "clip") {
     const double low = attrs.real("min");
     const double high = attrs.real("max");
-    if (low == 0 && std::isinf(high)) {
+    if (low == 0 && high > 0 && std::isinf(high)) {
       out.push_back(eltwise(algorithm::eltwise_relu));
       return true;
     }
