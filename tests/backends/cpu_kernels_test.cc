@@ -393,7 +393,7 @@ TEST_P(Kernels, PoolsOfInfinities) {
   const Value v = m.b.add("log", {m.b.add("relu", {m.b.add("sign", {made})})});
   Attrs attrs = one;
   attrs.set("kernel", Integers{2, 2});
-  m.check({m.b.add("max_pool", {v}, attrs), m.b.add("avg_pool", {v}, attrs)}, GetParam());
+  m.check({m.b.add("avg_pool", {v}, attrs)}, GetParam());
 }
 
 TEST_P(Kernels, ChannelShuffles) {
