@@ -24,6 +24,9 @@ ArenaLayout plan_arena(std::span<const Lifetime> lifetimes) {
   });
 }
 
+// Greedy placement by decreasing size: large buffers are placed while there are few obstacles, and
+// small ones fill the gaps. Ties keep the given order, so the layout is deterministic. O(n^2) for n
+// buffers. The problem (dynamic storage allocation) is NP-hard.
 ArenaLayout plan_arena(std::span<const std::int64_t> bytes,
                        const std::function<bool(std::size_t, std::size_t)>& meet) {
   std::vector<std::size_t> order(bytes.size());

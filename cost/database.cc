@@ -59,6 +59,8 @@ struct Database::Impl {
 Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Database::~Database() = default;
 
+// Preparing the two frequent statements also checks the schema: SQLite compiles them only if the
+// tables and columns exist.
 base::Result<std::unique_ptr<Database>> Database::prepared(std::unique_ptr<Impl> impl) {
   const auto prepare = [&](const char* sql) -> base::Result<Statement> {
     auto statement = impl->prepare(sql);
@@ -233,6 +235,7 @@ base::Result<std::unique_ptr<Database>> open_database(const std::string& path) {
       "HOME and XDG_CACHE_HOME are not set; give the cost database with --cost-db");
 }
 
+// A missing default database is empty. A missing file that the user named is an error.
 base::Result<std::unique_ptr<Database>> open_database_to_read(const std::string& path) {
   const std::string file = path.empty() ? default_database_path() : path;
   if (file == kInMemory || is_there(file)) return Database::open_to_read(file);

@@ -40,7 +40,8 @@ double median_of(std::vector<double> values) {
   return values[half];
 }
 
-// The solution of three equations in three unknowns with a positive definite matrix.
+// The solution of three equations in three unknowns with a positive definite matrix. Gauss-Jordan
+// elimination. The matrix is positive definite, so no pivot is 0 and rows need not be exchanged.
 std::array<double, 3> solve(std::array<std::array<double, 4>, 3> rows) {
   for (std::size_t pivot = 0; pivot < 3; ++pivot) {
     for (std::size_t row = 0; row < 3; ++row) {
@@ -92,6 +93,8 @@ Fitted fit_robustly(const std::vector<Point>& given) {
     }
     result.spread = median_of(residuals);
     if (round == kRobustRounds) break;
+    // Six times the median of the absolute residuals is Cleveland's choice. The lower limit keeps
+    // points of a nearly exact fit from becoming outliers.
     const double scale = std::max(kLeastScale, 6 * result.spread);
     for (std::size_t i = 0; i < points.size(); ++i) {
       const double u = std::min(1.0, residuals[i] / scale);
@@ -100,6 +103,8 @@ Fitted fit_robustly(const std::vector<Point>& given) {
     plane = fit(points);
   }
   const auto [least, most] = std::ranges::minmax(given, {}, &Point::factor);
+  // The query is the origin of the coordinates, so the constant of the plane is the prediction
+  // there. The limits bound an extrapolation.
   result.factor = std::clamp(plane[0], least.factor - kBeyond, most.factor + kBeyond);
   return result;
 }
@@ -136,6 +141,10 @@ std::optional<Interpolation::Place> Interpolation::place_of(const Query& query) 
   return place;
 }
 
+// The nearest samples in the plane of arithmetic and traffic. Different shapes, forms and
+// attributes add to the distance. If enough samples agree in form and attributes, only these count.
+// O(samples * log(samples)). `leave_out` skips samples of the query's own key, for
+// cross-validation.
 std::vector<Interpolation::Neighbour> Interpolation::neighbours_of(
     const std::vector<Sample>& samples, const Place& place, bool leave_out) const {
   std::vector<Neighbour> same;
@@ -183,6 +192,8 @@ std::optional<Interpolated> Interpolation::predict(const Query& query, bool leav
   for (const Neighbour& neighbour : near) {
     const Place& other = neighbour.sample->place;
     result.same_attrs = result.same_attrs && other.attrs == place->attrs;
+    // Inverse squared distance, limited so that one sample at distance 0 does not outweigh all
+    // others without bound.
     const double weight = 1 / std::pow(std::max(kNearest, neighbour.distance), 2);
     all += weight;
     if (neighbour.sample->seconds <= 0) {

@@ -114,6 +114,7 @@ base::Status decide_by_race(const ir::Graph& original, PlanPointer plan,
   decision.measured = true;
   decision.timings = std::move(result.timings);
   decision.winner = options.allow_slower ? 1 : result.winner;
+  // The original won, but it exceeds the memory limit or contains a forbidden operator.
   if (decision.winner == 0 && !may_be_written(original, *plan, setup)) {
     const auto times = std::span(decision.timings).subspan(1);
     const auto fastest = std::ranges::min_element(times, {}, &backends::Timing::median_s);

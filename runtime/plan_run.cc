@@ -104,6 +104,7 @@ base::Status PlanRun::compile(const backends::Backend& backend, const RunOptions
   return base::ok();
 }
 
+// The plan's inputs by name: its nodes may come in another order than the model's inputs.
 std::vector<ir::Tensor> PlanRun::in_order_of_nodes(std::span<const ir::Tensor> inputs) const {
   std::vector<ir::Tensor> own;
   for (const parallel::PlacedNode& node : plan_.placed.nodes) {
@@ -147,6 +148,8 @@ base::Status PlanRun::begin(std::span<const ir::Tensor> inputs) {
 base::Result<double> PlanRun::step() {
   EGRET_ASSIGN_OR_RETURN(outputs_,
                          !ranks_->is_distributed() ? interpret(inputs_) : run_here(inputs_));
+  // A carried value (a parameter or a state) is the input of the next step. The number of inputs
+  // before its node is its position among the inputs.
   for (const auto& [node, output] : plan_.placed.carried) {
     const auto before = std::span(plan_.placed.nodes).first(node);
     const auto input =

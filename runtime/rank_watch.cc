@@ -46,6 +46,8 @@ class SignalsHeld {
   sigset_t before_;
 };
 
+// The watcher forwards signals and reports the end of the worker. The worker's exit code becomes
+// its own, and a worker that a signal killed counts as a failed rank.
 [[noreturn]] void wait_for_worker(SignalsHeld& held, Say say) {
   struct sigaction action {};
   action.sa_handler = pass_on;

@@ -31,6 +31,7 @@ class Composer {
   Composer(const ir::Graph& graph, std::span<const ir::NodeId> region)
       : graph_(graph), region_(region), pool_(std::make_shared<ir::ExprPool>()) {}
 
+  // All definitions share one pool, so equal subexpressions of different operators are one node.
   base::Result<Composition> run() {
     for (const ir::NodeId id : region_) {
       const ir::Node& node = graph_.node(id);
@@ -59,6 +60,7 @@ class Composer {
 
   // The node's definition at these indices, with the definitions of the region's nodes substituted
   // for reads.
+  // The recursion follows reads from the root upward. It ends because the graph has no cycles.
   Scalar element(ir::NodeId id, std::span<const Index> at) {
     std::vector<const ExprNode*> key;
     for (const Index& index : at) key.push_back(pool_->node_of(index));
@@ -74,6 +76,7 @@ class Composer {
 
   // Memoized per instance. Substitution can grow exponentially; the bounds stop it with an error.
   const ExprNode* rewritten(const ExprNode* node, Instance& instance) {
+    // Constants and other leaves do not depend on indices.
     if (node->kids.empty() && node->op != ExprOp::kVar && node->op != ExprOp::kRead) return node;
     if (const auto found = instance.made.find(node); found != instance.made.end())
       return found->second;
@@ -129,6 +132,7 @@ class Composer {
   }
 
   const ExprNode* reduction(const ExprNode* node, Instance& instance) {
+    // The bound variable of this instance is renamed once; rewritten() then replaces its uses.
     const std::int64_t number = node->kids[0]->integer;
     if (!instance.variables.contains(number)) instance.variables[number] = pool_->fresh_var();
     return same_operation(node, instance);
@@ -143,6 +147,8 @@ class Composer {
       // The cast gives constants the value's type and rounds to the narrow types.
       return pool_->node_of(cast(graph_.node(source).type.dtype, element(source, at)));
     }
+    // A node outside the region is an input of the kernel. Inputs are numbered in the order of
+    // their first read.
     const auto found = std::ranges::find(inputs_, source);
     const auto number = found - inputs_.begin();
     if (found == inputs_.end()) inputs_.push_back(source);

@@ -27,6 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// -fassociative-math lets the compiler vectorize sums, and needs the two flags before it.
+// -ffinite-math-only is not among them, so NaN and infinities are kept.
 constexpr const char* kFlags =
     "-std=c++17 -O3 -march=native -fPIC -shared -fno-math-errno -fno-trapping-math "
     "-fno-signed-zeros -fassociative-math -w";

@@ -17,6 +17,8 @@ constexpr double kWorkWorthThreads = 3e4;  // operations
 HostRegion::HostRegion(const ir::Graph& graph, const Region& region, std::string label)
     : label_(std::move(label)) {
   std::vector<ir::NodeId> known = region.inputs;
+  // Numbers the values that the interpreter needs: the kernel's inputs, then other values read from
+  // outside, then the region's own nodes in order.
   for (const ir::NodeId id : region.nodes) {
     for (const ir::NodeId input : graph.node(id).inputs) {
       if (std::ranges::find(region.nodes, input) == region.nodes.end() &&

@@ -39,6 +39,8 @@ NestFacts::NestFacts(const ir::LoopNest& nest, std::span<const ir::TensorType> i
       safe_symbols_(nest.symbols.size()),
       reduces_(nest.nodes.size()) {}
 
+// Interval arithmetic. The parts are treated as independent, so the range may be too wide but never
+// too narrow.
 ir::Range NestFacts::range(const Affine& form) const {
   ir::Range range{form.constant, form.constant};
   for (const auto& part : form.parts) range = range + nest_.symbol(part.symbol).range * part.factor;
@@ -87,6 +89,7 @@ bool NestFacts::safe_node(int id) {
     if (!safe_form(node.form)) return false;
     if (node.guard >= 0 && !safe_guard(node.guard)) return false;
     if (!std::ranges::all_of(node.kids, [&](int kid) { return safe_node(kid); })) return false;
+    // A division of reals has a result for every divisor; an integer division by 0 is a failure.
     if (node.op == ExprOp::kDiv && !node.is_real()) return false;
     if (node.op != ExprOp::kRead) return true;
     const ir::Range offset = range(node.form);
@@ -103,6 +106,9 @@ bool NestFacts::reduces(int id) {
   });
 }
 
+// Whether every index, offset and count fits 32 bits with a margin of a factor of 2. Index
+// arithmetic in 32 bits is faster on a GPU. Values from data and products of indices have no useful
+// bound and exclude it.
 bool NestFacts::fits_32_bits() const {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   const auto fits = [&](const Affine& form) {

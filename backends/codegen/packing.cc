@@ -74,6 +74,7 @@ std::vector<bool> Packing::behind_guards(int symbol, int width) const {
   std::vector<bool> behind(nest_.nodes.size(), false);
   std::vector<int> open;
   for (const NestNode& node : nest_.nodes) {
+    // Starts at the kids of such guarded nodes and marks everything below them.
     const bool is_guarded = node.guard >= 0 && !is_one(node.guard, symbol, width);
     if (is_guarded) open.insert(open.end(), node.kids.begin(), node.kids.end());
   }
@@ -127,6 +128,7 @@ int Packing::width(const std::vector<int>& symbols, Loop loop) const {
   const std::int64_t least = loop == Loop::kLanes ? least_.of_all : least_.of_row;
   const std::int64_t count = extents(nest_, symbols);
   const int last = symbols.back();
+  // The widest first. Halving keeps the width a power of two, which divides the 16-byte alignment.
   for (int width = most(last, writes); width > 1; width /= 2) {
     if (nest_.extent(last) % width == 0 && count / width >= least &&
         is_worthwhile(last, width, writes))

@@ -60,6 +60,7 @@ class Placer {
       if (place(value).kind == Place::Kind::kNone) {
         place(value) = {Place::Kind::kOutput, static_cast<std::int64_t>(i)};
       } else {
+        // A view of an input, a constant or an earlier output already has a place.
         program_.copies.push_back({i, value});
       }
     }
@@ -68,6 +69,8 @@ class Placer {
   void place_rest(std::int64_t most_apart) {
     for (std::size_t s = 0; s < program_.steps.size(); ++s) {
       const Region& step = program_.steps[s];
+      // Steps run in order of their number, and a value lives from its first writer to its last
+      // reader.
       const auto now = static_cast<int>(s);
       // A concatenation's value lives from its first part on.
       const std::size_t root = lies_in(step.root()).index();
@@ -128,6 +131,8 @@ class Placer {
         touch[value].resize(program_.steps.size());
         touch[value].set(s);
       };
+      // Steps come in topological order, so the sets of all writers are complete when they are
+      // merged: O(steps^2) bits in total.
       touches(lies_in(step.root()).index());
       for (const ir::NodeId input : step.inputs) {
         const std::size_t value = lies_in(source_[input.index()]).index();

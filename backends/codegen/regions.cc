@@ -25,6 +25,8 @@ constexpr Speeds kCudaSpeeds{3e8, 1e13, 2e12, 2e-6};
 double seconds(const KernelSource& kernel, Target target) {
   const Speeds& speeds = target == Target::kCuda ? kCudaSpeeds : kHostSpeeds;
   const double threads = static_cast<double>(kernel.blocks) * kernel.threads * kernel.width;
+  // A kernel with few threads cannot reach the peak rate. This stops fusions that would leave most
+  // of the device idle.
   const double rate = std::min(speeds.thread_operations * threads, speeds.operations);
   return speeds.launch_s +
          std::max(kernel.work.operations / rate, kernel.work.bytes / speeds.bytes);
@@ -87,6 +89,8 @@ class Grower {
       std::vector<ir::NodeId> nodes = region.nodes;
       nodes.insert(std::ranges::lower_bound(nodes, id), id);
       Region larger = made(std::move(nodes));
+      // The comparison counts work that fusion would repeat: a value that several elements of the
+      // root read is recomputed for each of them, unless the writer can hoist it.
       const Region alone = made({id});
       if (!larger.kernel.ok() || !alone.kernel.ok() ||
           seconds(*larger.kernel, options_.target) >

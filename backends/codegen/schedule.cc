@@ -41,6 +41,8 @@ ir::VariableSet shared_rows(const ir::LoopNest& nest, ir::VariableSet outputs) {
   bool any = false;
   for (const ir::NestNode& node : nest.nodes) {
     if (node.op != ir::ExprOp::kReduce) continue;
+    // The result of a reduction is shared by all lanes that differ only in the other output
+    // variables.
     const ir::VariableSet own = node.depends & outputs;
     // A reduction of all output variables is no row's; one inside another belongs to the outer one.
     if (own == outputs || (node.depends & inner) != 0) continue;
@@ -77,6 +79,7 @@ LongReduction longest_reduction(const ir::LoopNest& nest, ir::VariableSet output
 // Whether each element, or each pack, should get a block of threads.
 bool elements_are_rows(const ir::LoopNest& nest, const Packing& packing, ir::VariableSet outputs) {
   const std::int64_t elements = extents(nest, nest.output_variables);
+  // `rows` is the set of all outputs here, so every element is a row of its own.
   const LongReduction longest = longest_reduction(nest, outputs, outputs);
   if (longest.terms >= kLongReduction && elements <= kFewElements) return true;
   if (longest.terms < kWarpReduction) return false;
@@ -100,6 +103,8 @@ int threads_of_row(const Schedule& of, const LongReduction& terms, const Packing
   }
   std::int64_t most = 1;
   for (const Share& share : shares) {
+    // With few blocks the GPU is not full, so each thread takes one element to have as many threads
+    // as possible.
     const std::int64_t each =
         of.blocks < kFewBlocks ? 1 : std::max<std::int64_t>(1, kElementsAThread / share.width);
     most = std::max(most, (share.packs + each - 1) / each);

@@ -94,6 +94,7 @@ Writer::Writer(const ir::LoopNest& merged, const Packing& packing, const Schedul
 
 // Temporarily removes the scopes inside `at`. The new text then goes before them, so that it runs
 // before the loop in which the value is used: this is the hoisting.
+// The inner scopes come back unchanged after the write.
 template <typename Write>
 auto Writer::within(std::size_t at, const Write& write) {
   std::vector<Scope> inner(std::make_move_iterator(scopes_.begin() + static_cast<long>(at) + 1),
@@ -132,6 +133,7 @@ std::string Writer::symbol(int id) {
   const IndexSymbol& symbol = nest_.symbol(id);
   EGRET_CHECK(symbol.kind != IndexSymbol::Kind::kVariable, "a loop variable outside of its loop");
   return within(place(symbol.depends, facts_.safe_symbol(id)), [&] {
+    // The operands are placed recursively, so they may move further out than this symbol.
     const auto binary = [&](const char* function) {
       return std::string(function) + "<" + index_ + ">(" + form(symbol.a) + ", " + form(symbol.b) +
              ")";
@@ -159,6 +161,8 @@ std::string Writer::quotient(const IndexSymbol& symbol) {
   const std::string a = form(symbol.a);
   const std::string b = form(symbol.b);
   count(kDivide, symbol.depends);
+  // Three forms, from general to cheap: with a check of the divisor, with floor semantics for a
+  // negative dividend, and the processor's division where both are nonnegative.
   if (facts_.range(symbol.b).low <= 0)
     return (is_div ? "checked_div(" : "checked_mod(") + a + ", " + b + ", failure)";
   if (facts_.range(symbol.a).low >= 0) return "(" + a + (is_div ? ") / (" : ") % (") + b + ")";
@@ -359,6 +363,7 @@ std::string Writer::select(const NestNode& node) {
   condition = declare("bool", condition);
   const std::string chosen = array(node.depends, type_of(node), "s", "0");
   const std::size_t depth = scopes_.size();
+  // Each arm is evaluated only under its condition, since it may fail or contain a costly loop.
   for (std::size_t arm = 0; arm < 2; ++arm) {
     open_guarded((arm == 0 ? "if (" : "if (!") + condition + ") {");
     const std::string a = value(node.kids[arm]);

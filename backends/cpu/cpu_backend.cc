@@ -112,6 +112,7 @@ bool prefers_channels_last(const ir::Graph& graph) {
       continue;
     const ir::Shape weights = graph.node(node.inputs[1]).type.shape();
     const std::int64_t group = node.attrs.integer("group");
+    // Multiplications: outputs times the size of one filter.
     double work = static_cast<double>(node.type.elements());
     for (std::size_t i = 1; i < weights.size(); ++i) work *= static_cast<double>(weights[i]);
     const bool depthwise = weights[1] == 1 && group == weights[0];
@@ -198,6 +199,8 @@ class CpuBackend : public Backend {
         prepare(*this, graph, options, taken_with(options.emission, options.precision)));
     EGRET_ASSIGN_OR_RETURN(auto plan, make_plan(graph, prepared, constants_of(prepared.graph),
                                                 options, threads, Thrift::kNone));
+    // Each level is tried only while the arena exceeds the limit, and kept only if it is smaller.
+    // The result may still exceed the limit.
     for (const Thrift thrift : {Thrift::kOrder, Thrift::kOrderAndScratch, Thrift::kAndRegions}) {
       const std::int64_t bytes = plan->report().arena_bytes;
       if (options.limit_arena == 0 || bytes <= options.limit_arena) break;
@@ -218,6 +221,7 @@ class CpuBackend : public Backend {
     EGRET_ASSIGN_OR_RETURN(
         PreparedGraph prepared,
         prepare(*this, graph, options, taken_with(options.emission, options.precision)));
+    // Drops this graph's references to the constants, so that packing a weight frees the original.
     (void)take_constants(graph);
     std::vector<ir::Tensor> constants = take_constants(prepared.graph);
     return make_plan(graph, prepared, std::move(constants), options, threads, Thrift::kNone);

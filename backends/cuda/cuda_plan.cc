@@ -333,6 +333,7 @@ base::Result<int> CudaPlan::fastest_candidate(std::size_t s) {
   }
   if (trials.empty()) return kRefused;
   if (trials.size() == 1) return trials[0].candidate;
+  // The first round is a warm-up. The minimum over the others excludes noise, which only adds time.
   for (int launch = 0; launch <= kTimedLaunches; ++launch) {
     for (Trial& trial : trials) {
       EGRET_ASSIGN_OR_RETURN(const double seconds, seconds_of(trial.runs.get()));
@@ -358,6 +359,7 @@ base::Status CudaPlan::choose_algorithms(bool search) {
   for (std::size_t s = 0; s < library_step_of_.size(); ++s) {
     LibraryStep* step = library_step_of_[s];
     if (step == nullptr) continue;
+    // The description is the key. A stored number beyond the candidates of this step is ignored.
     const auto known = handles_->fastest.find(step->description());
     if (known != handles_->fastest.end() && known->second < step->candidates()) {
       step->choose(known->second);
@@ -365,6 +367,8 @@ base::Status CudaPlan::choose_algorithms(bool search) {
     }
     EGRET_ASSIGN_OR_RETURN(const int chosen, search ? fastest_candidate(s) : first_candidate(s));
     if (chosen == kRefused) {
+      // The step computes nothing right. Its descriptions are remembered, and the caller divides
+      // the graph again without them.
       for (std::string& description : step->descriptions())
         handles_->refused.insert(std::move(description));
       is_refused_ = true;

@@ -14,6 +14,8 @@ namespace {
 using codegen::Region;
 using ir::NodeId;
 
+// Copies the graph into one in which values lie in their stored forms. A value gets a second form,
+// by a conversion kernel, only when a reader needs it.
 class Storer {
  public:
   Storer(const PreparedGraph& prepared, const Storage& storage, std::span<const Region> regions,
@@ -135,6 +137,8 @@ class Storer {
     const std::vector<NodeId> values = storage_.taken_by(region.nodes);
     Storage::Leaves leaves;
     for (const NodeId value : values) leaves[value] = any_form(value);
+    // A kernel's value is written plain if an output needs it so, or if library steps read only the
+    // plain form. Kernels read either form.
     const bool plain =
         storage_.is_output(root) || (wanted_plain_[root.index()] && !wanted_stored_[root.index()]);
     const bool stored = storage_.has_stored(root) && !plain;

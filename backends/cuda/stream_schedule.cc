@@ -10,6 +10,8 @@ bool overlap(const MemoryRange& a, const MemoryRange& b) {
   return a.begin < b.end && b.begin < a.end;
 }
 
+// Read after write, write after read, and write after write. Parts of one joined value are
+// disjoint, although their ranges are given as the whole.
 bool depends(const StepMemory& later, const StepMemory& earlier) {
   const auto reads = [](const StepMemory& step, const MemoryRange& what) {
     return std::ranges::any_of(step.reads, [&](const auto& range) { return overlap(range, what); });
@@ -19,6 +21,8 @@ bool depends(const StepMemory& later, const StepMemory& earlier) {
          (!are_parts && overlap(later.writes, earlier.writes));
 }
 
+// Greedy list scheduling in program order. Each step goes to a stream that ends with one of its
+// dependences, since this needs no event. O(steps^2) comparisons.
 class Scheduler {
  public:
   Scheduler(std::span<const StepMemory> steps, int most_streams)
@@ -59,6 +63,7 @@ class Scheduler {
     tails_[stream] = static_cast<int>(s);
   }
 
+  // Preference: a stream that ends with a dependence, a new stream, the stream idle for longest.
   std::size_t choose(std::vector<int>& latest) {
     for (std::size_t i = 0; i < latest.size(); ++i) {
       if (latest[i] >= 0 && latest[i] == tails_[i]) return i;

@@ -79,6 +79,7 @@ class Reader {
     EGRET_ASSIGN_OR_RETURN(const ir::Graph graph, builder.finish());
     EGRET_ASSIGN_OR_RETURN(const PlanReport report, report_of(backend_, graph, options_));
     std::string found;
+    // A kernel that computes the operator without the reader means that the value is materialized.
     for (const PlanReport::Kernel& kernel : report.kernels) {
       const bool reads = computes(kernel, graph, ir::get_operator(reader));
       if (!reads && computes(kernel, graph, of_.op)) return std::string();

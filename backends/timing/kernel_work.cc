@@ -39,6 +39,8 @@ base::Result<std::vector<ir::Work>> work_of_kernels(const ir::Graph& graph,
       EGRET_ASSIGN_OR_RETURN(const ir::Work own, ir::work_of(graph, node));
       work.flops += own.flops;
       if (leaves[id.index()]) work.bytes_written += own.bytes_written;
+      // A single operator may read part of an input (a gather), which work_of() counts exactly. A
+      // fused kernel is charged with each outside input once.
       if (kernel.ids.size() == 1) work.bytes_read = own.bytes_read;
       for (const ir::NodeId input : node.inputs) {
         if (kernel_of[input.index()] != kernel_of[id.index()]) read.insert(input);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kMaxInputSets = 8;
 
+// Linear interpolation between the two nearest order statistics.
 double quantile(const std::vector<double>& sorted, double q) {
   const double position = q * static_cast<double>(sorted.size() - 1);
   const auto low = static_cast<std::size_t>(position);
@@ -57,6 +58,7 @@ Timing summarize(std::vector<double> samples) {
   timing.median_s = quantile(samples, 0.5);
   timing.p10_s = quantile(samples, 0.1);
   timing.p90_s = quantile(samples, 0.9);
+  // The median absolute deviation is robust against the slow outliers of a shared machine.
   for (double& sample : samples) sample = std::abs(sample - timing.median_s);
   std::sort(samples.begin(), samples.end());
   timing.mad_s = quantile(samples, 0.5);
@@ -78,6 +80,8 @@ base::Result<std::vector<Timing>> measure_interleaved(std::span<ExecutablePlan* 
   const base::Stopwatch total;
   double timed_from = 0;
   int warm_up = std::max(0, options.warm_up_runs);
+  // Rounds before `warm_up` are not recorded. The loop ends when min_runs and min_seconds are
+  // reached, or earlier when the budget is used up and at least one timed run exists.
   for (int round = 0;; ++round) {
     if (round > 0 && round < warm_up && total.seconds() >= options.warm_up_seconds) warm_up = round;
     const int timed = round - warm_up;

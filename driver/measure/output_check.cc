@@ -67,6 +67,7 @@ constexpr int kMostIdleRuns = 4;
 
 // An output whose rounding errors may be as large as a tenth of itself shows nothing.
 constexpr double kConclusive = 0.1;
+// The largest finite difference of two tensors.
 double spread(const ir::Tensor& a, const ir::Tensor& b) {
   double largest = 0;
   for (std::int64_t i = 0; i < a.elements(); ++i) {
@@ -270,6 +271,8 @@ base::Result<OutputCheck> OutputCheck::of(const ir::Graph& reference,
   return check;
 }
 
+// One exact run in f64, and several runs in which each operation is disturbed by random errors of
+// the size of its rounding. The differences estimate how far rounding can move the outputs.
 base::Result<OutputCheck::Sample> OutputCheck::evaluate(const ir::Graph& reference,
                                                         std::vector<ir::Tensor> inputs,
                                                         const CheckOptions& options) {
@@ -288,6 +291,9 @@ base::Result<OutputCheck::Sample> OutputCheck::evaluate(const ir::Graph& referen
   return sample;
 }
 
+// The tolerance of an output: a safety factor times the movement under rounding, plus the error of
+// approximated functions relative to the largest element. If rounding moves the output too far, the
+// original's own f32 error replaces the movement.
 double OutputCheck::bound_of(const Sample& sample, std::size_t output) const {
   const ir::Tensor& expected = sample.expected[output];
   double moved = 0;
@@ -348,6 +354,9 @@ base::Status OutputCheck::leave_out_unstable(const Sample& sample, std::span<con
     }
     return all;
   };
+  // Each run disturbs with the safety factor and explains the elements that it moves as far as the
+  // difference. The loop ends when nothing is left, after kMostIdleRuns runs in a row that explain
+  // nothing, or after kMostRuns.
   int idle = 0;
   for (int k = 0; k < kMostRuns && idle < kMostIdleRuns && any_open(); ++k) {
     const int fresh = kSmallRepeats + k;  // others than the bound was made of

@@ -79,6 +79,7 @@ std::size_t winner_of(std::span<const double> medians, std::span<const int> oper
   // The original comes last: a candidate of as many operators has won by then.
   for (std::size_t turn = 1; turn <= medians.size(); ++turn) {
     const std::size_t i = turn % medians.size();
+    // All racers within the noise count as equally fast. Among them the fewest operators win.
     if (medians[i] > fastest * (1 + kNoise)) continue;
     if (!winner || operators[i] < operators[*winner]) winner = i;
   }

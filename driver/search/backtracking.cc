@@ -21,6 +21,11 @@ using rules::TermGraph;
 constexpr base::ProgressColumn kWaiting{"waiting", "waiting", base::ProgressColumn::Unit::kCount,
                                         "graphs that wait to be rewritten"};
 
+// Best-first search over whole graphs, after TASO (Jia et al., 2019): the cheapest waiting graph is
+// rewritten at every match, and a result is queued if it costs less than alpha times the best. All
+// graphs share one e-graph as a hash-consed term store; nothing is merged in it. A queued graph
+// stores only the replacements that made it from its parent, and its terms are built when it is
+// taken from the queue.
 class Search {
  public:
   Search(rules::TensorEGraph& terms, const rules::AdmittedRules& rules, const PriceOf& price,
@@ -83,6 +88,7 @@ class Search {
 
   base::Result<TermGraph> program_of(std::uint32_t at) {
     State& state = states_[at];
+    // The parent was taken from the queue earlier, so its outputs are known.
     if (state.outputs.empty()) {
       const TermGraph parent(terms_, states_[state.from].outputs);
       EGRET_ASSIGN_OR_RETURN(state.outputs, rules::replaced(terms_, parent, state.by));
@@ -106,6 +112,8 @@ class Search {
   base::Status try_match(const TermGraph& program, std::uint32_t from, std::uint32_t rule,
                          const egraph::Match& match) {
     egraph::EGraph& egraph = terms_.egraph();
+    // Two savepoints: a rejected result leaves no terms, and an accepted one keeps only the terms
+    // of the replacement. The terms between it and the outputs are rebuilt later.
     const egraph::EGraph::Savepoint before = egraph.savepoint();
     std::vector<Replacement> by = rules::replacements(terms_, rules_[rule].rewrite, match);
     if (by.empty()) return base::ok();

@@ -25,6 +25,10 @@ std::size_t count(const Members& members) {
 }
 
 // The members of the first of two halves: with a node, all that it needs.
+// A minimum vertex cut. Each node is an edge from its in-vertex to its out-vertex, with the number
+// of matches that it would cut as capacity. The first and the last quarter of the nodes are tied to
+// source and sink, so both halves have at least a quarter of the members. Unlimited edges against
+// the direction of the data keep the first half closed under inputs.
 Members first_half(const Graph& graph, const Members& members,
                    std::span<const std::int64_t> capacity) {
   constexpr std::int64_t kNever = FlowNetwork::kUnlimited;
@@ -66,6 +70,7 @@ FlowSplit split_by_flow(const Graph& graph, std::span<const std::int64_t> capaci
   }
   FlowSplit split;
   std::vector<Members> open{all};
+  // Terminates: both halves are smaller than the whole.
   for (std::size_t next = 0; next < open.size(); ++next) {
     const Members members = open[next];
     if (count(members) <= std::max<std::size_t>(most_operators, 3)) {
@@ -143,6 +148,8 @@ Members around(const Graph& graph, std::span<const NodeId> cut) {
     members[id.index()] = 1;
     reached.push_back(id);
   };
+  // Breadth first in both directions until the part is full; then convex() adds the nodes on paths
+  // between members.
   for (const NodeId id : cut) reach(id);
   for (std::size_t next = 0; next < reached.size(); ++next)
     for (const NodeId id : neighbours[reached[next].index()]) reach(id);
@@ -183,6 +190,7 @@ class PartSearch {
   // Searches in one region; where the nodes of the graph went.
   base::Result<std::vector<NodeId>> improve(const Members& members) {
     GraphSearchOptions part = options_;
+    // Time that earlier parts did not use is shared by the later ones.
     part.seconds = deadline_.remaining() / static_cast<double>(std::max<std::size_t>(left_, 1));
     --left_;
     const Region region = cut_out(graph_, members);

@@ -37,6 +37,8 @@ std::vector<char> FlowNetwork::source_side(std::size_t source, std::size_t sink)
     boost::put(boost::edge_reverse, network, back, there);
   }
   boost::boykov_kolmogorov_max_flow(network, source, sink);
+  // By max-flow min-cut, the vertices that are reached through edges with residual capacity are the
+  // source side of a minimum cut, and the smallest such side.
   std::vector<char> reached(vertices_, 0);
   std::vector<std::size_t> stack{source};
   reached[source] = 1;

@@ -18,6 +18,8 @@ std::size_t TermPrices::KeyHash::operator()(const Key& key) const {
 ProgramPrice TermPrices::of(std::span<const ClassId> outputs) {
   // Terms are made after their children, and so have greater ids.
   while (known_.size() < terms_.egraph().id_count()) learn(ClassId(known_.size()));
+  // A new mark for each call spares clearing the marks. Shared terms are counted once, so the price
+  // is that of the graph as a DAG.
   ++program_;
   ProgramPrice result;
   for (const ClassId output : outputs)
@@ -52,6 +54,8 @@ void TermPrices::learn(ClassId id) {
   known_.push_back(term);
 }
 
+// The price depends on the operator and on the facts (types) of operands and result alone, so equal
+// keys share one query.
 double TermPrices::price(egraph::OpId op, std::span<const ClassId> children, ClassId term) {
   Key key{op.index(), terms_.egraph().data(term)};
   for (const ClassId child : children) key.push_back(terms_.egraph().data(child));

@@ -42,6 +42,9 @@ class Chooser {
   }
 
   base::Result<std::vector<Candidate>> run() {
+    // The candidates of a race: the cheapest graph by prices, one whose rewrites must gain clearly,
+    // and one with the program's own operators only. Prices are sums over operators and therefore
+    // inexact, so the race decides.
     EGRET_RETURN_IF_ERROR(add("cheapest", own_factor(1)));
     if (!options_.only_cheapest) {
       EGRET_RETURN_IF_ERROR(add("conservative", own_factor(kClearGain)));

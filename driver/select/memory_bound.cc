@@ -18,6 +18,8 @@ using Index = egraph::EGraphView::Index;
 
 constexpr std::int64_t kInfinite = std::numeric_limits<std::int64_t>::max();
 
+// The bytes that every plan must hold while it runs a node: its largest operand and its result, for
+// nodes that the backend computes as kernels of their own. All approximations lower the bound.
 class Holding {
  public:
   Holding(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
@@ -63,6 +65,8 @@ class Holding {
   }
 
   // Lowers stored_ until what moves values holds no more than these do.
+  // A worklist to the least fixed point. A value that only moves elements may be a view of its
+  // operands, so its class holds at most their bytes. Values only decrease and are bounded by 0.
   void settle() {
     const extract::Parents parents(view_);
     std::vector<Index> queue;
@@ -100,6 +104,9 @@ std::vector<std::int64_t> held_bytes(const rules::TensorEGraph& tensors,
 }
 
 // Knuth 1977, with a maximum for a sum.
+// The least peak over all terms of the roots, where the cost of a term is the maximum over its
+// nodes. Classes are settled in ascending order as in Dijkstra's algorithm, since a maximum never
+// decreases upward. O((nodes + children) log classes).
 std::int64_t least_arena(const egraph::EGraphView& view, const std::vector<std::int64_t>& held) {
   const extract::Parents parents(view);
   std::vector<std::int64_t> least(view.class_count(), kInfinite);

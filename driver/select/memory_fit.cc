@@ -21,6 +21,9 @@ constexpr int kMaxRaises = 100;  // in vain: what takes too much cannot be avoid
 constexpr base::ProgressColumn kBytes{"arena_bytes", "arena", base::ProgressColumn::Unit::kBytes,
                                       "activations and scratch space of the last graph"};
 
+// Extraction cannot bound the peak memory, which depends on the schedule. The fitter therefore
+// steers it by prices, compiles each selection and reads the peak from the plan. It starts from
+// both ends: from the cheapest graph, and from the program itself.
 class Fitter {
  public:
   Fitter(rules::TensorEGraph& tensors, const egraph::EGraphView& view, cost::Model& model,
@@ -102,6 +105,7 @@ class Fitter {
     if (cheaper) result_.fit = MemoryFit{std::move(attempt.selected), attempt.bytes};
   }
 
+  // Raises the prices of the nodes that are live at the peak until a selection fits.
   base::Status from_cheapest() {
     for (int raise = 0; raise < kMaxRaises && !result_.fit && !late(); ++raise) {
       EGRET_ASSIGN_OR_RETURN(Attempt attempt, plan());
@@ -114,6 +118,8 @@ class Fitter {
     return result_.fit ? give_back() : base::ok();
   }
 
+  // Starts with very high prices on all nodes that rules made, and lowers them in blocks. A block
+  // that makes the plan too large is taken back and halved, as in delta debugging.
   base::Status from_program() {
     std::vector<extract::NodeIndex> made;  // by class
     raised_ = base_;
@@ -143,6 +149,8 @@ class Fitter {
   }
 
   // The highest raises first.
+  // Takes raised prices back one by one and keeps each change that still fits, since some raises
+  // were not necessary.
   base::Status give_back() {
     std::vector<extract::NodeIndex> nodes;
     for (extract::NodeIndex node = 0; node < view_.node_count(); ++node) {

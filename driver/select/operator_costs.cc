@@ -84,6 +84,8 @@ class Profiling {
   std::vector<Item> unknown(const egraph::EGraphView& view) {
     std::vector<Item> items;
     std::set<std::string> seen;
+    // The program's own operators come first, since every extraction may need them. Within each
+    // group the cheapest come first, so that a limited time covers as many as possible.
     for (const bool by_rule : {false, true}) {
       const auto begin = static_cast<std::ptrdiff_t>(items.size());
       for (extract::NodeIndex node = 0; node < view.node_count(); ++node) {
@@ -116,6 +118,7 @@ class Profiling {
     const base::Progress progress(sink_, "profile");
     std::size_t next = 0;
     for (; next < items.size() && !is_over(watch); ++next) {
+      // Preparing several operators together lets a device compile their kernels in parallel.
       if (next % kMeasuredTogether == 0) make_ready(view, std::span(items).subspan(next));
       const NodeQuery query(tensors(), view, items[next].node);
       const auto added = model_->profile(query.query(), measure_);

@@ -13,6 +13,8 @@ using ir::Node;
 using ir::NodeId;
 using ir::NodeKind;
 
+// The nodes on some path between members: those that depend on a member and on which a member
+// depends. Two passes in topological order, linear in the graph.
 Members convex(const Graph& graph, const Members& members) {
   Members after = members;   // members and what depends on one
   Members before = members;  // members and what one depends on

@@ -30,6 +30,8 @@ double price(const rules::TensorEGraph& tensors, const egraph::EGraphView& view,
 }
 
 // Per node, what its price is multiplied by.
+// Factors vary the selection: a random spread for alternatives, a factor on everything that rules
+// made, and with probability `kept` a large one on the new nodes of a class.
 std::vector<double> price_factors(const rules::TensorEGraph& tensors,
                                   const egraph::EGraphView& view, const SelectionOptions& options) {
   std::vector<double> factor = options.factors;
@@ -190,6 +192,9 @@ base::Result<SelectionResult> select(const rules::TensorEGraph& tensors,
 
   EGRET_ASSIGN_OR_RETURN(std::vector<double> costs, prices());
   SelectionResult result;
+  // Extract, measure the operators chosen, and extract again with the new prices. An unmeasured
+  // operator is chosen only with its estimate, so the choice becomes stable when all chosen
+  // operators are measured. Each round measures at least one more operator, or the loop ends.
   while (true) {
     EGRET_ASSIGN_OR_RETURN(result.solution, extract_or_recall(*options.extractor, {view, costs},
                                                               options.extraction, options.answers));

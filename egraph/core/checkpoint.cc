@@ -111,6 +111,7 @@ void EGraph::restore_nodes(const Checkpoint& old) {
     rewritten.push_back(node);
     end -= record_size(ops_.arity(op(node))) + 1;
   }
+  // Several saves of one node are one node for the hash-cons, which must be told once.
   std::vector<NodeId> once = rewritten;
   std::sort(once.begin(), once.end());
   once.erase(std::unique(once.begin(), once.end()), once.end());

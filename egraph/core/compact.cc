@@ -49,6 +49,9 @@ class LiveWords {
 
 }  // namespace
 
+// All ids are renumbered before the records move, because the new position of a node depends on the
+// old layout. The parent chains are dropped here and made anew at the end: their links are
+// positions, too.
 void EGraph::compact() {
   EGRET_CHECK(clean_ && checkpoints_.empty(), "compact() before rebuild() or with a checkpoint");
   LiveWords live(words_.size());
@@ -141,6 +144,8 @@ void EGraph::compact_rows() {
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     const ClassId id(i);
     if (!is_canonical(id) || row_of(id) < used) continue;
+    // The free rows below `used` are as many as the used rows at or above it, so `free` stays
+    // inside the list.
     while (*free >= used) ++free;
     rows_[*free] = row(id);
     if (analysis_ != nullptr) data_[*free] = data_[row_of(id)];

@@ -103,6 +103,8 @@ EGraph::Addition EGraph::try_add_to(ClassId id, OpId op, std::span<const ClassId
     if (!merged.ok()) return why = merged.status(), Addition::kRefused;
     return *merged ? Addition::kChanged : Addition::kUnchanged;
   };
+  // Without a reason, the log records an axiom between two terms. The new term thus needs its own
+  // id.
   if (proofs_ != nullptr && reason == nullptr) {
     const Result<ClassId> term = add_exact(op, children);
     if (!term.ok()) return why = term.status(), Addition::kRefused;
@@ -414,6 +416,7 @@ std::vector<ClassId> EGraph::classes_since(Epoch since) const {
 std::optional<EGraph::NodeChanges> EGraph::nodes_since(Epoch since) const {
   if (since > epoch_) return NodeChanges{next_node(), {}};
   if (since < epoch_marks_.front().epoch) return {};
+  // Epochs are consecutive, so the difference of two epochs is a position among the marks.
   const EpochMark& mark = epoch_marks_[since - epoch_marks_.front().epoch];
   return NodeChanges{mark.next_node,
                      moved_.span().subspan(mark.moved - epoch_marks_.front().moved)};

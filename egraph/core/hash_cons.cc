@@ -16,6 +16,8 @@ constexpr std::size_t kLoadDenominator = 8;
 
 }  // namespace
 
+// Open addressing over buckets: the first bucket with a free slot takes the node. Each full bucket
+// on the way counts one more overflow, so a search may stop at a bucket without overflow.
 void HashCons::insert(std::uint32_t hash, NodeId node) {
   EGRET_DCHECK(!is_full());
   std::size_t at = home(hash);

@@ -23,6 +23,12 @@ namespace egret::egraph {
 
 using base::Status;
 
+// The order of the passes matters. New nodes enter the parent chains first, because a repair can
+// reach a node only through a chain. Congruence and re-analysis alternate until neither has work.
+// The lists follow last, when no class can change any more.
+//
+// Re-analysis ends as well. It queues parents only if it raised a class's value, and the analysis
+// is a join semilattice whose chains the client keeps finite.
 Status EGraph::rebuild() {
   constexpr std::size_t kFewRows = 1024;
   Status conflict;
@@ -59,6 +65,8 @@ void EGraph::list_new_nodes() {
   const std::size_t end = words_.size();
   if (unlisted_.index() == end) return;
   if (by_op_.size() < ops_.op_count()) by_op_.resize(ops_.op_count());
+  // Two cursors run ahead of the loop. `far` loads the union-find entries of the children. `near`
+  // needs these entries to load the rows.
   const std::size_t first = is_large() ? unlisted_.index() : end;  // caches suffice for a small
                                                                    // e-graph: no prefetching
   std::size_t far = first;
@@ -80,6 +88,8 @@ void EGraph::list_new_nodes() {
     const OpId op = this->op(node);
     const std::size_t arity = ops_.arity(op);
     if (!dead(node)) {
+      // The record still holds the ids that were canonical when the node was made. Each slot goes
+      // into the chain of the class that has absorbed its child since.
       bool canonical = true;
       bool analysed = true;
       for (std::size_t slot = word + kHeader; slot < word + kHeader + arity; ++slot) {
@@ -131,6 +141,8 @@ void EGraph::chain_parents(const Merged& merged) {
   if (!checkpoints_.empty()) remember_row(root);
   NodeId node;
   std::size_t link = 0;  // of the last slot
+  // merge() keeps the class with more links, so this chain is usually the shorter one. By the
+  // smaller-half argument, a link is walked O(log n) times.
   for (Slot slot = from.parents; slot != 0; slot = words_[link].index()) {
     node = node_of(slot);
     link = slot + ops_.arity(op(node));
@@ -155,6 +167,8 @@ void EGraph::repair_all(Status& conflict) {
   constexpr std::size_t kFew = 16;
   constexpr std::size_t kFullPassShare = 8;
   while (!to_repair_.empty()) {
+    // Parents found during a round wait for the next one. They are then rehashed once for all
+    // merges of the round.
     std::swap(to_repair_, repairing_);
     const std::size_t count = repairing_.size();
     if (count > kFew && count > hash_cons_.size() / kFullPassShare) {
@@ -192,6 +206,7 @@ void EGraph::repair_by_pass(Status& conflict) {
   };
   std::array<Entry, kBlock> block;
   FlatArray<Equal> equal;
+  // An empty table needs no removal of stale keys.
   hash_cons_.reset(hash_cons_.size());
   for (std::size_t word = 0; word < words_.size();) {
     std::size_t count = 0;
@@ -204,6 +219,8 @@ void EGraph::repair_by_pass(Status& conflict) {
     }
     for (const auto& [node, moved, hash] : std::span(block).first(count)) {
       const NodeId known = find_node(hash, op(node), children(node));
+      // Of two equal nodes one dies. `replaces`: the node in the table is hidden and this one is
+      // not.
       const bool replaces = known.valid() && visible(node) && !visible(known);
       if (known.valid()) equal.push_back({replaces ? known : node, replaces ? node : known});
       if (known.valid() && !replaces) continue;
@@ -214,6 +231,7 @@ void EGraph::repair_by_pass(Status& conflict) {
       if (!replaces) ++counts_.keys_inserted;
     }
   }
+  // All deaths precede all merges: a merge may run modify(), which must not find a dead node.
   for (const Equal& pair : equal) bury(pair.dies);
   for (const Equal& pair : equal) force_merge(pair.dies, pair.stays, conflict);
 }
@@ -245,6 +263,9 @@ void EGraph::prefetch_repair(NodeId node) const {
   hash_cons_.prefetch(node_hash(op(node), {canonical.data(), kids.size()}));
 }
 
+// Rehashes one node whose children have changed. The hash of the old children locates the entry to
+// erase, so the record is rewritten only after that. A node that an earlier step repaired or buried
+// needs nothing.
 void EGraph::repair(NodeId node, Status& conflict) {
   if (dead(node)) return;
   ++counts_.ticks;
@@ -276,7 +297,7 @@ void EGraph::repair(NodeId node, Status& conflict) {
 }
 
 // Marks a node that congruence made redundant as dead. Its links remain in the parent chains and
-// are counted there.
+// are counted there. Unlinking them here would require a walk of each child's chain.
 void EGraph::bury(NodeId node) {
   if (visible(node)) {
     --counts_.visible;
@@ -293,7 +314,8 @@ void EGraph::bury(NodeId node) {
 }
 
 // Merges the classes of two congruent nodes. If the analysis refuses, the merge happens anyway, the
-// root keeps its data, and `conflict` reports the first refusal.
+// root keeps its data, and `conflict` reports the first refusal. Without the merge, two equal nodes
+// would remain in two classes (invariant 1).
 void EGraph::force_merge(NodeId node, NodeId equal, Status& conflict) {
   ProofLog::Reason reason;
   reason.kind = ProofLog::Kind::kCongruence;
@@ -349,6 +371,9 @@ void EGraph::end_epoch() {
   const std::uint64_t dropped = epoch_marks_.front().moved;
   const std::uint64_t end = dropped + moved_.size();
   epoch_marks_.push_back({++epoch_, next_node(), end});
+  // moved_ holds the entries from number `dropped` on, and the marks count from the start of the
+  // run. Half of the marks go at once, so their erasure is O(1) amortized per epoch. The loop stops
+  // at the last mark at the latest, which equals `end`.
   constexpr std::size_t kMaxMarks = 4096;
   const std::uint64_t max_moved = 1024 + counts_.visible / 4;
   std::size_t first = epoch_marks_.size() > kMaxMarks ? epoch_marks_.size() - kMaxMarks / 2 : 0;
@@ -431,7 +456,8 @@ void EGraph::prefetch_refresh(std::size_t touched) const {
 }
 
 // Filters the list to visible nodes and sorts it by (operator, id). It also recomputes the mask and
-// writes the canonical class into the records (invariants 2 and 5).
+// writes the canonical class into the records (invariants 2 and 5). Between two rebuilds a mask
+// only gains bits, so it may name operators of hidden or dead nodes until then.
 void EGraph::refresh_nodes(ClassId id) {
   constexpr std::size_t kFew = 16;
   List& list = row(id).nodes;
@@ -445,6 +471,8 @@ void EGraph::refresh_nodes(ClassId id) {
   for (const NodeId node : items) {
     const std::uint32_t head = words_[node.index()].index();
     if ((head & kFlags) != 0) continue;
+    // Tests before it writes: most records are correct, and an unchanged cache line needs no
+    // write-back.
     if (words_[node.index() + 1] != id) words_[node.index() + 1] = id;
     mask |= mask_bit(ops_.base_of(OpId(head & kOpMask)));
     std::uint32_t at = count++;

@@ -16,7 +16,8 @@ struct Best {
 };
 
 // A fixpoint (Bellman-Ford) over all classes: sweeps until no size shrinks. Each sweep settles at
-// least one more level of the terms' depth.
+// least one more level of the terms' depth. A node is replaced only by one of strictly smaller
+// size. The chosen nodes therefore form no cycle, and the sweeps end.
 std::vector<Best> best_nodes(const EGraphView& view) {
   std::vector<Best> best(view.class_count());
   for (bool changed = true; changed;) {

@@ -97,6 +97,9 @@ OpId ProofForest::operator_of(const Expression& e, const Application& applicatio
 std::vector<LogTerm> ProofForest::candidates_of(const Expression& e, const Application& application,
                                                 const Candidates& found, Time at) const {
   std::vector<LogTerm> result;
+  // All candidates of a child are congruent. The e-graph is rebuilt, so they are in one class by
+  // now and the first one names it. At time `at` they may still have been in several classes, hence
+  // fits() tests each.
   base::SmallVector<LogTerm, 8> now;
   for (const VarId child : e.children) {
     if (found[child.index()].empty()) return result;
@@ -132,7 +135,7 @@ ProofForest::Candidates ProofForest::find_candidates(const Application& applicat
 }
 
 // Chooses `equal_to` itself if it is a candidate; otherwise the oldest candidate that was equal to
-// it; otherwise invalid.
+// it; otherwise invalid. The fixed order makes explanations deterministic.
 LogTerm ProofForest::choose(const std::vector<LogTerm>& candidates, LogTerm equal_to,
                             Time at) const {
   if (std::ranges::find(candidates, equal_to) != candidates.end()) return equal_to;
@@ -203,7 +206,8 @@ Status ProofForest::grow(LogTerm term) {
   return base::ok();
 }
 
-// Climbs from the deeper end until both ends meet at the lowest common ancestor.
+// Climbs from the deeper end until both ends meet at the lowest common ancestor. The hops of the
+// `to` side are collected in reverse order and direction. O(depth of the tree).
 Result<std::vector<ProofForest::Hop>> ProofForest::path(LogTerm from, LogTerm to) {
   EGRET_CHECK(history_.same(from, to), "a way between terms that are not equal");
   EGRET_RETURN_IF_ERROR(grow(from));

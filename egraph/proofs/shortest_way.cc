@@ -11,7 +11,9 @@ namespace egret::egraph {
 using base::Result;
 using base::Status;
 
-// The cost of a congruence: the sum of the forest distances between corresponding children.
+// The cost of a congruence: the sum of the forest distances between corresponding children. The
+// distance is that of the plain proof and counts each child once. It is an upper bound of the true
+// cost, because children may have shorter proofs.
 Result<std::uint64_t> Explainer::segment_cost(PointId from, PointId to) {
   std::uint64_t cost = 0;
   if (from == to) return cost;
@@ -68,6 +70,8 @@ Result<std::vector<ProofForest::Hop>> Explainer::short_way(LogTerm from, LogTerm
     queue.pop();
     if (term == to) break;
     Reached& here = reached.find(term.index())->second;
+    // The queue keeps outdated entries of a term. Only the first one that is taken has the least
+    // cost.
     if (here.done) continue;
     here.done = true;
     if (++visits > kMaxVisits) return forest_->path(from, to);

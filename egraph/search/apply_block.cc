@@ -94,6 +94,9 @@ bool ApplyBlock::fits() const {
   return !egraph_.is_full(words);
 }
 
+// Works step by step, and in each step match by match. The lookups of different matches are
+// independent, so their cache misses overlap. Each row holds the classes of the variables, followed
+// by one column for the result of each step.
 ApplyBlock::Outcome ApplyBlock::apply(const MatchBuffer& matches, std::size_t begin,
                                       std::size_t count) {
   EGRET_DCHECK(count <= kMatches);
@@ -119,6 +122,7 @@ ApplyBlock::Outcome ApplyBlock::apply(const MatchBuffer& matches, std::size_t be
   } else {
     merge_pairs();
   }
+  // Decides for the next block whether caching pays: most of this block's matches changed nothing.
   mostly_known_ = 2 * outcome_.changed < count;
   return std::exchange(outcome_, {});
 }
@@ -244,6 +248,8 @@ void ApplyBlock::build_by_memo(const Node<2>& given, std::size_t column, Memo& m
     node.gather(row, kids);
     const std::uint64_t key = Memo::key(kids);
     const Memo::Entry& entry = memo.at(key);
+    // The index is always written but kept only after a miss. This replaces an unpredictable
+    // branch. A missed row gets some class here, which the second loop overwrites.
     missed[misses] = static_cast<std::uint8_t>(i);
     misses += entry.key == key ? 0 : 1;
     row[column] = egraph_.find(entry.id);
@@ -262,6 +268,8 @@ void ApplyBlock::build_by_memo(const Node<2>& given, std::size_t column, Memo& m
                                 : egraph_.add_missing(node.op, {canonical, hash},
                                                       node.gather(row, terms), why, false);
     EGRET_CHECK(row[column].valid(), "the arena has room");
+    // An entry never becomes wrong. Its key is made of ids, and an id that was merged away is asked
+    // for no more. If the class of the entry was merged since, find() above updates it.
     memo.at(Memo::key(kids)) = {Memo::key(kids), row[column]};
   }
 }

@@ -18,6 +18,9 @@ bool JoinPlanner::is_leaf(std::uint32_t atom) const {
   return pattern_.atoms()[atom].op.valid() && pattern_.atoms()[atom].children.empty();
 }
 
+// A walk may start at any atom. An atom next to a constant offers two more starts: the nodes of the
+// constant's class and the parents of that class. The search compares the sizes of these lists at
+// run time (start_lists.h), because they depend on the e-graph.
 std::vector<JoinPlan> JoinPlanner::full_plans() const {
   const auto atoms = pattern_.atoms();
   std::vector<JoinPlan> plans;
@@ -47,6 +50,8 @@ std::vector<JoinPlan> JoinPlanner::incremental_plans() const {
     for (JoinStep& step : plans.back()) step.old = step.atom > i;
   }
   if (plans.empty()) plans.push_back(make_plan(nullptr));
+  // A free variable ranges over all classes, so a new class makes new matches although no atom has
+  // a new node. Only a pattern of one free variable can start from the new classes.
   const bool has_free = std::any_of(plans[0].begin(), plans[0].end(), [](const JoinStep& step) {
     return step.kind == Kind::kEveryClass;
   });
@@ -71,6 +76,7 @@ JoinPlan JoinPlanner::make_plan(const JoinStep* first) const {
     for (const VarId child : atoms[step.atom].children) bound[child.index()] = true;
   };
   if (first != nullptr) take(*first);
+  // Each round completes one atom, since narrowest() can always offer an operator's list.
   while (std::find(done.begin(), done.end(), false) != done.end()) take(narrowest(done, bound));
   for (std::size_t var = 0; var < bound.size(); ++var) {
     if (!bound[var]) plan.push_back({Kind::kEveryClass, 0, VarId(var), false});
@@ -78,6 +84,8 @@ JoinPlan JoinPlanner::make_plan(const JoinStep* first) const {
   return plan;
 }
 
+// The comparison is strict, so among equal kinds the first atom in the pattern's order wins. Plans
+// of patterns with equal beginnings thus agree on their first steps and share them in the trie.
 JoinStep JoinPlanner::narrowest(const std::vector<bool>& done,
                                 const std::vector<bool>& bound) const {
   const auto atoms = pattern_.atoms();

@@ -29,6 +29,9 @@ RuleSearch::RuleSearch(std::span<const Pattern* const> patterns, const OpTable& 
     inverse_of_.push_back(i);
 }
 
+// The search of all rules is one walk of the trie per pass. A pass holds the rules that are
+// searched in the same mode since the same state, so the rules of a pass share the prefixes of
+// their plans.
 std::optional<StopReason> RuleSearch::run(const EGraph& egraph, std::span<const Request> requests,
                                           const Room& room, Budget& budget,
                                           base::ThreadPool* pool) {
@@ -94,12 +97,15 @@ void RuleSearch::make_passes(const ConstantClasses& constants, const Room& room,
 
 // Chooses the cheapest mode. The estimate first compares the nodes visited at the first step. If
 // that favors the full plan, it adds the expected cost of the second step (descent) to both sides.
+// The descent costs more to estimate, because it samples the lists of the found classes.
 RuleSearch::Mode RuleSearch::choose_mode(const ConstantClasses& constants, std::uint32_t rule,
                                          const Delta*& delta) {
   if (!constants.permit(rule)) return Mode::kNone;
   if (!rules_[rule].applied) return Mode::kFull;
   delta = delta_since(*rules_[rule].applied);
   if (delta == nullptr) return Mode::kFull;
+  // A constant is bound before the walk and is no step of an incremental plan. If it is new,
+  // matches of old nodes alone may be new.
   if (constants.changed(rule, *delta)) {
     delta = nullptr;
     return Mode::kFull;
@@ -223,6 +229,8 @@ bool RuleSearch::make_count_pass(const ConstantClasses& constants) {
   return any;
 }
 
+// Updates the bounds for the next search. After an incremental search `seen` counts only new
+// matches, so the earlier bound is added. A full search or a counting pass counts all matches.
 void RuleSearch::conclude() {
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     Rule& rule = rules_[i];

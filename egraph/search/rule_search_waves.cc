@@ -36,6 +36,8 @@ std::size_t length(const TrieWalk::Start& start) {
 
 }  // namespace
 
+// Cuts the start lists into items. The sizes are constants, so the items, their order and the ends
+// of the waves are the same for every number of threads.
 void RuleSearch::make_items(const ConstantClasses& constants) {
   for (std::uint32_t p = 0; p < passes_.size(); ++p) {
     if (pass_modes_[p] == Mode::kNone) continue;  // has its items
@@ -137,6 +139,7 @@ class RuleSearch::Wave {
       sink = {};
       sink.rows = part.rows;
       sink.whole_starts = rule.request.resume;
+      // One match beyond the limit shows that the rule exceeds it.
       sink.limit = rule.request.limit + 1 - rule.seen_before_wave;
     }
     worker.walk.run(pass, constants_.classes(), item.root, item.start, limits_);
@@ -184,6 +187,8 @@ class RuleSearch::Wave {
   alignas(kCacheLine) std::mutex mutex_;
 };
 
+// Runs the items wave by wave. Inside a wave, items do not see each other's counts, except for the
+// limits on rows and bytes. Between two waves, rules over their limit are dropped.
 std::optional<StopReason> RuleSearch::run_items(const ConstantClasses& constants, const Room& room,
                                                 Budget& budget, base::ThreadPool* pool) {
   Wave wave(*this, constants, room, budget);

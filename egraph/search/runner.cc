@@ -149,7 +149,10 @@ Runner::State Runner::state() const {
   return {egraph_.epoch(), egraph_.next_node(), egraph_.id_count(), egraph_.merge_count()};
 }
 
-// One iteration: search, apply, rebuild, then the test for saturation.
+// One iteration: search, apply, rebuild, then the test for saturation. All matches are found in one
+// clean state before any is applied. The order of rules therefore decides ids, but not which
+// matches an iteration applies. The rebuild runs even if a limit stopped the application, so the
+// caller always gets a clean e-graph.
 Runner::Stop Runner::iterate(RunReport& report, Budget& budget) {
   const std::uint64_t keys = egraph_.keys_inserted();
   const std::uint64_t merges = egraph_.merge_count();
@@ -187,6 +190,8 @@ Runner::Stop Runner::iterate(RunReport& report, Budget& budget) {
   // Terms that a condition added only to compare them are no progress, but a run is saturated only
   // without them. The scheduler is always asked: may_stop() may advance time for banned rules.
   const bool same = keys == egraph_.keys_inserted() && merges == egraph_.merge_count();
+  // An idle iteration with postponed matches is not the end: search_all() then lifts the limits of
+  // the rules that postponed them.
   idle_ = stats.applied == 0 && scheduler_->may_stop(iteration) && same;
   if (idle_ && !search_.has_pending()) return StopReason::kSaturated;
   if (budget.exhausted()) return budget.reason();
@@ -260,7 +265,9 @@ void Runner::accept_matches(RunReport& report, IterationStats& stats) {
   }
 }
 
-// Collects the old matches to retry, for each accepted rule independently.
+// Collects the old matches to retry, for each accepted rule independently. A match is retried if a
+// class changed on which its condition depends. Rules share no state here, so threads may divide
+// them.
 void Runner::take_retries() {
   const auto take = [this](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -356,7 +363,8 @@ Runner::Stop Runner::apply(Rule& rule, std::span<const MatchRun> matches, RuleSt
   return {};
 }
 
-// The block size: smaller if the remaining bytes may not suffice for a whole block.
+// The block size: smaller if the remaining bytes may not suffice for a whole block. A match adds at
+// most one node per step, and each node is estimated at kNodeBytes.
 std::size_t Runner::block_size(const Rule& rule) const {
   constexpr std::uint64_t kNodeBytes = 128;
   constexpr std::uint64_t kShortest = 8;

@@ -96,6 +96,8 @@ class PlanCompiler {
     if (step.kind != JoinStep::Kind::kClass) {
       bind(atom.result, made.out, EGraph::mask_bit(made.base));
     }
+    // Every bound child gets an equality filter, the one that led to the node too: the parents of a
+    // class have it as some child, not necessarily as this one.
     if (step.kind != JoinStep::Kind::kLookup) {
       made.first_child = next_;
       for (const VarId child : atom.children) bind(child, next_++, 0);
@@ -108,7 +110,8 @@ class PlanCompiler {
   }
 
   // Binds a variable to a register, or adds an equality filter if it is bound already. `has`: the
-  // mask bits that the class is known to have.
+  // mask bits that the class is known to have. A variable that is bound already had its mask tested
+  // when it was bound.
   void bind(VarId var, Register reg, std::uint64_t has) {
     Register& bound = var_[var.index()];
     if (bound != kUnbound) {
@@ -120,6 +123,8 @@ class PlanCompiler {
     if (needs != 0) filters_.push_back({Filter::Kind::kNeeds, reg, 0, 0, needs});
   }
 
+  // An operator variable behaves like a class variable: the first atom that captures it binds it,
+  // and each later one must have the same operator.
   void bind_operator(std::uint32_t atom, SearchTrie::Expansion& made) {
     made.op_out = next_op_++;
     filters_.push_back({Filter::Kind::kAccepts, made.op_out, 0, about_.symbols[atom], 0});
@@ -165,6 +170,8 @@ bool SearchTrie::is_last(const Expansion& expansion) const {
                      [this](std::uint32_t b) { return branches_[b].expansions.empty(); });
 }
 
+// Compiles every full and every incremental plan of a pattern. All of them share one trie, and the
+// search activates the plans it needs (SearchPass). Unused plans cost memory but no time.
 void SearchTrie::add_pattern(const Pattern& pattern, const OpTable& ops) {
   const JoinPlanner planner(pattern);
   PerPattern made;
@@ -210,6 +217,8 @@ void SearchTrie::add_pattern(const Pattern& pattern, const OpTable& ops) {
   patterns_.push_back(std::move(made));
 }
 
+// Collects the tests on constants, which hold or fail for the whole e-graph. They are evaluated
+// once per search and not at each node.
 void SearchTrie::add_constants(const Pattern& pattern, const JoinPlanner& planner,
                                PerPattern& made) {
   std::vector<Register> first(pattern.var_count(), 0xffff);
@@ -253,6 +262,7 @@ std::uint32_t SearchTrie::add_expansion(std::vector<std::uint32_t>& siblings, Ex
   return index;
 }
 
+// Reuses a branch with the same filters, so that its subtree is walked once for all its plans.
 std::uint32_t SearchTrie::add_branch(std::uint32_t expansion, std::vector<Filter> filters) {
   for (const std::uint32_t branch : expansions_[expansion].branches) {
     if (branches_[branch].filters == filters) return branch;

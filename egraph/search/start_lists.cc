@@ -56,7 +56,9 @@ std::vector<TrieWalk::Start> starts_of(const EGraph& egraph, const ConstantClass
   return starts;
 }
 
-// A child of the first node at which no later step of the plan continues.
+// A child of the first node at which no later step of the plan continues. Grouping the starts by
+// this child does not disturb the accesses of later steps, and neighbouring matches then agree in
+// its class.
 std::optional<std::size_t> leaf_child(const SearchTrie& trie, const SearchTrie::Plan& plan) {
   const SearchTrie::Expansion& first = trie.expansion(plan.expansions.front());
   if (plan.expansions.size() < 2 || first.kind == Kind::kLookup) return {};
@@ -80,6 +82,7 @@ bool is_worth_gathering(const EGraph& egraph, std::span<const NodeId> nodes) {
   return nodes.size() >= kMany && nodes.size() >= egraph.id_count() / kIdsToNodes;
 }
 
+// A stable order: nodes with the same child keep their order of creation. O(nodes + ids).
 std::vector<NodeId> gathered(const EGraph& egraph, std::span<const NodeId> nodes,
                              std::size_t child) {
   // A counting sort by the child's class id.
@@ -98,6 +101,8 @@ namespace {
 
 // Estimates the sum of cost(node) over a plan's start nodes from about kSamples samples per list.
 template <typename Cost>
+// The samples lie at a fixed stride, so the estimate is deterministic. It decides only between
+// plans that find the same matches.
 std::uint64_t estimate(std::span<const TrieWalk::Start> starts, Cost cost) {
   constexpr std::size_t kSamples = 256;
   std::uint64_t sum = 0;

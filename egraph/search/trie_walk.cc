@@ -83,6 +83,10 @@ TrieWalk::TrieWalk(const SearchTrie& trie, const EGraph& egraph)
       sinks_(trie.pattern_count()),
       own_(trie) {}
 
+// Enumerates all matches by depth-first search. Each register is written by one expansion of a
+// path, so a register keeps its value while the frames above it run. Starts are processed in order,
+// and all matches of a start precede those of the next. Therefore a stopped walk can resume at a
+// start (Sink::stopped_at).
 bool TrieWalk::run(const SearchPass& pass, std::span<const ClassId> constants, std::uint32_t root,
                    const Start& start, const WalkLimits& limits) {
   pass_ = &pass;
@@ -112,6 +116,7 @@ bool TrieWalk::run(const SearchPass& pass, std::span<const ClassId> constants, s
     if (frame.branch == branches.size()) {
       if (ticks_ >= next_check_ && !check_limits()) return false;
       if (depth == 0 && !due_.empty()) stop_due_patterns();
+      // A node is finished here. Stopped patterns are removed only at depth 0, between two starts.
       const bool above = depth > 0 && frames_[depth - 1].fresh;
       if (live_expansions_[frame.expansion_index] == 0 || !advance(frame, above)) {
         if (depth == 0) break;
@@ -224,6 +229,8 @@ bool TrieWalk::walk_last(const SearchTrie::Expansion& e, std::span<const NodeId>
   while (!list.empty()) {
     const auto chunk = list.first(std::min(kChunk, list.size()));
     list = list.subspan(chunk.size());
+    // Tries the fast path for a single plan first. It declines when the chunk might reach the
+    // limit.
     const std::uint32_t plan = only_plan(e);
     if (plan == kNone || !find_matches_of(e, plan, chunk, fresh_above)) {
       find_matches(e, chunk, fresh_above);
@@ -234,7 +241,8 @@ bool TrieWalk::walk_last(const SearchTrie::Expansion& e, std::span<const NodeId>
   return true;
 }
 
-// The general case: several plans, operator variables, or a limit that may be reached.
+// The general case: several plans, operator variables, or a limit that may be reached. A null
+// `delta` means that every match is new: a node above is new already, or the pass is full.
 void TrieWalk::find_matches(const SearchTrie::Expansion& e, std::span<const NodeId> list,
                             bool fresh_above) {
   const Delta* const delta = fresh_above ? nullptr : pass_->delta;
@@ -250,6 +258,7 @@ void TrieWalk::find_matches(const SearchTrie::Expansion& e, std::span<const Node
 }
 
 // The only active plan that ends with this last expansion, or kNone if there is none or several.
+// The answer may change between two chunks, because a pattern can stop.
 std::uint32_t TrieWalk::only_plan(const SearchTrie::Expansion& e) const {
   std::uint32_t only = kNone;
   for (const std::uint32_t b : e.branches) {
@@ -263,7 +272,7 @@ std::uint32_t TrieWalk::only_plan(const SearchTrie::Expansion& e) const {
 }
 
 // The rows of a plan whose last expansion enumerates a class. Only the columns of its children
-// vary.
+// vary. All other columns were bound by earlier expansions and are copied from the registers once.
 class TrieWalk::RowPattern {
  public:
   static constexpr std::size_t kMostColumns = 8;
@@ -297,7 +306,8 @@ class TrieWalk::RowPattern {
   std::size_t count_ = 0;
 };
 
-// Instantiates the inner loop for the number of columns that vary.
+// Instantiates the inner loop for the number of columns that vary. With a constant trip count the
+// compiler unrolls the loop over the columns.
 void TrieWalk::write_matches(const SearchTrie::Expansion& e, const SearchTrie::Plan& plan,
                              std::span<const NodeId> list, const Delta* delta) {
   const RowPattern pattern(e, plan, registers_.data());
@@ -352,6 +362,8 @@ bool TrieWalk::find_matches_of(const SearchTrie::Expansion& e, std::uint32_t p,
   const std::size_t width = plan.classes.size();
   const SearchTrie::Register* const columns = plan.classes.data();
   ClassId* const registers = registers_.data();
+  // In the common case the operator is known, the class is bound, and no filter remains. Each node
+  // of the list then gives a row without any test but that of its operator.
   const bool exact = e.op.valid() && e.kind == Kind::kClass;
   const bool filtered = !branch.filters.empty();
   if (exact && !filtered && width <= RowPattern::kMostColumns) {
@@ -395,6 +407,7 @@ bool TrieWalk::advance(Frame& frame, bool fresh_above) {
         registers_[e.out] = id;
       }
       // A match is new if any of its nodes is new, so freshness is inherited from the frame above.
+      // A new class can make a match new, as a new node does.
       frame.fresh = fresh_above || delta == nullptr || (!e.once && delta->has(id));
       return true;
     }
@@ -443,7 +456,8 @@ bool TrieWalk::bind(const SearchTrie::Expansion& e, NodeId node) {
   return true;
 }
 
-// The filters are sorted by cost (PlanCompiler::enter()).
+// The filters are sorted by cost (PlanCompiler::enter()). Registers hold canonical ids, because the
+// e-graph is clean during a search. Equality of ids is therefore equality of classes.
 bool TrieWalk::passes(const SearchTrie::Branch& branch, NodeId node) const {
   for (const SearchTrie::Filter& filter : branch.filters) {
     bool holds = true;
@@ -479,6 +493,8 @@ void TrieWalk::emit(const SearchTrie::Branch& branch, bool fresh) {
       ++rows_;
       bytes_ += sink.rows->row_bytes();
     }
+    // The comparison is for equality, so the pattern stops once, although later matches of the same
+    // start may still be counted.
     if (++sink.seen != sink.limit) continue;
     if (sink.whole_starts) {
       due_.push_back(plan.pattern);
@@ -512,6 +528,8 @@ void TrieWalk::stop_pattern(std::uint32_t pattern) {
   own_.deactivate(pattern);
 }
 
+// Adds the counts since the last check to the totals that all walks share. A walk may exceed a
+// limit by the work between two checks.
 bool TrieWalk::check_limits() {
   constexpr std::uint64_t kCheckEvery = 2048;
   next_check_ = ticks_ + kCheckEvery;

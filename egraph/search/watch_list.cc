@@ -73,7 +73,8 @@ bool WatchList::is_due(const EGraph& egraph, std::size_t i, Epoch seen) const {
   return std::ranges::any_of(now, [&](ClassId id) { return egraph.epoch(id) >= seen; });
 }
 
-// Moves the due matches to `out`. Those that no longer match are dropped.
+// Moves the due matches to `out`. Those that no longer match are dropped. The list is cleaned when
+// it has doubled since the last time, so the cleaning is amortized.
 void WatchList::take(const EGraph& egraph, Epoch seen, MatchBuffer& out) {
   if (rows_.size() > 2 * tidy_size_ + 1024) remove_repeated(egraph);
   std::size_t kept = 0;

@@ -17,7 +17,10 @@ using Entry = std::pair<double, ClassIndex>;
 using LeastFirst = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
 
 // For each class, the length of the longest chain of needs below it, in the term that minimizes
-// this length (Knuth 1977, with a maximum instead of a sum). Infinite if there is no term.
+// this length (Knuth 1977, with a maximum instead of a sum). Infinite if there is no term. Classes
+// leave the queue in order of increasing length, and a candidate is complete when its last need has
+// left. With costs that are not negative, each class is final when it leaves. O(size *
+// log(classes)).
 std::vector<double> chains_below(const FlatCore& flat, std::span<const double> costs) {
   std::vector<double> least(flat.class_count(), kInfinite);
   std::vector<double> longest(flat.size(), 0);
@@ -50,6 +53,8 @@ std::vector<double> chains_below(const FlatCore& flat, std::span<const double> c
 // of the cut is charged to all such candidates. When one of them is fully charged, the cut grows
 // into one of its needs. If all its needs are free, its class becomes free instead, and the cut is
 // done. The ascent ends when all required classes are free. The bound is the sum of the prices.
+// Each raise charges a candidate in full or makes a class free, so the ascent ends. Charged costs
+// never return, so every intermediate state is a valid bound.
 class Ascent {
  public:
   Ascent(const Core& core, const FlatCore& flat, const DualAscentOptions& options)
@@ -96,6 +101,8 @@ class Ascent {
     chain_ = chains_below(flat_, result_.rest);
     cuts_since_measured_ = 0;
     // Random factors make the cuts of each seed different.
+    // The chains decide only the order of cuts. Blurred lengths therefore cannot make a bound
+    // wrong.
     if (options_.seed == 0) return;
     base::Random random(options_.seed);
     for (double& length : chain_) length *= std::exp(random.uniform(-0.5, 0.5));
@@ -110,6 +117,8 @@ class Ascent {
       const ClassIndex next = queue.back();
       queue.pop_back();
       for (const CandidateIndex user : flat_.users_of(next)) {
+        // The counter falls at each need, whether or not the candidate is charged. A candidate that
+        // is charged later thus finds its needs counted (raise_price(), clear_cut()).
         const ClassIndex owner = flat_.owner[user];
         if (--not_free_[user] > 0 || rest_of(user) > 0 || free_[owner]) continue;
         free_[owner] = true;
@@ -119,7 +128,8 @@ class Ascent {
   }
 
   // While a candidate is being priced, its `rest` holds the price at which it is fully charged. The
-  // price of the cut thus rises for all its candidates in O(1).
+  // price of the cut thus rises for all its candidates in O(1). The queue next_ orders these
+  // prices, and its least one is the next event.
   double rest_of(CandidateIndex k) const {
     return priced_[k] ? result_.rest[k] - price_ : result_.rest[k];
   }
@@ -143,7 +153,8 @@ class Ascent {
     charged_until_[k] = price_;
   }
   // Ends a row: every answer chooses candidates whose charges in the row sum up to at least its
-  // price.
+  // price. A row may span several cuts of one growth. Each of them is a valid inequality, and so is
+  // their sum.
   void end_row() {
     if (!wants_rows() || price_ <= row_begin_) return;
     for (const ClassIndex c : cut_) {
@@ -157,7 +168,9 @@ class Ascent {
     row_ = {};
   }
 
-  // Prices cuts around `root` until it is free.
+  // Prices cuts around `root` until it is free. When a class inside becomes free, the cut is
+  // discarded: a candidate that leads out of it is charged in full and has nothing to grow into, so
+  // the price cannot rise.
   void ascend(ClassIndex root) {
     while (!free_[root] && !stopped_) {
       stopped_ = options_.should_stop && options_.should_stop();
@@ -178,7 +191,8 @@ class Ascent {
     kFree,     // a class has a free term now: the cut has to be found anew
     kNothing,  // no candidate leads out of the cut
   };
-  // Raises the price until one more candidate is fully charged. Stale queue entries are skipped.
+  // Raises the price until one more candidate is fully charged. Stale queue entries are skipped. An
+  // entry is stale if the candidate's pricing has ended or began anew since.
   Raised raise_price() {
     while (!next_.empty()) {
       const auto [at, k] = next_.top();
@@ -291,7 +305,8 @@ class Ascent {
 };
 
 // For each class, the least sum of remaining costs on a path to it from a required class
-// (Dijkstra's algorithm).
+// (Dijkstra's algorithm). The candidates on the path lead down to the class but do not include one
+// of its own.
 std::vector<double> ways_from_above(const Core& core, const FlatCore& flat,
                                     std::span<const double> rest) {
   std::vector<double> least(flat.class_count(), kInfinite);

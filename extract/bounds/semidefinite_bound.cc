@@ -104,6 +104,7 @@ std::optional<Signs> signs_of(const Core& core) {
 // A diagonal y for which Q - diag(y) is nearly positive semidefinite. Coordinate descent sets each
 // vector to minus the normalized sum of its weighted partners. At the fixpoint, -y(i) is the length
 // of that sum. A rank above sqrt(2n) suffices for an optimal solution (Barvinok 1995, Pataki 1998).
+// The start is random but fixed, because equal vectors could be a stationary point.
 std::vector<double> dual_of(const Signs& signs, const base::Deadline& deadline) {
   constexpr int kMostRounds = 5000;
   constexpr double kStill = 1e-12;  // of the lengths

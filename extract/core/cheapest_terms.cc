@@ -25,6 +25,9 @@ struct Candidate {
 
 }  // namespace
 
+// Knuth's generalization of Dijkstra's algorithm (1977). With costs that are not negative, a node
+// costs at least as much as each of its children. The first node taken from the queue for a class
+// is thus its cheapest, and the choice is acyclic. O((nodes + children) * log(nodes)).
 TreeChoice cheapest_terms(const Problem& problem) {
   const EGraphView& graph = problem.graph;
   const Parents parents(graph);

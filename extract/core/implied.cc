@@ -37,7 +37,8 @@ Implied::Implied(const Core& core, std::size_t limit)
   for (ClassIndex c = 0; c < core.classes.size(); ++c) lists_[c] = {c};
 }
 
-// Once known, a list only shrinks, so the worklist terminates.
+// Once known, a list only shrinks, so the worklist terminates. The list of a class is itself and
+// the intersection, over its candidates, of the union of the lists of their needs.
 bool Implied::update(const Core& core, ClassIndex c) {
   std::vector<ClassIndex> common;
   bool first = true;

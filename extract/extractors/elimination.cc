@@ -47,6 +47,9 @@ class Elimination {
   // `stopped`. Uses the min-degree order: the variable with the fewest neighbours is eliminated
   // next. Its neighbours become a clique.
   template <typename Stopped>
+  // An order of elimination corresponds to a tree decomposition of the same width. Min-degree is a
+  // heuristic, because the best order is NP-hard to find. The tables have O(variables * 2^width)
+  // entries.
   std::optional<std::vector<bool>> solve(Stopped stopped) {
     link();
     std::set<std::pair<std::size_t, Variable>> queue;  // by number of neighbours
@@ -90,7 +93,8 @@ class Elimination {
     }
   }
 
-  // Replaces the factors of v by one factor over its neighbours: the minimum over v of their sum.
+  // Replaces the factors of v by one factor over its neighbours: the minimum over v of their sum. A
+  // tie takes the value 0, so no candidate is chosen without need.
   void eliminate(Variable v) {
     Step step{v, {neighbours_[v].begin(), neighbours_[v].end()}, {}};
     Factor made;
@@ -114,6 +118,8 @@ class Elimination {
     if (!made.variables.empty()) factors_.push_back(std::move(made));
     steps_.push_back(std::move(step));
   }
+  // Adds a factor to both tables, for v = 0 and v = 1. The index into the factor collects its
+  // variables' bits from the assignment of the scope, with a gap for v itself.
   static void add_to(std::vector<double> (&costs)[2], const Step& step, const Factor& factor) {
     std::vector<std::size_t>
         shift;  // of each of the factor's variables in an assignment of the scope
@@ -161,7 +167,8 @@ class Narrow {
       : core_(core), limits_(limits), deadline_(deadline), should_stop_(should_stop), flat_(core) {}
 
   // Solves, follows the answer, forbids the cycles that it contains, and repeats. Without cycles
-  // the answer is optimal: forbidding cycles only removes invalid answers.
+  // the answer is optimal: forbidding cycles only removes invalid answers. A forbidden cycle cannot
+  // return. Every cycle adds factors and may raise the width over the limit.
   std::optional<CoreAnswer> run() {
     constexpr int kMostRounds = 100;
     if (core_.has_negative_costs()) return std::nullopt;
@@ -223,7 +230,8 @@ class Narrow {
 
   // Forbids a cycle: a class of `loop` may be chosen only if some chosen candidate of these classes
   // needs none of them. The chain variables compute that disjunction with factors of at most four
-  // variables.
+  // variables. A chain variable may be false although its disjunction holds. This is harmless: the
+  // variables only permit, and the minimum sets those that it needs.
   void forbid(Elimination& elimination, const std::vector<ClassIndex>& loop) const {
     std::optional<Variable> so_far;
     for (const ClassIndex c : loop) {
@@ -246,6 +254,7 @@ class Narrow {
       }
     }
     for (const ClassIndex c : loop) {
+      // No candidate leads out of the cycle, so none of its classes can be chosen.
       if (!so_far) {
         elimination.add({last(c)},
                         [](const std::vector<bool>& v) { return v[0] ? kInfinite : 0.0; });
@@ -266,7 +275,8 @@ class Narrow {
   }
 
   // The part that the required classes reach; records the cycles on the way. Empty if the core has
-  // no answer.
+  // no answer. A depth-first search with an explicit stack. A need that is still open closes a
+  // cycle with the current path.
   std::optional<CoreAnswer> follow(const std::vector<NodeIndex>& chosen) {
     enum : char { kNew, kOpen, kDone };
     std::vector<char> state(chosen.size(), kNew);

@@ -88,7 +88,8 @@ class Exact {
   }
 
   // Drops candidates that dual ascent proves too expensive. Searches for better answers among the
-  // fully charged candidates.
+  // fully charged candidates. Each round measures the chains at other intervals, so it finds other
+  // cuts. A round that drops candidates makes the next one start from a smaller core.
   void ascend() {
     constexpr std::array kRefresh = {0, 1, 8, 64};
     if (core_.has_negative_costs()) return;
@@ -102,7 +103,9 @@ class Exact {
       if (drop_dear(flat, dual)) reduce(core_, problem_, {best_->dag_cost, stop()});
     }
   }
-  // No answer with such a candidate is better than the incumbent (reduced-cost fixing).
+  // No answer with such a candidate is better than the incumbent (reduced-cost fixing). The
+  // tolerance keeps candidates of answers as good as the incumbent, so the core never loses its
+  // last optimal answer to rounding.
   bool drop_dear(const FlatCore& flat, const DualAscent& dual) {
     const std::vector<double> least = least_costs(core_, flat, dual);
     const double most = best_->dag_cost - core_.paid + kTolerance * std::abs(best_->dag_cost);
@@ -115,6 +118,8 @@ class Exact {
     }
     return dropped;
   }
+  // If the bound is tight, every optimal answer uses only candidates without remaining cost. The
+  // search is restricted to these.
   void search_charged(const FlatCore& flat, const DualAscent& dual) {
     CoreProblem core(core_);
     for (CandidateIndex k = 0; k < flat.size(); ++k) {
@@ -131,6 +136,8 @@ class Exact {
            best_->dag_cost - bound_ <= kTolerance * std::max(kTiny, std::abs(best_->dag_cost));
   }
 
+  // Each part has an optimum of its own. The whole is proven if every part is, or if the sum of the
+  // bounds meets the incumbent.
   base::Result<Solution> solve_parts() {
     if (is_closed()) return finished(true);
     std::vector<Part> parts = connected_parts(core_);
@@ -185,6 +192,8 @@ class Exact {
           solve_by_elimination(part, method_.elimination, part_deadline_, options_.should_stop);
       if (answer) return std::move(*answer);
     }
+    // The costs of `part` are scaled from here on. The scale is a power of two, so it is undone
+    // without error.
     const double scale = part.bring_to_scale(best_->dag_cost);
     const CoreProblem problem(part);
     EGRET_ASSIGN_OR_RETURN(const Solution found, some_answer(part, problem));
@@ -192,6 +201,8 @@ class Exact {
     known.chosen = problem.chosen(found);
     known.cost = found.dag_cost;
     known.bound = found.bound;
+    // Every cost of an answer is a multiple of the granularity, so a bound may be rounded up to
+    // one.
     if (const auto bound = semidefinite_bound(part, part_deadline_))
       known.bound = std::max(known.bound, part.raised(*bound));
     known.proven = known.is_closed();

@@ -12,6 +12,8 @@
 namespace egret::extract {
 namespace {
 
+constexpr std::string_view kInfeasible = "no choice satisfies the constraints";
+
 constexpr double kTolerance = 1e-6;  // of a row's limit, as solvers have it
 
 // Extraction under side rows: the reduced core as an integer program with the rows added. Nodes
@@ -59,10 +61,9 @@ class Within {
 
   base::Result<Solution> solution(const CoreAnswer& answer, double bound, const Solution* known) {
     if (answer.chosen.empty() && known == nullptr) {
+      if (bound == Milp::kInfinite) return infeasible();
       return base::limit_hit(
-          bound == Milp::kInfinite
-              ? "no choice satisfies the constraints"
-              : "no choice that satisfies the constraints was found within the time limit");
+          "no choice that satisfies the constraints was found within the time limit");
     }
     Solution best =
         answer.chosen.empty() ? *known : solution_of(problem_, core_.lift(problem_, answer.chosen));
@@ -76,7 +77,7 @@ class Within {
   }
 
   // A node is chosen iff a candidate that picks it is chosen, so node weights become candidate
-  // weights.
+  // weights. A candidate of the core may pick several nodes, whose weights add up.
   std::vector<Milp::Row> milp_rows() const {
     std::vector<std::vector<int>> columns(problem_.graph.node_count());
     int next = 0;
@@ -107,6 +108,10 @@ class Within {
 };
 
 }  // namespace
+
+base::Status infeasible() { return base::limit_hit(std::string(kInfeasible)); }
+
+bool is_infeasible(const base::Status& status) { return status.message() == kInfeasible; }
 
 bool keeps_to(std::span<const SideRow> rows, const Solution& solution, const EGraphView& graph) {
   return std::ranges::all_of(rows, [&](const SideRow& row) {

@@ -27,9 +27,13 @@ struct SideRow {
 
 bool keeps_to(std::span<const SideRow> rows, const Solution& solution, const EGraphView& graph);
 
+// The error of extract_within() if it is proven that no choice satisfies the rows.
+base::Status infeasible();
+bool is_infeasible(const base::Status& status);
+
 // The best choice that satisfies the rows. `known` is an incumbent that does, or nullptr. Errors:
-// limit_hit if no choice satisfies them, or none was found in time; bad_input if a root has no
-// finite term; unavailable in a build without an integer-program solver.
+// infeasible() if no choice satisfies them; limit_hit if none was found in time; bad_input if a
+// root has no finite term; unavailable in a build without an integer-program solver.
 base::Result<Solution> extract_within(const Problem& problem, std::span<const SideRow> rows,
                                       const Options& options, const Solution* known = nullptr);
 

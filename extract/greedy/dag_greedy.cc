@@ -28,7 +28,9 @@ struct CostSet {
 };
 
 // A worklist iteration. The cost set of a class holds the classes that its best term needs, each
-// counted once. A node is recomputed when the set of a child became cheaper.
+// counted once. A node is recomputed when the set of a child became cheaper. The total of a class
+// only falls, and there are finitely many choices, so the iteration ends. It is a heuristic: a cost
+// set is the best union for its class alone, not for the whole answer.
 class DagGreedy {
  public:
   DagGreedy(const Problem& problem, const Options& options)

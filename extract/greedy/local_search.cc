@@ -20,7 +20,8 @@ constexpr double kLeastGain = 1e-9;
 
 // First-improvement local search on the DAG cost. Two moves: a class takes another node
 // (switch_round); several classes take parents of a class that is not used yet (share_round). Each
-// trial walks the whole choice.
+// trial walks the whole choice. Each accepted move lowers the cost by at least the relative gain
+// kLeastGain, so the search ends in a local optimum.
 class LocalSearch {
  public:
   LocalSearch(const Problem& problem, const Options& options, std::vector<NodeIndex> choice)
@@ -121,7 +122,8 @@ class LocalSearch {
   }
 
   // Lets all used classes that can be derived from `shared` take it. Then reverts, one by one, the
-  // changes that do not pay.
+  // changes that do not pay. Of several candidates that a class could take, the cheapest is tried.
+  // At least two changes remain, because a single one is a move of switch_round().
   bool share(ClassIndex shared, const std::vector<bool>& used) {
     std::vector<Change> changes;
     for (const NodeIndex parent : parents_.of(shared)) {

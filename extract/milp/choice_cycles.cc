@@ -6,6 +6,8 @@
 
 namespace egret::extract {
 
+// A depth-first search with an explicit stack. Each back edge gives one cycle, so at least one
+// cycle is found if there is any. O(needs + total length of the cycles).
 std::vector<std::vector<ClassIndex>> cycles_of(const Core& core,
                                                std::span<const NodeIndex> chosen) {
   std::vector<std::vector<ClassIndex>> cycles;

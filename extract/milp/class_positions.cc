@@ -8,6 +8,8 @@ namespace {
 
 // position(need) + 1 <= position(c) where c chooses one of `users`. With n classes in the
 // component, positions are within 0 .. n - 1, and the row holds for any positions where c does not.
+// This is the big-M form of the order (as in Miller, Tucker and Zemlin's subtour elimination):
+// fractional choices satisfy it easily, so the rows are weak.
 Milp::Row order_row(const CoreStructure& structure, ClassIndex c,
                     const std::vector<std::size_t>& users, int position_of_need, int position_of_c,
                     double n) {
@@ -45,6 +47,7 @@ void append_positions(const CoreStructure& structure, const std::set<std::uint32
 void set_positions(const CoreStructure& structure, std::span<const NodeIndex> chosen,
                    const ClassPositions& positions, std::vector<double>& values) {
   // Raises a position that is not above one it needs, until none moves.
+  // The choice is acyclic, so the positions are the lengths of longest paths, and the loop ends.
   for (bool moved = true; moved;) {
     moved = false;
     for (const auto& [c, column] : positions) {

@@ -96,7 +96,11 @@ base::Status forbid_cycles(const IlpTask& task, const std::vector<std::vector<Cl
   return base::ok();
 }
 
-// Solves the program, adding cuts of cycles that turn up, until the best answer is proven.
+// Solves the program, adding cuts of cycles that turn up, until the best answer is proven. The
+// program excludes only the cycles seen so far, so its bound is valid in each round. An answer with
+// cycles is no answer of the core: it is cut off, and the solver continues. After every
+// kRoundsOfCuts rounds, the components in which cycles occurred get positions, which exclude all
+// their cycles at once. The number of rounds with new cycles is thereby bounded.
 base::Result<CoreAnswer> branch(const IlpTask& task, const base::Deadline& deadline,
                                 GrowingProgram& program, CoreAnswer best) {
   constexpr int kRoundsOfCuts = 12;
@@ -111,6 +115,8 @@ base::Result<CoreAnswer> branch(const IlpTask& task, const base::Deadline& deadl
       if (!answer.fate.empty()) best.notes.push_back(answer.fate);
       break;
     }
+    // Side rows can exclude every answer. Without them the core has one, so an infeasible program
+    // would be a bug.
     if (answer.infeasible && task.has_sides()) {
       best.bound = Milp::kInfinite;
       break;

@@ -69,7 +69,9 @@ class MaxSat {
     if (core_.required[c]) program_.add(classes_[c]);
   }
 
-  // The minimum over the candidates' costs is charged to the class, the excess to each candidate.
+  // The minimum over the candidates' costs is charged to the class, the excess to each candidate. A
+  // class that must be chosen then conflicts with one soft clause. With all costs at the
+  // candidates, that conflict would contain a clause of each candidate.
   void state_costs(ClassIndex c) {
     const auto& candidates = core_.classes[c];
     const double least = std::ranges::min(candidates, {}, &Candidate::cost).cost;

@@ -31,7 +31,10 @@ Milp::Row choice_row(const CoreStructure& structure, ClassIndex c) {
 }
 
 // At most as many of `users`, candidates of class `user`, are chosen as candidates of `need` that
-// do not imply `user`.
+// do not imply `user`. A candidate of `need` that implies `user` would close a cycle with a chosen
+// candidate of `user`, so it cannot serve this need. Leaving it out tightens the relaxation. One
+// row per class and need replaces one per candidate: the candidates exclude each other, so their
+// sum is at most 1.
 Milp::Row need_row(const CoreStructure& structure, ClassIndex user,
                    const std::vector<std::size_t>& users, ClassIndex need) {
   const auto& classes = structure.core.classes;

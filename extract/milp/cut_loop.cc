@@ -90,7 +90,9 @@ class CutLoop {
   }
 
   // Dual ascent on the relaxation's reduced costs. The prices of the best run are used as dual
-  // values of its new rows, so the relaxation continues from there.
+  // values of its new rows, so the relaxation continues from there. Any duals give a valid bound:
+  // the constant of reduced_costs() plus a bound of the problem with the reduced costs. The
+  // relaxation may therefore stop early.
   base::Status ascend(std::uint64_t seed) {
     const double constant = reduced_costs();
     std::vector<DualAscent> ascents;
@@ -110,7 +112,8 @@ class CutLoop {
   }
 
   // Searches near the relaxation's solution: candidates with large values get cheap, greedy
-  // extraction follows them, and local search improves the result under the true costs.
+  // extraction follows them, and local search improves the result under the true costs. A candidate
+  // with the value 1 costs nothing here and one with the value 0 costs its price.
   base::Status search_around(const std::vector<double>& values) {
     CoreProblem guided(core_);
     std::vector<double> costs = guided.costs;
@@ -161,7 +164,9 @@ class CutLoop {
   }
 
   // Finds cuts that the relaxation's solution violates: its candidates are made cheap, and dual
-  // ascent then avoids them.
+  // ascent then avoids them. `whole` is the value from which a candidate counts as chosen. Smaller
+  // ones make more candidates free, and dual ascent then finds cuts elsewhere. A row is kept only
+  // if the solution violates it by at least kLeastViolation.
   base::Status separate(const std::vector<double>& values) {
     constexpr double kLeastViolation = 0.01;
     for (const double whole : {1.0, 0.5, 0.1}) {
@@ -231,6 +236,8 @@ class CutLoop {
     return constant;
   }
 
+  // A row with a dual of 0 does not bind at the relaxation's optimum, so the solver loses little
+  // without it.
   Tightened result() {
     Tightened result{bound_, std::move(chosen_), known_, {}, {}};
     // Cuts with a dual of 0 in the last relaxation are dropped. Cuts added after it are kept.

@@ -62,7 +62,8 @@ struct Sparse {
 };
 
 // The program after scaling rows and columns to similar sizes: x = column_scale * scaled x. Columns
-// fixed to 0 are dropped from the rows.
+// fixed to 0 are dropped from the rows. Similar sizes matter because a first-order method converges
+// at a rate that depends on the condition of the matrix.
 struct Scaled {
   Sparse a;
   Sparse transpose;
@@ -176,7 +177,8 @@ class Descent {
 
   // One primal-dual step with the adaptive step size of PDLP: x moves along the reduced costs, y
   // along the extrapolated 2 x' - x. A step longer than movement / interaction would not be a
-  // contraction and is retried with a shorter one.
+  // contraction and is retried with a shorter one. The loop ends: `limit` is at least 1 over the
+  // norm of the matrix, and each retry takes a step below the limit just found.
   void advance() {
     while (true) {
       const double primal = step_ / weight_, dual = step_ * weight_;
@@ -188,6 +190,8 @@ class Descent {
       double moved_y = 0, interaction = 0;
       for (std::size_t r = 0; r < now_.y.size(); ++r) {
         const double over = 2 * next_.ax[r] - now_.ax[r];
+        // The proximal step of the dual: y moves against the violation, and the projection onto the
+        // row's sides gives it the right sign. A row that holds strictly gets the dual 0.
         const double v = now_.y[r] / dual - over;
         next_.y[r] = dual * (v - std::clamp(v, -lp_.row_upper[r], -lp_.row_lower[r]));
         const double delta = next_.y[r] - now_.y[r];
@@ -268,7 +272,8 @@ class Descent {
     }
     return std::sqrt(sum);
   }
-  // The distance from optimality: row violation, weighted, and duality gap.
+  // The distance from optimality: row violation, weighted, and duality gap. The weight makes the
+  // two terms comparable. It is fixed between restarts, so errors of one period may be compared.
   double error(const Point& at) const {
     const double off = residual(at), gap = primal_cost(at) - dual_cost(at);
     return std::sqrt(weight_ * weight_ * off * off + gap * gap);
@@ -292,6 +297,7 @@ class Descent {
     if (!restart || done_) return;
     if (&better != &now_) now_ = better;
     const double moved_x = distance(now_.x, start_.x), moved_y = distance(now_.y, start_.y);
+    // The geometric mean with the old weight keeps one unusual period from changing it too much.
     if (moved_x > 1e-10 && moved_y > 1e-10)
       weight_ = std::exp(0.5 * std::log(moved_y / moved_x) + 0.5 * std::log(weight_));
     start_ = now_;
@@ -353,7 +359,8 @@ std::vector<std::size_t> PrimalDualLp::rows_at_work() {
   return rows;
 }
 
-// Starts from the last point, and converts between the scaled and the original program.
+// Starts from the last point, and converts between the scaled and the original program. A row that
+// is left out keeps its dual of 0, so `answer.duals` covers all rows.
 base::Result<LpAnswer> PrimalDualLp::relax(double seconds, double gap) {
   const base::Deadline deadline = base::Deadline::after(seconds);
   const std::vector<std::size_t> rows = rows_at_work();

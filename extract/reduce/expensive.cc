@@ -26,6 +26,10 @@ bool drop_underivable(Core& core) {
 
 }  // namespace
 
+// A lower bound for answers with a candidate: the cheapest candidate of each required class, the
+// candidate itself, and the cheapest candidate of each further class that it implies. The bound is
+// valid for costs that are not negative. The margin keeps answers that are as good as the known
+// one.
 bool drop_expensive(Core& core, const Implied& implied, double known_cost) {
   if (!std::isfinite(known_cost)) return false;
   bool changed = false;

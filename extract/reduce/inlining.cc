@@ -10,7 +10,8 @@ namespace egret::extract {
 namespace {
 
 // The classes to replace by the needs of their only candidate; each is decided. No chosen class
-// needs another chosen one, so one pass over all needs replaces them.
+// needs another chosen one, so one pass over all needs replaces them. `waits` marks the needs of
+// classes chosen so far. They are left for the next call.
 std::vector<bool> choose_single_candidates(Core& core, const Problem& problem) {
   std::vector<bool> inlined(core.classes.size(), false);
   std::vector<bool> waits(core.classes.size(), false);

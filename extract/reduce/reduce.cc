@@ -44,6 +44,9 @@ bool reduce_by_implied(Core& core, bool positive, double known_cost) {
 
 }  // namespace
 
+// Applies all reductions until none changes the core. The cheap ones come first: the analysis of
+// implied classes runs on what they leave. Reductions that drop a candidate because another one
+// costs less need costs that are not negative.
 void reduce(Core& core, const Problem& problem, const ReduceOptions& options) {
   const auto stopped = [&] { return options.should_stop && options.should_stop(); };
   const bool positive = !core.has_negative_costs();

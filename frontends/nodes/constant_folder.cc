@@ -32,6 +32,9 @@ bool is_affordable(const ir::Graph& graph, const ir::Node& node, std::int64_t ma
 
 }  // namespace
 
+// A search from `id` towards the constants. It stops at values that were computed before, so that a
+// chain of folded values costs one node a step. The result is empty if a node is too expensive or
+// there are too many.
 std::vector<ir::NodeId> ConstantFolder::needed(ir::NodeId id) const {
   std::set<ir::NodeId> found{id};
   std::vector<ir::NodeId> open{id};
@@ -49,6 +52,8 @@ std::vector<ir::NodeId> ConstantFolder::needed(ir::NodeId id) const {
   return {found.begin(), found.end()};  // ids are a topological order
 }
 
+// Copies the needed nodes into a graph of its own, with the computed values as constants, and
+// interprets it. The result is kept only for `id`.
 std::optional<ir::Tensor> ConstantFolder::value(ir::NodeId id) {
   if (graph_.node(id).kind == ir::NodeKind::kConstant) return graph_.node(id).data;
   if (const auto known = computed_.find(id); known != computed_.end()) return known->second;

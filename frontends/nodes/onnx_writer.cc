@@ -118,6 +118,9 @@ base::Status OnnxGraphWriter::write(const ir::Graph& graph) {
   return base::ok();
 }
 
+// The names of inputs and outputs are the model's interface and are reserved first. Then nodes get
+// their own names where these are free, and only then are fresh names made. A fresh name can
+// therefore never take a name that a later node wants.
 void OnnxGraphWriter::choose_names(const ir::Graph& graph) {
   names_.assign(graph.size(), "");
   for (const ir::NodeId input : graph.inputs()) {
@@ -159,6 +162,8 @@ base::Status OnnxGraphWriter::write_nodes(const ir::Graph& graph,
   for (const SplitGroup& split : splits) {
     for (const ir::NodeId piece : split.pieces) split_of[piece] = &split;
   }
+  // The pieces of a split are separate nodes in the graph, but one ONNX node makes them all. It is
+  // written at the first piece, because all pieces read the same input.
   std::set<const SplitGroup*> written;
   for (const ir::NodeId id : live) {
     const ir::Node& node = graph.node(id);

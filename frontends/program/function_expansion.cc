@@ -35,6 +35,10 @@ class Expansion {
   }
 
   // Post-order over calls with a stack of our own.
+  // The nodes are counted without inlining: each function is counted once, and a call adds the
+  // count of what it calls. The counts can grow exponentially in the depth of calls, so each sum
+  // saturates just above the limit. The open functions are exactly those on the current path of
+  // calls, so a call of an open one is a recursion.
   base::Status run() {
     std::vector<std::size_t> stack{functions_.size() - 1};
     while (!stack.empty()) {

@@ -63,6 +63,7 @@ std::int64_t OnnxProgram::opset(const OnnxProgramNode& node) const {
 }
 
 // Reads the main graph, then every scope that nodes open, breadth first.
+// check_expansion has refused recursion and too many nodes before, so the loop ends.
 base::Result<OnnxProgram> make_program(const onnx::ModelProto& model, std::int64_t max_nodes) {
   EGRET_ASSIGN_OR_RETURN(const ProgramSource source, make_source(model, max_nodes));
   EGRET_RETURN_IF_ERROR(check_expansion(model, max_nodes));

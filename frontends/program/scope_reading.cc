@@ -142,6 +142,10 @@ base::Result<std::vector<ScopeToRead>> read_main_graph(const ProgramSource& sour
   return opened;
 }
 
+// A call is inlined by aliases: each output of the call stands for the value that the body makes
+// for it, and the call's node is marked as dropped (no proto). Nodes that read an output of the
+// call before the body was read need no update, because resolve_aliases rewrites all inputs at the
+// end.
 base::Result<std::vector<ScopeToRead>> read_body(const ProgramSource& source,
                                                  const ScopeToRead& body, ProgramDraft& draft) {
   const onnx::FunctionProto& function = *draft.scope(body.scope).function;
@@ -161,6 +165,8 @@ base::Result<std::vector<ScopeToRead>> read_body(const ProgramSource& source,
   return opened;
 }
 
+// The outputs of a branch become further inputs of the If node. Its nodes join the program as
+// ordinary nodes, and sort_nodes places them before the If.
 base::Result<std::vector<ScopeToRead>> read_branch(const ProgramSource& source,
                                                    const ScopeToRead& branch, ProgramDraft& draft) {
   EGRET_RETURN_IF_ERROR(read_initializers(branch.scope, *branch.graph, draft));

@@ -87,6 +87,8 @@ Descriptor open_beneath(const Descriptor& folder, const std::vector<std::string>
 }
 
 // Opens and checks; the result is a regular file of at least offset + bytes.
+// All checks of the file use the open descriptor, so that the file cannot be exchanged between
+// check and read.
 base::Result<Descriptor> open_checked(const std::string& folder, const ExternalRange& range,
                                       std::int64_t bytes) {
   if (folder.empty()) {
@@ -119,9 +121,11 @@ base::Result<Descriptor> open_checked(const std::string& folder, const ExternalR
   if (::fstat(file.get(), &status) != 0)
     return base::unavailable(place + ": " + std::strerror(errno));
   if (!S_ISREG(status.st_mode)) return base::bad_input(place + ": is not a regular file");
+  // A hard link reaches a file outside the folder without any symbolic link in the path.
   if (status.st_nlink > 1) {
     return base::bad_input(place + ": has a second hard link; give the model its own copy");
   }
+  // Compared by subtraction, because offset + bytes may overflow.
   if (range.offset > status.st_size || bytes > status.st_size - range.offset) {
     return base::bad_input(place + ": bytes " + std::to_string(range.offset) + " to " +
                            std::to_string(range.offset) + " + " + std::to_string(bytes) +
@@ -143,6 +147,7 @@ base::Status read_external(const std::string& folder, const ExternalRange& range
   EGRET_ASSIGN_OR_RETURN(const Descriptor file,
                          open_checked(folder, range, static_cast<std::int64_t>(out.size())));
   std::size_t done = 0;
+  // pread may return fewer bytes than asked for, and a signal may interrupt it.
   while (done < out.size()) {
     const ssize_t got = ::pread(file.get(), out.data() + done, out.size() - done,
                                 static_cast<off_t>(range.offset + static_cast<std::int64_t>(done)));

@@ -123,6 +123,8 @@ void normalize_bools(Tensor& tensor) {
   for (std::uint8_t& value : tensor.mutable_as<std::uint8_t>()) value = value != 0 ? 1 : 0;
 }
 
+// The size of the tensor is checked before anything is allocated. The division keeps the product of
+// count and element size from overflowing.
 base::Result<ir::TensorType> declared_type(const onnx::TensorProto& proto, std::int64_t max_bytes) {
   const auto dtype = ir::dtype_from_onnx(proto.data_type());
   if (!dtype) {
@@ -187,6 +189,8 @@ base::Result<Tensor> read_tensor(const onnx::TensorProto& proto, const std::stri
 
   if (proto.data_location() == kExternal) {
     EGRET_ASSIGN_OR_RETURN(const ExternalRange range, external_range(proto));
+    // The file is checked before the tensor is allocated: a model of a few bytes could otherwise
+    // ask for a large allocation with no file behind it.
     EGRET_RETURN_IF_ERROR(check_external(folder, range, bytes));
     Tensor tensor(std::move(type));
     EGRET_RETURN_IF_ERROR(read_external(folder, range, tensor.mutable_data()));
@@ -209,6 +213,7 @@ base::Result<Tensor> read_tensor(const onnx::TensorProto& proto, const std::stri
     if (tensor.dtype() == DType::kBool) normalize_bools(tensor);
     return tensor;
   }
+  // For the same reason, the number of elements is compared before the allocation.
   if (typed_elements(proto) != elements) {
     return base::bad_input("has " + std::to_string(typed_elements(proto)) +
                            " elements, but its dims need " + std::to_string(elements));

@@ -76,6 +76,11 @@ constexpr std::uint64_t kMemoryPerByte = 8;
 constexpr std::uint64_t kMessageMemory = 160;
 constexpr std::uint64_t kFieldMemory = 40;
 
+// Walks the nested messages without parsing them. `at_` only grows, and the end of an open message
+// never lies behind the end of the message around it, so one pass over the headers is enough. The
+// contents of leaf fields (tensor data in particular) are skipped and never read. The walk also
+// adds up what the parser would allocate: a message of two bytes costs over a hundred bytes once
+// parsed, so that a small file could otherwise exhaust the memory.
 class WireWalk {
  public:
   WireWalk(std::size_t size, WireReader read) : size_(size), read_(read) {}
@@ -117,6 +122,7 @@ class WireWalk {
   base::Status varint(std::uint64_t& value) {
     value = 0;
     const std::size_t end = open_.back().end;
+    // Seven bits a byte, lowest first: 64 bits take at most ten bytes.
     for (int shift = 0; shift < 70; shift += 7) {
       if (at_ == end) return broken("a number is cut off");
       // Positions only grow.
@@ -157,6 +163,8 @@ class WireWalk {
       return skip(value);
     }
     memory_ += kMessageMemory;
+    // An inner message must end inside the outer one. The subtraction cannot wrap, because at_ <=
+    // end.
     if (value > open_.back().end - at_)
       return broken("a part of " + std::to_string(value) + " bytes is cut off");
     if (open_.size() >= kMaxDepth) return broken("parts nest too deeply");

@@ -16,6 +16,7 @@ class Sweep {
  public:
   Sweep(LoopNest& nest, const std::vector<bool>& wanted)
       : nest_(nest), algebra_(nest), leads_to_wanted_(nest.nodes.size(), false) {
+    // Kids come before their users, so one ascending pass suffices.
     for (std::size_t i = 0; i < nest.nodes.size(); ++i) {
       const NestNode& node = nest.nodes[i];
       if (!node.is_real()) continue;
@@ -144,6 +145,7 @@ class Sweep {
       case ExprOp::kCall:
         for (std::size_t i = 0; i < node.kids.size(); ++i) {
           if (!leads_to_wanted_[static_cast<std::size_t>(kid(i))]) continue;
+          // No slope: the function is piecewise constant (floor, round).
           const auto slope = derivative(algebra_, nest_, id, static_cast<int>(i));
           if (slope) give(kid(i), times(term, *slope));
         }
@@ -176,6 +178,8 @@ class Sweep {
   // The product over all other elements. Unlike the whole product divided by this element, it is
   // correct where elements are 0.
   int product_of_others(const NestNode& node) {
+    // Pairs of elements (i, j): the product over all j != i of the body at j, with fresh variables
+    // for j.
     NestAlgebra::Renaming other;
     for (const int variable : node.variables) other[variable] = algebra_.fresh_like(variable);
     std::vector<int> variables;

@@ -26,6 +26,8 @@ void DomainReduction::assume(int id) {
   }
 }
 
+// Termination: each narrow() that changes something removes a condition, each promote() adds one of
+// finitely many quotients to the domain, and each eliminate() removes a variable.
 bool DomainReduction::run(bool divisions) {
   // To a fixed point, cheapest step first: a narrowed range may decide other conditions, and each
   // elimination adds bounds of the removed variable.
@@ -113,6 +115,7 @@ bool DomainReduction::eliminate(std::size_t at) {
         target_needs(variable)) {
       continue;
     }
+    // form = part.factor * v + rest = 0 gives v = -part.factor * rest, since the factor is 1 or -1.
     const Affine own = Affine::of_symbol(variable) * part.factor;
     const Affine by = (condition.form - own) * -part.factor;
     const VariableSet self = nest_.symbol(variable).depends;
@@ -132,6 +135,8 @@ bool DomainReduction::eliminate(std::size_t at) {
   return false;
 }
 
+// Replaces the variable everywhere, also in earlier replacements: these stay free of eliminated
+// variables.
 void DomainReduction::substitute(int variable, const Affine& by) {
   const auto replace = [&](Affine& form) {
     const std::int64_t factor = form.factor(variable);

@@ -16,6 +16,7 @@ Emitter::Emitter(GraphBuilder& builder, LoopNest& nest, std::span<const Value> i
                  DType real)
     : b_(builder), nest_(nest), inputs_(inputs), output_(output), real_(real) {}
 
+// Ascending symbols: the canonical order of the axes of a Labelled.
 std::vector<int> Emitter::variables(VariableSet set) const {
   std::vector<int> found;
   for (const int symbol : nest_.variables) {

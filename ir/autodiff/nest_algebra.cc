@@ -51,6 +51,7 @@ int NestAlgebra::binary(ExprOp op, int a, int b) {
 int NestAlgebra::add(int a, int b) { return binary(ExprOp::kAdd, a, b); }
 int NestAlgebra::sub(int a, int b) { return binary(ExprOp::kSub, a, b); }
 
+// Only multiplication by 1 is simplified: 0 * x is not 0 for infinite x.
 int NestAlgebra::mul(int a, int b) {
   if (is_constant(a, 1)) return b;
   if (is_constant(b, 1)) return a;
@@ -159,6 +160,7 @@ VariableSet NestAlgebra::variables_of(const LoopNest& nest, const Renaming& to) 
   return set;
 }
 
+// Copies only the parts that depend on a renamed variable; all else is shared.
 int NestAlgebra::renamed_symbol(int symbol, const Renaming& to) {
   const auto found = to.find(symbol);
   if (found != to.end()) return found->second;

@@ -103,6 +103,8 @@ void ProductEmission::divide(std::vector<Piece>& list, const Labelled& by) {
   }
 }
 
+// Selects instead of multiplying, since an excluded element may be infinite or NaN. All factors
+// that fit in the piece are multiplied first, so that the select covers them too.
 void ProductEmission::mask(std::vector<Piece>& list, const Labelled& mask) {
   Piece* piece = covering(list, mask.vars);
   if (piece == nullptr) {
@@ -196,6 +198,8 @@ std::optional<Value> ProductEmission::without_windows() {
   return placed(product, target_);
 }
 
+// A promoted quotient has no value in the graph. It is usable only as an axis of a box, and not
+// inside a gathered index or a mask.
 bool ProductEmission::usable_as_variable(int symbol) {
   for (const Seen* s : all()) {
     const std::vector<bool> direct = direct_axes(*s);

@@ -48,6 +48,7 @@ std::vector<int> ProductEmission::variables_of(const Affine& form) const {
   return found;
 }
 
+// Slices and reshapes if every axis is a box or a window; one gather otherwise.
 Labelled ProductEmission::labelled(const Seen& s) {
   const std::vector<bool> direct = direct_axes(s);
   for (std::size_t i = 0; i < direct.size(); ++i) {
@@ -116,6 +117,8 @@ Labelled ProductEmission::within_domain(const Labelled& x) {
   return labelled(s);
 }
 
+// The permutation that moves the axes to gather to the front and keeps the order within both
+// groups.
 std::vector<int> ProductEmission::indirect_first(const std::vector<bool>& direct) {
   std::vector<int> order;
   for (const bool wanted : {false, true}) {
@@ -196,6 +199,8 @@ Value ProductEmission::placed(const Labelled& product, const Seen& s) {
   return x;
 }
 
+// The adjoint of gathered(): adds each element of the product at its place. Several elements may
+// have the same place, hence the reduction "add".
 Value ProductEmission::scattered(const Labelled& product, const std::vector<bool>& direct,
                                  std::span<const int> needed) {
   const Places where = places(target_, direct);

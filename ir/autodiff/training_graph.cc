@@ -251,6 +251,7 @@ class Maker {
     return name;
   }
 
+  // An input of the step with its initial value and the distribution of its random values.
   Value add_variable(std::vector<std::string>& list, const std::string& wanted, Tensor initial,
                      const Draw& draw) {
     list.push_back(fresh(wanted));
@@ -261,6 +262,8 @@ class Maker {
   }
 
   // All inputs come first and keep their places when composites are expanded.
+  // The order of the step's inputs: those of the model, labels, parameters, shared state, state by
+  // parameter.
   void copy_inputs(const TensorType& output) {
     values_.resize(model_.size());
     for (const NodeId id : model_.inputs()) {
@@ -337,6 +340,8 @@ class Maker {
     return b_.status();
   }
 
+  // Differentiates the loss, then applies the optimizer to each parameter. Outputs follow the order
+  // of the inputs that they replace.
   base::Status update() {
     const std::size_t first = made_.model_inputs + 1;
     const std::size_t count = made_.parameters.size();

@@ -24,6 +24,7 @@ std::optional<Value> ProductEmission::through_windows() {
       windows.push_back({i, view.vars[0], view.vars[1], view.factors[0], view.factors[1],
                          view.constant, image->shape[i]});
     }
+    // Two axes that share a variable (a diagonal) are no convolution.
     for (std::size_t k = 0; k < i; ++k) {
       for (const int var : image->views[k].vars) {
         if (contains(view.vars, var)) return std::nullopt;
@@ -61,6 +62,8 @@ bool ProductEmission::padded_with_zeros(const Seen& image, std::span<const Windo
     return true;
   };
   for (const Window& window : windows) {
+    // The index must be provably inside, or a condition must exclude it: on each side one
+    // condition, index >= 0 or index < size, in exactly this form.
     const Affine& form = image.axes[window.axis];
     const Range range = range_of(form, e_.nest(), reduction_.domain());
     if (range.low < 0 && !use(form * -1)) return false;
@@ -99,12 +102,16 @@ std::optional<Value> ProductEmission::as_convolution(const Seen& image,
     if (onto_target) result.push_back(label);
     of_windows = united(of_windows, std::vector<int>{window.u, window.v});
   }
+  // A gradient of the image needs two pieces (output gradient and kernel). Otherwise the image is
+  // one operand, and one more piece is the other.
   std::vector<Piece> list = pieces(united(result, of_windows), onto_target ? 2 : 1);
   std::stable_partition(list.begin(), list.end(), [](const Piece& p) { return p.windowed; });
   if (list.empty()) return std::nullopt;
 
   // The first operand of the convolution is the image, or the tensor that is spread over the image.
   // Of two pieces it is the one with more positions.
+  // Decides for each window which variable is the position. nullopt if a tensor has both, or
+  // neither fits.
   const auto sides_with = [&](const Labelled& first,
                               const Labelled* second) -> std::optional<std::vector<Sides>> {
     std::vector<Sides> sides;
@@ -233,6 +240,7 @@ std::optional<Value> ProductEmission::unrolled(const Labelled& product) {
     }
     if (view.kind == View::kOther) return std::nullopt;
     if (view.kind == View::kBox) continue;
+    // The variable with fewer values is unrolled.
     const std::size_t tap = size_of(view.vars[0]) < size_of(view.vars[1]) ? 0 : 1;
     axes.push_back(
         {i, view.vars[1 - tap], view.vars[tap], view.factors[1 - tap], view.factors[tap]});
@@ -263,6 +271,7 @@ std::optional<Value> ProductEmission::unrolled(const Labelled& product) {
       };
       const std::int64_t constant =
           target_.views[a.axis].constant + a.of_tap * (tap_range.low + tap);
+      // Positions that this tap maps outside of the target contribute nothing and are sliced away.
       const Range fits = inside(a.of_position, constant, target_.shape[a.axis]);
       const std::int64_t low = std::max(fits.low, range.low);
       const std::int64_t high = std::min(fits.high, range.high);

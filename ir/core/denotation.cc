@@ -106,6 +106,8 @@ Scalar::Scalar(const ExprNode* node) : node_(node) {
   }
 }
 
+// Sums are kept as (symbolic part) + constant. The rules move constants outward until two of them
+// meet and fold; each recursive call has a smaller operand.
 Index operator+(Index a, Index b) {
   if (a.is_constant() && b.is_constant()) {
     std::int64_t sum = 0;
@@ -137,6 +139,8 @@ Index operator-(Index a, Index b) {
   return a + b * -1;
 }
 
+// Products are kept as (symbolic part) * constant. A constant distributes over a sum that ends in a
+// constant, which keeps both normal forms.
 Index operator*(Index a, Index b) {
   if (a.is_constant() && b.is_constant()) {
     std::int64_t product = 0;
@@ -359,6 +363,7 @@ Scalar cast(DType type, Scalar value) {
 }
 
 namespace {
+// Rebuilds with the simplifying operators, so that the result is again in normal form.
 Index substitute_node(const ExprNode* node,
                       const std::function<const Index*(std::string_view)>& lookup, int depth) {
   EGRET_CHECK(depth < 10000, "symbolic dimension nested too deep");

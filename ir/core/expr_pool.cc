@@ -54,6 +54,9 @@ struct ExprPool::Impl {
 ExprPool::ExprPool() : impl_(std::make_unique<Impl>()) {}
 ExprPool::~ExprPool() = default;
 
+// Hash-consing: equal nodes are one node, so equality of expressions is equality of pointers. Kids
+// are interned first, which makes comparing a node O(kids). Memory is freed with the pool only. Ids
+// grow, so kids have smaller ids than their users in the same pool.
 const ExprNode* ExprPool::intern(const ExprNode& proto) {
   std::unique_lock<std::mutex> lock;
   if (impl_->mutex) lock = std::unique_lock(*impl_->mutex);

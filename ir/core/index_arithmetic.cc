@@ -40,6 +40,7 @@ Index linear_index(std::span<const Index> indices, std::span<const Index> sizes)
   return position;
 }
 
+// The first index needs no remainder: the position is below the product of all sizes.
 std::vector<Index> multi_index(Index position, std::span<const Index> sizes) {
   std::vector<Index> indices(sizes.size(), Index(0));
   Index stride = 1;
@@ -58,6 +59,8 @@ Index product(std::span<const Index> sizes) {
                          [](Index a, Index b) { return a * b; });
 }
 
+// Cancels equal symbolic factors and the common divisor of the constants, so that (4 n m) / (2 n)
+// is found to be 2 m without knowing n.
 Quotient cancelled_quotient(std::span<const Index> numerator, std::span<const Index> denominator) {
   Factors above = factors_of(numerator);
   Factors below = factors_of(denominator);

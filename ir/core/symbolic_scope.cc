@@ -32,6 +32,7 @@ Index SymbolicScope::symbol(std::string_view name, std::int64_t example) {
   return symbolic_dim(name);
 }
 
+// Encodes an expression as an integer that attributes can hold. index_of_integer() decodes it.
 std::int64_t SymbolicScope::integer_of(Index value) {
   if (value.is_constant()) return value.constant();
   const auto [found, is_new] =
@@ -52,6 +53,8 @@ bool SymbolicScope::example(Guard guard) const {
   return *result;
 }
 
+// The example values decide the guard. The comparisons behind the decision become conditions, under
+// which the result holds for other values as well.
 bool SymbolicScope::decide(Guard guard) {
   if (guard.is_constant()) return guard.is_true();
   const bool truth = example(guard);

@@ -74,6 +74,7 @@ std::optional<Contraction> find_any_contraction(const LoopNest& nest) {
   found.rows.form = a.form;
   found.columns.input = b.input;
   found.columns.form = b.form;
+  // The roles of einsum: batch in both factors, rows in the first only, columns in the second only.
   for (const int v : nest.output_variables) {
     // A variable of neither factor repeats the result; it counts as a row.
     const bool in_b = b.form.factor(v) != 0;
@@ -123,6 +124,8 @@ std::optional<Contraction> find_contraction(const LoopNest& nest) {
   return found;
 }
 
+// Packing replaces excluded elements of one factor by 0. The product is 0 only if the other factor
+// is finite there. The test covers the whole tensor, in one pass.
 bool zeros_are_neutral(const Contraction& contraction, std::span<const Tensor> inputs) {
   const auto finite = [&](const Contraction::Factor& factor) {
     const Tensor& input = inputs[static_cast<std::size_t>(factor.input)];

@@ -52,6 +52,8 @@ struct PackedFactor {
     std::int64_t constant;
   };
 
+  // An offset is constant + side[i] + depth[k] + batch[b]. The three tables have size + depth +
+  // batches entries, instead of one entry for each combination.
   PackedFactor(const LoopNest& nest, const Contraction& c, const Contraction::Factor& factor,
                std::span<const Tensor> inputs)
       : tensor(inputs[static_cast<std::size_t>(factor.input)]),
@@ -211,6 +213,7 @@ class ContractionRun {
   static constexpr std::int64_t kTileColumns = Tile::kColumns;
 
   // Tasks write disjoint parts of the output, so they need no synchronization.
+  // Enough tasks to balance threads, each as large as possible, in whole tiles.
   std::vector<Task> tasks() const {
     const auto batches = static_cast<std::int64_t>(output_batch_.size());
     std::int64_t column_step = kBlockColumns * kTileColumns;
@@ -243,6 +246,8 @@ class ContractionRun {
     const std::int64_t block_depth = std::min(depth, kBlockDepth);
     const AlignedBuffer column_panels =
         aligned_buffer(rounded_up(task.column_end - task.column_begin, kTileColumns) * block_depth);
+    // A block of row panels takes at most 16 tiles x 256 terms of f64, which is 256 KiB with tiles
+    // of 8 rows. It is reused by all column panels of the task.
     const std::int64_t row_step = kBlockRows * kTileRows;
     const AlignedBuffer row_panels = aligned_buffer(
         rounded_up(std::min(task.row_end - task.row_begin, row_step), kTileRows) * block_depth);

@@ -40,6 +40,7 @@ std::vector<OutputBox> boxes_of(const LoopNest& nest, const Shape& shape) {
   while (boxes() > limit)
     std::ranges::max_element(cuts, {}, [](auto& c) { return c.size(); })->clear();
 
+  // The boxes are the Cartesian product of the intervals between cuts, built axis by axis.
   std::vector<OutputBox> result{{Shape(shape.size(), 0), shape}};
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     std::vector<OutputBox> finer;

@@ -86,6 +86,8 @@ base::Status LaneEvaluator::run_as(std::int64_t begin, std::int64_t end, DType o
   for (std::int64_t step = begin; step < end && !failed_; ++step) {
     std::int64_t count = 1;
     for (std::size_t i = 0; i < loops.size(); ++i) {
+      // The loop over blocks of lanes assigns the lane's first value. The last block may be
+      // shorter.
       const int variable = loops[i].variable >= 0 ? loops[i].variable : lane;
       std::int64_t& value = values_[static_cast<std::size_t>(variable)];
       value = loops[i].variable >= 0 ? at[i] : at[i] * plan_.block;
@@ -102,6 +104,7 @@ base::Status LaneEvaluator::run_as(std::int64_t begin, std::int64_t end, DType o
       store_lanes(out_type, out, first, stride, count, lanes<T>(nest_.root, all));
     } else {
       const T value = number<T>(nest_.root);
+      // The root does not depend on the lane: one number fills the block.
       T* repeated = typed<T>(buffers_[static_cast<std::size_t>(nest_.root)]);
       std::fill(repeated, repeated + count, value);
       store_lanes(out_type, out, first, stride, count, static_cast<const T*>(repeated));
@@ -114,11 +117,13 @@ base::Status LaneEvaluator::run_as(std::int64_t begin, std::int64_t end, DType o
   return status_;
 }
 
+// Keeps the first failure. Evaluation goes on with arbitrary values until the loops notice it.
 void LaneEvaluator::fail(base::Status status) {
   if (!failed_) status_ = std::move(status);
   failed_ = true;
 }
 
+// tick_ only grows, so a stamp is never used twice and stale values cannot look valid.
 void LaneEvaluator::assign(int variable, std::int64_t value) {
   values_[static_cast<std::size_t>(variable)] = value;
   const int ordinal = nest_.symbol(variable).ordinal;
@@ -392,6 +397,7 @@ T LaneEvaluator::reduce_to_number(int id, const NestNode& node) {
     for (std::int64_t start = 0; start < extent && !failed_; start += kLanes) {
       assign(lane, start);
       const LaneSet all{.low = 0, .high = std::min<std::int64_t>(kLanes, extent - start)};
+      // Masks made in this iteration are released after it: masks_ works as a stack.
       const int masks = masks_used_;
       accumulate(node, sums, where(node.guard, lane, all));
       masks_used_ = masks;

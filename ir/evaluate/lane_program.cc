@@ -49,6 +49,7 @@ class LaneCompiler {
     for (std::size_t id = 0; id < nest_.nodes.size(); ++id) {
       const NestNode& node = nest_.nodes[id];
       const int lane = lanes_[id];
+      // Constants are computed once and cost nothing.
       if (lane == kUnassigned || (node.depends == 0 && node.op != ExprOp::kReduce)) continue;
       VariableSet loops = node.depends & ~outputs;
       for (const int v : node.variables) loops |= nest_.symbol(v).depends;

@@ -43,6 +43,7 @@ LaneEvaluator::LaneSet LaneEvaluator::filtered(const LaneSet& set, const Keep& k
   if (kept == 0) return {.low = set.low, .high = set.low};
   // Prefer intervals: they need no mask in later operations.
   if (kept == high - low) return {.low = low, .high = high};  // an interval
+  // A new identity for each filling of the buffer, so that memos of earlier fillings do not match.
   mask.id = ++tick_;
   mask.parent = set.slot;
   return {.low = low, .high = high, .mask = mask.lanes.get(), .slot = masks_used_++};
@@ -75,6 +76,7 @@ LaneEvaluator::LaneSet LaneEvaluator::where(int id, int lane, const LaneSet& set
   const std::int64_t step = guard.form.factor(lane);
   const std::int64_t base = base_of(guard.form, lane);
   if (guard.kind == G::kEq) {
+    // One lane at most: l with base + step * l = 0.
     const std::int64_t l = -base / step;
     part.low = std::max(part.low, l);
     part.high = std::min(part.high, l + 1);

@@ -114,6 +114,8 @@ class ElementDemands {
     }
   }
 
+  // Each rule gives the operands demands that together suffice for the demand on the result. They
+  // need not be necessary.
   void visit(const Term& term, const Need& need) {
     const ValueDemand& d = need.values;
     switch (term.op) {
@@ -158,6 +160,8 @@ class ElementDemands {
   // A sufficient demand on each summand of a sum of any length: its sign.
   static ValueDemand of_summands(const ValueDemand& d) {
     ValueDemand each;
+    // Nonnegative summands have a sum above any bound <= 0. A positive lower bound cannot be
+    // divided among summands of unknown number.
     if (std::isfinite(d.low) && d.low <= 0) each.low = 0;
     if (std::isfinite(d.high) && d.high >= 0) each.high = 0;
     return each.low < each.high ? each : ValueDemand{};
@@ -195,6 +199,7 @@ class ElementDemands {
     const FunctionFacts& function = facts(term.function);
     if (term.function == Function::kPow) {
       const auto exponent = constant(term.kids[1]);
+      // A base must be nonnegative, except with an integer exponent.
       const bool whole =
           exponent && exponent->low == exponent->high && std::trunc(exponent->low) == exponent->low;
       ask(term.kids[0], whole ? ValueDemand{} : at_least(0), sure);
@@ -254,6 +259,8 @@ class GraphDemands {
     const Node& node = graph_.node(id);
     near_[id.index()] = node.kind == NodeKind::kInput;
     if (node.kind != NodeKind::kOperator || node.op->is_composite() || !reads_near(node)) return;
+    // Sends a typical demand (nonnegative and nonzero) through the node, and looks for an operand
+    // that is asked for something.
     const Need probe{.values = {.low = 0, .zero = false}, .reached = true, .sure = true};
     const std::vector<Need> asked = of_operands(id, probe);
     for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -299,6 +306,7 @@ class GraphDemands {
 
   // Of a constant, or of elements that are moved from one or filled in.
   std::optional<Span> values_of(NodeId id) {
+    // Follows operators of one operand that only move elements. Each step goes to an earlier node.
     while (graph_.node(id).kind == NodeKind::kOperator) {
       const Node& node = graph_.node(id);
       if (near_[id.index()] || node.op->is_composite() || node.inputs.size() > 1)

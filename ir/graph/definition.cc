@@ -18,10 +18,10 @@ bool is_one(Index size) { return size.is_constant() && size.constant() == 1; }
 bool is_truth_value(Scalar value, std::span<const TensorType> inputs) {
   if (value.is_constant()) return value.constant() == 0 || value.constant() == 1;
   std::vector<const ExprNode*> open = {value.node()};
-  std::set<std::uint32_t> seen;
+  std::set<const ExprNode*> seen;  // of several pools
   const auto look_into = [&](std::span<const ExprNode* const> kids) {
     for (const ExprNode* kid : kids) {
-      if (seen.insert(kid->id).second) open.push_back(kid);
+      if (seen.insert(kid).second) open.push_back(kid);
     }
   };
   while (!open.empty()) {

@@ -44,6 +44,7 @@ void merge(LoopNest& nest, int outer, int inner) {
 }
 
 // Tries all ordered pairs, since contiguous axes need not be neighbours in the loop order.
+// Each merge removes a variable, so at most n - 1 merges happen. A nest has few variables.
 void merge_within(LoopNest& nest, std::vector<int>& variables) {
   for (std::size_t i = variables.size(); i-- > 0;) {
     for (std::size_t k = variables.size(); k-- > 0;) {

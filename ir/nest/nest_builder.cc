@@ -24,6 +24,8 @@ NestBuilder::NestBuilder(const TermGraph& graph, std::span<const Shape> inputs, 
       bound_(static_cast<std::size_t>(graph.var_count)),
       variables_(static_cast<std::size_t>(graph.var_count)) {}
 
+// Lowers the definition for one box of the output. All tables are memos by term, so each term is
+// lowered once: the cost is linear in the number of terms, apart from intern().
 base::Status NestBuilder::build(const Shape& output, const OutputBox& box) {
   nest_.cuts.resize(output.size());
   const Shape strides = row_major_strides(output);
@@ -66,6 +68,7 @@ Affine NestBuilder::bind(int var, std::int64_t extent, int output_axis, std::int
     const int id = static_cast<int>(nest_.symbols.size());
     nest_.symbols.push_back(symbol);
     nest_.variables.push_back(id);
+    // The origin leads from a symbol back to its index variable and digit, for cuts and splits.
     origins_.resize(nest_.symbols.size());
     origins_.back() = {var, i, digits.size() == 1 ? output_axis : -1, output_low};
     made.push_back(id);
@@ -133,6 +136,8 @@ Affine NestBuilder::lower_index(const Term& term) {
     case ExprOp::kIndexMod: {
       const Affine a = kid(0);
       const Affine b = kid(1);
+      // a mod b = a - (a div b) * b. A remainder thus needs no symbol of its own, and it cancels
+      // against a quotient of the same operands.
       if (b.is_constant() && b.constant > 0) return a - quotient(a, b) * b.constant;
       const Range range{0, std::max<std::int64_t>(range_of(b).high - 1, 0)};
       return Affine::of_symbol(intern({.kind = Kind::kMod, .a = a, .b = b, .range = range}));
@@ -143,6 +148,7 @@ Affine NestBuilder::lower_index(const Term& term) {
       IndexSymbol symbol;
       symbol.kind = Kind::kElement;
       symbol.element = scalar(term.kids[0]);
+      // An index that is read from a tensor can be any integer.
       symbol.range = Range{INT64_MIN, INT64_MAX} + Range{};  // saturated
       symbol.depends = nest_.node(symbol.element).depends;
       symbol.from_data = true;
@@ -204,6 +210,8 @@ Affine NestBuilder::quotient(const Affine& a, const Affine& b) {
 
   std::int64_t common = d;
   for (const auto& part : rest.parts) common = std::gcd(common, part.factor);
+  // With g = gcd(d, factors): floor((g*x + c) / d) = floor((x + floor(c/g)) / (d/g)), because both
+  // numerators lie in the same interval [g*k, g*(k+1)).
   if (common > 1) {
     Affine reduced(euclidean_div(rest.constant, common));
     for (const auto& part : rest.parts) {
@@ -213,6 +221,7 @@ Affine NestBuilder::quotient(const Affine& a, const Affine& b) {
   }
   if (rest.parts.size() == 1 && rest.parts[0].factor == 1) {
     const IndexSymbol& only = nest_.symbol(rest.parts[0].symbol);
+    // Nested floor divisions join. The bounds on the divisors keep their product below 2^62.
     if (only.kind == Kind::kDiv && only.b.is_constant() && only.b.constant > 0 &&
         only.b.constant < (std::int64_t{1} << 31) && d < (std::int64_t{1} << 31)) {
       return whole +
@@ -241,12 +250,15 @@ void NestBuilder::note_cut(const Affine& form, bool equality) {
   };
   const std::int64_t f = form.parts[0].factor;
   const std::int64_t c = form.constant;
+  // Their negation overflows.
   if (f == INT64_MIN || c == INT64_MIN) return;
   // form == 0 holds for one value of v: isolate it with a cut on either side.
   if (equality) {
     if (c % f != 0) return;
     note(-c / f);
     note(-c / f + 1);
+    // f*v + c <= 0 holds up to v = floor(-c/f), so the cut is one above. For negative f it holds
+    // from ceil(c/-f) on, and the cut lies there.
   } else if (f > 0) {
     note(euclidean_div(-c, f) + 1);
   } else {
@@ -382,6 +394,8 @@ int NestBuilder::lower_scalar(const Term& term) {
       break;
     case ExprOp::kSelect: {
       node.guard = guard(term.kids[0]);
+      // A decided guard removes the select, and the other arm is not lowered at all. This is how
+      // inner boxes lose their padding.
       const auto kind = nest_.guard(node.guard).kind;
       if (kind == NestGuard::Kind::kTrue) return scalar(term.kids[1]);
       if (kind == NestGuard::Kind::kFalse) return scalar(term.kids[2]);
@@ -449,8 +463,10 @@ int NestBuilder::lower_reduce(const Term& term) {
   // An extent that varies is replaced by its bound and a guard.
   const std::int64_t bound = extent.is_constant() ? extent.constant : range_of(extent).high;
   if (bound <= 0) return identity_of(term);
+  // Two reductions over the same index variable share the loop variable.
   if (!variables_[var]) {
     variables_[var] = bind(static_cast<int>(var), bound, -1, 0, bound_[var]);
+    // build() reports this as an error; the value returned here is never used.
     if (nest_.variables.size() > static_cast<std::size_t>(kMaxVariables)) return identity_of(term);
   }
   NestNode node{.op = ExprOp::kReduce, .reduction = term.reduction, .type = term.type};

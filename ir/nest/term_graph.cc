@@ -42,6 +42,8 @@ class TermBuilder {
   TermBuilder(std::span<const DType> inputs) : inputs_(inputs) {}
 
   // Natural types of all nodes under `root`, without recursion.
+  // An explicit stack: the depth of an expression is user input. A node is finished when all its
+  // kids have facts.
   base::Status survey(const ExprNode* root) {
     std::vector<std::pair<const ExprNode*, std::size_t>> stack{{root, 0}};
     while (!stack.empty()) {

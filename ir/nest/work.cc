@@ -26,6 +26,7 @@ class WorkCounter {
   }
 
   // Per output element: arithmetic, and elements read from each input.
+  // Terms are stored operands first, so one ascending pass knows the kids' variables.
   double count(std::vector<double>& reads) {
     bind_reductions();
     double flops = 0;

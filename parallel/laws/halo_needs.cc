@@ -76,6 +76,9 @@ void HaloNeeds::widen(std::size_t input, const Interval& local, std::int64_t blo
   halo.after = std::max(halo.after, local.high - (block - 1));
 }
 
+// Whether a bounds check can be replaced by the content of halo rows. The condition must test that
+// a read of the body is inside the input (is_room()). Beyond the end, the body must then have the
+// value `otherwise` if the rows there hold 0 or minus infinity.
 bool HaloNeeds::stand_for(const ExprNode* condition, const ExprNode* body, double otherwise,
                           IndexForms& indices) {
   if (condition->op != ExprOp::kIndexLe) return false;

@@ -33,6 +33,8 @@ bool increases_everywhere(ir::Function function) {
 }
 
 // One pass over the expression, memoized by node: its cost is linear in the size of the definition.
+// The rules are those of a type system: the way of a node follows from the ways of its kids. kLost
+// is the safe answer, so the analysis is sound but not complete.
 class Passage {
  public:
   Passage(const PartialSource& source, Kind kind, bool exact_quotients)
@@ -112,6 +114,8 @@ class Passage {
     return sum_ || is_positive(a == Way::kCarried ? y : x) ? Way::kCarried : Way::kLost;
   }
 
+  // A quotient passes if only the numerator is partial. Quotients of integers are truncated, so
+  // they do not distribute over sums.
   Way of_quotient(const ExprNode* x, const ExprNode* y) {
     const Way a = of(x);
     if (!is_free(of(y)) || a == Way::kLost) return Way::kLost;
@@ -119,12 +123,16 @@ class Passage {
     return exact_quotients_ && (sum_ || is_positive(y)) ? Way::kCarried : Way::kLost;
   }
 
+  // For partial maxima: max(x, y) passes for any x and y, because a maximum is idempotent. min(x,
+  // y) passes only if one side is free.
   Way of_extremum(ExprOp op, Way a, Way b) const {
     if (is_free(a) && is_free(b)) return Way::kFree;
     if (sum_ || a == Way::kLost || b == Way::kLost) return Way::kLost;
     return op == ExprOp::kMax || a != b ? Way::kCarried : Way::kLost;
   }
 
+  // The condition is the same on every device. For sums, a branch that is not partial must be 0, or
+  // it would be counted once per device.
   Way of_choice(Way a, Way b) const {
     if (a == Way::kLost || b == Way::kLost) return Way::kLost;
     if (a == b) return a;
@@ -132,6 +140,8 @@ class Passage {
     return !sum_ || a == Way::kZero || b == Way::kZero ? Way::kCarried : Way::kLost;
   }
 
+  // A reduction of partial values commutes with the relation of the parts if both are sums or both
+  // are maxima.
   Way of_reduction(const ExprNode* node) {
     const bool shape_free = is_free(of(node->kids[1])) && is_free(of(node->kids[2]));
     const Way body = of(node->kids[3]);

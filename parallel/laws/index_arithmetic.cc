@@ -90,7 +90,8 @@ IndexForm product_form(FormTable& table, const IndexForm& a, const IndexForm& b)
   return atom_form(table, "(" + a.sum.text() + ")*(" + b.sum.text() + ")", form.local, form.global);
 }
 
-// (a + r*m) / by = a / by + r * (m / by) where `by` divides m.
+// (a + r*m) / by = a / by + r * (m / by) where `by` divides m. Where the local part is between 0
+// and by - 1, its own quotient is 0 and only that of the moving part remains.
 IndexForm quotient_form(FormTable& table, const IndexForm& a, const IndexForm& b) {
   if (!is_number(b)) return opaque_form(table, "div", a, b);
   const std::int64_t by = b.sum.constant;

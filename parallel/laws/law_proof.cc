@@ -70,6 +70,9 @@ class LawStatement {
   struct Sides {
     Attrs whole, part, other;  // other: of the second of two devices
   };
+  // If the law leaves a number unchanged, it is one symbol on all sides in the strongest scope and
+  // a number otherwise. A size along the cut is p times that of a part, or the sum of two
+  // independent parts for a partial result.
   Sides attributes() {
     Sides sides{attrs_, law_.attrs, law_.attrs};
     int next = 0;
@@ -163,7 +166,8 @@ class LawStatement {
     return type;
   }
 
-  // The rank's part of op(whole) equals op'(the rank's parts), for every rank r < p.
+  // The rank's part of op(whole) equals op'(the rank's parts), for every rank r < p. The number of
+  // devices p and the rank r are symbols, so one proof covers every mesh.
   base::Status make_cut() {
     const Sides attrs = attributes();
     GraphBuilder left, right;
@@ -272,7 +276,8 @@ class LawStatement {
 }  // namespace
 
 // Tries the strongest statement first: for all sizes and numbers, then for all sizes, then for
-// sizes that only vary along the cut.
+// sizes that only vary along the cut. A weaker statement has fewer symbols and may be within the
+// prover's reach where a stronger one is not.
 LawProof prove_law(const ir::Operator& op, const Attrs& attrs, std::span<const TensorType> inputs,
                    const Law& law, std::int64_t devices) {
   using Scope = LawProof::Scope;

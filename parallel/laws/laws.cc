@@ -93,13 +93,15 @@ std::vector<Attrs> attrs_of_parts(const Attrs& attrs, std::int64_t devices,
 
 // Laws are found, not listed: each is proven from the operator's denotation. A cut of an output
 // dimension or of a reduction's variable determines the inputs' cuts (cut_form.h); a partial result
-// passes through an operator that is homogeneous in it (passing.h).
+// passes through an operator that is homogeneous in it (homogeneous_laws.h).
 class PrimitiveLaws {
  public:
   PrimitiveLaws(const ir::Operator& op, const Attrs& attrs, std::span<const TensorType> types,
                 std::int64_t devices, const ir::Denotation& denotation)
       : op_(op), attrs_(attrs), types_(types), devices_(devices), denotation_(denotation) {}
 
+  // A reduction's variable may be cut only if the result is homogeneous in the reduction: the
+  // parts' results are then partial results of the whole.
   void add_cuts(std::vector<Law>& laws) {
     for (std::size_t i = 0; i < denotation_.vars.size(); ++i) {
       if (base::stop_requested()) return;
@@ -135,6 +137,7 @@ class PrimitiveLaws {
   }
 
  private:
+  // Cuts without a halo are tried first, because a halo must be exchanged.
   void add_cut(const Cut& cut, AxisPlacement output, std::vector<Law>& laws) {
     if (cut.extent == 0 || cut.extent % devices_ != 0) return;
     for (const auto& write : {cut_form, cut_form_with_halo}) {
@@ -145,6 +148,8 @@ class PrimitiveLaws {
   }
 
   // Finds attributes for which the operator on the parts computes the form; then the law holds.
+  // Equal normal forms prove that both sides compute the same elements. The guess of the attributes
+  // needs no proof of its own.
   bool add_cut_as(const CutForm& form, FormTable& table, AxisPlacement output,
                   std::vector<Law>& laws) {
     const auto parts = parts_of(types_, form.inputs, devices_);
@@ -211,7 +216,9 @@ class BodyLaws {
 
  private:
   // Depth-first search over the laws of the body's nodes, in order, with backtracking. Constants
-  // are copies; an input gets the placement that its first reader's law needs.
+  // are copies; an input gets the placement that its first reader's law needs. The number of
+  // combinations may be exponential in the size of the body, so the search ends at kMostBodyLaws
+  // laws.
   void choose(std::size_t at, std::vector<Law>& laws) {
     if (laws.size() >= kMostBodyLaws) return;
     if (at == body_.size()) return finish(laws);
@@ -232,6 +239,8 @@ class BodyLaws {
         }
         fits = *placed_[input] == law.inputs[k];
       }
+      // Only laws that agree with the placements fixed so far are followed. The placements that a
+      // law fixes are undone after it.
       if (fits) {
         placed_[at] = law.output;
         chosen_[at] = &law;

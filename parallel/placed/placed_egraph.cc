@@ -14,6 +14,10 @@ using egraph::ClassId;
 using egraph::NodeId;
 using egraph::OpId;
 
+// A worklist from the outputs backward. Each pair of a value and a placement that is wanted becomes
+// a class once, and fill() gives it all its e-nodes, which may want further pairs. There are
+// finitely many pairs, so the construction ends. Cycles of collectives are allowed: the extraction
+// excludes cyclic choices.
 Result<std::unique_ptr<PlacedEGraph>> PlacedEGraph::of(const rules::TensorEGraph& tensors,
                                                        const Mesh& mesh, const Request& request) {
   std::unique_ptr<PlacedEGraph> result(new PlacedEGraph(tensors, mesh, request));
@@ -47,6 +51,8 @@ Result<std::unique_ptr<PlacedEGraph>> PlacedEGraph::of(const rules::TensorEGraph
   return result;
 }
 
+// The payload makes e-nodes with different meanings different operators. Equal payloads under one
+// name share an operator and its meaning.
 OpId PlacedEGraph::operation(std::string_view base, std::size_t arity, const std::string& payload,
                              const Meaning& meaning) {
   const std::string key = std::string(base) + "\n" + payload;
@@ -91,6 +97,8 @@ Result<ClassId> PlacedEGraph::want(ClassId value, const Placement& placement) {
   return id;
 }
 
+// A class with one "keep" node for each placement without partial results. The extraction chooses
+// one of them.
 Result<ClassId> PlacedEGraph::want_any(ClassId value) {
   ClassId id;
   for (const Placement& placement : whole_placements(tensors_.type(value), mesh_)) {
@@ -139,6 +147,8 @@ Status PlacedEGraph::fill(const Key& key, ClassId id) {
   return base::ok();
 }
 
+// A second reading of an input may use the value of the first one, if this is still held in the
+// same placement.
 Status PlacedEGraph::add_first_reading(const Key& key, ClassId id, NodeId leaf) {
   const OpId op = tensors_.egraph().op(leaf);
   if (!tensors_.language().is_input(op)) return base::ok();

@@ -264,6 +264,7 @@ base::Status check_against(const PlacedGraph& placed, const ir::Graph& sequentia
   return base::ok();
 }
 
+// One pass suffices, because inputs come before their readers.
 std::vector<bool> follow_from_constants(const PlacedGraph& graph) {
   std::vector<bool> constant(graph.nodes.size(), false);
   for (std::size_t i = 0; i < constant.size(); ++i) {
@@ -303,7 +304,9 @@ Held held_of(const PlacedGraph& graph) {
 }  // namespace
 
 // The most bytes of one rank over the order of execution. A carried output replaces its input in
-// place, so it counts once.
+// place, so it counts once. Values that are held all the time are counted apart from those that are
+// live for a while. The result is the sum of both, so it assumes that every constant exists at the
+// peak.
 double peak_bytes(const PlacedGraph& graph) {
   const Held held = held_of(graph);
   std::vector<std::size_t> last_use(graph.nodes.size(), 0);
@@ -334,6 +337,7 @@ double peak_bytes(const PlacedGraph& graph) {
       scratch = program->scratch_bytes();
     }
     peak = std::max(peak, live + scratch);
+    // A set, because a node that reads a value twice frees it once.
     const std::set<std::size_t> read(graph.nodes[i].inputs.begin(), graph.nodes[i].inputs.end());
     for (const std::size_t input : read) {
       if (last_use[input] == i && !held.always[input]) live -= own[input];

@@ -40,7 +40,9 @@ std::vector<ClassId> Schedule::children_first() const {
 }
 
 // As late as possible: a value is computed one level before its first use, which keeps lifetimes
-// short. An unused value is computed as soon as possible.
+// short. An unused value is computed as soon as possible. The first pass finds the earliest levels
+// and their number. The second pass, from readers to operands, moves each value up to the level
+// before its first use.
 void Schedule::set_levels_of_program() {
   constexpr int kUnused = std::numeric_limits<int>::max();
   const std::vector<ClassId> order = children_first();

@@ -270,7 +270,8 @@ std::vector<HeldRows> rows_held(const ir::TensorType& whole, const Placement& pl
   return all;
 }
 
-// Whether each held element belongs to a halo.
+// Whether each held element belongs to a halo. Elements are in row-major order, so `inner` is the
+// stride of the dimension in the part.
 std::vector<char> is_of_halo(const std::vector<HeldRows>& rows, std::size_t elements) {
   std::vector<char> result(elements, 0);
   std::int64_t inner = 1;
@@ -332,7 +333,10 @@ ir::Tensor block_of(const ir::Tensor& whole, const Placement& placement, const M
   return block;
 }
 
-// Assembles the parts, adding or maximizing partial results; copies must be equal bit by bit.
+// Assembles the parts, adding or maximizing partial results; copies must be equal bit by bit. Of
+// each set of copies, the rank with the lowest number contributes, and the others are compared with
+// it. Halos do not contribute. They are compared at the end with the assembled tensor. O(ranks^2 +
+// elements held).
 base::Result<ir::Tensor> whole_of(std::span<const ir::Tensor> locals, const ir::TensorType& type,
                                   const Placement& placement, const Mesh& mesh) {
   EGRET_CHECK(static_cast<std::int64_t>(locals.size()) == mesh.ranks(), "a tensor for each rank");

@@ -49,7 +49,10 @@ class LayerFinder {
   }
 
   // Colour refinement (Weisfeiler-Leman): a node's colour combines its own text with its inputs'
-  // colours of the step before. Values of one colour are candidates for seams.
+  // colours of the step before. Values of one colour are candidates for seams. A finer colouring
+  // separates values inside a layer from seams, while a coarser one keeps layers together that
+  // differ farther above. Each step is therefore tried. Equal colours are only a hint: layer()
+  // compares the programs exactly.
   std::optional<EqualLayers> run() const {
     std::vector<std::uint64_t> colour(own_);
     std::size_t kinds = 0;
@@ -177,7 +180,9 @@ class LayerFinder {
                                [&](NodeId reader) { return after.has(reader); });
   }
 
-  // Keeps the longest run of equal layers between these values, if it covers more of the program.
+  // Keeps the longest run of equal layers between these values, if it covers more of the program. A
+  // layer continues the run if its program equals that of the layer before and only it reads the
+  // seam between them.
   void take_if_more(std::span<const NodeId> values, std::vector<Layer>& best,
                     std::vector<NodeId>& seams) const {
     std::vector<Layer> run;
@@ -263,6 +268,9 @@ const ir::Operator& seam_mark() { return ir::get_operator("identity"); }
 
 std::optional<EqualLayers> equal_layers(const Graph& graph) { return LayerFinder(graph).run(); }
 
+// Removes the layers between the second one and the last ones that are kept. The weights of the
+// second layer then stand for those of all removed ones. Layer i lies between the seams i and i +
+// 1.
 std::optional<FewerLayers> with_fewer_layers(const Graph& graph, std::int64_t layers) {
   EGRET_CHECK(layers >= 2, "a first layer and one that stands for others");
   const std::optional<EqualLayers> equal = equal_layers(graph);

@@ -35,7 +35,7 @@ class Exhaustive {
     if (space_.values() > kMostValues) return {"exhaustive", best_, 0, watch_.seconds(), false};
     State start;
     for (const Index root : space_.roots()) start.wanted[space_.value_of(root)].push_back(root);
-    find_order();
+    if (!find_order()) return {"exhaustive", best_, 0, watch_.seconds(), false};
     descend(start, 0);
     return {"exhaustive", best_, steps_, watch_.seconds(), !gave_up_};
   }
@@ -45,8 +45,9 @@ class Exhaustive {
     std::map<std::size_t, std::vector<Index>> wanted;  // by value
   };
 
-  // Assigns each value a position before all values that its choices may request.
-  void find_order() {
+  // Assigns each value a position before all values that its choices may request. False if choices
+  // form a cycle, which has no such order: depths then exceed the number of values.
+  bool find_order() {
     std::vector<int> depth(space_.values(), 0);
     bool changed = true;
     while (changed) {
@@ -57,12 +58,14 @@ class Exhaustive {
             int& other = depth[space_.value_of(child)];
             if (other > depth[value]) continue;
             other = depth[value] + 1;
+            if (other > static_cast<int>(space_.values())) return false;
             changed = true;
           }
         }
       }
     }
     place_ = depth;
+    return true;
   }
 
   // Chooses for the value whose consumers have all chosen. A branch ends where its cost reaches the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/plan/plan_space.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <queue>
@@ -73,6 +74,8 @@ PlanSpace::Ways PlanSpace::ways_from(const Value& value, std::span<const Index> 
   while (!queue.empty()) {
     const Arrival arrival = queue.top();
     queue.pop();
+    // The first arrival is the cheapest. It also records the last collective of the path, so the
+    // paths form a tree.
     if (!ways.try_emplace(arrival.at, arrival.by).second) continue;
     const auto [first, last] = leaving.equal_range(arrival.at);
     for (auto edge = first; edge != last; ++edge) {
@@ -122,7 +125,9 @@ PlanSpace::Step PlanSpace::step(std::size_t number, Index choice,
   return result;
 }
 
-// Visits values in topological order, consumers first: all requests for a value are then known.
+// Visits values in topological order, consumers first: all requests for a value are then known. The
+// first traversal counts the readers of each value. The second one visits a value when all its
+// readers have been visited (Kahn's algorithm).
 double PlanSpace::cost(std::span<const Index> choice) const {
   std::vector<int> readers(values_.size(), 0);
   std::vector<char> seen(values_.size(), 0);
@@ -150,7 +155,9 @@ double PlanSpace::cost(std::span<const Index> choice) const {
     if (seen[value] != 0 && readers[value] == 0) stack.push_back(value);
   }
   double total = 0;
+  std::ptrdiff_t priced = 0;
   while (!stack.empty()) {
+    ++priced;
     const std::size_t value = stack.back();
     stack.pop_back();
     const Step taken = step(value, choice[value], wanted[value]);
@@ -161,7 +168,9 @@ double PlanSpace::cost(std::span<const Index> choice) const {
       if (--readers[value_of_[child]] == 0) stack.push_back(value_of_[child]);
     }
   }
-  return total;
+  // Values of a cycle wait for each other. Such a choice is no plan.
+  const bool acyclic = priced == std::ranges::count(seen, 1);
+  return acyclic ? total : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace egret::parallel

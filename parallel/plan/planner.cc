@@ -136,7 +136,8 @@ class PlanSearch {
   }
 
   // Finds the cheapest plan within the memory limit; if there is none, the one with the least
-  // memory.
+  // memory. Each round thus asks for less than the limit, until the written program fits, no plan
+  // satisfies the rows, or kTightenings rounds have passed.
   Status run_within(ParallelPlan& plan) {
     find_baselines(plan);
     search_.memory = plan.limit_bytes;
@@ -186,7 +187,8 @@ class PlanSearch {
   // Branch and bound over the placement between layers. With it fixed, the parts before and behind
   // separate. A short look at each placement gives plans and lower bounds, which exclude most
   // placements. The remaining one with the least bound is searched again with twice the time, until
-  // its bound exceeds the best plan.
+  // its bound exceeds the best plan. The bound of the result is the least bound of all placements:
+  // an excluded placement costs at least that much.
   Result<extract::Solution> cheapest_tied(const Pricing::Search& search) const {
     const auto deadline = base::Deadline::after(search.options.time_limit_s);
     std::vector<Tied> ways;
@@ -197,11 +199,13 @@ class PlanSearch {
     }
     Result<extract::Solution> best = base::bad_input("no plan with equal layers was found");
     const double look = kLookShare * deadline.remaining() / static_cast<double>(ways.size());
-    for (Tied& way : ways) look_at(way, look, best);
-    while (!ways.empty() && best.ok() && !deadline.expired()) {
+    for (Tied& way : ways) EGRET_RETURN_IF_ERROR(look_at(way, look, best));
+    const auto stopped = [&] { return search.options.should_stop && search.options.should_stop(); };
+    while (!ways.empty() && best.ok() && !deadline.expired() && !stopped()) {
       Tied& least = *std::ranges::min_element(ways, {}, &Tied::bound);
       if (least.proven || least.bound >= best->dag_cost * (1 - kTolerance)) break;
-      look_at(least, std::min(2 * least.search.options.time_limit_s, deadline.remaining()), best);
+      const double seconds = std::min(2 * least.search.options.time_limit_s, deadline.remaining());
+      EGRET_RETURN_IF_ERROR(look_at(least, seconds, best));
     }
     if (!best.ok()) return best;
     best->bound = best->dag_cost;
@@ -209,17 +213,25 @@ class PlanSearch {
     return best;
   }
 
-  void look_at(Tied& way, double seconds, Result<extract::Solution>& best) const {
+  // A placement without a plan is excluded only if that is proven. One for which no plan was found
+  // in time keeps its bound.
+  base::Status look_at(Tied& way, double seconds, Result<extract::Solution>& best) const {
     way.search.options.time_limit_s = std::max(seconds, kLeastSeconds);
     auto found = pricing_.cheapest(way.search);
     if (!found.ok()) {
-      way.bound = std::numeric_limits<double>::infinity();
-      way.proven = true;
-      return;
+      const base::Status& status = found.status();
+      // Bad input: some root has no finite term once the placement's nodes are forbidden.
+      if (status.code() == base::StatusCode::kBadInput || extract::is_infeasible(status)) {
+        way.bound = std::numeric_limits<double>::infinity();
+        way.proven = true;
+        return base::ok();
+      }
+      return status.code() == base::StatusCode::kLimit ? base::ok() : status;
     }
     way.bound = std::max(way.bound, found->bound);
     way.proven = found->quality == extract::Quality::kOptimal;
     if (!best.ok() || found->dag_cost < best->dag_cost) best = std::move(found);
+    return base::ok();
   }
 
   PlacedGraph program_of(const extract::Solution& solution) const {
@@ -240,7 +252,8 @@ class PlanSearch {
   }
 
   // For each of the largest named leaves: the cheapest plan without its chosen placement. The
-  // difference in time, split into sending and computing, says what the choice gains.
+  // difference in time, split into sending and computing, says what the choice gains. Each
+  // runner-up is an extraction of its own, hence the limit on the number of leaves.
   void explain(const extract::Solution& best, ParallelPlan& plan) const {
     plan.runners_up.clear();
     const std::vector<Pricing::NamedLeaf> leaves = pricing_.named_leaves(best);
@@ -427,6 +440,8 @@ Result<ParallelPlan> make_plan(const PlanTask& task, const Cluster& machine,
   std::optional<FewerLayers> fewer;
   if (options.layers > 0 && !options.searches && task.carried.empty())
     fewer = with_fewer_layers(program, options.layers);
+  // The short program may have no plan that ties its layers, because a tensor cannot be cut. All
+  // layers are then planned.
   if (fewer) {
     const Status status = search({fewer->graph}, &PlanSearch::run, false, &*fewer, plan);
     if (!status.ok() && status.code() != base::StatusCode::kBadInput) return status;

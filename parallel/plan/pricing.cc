@@ -200,7 +200,8 @@ std::vector<double> Pricing::costs_of(const Search& search) const {
 }
 
 // Couples leaf <= keep: an input is read in the placement in which it is kept. Where only one
-// placement is possible, costs enforce it.
+// placement is possible, costs enforce it. The row leaf - keep <= 0 excludes a leaf whose placement
+// is not kept.
 std::vector<extract::SideRow> Pricing::rows_of_carried(std::span<const double> costs) const {
   std::vector<extract::SideRow> rows;
   for (const std::vector<Keep>& ways : keeps_) {
@@ -297,7 +298,8 @@ std::vector<extract::SideRow> Pricing::rows_of_memory(double memory) const {
   return rows;
 }
 
-// Adds `price` seconds for the limit's worth of memory, spread evenly over the rows.
+// Adds `price` seconds for the limit's worth of memory, spread evenly over the rows. A row's
+// weights are shares of the limit, so a plan that fills every level pays the full price.
 std::vector<double> Pricing::priced(std::vector<double> costs,
                                     std::span<const extract::SideRow> memory, double price) const {
   for (const extract::SideRow& row : memory) {
@@ -308,7 +310,8 @@ std::vector<double> Pricing::priced(std::vector<double> costs,
 }
 
 // Fixes each carried value's placement to the one that the relaxed problem reads, then solves the
-// rest.
+// rest. It is a heuristic for a start: the relaxed problem need not read a value in one placement
+// only.
 base::Result<extract::Solution> Pricing::with_fixed_keeps(const Search& search,
                                                           std::vector<double> costs) const {
   std::vector<double> loose = costs;  // readers pay for keeping
@@ -336,7 +339,9 @@ base::Result<extract::Solution> Pricing::with_fixed_keeps(const Search& search,
 }
 
 // Finds a feasible start at rising prices of memory (Lagrange multipliers; Everett, Operations
-// Research 11, 1963). The integer program improves on it under the rows.
+// Research 11, 1963). The integer program improves on it under the rows. A price moves the cost of
+// memory into the objective, so an extractor without rows can solve the problem. A higher price
+// trades more time for memory, so the first plan that satisfies the rows is taken.
 base::Result<extract::Solution> Pricing::cheapest(const Search& search,
                                                   const extract::Solution* known) const {
   const std::vector<double> costs = costs_of(search);

@@ -63,7 +63,8 @@ std::vector<bool> that_reach(const egraph::EGraph& egraph, ClassId goal) {
 // Sections by reachability in the e-graph: what the first seam is computed from lies before it,
 // what else the second seam is computed from is the repeated layer, and the rest comes after. Costs
 // of the repeated section are multiplied (counts()), and no operator may read across a seam
-// (crossing()).
+// (crossing()). The candidate placements are those under which some operator computes the first
+// seam.
 TiedLayers::TiedLayers(const PlacedEGraph& placed, const egraph::EGraphView& view,
                        const FewerLayers& fewer)
     : placed_(placed),
@@ -156,6 +157,9 @@ std::optional<Placement> TiedLayers::placement_of(const extract::Solution& solut
   return of_first.front();
 }
 
+// Writes the sections one after the other, the repeated one once per layer. `place` maps a node of
+// the short program to its latest copy. Before each further copy, the value that the layer reads is
+// mapped to the value that the previous copy gave.
 PlacedGraph TiedLayers::repeated(const WrittenProgram& program, const ir::Graph& whole) const {
   const std::vector<PlacedNode>& nodes = program.graph.nodes;
   const auto section_of = [&](std::size_t i) {

@@ -116,7 +116,10 @@ class RingWriter {
     return {held.whole, placement, input.step};
   }
 
-  // Types a node by its laws along the mesh's axes, then by a law along time.
+  // Types a node by its laws along the mesh's axes, then by a law along time. The node must be a
+  // valid part of the program (the laws along the mesh's axes), and its part must split into steps
+  // (the law along time). A partial operand counts as a copy in time: a reader sees it whole, as
+  // far as it is known.
   Status find_type(std::size_t i) {
     const RingNode& node = own(i);
     std::vector<TensorType> wholes, parts;
@@ -186,7 +189,9 @@ class RingWriter {
     return divides ? step_.constant(Tensor::filled(node.type, 1)) : node.now;
   }
 
-  // Propagates the dependence on each incomplete value.
+  // Propagates the dependence on each incomplete value. `read` collects, for each incomplete value,
+  // the factor with which each input of the node depends on it. Nodes are visited in order, so the
+  // factors of inputs are known.
   Status find_factors(std::size_t i) {
     std::map<std::size_t, std::vector<Factor>> read;
     const std::size_t count = own(i).inputs.size();
@@ -208,7 +213,8 @@ class RingWriter {
 
   // Decides how a node depends on a value that is complete only after the last step. Allowed are a
   // scaling by exp of a running maximum, corrected when the maximum changes, and a division by a
-  // running sum, done in finish().
+  // running sum, done in finish(). The kinds must fit: only a maximum can be a reference, and only
+  // a sum can be a divisor.
   Status find_factor(std::size_t i, std::size_t unknown, std::span<const Factor> factors) {
     const Status failed = base::bad_input(own(i).op->name() +
                                           " needs a value that is known only after the last step");
@@ -247,7 +253,8 @@ class RingWriter {
     return step_.status();
   }
 
-  // The factor exp(now - before) of the reference, or exp(before - now).
+  // The factor exp(now - before) of the reference, or exp(before - now). The operator is the
+  // exponential through which the reference enters, with its own attributes.
   Value correction(std::size_t unknown, int sign) {
     const Node& reference = nodes_[unknown];
     const Value change = sign > 0 ? step_.add("sub", {reference.now, reference.before})
@@ -304,7 +311,8 @@ class RingWriter {
   std::map<std::size_t, std::size_t> exponential_;  // of each reference, whose exp it is in
 };
 
-// The peak bytes of the operators' results.
+// The peak bytes of the operators' results. A result is live from its node until its last reader.
+// Inputs are held by the caller and do not count.
 double most_bytes(const ir::Graph& graph) {
   std::vector<std::size_t> last_use(graph.size(), 0);
   for (std::size_t i = 0; i < graph.size(); ++i) {

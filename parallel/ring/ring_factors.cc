@@ -67,7 +67,8 @@ class FactorReader {
   }
 
   // The common factor of an element that is linear in inputs with equal factors: it passes through
-  // (parallel/laws/homogeneous_laws.h).
+  // (parallel/laws/homogeneous_laws.h). Inputs with different factors would need different
+  // corrections.
   std::optional<Factor> linear() const {
     Factor all;
     PartialSource source;
@@ -89,7 +90,8 @@ class FactorReader {
     return by->op == ExprOp::kRead && factor(by).kind == Kind::kItself;
   }
 
-  // The coefficient of t in x + n t.
+  // The coefficient of t in x + n t. Shifts add up: each one is the coefficient of t in a sum. Any
+  // other operator between t and the result gives no shift.
   std::optional<int> shift_of(const ExprNode* node) const {
     if (!depends(node)) return 0;
     const auto kid = [&](std::size_t i) { return shift_of(node->kids[i]); };

@@ -29,6 +29,7 @@ class RingFinder {
     if (!root || passing() == 0) return std::nullopt;
     for (std::size_t i = 0; i < whole_.size(); ++i) {
       if (ring_.nodes.size() > kMostNodes) return std::nullopt;
+      // A copy: reduced_here() may append to whole_.
       const Whole one = whole_[i];
       auto reference = reduced_here(one.value, one.placement);
       if (!reference) reference = input(one.value, one.placement, {});
@@ -51,7 +52,9 @@ class RingFinder {
     return std::ranges::count(ring_.inputs, true, &RingInput::passes);
   }
 
-  // A reference to the value as a step reads it; nullopt where that cannot be.
+  // A reference to the value as a step reads it; nullopt where that cannot be. If the mesh's axis
+  // holds copies of the value, its blocks can circulate. If it cuts the value, the part that a
+  // device holds is the whole for time: a step computes its block or cuts it out.
   std::optional<int> want(ClassId value, const Placement& placement, AxisPlacement step) {
     value = tensors_.egraph().find(value);
     if (step.is_copy()) return whole(value, placement);
@@ -132,7 +135,8 @@ class RingFinder {
   }
 
   // Computes the block of a value in each step from circulating blocks; undone if nothing new
-  // circulates.
+  // circulates. The search is depth-first over nodes, implementations and laws. It takes the first
+  // success and bounds the depth by kMostNodes.
   std::optional<int> computed(ClassId value, const Placement& placement, AxisPlacement step) {
     if (ring_.nodes.size() > kMostNodes || tensors_.is_constant(value)) return std::nullopt;
     for (const NodeId node : primitives(value)) {
@@ -190,7 +194,9 @@ class RingFinder {
     whole_ = before.whole_;
   }
 
-  // With nodes after those that they read. Nullopt where there is a cycle.
+  // With nodes after those that they read. Nullopt where there is a cycle. Values that a step reads
+  // whole are resolved after the search, so the nodes are not in topological order. A depth-first
+  // traversal sorts them.
   std::optional<FoundRing> in_order(std::size_t root) {
     std::vector<int> place(ring_.nodes.size(), -1);
     FoundRing found{{ring_.axis, ring_.inputs, {}}, inputs_};

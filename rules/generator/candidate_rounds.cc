@@ -128,6 +128,9 @@ void decide_round(const Deciding& deciding, std::vector<Candidate> round,
                   const base::Progress& progress) {
   Foresight foresight(deciding.terms, findings, deciding.derivation, deciding.proofs);
   Wave under_way;
+  // A pipeline of two waves: while one is being proven, the next is chosen and begun, and idle
+  // workers prove candidates that will probably come. Results are recorded wave by wave in a fixed
+  // order, so they do not depend on the number of threads.
   while ((!round.empty() || !under_way.jobs.empty()) && !stop_requested()) {
     WaveChoice choice =
         choose_wave(deciding.terms, findings, deciding.derivation, round, under_way.jobs);

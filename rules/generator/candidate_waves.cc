@@ -78,6 +78,9 @@ WaveChoice choose_wave(TermTable& terms, const Findings& findings,
   WaveChoice choice;
   std::vector<Job>& jobs = choice.wave.jobs;
   choice.wave.rules_found = findings.rules_found();
+  // Candidates of one wave should not derive each other, otherwise a proof would be wasted. A
+  // candidate with the operators of a job, or one that would follow from jobs under way, waits for
+  // a later wave.
   for (std::size_t i = 0; i < first.size(); ++i) {
     const Candidate& candidate = first[i];
     if (standing[i] == Standing::kDerived) {

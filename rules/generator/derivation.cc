@@ -66,6 +66,9 @@ egraph::Limits limits_of(const DerivationOptions& options) {
   return limits;
 }
 
+// Equality saturation with the rules on the e-graph of the sides, within limits. A rule counts as
+// derived if the sides end in one class. A limit can therefore miss a derivation and never invents
+// one.
 void run(const RuleSet& set, TensorEGraph& tensors, const DerivationOptions& options,
          const std::function<bool()>& is_done = {}) {
   SaturateOptions saturation;
@@ -146,6 +149,7 @@ Coincidences coincidences(const Instance& instance) {
 std::vector<Instance> with_few_common(std::vector<Instance> pool, std::size_t wanted) {
   std::vector<Instance> chosen;
   std::optional<Coincidences> common;
+  // Greedy: each turn takes the instance that leaves the fewest coincidences common to all.
   while (chosen.size() < wanted && !pool.empty()) {
     std::vector<Coincidences> left;
     for (const Instance& instance : pool) {

@@ -61,6 +61,8 @@ void ProofQueue::begin(const std::vector<Equality>& candidates) {
     EGRET_CHECK(waves_.size() < 2, "two waves at most are under way");
     Wave& wave = waves_.emplace_back();
     for (const Equality& candidate : candidates) {
+      // A job that was begun ahead is adopted: its result is reused, or it moves to the wanted
+      // queue.
       const auto foreseen = foreseen_jobs_.find(Key(candidate.left, candidate.right));
       if (foreseen == foreseen_jobs_.end()) {
         wave.push_back(std::make_shared<Job>(Job{candidate, true}));
@@ -129,6 +131,7 @@ void ProofQueue::set_foreseen(const std::vector<Equality>& candidates) {
   changed_.notify_all();
 }
 
+// Wanted pieces come first. Foreseen ones only use workers that would be idle.
 std::optional<ProofQueue::Piece> ProofQueue::next_piece() {
   for (std::deque<Piece>* pieces : {&wanted_, &foreseen_}) {
     if (pieces->empty()) continue;
@@ -170,6 +173,7 @@ void ProofQueue::run(const Piece& piece, std::unique_lock<std::mutex>& lock) {
   lock.lock();
   ++events_;
   if (failure) job.failure = failure;
+  // The other direction is a piece of its own and goes to the front, so that a wave ends soon.
   if (back_next) {
     (job.wanted ? wanted_ : foreseen_).push_front({piece.job, true});
   } else {

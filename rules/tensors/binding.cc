@@ -94,6 +94,7 @@ bool bind_term(const Rule& rule, const Term& term, const ir::Attrs& attrs, Envir
 
 }  // namespace
 
+// Equality of the rule language, in which 1 and 1.0 are equal.
 bool same_value(const AttrValue& a, const AttrValue& b) {
   static const ExprFunction* const kEqual = find_function("==");
   const AttrValue* const both[] = {&a, &b};

@@ -116,6 +116,8 @@ class Compiler {
     return found->second;
   }
 
+  // An operator without attributes is matched exactly. An operator with attributes is matched by
+  // its base, and a variable captures the variant, whose attributes the condition checks.
   VarId add(const Term& term, VarId result) {
     if (term.kind == Term::Kind::kTensor) return variable(term.slot);
     std::vector<VarId> children;

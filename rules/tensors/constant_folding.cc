@@ -124,6 +124,7 @@ class Folder {
     interpret.should_stop = options_.should_stop;
     std::vector<ir::Tensor>& values = as_run ? as_run_ : wide_;
     if (values.empty()) values.resize(graph_.size());
+    // The set is ordered by id, which is a topological order.
     for (const std::size_t j : region) {
       const ir::Node& node = graph_.node(ir::NodeId(j));
       if (node.kind == ir::NodeKind::kConstant || values[j].elements() > 0) continue;

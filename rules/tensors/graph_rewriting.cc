@@ -66,6 +66,7 @@ class SourceMatch {
     }
     return true;
   }
+  // A variable that occurs twice must stand for equal terms. They need not be the same node.
   bool bind(int slot, NodeId at) {
     std::optional<NodeId>& bound = bound_[static_cast<std::size_t>(slot)];
     if (bound) return same_term(graph_, *bound, graph_, at);
@@ -145,6 +146,8 @@ std::optional<Graph> rewritten(const Graph& graph, NodeId at, const Rule& rule) 
     std::optional<double> splat;
     if (node.kind == NodeKind::kConstant && node.type.rank() == 0) splat = node.data.f64_at(0);
     place.push_back(sink.append(std::move(node), splat));
+    // The original node is appended first, because conditions may refer to it. Later nodes read the
+    // target, and the original becomes dead unless the target uses it.
     if (i != at.index()) continue;
     const auto target = target_of(rule, graph, at, place, sink);
     if (!target) return std::nullopt;

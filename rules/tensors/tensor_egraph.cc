@@ -74,6 +74,8 @@ std::vector<ClassId> TensorEGraph::roots() const {
   return ids;
 }
 
+// Nodes are appended, so the nodes that a rule made are a range of ids. One entry for each range
+// suffices, and creator() finds it by binary search.
 void TensorEGraph::credit_new_nodes(std::uint32_t rule) {
   const std::size_t end = egraph_->savepoint().words;
   if (end > credited_) credits_.push_back({static_cast<std::uint32_t>(credited_), rule});

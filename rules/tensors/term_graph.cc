@@ -37,6 +37,8 @@ TermGraph::TermGraph(const TensorEGraph& terms, std::vector<ClassId> outputs)
     terms_.push_back(term);
   }
 
+  // The users of each term in compressed form: users_[user_begin_[place]] up to the next place.
+  // Each user is listed once, although it may use a term twice.
   std::vector<std::pair<std::uint32_t, ClassId>> uses;
   by_base_.resize(egraph.ops().base_count());
   for (const ClassId term : terms_) {
@@ -103,6 +105,8 @@ class MatchSearch {
     std::vector<const Pattern::Atom*> left;
     for (const Pattern::Atom& atom : pattern_.atoms()) left.push_back(&atom);
     while (!left.empty()) {
+      // Greedy: an atom with a known term needs no search, an atom with a bound child searches the
+      // users of that child, and a root searches all terms of its operator.
       const auto next = std::ranges::max_element(left, {}, [&](const Pattern::Atom* atom) {
         if (planned_[atom->result.index()]) return 3;
         if (bound_child(*atom).valid()) return 2;
@@ -158,6 +162,7 @@ class MatchSearch {
     const OpId captured = atom.capture.valid() ? ops_[atom.capture.index()] : op;
     if (captured.valid() && captured != op) return;
     if (atom.capture.valid()) ops_[atom.capture.index()] = op;
+    // The trail undoes the bindings of this branch.
     const std::size_t mark = trail_.size();
     if (take(atom.result, term) && take_children(atom, node)) search(depth + 1);
     for (; trail_.size() > mark; trail_.pop_back()) classes_[trail_.back().index()] = {};

@@ -75,6 +75,8 @@ class Search {
   // Makes the guard hold by changing one number to a candidate value that newly violates the fewest
   // other guards. Ties are broken at random.
   bool repair(std::size_t broken) {
+    // Candidate values: small numbers, the neighbours of the current numbers, and the neighbours of
+    // numbers that the guard names. The boundaries of comparisons lie there.
     std::set<std::int64_t> values{0, 1, 2};
     for (const std::string_view symbol : symbols_[broken]) {
       const std::int64_t number = numbers_.find(symbol)->second;

@@ -103,6 +103,8 @@ std::optional<std::int64_t> InstanceConditions::excess(const Equation& equation,
   return left && right ? std::optional(*left - *right) : std::nullopt;
 }
 
+// Tries the equations that mention the attribute, one after the other, and takes the first root.
+// The old value is restored.
 std::optional<std::int64_t> InstanceConditions::solve_for(int attribute,
                                                           Environment& environment) const {
   auto& value = environment.attributes[static_cast<std::size_t>(attribute)];

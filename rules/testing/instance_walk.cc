@@ -95,6 +95,8 @@ void apply(const Change& change, Choice& choice) {
 
 }  // namespace
 
+// One step of a random walk: a single change of the current choice. A step to an instance that the
+// rule does not accept is not taken.
 std::optional<Instance> InstanceWalk::step(base::Random random) {
   constexpr std::int64_t kMostSize = 8;
   std::vector<Change> changes;

@@ -20,6 +20,7 @@ constexpr std::size_t kVisit = 10;
 // All shapes of at most `axes` axes with sizes 1 and 2, fewest axes first.
 std::vector<ir::Dims> shapes_of(int axes) {
   std::vector<ir::Dims> shapes{{}};
+  // Breadth first: the list grows while it is read, and ends at the first shape of full rank.
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     if (std::ssize(shapes[i]) == axes) break;
     for (std::int64_t size = 1; size <= kLargestSize; ++size) {
@@ -135,6 +136,8 @@ bool SmallInstances::go_on_from(std::size_t site) {
   return spend(kVisit) && (*visit_)(choice_);
 }
 
+// Counts work in deterministic units instead of time, so that the same instances are visited on
+// every machine.
 bool SmallInstances::spend(std::size_t effort) {
   if (effort > effort_) return false;
   effort_ -= effort;

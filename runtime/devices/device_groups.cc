@@ -44,6 +44,7 @@ base::Result<AxisCommunicators> join_axes(const nccl::Library& nccl, const paral
   AxisCommunicators communicators(static_cast<std::size_t>(mesh.axis_count()));
   for (int axis = 0; axis < mesh.axis_count(); ++axis) {
     if (mesh.size(axis) == 1) continue;
+    // An axis of size 1 needs no communicator.
     const std::vector<std::int64_t> group = mesh.group(rank, axis);
     EGRET_ASSIGN_OR_RETURN(const auto id, shared_id(nccl, rank == group.front(), group, exchange));
     EGRET_ASSIGN_OR_RETURN(

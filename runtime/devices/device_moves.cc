@@ -130,6 +130,8 @@ class Maker {
     return kIncoming;
   }
 
+  // Blocks arrive in order of rank. They are the result itself if the cut dimension is the
+  // outermost one.
   void all_gather() {
     const Along own(local_, from_.dim);
     const Along whole(resized(local_, from_.dim, own.count * devices_), from_.dim);
@@ -156,6 +158,8 @@ class Maker {
     }
   }
 
+  // The outgoing buffer holds the rows for the previous rank, then those for the next one. The
+  // incoming buffer holds the rows before, then those after.
   void halo_exchange() {
     const auto [before, after, beyond] = to_.halo;
     const Along own(local_, to_.dim);
@@ -193,6 +197,8 @@ class Maker {
     const Along whole(local_, to_.dim);
     const std::int64_t block = whole.count / devices_;
     const Along held(resized(local_, to_.dim, block + before + after), to_.dim);
+    // Rows that the tensor has: the block with its halo, cut at both ends of the tensor. `skipped`
+    // rows at the beginning keep the fill value.
     const std::int64_t first = std::max<std::int64_t>(here_ * block - before, 0);
     const std::int64_t end = std::min((here_ + 1) * block + after, whole.count);
     const std::int64_t skipped = first - (here_ * block - before);

@@ -53,6 +53,7 @@ DeviceRun::DeviceRun(parallel::PlacedGraph placed, RankProgram program,
     for (const std::size_t node : program_.stages[stage].collectives) {
       const parallel::Collective& collective = placed_.nodes[node].collective;
       held_[node] = true;
+      // The index of the collective within its stage, under which ready() finds its event.
       done_by_[node] = stages_[stage].collectives.size();
       stage_of_[node] = static_cast<int>(stage);
       DeviceCollective& made = stages_[stage].collectives.emplace_back();
@@ -202,6 +203,7 @@ base::Status DeviceRun::enqueue_stage(std::size_t s) {
   Stage& stage = stages_[s];
   if (stage.plan != nullptr) {
     for (const std::size_t input : program_.stages[s].segment.inputs) {
+      // Inputs and values of earlier segments were written on the same stream, which orders them.
       if (placed_.nodes[input].kind == Kind::kCollective)
         EGRET_RETURN_IF_ERROR(after(device_->stream(), ready(input)));
     }
@@ -244,6 +246,7 @@ base::Status DeviceRun::wait_for(const Event& event) {
                   ? "stopped while waiting for other ranks"
                   : "no answer within " + std::to_string(time_limit_s_) + " s from all ranks"};
     }
+    // Most waits are short, so the first polls do not sleep.
     polls < 1000 ? std::this_thread::yield()
                  : std::this_thread::sleep_for(std::chrono::microseconds(50));
   }

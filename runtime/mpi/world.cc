@@ -161,6 +161,8 @@ struct MpiWorld::Impl {
   OnHang on_hang;
   std::map<std::vector<std::int64_t>, MPI_Comm> groups;
 
+  // One communicator for each group of ranks, made on first use. Creating one is collective over
+  // its members, which all ask for the same groups in the same order.
   base::Result<MPI_Comm> communicator(std::span<const std::int64_t> ranks) {
     const std::vector<std::int64_t> key(ranks.begin(), ranks.end());
     const auto known = groups.find(key);
@@ -230,10 +232,13 @@ base::Result<std::vector<std::vector<std::byte>>> MpiWorld::exchange(
       return base::unsupported("an exchange of more than 2 GiB");
   }
   EGRET_ASSIGN_OR_RETURN(const MPI_Comm communicator, impl_->communicator(group));
-  Exchange exchange(communicator, rank_, group, outgoing);
-  EGRET_RETURN_IF_ERROR(exchange.send());
-  EGRET_RETURN_IF_ERROR(impl_->wait([&] { return exchange.is_done(); }, group));
-  return exchange.incoming();
+  auto exchange = std::make_unique<Exchange>(communicator, rank_, group, outgoing);
+  base::Status failure = exchange->send();
+  if (failure.ok()) failure = impl_->wait([&] { return exchange->is_done(); }, group);
+  if (failure.ok()) return exchange->incoming();
+  // MPI may still write into the buffers of receives that did not complete, so they stay.
+  static_cast<void>(exchange.release());
+  return failure;
 }
 
 void MpiWorld::abort(int code) {

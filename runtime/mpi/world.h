@@ -38,7 +38,8 @@ class MpiWorld {
 
   // Sends outgoing[i] to the i-th rank of the group, which includes this one, and returns the bytes
   // received from each. All of the group call it, in the same order of calls. Errors: rank_failed
-  // after the time limit or when MPI reports one; unsupported above 2 GiB for a rank.
+  // after the time limit or when MPI reports one; unsupported above 2 GiB for a rank. After
+  // rank_failed MPI may still read `outgoing`: it must live until abort().
   base::Result<std::vector<std::vector<std::byte>>> exchange(
       std::span<const std::int64_t> group, std::span<const std::vector<std::byte>> outgoing);
 

@@ -91,6 +91,8 @@ class RankCollective {
     const auto [axis, from, to] = collective_;
     if (from.is_copy()) return block_of(local, on_line(to), line_, here_);
     if (from.is_partial()) return to.is_copy() ? reduce_all(local) : reduce_blocks(local);
+    // The remaining cases move blocks: an all-gather if the target is a copy, otherwise an
+    // all-to-all that changes the cut dimension.
     if (to.has_halo()) return exchange_halo(local);
     ir::TensorType whole = local.type();
     scale(whole, from.dim, line_.size(0), 1);
@@ -138,11 +140,14 @@ class RankCollective {
     const auto previous = static_cast<std::size_t>(here_ - 1);
     const auto next = static_cast<std::size_t>(here_ + 1);
     std::vector<Bytes> outgoing(group_.size());
+    // The previous rank needs this rank's first rows as its rows after, and the next rank needs the
+    // last rows as its rows before.
     if (here_ > 0) outgoing[previous] = own.read(local, 0, halo.after);
     if (here_ < last) outgoing[next] = own.read(local, own.count() - halo.before, halo.before);
     EGRET_ASSIGN_OR_RETURN(const std::vector<Bytes> incoming, exchange_(group_, outgoing));
     ir::TensorType type = local.type();
     type.dims[static_cast<std::size_t>(dim)] = own.count() + halo.rows();
+    // Rows beyond the ends of the tensor keep the fill value.
     Tensor result = Tensor::filled(type, halo.value_beyond());
     const Rows rows(type, dim);
     EGRET_RETURN_IF_ERROR(
@@ -216,6 +221,7 @@ struct Work {
         stages(graph.nodes.size(), 0) {
     for (const auto& output : graph.outputs)
       runs[output.node] = leaves_stage[output.node] = direct[output.node] = true;
+    // Backward: a known node needs no inputs, so the nodes behind it do not run.
     for (std::size_t i = graph.nodes.size(); i-- > 0;) {
       if (known.contains(i)) runs[i] = false;
       if (!runs[i]) continue;
@@ -228,6 +234,7 @@ struct Work {
       if (!runs[i]) continue;
       for (const std::size_t input : graph.nodes[i].inputs)
         stages[i] = std::max(stages[i], stages[input]);
+      // Nodes are in topological order, so the stages of all inputs are known.
       if (is_exchange(graph.nodes[i])) ++stages[i];
       last = std::max(last, stages[i]);
     }
@@ -320,6 +327,8 @@ Result<Tensor> run_ring(const RankProgram& program, std::size_t at, const parall
   const std::int64_t here = mesh.coordinate(program.rank, ring.axis);
   const auto next = static_cast<std::size_t>((here + 1) % ring.steps);
   const auto previous = static_cast<std::size_t>((here + ring.steps - 1) % ring.steps);
+  // Passes all blocks one place on: each rank sends to the next one and receives from the previous
+  // one in the same exchange, so no rank waits in a cycle.
   const auto pass = [&](std::vector<Tensor>& blocks) -> Status {
     for (Tensor& block : blocks) {
       std::vector<Bytes> outgoing(group.size());
@@ -422,6 +431,8 @@ Result<std::vector<Tensor>> run_rank(const parallel::PlacedGraph& graph, const R
                 "inputs as they are held");
     held[i] = inputs[next++];
   }
+  // All ranks run the same stages and the same exchanges in the same order. The exchanges therefore
+  // match without further agreement.
   for (std::size_t stage = 0; stage < program.stages.size(); ++stage) {
     const RankStage& now = program.stages[stage];
     if (!now.segment.outputs.empty()) {

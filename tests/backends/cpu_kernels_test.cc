@@ -384,6 +384,18 @@ TEST_P(Kernels, Pools) {
   m.check({most, m.b.add("avg_pool", {v}, attrs)}, GetParam());
 }
 
+// The mean over a window with an infinity is infinite, wherever in the window it stands.
+TEST_P(Kernels, PoolsOfInfinities) {
+  Maker m(GetParam() * 7 + 11);
+  const Attrs one{
+      {"strides", Integers{1, 1}}, {"dilations", Integers{1, 1}}, {"pads", Integers{0, 0, 0, 0}}};
+  const Value made = m.b.add("conv", {m.input({1, 16, 6, 6}), m.constant({32, 16, 1, 1})}, one);
+  const Value v = m.b.add("log", {m.b.add("relu", {m.b.add("sign", {made})})});
+  Attrs attrs = one;
+  attrs.set("kernel", Integers{2, 2});
+  m.check({m.b.add("avg_pool", {v}, attrs)}, GetParam());
+}
+
 TEST_P(Kernels, ChannelShuffles) {
   Maker m(GetParam() * 7 + 17);
   const std::int64_t n = m.between(1, 2), groups = m.pick({1, 2, 3}), width = m.pick({1, 4, 8}),

@@ -49,6 +49,22 @@ TEST(PlanSearches, NoneIsBetterThanTheIntegerProgram) {
   EXPECT_NEAR(found["exhaustive"].time_s, found["egret"].time_s, 1e-12);
 }
 
+// A rule that adds a class to itself: no search waits for the end of a cycle, or takes one for a
+// plan.
+TEST(PlanSearches, EndOnCyclicClasses) {
+  Model m;
+  ir::Value y = m.input("x", {16, 64});
+  y = m("relu", {m("relu", {m("matmul", {y, m.weight("a", {64, 64})})})});
+  const ir::Graph graph = m.finish(m("matmul", {y, m.weight("b", {64, 64})}));
+  ParallelPlanOptions options;
+  options.searches = true;
+  options.rules = "relu-of-relu";
+  const auto plan = plan_of(graph, machine_of("x=2"), options);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  for (const FoundPlan& one : plan->searches)
+    EXPECT_GE(one.time_s, plan->time_s - 1e-12) << one.search;
+}
+
 // Others do not know that layers are tied, so that all are planned for them.
 TEST(PlanSearches, LookAtAllOfEqualLayers) {
   Model m;

@@ -69,6 +69,8 @@ class Translator {
       case ExprOp::kIndexEq: return literal(equal(index(*n.kids[0]), index(*n.kids[1])));
       case ExprOp::kNot: return truth(*n.kids[0], !negated);
       case ExprOp::kAnd:
+      // By De Morgan's laws, a negated disjunction is a conjunction of negated parts, and the
+      // reverse.
       case ExprOp::kOr: {
         const Sum first = truth(*n.kids[0], negated);
         if ((n.op == ExprOp::kAnd) != negated) return product(first, truth(*n.kids[1], negated));
@@ -123,9 +125,9 @@ class Translator {
   std::vector<Need> take_needs() { return std::move(needs_); }
 
  private:
-  // The value, restricted to where the guard holds (or does not hold).
-  // While the value is translated, the guard is part of the context, so needs inside it apply only
-  // where the guard holds.
+  // The value, restricted to where the guard holds (or does not hold). While the value is
+  // translated, the guard is part of the context, so needs inside it apply only where the guard
+  // holds. A division in one branch of a selection thus needs no proof for the other branch.
   Sum branch(const ExprNode& guard, bool negated, const ExprNode& value) {
     const Sum holds = truth(guard, negated);
     if (holds.is_zero()) return {};
@@ -193,7 +195,8 @@ class Translator {
     if (!numeric && !need.context.is_zero()) needs_.push_back(std::move(need));
   }
 
-  // A polynomial over integer elements and sizes, as an index. Fails for other sums.
+  // A polynomial over integer elements and sizes, as an index. Fails for other sums. Indices are
+  // integers, so every coefficient must be a whole number.
   Polynomial index_of(const Sum& sum) {
     Polynomial result;
     for (const Term& term : sum.terms) {
@@ -238,7 +241,9 @@ class Translator {
 
   // A reduction binds a fresh variable with 0 <= v < extent. A sum pushes the variable and its
   // guards into the terms of its body. An extremum or product becomes one factor; it requires a
-  // guard that is a conjunction, and an extremum also needs a non-empty range.
+  // guard that is a conjunction, and an extremum also needs a non-empty range. The range and the
+  // guard belong to the context while the body is translated, because the body need be defined only
+  // for members.
   Sum reduction(const ExprNode& n) {
     if (written_out_) return written_out(n);
     const AtomId variable = atoms_.fresh_variable();
@@ -323,7 +328,8 @@ class Translator {
 
   // Assumes that every range has an element, as definitions require of extrema. Then the maximum of
   // a maximum is the maximum of both maxima, and the maximum of a value that does not vary is that
-  // value.
+  // value. The distribution over an inner extremum renames each copy, because two binders must not
+  // share a variable.
   Sum extremum_over(ir::Reduction reduction, AtomId variable, const Facts& guards,
                     const Sum& body) {
     const bool is_extremum = reduction == ir::Reduction::kMax || reduction == ir::Reduction::kMin;
@@ -436,6 +442,8 @@ Sum ElementValues::constant(double number) const {
     const auto found = stand_ins_.find(sign * number);
     if (found != stand_ins_.end()) return scaled(value_of(found->second), Rational(sign));
   }
+  // A constant such as the float nearest to 1/3 is read as 1/3. Without this, laws that hold for
+  // the exact number would fail by a rounding error.
   if (rounded_) {
     if (const auto simple = rounded_from(number)) {
       if (simple->root_of == 1) return constant_sum(simple->factor);

@@ -80,7 +80,8 @@ bool varies(const AtomTable& atoms, const Term& binder, const Sum& sum) {
 }
 
 // Removes from a term with variables the factors that do not vary, and returns them. An exponential
-// is split: the part of its exponent that does not vary is removed.
+// is split: the part of its exponent that does not vary is removed. By distributivity, they may
+// stand before the sum over the term's variables.
 std::vector<Factor> take_constants(const AtomTable& atoms, Term& term) {
   std::vector<Factor> out;
   std::vector<Factor> kept;
@@ -115,7 +116,8 @@ bool take_alike(AtomTable& atoms, const Term& part, Sum& from) {
   return taken;
 }
 
-// The part of the exponents that all terms share and that varies within none.
+// The part of the exponents that all terms share and that varies within none. It is the
+// intersection of the multisets of parts, up to the names of bound variables.
 Sum common_exponent(AtomTable& atoms, const Sum& sum) {
   std::optional<Sum> common;
   for (const Term& term : sum.terms) {
@@ -185,7 +187,8 @@ Sum reciprocal(AtomTable& atoms, const Sum& sum) {
 // ---- functions ----
 
 // Small positive powers are multiplied out; exponents -1 and 1/2 become a reciprocal and a square
-// root.
+// root. Each copy of the base gets its own bound variables. The product of k sums has the k-th
+// power of their terms, hence the limit.
 Sum power(AtomTable& atoms, const Factor& factor) {
   const auto exponent = number_of(factor.arguments[1]);
   if (!exponent) return factor_sum(factor);
@@ -227,7 +230,8 @@ Sum exponential_divided(AtomTable& atoms, const Sum& sum, const Sum& exponent) {
 }
 
 // log(a + b exp(p)) = p + log(a exp(-p) + b). Among these equivalent forms, the one whose sum is
-// least in the order is chosen, so equal values get one form.
+// least in the order is chosen, so equal values get one form. Only exponents that occur in the sum
+// are tried.
 Sum logarithm_of_sum(AtomTable& atoms, const Factor& factor) {
   const Sum& argument = factor.arguments[0];
   const bool plain = std::ranges::all_of(argument.terms, is_plain);
@@ -412,7 +416,8 @@ std::optional<Sum> without_square(AtomTable& atoms, const Term& term) {
 
 namespace {
 
-// n * 1/n = 1 for a size n: where n = 0, the left side is undefined.
+// n * 1/n = 1 for a size n: where n = 0, the left side is undefined. The later factor is erased
+// first, so the position of the earlier one stays valid. The search then starts again.
 void cancel_sizes(Term& term) {
   for (std::size_t i = 0; i < term.factors.size(); ++i) {
     if (term.factors[i].kind != Kind::kReciprocal) continue;

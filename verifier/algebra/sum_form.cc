@@ -96,7 +96,8 @@ Sum factor_sum(Factor factor) {
   return {{std::move(term)}};
 }
 
-// Adds up equal terms that have no variables. Keeps the terms sorted.
+// Adds up equal terms that have no variables. Keeps the terms sorted. Terms with variables are
+// added up only by joined(), which compares them up to the names of variables.
 Sum operator+(Sum a, const Sum& b) {
   for (const Term& term : b.terms) {
     const auto same = std::ranges::find_if(a.terms, [&](const Term& other) {
@@ -239,7 +240,9 @@ AtomTable::Substitution to_variables(const std::vector<AtomId>& a, const std::ve
   return by;
 }
 
-// Equality up to the names of bound variables, in their given order. No facts are used.
+// Equality up to the names of bound variables, in their given order. No facts are used. Linear in
+// the size. Binders whose variables are listed in another order are not recognized here. Equality
+// searches a bijection for them.
 bool alike(AtomTable& atoms, const Factor& a, const Factor& b) {
   if (compare(a, b) == 0) return true;
   if (a.kind != b.kind || a.number != b.number || a.function != b.function ||
@@ -311,7 +314,8 @@ bool join_opposites(Sum& sum) {
 
 }  // namespace
 
-// Adds up the terms that are alike and joins terms under opposite guards.
+// Adds up the terms that are alike and joins terms under opposite guards. Each join removes a term,
+// so the loop ends.
 Sum joined(AtomTable& atoms, const Sum& sum) {
   Sum result;
   for (const Term& term : sum.terms) {
@@ -357,7 +361,8 @@ Factor renamed_factor(AtomTable& atoms, const Factor& factor) {
 
 }  // namespace
 
-// Replaces all bound variables by fresh ones, inner binders first.
+// Replaces all bound variables by fresh ones, inner binders first. A product joins the binders of
+// its operands. Without fresh names, the square of a sum would become a sum of squares.
 Sum renamed(AtomTable& atoms, const Sum& sum) {
   Sum result;
   for (const Term& term : sum.terms) {

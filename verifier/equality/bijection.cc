@@ -97,6 +97,7 @@ bool Equality::find_bijection(Domain a, Domain b, const std::vector<Equation>& e
   return !in_order && is_bijection(a, b, facts, found);
 }
 
+// Pairs terms, factors and guards in order. A wrong pairing makes only the later proof fail.
 AtomTable::Substitution Equality::instantiation(const std::vector<AtomId>& unknowns, const Sum& a,
                                                 const Sum& b, const Facts& in_a,
                                                 const Facts& in_b) {
@@ -116,7 +117,8 @@ AtomTable::Substitution Equality::instantiation(const std::vector<AtomId>& unkno
 }
 
 // Completes `found` and checks it: each map sends its domain into the other one, and both
-// compositions are the identity. These are quantifier-free implications.
+// compositions are the identity. These are quantifier-free implications. The search above may guess
+// wrong, but only maps that pass this check are used.
 bool Equality::is_bijection(Domain a, Domain b, const Facts& facts, Bijection& found) {
   // Variables that no equation determines are paired in order.
   std::vector<AtomId> free_a;

@@ -61,7 +61,8 @@ const Need* Definedness::unproven(const std::vector<Need>& left, const std::vect
   return nullptr;
 }
 
-// Proves the need in each case of its context.
+// Proves the need in each case of its context. The terms of a context are disjoint cases. Where the
+// context is 0, nothing is needed.
 bool Definedness::holds(const Need& need, const std::vector<Need>& left, const Facts& facts,
                         const std::vector<RealOrder>& orders) {
   return std::ranges::all_of(need.context.terms, [&](const Term& context) {
@@ -117,6 +118,7 @@ bool Definedness::is_nonzero(const Sum& sum, const std::vector<Need>& left, cons
   });
 }
 
+// Last, real arithmetic refutes the opposite of the need.
 bool Definedness::is_obvious(const Need& need, const Facts& facts,
                              const std::vector<RealOrder>& orders) {
   if (need.kind == Kind::kNonEmpty)
@@ -149,6 +151,7 @@ bool Definedness::is_positive(const Term& term, const Facts& facts) {
          has_member(atoms_, solver_, term.variables, term.guards, facts);
 }
 
+// A sum is positive if one term is positive and all others are at least 0.
 bool Definedness::is_positive(const Sum& sum, const Facts& facts) {
   return std::ranges::any_of(sum.terms,
                              [&](const Term& term) { return is_positive(term, facts); }) &&
@@ -162,7 +165,8 @@ bool Definedness::is_positive(const Sum& sum, const Facts& facts) {
 }
 
 // Whether an instance of the left side's need implies this need. The left side's variables are
-// instantiated by matching the arguments.
+// instantiated by matching the arguments. The instance must apply in the present context: the facts
+// imply its guards, and its truth factors are among those of the context.
 bool Definedness::follows(const Need& need, const Need& from, const Term& context,
                           const Facts& facts) {
   if (!suffices(from.kind, need.kind) ||

@@ -44,7 +44,8 @@ bool Equality::prove(const Sum& left, const Sum& right, const Facts& facts) {
 }
 
 // Whether the laws of sums and functions alone make both sides alike. No query about indices is
-// made, which saves hundreds of queries for nested windows.
+// made, which saves hundreds of queries for nested windows. It is sound: a match of all terms
+// proves equality under any facts.
 bool Equality::alike_without_facts(const Sum& left, const Sum& right) {
   without_facts_ = true;
   const Sum a = simplified(left, {}, 0);
@@ -88,6 +89,8 @@ bool Equality::equal(Sum a, Sum b, const Facts& facts, int depth) {
     });
   }
 
+  // The trace of a failed attempt remains only if all later ones fail, too. It then shows the terms
+  // without a match.
   const std::size_t before = trace_.size();
   if (all_matched(a, b, facts, depth)) return true;
   if (equal_by_parts(a, b, facts, depth) || equal_by_parts(b, a, facts, depth)) {
@@ -136,7 +139,8 @@ const Literal* Equality::open_guard(const Sum& a, const Sum& b) const {
 }
 
 // Simplifies quotients, minima and maxima under the facts. The atoms are visited in order of their
-// ids, so inner ones come before outer ones.
+// ids, so inner ones come before outer ones. An inner atom that became simpler may decide the outer
+// one.
 Polynomial Equality::simplified(const Polynomial& polynomial, const Facts& facts) {
   if (without_facts_ || !has_composites(polynomial)) return polynomial;
   AtomSet inside;
@@ -162,7 +166,8 @@ Polynomial Equality::simplified(const Polynomial& polynomial, const Facts& facts
 }
 
 // Rewrites products in `a` by equations p = q between products, where that creates a multiple of b.
-// b must be one monomial.
+// b must be one monomial. Example: with the fact m*n = p*q, the product m*n*s becomes p*q*s, a
+// multiple of p.
 Polynomial Equality::with_multiples(const Polynomial& a, const Polynomial& b, const Facts& facts) {
   if (b.terms().size() != 1) return a;
   const Monomial& divisor = b.terms().begin()->first;
@@ -208,6 +213,7 @@ Polynomial Equality::simplified_quotient(const Polynomial& numerator, const Poly
       return whole + digit;
   }
   if (b.terms().size() != 1) return atoms_.quotient(a, b);
+  // `multiples` is the part of the rest that n divides, so rest = n * multiples + r.
   for (const AtomId n : b.terms().begin()->first) {
     Polynomial multiples;
     for (const auto& [monomial, coefficient] : rest.terms()) {
@@ -256,7 +262,9 @@ Factor Equality::simplified(const Factor& factor, const Facts& facts, int depth)
 }
 
 // Gaussian elimination: a guard v = t replaces v by t everywhere, and the other guards on v become
-// guards on t. Returns the substitution.
+// guards on t. Returns the substitution. A determined variable has exactly one value for each
+// choice of the others. A sum, product or extremum over it therefore equals its body at that value.
+// Each step removes a variable, so the loop ends.
 AtomTable::Substitution Equality::eliminate_variables(std::vector<AtomId>& variables,
                                                       Facts& guards) {
   AtomTable::Substitution all;
@@ -321,6 +329,7 @@ bool Equality::simplify_guards(Facts& guards, const std::vector<AtomId>& variabl
   Facts plain = facts;
   std::ranges::copy_if(guards, std::back_inserter(plain),
                        [&](const Literal& guard) { return !has_composites(guard.polynomial); });
+  // Only guards without composites serve as facts here. A guard thus never simplifies itself away.
   for (Literal& guard : guards) guard.polynomial = simplified(guard.polynomial, plain);
   std::ranges::sort(guards);
   if (solver_.contradictory(both(facts, guards))) return false;
@@ -375,7 +384,8 @@ Sum Equality::lawful_term(const Term& term, const Facts& facts) {
 
 // Simplifies each term, again after every change (the depth is bounded). A guard inside a factor
 // splits its term into two, one where the guard holds and one where it does not. Finally joins the
-// terms that are alike.
+// terms that are alike. The split makes the guard a fact for the whole term, so it then simplifies
+// the inside of the factor.
 Sum Equality::simplified(const Sum& sum, const Facts& facts, int depth) {
   if (depth > options_.depth) return sum;
   Sum result;
@@ -422,13 +432,16 @@ bool Equality::implies(const Facts& facts, const Literal& goal) {
   return solver_.implies(facts, {simplified(goal.polynomial, facts), goal.relation});
 }
 
+// Whether two terms are equal by some pairing of their factors. Equal coefficients are required
+// because joined() has added up terms that are alike.
 bool Equality::terms_match(const Term& a, const Term& b, const Facts& facts, int depth) {
   if (a.coefficient != b.coefficient || a.factors.size() != b.factors.size()) return false;
   std::vector<int> partner(b.factors.size(), -1);
   return pair_factors(a, b, 0, partner, facts, depth);
 }
 
-// Backtracks over all pairings of factors of the same shape.
+// Backtracks over all pairings of factors of the same shape. The search is exponential in the
+// number of factors of one shape, which is small in practice.
 bool Equality::pair_factors(const Term& a, const Term& b, std::size_t next,
                             std::vector<int>& partner, const Facts& facts, int depth) {
   if (next == b.factors.size()) return paired_terms_match(a, b, partner, facts, depth);
@@ -444,7 +457,8 @@ bool Equality::pair_factors(const Term& a, const Term& b, std::size_t next,
 }
 
 // Solves the equations of the paired reads for a bijection between the bound variables, moves the
-// factors of b by it, and compares them under a's guards.
+// factors of b by it, and compares them under a's guards. A bijection between the ranges permutes
+// the summands, so the sums are equal if corresponding summands are.
 bool Equality::paired_terms_match(const Term& a, const Term& b, const std::vector<int>& partner,
                                   const Facts& facts, int depth) {
   std::vector<Equation> equations;

@@ -138,6 +138,8 @@ class Encoder {
     return value;
   }
 
+  // If x is 0, v is unconstrained. The encoding thus allows more values than the division has,
+  // which is sound for a refutation.
   Expression made(const Factor& factor) {
     const auto argument = [&](std::size_t i) { return of(factor.arguments[i]); };
     const auto truth = [&](Expression holds) {
@@ -173,7 +175,8 @@ class Encoder {
   }
 
   // A function call is an unknown with the known facts of the function: its bounds, exp > 0, and
-  // sqrt(x) sqrt(x) = x.
+  // sqrt(x) sqrt(x) = x. Bounds are used only if they are small whole numbers, which doubles
+  // represent exactly.
   Expression call(const Factor& factor) {
     std::vector<Expression> arguments;
     for (const Sum& argument : factor.arguments) arguments.push_back(of(argument));
@@ -251,7 +254,8 @@ bool Piecewise::applies(const Sum& a, const Sum& b) {
   return verifier::applies(a) || verifier::applies(b);
 }
 
-// Asks for a counterexample: both sides defined, the facts hold, and the sides differ.
+// Asks for a counterexample: both sides defined, the facts hold, and the sides differ. If none
+// exists, the sides are equal.
 bool Piecewise::equal(const Sum& a, const Sum& b, const std::vector<RealOrder>& facts,
                       const SameFactor& same) const {
   return unsatisfiable(session_, rlimit_, same, [&](Query& query, Encoder& encode) {

@@ -66,7 +66,8 @@ class Solver {
     return std::ranges::all_of(monomial, [&](AtomId atom) { return at_least(atom, least); });
   }
 
-  // If two products are equal and one is positive, all factors of the other are positive.
+  // If two products are equal and one is positive, all factors of the other are positive. A factor
+  // of 0 would make the other product 0. Each call raises one bound, so the outer loop ends.
   bool raise_bounds() {
     for (const Literal& fact : result_.facts) {
       const Polynomial& p = fact.polynomial;
@@ -100,7 +101,9 @@ class Solver {
   }
 
   // Simplifies or uses up one equation; returns false if none can be. Rules that shrink terms come
-  // first: sizes that equal another size or a number, then sizes that must be 1 or 0.
+  // first: sizes that equal another size or a number, then sizes that must be 1 or 0. Each step
+  // makes progress: an elimination removes an atom, a split replaces an equation by smaller ones,
+  // and a rewrite leads to a smaller product.
   bool step() {
     const auto eliminate_small = [&](std::size_t i, const Polynomial& p) {
       return is_small(p) && eliminate(i, p, Size::kSmall);
@@ -118,6 +121,8 @@ class Solver {
   }
 
   // Uses an equation between two products to rewrite all other equations to the smaller product.
+  // The smaller product has fewer atoms or, with as many, comes first in the order. This order
+  // makes the rewriting end.
   bool reduce_others(std::size_t i, const Polynomial& p) {
     const auto rule = product_rule(p);
     if (!rule || !is_finite(*rule, {})) return false;
@@ -224,6 +229,7 @@ class Solver {
   bool split(std::size_t i, const Polynomial& p) {
     Facts parts;
     const std::int64_t constant = p.constant();
+    // The signs are normalized: q has a positive last term.
     const bool positive = p.terms().rbegin()->second > 0;
     const Polynomial q = positive ? p : -p;
     if (q.terms().size() == 2 && q.constant() == -1) {
@@ -268,7 +274,7 @@ class Solver {
   }
 
   // Small equations substitute only into equations; the other facts are updated once after all of
-  // them.
+  // them. Earlier solutions get the new value, too, so that no value mentions a replaced atom.
   void replace_atom(std::size_t i, AtomId atom, const Polynomial& value, Size size) {
     // An eliminated quotient leaves its definition as two inequalities.
     const Atom known = atoms_[atom];

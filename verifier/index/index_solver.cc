@@ -40,9 +40,9 @@ std::set<Monomial> monomials_of(const Facts& facts) {
 }
 
 // Products of facts with non-negative atoms that lead to a monomial of the facts or of `also`; at
-// most kMost.
-// Linear arithmetic treats each product as an unknown and does not know how they relate.
-// Multiplying a fact p >= 0 by an atom >= 0 gives facts about products.
+// most kMost. Linear arithmetic treats each product as an unknown and does not know how they
+// relate. Multiplying a fact p >= 0 by an atom >= 0 gives facts about products. Only products that
+// occur are made, because each further one would be a new unknown.
 Facts useful_products(const Facts& facts, const std::set<Monomial>& also) {
   constexpr std::size_t kMost = 300;
   const std::set<AtomId> not_negative = atoms_at_least(0, facts);
@@ -88,6 +88,7 @@ struct Order {
   Monomial x, y;
   AtomId m;
 };
+// Equal cofactors need no order, and x < y lists each pair once.
 std::vector<Order> orders_of_products(const AtomTable& atoms, const Facts& facts) {
   constexpr std::size_t kMost = 100;
   const std::set<AtomId> positive = atoms_at_least(1, facts);
@@ -160,8 +161,9 @@ class Encoder {
 
 }  // namespace
 
-// The facts, the definitions of their atoms, and relevant products of both.
-// The result is linear in its products, and the solver then decides it as such.
+// The facts, the definitions of their atoms, and relevant products of both. The result is linear in
+// its products, and the solver then decides it as such. Products of products may be needed, hence
+// the rounds. They are few, because each may multiply the number of facts.
 Facts IndexSolver::with_consequences(const Facts& facts) {
   Facts all = facts;
   // Definitions may mention atoms that need definitions themselves. collect() has visited these
@@ -206,7 +208,9 @@ Facts IndexSolver::with_consequences(const Facts& facts) {
 }
 
 // One linear integer query: the facts with their consequences, the definitions of minima, maxima
-// and quotients, the order of products, and the uniqueness of quotients.
+// and quotients, the order of products, and the uniqueness of quotients. Every implication added
+// here is valid for integers, so an unsatisfiable query proves that the facts contradict each
+// other.
 bool IndexSolver::ask(const Facts& facts) {
   const Facts all = with_consequences(facts);
   Query query(Query::Sort::kInteger);
@@ -274,7 +278,9 @@ bool IndexSolver::ask(const Facts& facts) {
 
 namespace {
 
-// Splits the facts into groups without common atoms (by union-find), each in the given order.
+// Splits the facts into groups without common atoms (by union-find), each in the given order. Two
+// facts share a group if they mention a common atom, also inside quotients and minima. A model of
+// each group then gives a model of all facts.
 std::vector<Facts> independent_groups(const AtomTable& atoms, const Facts& facts) {
   std::map<AtomId, std::size_t> group_of;
   std::vector<std::size_t> joined_to;
@@ -320,7 +326,8 @@ bool IndexSolver::contradictory(const Facts& facts) {
 }
 
 // Cheapest test first: opposite literals, the cache, a certificate (a combination of the facts that
-// adds up to a contradiction), a known witness that satisfies them, the solver.
+// adds up to a contradiction), a known witness that satisfies them, the solver. A witness ends the
+// search early: satisfiable facts need no query.
 bool IndexSolver::group_contradictory(const Facts& facts) {
   Facts sorted = facts;
   std::ranges::sort(sorted);

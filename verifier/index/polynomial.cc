@@ -140,7 +140,8 @@ AtomId AtomTable::intern(Atom atom) {
 namespace {
 
 // Division by a sum of several terms. Takes out a multiple only if all its terms cancel, so the
-// rest has no more terms than a.
+// rest has no more terms than a. This is a restricted form of polynomial division by the leading
+// term of b. It visits the terms of a and not those of the rest, so it ends after one pass.
 Division divide_by_sum(const Polynomial& a, const Polynomial& b) {
   Division result{0, a};
   const auto& [leading, scale] = *b.terms().rbegin();
@@ -162,7 +163,9 @@ Division divide_by_sum(const Polynomial& a, const Polynomial& b) {
 
 }  // namespace
 
-// Division by one term takes out the floor of each coefficient of a multiple.
+// Division by one term takes out the floor of each coefficient of a multiple. The floor leaves a
+// rest whose coefficients are between 0 and the divisor's. Quotients with equal numerators up to
+// multiples thus share one atom.
 Division divide(const Polynomial& a, const Polynomial& b) {
   Division result{0, a};
   if (b == Polynomial(1)) return {a, 0};
@@ -257,7 +260,9 @@ bool AtomTable::mentions(const Polynomial& polynomial, const Substitution& by) c
   });
 }
 
-// Terms that do not change are collected and added once at the end.
+// Terms that do not change are collected and added once at the end. The substitution is
+// simultaneous: values are not substituted again. Quotients, minima and maxima are made anew and
+// may become simpler.
 Polynomial AtomTable::substitute(const Polynomial& polynomial, const Substitution& by) {
   if (by.empty() || !mentions(polynomial, by)) return polynomial;
   Polynomial result;

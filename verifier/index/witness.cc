@@ -76,7 +76,8 @@ void WitnessSearch::complete(const std::vector<AtomId>& free, Numbers& numbers) 
 }
 
 // A number near `number`, a place in `numbers`, for which the fact holds if it is linear in it. The
-// slope is measured by one finite difference.
+// slope is measured by one finite difference. A fact that does not depend on the number gets a
+// random one.
 std::int64_t WitnessSearch::repaired(const Literal& fact, std::optional<std::int64_t>& number,
                                      Numbers& numbers) {
   const std::int64_t old = *number;

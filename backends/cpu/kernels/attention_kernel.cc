@@ -40,6 +40,8 @@ struct Matrices {
   ir::Shape batch_strides;  // one a batch axis of the result, in elements; 0: the same matrix
   std::int64_t rows = 0, columns = 0, row_stride = 0, column_stride = 0;
 
+  // Decomposes the row-major number of a batch element into its indices, last axis first. An axis
+  // that the operand lacks or repeats has stride 0 and adds nothing.
   std::int64_t offset(std::int64_t element, const ir::Shape& batch) const {
     std::int64_t at = 0;
     for (std::size_t i = batch.size(); i-- > 0; element /= batch[i])
@@ -56,6 +58,8 @@ Matrices matrices_of(const Operand& operand, std::size_t batch_axes) {
   const ir::Shape& strides = operand.layout.strides;
   const std::size_t rank = shape.size();
   Matrices m{.operand = operand, .batch_strides = ir::Shape(batch_axes, 0)};
+  // Reads one axis, counted from the last one. An axis of size 1 gets stride 1, since its own
+  // stride may be 0 or arbitrary.
   const auto axis = [&](std::size_t from_end, std::int64_t& size, std::int64_t& stride) {
     if (from_end > rank) {
       size = 1;
@@ -81,6 +85,8 @@ Matrices matrices_of(const Operand& operand, std::size_t batch_axes) {
 Operand readable(PlanBuilder& builder, ir::NodeId id) {
   const Operand& home = builder.home(id);
   const ir::Shape shape = home.shape();
+  // A reorder needs positive strides inside a matrix. A batch axis may have stride 0: offset() then
+  // returns the same matrix for each element.
   bool plain = home.layout.block == 1;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const bool of_matrix = i + 2 >= shape.size();
@@ -173,11 +179,14 @@ class AttentionStep : public Step {
     const auto threads = static_cast<std::int64_t>(workers.size());
     const std::int64_t elements = shape.elements();
     // Where threads outnumber batch elements, several threads share one; each packs its own copy.
+    // A piece is a range of row blocks of one batch element. There are at least as many pieces as
+    // threads, unless an element has too few blocks for that.
     const std::int64_t blocks = (shape.rows + shape.block - 1) / shape.block;
     const std::int64_t parts = std::min(blocks, (threads + elements - 1) / elements);
     std::atomic<int> failed = dnnl_success;
     parallel_for(static_cast<int>(threads), threads, [&](std::int64_t worker) {
       const std::int64_t pieces = elements * parts;
+      // Contiguous ranges of pieces differ in length by at most one.
       for (std::int64_t p = pieces * worker / threads; p < pieces * (worker + 1) / threads; ++p) {
         const int status = run_piece(addresses, worker, p / parts, blocks * (p % parts) / parts,
                                      blocks * (p % parts + 1) / parts);
@@ -204,6 +213,7 @@ class AttentionStep : public Step {
     for (std::int64_t block = first; block < last && status == dnnl_success; ++block) {
       const std::int64_t row = block * shape.block;
       const std::int64_t count = std::min(shape.block, shape.rows - row);
+      // Form 1 is the shorter last block, which has primitives of its own.
       const std::size_t form = count == shape.block ? 0 : 1;
       Call& score = calls.score[form];
       score.set(0, dense_rows(rows + row * q.row_stride, count, place(scratch.queries)));
@@ -216,6 +226,8 @@ class AttentionStep : public Step {
                              (addends[i].by_row ? row * m.row_stride : 0));
       }
       status = score.run();
+      // Replaces scores by exp(score - row maximum) and keeps the row sums. The division follows
+      // after the product, in put_rows().
       for (std::int64_t r = 0; r < count; ++r) {
         float* const scores = place(scratch.scores) + r * shape.columns;
         place(scratch.sums)[r] = exponentials(scores, scores, shape.columns);
@@ -231,6 +243,7 @@ class AttentionStep : public Step {
     return status;
   }
 
+  // Reorders the matrix of one batch element into the form that the product primitive chose.
   int pack(Call& call, const Addresses& addresses, const Matrices& m, std::int64_t element,
            std::byte* to) const {
     call.set(0, addresses.at(m.operand) + m.offset(element, shape.batch));
@@ -271,6 +284,8 @@ class AttentionMaker {
         step_(std::make_unique<AttentionStep>()) {}
 
   base::Status make() {
+    // The operators between the product and the softmax become post-operations of the first
+    // product.
     Group first = group_;
     first.nodes.resize(first.nodes.size() - 2);
     EGRET_ASSIGN_OR_RETURN(operations_, post_operations(builder_.graph(), first));
@@ -315,6 +330,7 @@ class AttentionMaker {
     }
   }
 
+  // Addends are matched to binary operations by order: find_addends() visits the same list.
   dnnl::post_ops post_ops(std::int64_t rows) const {
     dnnl::post_ops ops;
     std::size_t next = 0;
@@ -442,6 +458,8 @@ class AttentionMaker {
     Layout layout = row_major(shape);
     if (readers == 1 && is_operator(graph.node(reader), "transpose")) {
       const ir::Integers perm = graph.node(reader).attrs.integers("perm");
+      // The last axis must stay last, because put_rows() writes contiguous rows. The strides are
+      // those that make the transposed value row-major, so the transpose becomes a view.
       if (perm.back() + 1 == static_cast<std::int64_t>(perm.size())) {
         const Layout wanted = row_major(graph.node(reader).type.shape());
         for (std::size_t i = 0; i < perm.size(); ++i)

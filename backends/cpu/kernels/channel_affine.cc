@@ -18,6 +18,8 @@ std::optional<std::vector<double>> by_channel(const ir::Graph& graph, ir::NodeId
   const auto channels = static_cast<std::size_t>(shape[1]);
   const ir::Shape own = node.type.shape();
   const std::size_t behind = shape.size() - 2;  // spatial axes
+  // Broadcasting aligns shapes at the last axis, so the channel axis is followed by the spatial
+  // axes. With the check of the element count, all other axes have size 1.
   const bool varies = own.size() > behind && own[own.size() - behind - 1] == shape[1];
   if (node.data.elements() != (varies ? shape[1] : 1)) return std::nullopt;
   std::vector<double> values(channels);
@@ -67,6 +69,7 @@ bool ChannelAffine::shifts() const {
 ir::Tensor ChannelAffine::scaled(const ir::Tensor& weights) const {
   ir::Tensor result = weights;
   const auto values = result.mutable_as<float>();
+  // The filters are the leading axis of the weights, so filter c owns a contiguous range.
   const std::size_t each = values.size() / scale.size();
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<float>(values[i] * scale[i / each]);

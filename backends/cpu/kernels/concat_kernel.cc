@@ -103,6 +103,8 @@ base::Status make_concat_kernel(PlanBuilder& builder, const Group& group) {
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (i != axis && shape[i] > 1 && layout.strides[i] > layout.strides[axis]) contiguous = false;
   }
+  // A concatenated axis of stride 1 is the innermost one in memory. Its parts interleave unless all
+  // other axes have size 1.
   if (layout.block == 1 && layout.strides[axis] == 1 && shape.size() > 1 && axis != 0) {
     for (std::size_t i = 0; i < shape.size(); ++i)
       contiguous = contiguous && (i == axis || shape[i] == 1);
@@ -118,6 +120,7 @@ base::Status make_concat_kernel(PlanBuilder& builder, const Group& group) {
     parts.push_back({input, part_layout(layout, shape, type.shape()), offset});
     start += type.shape()[axis];
   }
+  // Each step places as many parts as possible in place, or copies one.
   for (std::size_t i = 0; i < parts.size();) {
     const std::size_t placed =
         contiguous ? place_run(builder, std::span(parts).subspan(i), whole) : 0;

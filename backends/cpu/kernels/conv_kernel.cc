@@ -84,6 +84,8 @@ struct Geometry {
     return one;
   }
   // Whether some output element sees padding alone.
+  // The axes are independent: a window is empty if it is empty along one axis. The cost is the sum
+  // over axes of output size times kernel size.
   bool has_empty_windows() const {
     for (std::size_t i = 0; i < strides.size(); ++i) {
       for (std::int64_t o = 0; o < target[i + 2]; ++o) {
@@ -206,6 +208,7 @@ class ConvMaker {
     std::string reason = "no implementation";
     std::vector<Candidate> list =
         candidates(builder_, g_, node_.inputs[0], builder_.is_constant(node_.inputs[1]));
+    // bf16 candidates come first, and the f32 ones stay as fallback.
     if (bf16) {
       const std::vector<Candidate> in_f32 = std::exchange(list, lowered(list));
       list.insert(list.end(), in_f32.begin(), in_f32.end());
@@ -223,6 +226,8 @@ class ConvMaker {
   bool make_by_phases() {
     const std::int64_t phases = g_.phases();
     if (phases == 1) return false;
+    // The candidate is described for the geometry of one strip. If anything fails, the original
+    // geometry is restored and the usual candidates are tried.
     const Geometry whole = std::exchange(g_, g_.of_strip(phases));
     const std::int64_t block = preferred_block();  // copies of parts would zero what pads one
     const bool suits = g_.winograd() && g_.channels() % block == 0 && g_.filters() % block == 0 &&
@@ -249,6 +254,7 @@ class ConvMaker {
   void take_channel_affine_from_chain() {
     if (bias_.valid() && !builder_.is_constant(bias_)) return;
     const std::size_t before = operations_.size();
+    // The bias is the initial shift. Composition is computed in f64 and rounded to f32 once.
     std::vector<double> shift;
     for (std::int64_t c = 0; bias_.valid() && c < g_.filters(); ++c)
       shift.push_back(builder_.constant(bias_).f64_at(c));

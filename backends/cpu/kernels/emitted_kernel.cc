@@ -188,6 +188,7 @@ void compile_emitted(PlanBuilder& builder) {
   for (const auto& each : builder.emitted_steps) {
     if (each.kernel.ok()) kernels.push_back(&*each.kernel);
   }
+  // One call of the compiler for all kernels of the plan: its start-up dominates small kernels.
   const auto library = compiled(kernels, emission);
   if (library.status().code() == base::StatusCode::kUnavailable)
     builder.missing = library.status().message();

@@ -99,6 +99,8 @@ class Grouping {
   }
 
   // Operators without a kernel, in the regions that the emitter expects to pay.
+  // Nodes that have a kernel, are already taken, or are cheaper to interpret are marked as regions
+  // of their own ("apart"). The region finder then covers only the remaining nodes.
   void take_emitted(bool fuse, Emission emission) {
     codegen::RegionOptions options{.target = codegen::Target::kHost, .fuse = fuse};
     const auto stays = [&](ir::NodeId id) {
@@ -151,6 +153,8 @@ class Grouping {
 
   // Adds readers, earliest first. The group ends at the last point where all other values have
   // their readers inside, so that only one value leaves it.
+  // `outside` holds readers of the group that are not in it. Ids are topological, so the earliest
+  // of them depends on no other one.
   Group with_operators_behind(ir::NodeId anchor) const {
     std::set<ir::NodeId> inside{anchor}, outside;
     std::size_t end = 1;
@@ -163,6 +167,7 @@ class Grouping {
       outside.erase(outside.begin());
       if (!is_free(next, graph_.node(anchor).type) || !pointwise_[next.index()]) break;
       inside.insert(next);
+      // Checked after each addition: every value but the newest must be read only inside.
       const bool closed = std::ranges::all_of(
           inside, [&](ir::NodeId id) { return id == next || !is_read_outside(id, inside); });
       if (closed) end = inside.size();

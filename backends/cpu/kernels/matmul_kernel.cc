@@ -35,6 +35,8 @@ bool join_axes(Operand& operand, std::size_t first, std::size_t last) {
                     operand.layout.strides.begin() + static_cast<std::ptrdiff_t>(first));
   std::int64_t size = 1;
   std::int64_t stride = 1;
+  // From the innermost axis outwards: an axis continues the joined one if its stride equals the
+  // extent already joined. Axes of size 1 have no effect.
   for (std::size_t i = last; i-- > first;) {
     if (shape[i] == 1) continue;
     if (size == 1) {
@@ -64,6 +66,8 @@ bool is_matrix(const Operand& operand) {
   for (std::size_t i = 0; i < rank; ++i) {
     if (shape[i] > 1 && strides[i] <= 0) return false;
   }
+  // BLAS form: the inner stride is 1, and the outer stride (the leading dimension) is at least the
+  // inner size.
   const auto contiguous = [&](std::size_t inner, std::size_t outer) {
     return (shape[inner] == 1 || strides[inner] == 1) &&
            (shape[outer] == 1 || strides[outer] >= std::max<std::int64_t>(shape[inner], 1));
@@ -83,6 +87,7 @@ void clean_strides(Operand& operand) {
   }
   if (shape[rank - 2] == 1 && strides[rank - 1] == 1) strides[rank - 2] = shape[rank - 1];
   if (shape[rank - 2] == 1 && strides[rank - 1] != 1) strides[rank - 2] = 1;
+  // Batch axes of size 1 get the stride that a dense tensor would have at this place.
   std::int64_t span = 1;
   for (std::size_t i = rank; i-- > 0;) {
     if (i + 2 < rank && shape[i] == 1) strides[i] = span;
@@ -132,6 +137,8 @@ class MatmulMaker {
     const ir::Shape b = builder_.node(node_.inputs[1]).type.shape();
     target_.node_shape = node_.type.shape();
     const std::size_t rank = target_.node_shape.size();
+    // Three cases: all rows of a against one matrix, equal batches with one joined batch axis, and
+    // the general case with all axes, which oneDNN broadcasts.
     const bool one_matrix = join && product(b, 0, b.size() - 2) == 1 && a.size() == rank;
     const bool equal_batches =
         join && a.size() == b.size() && std::equal(a.begin(), a.end() - 2, b.begin());

@@ -31,6 +31,7 @@ EGRET_VECTOR_INLINE float short_moment(const float* x, std::int64_t n, float cen
   return sum;
 }
 
+// Runs are added in f64, so the rounding error does not grow with the row length.
 template <int kPower>
 EGRET_VECTOR_INLINE double moment(const float* x, std::int64_t n, float center) {
   double sum = 0;
@@ -43,6 +44,7 @@ EGRET_VECTOR_INLINE double moment(const float* x, std::int64_t n, float center) 
 EGRET_VECTOR_CLONES void norm_row(const float* x, float* y, std::int64_t n, const float* scale,
                                   const float* bias, float epsilon, bool centered) {
   const auto count = static_cast<double>(n);
+  // rms_norm is the uncentered case: its second moment is taken around 0.
   const float mean = centered ? static_cast<float>(moment<1>(x, n, 0) / count) : 0;
   const float variance = static_cast<float>(moment<2>(x, n, mean) / count);
   const float factor = 1.0F / std::sqrt(variance + epsilon);

@@ -23,6 +23,8 @@ Operand pixels(Operand image, std::int64_t row, std::int64_t column, std::int64_
   return image;
 }
 
+// Phase (row, column) of the image lies in strip `row`, after `column` phases and their separating
+// columns.
 void for_each_phase(const Operand& whole, std::span<const Operand> strips,
                     const std::function<void(const Operand&, const Operand&)>& body) {
   const auto d = static_cast<std::int64_t>(strips.size());
@@ -45,6 +47,7 @@ ir::Shape strip_shape(const ir::Shape& whole, std::int64_t d) {
 }
 
 void split_phases(PlanBuilder& builder, const Operand& whole, std::span<const Operand> strips) {
+  // The separators and the padding to even sizes must be 0. The copies below write only the phases.
   for (const Operand& strip : strips) {
     const Operand touched[] = {strip};
     builder.add(make_fill_step(strip, ir::Tensor::scalar(ir::DType::kF32, 0)), touched, "reorder",

@@ -51,6 +51,8 @@ class PointwiseStep : public Step {
         loops_(std::move(loops)),
         registers_(registers),
         threads_(threads) {
+    // The last two loops are the plane of rows and inner elements. Missing loops are added with
+    // size 1.
     while (loops_.size() < 2) {
       loops_.insert(loops_.begin(), 1);
       for (Input& input : inputs_) input.strides.insert(input.strides.begin(), 0);
@@ -59,11 +61,14 @@ class PointwiseStep : public Step {
     rows_ = loops_[loops_.size() - 2];
     outer_ =
         std::accumulate(loops_.begin(), loops_.end() - 2, std::int64_t{1}, std::multiplies<>());
+    // At most one of rows_per_block_ and pieces_per_row_ exceeds 1.
     rows_per_block_ = inner_ >= kBlockElements ? 1 : kBlockElements / inner_;
     pieces_per_row_ = (inner_ + kBlockElements - 1) / kBlockElements;
     row_blocks_ = (rows_ + rows_per_block_ - 1) / rows_per_block_;
     for (Input& input : inputs_) {
       const std::int64_t row = input.strides[loops_.size() - 2];
+      // A block of several rows is contiguous in the input only if its rows follow each other
+      // without a gap.
       input.direct = input.operand.type.dtype == ir::DType::kF32 && input.strides.back() == 1 &&
                      (rows_per_block_ == 1 || row == inner_ || rows_ == 1);
     }
@@ -113,6 +118,8 @@ class PointwiseStep : public Step {
       const std::int64_t first = piece * kBlockElements;
       const std::int64_t rows = std::min(rows_per_block_, rows_ - row);
       const std::int64_t inner = std::min<std::int64_t>(kBlockElements, inner_ - first);
+      // Registers of repeated inputs survive from block to block of a plane. A thread's first block
+      // and each new plane load them again.
       const bool new_plane = block == begin || (piece == 0 && row_block == 0);
       for (std::size_t i = 0; i < inputs_.size(); ++i)
         registers[i] = load(inputs_[i], addresses, outer, row, first, rows, inner, own[i],
@@ -157,6 +164,7 @@ class PointwiseStep : public Step {
               std::int64_t first, std::int64_t rows, std::int64_t inner, float* own,
               bool refill) const {
     const std::size_t loops = loops_.size();
+    // The outer number is decomposed into loop indices, innermost first.
     std::int64_t at = row * input.strides[loops - 2] + first * input.strides[loops - 1];
     for (std::size_t axis = loops - 2; axis-- > 0;) {
       at += outer % loops_[axis] * input.strides[axis];
@@ -226,6 +234,8 @@ bool input_strides(const Operand& operand, const ir::Shape& out, std::int64_t bl
     if (shape[i] == 1 && out[axis] != 1) continue;
     const std::int64_t stride = operand.layout.strides[i];
     const bool split = operand.layout.block > 1 && i == 1;
+    // The output's view splits channels into blocks and channels of a block. An input in the same
+    // blocks follows directly. A plain input follows by two strides, if the last block is full.
     if (block > 1 && axis == 1 && shape[i] > 1) {
       if (split) {
         if (operand.layout.block != block || shift != 0) return false;
@@ -272,6 +282,8 @@ ir::Shape join_loops(const Layout& layout, const ir::Shape& shape, std::vector<I
   for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
     if (view.shape[axis] > 1) order.push_back(axis);
   }
+  // The output is dense, so descending strides are the order of its memory. Only the inputs decide
+  // whether two neighbouring loops merge.
   std::ranges::stable_sort(
       order, [&](std::size_t a, std::size_t b) { return view.strides[a] > view.strides[b]; });
   ir::Shape loops;
@@ -279,6 +291,8 @@ ir::Shape join_loops(const Layout& layout, const ir::Shape& shape, std::vector<I
   for (const std::size_t axis : order) {
     bool joins = !loops.empty();
     for (std::size_t i = 0; i < inputs.size() && joins; ++i)
+      // The outer loop must continue the inner one in this input. A repeated pair (stride 0 and 0)
+      // continues too.
       joins = strides[i].back() == inputs[i].strides[axis] * view.shape[axis];
     if (joins) {
       loops.back() *= view.shape[axis];
@@ -309,6 +323,7 @@ base::Status make_pointwise_kernel(PlanBuilder& builder, const Group& group) {
     if (place_input(builder, program.inputs[i], shape, layout, inputs[i])) continue;
     EGRET_CHECK(layout.block > 1, "row-major inputs broadcast by strides");
     layout = row_major(shape);  // a padded layout that an input cannot follow
+    // Restarts with the new layout, once: row-major inputs never fail.
     i = static_cast<std::size_t>(-1);
   }
 

@@ -62,8 +62,8 @@ using Block __attribute__((vector_size(64), aligned(4), may_alias)) = float;
 #define EGRET_WINDOW(suffix, target)                                                         \
   target void window_##suffix(const float* from, std::int64_t row_stride, std::int64_t rows, \
                               std::int64_t columns, bool maximum, float* to) {               \
-    Block acc = *reinterpret_cast<const Block*>(from);                                       \
-    if (!maximum) acc -= acc; /* NaN and infinity stay NaN, as in the sum */                 \
+    Block acc{};                                                                             \
+    if (maximum) acc = *reinterpret_cast<const Block*>(from);                                \
     for (std::int64_t y = 0; y < rows; ++y) {                                                \
       const float* line = from + y * row_stride;                                             \
       for (std::int64_t x = 0; x < columns; ++x, line += 16) {                               \
@@ -120,6 +120,7 @@ class PoolStep : public Step {
  private:
   // One row of outputs of one group of channels. The inside part of each window is computed first,
   // so that the loops over taps need no bound checks.
+  // Spatial axes that the rank lacks have one position and stride 0.
   void run_row(const float* from, float* to, std::int64_t row) const {
     const std::int64_t y = row % w_.out[1];
     const std::int64_t z = row / w_.out[1] % w_.out[0];
@@ -140,6 +141,8 @@ class PoolStep : public Step {
       const Range xs = taps(2, x);
       const float* first =
           from + at(0, z, zs.first) * sz + at(1, y, ys.first) * sy + at(2, x, xs.first) * sx;
+      // The register kernel needs blocks of 16 channels, undilated planar windows, and at least one
+      // tap, since it starts from the first element.
       if (lanes_ == 16 && dense && zs.count == 1 && ys.count > 0 && xs.count > 0 && sx == 16) {
         window_(first, sy, ys.count, xs.count, pooling_ == Pooling::kMax, to);
       } else {
@@ -179,6 +182,7 @@ class PoolStep : public Step {
   Range taps(int axis, std::int64_t o) const {
     const std::int64_t start = o * w_.stride[axis] - w_.pad[axis];
     const std::int64_t d = w_.dilation[axis];
+    // The first tap k with start + k d >= 0, and the end of the taps with start + k d < size.
     const std::int64_t first = start >= 0 ? 0 : (-start + d - 1) / d;
     const std::int64_t room = w_.in[axis] - start;  // taps at k * d < room
     const std::int64_t end = room <= 0 ? 0 : std::min(w_.kernel[axis], (room + d - 1) / d);

@@ -6,6 +6,7 @@
 
 namespace egret::backends::cpu {
 
+// The program's inputs are the product itself and the operands of the chain.
 base::Result<ProductChain> ProductChain::of(PlanBuilder& builder, const Group& group,
                                             std::int64_t columns) {
   const ir::Shape product = builder.node(group.anchor()).type.shape();
@@ -61,6 +62,8 @@ void ProductChain::append_operands(std::vector<Operand>& operands) const {
   }
 }
 
+// The result may overwrite an operand of its own size that dies here. The left matrix of the
+// product is excluded: other blocks of the product still read it.
 Operand ProductChain::target(PlanBuilder& builder, const Group& group) const {
   const ir::NodeId root = group.root();
   const ir::TensorType& type = builder.node(root).type;
@@ -112,6 +115,7 @@ void ProductChain::run(const Addresses& addresses, const Block& block,
     std::fill_n(registers[inputs_.size() + i], block.count, program_.constants[i]);
   for (std::int64_t r = 0; r < block.rows; ++r, to += columns_) {
     point_to_row(addresses, block, r, registers);
+    // The last instruction writes the target directly.
     registers[static_cast<std::size_t>(program_.result)] = to;
     run_block(program_.code, registers.data(), static_cast<int>(block.count));
   }

@@ -34,6 +34,7 @@ EGRET_VECTOR_INLINE void accumulate_as(float* acc, const float* x, std::int64_t 
   for (std::int64_t i = 0; i < n; ++i) acc[i] = combine(kReducer, acc[i], x[i]);
 }
 
+// The reducer is a template argument inside the loop, so that each loop is one vector instruction.
 EGRET_VECTOR_CLONES void accumulate(Reducer reducer, float* acc, const float* x, std::int64_t n) {
   switch (reducer) {
     case Reducer::kSum: return accumulate_as<Reducer::kSum>(acc, x, n);
@@ -80,6 +81,8 @@ class ReduceStep : public Step {
     float* const to = addresses.at(target_);
     const bool parallel = outputs_ * terms_ * inner_.size > 32768;
     parallel_for(parallel ? threads_ : 1, outputs_ * chunks_, [&](std::int64_t piece) {
+      // Decomposes the piece into indices of the kept axes and, if the inner axis is kept, a chunk
+      // of it.
       std::int64_t rest = piece / chunks_;
       const float* x = from;
       float* y = to;
@@ -117,6 +120,7 @@ class ReduceStep : public Step {
   // A chunk of kept elements at a time. Sums move to f64 every kRun / kLanes rows.
   void reduce_vectors(const float* x, float* y, std::int64_t n) const {
     float acc[kChunk];
+    // Uninitialized until the first flush; `flushed` guards it. Short sums thus skip f64 entirely.
     double total[kChunk];
     std::int64_t pending = 0;
     bool flushed = false;
@@ -169,6 +173,7 @@ class ReduceStep : public Step {
     }
     std::int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) accumulate(reducer_, acc, x + i, kLanes);
+    // The rest of the run uses the first lanes.
     accumulate(reducer_, acc, x + i, n - i);
   }
 
@@ -237,6 +242,8 @@ base::Status make_reduce_kernel(PlanBuilder& builder, const Group& group) {
   join(kept);
   join(reduced);
 
+  // The axis of smallest stride becomes the inner loop. Fewer than 4 kept elements would waste most
+  // of a vector, so such a reduction runs along the reduced axis.
   const auto smallest = [](const std::vector<Axis>& list) {
     return std::ranges::min_element(list, {}, [](const Axis& a) { return std::abs(a.from); });
   };

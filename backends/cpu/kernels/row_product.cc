@@ -12,6 +12,7 @@
 namespace egret::backends::cpu {
 namespace {
 
+// Below this size a team of threads costs more than it saves.
 constexpr std::int64_t kParallelBytes = 256 << 10;
 constexpr std::int64_t kMostRows = 8;
 
@@ -62,6 +63,8 @@ class RowProductStep : public Step {
   // The chain may overwrite one of its own operands, so the product goes to a buffer first.
   void run_block_of_panels(const Addresses& addresses, std::size_t begin, std::size_t end) const {
     const std::int64_t first = panels_[begin].first;
+    // Only the last panel of all may be wider than its columns: panels are multiples of 16 columns.
+    // The buffer has room for the padding, and the chain reads `last - first` columns.
     const std::int64_t last = end < panels_.size() ? panels_[end].first : columns_;
     const float* const w = addresses.at(weights_);
     alignas(64) float product[kMostRows * kBlockElements];
@@ -102,6 +105,8 @@ std::optional<RowShape> conv_shape(const ir::Graph& graph, const ir::Node& node)
   if (node.attrs.integer("group") != 1 || source[0] > kMostRows) return std::nullopt;
   const bool padded =
       std::ranges::any_of(node.attrs.integers("pads"), [](std::int64_t pad) { return pad != 0; });
+  // The window equals the image in channels and spatial sizes. An image and its filter have then
+  // the same row-major order, and the convolution is their dot product.
   if (padded || !std::equal(source.begin() + 1, source.end(), weights.begin() + 1))
     return std::nullopt;
   const ir::Integers& dilations = node.attrs.integers("dilations");
@@ -109,6 +114,8 @@ std::optional<RowShape> conv_shape(const ir::Graph& graph, const ir::Node& node)
     if (dilations[i] != 1 && weights[i + 2] != 1) return std::nullopt;
   }
   const std::int64_t rows = elements(weights, 1, weights.size());
+  // Filters are the columns of the product: one weight further is the next row, one filter further
+  // is the next column.
   return RowShape{source[0], rows, weights[0], 1, rows};
 }
 
@@ -137,6 +144,8 @@ std::optional<RowShape> row_shape(const ir::Graph& graph, ir::NodeId id) {
 bool packs_in_place(const RowShape& shape) { return !shape.bf16 && shape.columns % kPanel == 0; }
 
 void pack_in_place(std::span<float> weights, const RowShape& shape) {
+  // Rows are contiguous. In units of kPanel columns, the packed order is the transpose of the
+  // matrix of blocks: panel by panel instead of row by row.
   if (shape.column_stride == 1)
     return transpose_blocks(weights, shape.rows, shape.columns / kPanel, kPanel);
   // Columns are contiguous, and so are the columns of a panel: transpose each panel.
@@ -172,6 +181,8 @@ ir::Tensor packed_copy(const float* from, const RowShape& shape) {
     const auto words = packed.mutable_as<std::uint32_t>();
     for_each_weight(shape, panels, [&](std::int64_t at, std::int64_t row, std::int64_t column) {
       const std::uint32_t rounded = ir::float_to_bfloat16(weight(row, column));
+      // Even rows go to the low half, odd rows to the high half. The words start as zeros, so a
+      // missing last odd row reads as 0.
       words[static_cast<std::size_t>(at)] |= rounded << (row % 2 * 16);
     });
   } else {

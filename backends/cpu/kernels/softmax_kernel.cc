@@ -27,6 +27,8 @@ EGRET_VECTOR_INLINE float joined(float* lanes, Join join) {
   }
 }
 
+// 32 lanes are two vectors of AVX-512 or four of AVX2, which are independent chains of maxima. NaN
+// propagates through vector::max.
 EGRET_VECTOR_INLINE float row_max(const float* x, std::int64_t n) {
   float lanes[kLanes];
   for (float& lane : lanes) lane = -std::numeric_limits<float>::infinity();
@@ -47,6 +49,8 @@ EGRET_VECTOR_INLINE float lane_sum(float* lanes) {
 }  // namespace
 
 EGRET_VECTOR_CLONES float exponentials(const float* x, float* y, std::int64_t n) {
+  // Subtracting the maximum keeps every exponent at or below 0: no overflow, and at least one term
+  // of 1, so the sum is at least 1.
   const float top = row_max(x, n);
   float lanes[kLanes] = {};
   std::int64_t i = 0;
@@ -96,6 +100,8 @@ EGRET_VECTOR_CLONES void log_softmax_row(const float* x, float* y, std::int64_t 
 // kColumns. The axis is strided here; columns make the vectors.
 EGRET_VECTOR_CLONES void softmax_columns(const float* x, float* y, std::int64_t n,
                                          std::int64_t stride, std::int64_t columns, bool logs) {
+  // Three passes over the columns: maxima, sums of exponentials, results. The last pass recomputes
+  // the exponentials instead of storing them.
   float top[kColumns];
   float sum[kColumns];
   for (std::int64_t j = 0; j < columns; ++j) {

@@ -24,6 +24,8 @@ std::optional<Operand> restrided(const Operand& operand, const ir::Shape& to) {
     // The smallest runs [i, i_end) and [j, j_end) of equal count.
     std::size_t i_end = i + 1, j_end = j + 1;
     std::int64_t a = from[i], b = to[j];
+    // Extends the smaller side until the products agree. They agree at the latest when both shapes
+    // are used up, except for trailing axes of size 1.
     while (a != b) {
       if (a < b) {
         if (i_end == from.size()) return std::nullopt;
@@ -33,6 +35,8 @@ std::optional<Operand> restrided(const Operand& operand, const ir::Shape& to) {
         b *= to[j_end++];
       }
     }
+    // The run [i, i_end) must be contiguous in itself: each stride equals the extent of the axes
+    // inside it. `inner` is then the stride of the whole run, and the axes [j, j_end) divide it.
     std::int64_t inner = 1;
     std::optional<std::int64_t> expected;  // strides may be negative
     for (std::size_t k = i_end; k-- > i;) {
@@ -112,6 +116,8 @@ Operand sliced(PlanBuilder& builder, const ir::Node& node) {
   Operand operand = builder.home(node.inputs[0]);
   const auto element = static_cast<std::int64_t>(ir::byte_size(node.type.dtype));
   const std::int64_t block = operand.layout.block;
+  // A slice of whole channel blocks moves the offset. Other slices of channels cut a block and need
+  // a plain layout.
   if (block > 1 && axis == 1) {
     const std::int64_t size = node.type.shape()[1];
     if (step == 1 && start % block == 0 && size % block == 0) {

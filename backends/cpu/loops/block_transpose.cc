@@ -8,6 +8,8 @@
 
 namespace egret::backends::cpu {
 
+// In-place transposition by following the cycles of the permutation. Each block is moved once; the
+// extra memory is one bit per block and one block.
 void transpose_blocks(std::span<float> data, std::int64_t rows, std::int64_t columns,
                       std::int64_t block) {
   EGRET_CHECK(static_cast<std::int64_t>(data.size()) == rows * columns * block,

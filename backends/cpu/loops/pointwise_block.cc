@@ -50,6 +50,8 @@ EGRET_VECTOR_CLONES void run_instruction(VectorOp op, float* t, const float* a, 
 
 }  // namespace
 
+// Interprets the program instruction by instruction. One dispatch serves `count` elements, so its
+// cost is spread over the block, and all registers of a block stay in the cache.
 void run_block(std::span<const Instruction> code, float* const* registers, int count) {
   for (const Instruction& i : code) {
     float* const target = registers[i.target];

@@ -20,6 +20,9 @@ constexpr std::size_t kMaxInstructions = 512;
 
 // The nodes of an expression in order of evaluation.
 std::vector<const ExprNode*> reachable(const ExprNode* root) {
+  // Breadth first from the root. Within a pool, ids grow from kids to users, so sorting by id gives
+  // an order of evaluation. Shared nodes are pushed once per path and made unique afterwards. The
+  // bound stops expressions with exponentially many paths.
   std::vector<const ExprNode*> nodes{root};
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     // The kids of a read are its address, not values.
@@ -77,6 +80,7 @@ bool reads_in_place(const ExprNode* read, const ir::Denotation& d,
   const std::size_t shift = d.vars.size() - shape.size();
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     const ExprNode* index = read->kids[axis];
+    // An axis of size 1 may be read at 0 or at the output's index, which is then 0 too.
     const bool zero = index->op == ExprOp::kIndexConst && index->integer == 0;
     if (shape[axis] == 1 ? !(zero || index == d.vars[axis + shift].node())
                          : index != d.vars[axis + shift].node())
@@ -153,6 +157,7 @@ class Compiler {
     program_.inputs.push_back(id);
     return values_[id] = static_cast<int>(infos_.size()) - 1;
   }
+  // Compares bits, so that 0.0 and -0.0 stay distinct and equal NaNs are shared.
   int constant(float value) {
     for (std::size_t i = 0; i < infos_.size(); ++i) {
       if (infos_[i].kind == Kind::kConstant &&
@@ -192,6 +197,7 @@ class Compiler {
   std::map<ir::NodeId, int> values_;
 };
 
+// Small integer powers become products: pow() has no vector form and runs element by element.
 int Compiler::emit_call(ir::Function function, std::span<const int> arguments) {
   const int a = arguments[0];
   const int b = arguments.size() > 1 ? arguments[1] : a;
@@ -220,6 +226,7 @@ base::Result<int> Compiler::emit_primitive(const ir::Operator& op, const ir::Att
   EGRET_ASSIGN_OR_RETURN(const ir::Denotation d, ir::denote(op, attrs, types));
   if (d.value.is_constant()) return constant(static_cast<float>(d.value.constant()));
   std::map<const ExprNode*, int> done;
+  // Each node is emitted once, after its kids, so shared subexpressions are computed once.
   for (const ExprNode* node : reachable(d.value.node())) {
     std::vector<int> kids;
     if (node->op != ExprOp::kRead) {
@@ -231,6 +238,8 @@ base::Result<int> Compiler::emit_primitive(const ir::Operator& op, const ir::Att
       case ExprOp::kGuardConst: value = constant(node->integer != 0 ? 1.0F : 0.0F); break;
       case ExprOp::kRead: value = inputs[static_cast<std::size_t>(node->integer)]; break;
       case ExprOp::kCall: value = emit_call(node->function, kids); break;
+      // Values are floats in registers. A cast to f32 changes nothing, and a cast to bool is "not
+      // equal to 0".
       case ExprOp::kCast:
         value = node->dtype == ir::DType::kF32
                     ? kids[0]
@@ -253,6 +262,7 @@ base::Result<int> Compiler::emit_primitive(const ir::Operator& op, const ir::Att
   return done.at(d.value.node());
 }
 
+// A composite is inlined: its body is expanded to primitives, which are emitted in graph order.
 base::Result<int> Compiler::emit(const ir::Operator& op, const ir::Attrs& attrs,
                                  std::span<const ir::TensorType> types,
                                  std::span<const int> inputs) {
@@ -292,6 +302,7 @@ PointwiseProgram Compiler::finish(ir::NodeId root) && {
     return std::array<std::uint16_t, 3>{i.a, i.b, i.c};
   };
   for (std::size_t i = 0; i < program_.code.size(); ++i) {
+    // Unused operands are 0. This only lengthens the life of value 0.
     for (const std::uint16_t value : uses(program_.code[i])) last_use[value] = static_cast<int>(i);
   }
   const auto inputs = static_cast<int>(program_.inputs.size());
@@ -313,6 +324,8 @@ PointwiseProgram Compiler::finish(ir::NodeId root) && {
         last_use[used] = -1;  // once, though it may be read twice here
       }
     }
+    // The most recently freed register is reused first: it is the most likely one to be in the
+    // cache.
     if (static_cast<int>(value) != result && !free.empty()) {
       reg[value] = free.back();
       free.pop_back();

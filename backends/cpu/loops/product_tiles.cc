@@ -34,6 +34,9 @@ EGRET_IN_TILE void multiply_add(Block& sum, const Block& a, const Block& b) {
 // One address serves three rows: each operand address is a register plus zero, one or two strides.
 constexpr int kRowsOfAddress = 3;
 
+// The sums of a tile in registers. The largest tile holds 9 x 3 sums, 3 vectors of the panel and
+// one broadcast element: 31 of 32 vector registers. The 27 sums are independent, which hides the
+// latency of multiply-add.
 template <int kRows, int kVectors>
 struct TileSums {
   Block sum[kRows][kVectors] = {};
@@ -54,6 +57,8 @@ struct TileSums {
     for (int step = 0; step < kSteps; ++step) {
       Block b[kVectors];
 #pragma GCC unroll 3
+      // Each vector of the panel is loaded once and used by all rows. Each element of the left
+      // matrix is broadcast once and used by all vectors.
       for (int i = 0; i < kVectors; ++i) b[i] = load(panel + (step * kVectors + i) * kTileLanes);
 #pragma GCC unroll 9
       for (int r = 0; r < kRows; ++r) {
@@ -86,6 +91,7 @@ __attribute__((target("arch=x86-64-v4"))) void run_tile(const Tile& tile) {
       sums.template advance<kPrefetchEvery>();
     }
   }
+  // kPrefetchEvery is 2, so at most one step remains.
   if (tile.depth % kPrefetchEvery != 0) sums.template advance<1>();
 #pragma GCC unroll 9
   for (int r = 0; r < kRows; ++r) {
@@ -98,6 +104,7 @@ __attribute__((target("arch=x86-64-v4"))) void run_tile(const Tile& tile) {
   }
 }
 
+// The tiles of one width, indexed by the number of rows. Entry 0 is never called.
 template <int kVectors, int... kRows>
 constexpr std::array<TileFunction, kTileRows + 1> tiles_of(
     std::integer_sequence<int, kRows...> /*rows*/) {

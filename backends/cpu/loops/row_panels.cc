@@ -9,6 +9,8 @@ namespace egret::backends::cpu {
 std::vector<Panel> panels_of(std::int64_t rows, std::int64_t columns) {
   std::vector<Panel> panels;
   std::int64_t at = 0;
+  // Greedy: panels of four vectors, then at most one of two and one of one. The padding is below
+  // one vector.
   for (std::int64_t first = 0; first < columns;) {
     const std::int64_t left = (columns - first + kLanes - 1) / kLanes;
     const int vectors = left >= 4 ? 4 : left >= 2 ? 2 : 1;

@@ -45,6 +45,8 @@ void normalize(Nest& nest) {
   nest.axes = std::move(joined);
   // A transposition: the axis that is contiguous in the source goes next to the innermost, where
   // the two are walked in tiles.
+  // Rotating keeps the relative order of the other loops. The innermost loop still writes
+  // sequentially.
   if (nest.axes.back().from != 1) {
     const auto contiguous =
         std::find_if(nest.axes.begin(), nest.axes.end(), [](const Axis& a) { return a.from == 1; });
@@ -92,6 +94,7 @@ void run_nest(const Nest& nest, const T* from, T* to, int threads) {
   std::int64_t planes = 1;
   for (std::size_t i = 0; i < loops; ++i) planes *= nest.axes[i].size;
   // A single plane is cut along its outer loop.
+  // Cuts are at least a tile long.
   const std::int64_t cuts = planes == 1 ? std::clamp<std::int64_t>(outer.size / kTile, 1, 64) : 1;
   const std::int64_t bytes =
       planes * outer.size * inner.size * static_cast<std::int64_t>(sizeof(T));
@@ -112,6 +115,8 @@ void run_nest(const Nest& nest, const T* from, T* to, int threads) {
 }
 
 // The loops that copy channels [first, first + count), split in blocks when `block` > 1.
+// A blocked side has a stride per block and stride 1 inside it. A plain side has the channel
+// stride, times the block size for whole blocks. `first` is a multiple of the block size.
 Nest channel_nest(const ir::Shape& shape, const Layout& from, const Layout& to, std::int64_t block,
                   std::int64_t first, std::int64_t count) {
   Nest nest;
@@ -158,6 +163,8 @@ class CopyStep : public Step {
             channel_nest(shape, source.layout, target.layout, block, shape[1] - tail, tail));
     }
     for (Nest& nest : nests_) normalize(nest);
+    // The padding channels of a partial block must be 0. The whole target is cleared before the
+    // copy.
     if (is_padded(target.layout, shape)) zero_bytes_ = span_elements(target.layout, shape);
     zero_bytes_ *= static_cast<std::int64_t>(ir::byte_size(target.type.dtype));
   }

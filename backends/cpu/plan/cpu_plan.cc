@@ -19,6 +19,7 @@ std::vector<ir::NodeId> peak_nodes(std::span<const Lifetime> lifetimes,
                                    std::span<const PlanReport::Kernel> kernels) {
   std::vector<std::int64_t> bytes(kernels.size(), 0);
   for (const Lifetime& buffer : lifetimes) {
+    // O(buffers x lifetime), once per plan.
     for (int step = buffer.first; step <= buffer.last; ++step)
       bytes[static_cast<std::size_t>(step)] += buffer.bytes;
   }
@@ -53,6 +54,7 @@ base::Result<std::unique_ptr<ExecutablePlan>> CpuPlan::make(
   std::vector<std::size_t> lifetime_of(buffers.size(), 0);
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const Buffer& buffer = buffers[i];
+    // Only outermost buffers that a step touches take space. Nested ones lie inside them.
     if (buffer.kind != BufferKind::kArena || buffer.outer.valid() || buffer.first < 0) continue;
     lifetime_of[i] = lifetimes.size();
     lifetimes.push_back({buffer.bytes, buffer.first, buffer.last});

@@ -46,6 +46,8 @@ constexpr std::array kEltwise{
 };
 
 // A unary operator; false when it has no counterpart.
+// hard_sigmoid is a linear operation and a clip. A clip that is open above is a relu, and other
+// half-open clips are refused.
 bool append_unary(std::string_view op, const ir::Attrs& attrs, Operations& out) {
   if (op == "identity") return true;
   for (const EltwiseRow& row : kEltwise) {
@@ -67,7 +69,7 @@ bool append_unary(std::string_view op, const ir::Attrs& attrs, Operations& out) 
   if (op == "clip") {
     const double low = attrs.real("min");
     const double high = attrs.real("max");
-    if (low == 0 && std::isinf(high)) {
+    if (low == 0 && high > 0 && std::isinf(high)) {
       out.push_back(eltwise(algorithm::eltwise_relu));
       return true;
     }
@@ -106,6 +108,7 @@ bool append_binary(const ir::Graph& graph, ir::NodeId value, const ir::Node& nod
     if (op == "add") out.push_back(eltwise(algorithm::eltwise_linear, 2, 0));
     return op == "mul" || op == "add";
   }
+  // x * x and x + x read the running value twice and were handled above.
   const ir::NodeId other = node.inputs[first ? 1 : 0];
   if (graph.node(other).type.dtype != ir::DType::kF32) return false;
   const auto scalar = scalar_constant(graph, other);
@@ -209,6 +212,7 @@ Operand accumulated_operand(PlanBuilder& builder, const Group& group, ir::NodeId
   const ir::Shape shape = builder.node(id).type.shape();
   const Layout layout = shape == target.shape ? target.layout : row_major(shape);
   const Operand* home = builder.find_home(id, layout);
+  // A second read inside the group would see the overwritten value.
   if (home != nullptr && is_dense(home->layout, shape) && builder.may_overwrite(id, *home) &&
       reads(builder.graph(), group, id) == 1) {
     Operand own = *home;
@@ -269,6 +273,7 @@ base::Result<Operations> post_operations(const ir::Graph& graph, const Group& gr
 
 base::Result<OperandView> operand_view(const ir::Shape& operand, const EpilogueTarget& target) {
   const ir::Shape& node_shape = target.node_shape;
+  // Broadcasting aligns the operand at the last axis and fills missing axes with 1.
   ir::Shape padded(node_shape.size(), 1);
   std::copy(operand.begin(), operand.end(),
             padded.begin() + static_cast<std::ptrdiff_t>(node_shape.size() - operand.size()));

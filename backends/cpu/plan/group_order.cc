@@ -34,6 +34,8 @@ std::vector<Task> tasks_of(const ir::Graph& graph, const std::vector<Group>& gro
     Task& task = tasks[i];
     task.bytes = graph.node(groups[i].root()).type.bytes();
     for (const ir::NodeId id : groups[i].nodes) {
+      // A product or a convolution reads inputs many times while it writes. Pointwise nodes read
+      // each element before they write it.
       const bool computes = id == groups[i].anchor() && !is_pointwise(graph, id);
       for (const ir::NodeId input : graph.node(id).inputs) {
         const std::size_t from = maker[input.index()];
@@ -66,6 +68,7 @@ bool is_ready(const Partial& partial, const Task& task) {
 Partial with(const Partial& before, const std::vector<Task>& tasks, std::size_t next) {
   Partial after = before;
   const Task& task = tasks[next];
+  // Graph outputs lie in the caller's memory and take no space in the arena.
   const std::int64_t own = task.kept ? 0 : task.bytes;
   std::int64_t freed = 0, reused = 0;
   for (const std::size_t input : task.inputs) {
@@ -99,7 +102,12 @@ bool is_better(const Partial& a, const Partial& b) {
 // only in their peak, so the best one of each set is kept; then the kWidth best go on.
 Partial searched(const std::vector<Task>& tasks) {
   std::vector<Partial> beam{start(tasks)};
+  // Each round extends all prefixes by one task. With n tasks there are n rounds, at most kWidth
+  // prefixes a round and n extensions of each, and copying a prefix costs O(n): O(kWidth n^3) in
+  // the worst case.
   for (std::size_t step = 0; step < tasks.size(); ++step) {
+    // Ordered by the set of tasks, and ties are broken by the order itself: the result does not
+    // depend on the insertion order.
     std::map<std::vector<bool>, Partial> grown;
     for (const Partial& partial : beam) {
       for (std::size_t next = 0; next < tasks.size(); ++next) {

@@ -54,6 +54,7 @@ bool same_layout(const Layout& a, const Layout& b, const ir::Shape& shape) {
     // Blocked and plain coincide where one position a sample remains: [n, c, 1, 1], B divides c.
     const Layout& blocked = a.block > 1 ? a : b;
     const Layout& plain = a.block > 1 ? b : a;
+    // Two different block sizes never coincide here.
     if (plain.block > 1 || shape[1] % blocked.block != 0) return false;
     for (std::size_t axis = 2; axis < shape.size(); ++axis) {
       if (shape[axis] != 1) return false;

@@ -17,6 +17,7 @@ std::vector<ir::NodeId> outside_inputs(const ir::Graph& graph, const Group& grou
   std::vector<ir::NodeId> inputs;
   for (const ir::NodeId id : group.nodes) {
     for (const ir::NodeId input : graph.node(id).inputs) {
+      // The nodes of a group are sorted by id.
       if (!std::ranges::binary_search(group.nodes, input)) inputs.push_back(input);
     }
   }
@@ -119,6 +120,7 @@ void PlanBuilder::end(const Group& group) {
 void PlanBuilder::release_unread(const Group& built) {
   bool released = false;
   const auto release = [&](Buffer& buffer) {
+    // A buffer that a step touches (first >= 0) belongs to the plan and stays.
     if (buffer.kind != BufferKind::kWeights || buffer.pending > 0 || buffer.first >= 0) return;
     buffer.data = {};
     released = true;
@@ -128,9 +130,12 @@ void PlanBuilder::release_unread(const Group& built) {
       release(buffers_[outermost(operand.buffer).index()]);
     });
   }
+  // Buffers before settled_ were examined after an earlier group, so each buffer is visited once in
+  // total.
   for (std::size_t i = settled_; i < buffers_.size(); ++i) release(buffers_[i]);
   settled_ = buffers_.size();
   if (!released) return;
+  // A cached packed form must not outlive its freed data.
   std::erase_if(packed_, [&](const auto& entry) {
     const Buffer& packed = buffers_[outermost(entry.second.buffer).index()];
     return packed.kind == BufferKind::kWeights && packed.pending == 0 && packed.first < 0;
@@ -334,6 +339,7 @@ void PlanBuilder::remember_packed(const Operand& source, const std::string& form
 
 std::int64_t PlanBuilder::offset_in_outermost(const Operand& operand) const {
   std::int64_t offset = operand.offset;
+  // Offsets add up along the chain of enclosing buffers.
   for (BufferId id = operand.buffer; buffers_[id.index()].outer.valid();
        id = buffers_[id.index()].outer)
     offset += buffers_[id.index()].offset;
@@ -398,6 +404,8 @@ void PlanBuilder::fall_back(std::size_t step, ir::NodeId id, std::string reason)
   fallbacks_.push_back({node_label(graph_, id), node(id).op->name(), std::move(reason)});
 }
 
+// Runs a step while the plan is made. Only weights have addresses at this time, so its operands
+// must be weights.
 base::Status PlanBuilder::run_now(Step& step) {
   std::vector<std::byte*> addresses(buffers_.size(), nullptr);
   for (std::size_t i = 0; i < buffers_.size(); ++i) {

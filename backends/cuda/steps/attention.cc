@@ -34,6 +34,8 @@ class Describer {
 
   DnnArguments parts() {
     const Sizes sizes = a_.score_sizes();
+    // The softmax written out: maximum, difference, exponential, sum and quotient. Only the weights
+    // are rounded to the narrow type, for the second product.
     Sizes row = sizes;
     row[3] = 1;
     DnnBackend scores = between(sizes, kCompute);

@@ -111,6 +111,7 @@ base::Result<std::map<int, ir::Tensor>> given(const Device& device, const Attent
 // last and one between along each of batch, heads and rows.
 base::Result<bool> computes_attention(const Device& device, const Attention& a,
                                       const LibraryStep& step, const TrialMemory& memory) {
+  // Fixed memory holds values of unknown magnitude, for which the tolerance has no meaning.
   for (const Attention::Tensor* tensor : {&a.q, &a.k, &a.v}) {
     if (memory.fixed[static_cast<std::size_t>(tensor->input)]) return false;
   }
@@ -129,6 +130,7 @@ base::Result<bool> computes_attention(const Device& device, const Attention& a,
         for (std::size_t e = 0; e < row.size(); ++e) {
           const double got =
               output.f64_at(place_of(a.output, {b, h, i, static_cast<std::int64_t>(e)}));
+          // The negated comparison also rejects NaN.
           if (!(std::abs(got - row[e]) <= kTolerance)) return false;
         }
       }

@@ -81,6 +81,8 @@ void DnnDescriptors::set(DnnBackend descriptor, int attribute, int type, std::in
   say(number(descriptor));
   say(attribute);
   say(count);
+  // `said_` is a text of everything that was described. Equal texts mean equal computations,
+  // whatever the addresses of the descriptors.
   if (type != kDnnDescriptor) {
     said_.append(static_cast<const char*>(values), static_cast<std::size_t>(count) * size_of(type));
     return;
@@ -217,6 +219,7 @@ void DnnOperations::add_pointwise(DnnBackend how, DnnBackend x, DnnBackend b, Dn
 
 bool DnnOperations::has_engines(const DnnTarget& target, const DnnWish& wish) {
   finish_graph(target);
+  // ask() advances to the next heuristic mode and returns false after the last one.
   while (configs_.empty() && ask(target, wish)) {
   }
   return !configs_.empty();

@@ -66,6 +66,8 @@ class Matcher {
     const auto summed = shifted_under(sum.kids[0]);
     const NestNode& largest = node(shifted->second);
     if (!summed || !reduces(largest, ir::Reduction::kMax)) return std::nullopt;
+    // Numerator, sum and maximum must contain the same scores, up to the name of the column
+    // variable.
     const auto over = [&](const NestNode& reduction) {
       return std::map<int, int>{{columns_, reduction.variables[0]}};
     };
@@ -100,6 +102,8 @@ class Matcher {
       case ExprOp::kRead:
         return x.input == y.input && x.checked.empty() && y.checked.empty() &&
                renamed(x.form, variables) == y.form;
+      // A nested reduction (the product inside the scores) binds its variables: they are renamed
+      // too.
       case ExprOp::kReduce:
         if (x.reduction != y.reduction || x.variables.size() != y.variables.size() ||
             !is_unguarded(x) || !is_unguarded(y))
@@ -135,6 +139,8 @@ class Matcher {
   }
 
   std::optional<Attention> of(int scores, const NestNode& values) {
+    // The nest with the scores as its root: find_epilogue() separates scale and mask from the
+    // product.
     LoopNest part = nest_;
     part.root = scores;
     const auto epilogue = find_epilogue(part, definition_.constants);
@@ -147,6 +153,7 @@ class Matcher {
     const NestNode* q = &node(product.kids[0]);
     const NestNode* k = &node(product.kids[1]);
     if (q->op != ExprOp::kRead || k->op != ExprOp::kRead) return std::nullopt;
+    // k is the operand that varies over the columns.
     if (q->form.factor(columns_) != 0) std::swap(q, k);
     if (!roles(*q, *k, values)) return std::nullopt;
     Attention found;

@@ -32,6 +32,8 @@ Values ordered(const Values& stored, const Integers& order) {
 std::vector<Affine> output_axes(const LoopNest& nest, const ir::Shape& shape) {
   const ir::Shape strides = ir::row_major_strides(shape);
   std::vector<Affine> axes(shape.size());
+  // A variable belongs to the axis with stride <= factor < stride * size. An axis can hold several
+  // variables, such as group and channel of a group.
   for (const auto& part : nest.output.parts) {
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       if (part.factor < strides[axis] || part.factor >= strides[axis] * shape[axis]) continue;
@@ -69,6 +71,7 @@ class Match {
       return std::nullopt;
     const int axes = static_cast<int>(rank);
     const Integers orders[] = {axes_in_order(axes), channels_before(axes)};
+    // At most 8 combinations of storage orders. The first match wins, and row-major comes first.
     for (const Integers& of_output : orders) {
       out_ = ordered(stored_, of_output);
       found_ = {};
@@ -111,6 +114,7 @@ class Match {
 
   // Whether the indices of image and filter are those of a convolution.
   bool matches(const std::vector<Affine>& image, const std::vector<Affine>& filter) {
+    // A failed attempt may have filled these lists.
     for (auto* list : {&found_.strides, &found_.dilations, &found_.pads, &found_.pads_after})
       list->clear();
     if (image[0] != out_[0] || filter[0] != out_[1] || !reads_all_of(filter) ||
@@ -150,6 +154,8 @@ class Match {
     found_.groups = static_cast<int>(found_.image.sizes[1] / group_size);
     if (found_.filter.sizes[0] % found_.groups != 0) return false;
     const std::int64_t outputs_of_group = found_.filter.sizes[0] / found_.groups;
+    // Output channel = group * outputs_of_group + o, so the group consists of the parts whose
+    // factor is a multiple of outputs_of_group.
     Affine group;  // the digit of the output's channel that says which group
     for (const auto& part : out_[1].parts) {
       if (part.factor % outputs_of_group == 0)
@@ -202,6 +208,7 @@ class Match {
       return only_padding(guard.a, image) && only_padding(guard.b, image);
     if (guard.kind != NestGuard::Kind::kLe) return false;
     for (std::size_t axis = 2; axis < image.size(); ++axis) {
+      // The two halves of 0 <= index < size, written as form <= 0.
       if (guard.form == image[axis] * -1 ||
           guard.form == image[axis] - Affine(found_.image.sizes[axis] - 1))
         return true;
@@ -246,6 +253,7 @@ bool take(const Epilogue& epilogue, const Match& match, Convolution& found) {
   for (auto read = epilogue.added.rbegin(); read != epilogue.added.rend(); ++read) {
     if (!match.add(found, **read)) return false;
   }
+  // Addends of the output's size come first, then biases.
   std::ranges::stable_partition(
       found.added, [&](const auto& added) { return added.sizes == found.output.sizes; });
   return true;

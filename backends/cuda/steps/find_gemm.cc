@@ -44,6 +44,7 @@ std::optional<Gemm::Operand> stored(std::int64_t rows, std::int64_t row_stride,
 // with one row.
 bool take_axes(const ir::LoopNest& nest, std::vector<int>& variables, std::vector<int>& batch) {
   if (variables.size() == 2 && batch.empty()) {
+    // The output's strides say which of the two is the outer one.
     const bool first_inner = nest.output.factor(variables[0]) < nest.output.factor(variables[1]);
     const auto outer = variables.begin() + (first_inner ? 1 : 0);
     batch.push_back(*outer);
@@ -149,6 +150,7 @@ std::optional<ir::LoopNest> nest_of(const StepDefinition& definition) {
 // The sum as a product, if it is large enough for a library call.
 std::optional<Found> product_at(const ir::LoopNest& nest, int sum,
                                 const StepDefinition& definition) {
+  // The nest with the sum as its root, so that the contraction is found below an epilogue.
   ir::LoopNest product = nest;
   product.root = sum;
   const auto contraction = ir::find_any_contraction(product);

@@ -150,6 +150,8 @@ class GemmStep : public LibraryStep {
     return lt_.preference_set(preference, attribute, &alignment, sizeof alignment) == 0;
   }
 
+  // Asks the heuristic for algorithms within the workspace limit, under the alignments that are
+  // promised.
   bool propose() {
     LtPreference preference = nullptr;
     if (lt_.preference_create(&preference) != 0) return false;

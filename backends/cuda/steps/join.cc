@@ -43,6 +43,8 @@ std::optional<OutputPart> part_of(const ir::LoopNest& nest, const NestNode& read
   const OutputPart part{elements / rows, pitch, -read.form.constant};
   ir::Affine expected(-part.offset);
   for (const auto& of_output : nest.output.parts) {
+    // Variables whose factor is a multiple of the pitch count rows of the output, and rows of the
+    // part are `length` apart. The other variables move inside a row, by the same distance in both.
     const bool is_outer = of_output.factor % pitch == 0;
     expected =
         expected + ir::Affine::of_symbol(of_output.symbol) *
@@ -100,6 +102,7 @@ class Joiner {
                     std::span<const OutputPart> parts) {
     const auto bytes = static_cast<std::int64_t>(byte_size(definition.denotation.type.dtype));
     std::vector<LibraryRegion> made;
+    // All steps are made before any is replaced, so a refusal changes nothing.
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (parts[i].offset * bytes % kArenaAlignment != 0) return;
       made.push_back(storage_.step_as(*step_of_.at(definition.inputs[i]), makers_, parts[i]));

@@ -67,6 +67,8 @@ class Finder {
       // Engines restrict the operands' layouts, so not every moving operator fits. They are left
       // out one after the other; with_moves() absorbs again those that fit.
       std::vector<ir::NodeId> moves = moves_of(nodes);
+      // `moves` is ascending, so each turn drops the earliest operator, which is the farthest from
+      // the products. At most moves + 1 regions are tried.
       for (auto first = moves.begin();; ++first) {
         std::vector<ir::NodeId> with = nodes;
         with.insert(with.end(), first, moves.end());
@@ -89,6 +91,7 @@ class Finder {
       open.erase(id);
       if (!may_join(id, nodes)) continue;
       nodes.insert(std::ranges::lower_bound(nodes, id), id);
+      // The search stops at a product: its operands stay outside.
       if (make_({id}).step != nullptr) {
         found = true;
       } else {

@@ -77,6 +77,7 @@ std::vector<bool> around_convolutions(const ir::Graph& graph,
   for (const LibraryRegion& step : steps) {
     if (step.step->prefers_channels_last()) mark(step.nodes, step.inputs);
   }
+  // A fixed point: marks only grow, so it ends after at most one pass per value.
   for (bool changed = true; changed;) {
     changed = false;
     for (const codegen::Region& region : regions) {
@@ -208,6 +209,7 @@ LibraryRegion Storage::step(const std::vector<NodeId>& nodes,
     // Prefer a step without conversions: stored operands and result; an output is wanted plain.
     if (is_output(root)) std::swap(ways[0], ways[1]);
   }
+  // The first way for which some library has a step is taken.
   for (const Way& way : ways) {
     LibraryRegion made =
         tried(nodes, makers, way.reads_stored, way.writes_stored && has_stored(root));

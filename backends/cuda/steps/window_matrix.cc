@@ -112,6 +112,9 @@ std::optional<Gemm> window_product(const Convolution& c, int matrix) {
     made.columns = columns;
     return made;
   };
+  // Channels-last: one product with m = channels and n = all pixels of the batch. Row-major: one
+  // product per image with m = pixels, n = channels, and the filter is shared by the batch (stride
+  // 0).
   const bool last = has_channels_last(c.output);
   if (last) {
     gemm.m = channels;
@@ -132,6 +135,7 @@ std::optional<Gemm> window_product(const Convolution& c, int matrix) {
   for (const Convolution::Tensor& added : c.added) {
     const bool is_bias = added.sizes != c.output.sizes;
     int& place = is_bias ? gemm.bias : gemm.added;
+    // cuBLASLt's bias varies along m, which is the channel axis only in channels-last.
     if (place >= 0 || (is_bias && !last)) return std::nullopt;
     place = added.input;
   }

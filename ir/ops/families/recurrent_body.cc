@@ -92,6 +92,7 @@ Value element(Body& b, Value x, std::int64_t i) {
   for (int axis = 1; axis < type.rank(); ++axis) target.push_back(target_of_axis(type, axis));
   const Value one = part(b, x, 0, i, 1);
   for (std::size_t axis = 0; axis < target.size(); ++axis) {
+    // The slice is reshaped to one axis less, so axis k of the result is axis k + 1 of the slice.
     if (refers_to_axis(target[axis])) target[axis] = size_of_axis(static_cast<int>(axis) + 1);
   }
   return b("reshape", {one}, {{"shape", target}});

@@ -56,6 +56,8 @@ Windows::Windows(Definition& d, std::vector<Index> kernel)
         !d.require(before >= 0 && after >= 0, "pads must not be negative")) {
       return;
     }
+    // The number of positions for the first tap beyond position 0, as the window covers dilation *
+    // (kernel - 1) + 1 elements.
     const Index room = size + before + after - dilations_[i] * (kernel_[i] - 1) - 1;
     if (!d.require(room >= 0, "the window is larger than the padded input")) return;
     sizes_.push_back(size);
@@ -169,6 +171,7 @@ base::Result<std::int64_t> size_to_pad(const OnnxNode& node, std::size_t axis) {
   return size.constant();
 }
 
+// An odd total puts the extra element after the axis for SAME_UPPER and before it for SAME_LOWER.
 void split_padding(AutoPad auto_pad, std::int64_t total, std::size_t axis, Integers& pads) {
   const std::int64_t smaller = total / 2;
   const std::int64_t before = auto_pad == AutoPad::kSameUpper ? smaller : total - smaller;
@@ -195,6 +198,7 @@ std::int64_t ceil_excess(const Axis& axis, std::int64_t before, std::int64_t aft
   if (room < 0) return 0;  // refused later, with a message
   const std::int64_t last = (room + axis.stride - 1) / axis.stride;
   if (last * axis.stride >= axis.size + before) return 0;
+  // The padding that lets the usual, rounded-down count reach the last window.
   return last * axis.stride - room;
 }
 

@@ -18,6 +18,9 @@ struct AxisGroup {
   std::size_t in_begin, in_end, out_begin, out_end;
 };
 
+// The smallest number of input axes, then of output axes, with the same product. Shorter groups
+// mean div and mod over fewer axes. If no product agrees, for instance with sizes that only the
+// facts relate, everything left is one group, and the caller requires that its sizes are equal.
 AxisGroup next_group(std::span<const Index> in, std::span<const Index> out, std::size_t i,
                      std::size_t j) {
   for (std::size_t i_end = i + 1; i_end <= in.size(); ++i_end) {
@@ -85,6 +88,7 @@ void define(Definition& d) {
     }
     std::vector<Index> vars;
     for (std::size_t k = g.out_begin; k < g.out_end; ++k) vars.push_back(out[to.axes[k]]);
+    // Row-major order: the linear index within the group is the same on both sides.
     const auto group_at = multi_index(linear_index(vars, out_sizes), in_sizes);
     for (std::size_t k = g.in_begin; k < g.in_end; ++k) at[from.axes[k]] = group_at[k - i];
     i = g.in_end;

@@ -32,6 +32,9 @@ std::vector<std::uint8_t> members(Variables set) {
 
 }  // namespace
 
+// A union bound over the pairs counted as equal: 2 d / p for rational functions of degree d
+// (Schwartz-Zippel), and 1 / p for the random sums. The degree at most triples with each operator,
+// and p > 2^60.
 double LevelCount::collision_bound() const {
   const double degree = std::pow(3.0, static_cast<double>(operators));
   return static_cast<double>(equal) * (2.0 * degree + 1.0) * 0x1p-60;
@@ -86,6 +89,8 @@ base::Status Enumeration::next_level() {
 
 // The largest operand, from the largest down to where both operands are equally large.
 base::Status Enumeration::build_level(std::size_t operators, const base::Progress& progress) {
+  // An operator of two operands of `size` operators or fewer has at most 2 * size + 1 of them. A
+  // largest operand below this size cannot reach the level.
   const std::size_t smallest = operators / 2;  // 2 * size + 1 >= operators
   const std::size_t all = level_begin_[operators] - level_begin_[smallest];
   std::size_t done = 0;
@@ -185,6 +190,8 @@ void Enumeration::for_each_naming(TermId term, Variables used,
   const std::vector<std::uint8_t> variables = members(terms_.variables(term));
   Renaming renaming = Renaming::identity();
   base::SmallVector<TermId, 16> seen;
+  // Assigns injectively and type by type. Of the start tensors that are not in use yet, only the
+  // first is tried: they are interchangeable, so this breaks the symmetry of their names.
   const auto assign = [&](auto&& self, std::size_t at, Variables taken, Variables known) -> void {
     if (at == variables.size()) {
       const TermId named = terms_.renamed(term, renaming);
@@ -234,6 +241,8 @@ Variables Enumeration::depends_on(std::size_t choice, const Operands& operands, 
   return all;
 }
 
+// A variable is idle if renaming it to another start tensor of its type changes no element, as in x
+// - x. Idle variables do not count as dependences, which makes more terms equal.
 Variables Enumeration::without_idle(std::size_t choice, const Operands& operands,
                                     Variables depends) {
   const std::span<const TermId> as_is(operands.data(), operands.size());
@@ -283,6 +292,9 @@ std::vector<Renaming> Enumeration::names_of(Variables depends, Variables all) {
   return names;
 }
 
+// The canonical names are those with the least fingerprint. Terms that differ only by names then
+// have the same key. Several names can have the least fingerprint if the value is symmetric in
+// them.
 Enumeration::Orbit Enumeration::orbit(std::size_t choice, const Operands& operands,
                                       Variables depends, TypeId type) {
   Variables all = 0;
@@ -355,6 +367,8 @@ void Enumeration::consider(std::size_t choice, const Operands& operands) {
   if (!is_new) {
     const Named term = named(choice, operands, here.names);
     std::uint32_t at = slot->second;
+    // Walks the chain of representatives with this fingerprint. The elements in the first world
+    // separate most collisions cheaply, and the elements in all worlds decide.
     while (true) {
       Representative& known = representatives_[at];
       settle(known);

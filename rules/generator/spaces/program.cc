@@ -30,6 +30,9 @@ struct Recorded {
 }  // namespace
 
 // Makes instructions, equal ones once, and is the domain that DirectEvaluator runs in.
+// A tensor operator becomes a straight-line program over scalars by abstract execution: its
+// definition runs on instruction numbers instead of numbers. Hash-consing makes equal instructions
+// one. An operation that depends on values (a comparison) cannot be recorded.
 class Recorder {
  public:
   using Value = std::uint32_t;
@@ -197,6 +200,7 @@ Result<Program> Program::record(const OperatorChoice& choice, World world,
   Program program;
   EGRET_RETURN_IF_ERROR(program.infer(choice, world, operands));
   program.samples_ = sample_positions(program.elements_);
+  // If recording is not supported, the program falls back to running the definition itself.
   const base::Status recorded = program.record_steps(choice, operands);
   if (recorded.ok()) return program;
   if (recorded.code() != base::StatusCode::kUnsupported) return recorded;
@@ -309,6 +313,8 @@ void Program::run_definition(Masks&, std::span<const Word* const> operands, Word
   std::fill_n(out, elements_, all);
 }
 
+// Few positions: first, last and two between. Their values make a fingerprint that is cheap to
+// compute, and equal fingerprints are compared in full later.
 std::vector<std::uint32_t> Program::sample_positions(std::size_t elements) {
   const auto count = static_cast<std::uint32_t>(elements);
   std::vector<std::uint32_t> positions;
@@ -320,6 +326,8 @@ std::vector<std::uint32_t> Program::sample_positions(std::size_t elements) {
 
 // Which instructions the samples need, and which any element needs.
 void Program::choose_samples() {
+  // Operands have smaller numbers than their users, so one descending pass marks everything that
+  // the roots need.
   const auto needed = [&](const std::vector<std::uint32_t>& roots) {
     std::vector<bool> mark(code_.size(), false);
     for (const std::uint32_t root : roots) mark[root] = true;
@@ -367,6 +375,8 @@ void Program::forget_recording() {
   roots_.shrink_to_fit();
 }
 
+// Recognizes two frequent shapes that run faster than instructions: a permutation or selection of
+// elements, and sums of products of two operands (matrix products, convolutions).
 void Program::choose_form() {
   const auto is = [&](std::uint32_t i, Op op) { return code_[i].op == op; };
   if (std::ranges::all_of(roots_, [&](std::uint32_t root) { return is(root, Op::kRead); })) {
