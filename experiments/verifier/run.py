@@ -18,8 +18,9 @@ HARD = HERE.parent.parent / "tests" / "verifier" / "data" / "hard.rules"
 MISTAKES = HARD.with_name("mistakes.rules")
 DATA = egret.SHARED / "rules-data"
 COLUMNS = ["set", "rule", "seed", "status", "condition", "under_condition", "weakest", "method", "families", "axes",
-           "queries", "query_seconds", "query_work", "seconds", "reason"]
+           "kinds", "kinds_covered", "limit", "queries", "query_seconds", "query_work", "seconds", "reason"]
 INFER = "--infer-conditions"
+SEEDED = ("mistakes", "thresholds")  # sets with seeds instead of names; their times are not counted
 VERDICTS = (10, 20, 30)  # exit codes: all proven, one refuted, one undecided
 
 # set: script, file, further arguments
@@ -60,7 +61,8 @@ def verify(table, name, selection, *arguments, seed=1):
                   query_seconds=f"{rule['solver']['longest_query_s']:.4f}", query_work=rule["solver"]["most_work"],
                   under_condition=rule["status_under_condition"],
                   weakest="tested" if rule["condition_is_weakest"] else "",
-                  **{c: rule[c] for c in ("status", "condition", "method", "families", "axes", "queries", "reason")})
+                  **{c: rule[c] for c in ("status", "condition", "method", "families", "axes", "kinds", "kinds_covered", "limit",
+                                       "queries", "reason")})
     return done["seconds"]
 
 
@@ -81,7 +83,7 @@ def main():
     elapsed = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, names in config["sets"].items():
-            if name != "mistakes" and table.has(set=name):
+            if name not in SEEDED and table.has(set=name):
                 continue
             if name == "egret":
                 elapsed[name] = verify(table, name, names[0], INFER)
@@ -97,6 +99,13 @@ def main():
                 for seed in names:
                     if not table.has(set=name, seed=seed):
                         verify(table, name, MISTAKES, seed=seed)
+            elif name == "thresholds":
+                for seed in names:
+                    if not table.has(set=name, seed=seed):
+                        path = pathlib.Path(folder) / f"thresholds-{seed}.rules"
+                        drawn = [sys.executable, HERE / "thresholds.py", "--seed", seed]
+                        path.write_text(subprocess.run(drawn, capture_output=True, text=True, check=True).stdout)
+                        verify(table, name, path, seed=seed)
             elif (made := imported(name, folder, names)) is not None:
                 elapsed[name] = verify(table, name, made[0], INFER)
                 for rule, problem in made[1]:
@@ -109,13 +118,24 @@ def main():
             print(f"{name}: {summary(rows)}")
             for status in ("proven", "bounded", "refuted", "undecided", "ill-formed"):
                 values[f"{name}.{status}"] = sum(row["status"] == status for row in rows)
+            limited = [row for row in rows if row["status"] == "proven" and row["limit"]]
+            values[f"{name}.proven_with_limit"] = len(limited)
+            if limited:
+                print(f"  {len(limited)} of the proven ones have a limit, {limited[0]['rule']}: {limited[0]['limit']}")
             values[f"{name}.proven_share"] = values[f"{name}.proven"] / len(rows)
             values[f"{name}.longest_query_s"] = max(float(row["query_seconds"] or 0) for row in rows)
             values[f"{name}.conditional"] = sum(row["under_condition"] == "proven" for row in rows)
-    seconds = [float(row["seconds"]) for row in table.rows if row["seconds"] and row["set"] != "mistakes"]
+    seconds = [float(row["seconds"]) for row in table.rows if row["seconds"] and row["set"] not in SEEDED]
+    if by_set.get("thresholds"):
+        wrong = [row for row in by_set["thresholds"] if row["rule"].startswith("wrong")]
+        right = [row for row in by_set["thresholds"] if row["rule"].startswith("right")]
+        values["thresholds.wrong_proven"] = sum(row["status"] == "proven" for row in wrong)
+        values["thresholds.wrong_refuted_share"] = sum(row["status"] == "refuted" for row in wrong) / len(wrong)
+        values["thresholds.right_proven_share"] = sum(row["status"] == "proven" for row in right) / len(right)
+        print(f"  {len(wrong)} wrong rules, {values['thresholds.wrong_proven']} called proven; {len(right)} right ones")
     values["median_s"] = statistics.median(seconds)
     print(f"all: median {values['median_s']:.4f} s, {sum(seconds):.0f} s of processor time for verdicts")
-    if set(elapsed) == {name for name, rows in by_set.items() if rows} - {"mistakes"}:  # nothing resumed
+    if set(elapsed) == {name for name, rows in by_set.items() if rows} - set(SEEDED):  # nothing resumed
         values["elapsed_s"] = sum(elapsed.values())
         print(f"elapsed, conditions included: {values['elapsed_s']:.0f} s")
     return results.judge(HERE / "expected.json", mode, values)
