@@ -266,42 +266,6 @@ TEST(Verification, DoesNotDeriveWhatIsUndefined) {
   EXPECT_EQ(to_string(verdict.status), "undecided");
 }
 
-// Wrong beyond a size that no random instance has. The witness is small in all other sizes.
-TEST(Verification, RefutesWhatIsWrongBeyondASize) {
-  KnownOperators known;
-  const auto truncated = [](const std::string& decision) {
-    return parsed(
-        "matmul(?x, ?w) where rank(?x) == 2 and rank(?w) == 2 => matmul("
-        "slice{axis=1, start=0, step=1, size=if(" +
-        decision +
-        ", dim(?w, 0) - 1, dim(?w, 0))}(?x), "
-        "slice{axis=0, start=0, step=1, size=if(" +
-        decision + ", dim(?w, 0) - 1, dim(?w, 0))}(?w))");
-  };
-  for (const char* decision :
-       {"dim(?w, 0) > 8", "dim(?w, 0) > 70000", "dim(?w, 0) == dim(?x, 0) + 500",
-        "dim(?w, 0) % 128 == 127", "dim(?w, 0) / 3 > 1000",
-        "dim(?w, 0) == dim(?x, 0) * 12 + dim(?w, 1)"}) {
-    const Verdict verdict = verify(truncated(decision), {}, known);
-    EXPECT_EQ(to_string(verdict.status), "refuted") << decision;
-  }
-}
-
-// A kind is covered when the solver finds no numbers outside of its families.
-TEST(Verification, CoversAllSizesOfAKind) {
-  KnownOperators known;
-  const Verdict all = verify(parsed("add(?x, ?y) => add(?y, ?x)"), {}, known);
-  EXPECT_EQ(to_string(all.status), "proven");
-  EXPECT_GT(all.cover.kinds, 10);
-  EXPECT_EQ(all.cover.complete, all.cover.kinds);
-  EXPECT_EQ(all.cover.open, "");
-  VerifyOptions few;
-  few.cover.paths = 3;
-  const Verdict part = verify(parsed("add(?x, ?y) => add(?y, ?x)"), few, known);
-  EXPECT_LT(part.cover.complete, part.cover.kinds);
-  EXPECT_EQ(part.cover.open, "more paths than tried");
-}
-
 // Of rules that are wrong where several numbers happen to be right at once.
 TEST(Verification, RefutesWhatIsWrongForFewInstances) {
   const std::string folder = std::string(EGRET_SOURCE_DIR) + "/tests/verifier/data/";
