@@ -25,7 +25,7 @@ VerifyOptions screening_options() {
   options.longer_search = 10;
   options.most_queries = 150;
   options.attempts_per_instance = 60;
-  options.cover.paths = 0;
+  options.cover_paths = 0;
   options.small_effort = 0;
   return options;
 }

@@ -143,14 +143,17 @@ class Verification {
   // Explores all paths of each kind of instances found so far, and proves the families that are new
   // on them. Random instances rarely hit cases that need large or several specific numbers.
   bool cover_kinds() {
-    if (options_.cover.paths == 0) return true;
-    std::map<std::string, std::vector<const Choice*>> kinds;
+    if (options_.cover_paths == 0) return true;
+    // By the number of sizes and attributes: most mistakes show in the simplest kinds already.
+    std::map<std::pair<std::size_t, std::string>, std::vector<const Choice*>> kinds;
     for (const Choice& choice : opened_) {
-      if (const auto instance = instantiator_.of(choice, random_))
-        kinds[numbers_of(rule_, *instance).structure].push_back(&choice);
+      const auto instance = instantiator_.of(choice, random_);
+      if (!instance) continue;
+      const Numbers numbers = numbers_of(rule_, *instance);
+      kinds[{numbers.integers.size(), numbers.structure}].push_back(&choice);
     }
     for (const auto& [kind, choices] : kinds) {
-      if (covered_.insert(kind).second && !cover(choices)) return false;
+      if (covered_.insert(kind.second).second && !cover(choices)) return false;
     }
     return true;
   }
@@ -158,7 +161,9 @@ class Verification {
   // One kind. What stays open is noted in the verdict.
   bool cover(std::span<const Choice* const> choices) {
     const auto like = instantiator_.of(*choices.front(), random_);
-    Cover paths(rule_, *like, session_, options_.cover);
+    const std::size_t left =
+        options_.cover_paths - std::min(options_.cover_paths, verdict_.cover.paths);
+    Cover paths(rule_, *like, session_, {.paths = left});
     for (const Choice* choice : choices) paths.run(*choice);
     std::string open;
     while (const auto choice = paths.next()) {

@@ -38,9 +38,9 @@ struct VerifyOptions {
   int instances = 100;      // that must be members of proven families
   int attempts_per_instance = 400;
   int most_families = 1500;
-  int most_queries = 100'000;  // of the solver
-  Cover::Limits cover{};       // of the search for all paths of a kind of instances
-  int cover_families = 600;    // most families proven because of that search
+  int most_queries = 100'000;      // of the solver
+  std::size_t cover_paths = 5000;  // most runs for all kinds of instances, the simplest kinds first
+  int cover_families = 100;        // most families proven because of that search
   // The effort for enumerating all small instances of up to four axes
   // (rules/testing/small_instances.h).
   std::size_t small_effort = 400'000;

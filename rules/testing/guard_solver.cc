@@ -41,7 +41,10 @@ class Search {
   Search(std::span<const ir::Guard> guards, Numbers numbers, base::Random random)
       : guards_(guards), numbers_(std::move(numbers)), random_(random) {
     symbols_.resize(guards.size());
-    for (std::size_t i = 0; i < guards.size(); ++i) collect_symbols(*guards[i].node(), symbols_[i]);
+    for (std::size_t i = 0; i < guards.size(); ++i) {
+      collect_symbols(*guards[i].node(), symbols_[i]);
+      std::ranges::sort(symbols_[i]);  // the order of operands differs between processes
+    }
   }
 
   std::optional<Numbers> run() {
@@ -84,8 +87,10 @@ class Search {
     }
     std::set<std::int64_t> named;
     collect_numbers(*guards_[broken].node(), named);
-    for (const std::int64_t number : named) values.insert({number - 1, number, number + 1});
-    const std::int64_t most = std::max(kMost, named.empty() ? 0 : *named.rbegin() + 1);
+    // Twice a number and more, where it stands beside a factor or a divisor.
+    for (const std::int64_t number : named)
+      values.insert({number - 1, number, number + 1, 2 * number, 4 * number});
+    const std::int64_t most = std::max(kMost, named.empty() ? 0 : 4 * *named.rbegin());
     std::ptrdiff_t least = std::ssize(guards_) + 1;
     std::vector<std::pair<std::int64_t*, std::int64_t>> best;
     for (const std::string_view symbol : symbols_[broken]) {

@@ -5,8 +5,9 @@
 #include <limits>
 
 #include "verifier/algebra/element_value.h"
+#include "verifier/index/canonical_order.h"
 #include "verifier/index/equations.h"
-#include "verifier/solver/guard_query.h"
+#include "verifier/index/guard_query.h"
 
 namespace egret::verifier {
 namespace {
@@ -42,6 +43,9 @@ std::optional<Feasibility::Result> Feasibility::by_facts(std::span<const ir::Gua
   try {
     for (const auto& [name, number] : least)
       facts.push_back(at_least_zero(Polynomial(atoms_.symbol(name)) - Polynomial(number)));
+    // Atoms are ordered by age, and the search for numbers depends on their order.
+    for (const ir::ExprNode* composite : CanonicalOrder().composites(guards))
+      ElementValues::polynomial(atoms_, ir::Index(composite));
     for (const ir::Guard& guard : guards) {
       const std::vector<Facts> cases = ElementValues::cases(atoms_, guard);
       if (cases.empty()) return Result{Outcome::kNone};

@@ -22,7 +22,7 @@ namespace egret::verifier {
 class Feasibility {
  public:
   struct Options {
-    unsigned rlimit = 1'000'000;  // of Z3, a query
+    unsigned rlimit = 500'000;  // of Z3, a query
   };
   explicit Feasibility(SolverSession& session) : Feasibility(session, Options()) {}
   Feasibility(SolverSession& session, Options options) : session_(session), options_(options) {}

@@ -59,10 +59,12 @@ bool SolverSession::contradictory(const Query& query, unsigned limit) {
 
 SolverSession::Finding SolverSession::find(const Query& query, unsigned limit) {
   const base::ThreadStopwatch watch;
-  const Answer answer = first_->ask(query, limit);
-  count(query, {answer, first_->work()}, watch.seconds(), limit);
+  // A context of its own: the numbers must not depend on earlier queries.
+  const std::unique_ptr<Solver> solver = make_z3();
+  const Answer answer = solver->ask(query, limit);
+  count(query, {answer, solver->work()}, watch.seconds(), limit);
   if (answer != Answer::kSatisfiable) return {answer};
-  return {answer, first_->numbers()};
+  return {answer, solver->numbers()};
 }
 
 void SolverSession::count(const Query& query, const SolverAnswer& answer, double seconds,

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "ir/core/denotation.h"
+#include "verifier/index/canonical_order.h"
 #include "verifier/solver/query.h"
 
 namespace egret::verifier {
@@ -32,6 +33,7 @@ class GuardQuery {
   std::optional<Expression> translated(const ir::ExprNode& node);
   Expression quotient_or_remainder(Expression a, Expression b, bool quotient);
 
+  CanonicalOrder order_;  // so that the query is the same in every process
   Query query_{Query::Sort::kInteger};
   std::map<const ir::ExprNode*, std::optional<Expression>> known_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<Expression, Expression>> divisions_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verifier/solver/guard_query.h"
+#include "verifier/index/guard_query.h"
 
 #include <string>
+#include <vector>
 
 namespace egret::verifier {
 
@@ -47,11 +48,12 @@ std::optional<Expression> GuardQuery::translated(const ir::ExprNode& node) {
     if (node.op == ExprOp::kSymbol) return query_.unknown(node.name);
     if (node.op == ExprOp::kGuardConst) return query_.truth(node.integer != 0);
     if (node.kids.empty() || node.kids.size() > 2) return std::nullopt;
-    const auto a = translated(*node.kids[0]);
+    const std::vector<const ir::ExprNode*> operands = order_.operands(node);
+    const auto a = translated(*operands[0]);
     if (!a) return std::nullopt;
     if (node.op == ExprOp::kNot) return !*a;
     if (node.kids.size() != 2) return std::nullopt;
-    const auto b = translated(*node.kids[1]);
+    const auto b = translated(*operands[1]);
     if (!b) return std::nullopt;
     switch (node.op) {
       case ExprOp::kIndexAdd: return *a + *b;
