@@ -82,7 +82,7 @@ Feasibility::Result Feasibility::ask(std::span<const ir::Guard> guards,
   for (const ir::Guard& guard : guards) {
     if (!query.add(guard)) return {};
   }
-  const SolverSession::Finding found = session_.find(query.query(), options_.rlimit);
+  const SolverSession::Finding found = session_.find(query.query(), options_.rlimit, range == kAny);
   if (found.answer == Answer::kUnsatisfiable)
     return {range == kAny ? Outcome::kNone : Outcome::kUnknown};
   if (found.answer != Answer::kSatisfiable) return {};

@@ -52,28 +52,31 @@ bool SolverSession::contradictory(const Query& query, unsigned limit) {
   }
   const base::ThreadStopwatch watch;
   const SolverAnswer answer = ask(query, limit, known->first);
-  count(query, answer, watch.seconds(), limit);
+  count(query, answer, watch.seconds());
   known->second = answer.answer == Answer::kUnsatisfiable;
+  if (known->second) use_contradiction(query, limit);
   return known->second;
 }
 
-SolverSession::Finding SolverSession::find(const Query& query, unsigned limit) {
+SolverSession::Finding SolverSession::find(const Query& query, unsigned limit, bool proves) {
   const base::ThreadStopwatch watch;
   // A context of its own: the numbers must not depend on earlier queries.
   const std::unique_ptr<Solver> solver = make_z3();
   const Answer answer = solver->ask(query, limit);
-  count(query, {answer, solver->work()}, watch.seconds(), limit);
+  count(query, {answer, solver->work()}, watch.seconds());
+  if (answer == Answer::kUnsatisfiable && proves) use_contradiction(query, limit);
   if (answer != Answer::kSatisfiable) return {answer};
   return {answer, solver->numbers()};
 }
 
-void SolverSession::count(const Query& query, const SolverAnswer& answer, double seconds,
-                          unsigned limit) {
+void SolverSession::count(const Query& query, const SolverAnswer& answer, double seconds) {
   ++statistics_.queries;
   statistics_.longest_seconds = std::max(statistics_.longest_seconds, seconds);
   statistics_.most_work = std::max(statistics_.most_work, answer.work);
   if (options_.keep_queries) queries_.push_back(script_of(query, answer.answer));
-  if (answer.answer != Answer::kUnsatisfiable) return;
+}
+
+void SolverSession::use_contradiction(const Query& query, unsigned limit) {
   ++statistics_.contradictions;
   if (options_.second_opinion) ask_again(query, limit);
 }

@@ -53,12 +53,13 @@ class SolverSession {
   // Whether the assertions are contradictory, as far as Z3 decides within `limit` work units.
   bool contradictory(const Query& query, unsigned limit);
 
-  // The same, with the numbers that Z3 gives for a satisfiable query about integers. Not cached.
+  // Z3's answer, with its numbers for a satisfiable query about integers. Not cached. `proves`:
+  // whether "unsatisfiable" would prove something, so that a second solver must confirm it.
   struct Finding {
     Answer answer = Answer::kUnknown;
     std::map<std::string, std::int64_t, std::less<>> numbers{};
   };
-  Finding find(const Query& query, unsigned limit);
+  Finding find(const Query& query, unsigned limit, bool proves);
 
   const SolverStatistics& statistics() const { return statistics_; }
   // The queries as SMT-LIB, in order, with Z3's answer as expected status; only with keep_queries.
@@ -67,7 +68,8 @@ class SolverSession {
   const std::string& disagreement() const { return disagreement_; }
 
  private:
-  void count(const Query& query, const SolverAnswer& answer, double seconds, unsigned limit);
+  void count(const Query& query, const SolverAnswer& answer, double seconds);
+  void use_contradiction(const Query& query, unsigned limit);
   SolverAnswer ask(const Query& query, unsigned limit, const std::string& key);
   void ask_again(const Query& query, unsigned limit);
 
