@@ -20,24 +20,20 @@ ir::SymbolValues least_of(const ir::SymbolValues& numbers) {
   return least;
 }
 
-bool hold(std::span<const ir::Guard> guards, const ir::SymbolValues& numbers) {
-  return std::ranges::all_of(guards, [&](const ir::Guard& guard) {
-    return ir::evaluate(guard, numbers) == std::optional(true);
-  });
-}
-
 // Makes large numbers as small as the guards allow, one after the other: a witness of moderate size
 // can be run. Halves the distance to the smallest value while the guards hold.
 void shrink(ir::SymbolValues& numbers, std::span<const ir::Guard> guards,
             const ir::SymbolValues& least) {
   constexpr std::int64_t kSmall = 16;
+  if (std::ranges::all_of(numbers, [](const auto& one) { return one.second <= kSmall; })) return;
+  const ir::GuardProgram program(guards);
   for (auto& [name, number] : numbers) {
     if (number <= kSmall) continue;
     std::int64_t fails = least.at(name) - 1;  // holds at `number`; nothing below the least is tried
     while (number - fails > 1) {
       const std::int64_t before = number;
       number = fails + (number - fails) / 2;
-      if (hold(guards, numbers)) continue;
+      if (program.holds(numbers)) continue;
       fails = number;
       number = before;
     }

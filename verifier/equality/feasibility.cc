@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verifier/equality/feasibility.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "verifier/algebra/element_value.h"
@@ -20,9 +19,7 @@ bool hold(std::span<const ir::Guard> guards, const ir::SymbolValues& least,
   for (const auto& [name, number] : least) {
     if (numbers.at(name) < number) return false;
   }
-  return std::ranges::all_of(guards, [&](const ir::Guard& guard) {
-    return ir::evaluate(guard, numbers) == std::optional(true);
-  });
+  return ir::GuardProgram(guards).holds(numbers);
 }
 
 }  // namespace
