@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   if (!set.ok()) return fail(set.status());
   TestOptions options;
   options.checks = std::atoi(argv[2]);
+  options.solved = solved_instances;
   RuleStatuses statuses;
   if (argc > 3) {
     auto read = read_statuses(argv[3]);

@@ -56,8 +56,6 @@ bool Cover::add(const Choice& choice) {
   return trace.complete;
 }
 
-void Cover::run(const Choice& choice) { add(choice); }
-
 std::optional<ir::SymbolValues> Cover::numbers_for(const DecisionTree::Branch& branch, bool& none) {
   const ir::SymbolValues least = least_of(*branch.near);
   if (auto near = solve_near(branch.guards, *branch.near, random_.split(draws_++))) {

@@ -27,8 +27,8 @@ class Cover {
   // `like` is an instance of the kind. The rule and the session must outlive the object.
   Cover(const Rule& rule, const Instance& like, verifier::SolverSession& session, Limits limits);
 
-  // Runs the choice, which is of this kind.
-  void run(const Choice& choice);
+  // Runs the choice, which is of this kind. Returns whether its types fit and its conditions hold.
+  bool run(const Choice& choice) { return add(choice); }
   // A choice whose types fit, on a path that no run took before; nullopt at the end.
   std::optional<Choice> next();
 

@@ -15,6 +15,7 @@
 #include "rules/proving/bounded_check.h"
 #include "rules/proving/cover.h"
 #include "rules/proving/generalization.h"
+#include "rules/proving/instance_search.h"
 #include "rules/proving/member_search.h"
 #include "rules/proving/proven_families.h"
 #include "rules/proving/rewriting_proof.h"
@@ -32,6 +33,7 @@ using Status = Verdict::Status;
 
 constexpr std::uint64_t kPathStream = std::uint64_t{1} << 40;  // far from attempts
 constexpr std::uint64_t kSmallStream = kPathStream + 1;
+constexpr std::uint64_t kSolvedStream = kPathStream + 2;
 // Elements of a tensor of an instance that is only proven, and of one that is run.
 constexpr std::int64_t kMostImagined = std::int64_t{1} << 40;
 constexpr std::int64_t kMostRun = std::int64_t{1} << 22;
@@ -57,11 +59,12 @@ class Verification {
         options_(options),
         known_(known),
         instantiator_(rule, known),
-        instances_(instantiator_, base::Random(options.seed)),
         session_({.keep_queries = options.keep_queries,
                   .second_opinion = options.second_opinion,
                   .memory = options.memory,
-                  .easy = options.easy}) {}
+                  .easy = options.easy}),
+        solved_(instantiator_, random_.split(kSolvedStream), &session_),
+        instances_(instantiator_, random_, &solved_) {}
 
   // First tests instances on tensors. Then proves families until enough instances are members of
   // them, and explores other paths and all small instances.
@@ -94,8 +97,7 @@ class Verification {
     }
     // Small instances may be of further kinds.
     if (like_ && !(cover_kinds() && hold_small_ones() && cover_kinds())) return verdict_;
-    if (verdict_.members == 0)
-      return finish(Status::kVacuous, "no instance with elements was found");
+    if (verdict_.members == 0) return without_instances();
     if (trivial) return finish(Status::kTrivial, "both sides are the same");
     return verdict_.bound > 0 ? finish(Status::kBounded, unproven_) : finish(Status::kProven, "");
   }
@@ -106,6 +108,14 @@ class Verification {
     return instances_.next(
         static_cast<std::uint64_t>(options_.attempts_per_instance) *
         static_cast<std::uint64_t>(std::max(options_.instances, options_.tensor_checks)));
+  }
+
+  // A rule without instances is vacuous only if none can exist.
+  Verdict without_instances() {
+    if (instances_.walked() > 0)
+      return finish(Status::kVacuous, "no instance with elements was found");
+    const InstanceSource::None none = solved_.none();
+    return finish(none.certain ? Status::kVacuous : Status::kUndecided, none.reason);
   }
 
   // Instances that passed the tensor tests come first.
@@ -147,7 +157,7 @@ class Verification {
     // By the number of sizes and attributes: most mistakes show in the simplest kinds already.
     std::map<std::pair<std::size_t, std::string>, std::vector<const Choice*>> kinds;
     for (const Choice& choice : opened_) {
-      const auto instance = instantiator_.of(choice, random_);
+      const auto instance = instantiator_.of(choice, random_, kMostImagined);
       if (!instance) continue;
       const Numbers numbers = numbers_of(rule_, *instance);
       kinds[{numbers.integers.size(), numbers.structure}].push_back(&choice);
@@ -160,7 +170,7 @@ class Verification {
 
   // One kind. What stays open is noted in the verdict.
   bool cover(std::span<const Choice* const> choices) {
-    const auto like = instantiator_.of(*choices.front(), random_);
+    const auto like = instantiator_.of(*choices.front(), random_, kMostImagined);
     const std::size_t left =
         options_.cover_paths - std::min(options_.cover_paths, verdict_.cover.paths);
     Cover paths(rule_, *like, session_, {.paths = left});
@@ -418,8 +428,9 @@ class Verification {
   base::Random random_{options_.seed};
   std::deque<Instance> tested_;
   Instantiator instantiator_;
-  InstanceStream instances_;
   verifier::SolverSession session_;
+  InstanceSearch solved_;
+  InstanceStream instances_;
   Verdict verdict_;
   std::optional<Instance> like_;   // the first member
   std::vector<Choice> opened_;     // of the random instances that were in no family yet

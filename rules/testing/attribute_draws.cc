@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/testing/attribute_draws.h"
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "rules/language/attribute_pattern.h"
 #include "rules/testing/attribute_sampler.h"
@@ -21,7 +23,7 @@ AttrValue AttributeDraws::draw_one(const Term& term, const ir::AttrSpec& spec,
   if (pattern == nullptr) return draw_unlisted(term, spec, so_far, types);
   if (pattern->kind == Expr::Kind::kAttribute)
     return draw_variable(pattern->slot, spec, so_far, types);
-  if (pattern->kind == Expr::Kind::kList) return draw_list(*pattern, types);
+  if (pattern->kind == Expr::Kind::kList) return draw_list(*pattern, spec, so_far, types);
   const auto value = evaluate(*pattern, sources_.environment());
   return value && ir::kind_of(*value) == spec.kind ? *value
                                                    : sample_attr(spec, so_far, types, random_);
@@ -46,7 +48,7 @@ AttrValue AttributeDraws::draw_variable(int slot, const ir::AttrSpec& spec, cons
     auto value = evaluate(*definition.value, environment);
     // An operator without operands has no sizes to derive a list from; its form is drawn.
     if (!value && types.empty() && definition.value->kind == Expr::Kind::kList)
-      value = draw_list(*definition.value, types);
+      value = draw_list(*definition.value, spec, so_far, types);
     if (value && ir::kind_of(*value) == spec.kind) {
       bound = value;
       return *value;
@@ -57,9 +59,20 @@ AttrValue AttributeDraws::draw_variable(int slot, const ir::AttrSpec& spec, cons
   return *bound;
 }
 
-AttrValue AttributeDraws::draw_list(const Expr& pattern, Types types) {
+// Unbound variables of the list get what an attribute of this name would have there, mostly: a
+// reshape's sizes regroup the operand's elements.
+AttrValue AttributeDraws::draw_list(const Expr& pattern, const ir::AttrSpec& spec,
+                                    const ir::Attrs& so_far, Types types) {
   static const ir::AttrSpec kAxis{"axis", ir::AttrKind::kInteger, std::nullopt, ""};
   Environment& environment = sources_.environment();
+  if (const auto usual = draw_usual(pattern, spec, so_far, types)) {
+    for (std::size_t i = 0; i < usual->size(); ++i) {
+      const Expr& element = pattern.arguments[i];
+      if (element.kind != Expr::Kind::kAttribute) continue;
+      auto& bound = environment.attributes[static_cast<std::size_t>(element.slot)];
+      if (!bound) bound.emplace((*usual)[i]);
+    }
+  }
   ir::Integers list;
   for (const Expr& element : pattern.arguments) {
     std::optional<AttrValue> value;
@@ -74,6 +87,24 @@ AttrValue AttributeDraws::draw_list(const Expr& pattern, Types types) {
     list.push_back(integer != nullptr ? *integer : draw_size());
   }
   return list;
+}
+
+// A usual value of the attribute that has as many elements as the pattern.
+std::optional<ir::Integers> AttributeDraws::draw_usual(const Expr& pattern,
+                                                       const ir::AttrSpec& spec,
+                                                       const ir::Attrs& so_far, Types types) {
+  constexpr int kTries = 4;
+  const auto is_open = [&](const Expr& element) {
+    return element.kind == Expr::Kind::kAttribute &&
+           !sources_.environment().attributes[static_cast<std::size_t>(element.slot)];
+  };
+  if (types.empty() || !std::ranges::any_of(pattern.arguments, is_open)) return std::nullopt;
+  for (int i = 0; i < kTries; ++i) {
+    AttrValue usual = sample_attr(spec, so_far, types, random_);
+    auto* list = std::get_if<ir::Integers>(&usual);
+    if (list != nullptr && list->size() == pattern.arguments.size()) return std::move(*list);
+  }
+  return std::nullopt;
 }
 
 std::int64_t AttributeDraws::draw_size() {

@@ -37,7 +37,10 @@ class AttributeDraws {
   ir::AttrValue draw_variable(int slot, const ir::AttrSpec& spec, const ir::Attrs& so_far,
                               Types types);
   // A pattern [?a, 1, ...]. Variables are axes; sizes if the operator has no operands.
-  ir::AttrValue draw_list(const Expr& pattern, Types types);
+  ir::AttrValue draw_list(const Expr& pattern, const ir::AttrSpec& spec, const ir::Attrs& so_far,
+                          Types types);
+  std::optional<ir::Integers> draw_usual(const Expr& pattern, const ir::AttrSpec& spec,
+                                         const ir::Attrs& so_far, Types types);
   std::int64_t draw_size();
 
   const InstanceConditions& conditions_;

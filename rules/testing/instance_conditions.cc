@@ -2,6 +2,7 @@
 #include "rules/testing/instance_conditions.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "base/function_ref.h"
@@ -14,6 +15,21 @@ bool speaks_of_elements(const Expr& expr) {
   if (expr.kind == Expr::Kind::kCall && expr.function->name.find("splat") != std::string::npos)
     return true;
   return std::ranges::any_of(expr.arguments, speaks_of_elements);
+}
+
+// Whether a condition depends on ranks and element types alone.
+bool is_structural(const Expr& expr) {
+  static constexpr std::string_view kOfNumbers[] = {"dim", "shape", "elements", "same_type"};
+  using Kind = Expr::Kind;
+  if (expr.kind == Kind::kAttribute || expr.kind == Kind::kSpread) return false;
+  if (expr.kind == Kind::kCall &&
+      std::ranges::find(kOfNumbers, expr.function->name) != std::end(kOfNumbers))
+    return false;
+  return std::ranges::all_of(expr.arguments, is_structural);
+}
+
+bool is_integer_literal(const Expr& expr) {
+  return expr.kind == Expr::Kind::kLiteral && std::holds_alternative<std::int64_t>(expr.value);
 }
 
 bool mentions_attribute(const Expr& expr, int slot) {
@@ -43,12 +59,19 @@ std::optional<std::int64_t> root(
 
 }  // namespace
 
-InstanceConditions::InstanceConditions(const Rule& rule) {
+InstanceConditions::InstanceConditions(const Rule& rule, Regard regard) {
   for (const Expr& condition : rule.conditions) collect(condition);
   const auto by_elements = [](const Rule::Let& let) {
     return let.attribute >= 0 && speaks_of_elements(let.value);
   };
   if (std::ranges::any_of(rule.lets, by_elements)) early_.clear();
+  if (regard == Regard::kStructure) {
+    std::erase_if(early_, [](const Expr* condition) { return !is_structural(*condition); });
+    std::erase_if(definitions_, [](const Definition& one) {
+      return !is_structural(*one.value) || is_integer_literal(*one.value);
+    });
+    equations_.clear();
+  }
   for (const Equation& equation : equations_) {
     collect_sizes(equation, *equation.left);
     collect_sizes(equation, *equation.right);
@@ -83,11 +106,15 @@ void InstanceConditions::collect(const Expr& condition) {
 
 void InstanceConditions::collect_equation(const Expr& left, const Expr& right) {
   if (left.kind == Expr::Kind::kAttribute) definitions_.push_back({left.slot, &right});
-  if (left.kind != Expr::Kind::kCall || left.function->name != "rank" ||
-      right.kind != Expr::Kind::kLiteral)
-    return;
-  if (const auto* rank = std::get_if<std::int64_t>(&right.value))
-    ranks_[left.arguments[0].slot] = static_cast<int>(*rank);
+  if (left.kind != Expr::Kind::kCall || right.kind != Expr::Kind::kLiteral) return;
+  if (left.function->name == "rank") {
+    if (const auto* rank = std::get_if<std::int64_t>(&right.value))
+      ranks_[left.arguments[0].slot] = static_cast<int>(*rank);
+  } else if (left.function->name == "dtype") {
+    const auto* name = std::get_if<std::string>(&right.value);
+    const auto dtype = name != nullptr ? ir::parse_dtype(*name) : std::nullopt;
+    if (dtype) dtypes_[left.arguments[0].slot] = *dtype;
+  }
 }
 
 void InstanceConditions::collect_sizes(const Equation& equation, const Expr& within) {
@@ -161,6 +188,11 @@ bool InstanceConditions::fail(Environment& environment) const {
 std::optional<int> InstanceConditions::rank_of(int tensor) const {
   const auto found = ranks_.find(tensor);
   return found != ranks_.end() ? std::optional(found->second) : std::nullopt;
+}
+
+std::optional<ir::DType> InstanceConditions::dtype_of(int tensor) const {
+  const auto found = dtypes_.find(tensor);
+  return found != dtypes_.end() ? std::optional(found->second) : std::nullopt;
 }
 
 std::optional<InstanceConditions::Splat> InstanceConditions::splat_of(int tensor) const {

@@ -16,8 +16,12 @@ namespace egret::rules {
 
 class InstanceConditions {
  public:
+  enum class Regard : std::uint8_t {
+    kAll,
+    kStructure,  // conditions on ranks and element types alone decide whether an attempt fails
+  };
   // The rule must outlive this object.
-  explicit InstanceConditions(const Rule& rule);
+  explicit InstanceConditions(const Rule& rule, Regard regard = Regard::kAll);
 
   // ?attribute == value
   struct Definition {
@@ -40,6 +44,7 @@ class InstanceConditions {
   bool can_fail() const { return !early_.empty(); }
 
   std::optional<int> rank_of(int tensor) const;
+  std::optional<ir::DType> dtype_of(int tensor) const;
   // Whether the conditions require that all elements are one number, and which number, if stated.
   struct Splat {
     std::optional<double> number;
@@ -72,6 +77,7 @@ class InstanceConditions {
   std::map<int, std::vector<Size>> sizes_;  // by tensor, in the order of the equations
   std::vector<std::pair<int, int>> same_types_;
   std::map<int, int> ranks_;
+  std::map<int, ir::DType> dtypes_;
   std::map<int, Splat> splats_;
 };
 

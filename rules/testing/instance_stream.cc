@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint64_t kAttemptsToAWalk = 10;  // that came to nothing, for an instance of the walk
 constexpr std::uint64_t kMostWalked = 15;       // from one random instance
 constexpr int kStepsToAnInstance = 40;
+constexpr std::uint64_t kPatience = 1000;  // failed attempts before the other source is asked
 constexpr std::uint64_t kStepStream = std::uint64_t{1} << 41;  // far from attempts
 
 }  // namespace
@@ -27,11 +28,23 @@ std::optional<Instance> InstanceStream::next(std::uint64_t most_attempts) {
       return instance;
     }
   }
-  const std::uint64_t before = attempts_;
   while (attempts_ < most_attempts && !base::stop_requested()) {
+    if (failed_ >= kPatience && other_ != nullptr) {
+      if (auto instance = other_->next()) {
+        only_other_ = failed_ == attempts_;
+        ++walked_;
+        return instance;
+      }
+      other_ = nullptr;
+    }
+    if (only_other_) return std::nullopt;
     auto instance = instantiator_.attempt(random_.split(attempts_++));
-    if (!instance) continue;
-    owed_ = std::min((attempts_ - before - 1) / kAttemptsToAWalk, kMostWalked);
+    if (!instance) {
+      ++failed_;
+      continue;
+    }
+    owed_ = std::min(failed_ / kAttemptsToAWalk, kMostWalked);
+    failed_ = 0;
     if (owed_ > 0) walk_.emplace(instantiator_, instance->choice);
     return instance;
   }

@@ -94,12 +94,22 @@ class ApplicationDraws {
 }  // namespace
 
 Instantiator::Instantiator(const Rule& rule, KnownOperators& known)
-    : rule_(rule), known_(known), conditions_(rule) {}
+    : rule_(rule),
+      known_(known),
+      conditions_(rule),
+      structure_(rule, InstanceConditions::Regard::kStructure) {}
 
 std::optional<Instance> Instantiator::attempt(Random random) {
   SourceBuilder sources(rule_, types_);
   ApplicationDraws draws(conditions_, known_.signatures, types_, sources, random);
   return sources.run(
+      [&](const Term& term, Operands operands) { return draws.apply(term, std::move(operands)); });
+}
+
+std::optional<Instance> Instantiator::attempt_sources(Random random) {
+  SourceBuilder sources(rule_, types_);
+  ApplicationDraws draws(structure_, known_.signatures, types_, sources, random);
+  return sources.run_sources(
       [&](const Term& term, Operands operands) { return draws.apply(term, std::move(operands)); });
 }
 

@@ -85,6 +85,7 @@ void OperandDraws::draw(const Term& term, const std::vector<const Signature*>& f
       type = draw_type(palette_, {models, sources_.variable_types()},
                        like != nullptr ? &like->inputs[i] : nullptr, conditions_.rank_of(slot),
                        random_);
+      if (const auto dtype = conditions_.dtype_of(slot)) type.dtype = *dtype;
       if (alike) make_alike(*like, i, operands);
       conditions_.fit(slot, type, sources_.environment());
       show(slot, type);

@@ -26,14 +26,28 @@ bool Operands::all_built() const {
 SourceBuilder::SourceBuilder(const Rule& rule, ir::TypeMemo& known, std::int64_t most_elements)
     : rule_(rule), environment_(make_environment(rule)), sink_(most_elements, known) {}
 
-std::optional<Instance> SourceBuilder::run(Application application) {
+bool SourceBuilder::build_sources(Application application) {
   for (const Binding& source : rule_.sources) {
     const auto made = build(source.term, application);
-    if (!made) return std::nullopt;
+    if (!made) return false;
     set_tensor(source.tensor, *made);
   }
-  if (!bind_sources(rule_, matched_, environment_)) return std::nullopt;
+  return true;
+}
+
+std::optional<Instance> SourceBuilder::run(Application application) {
+  if (!build_sources(application) || !bind_sources(rule_, matched_, environment_))
+    return std::nullopt;
   return build_targets();
+}
+
+std::optional<Instance> SourceBuilder::run_sources(Application application) {
+  if (!build_sources(application)) return std::nullopt;
+  Instance instance;
+  instance.left = sink_.graph();
+  instance.splats = splats_;
+  instance.choice = choice_;
+  return instance;
 }
 
 std::optional<SourceBuilder::Handle> SourceBuilder::build(const Term& term,

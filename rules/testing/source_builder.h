@@ -57,6 +57,10 @@ class SourceBuilder {
   // has another type than its source. To be called once.
   std::optional<Instance> run(Application application);
 
+  // The sources alone, without conditions and targets: `right` is empty and `left` has no outputs.
+  // nullopt if an application cannot be built. To be called once.
+  std::optional<Instance> run_sources(Application application);
+
   // Adds the application and the variables that are new in it, of the types in `operands`;
   // `splat_of` gives the number that all elements of a variable are, if any. nullopt if a variable
   // would have a size of 0.
@@ -75,6 +79,7 @@ class SourceBuilder {
 
  private:
   std::optional<Handle> build(const Term& term, Application application);
+  bool build_sources(Application application);
   bool is_typed(int slot) const { return !rule_.is_variable(slot) || variables_.contains(slot); }
   Handle variable(int slot, const ir::TensorType& type, std::optional<double> splat);
   void set_tensor(int slot, Handle handle);

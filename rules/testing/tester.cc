@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/stop.h"
 #include "ir/evaluate/interpreter.h"
 #include "rules/testing/instance_stream.h"
 
@@ -17,6 +18,16 @@ namespace {
 
 constexpr double kTolerance = 1e-9;
 constexpr double kRoundingTolerance = 3e-6;
+constexpr std::size_t kMostKept = 64;
+constexpr std::int64_t kMostRepeated = std::int64_t{1} << 25;  // elements of repeated instances
+constexpr int kLeastChecks = 20;  // of a rule whose instances are few and large
+constexpr std::uint64_t kSolvedStream = std::uint64_t{1} << 42;
+
+std::int64_t elements_of(const Instance& instance) {
+  std::int64_t all = 1;
+  for (const auto& [slot, type] : instance.choice.variables) all += type.elements();
+  return all;
+}
 
 // The distribution of the elements of one instance.
 enum class Style : std::uint8_t { kSigned, kPositive, kSparse };
@@ -121,16 +132,27 @@ TestReport test_rule(const Rule& rule, const TestOptions& options, KnownOperator
   TestReport report;
   Instantiator instantiator(rule, known);
   const Random random(base::hash_combine(options.seed, content_hash(rule).low));
-  InstanceStream instances(instantiator, random);
+  const auto solved =
+      options.solved != nullptr ? options.solved(instantiator, random.split(kSolvedStream)) : nullptr;
+  InstanceStream instances(instantiator, random, solved.get());
   const auto allowed = [&] {
     return static_cast<std::uint64_t>(report.checks + 20) *
            static_cast<std::uint64_t>(options.attempts_per_check);
   };
-  while (report.checks < options.checks) {
-    const auto instance = instances.next(allowed());
+  std::vector<Instance> kept;  // to be repeated with other tensors where instances are few
+  std::int64_t elements_left = kMostRepeated;
+  for (std::size_t repeated = 0; report.checks < options.checks && !base::stop_requested();) {
+    auto instance = instances.next(allowed());
     report.attempts = static_cast<int>(instances.attempts());
-    if (!instance) break;
-    const Random elements = random.split(instances.attempts() - 1).split(1 + instances.walked());
+    if (!instance) {
+      if (kept.empty() || elements_left <= 0) break;
+      instance = kept[repeated++ % kept.size()];
+      elements_left -= elements_of(*instance);
+    } else if (kept.size() < kMostKept) {
+      kept.push_back(*instance);
+    }
+    Random elements = random.split(instances.attempts() - 1).split(1 + instances.walked());
+    if (repeated > 0) elements = elements.split(repeated);
     const Comparison comparison = compare(rule, *instance, elements, known);
     if (comparison.outcome == Comparison::Outcome::kVoid) continue;
     ++report.checks;
@@ -140,7 +162,15 @@ TestReport test_rule(const Rule& rule, const TestOptions& options, KnownOperator
     report.counterexample = comparison.counterexample;
     return report;
   }
-  if (report.checks >= options.checks) report.verdict = TestReport::Verdict::kTested;
+  if (report.checks >= std::min(options.checks, kLeastChecks)) {
+    report.verdict = TestReport::Verdict::kTested;
+  } else if (report.checks > 0) {
+    report.reason = "only " + std::to_string(report.checks) + " checks, of large tensors";
+  } else if (instances.walked() > 0) {
+    report.reason = "the source has no finite element in any instance that was found";
+  } else {
+    report.reason = solved != nullptr ? solved->none().reason : "no instance was found";
+  }
   return report;
 }
 

@@ -3,6 +3,8 @@
 // The reference interpreter evaluates both sides in f64, and the results are compared. A rule that
 // passes is *tested*, which is evidence but no proof.
 //
+// Instances that are few are repeated with other tensors.
+//
 // Tensors hold small dyadic numbers, so sums and products are exact. Elements where the left side
 // is not finite are ignored. Rules tagged `rounding` hold up to the rounding of a constant and are
 // compared with that tolerance.
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "rules/language/rule.h"
+#include "rules/testing/instance_source.h"
 #include "rules/testing/instantiation.h"
 
 namespace egret::rules {
@@ -23,18 +26,21 @@ struct TestOptions {
   int checks = 10'000;            // instances wanted
   int attempts_per_check = 1000;  // give up when fewer than one in so many attempts is an instance
   std::uint64_t seed = 1;
+  // Of instances that random numbers rarely meet; null: none.
+  MakeInstanceSource solved = nullptr;
 };
 
 struct TestReport {
   enum class Verdict : std::uint8_t {
-    kTested,      // as many checks as wanted, all passed
+    kTested,      // as many checks as wanted (fewer, but 20, of large tensors), all passed
     kRefuted,     // see counterexample
-    kUntestable,  // too few instances were found
+    kUntestable,  // see reason
   };
   Verdict verdict = Verdict::kUntestable;
   int checks = 0;  // instances compared
   int attempts = 0;
   bool right_fails = false;  // in the counterexample
+  std::string reason;        // of kUntestable
   // Shapes, attributes, tensors and both values, ready to print.
   std::string counterexample;
 };

@@ -5,6 +5,7 @@
 #include "base/formats/text_table.h"
 #include "base/formats/units.h"
 #include "base/stop.h"
+#include "rules/proving/instance_search.h"
 #include "rules/proving/verification.h"
 #include "rules/tensors/dynamic_rules.h"
 #include "rules/tensors/rule_set.h"
@@ -141,7 +142,11 @@ class Test final : public Command {
     base::Json json = base::versioned_json();
     base::Json list = base::Json::array();
     base::TextTable table(
-        {{"rule"}, {"verdict"}, {"checks", base::Align::kRight}, {"time", base::Align::kRight}});
+        {{"rule"},
+         {"verdict"},
+         {"checks", base::Align::kRight},
+         {"time", base::Align::kRight},
+         {"why not"}});
     std::string counterexamples;
     bool refuted = false;
     const base::Progress progress(console.progress(), "test rules");
@@ -152,7 +157,8 @@ class Test final : public Command {
       const rules::TestReport report =
           rules::test_rule(rule,
                            {.checks = static_cast<int>(options_.checks),
-                            .seed = static_cast<std::uint64_t>(options_.seed)},
+                            .seed = static_cast<std::uint64_t>(options_.seed),
+                            .solved = rules::solved_instances},
                            known);
       const std::string verdict(rules::to_string(report.verdict));
       list.push(base::Json::object()
@@ -160,9 +166,10 @@ class Test final : public Command {
                     .set("status", verdict)
                     .set("checks", report.checks)
                     .set("counterexample", report.counterexample)
+                    .set("reason", report.reason)
                     .set("seconds", watch.seconds()));
       table.row({rule.name, verdict, base::format_count(report.checks),
-                 base::format_seconds(watch.seconds())});
+                 base::format_seconds(watch.seconds()), report.reason});
       if (!report.counterexample.empty())
         counterexamples += "\n" + rule.name + ":\n" + report.counterexample + "\n";
       refuted = refuted || report.verdict == rules::TestReport::Verdict::kRefuted;
