@@ -7,7 +7,10 @@
 #include <span>
 #include <utility>
 
+#include "base/formats/units.h"
+#include "base/function_ref.h"
 #include "base/stop.h"
+#include "rules/language/attribute_pattern.h"
 #include "rules/testing/guard_solver.h"
 
 namespace egret::rules {
@@ -37,6 +40,131 @@ void flatten(const Expr& condition, std::vector<Expr>& conjuncts) {
   for (const Expr& part : condition.arguments) flatten(part, conjuncts);
 }
 
+using Tries = base::FunctionRef<bool(std::span<const Expr>)>;
+
+// Leaves out one condition after the other, as long as the rest excludes everything. The result is
+// minimal: without any one of its conditions something is possible, as far as `excludes` knows.
+std::vector<Expr> minimal(std::vector<Expr> conditions, Tries excludes) {
+  for (std::size_t i = 0; i < conditions.size();) {
+    std::vector<Expr> fewer = conditions;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (excludes(fewer)) {
+      conditions = std::move(fewer);
+    } else {
+      ++i;
+    }
+  }
+  return conditions;
+}
+
+std::string text_of(const Rule& rule, std::span<const Expr> conditions) {
+  std::string text;
+  for (const Expr& condition : conditions)
+    text += (text.empty() ? "" : " and ") + to_string(rule, condition);
+  return text;
+}
+
+void collect(const Expr& expr, Expr::Kind kind, std::set<int>& slots) {
+  if (expr.kind == kind) slots.insert(expr.slot);
+  for (const Expr& part : expr.arguments) collect(part, kind, slots);
+}
+
+bool all_hold(std::span<const Expr> conditions, Environment& environment) {
+  return std::ranges::all_of(conditions, [&](const Expr& condition) {
+    const auto value = evaluate(condition, environment);
+    return value && *value == ir::AttrValue(std::int64_t{1});
+  });
+}
+
+// Whether no ranks up to 8 and element types satisfy conditions on these alone. False also if the
+// conditions name more than two tensors.
+bool excludes_structures(const Rule& rule, std::span<const Expr> conditions) {
+  constexpr int kMostRank = 8;
+  std::set<int> tensors;
+  for (const Expr& condition : conditions) collect(condition, Expr::Kind::kTensor, tensors);
+  if (conditions.empty() || tensors.size() > 2) return false;
+  Environment environment = make_environment(rule);
+  std::vector<TensorFacts> facts(tensors.size());
+  const auto any_holds = [&](const auto& self, std::size_t place) -> bool {
+    if (place == tensors.size()) return all_hold(conditions, environment);
+    const int slot = *std::next(tensors.begin(), static_cast<std::ptrdiff_t>(place));
+    environment.tensors[static_cast<std::size_t>(slot)] = {&facts[place], 0};
+    for (int rank = 0; rank <= kMostRank; ++rank) {
+      for (int dtype = 0; dtype < ir::kDTypeCount; ++dtype) {
+        facts[place].type = {static_cast<ir::DType>(dtype),
+                             ir::Dims(static_cast<std::size_t>(rank), ir::Index(1))};
+        if (self(self, place + 1)) return true;
+      }
+    }
+    return false;
+  };
+  return !any_holds(any_holds, 0);
+}
+
+// The real attributes that the conditions name: their values were drawn, not solved for.
+std::set<int> real_attributes(const Rule& rule, std::span<const Expr> conditions) {
+  std::set<int> named;
+  for (const Expr& condition : conditions) collect(condition, Expr::Kind::kAttribute, named);
+  std::set<int> real;
+  for (const Term* term : source_applications(rule)) {
+    for (const ir::AttrSpec& spec : term->op->attrs()) {
+      const Expr* pattern = pattern_of(*term, spec.name);
+      if (pattern != nullptr && pattern->kind == Expr::Kind::kAttribute &&
+          spec.kind == ir::AttrKind::kReal && named.contains(pattern->slot))
+        real.insert(pattern->slot);
+    }
+  }
+  return real;
+}
+
+// Whether the conditions mention the attribute only in comparisons of itself with numbers.
+bool is_compared_with_numbers(const Expr& expr, int slot) {
+  std::set<int> attributes;
+  collect(expr, Expr::Kind::kAttribute, attributes);
+  if (!attributes.contains(slot)) return true;
+  static constexpr std::string_view kComparisons[] = {"==", "!=", "<", "<=", ">", ">="};
+  const bool compares =
+      expr.kind == Expr::Kind::kCall &&
+      std::ranges::find(kComparisons, expr.function->name) != std::end(kComparisons);
+  if (compares) {
+    const auto& sides = expr.arguments;
+    for (const std::size_t i : {0, 1}) {
+      if (sides[i].kind == Expr::Kind::kAttribute && sides[1 - i].kind == Expr::Kind::kLiteral)
+        return true;
+    }
+    return false;
+  }
+  const bool joins = expr.kind == Expr::Kind::kAnd || expr.kind == Expr::Kind::kOr;
+  return joins && std::ranges::all_of(expr.arguments, [&](const Expr& part) {
+           return is_compared_with_numbers(part, slot);
+         });
+}
+
+// Whether conditions that compare one real attribute with numbers exclude each other.
+bool excludes_reals(const Rule& rule, std::span<const Expr> conditions, int slot) {
+  if (!std::ranges::all_of(conditions, [&](const Expr& condition) {
+        return is_compared_with_numbers(condition, slot);
+      }))
+    return false;
+  Environment environment = make_environment(rule);
+  return std::ranges::none_of(InstanceConditions(rule).landmarks(), [&](double landmark) {
+    environment.attributes[static_cast<std::size_t>(slot)] = landmark;
+    return std::ranges::all_of(conditions, [&](const Expr& condition) {
+      const auto value = evaluate(condition, environment);
+      return !value || *value == ir::AttrValue(std::int64_t{1});
+    });
+  });
+}
+
+// Whether the conditions depend on what is drawn and not solved for, besides real attributes that
+// are named: captured attributes and elements.
+bool depends_on_draws(const Expr& expr) {
+  if (expr.kind == Expr::Kind::kSpread) return true;
+  if (expr.kind == Expr::Kind::kCall && expr.function->name.find("splat") != std::string_view::npos)
+    return true;
+  return std::ranges::any_of(expr.arguments, depends_on_draws);
+}
+
 // The kinds of sources that random draws meet, those with few numbers first.
 std::vector<Instance> draw_kinds(Instantiator& instantiator, const base::Random& random) {
   std::map<std::pair<std::size_t, std::string>, Instance> kinds;
@@ -44,8 +172,7 @@ std::vector<Instance> draw_kinds(Instantiator& instantiator, const base::Random&
     auto sources = instantiator.attempt_sources(random.split(draw));
     if (!sources) continue;
     Numbers numbers = numbers_of(instantiator.rule(), *sources);
-    kinds.try_emplace({numbers.integers.size(), std::move(numbers.structure)},
-                      *std::move(sources));
+    kinds.try_emplace({numbers.integers.size(), std::move(numbers.structure)}, *std::move(sources));
   }
   std::vector<Instance> result;
   for (auto& [kind, sources] : kinds) {
@@ -134,7 +261,9 @@ std::optional<Instance> InstanceSearch::next_member() {
     ++fruitless_;
     if (numbers.empty()) continue;
     for (std::int64_t left = own.between(1, kMostChanges); left > 0; --left) {
-      auto& number = std::next(numbers.begin(), static_cast<std::ptrdiff_t>(own.below(numbers.size())))->second;
+      auto& number =
+          std::next(numbers.begin(), static_cast<std::ptrdiff_t>(own.below(numbers.size())))
+              ->second;
       number = std::max<std::int64_t>(1, number + own.between(-2, kFarthest));
     }
     const auto fitting = solve_near(trace.conditions, std::move(numbers), own.split(1));
@@ -156,36 +285,40 @@ std::optional<Instance> InstanceSearch::accept(const Choice& choice) {
 
 InstanceSource::None InstanceSearch::none() {
   if (!open_.empty()) return {.certain = false, .reason = "no instance was found: " + open_};
-  std::vector<Expr> needed;
-  for (const Expr& condition : rule_.conditions) flatten(condition, needed);
-  const auto text = [&] {
-    std::string conditions;
-    for (const Expr& condition : needed)
-      conditions += (conditions.empty() ? "" : " and ") + to_string(rule_, condition);
-    return conditions;
-  };
-  if (kinds_.empty()) {
-    return {.certain = false,
-            .reason = needed.empty() ? "no operands were found that the sources accept"
-                                     : "no operands were found that the sources accept and whose "
-                                       "ranks and element types satisfy " +
-                                           text()};
-  }
+  std::vector<Expr> conditions;
+  for (const Expr& condition : rule_.conditions) flatten(condition, conditions);
+  if (kinds_.empty()) return without_kinds(std::move(conditions));
   Exclusion exclusion(rule_, kinds_, session_);
   if (exclusion.excludes({}))
     return {.certain = true, .reason = "a target never has the type of its source"};
-  for (std::size_t i = 0; i < needed.size();) {
-    std::vector<Expr> fewer = needed;
-    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-    if (exclusion.excludes(fewer)) {
-      needed = std::move(fewer);
-    } else {
-      ++i;
-    }
-  }
+  const std::vector<Expr> core = minimal(std::move(conditions), [&](std::span<const Expr> some) {
+    return exclusion.excludes({some.begin(), some.end()});
+  });
+  const std::set<int> reals = real_attributes(rule_, core);
+  const bool certain =
+      std::ranges::none_of(core, depends_on_draws) &&
+      (reals.empty() || (reals.size() == 1 && excludes_reals(rule_, core, *reals.begin())));
+  if (!certain)
+    return {.certain = false, .reason = "no instance was found with " + text_of(rule_, core)};
   return {.certain = true,
-          .reason = "no sizes and attributes satisfy " + text() + " (" +
-                    std::to_string(kinds_.size()) + " kinds of sources examined)"};
+          .reason = "no sizes and attributes satisfy " + text_of(rule_, core) + " (" +
+                    base::counted(static_cast<std::int64_t>(kinds_.size()), "kind") +
+                    " of sources examined)"};
+}
+
+// No sources have ranks and element types that satisfy the conditions on these.
+InstanceSource::None InstanceSearch::without_kinds(std::vector<Expr> conditions) const {
+  std::erase_if(conditions, [](const Expr& condition) { return !is_structural(condition); });
+  const auto excludes = [&](std::span<const Expr> some) {
+    return excludes_structures(rule_, some);
+  };
+  if (excludes(conditions)) {
+    return {.certain = true,
+            .reason = "no ranks and element types satisfy " +
+                      text_of(rule_, minimal(std::move(conditions), excludes))};
+  }
+  const std::string with = conditions.empty() ? "" : " where " + text_of(rule_, conditions);
+  return {.certain = false, .reason = "no operands were found that the sources accept" + with};
 }
 
 std::unique_ptr<InstanceSource> solved_instances(Instantiator& instantiator, base::Random random) {

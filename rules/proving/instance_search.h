@@ -7,9 +7,10 @@
 // every condition holds and the types fit. Further instances of a path come from changed numbers
 // that local search repairs.
 //
-// If every path of every kind ends without an instance, none exists for these kinds. Conditions that
-// exclude each other are found by deletion: one is left out if there is still no instance without
-// it (a minimal unsatisfiable subset; Bakker et al., IJCAI 1993).
+// If every path of every kind ends without an instance, none exists for these kinds. Conditions
+// that exclude each other are found by deletion: one is left out if there is still no instance
+// without it (a minimal unsatisfiable subset; Bakker et al., IJCAI 1993). Conditions on ranks,
+// element types or one real number are decided by enumeration.
 #pragma once
 
 #include <memory>
@@ -34,10 +35,10 @@ class InstanceSearch : public InstanceSource {
   None none() override;
 
  private:
-  void find_kinds();
   std::optional<Instance> next_path();
   std::optional<Instance> next_member();
   std::optional<Instance> accept(const Choice& choice);
+  None without_kinds(std::vector<Expr> conditions) const;
 
   const Rule& rule_;
   Instantiator& instantiator_;
@@ -48,13 +49,13 @@ class InstanceSearch : public InstanceSource {
   std::vector<Instance> kinds_;  // sources, one of each kind
   std::size_t kind_ = 0;         // the one that is explored
   std::unique_ptr<Cover> paths_;
-  int of_kind_ = 0;         // instances found of this kind
-  std::string open_;        // why a kind was not explored to its end
+  int of_kind_ = 0;   // instances found of this kind
+  std::string open_;  // why a kind was not explored to its end
   std::vector<Instance> found_;
   std::set<std::string> seen_;
   std::uint64_t changes_ = 0;
-  int fruitless_ = 0;           // changes since the last new instance
-  std::int64_t elements_ = 0;   // of the instances so far
+  int fruitless_ = 0;          // changes since the last new instance
+  std::int64_t elements_ = 0;  // of the instances so far
 };
 
 // For tests: a search with a session of its own.

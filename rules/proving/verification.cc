@@ -12,6 +12,7 @@
 #include "base/stop.h"
 #include "ir/graph/graph_text.h"
 #include "rules/language/real_expressions.h"
+#include "rules/proving/any_rank.h"
 #include "rules/proving/bounded_check.h"
 #include "rules/proving/cover.h"
 #include "rules/proving/generalization.h"
@@ -67,8 +68,9 @@ class Verification {
         instances_(instantiator_, random_, &solved_) {}
 
   // First tests instances on tensors. Then proves families until enough instances are members of
-  // them, and explores other paths and all small instances.
-  Verdict run() {
+  // them, and explores other paths and all small instances. `on_scalars`: a proof of the same rule
+  // on tensors of rank 0 that holds at any rank.
+  Verdict run(const Verdict* on_scalars = nullptr) {
     for (int checks = 0; checks < options_.tensor_checks;) {
       auto instance = next_instance();
       if (!instance) break;
@@ -81,6 +83,7 @@ class Verification {
       tested_.push_back(*std::move(instance));
       checks += comparison.outcome == Comparison::Outcome::kEqual ? 1 : 0;
     }
+    if (on_scalars != nullptr && !tested_.empty()) return at_any_rank(*on_scalars);
     // A rule is trivial if both sides of all its instances are the same graph.
     bool trivial = true;
     while (verdict_.members < options_.instances) {
@@ -102,7 +105,26 @@ class Verification {
     return verdict_.bound > 0 ? finish(Status::kBounded, unproven_) : finish(Status::kProven, "");
   }
 
+  // Whether the operators of all instances that opened families are elementwise.
+  bool is_elementwise() {
+    ElementwiseCheck check;
+    return std::ranges::all_of(opened_, [&](const Choice& choice) {
+      const auto instance = instantiator_.of(choice, random_);
+      return instance && check.holds(rule_, *instance);
+    });
+  }
+
  private:
+  Verdict at_any_rank(const Verdict& on_scalars) {
+    verdict_ = on_scalars;
+    verdict_.any_rank = true;
+    verdict_.axes = kMostAxes;
+    verdict_.members += static_cast<int>(tested_.size());
+    for (std::string& proof : verdict_.proofs)
+      proof += "  at any rank, as both sides are elementwise\n";
+    return verdict_;
+  }
+
   // nullopt if the attempts for one instance are used up.
   std::optional<Instance> next_instance() {
     return instances_.next(
@@ -196,6 +218,8 @@ class Verification {
         open = "more families than proven";
       }
     }
+    for (const auto& [slot, type] : like->choice.variables)
+      verdict_.cover.rank = std::max(verdict_.cover.rank, type.rank());
     ++verdict_.cover.kinds;
     verdict_.cover.paths += paths.tree().leaves();
     if (open.empty()) open = paths.open();
@@ -457,8 +481,28 @@ std::string_view to_string(Status status) {
   return "";
 }
 
+namespace {
+
+// The verdict on the rule for tensors of rank 0, if it holds at any rank.
+std::optional<Verdict> proof_on_scalars(const Rule& rule, const VerifyOptions& options,
+                                        KnownOperators& known) {
+  if (!options.scalars_first) return std::nullopt;
+  const auto scalars = on_scalars(rule, known);
+  if (!scalars) return std::nullopt;
+  VerifyOptions alone = options;
+  alone.lemmas = {};
+  alone.bounded_members = 0;
+  Verification verification(*scalars, alone, known);
+  Verdict verdict = verification.run();
+  if (verdict.status != Status::kProven || !verification.is_elementwise()) return std::nullopt;
+  return verdict;
+}
+
+}  // namespace
+
 Verdict verify(const Rule& rule, const VerifyOptions& options, KnownOperators& known) {
-  Verdict verdict = Verification(rule, options, known).run();
+  const auto scalars = proof_on_scalars(rule, options, known);
+  Verdict verdict = Verification(rule, options, known).run(scalars ? &*scalars : nullptr);
   if (base::stop_requested()) {
     verdict.status = Status::kUndecided;  // parts were not examined
     verdict.reason = "stopped";

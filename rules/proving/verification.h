@@ -56,6 +56,7 @@ struct VerifyOptions {
   // Answers shared with calls of other threads. The verdict does not depend on it, except for the
   // counted work.
   verifier::EasyAnswers* easy = nullptr;
+  bool scalars_first = true;  // rules over elementwise operators are proven at any rank
   bool keep_queries = false;
   bool second_opinion = false;  // of cvc5, on what Z3 was asked
 };
@@ -69,6 +70,7 @@ struct Covered {
   int kinds = 0;          // that random instances have
   int complete = 0;       // kinds whose families contain all sizes and integer attributes
   std::size_t paths = 0;  // of all kinds
+  int rank = 0;           // the largest of a variable
   std::string open;       // why a kind is not complete; empty if all are
 };
 
@@ -91,6 +93,7 @@ struct Verdict {
   int axes = -1;    // all small instances of tensors of at most so many axes hold
   std::int64_t bound = 0;
   Covered cover;
+  bool any_rank = false;  // proven for tensors of any rank (rules/proving/any_rank.h)
   verifier::SolverStatistics solver;
   // A text per family: its description, both sides, and how they were matched. The queries are
   // SMT-LIB, if requested.

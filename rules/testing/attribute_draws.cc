@@ -55,6 +55,9 @@ AttrValue AttributeDraws::draw_variable(int slot, const ir::AttrSpec& spec, cons
     }
   }
   if (spec.kind == ir::AttrKind::kInteger) bound = conditions_.solve_for(slot, environment);
+  const auto& landmarks = conditions_.landmarks();
+  if (spec.kind == ir::AttrKind::kReal && !landmarks.empty() && random_.chance(0.4))
+    bound = landmarks[random_.below(landmarks.size())];
   if (!bound) bound = sample_attr(spec, so_far, types, random_);
   return *bound;
 }

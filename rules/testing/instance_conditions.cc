@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <string_view>
 
 #include "base/function_ref.h"
@@ -17,19 +18,31 @@ bool speaks_of_elements(const Expr& expr) {
   return std::ranges::any_of(expr.arguments, speaks_of_elements);
 }
 
-// Whether a condition depends on ranks and element types alone.
-bool is_structural(const Expr& expr) {
-  static constexpr std::string_view kOfNumbers[] = {"dim", "shape", "elements", "same_type"};
-  using Kind = Expr::Kind;
-  if (expr.kind == Kind::kAttribute || expr.kind == Kind::kSpread) return false;
-  if (expr.kind == Kind::kCall &&
-      std::ranges::find(kOfNumbers, expr.function->name) != std::end(kOfNumbers))
-    return false;
-  return std::ranges::all_of(expr.arguments, is_structural);
-}
-
 bool is_integer_literal(const Expr& expr) {
   return expr.kind == Expr::Kind::kLiteral && std::holds_alternative<std::int64_t>(expr.value);
+}
+
+void collect_numbers(const Expr& expr, std::set<double>& numbers) {
+  if (expr.kind == Expr::Kind::kLiteral) {
+    const auto* real = std::get_if<double>(&expr.value);
+    const auto* integer = std::get_if<std::int64_t>(&expr.value);
+    if (real != nullptr) numbers.insert(*real);
+    if (integer != nullptr) numbers.insert(static_cast<double>(*integer));
+  }
+  for (const Expr& part : expr.arguments) collect_numbers(part, numbers);
+}
+
+std::vector<double> landmarks_of(const std::vector<Expr>& conditions) {
+  std::set<double> numbers;
+  for (const Expr& condition : conditions) collect_numbers(condition, numbers);
+  if (numbers.empty()) return {};
+  std::vector<double> landmarks{*numbers.begin() - 1};
+  for (const double number : numbers) {
+    if (number != *numbers.begin()) landmarks.push_back((landmarks.back() + number) / 2);
+    landmarks.push_back(number);
+  }
+  landmarks.push_back(*numbers.rbegin() + 1);
+  return landmarks;
 }
 
 bool mentions_attribute(const Expr& expr, int slot) {
@@ -59,6 +72,16 @@ std::optional<std::int64_t> root(
 
 }  // namespace
 
+bool is_structural(const Expr& expr) {
+  static constexpr std::string_view kOfNumbers[] = {"dim", "shape", "elements", "same_type"};
+  using Kind = Expr::Kind;
+  if (expr.kind == Kind::kAttribute || expr.kind == Kind::kSpread) return false;
+  if (expr.kind == Kind::kCall &&
+      std::ranges::find(kOfNumbers, expr.function->name) != std::end(kOfNumbers))
+    return false;
+  return std::ranges::all_of(expr.arguments, is_structural);
+}
+
 InstanceConditions::InstanceConditions(const Rule& rule, Regard regard) {
   for (const Expr& condition : rule.conditions) collect(condition);
   const auto by_elements = [](const Rule::Let& let) {
@@ -72,6 +95,7 @@ InstanceConditions::InstanceConditions(const Rule& rule, Regard regard) {
     });
     equations_.clear();
   }
+  landmarks_ = landmarks_of(rule.conditions);
   for (const Equation& equation : equations_) {
     collect_sizes(equation, *equation.left);
     collect_sizes(equation, *equation.right);

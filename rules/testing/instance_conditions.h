@@ -14,6 +14,9 @@
 
 namespace egret::rules {
 
+// Whether an expression depends on ranks and element types alone.
+bool is_structural(const Expr& expr);
+
 class InstanceConditions {
  public:
   enum class Regard : std::uint8_t {
@@ -51,6 +54,10 @@ class InstanceConditions {
   };
   std::optional<Splat> splat_of(int tensor) const;
 
+  // The numbers in the conditions, one number between each two, one below and one above all. If
+  // conditions that compare one real with numbers can be met, then by one of these.
+  const std::vector<double>& landmarks() const { return landmarks_; }
+
  private:
   struct Equation {
     const Expr* left;
@@ -79,6 +86,7 @@ class InstanceConditions {
   std::map<int, int> ranks_;
   std::map<int, ir::DType> dtypes_;
   std::map<int, Splat> splats_;
+  std::vector<double> landmarks_;
 };
 
 }  // namespace egret::rules

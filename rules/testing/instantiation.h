@@ -35,8 +35,9 @@ class Instantiator {
   // One attempt; nullopt when it finds no instance. Bounded: each application is tried a constant
   // number of times.
   std::optional<Instance> attempt(base::Random random);
-  // One attempt at sources that are well-typed, whose ranks and element types satisfy the conditions
-  // on these alone. Other conditions and the targets have no effect (SourceBuilder::run_sources()).
+  // One attempt at sources that are well-typed, whose ranks and element types satisfy the
+  // conditions on these alone. Other conditions and the targets have no effect
+  // (SourceBuilder::run_sources()).
   std::optional<Instance> attempt_sources(base::Random random);
   // Returns the instance with these types and attributes, or nullopt if they are no instance. No
   // tensor may have more elements.

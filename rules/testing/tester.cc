@@ -132,8 +132,9 @@ TestReport test_rule(const Rule& rule, const TestOptions& options, KnownOperator
   TestReport report;
   Instantiator instantiator(rule, known);
   const Random random(base::hash_combine(options.seed, content_hash(rule).low));
-  const auto solved =
-      options.solved != nullptr ? options.solved(instantiator, random.split(kSolvedStream)) : nullptr;
+  const auto solved = options.solved != nullptr
+                          ? options.solved(instantiator, random.split(kSolvedStream))
+                          : nullptr;
   InstanceStream instances(instantiator, random, solved.get());
   const auto allowed = [&] {
     return static_cast<std::uint64_t>(report.checks + 20) *

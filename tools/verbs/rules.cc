@@ -141,12 +141,11 @@ class Test final : public Command {
     if (set.rules.empty()) return base::bad_input("'" + selection_ + "' selects no rules to test");
     base::Json json = base::versioned_json();
     base::Json list = base::Json::array();
-    base::TextTable table(
-        {{"rule"},
-         {"verdict"},
-         {"checks", base::Align::kRight},
-         {"time", base::Align::kRight},
-         {"why not"}});
+    base::TextTable table({{"rule"},
+                           {"verdict"},
+                           {"checks", base::Align::kRight},
+                           {"time", base::Align::kRight},
+                           {"why not"}});
     std::string counterexamples;
     bool refuted = false;
     const base::Progress progress(console.progress(), "test rules");

@@ -69,9 +69,10 @@ std::string limit_of(const rules::Verdict& verdict) {
   return base::counted(open, "kind") + " not covered: " + verdict.cover.open;
 }
 
-// Kinds of instances that are covered, of all.
+// Kinds of instances that are covered, of all; or that all ranks are.
 std::string covered_of(const rules::Verdict& verdict) {
   if (verdict.cover.kinds == 0) return "";
+  if (verdict.any_rank && verdict.cover.complete == verdict.cover.kinds) return "any rank";
   return std::to_string(verdict.cover.complete) + " of " + std::to_string(verdict.cover.kinds);
 }
 
@@ -141,7 +142,7 @@ class Verify final : public Command {
         .set("seconds", watch.seconds())
         .set("threads", std::uint64_t{base::shared_pool().threads()})
         .set("solver", json_of(solver_));
-    console.result(json, table_.render() + counterexamples_ + "\n" + summary(watch.seconds()));
+    console.result(json, table_.render() + below_ + "\n" + summary(watch.seconds()));
     return exit_code();
   }
 
@@ -212,6 +213,8 @@ class Verify final : public Command {
                    .set("families", verdict.families)
                    .set("instances", verdict.members)
                    .set("axes", verdict.axes)
+                   .set("any_rank", verdict.any_rank)
+                   .set("rank", verdict.cover.rank)
                    .set("kinds", verdict.cover.kinds)
                    .set("kinds_covered", verdict.cover.complete)
                    .set("paths", static_cast<std::int64_t>(verdict.cover.paths))
@@ -222,15 +225,17 @@ class Verify final : public Command {
     constexpr std::size_t kWidth = 60;
     std::string reason = refuted ? "see below" : first_line(verdict.reason);
     if (const std::string limit = limit_of(verdict); !limit.empty()) reason = limit;
-    if (reason.size() > kWidth) reason = reason.substr(0, kWidth) + "...";
+    if (reason.size() > kWidth) {
+      below_ += "\n" + rule.name + ": " + reason + "\n";
+      reason = reason.substr(0, kWidth) + "...";
+    }
     const std::string shown =
         verdict.bound > 0 ? status + " <= " + std::to_string(verdict.bound) : status;
     table_.row({rule.name, shown, std::to_string(verdict.families), covered_of(verdict),
                 std::to_string(verdict.solver.queries), base::format_seconds(outcome.seconds),
                 reason});
-    if (refuted || verdict.status == Status::kDisputed)
-      counterexamples_ += "\n" + verdict.reason + "\n";
-    if (condition) counterexamples_ += text_of(*condition);
+    if (refuted || verdict.status == Status::kDisputed) below_ += "\n" + verdict.reason + "\n";
+    if (condition) below_ += text_of(*condition);
     ++counts_[verdict.status];
     seconds_.push_back(outcome.seconds);
     verifier::add(solver_, verdict.solver);
@@ -288,7 +293,7 @@ class Verify final : public Command {
                           {"queries", base::Align::kRight},
                           {"time", base::Align::kRight},
                           {"why not, or limit"}}};
-  std::string counterexamples_;
+  std::string below_;
   std::map<Status, int> counts_;
   verifier::SolverStatistics solver_;
   std::vector<double> seconds_;

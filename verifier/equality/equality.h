@@ -12,7 +12,8 @@
 //      functions with their inverses. The prover checks that they map into the domain in both
 //      directions and that both compositions are the identity; no quantifier remains.
 //   4. One sum over a range may match several sums over parts of the range. The prover removes the
-//      image of one part under such a map and continues with the remainder. It also splits the
+//      image of one part under such a map and continues with the remainder. Likewise, an extremum
+//      over a range may match the extremum of extrema over its parts. The prover also splits the
 //      range of a sum or an extremum where a guard inside a function or inside the extremum
 //      depends on its variable.
 //   5. The remaining terms are given to real arithmetic (verifier/equality/piecewise.h). If an
@@ -88,6 +89,9 @@ class Equality {
   bool all_matched(const Sum& a, const Sum& b, const Facts& facts, int depth);
   void count_unused(Term& term, const Facts& facts);
   bool equal_by_parts(const Sum& a, const Sum& b, const Facts& facts, int depth);
+  bool equal_by_parts_of_extremum(const Sum& a, const Sum& b, const Facts& facts, int depth);
+  std::optional<Factor> without_part(const Factor& whole, const Factor& part, const Facts& facts,
+                                     int depth);
   std::optional<Facts> image_of(const Term& whole, const Term& part);
   std::optional<Literal> inner_guard(const Term& term) const;
   bool equal_as_reals(const Sum& a, const Sum& b, const Facts& facts, int depth);

@@ -21,6 +21,21 @@ std::vector<Literal> opposites(const Literal& literal) {
           at_least_zero(Polynomial(-1) - literal.polynomial)};
 }
 
+// A reduction over a range as a term with the variables of the range, for image_of().
+std::optional<Term> as_term(const Factor& factor) {
+  if (factor.kind != Factor::Kind::kReduce || factor.arguments.front().terms.size() != 1)
+    return std::nullopt;
+  const Term& body = factor.arguments.front().terms.front();
+  if (!is_plain(body)) return std::nullopt;
+  return Term{body.coefficient, factor.variables, factor.guards, body.factors};
+}
+
+const Factor* single_factor(const Sum& sum) {
+  if (sum.terms.size() != 1) return nullptr;
+  const Term& term = sum.terms.front();
+  return is_plain(term) && term.factors.size() == 1 ? &term.factors.front() : nullptr;
+}
+
 }  // namespace
 
 // A sum over a range of a term that does not vary is the length of the range times the term.
@@ -163,6 +178,68 @@ bool Equality::equal_by_parts(const Sum& a, const Sum& b, const Facts& facts, in
       rest_of_b.terms.erase(rest_of_b.terms.begin() + static_cast<std::ptrdiff_t>(j));
       if (equal(std::move(rest_of_a), std::move(rest_of_b), facts, depth + 1)) return true;
     }
+  }
+  return false;
+}
+
+// The extremum over the rest of the range of `whole`, if `part` is the extremum over a part of it
+// that has members, and so has the rest. The rest must be one range.
+std::optional<Factor> Equality::without_part(const Factor& whole, const Factor& part,
+                                             const Facts& facts, int depth) {
+  const auto term = as_term(whole);
+  const auto of_part = as_term(part);
+  if (!term || !of_part || whole.reduction != part.reduction) return std::nullopt;
+  const auto image = image_of(*term, *of_part);
+  if (!image || image->empty() || ++cases_ > options_.cases) return std::nullopt;
+  Factor inside = whole;
+  inside.guards = both(whole.guards, *image);
+  if (!has_member(atoms_, solver_, inside.variables, inside.guards, facts)) return std::nullopt;
+  inside = simplified(inside, facts, depth + 1);
+  if (!factors_equal(inside, part, facts, depth + 1)) return std::nullopt;
+  std::optional<Factor> rest;
+  Facts before;
+  for (const Literal& condition : *image) {
+    for (const Literal& opposite : opposites(condition)) {
+      Factor outside = whole;
+      outside.guards = both(whole.guards, before);
+      outside.guards.push_back(opposite);
+      if (solver_.contradictory(both(facts, outside.guards))) continue;
+      if (rest || !has_member(atoms_, solver_, outside.variables, outside.guards, facts))
+        return std::nullopt;
+      rest = std::move(outside);
+    }
+    before.push_back(condition);
+  }
+  return rest;
+}
+
+// An extremum over a range against the extremum of several values: one of them is the extremum over
+// a part of the range, and the others are together the extremum over the rest.
+bool Equality::equal_by_parts_of_extremum(const Sum& a, const Sum& b, const Facts& facts,
+                                          int depth) {
+  using Kind = Factor::Kind;
+  const Factor* whole = single_factor(a);
+  const Factor* values = single_factor(b);
+  if (without_facts_ || whole == nullptr || values == nullptr || whole->kind != Kind::kReduce ||
+      a.terms.front().coefficient != b.terms.front().coefficient)
+    return false;
+  const bool maxima = whole->reduction == ir::Reduction::kMax && values->kind == Kind::kMaximum;
+  const bool minima = whole->reduction == ir::Reduction::kMin && values->kind == Kind::kMinimum;
+  if (!maxima && !minima) return false;
+  for (std::size_t i = 0; i < values->arguments.size(); ++i) {
+    const Factor* part = only_factor(values->arguments[i]);
+    if (part == nullptr || part->kind != Kind::kReduce) continue;
+    const auto rest = without_part(*whole, *part, facts, depth);
+    if (!rest) continue;
+    std::vector<Sum> others;
+    for (std::size_t k = 0; k < values->arguments.size(); ++k) {
+      if (k != i) others.push_back(values->arguments[k]);
+    }
+    Sum rest_of_b = others.size() == 1
+                        ? others.front()
+                        : lawful(atoms_, Factor{.kind = values->kind, .arguments = others});
+    if (equal(renamed(atoms_, factor_sum(*rest)), std::move(rest_of_b), facts, depth + 1))
+      return true;
   }
   return false;
 }

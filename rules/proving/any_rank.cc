@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/proving/any_rank.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/graph/elementwise.h"
+#include "rules/proving/generalization.h"
+
+namespace egret::rules {
+namespace {
+
+bool depends_on_shapes(const Expr& expr) {
+  static constexpr std::string_view kOfShapes[] = {"rank", "dim", "shape", "elements", "same_type"};
+  if (expr.kind == Expr::Kind::kCall &&
+      std::ranges::find(kOfShapes, expr.function->name) != std::end(kOfShapes))
+    return true;
+  return std::ranges::any_of(expr.arguments, depends_on_shapes);
+}
+
+void keep_others(const Expr& condition, std::vector<Expr>& kept) {
+  if (condition.kind == Expr::Kind::kAnd) {
+    for (const Expr& part : condition.arguments) keep_others(part, kept);
+  } else if (!depends_on_shapes(condition)) {
+    kept.push_back(condition);
+  }
+}
+
+// Lists of an operator without operands are its sizes, which may be any.
+bool is_shape_of_none(const Term& term, std::string_view attribute) {
+  if (!term.arguments.empty()) return false;
+  return std::ranges::any_of(term.op->attrs(), [&](const ir::AttrSpec& spec) {
+    return spec.name == attribute && spec.kind == ir::AttrKind::kIntegers;
+  });
+}
+
+bool computes_from_shapes(const Term& term) {
+  if (std::ranges::any_of(term.value, depends_on_shapes)) return true;
+  if (std::ranges::any_of(term.attrs, [&](const Term::Attr& attr) {
+        return depends_on_shapes(attr.value) && !is_shape_of_none(term, attr.name);
+      }))
+    return true;
+  return std::ranges::any_of(term.arguments, computes_from_shapes);
+}
+
+bool accepts_scalars(const Term& term, KnownOperators& known) {
+  if (term.kind != Term::Kind::kApply) return true;
+  if (!std::ranges::all_of(term.arguments,
+                           [&](const Term& argument) { return accepts_scalars(argument, known); }))
+    return false;
+  if (term.arguments.empty()) return true;
+  const auto& signatures = known.signatures.of(*term.op, term.arguments.size());
+  return std::ranges::any_of(signatures, [](const Signature& signature) {
+    return std::ranges::all_of(signature.inputs,
+                               [](const auto& input) { return input.first == 0; });
+  });
+}
+
+Expr literal(std::int64_t value) {
+  Expr expr;
+  expr.value = value;
+  return expr;
+}
+
+Expr has_rank_0(int slot) {
+  Expr tensor;
+  tensor.kind = Expr::Kind::kTensor;
+  tensor.slot = slot;
+  Expr rank;
+  rank.kind = Expr::Kind::kCall;
+  rank.function = find_function("rank");
+  rank.arguments = {std::move(tensor)};
+  Expr equal;
+  equal.kind = Expr::Kind::kCall;
+  equal.function = find_function("==");
+  equal.arguments = {std::move(rank), literal(0)};
+  return equal;
+}
+
+}  // namespace
+
+std::optional<Rule> on_scalars(const Rule& rule, KnownOperators& known) {
+  const auto fits = [&](const Term& term) {
+    return !computes_from_shapes(term) && accepts_scalars(term, known);
+  };
+  const auto binding_fits = [&](const Binding& binding) { return fits(binding.term); };
+  if (!std::ranges::all_of(rule.sources, binding_fits) ||
+      !std::ranges::all_of(rule.targets, binding_fits))
+    return std::nullopt;
+  for (const Rule::Let& let : rule.lets) {
+    if (let.attribute >= 0 ? depends_on_shapes(let.value) : !fits(let.term)) return std::nullopt;
+  }
+  Rule scalars = rule;
+  scalars.conditions.clear();
+  for (const Expr& condition : rule.conditions) keep_others(condition, scalars.conditions);
+  for (std::size_t slot = 0; slot < rule.tensors.size(); ++slot) {
+    if (rule.is_variable(static_cast<int>(slot)))
+      scalars.conditions.push_back(has_rank_0(static_cast<int>(slot)));
+  }
+  return scalars;
+}
+
+// Integer attributes are not open here: the operators are checked with the instance's alone. A
+// constant's integer element is no attribute.
+bool ElementwiseCheck::holds(const Rule& rule, const Instance& instance) {
+  const Numbers numbers = numbers_of(rule, instance);
+  if (!std::ranges::all_of(numbers.integers,
+                           [](const auto& one) { return one.first.ends_with(".element"); }))
+    return false;
+  for (const ir::Graph* graph : {&instance.left, &instance.right}) {
+    for (const ir::Node& node : graph->nodes()) {
+      if (node.kind != ir::NodeKind::kOperator) continue;
+      std::vector<ir::DType> dtypes;
+      std::string key = node.op->name() + to_string(node.attrs);
+      for (const ir::NodeId input : node.inputs) {
+        dtypes.push_back(graph->node(input).type.dtype);
+        key += " " + std::string(ir::to_string(dtypes.back()));
+      }
+      const auto found = known_.find(key);
+      const bool is =
+          found != known_.end()
+              ? found->second
+              : known_.emplace(key, ir::is_elementwise(*node.op, node.attrs, dtypes)).first->second;
+      if (!is) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace egret::rules
