@@ -21,7 +21,13 @@ int NameTable::add(std::string_view name, Location at) {
   names_.emplace_back(name);
   bound_.push_back(false);
   first_.push_back(at);
+  members_.emplace_back();
   return static_cast<int>(names_.size()) - 1;
+}
+
+void NameTable::add_members(int slot, const std::vector<ir::AttrSpec>& specs) {
+  auto& members = members_[static_cast<std::size_t>(slot)];
+  for (const ir::AttrSpec& spec : specs) members.push_back(spec.name);
 }
 
 bool TokenReader::accept(std::string_view symbol) {
@@ -217,7 +223,14 @@ Result<Expr> ExpressionParser::word() {
     }
     if (tokens_.peek().kind != Token::Kind::kWord)
       return tokens_.error(tokens_.peek().at, "expected an attribute's name here");
-    expr.name = tokens_.take().text;
+    const Token member = tokens_.take();
+    const auto& members = names_.spreads.members(expr.slot);
+    if (std::ranges::find(members, member.text) == members.end()) {
+      return tokens_.error(member.at, "no operator captured as *" + std::string(token.text) +
+                                          " has an attribute '" + std::string(member.text) + "'" +
+                                          base::did_you_mean(member.text, members));
+    }
+    expr.name = member.text;
     return expr;
   }
   if (tokens_.peek().is("(")) return token.text == "if" ? conditional(token) : call(token);

@@ -22,9 +22,15 @@ class NameTable {
   bool is_bound(int slot) const { return bound_[static_cast<std::size_t>(slot)]; }
   Location first_use(int slot) const { return first_[static_cast<std::size_t>(slot)]; }
   const std::vector<std::string>& names() const { return names_; }
+  // The attributes that a capture may have: those of the operators that it stands for.
+  void add_members(int slot, const std::vector<ir::AttrSpec>& specs);
+  const std::vector<std::string>& members(int slot) const {
+    return members_[static_cast<std::size_t>(slot)];
+  }
 
  private:
   std::vector<std::string> names_;
+  std::vector<std::vector<std::string>> members_;
   std::vector<bool> bound_;
   std::vector<Location> first_;
 };

@@ -340,6 +340,7 @@ Status RuleParser::attribute(Term& result, bool left) {
     }
     if (result.spread < 0) result.spread = names_.spreads.add(name.text, name.at);
     names_.spreads.bind(result.spread);
+    if (left) names_.spreads.add_members(result.spread, result.op->attrs());
     return base::ok();
   }
   if (token.kind != Token::Kind::kWord)

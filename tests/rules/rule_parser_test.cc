@@ -94,6 +94,8 @@ TEST(RuleParser, PointsAtErrors) {
       {"rule a relu(?x) where rnk(?x) == 1 => ?x", "unknown function 'rnk'; did you mean \"rank\"?",
        23},
       {"rule a relu(?x) => transpose{*c}(?x)", "no source captures attributes as *c", 31},
+      {"rule a conv{*c}(?x, ?w) where c.stride == [1] => conv{*c}(?x, ?w)",
+       "no operator captured as *c has an attribute 'stride'; did you mean \"strides\"?", 33},
       {"rule a transpose{perm=?n*2}(?x) => ?x",
        "no source binds the attribute ?n; it must occur alone or in a list", 23},
       {"rule a relu(?x)", "rule 'a' has no '=>'", 6},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/did_you_mean.h"
 #include "base/system/terminal.h"
+#include "rules/language/language_page.h"
 #include "tools/frame/help_text.h"
 #include "tools/frame/verb_table.h"
 
@@ -24,6 +25,8 @@ class Help final : public Command {
       text = exit_code_help();
     } else if (verb != nullptr) {
       text = verb_help(*verb, base::terminal_width(1));
+    } else if (name == "rules") {
+      text = group_help(name) + "\n" + rules::language_page();
     } else if (text = group_help(name); text.empty()) {
       std::vector<std::string> topics = verb_names();
       topics.push_back("exit-codes");
@@ -44,7 +47,8 @@ class Help final : public Command {
 
 Verb help_verb() {
   return {"help", "Explain the verbs",
-          "Prints what `egret VERB --help` prints, the list of verbs, or the exit codes.",
+          "Prints what `egret VERB --help` prints, the list of verbs, the rule language (`egret help "
+          "rules`), or the exit codes.",
           make_command<Help>};
 }
 
