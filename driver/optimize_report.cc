@@ -35,8 +35,11 @@ Json candidates_json(const Report::Race& race) {
 Json rules_used_json(const Report::Rules& rules) {
   Json list = Json::array();
   for (const RuleCount& use : rules.used) {
-    list.push(
-        Json::object().set("name", use.name).set("count", use.count).set("status", use.status));
+    list.push(Json::object()
+                  .set("name", use.name)
+                  .set("count", use.count)
+                  .set("status", use.status)
+                  .set("limit", use.limit));
   }
   return list;
 }
@@ -152,7 +155,8 @@ const base::ReportTable<Report::Prediction>& Report::Prediction::table() {
 const base::ReportTable<Report::Rules>& Report::Rules::table() {
   using R = Rules;
   static const base::ReportTable<R> rows{
-      {{"rules_used", "rules that made nodes of the result: name, count, status", rules_used_json},
+      {{"rules_used", "rules that made nodes of the result: name, count, status, limit",
+        rules_used_json},
        {"rules_available", "rules of the selection", &R::available},
        {"rules_allowed", "the least certainty of a rule (--allow)", &R::allowed, "rules",
         certainty_text},

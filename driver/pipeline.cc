@@ -88,7 +88,8 @@ base::Result<std::vector<Candidate>> search(const ir::Graph& graph, const Setup&
   Candidate candidate{.name = "cheapest"};
   candidate.solution.dag_cost = found.cost;
   for (const auto& [rule, times] : found.applied)
-    candidate.rules_used.push_back({rule, times, setup.rules.status_of(rule)});
+    candidate.rules_used.push_back(
+        {rule, times, setup.rules.status_of(rule), setup.rules.limit_of(rule)});
   CandidatePool pool(setup.forbidden, *setup.costs.model, profiler);
   EGRET_RETURN_IF_ERROR(pool.add(std::move(candidate), found.graph));
   return std::move(pool.candidates());

@@ -26,6 +26,7 @@ struct RuleCount {
   // way to the result.
   std::uint64_t count = 0;
   std::string status;  // "proven", "tested", "dynamic"
+  std::string limit;   // the ranks for which it is proven and may run; empty: all
 };
 
 struct Candidate {

@@ -92,7 +92,8 @@ class Chooser {
     Candidate candidate{.name = std::move(name)};
     EGRET_ASSIGN_OR_RETURN(const ir::Graph extracted, tensors().to_graph(nodes));
     for (const rules::RuleUse& use : rules::rules_used(tensors(), saturated_.rules, nodes))
-      candidate.rules_used.push_back({use.name, use.applied, rules_.status_of(use.name)});
+      candidate.rules_used.push_back(
+          {use.name, use.applied, rules_.status_of(use.name), rules_.limit_of(use.name)});
     candidate.solution = selected.solution;
     candidate.estimated = selected.estimated;
     return pool_.add(std::move(candidate), extracted);

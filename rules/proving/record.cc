@@ -20,14 +20,22 @@ RuleStatus status_of(Verdict::Status verdict) {
 
 }  // namespace
 
+RuleLimit limit_of(const Verdict& verdict) {
+  if (verdict.status != Verdict::Status::kProven || verdict.any_rank) return {};
+  const auto& open = verdict.cover.open_ranks;
+  return {verdict.cover.rank, {open.begin(), open.end()}};
+}
+
 void record(RuleStatuses& statuses, const Rule& rule, const TestReport& report) {
   statuses.record_tests(rule, status_of(report.verdict), report.checks);
 }
 
 void record(RuleStatuses& statuses, const Rule& rule, const Verdict& verdict) {
-  statuses.record_proof(
-      rule, status_of(verdict.status),
-      {.families = verdict.families, .axes = verdict.axes, .bound = verdict.bound});
+  statuses.record_proof(rule, status_of(verdict.status),
+                        {.families = verdict.families,
+                         .axes = verdict.axes,
+                         .bound = verdict.bound,
+                         .limit = limit_of(verdict)});
 }
 
 }  // namespace egret::rules

@@ -9,6 +9,10 @@
 
 namespace egret::rules {
 
+// The ranks for which a rule is proven. A rule over elementwise operators has no limit, not even of
+// kinds that are not covered at rank 0, since these differ in element types alone.
+RuleLimit limit_of(const Verdict& verdict);
+
 void record(RuleStatuses& statuses, const Rule& rule, const TestReport& report);
 void record(RuleStatuses& statuses, const Rule& rule, const Verdict& verdict);
 

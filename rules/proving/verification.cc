@@ -218,15 +218,17 @@ class Verification {
         open = "more families than proven";
       }
     }
-    for (const auto& [slot, type] : like->choice.variables)
-      verdict_.cover.rank = std::max(verdict_.cover.rank, type.rank());
+    std::vector<int> ranks;
+    for (const auto& [slot, type] : like->choice.variables) ranks.push_back(type.rank());
+    for (const int rank : ranks) verdict_.cover.rank = std::max(verdict_.cover.rank, rank);
     ++verdict_.cover.kinds;
     verdict_.cover.paths += paths.tree().leaves();
     if (open.empty()) open = paths.open();
     if (open.empty()) {
       ++verdict_.cover.complete;
-    } else if (verdict_.cover.open.empty()) {
-      verdict_.cover.open = std::move(open);
+    } else {
+      verdict_.cover.open_ranks.insert(std::move(ranks));
+      if (verdict_.cover.open.empty()) verdict_.cover.open = std::move(open);
     }
     return true;
   }

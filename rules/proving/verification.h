@@ -20,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,6 +73,8 @@ struct Covered {
   std::size_t paths = 0;  // of all kinds
   int rank = 0;           // the largest of a variable
   std::string open;       // why a kind is not complete; empty if all are
+  // Ranks of the variables, in the order of the rule, of the kinds that are not complete. Sorted.
+  std::set<std::vector<int>> open_ranks{};
 };
 
 struct Verdict {

@@ -29,6 +29,13 @@ std::string AdmittedRules::status_of(std::string_view name) const {
   return std::string(to_string(statuses_.of(*rule)));
 }
 
+std::string AdmittedRules::limit_of(std::string_view name) const {
+  const auto rule = std::ranges::find(set_.rules, name, &Rule::name);
+  if (rule == set_.rules.end()) return "";
+  const RuleLimit limit = statuses_.limit_of(*rule);
+  return limit.is_none() ? "" : to_string(limit);
+}
+
 std::vector<std::string> AdmittedRules::not_proven() const {
   std::vector<std::string> names;
   for (const Rule& rule : set_.rules) {
@@ -40,7 +47,13 @@ std::vector<std::string> AdmittedRules::not_proven() const {
 std::vector<std::string> allow_names() { return {"proven", "bounded", "tested", "untested"}; }
 
 std::vector<CompiledRule> compile(const AdmittedRules& rules, TensorEGraph& tensors) {
-  return compile(rules.set(), tensors);
+  std::vector<CompiledRule> compiled;
+  for (const Rule& rule : rules.set().rules)
+    compiled.push_back(
+        compile(rule, tensors, Integers::kOfFixedWidth, rules.statuses().limit_of(rule)));
+  for (CompiledRule& dynamic : compile(RuleSet{{}, rules.set().dynamic}, tensors))
+    compiled.push_back(std::move(dynamic));
+  return compiled;
 }
 
 }  // namespace egret::rules

@@ -30,6 +30,9 @@ class AdmittedRules {
   std::size_t size() const { return set_.size(); }
   // "proven", "tested", ...; "dynamic" for a rule that holds by construction.
   std::string status_of(std::string_view rule) const;
+  // The ranks for which it is proven, as text; empty: no limit. A rule runs only within its limit.
+  std::string limit_of(std::string_view rule) const;
+  const RuleStatuses& statuses() const { return statuses_; }
   // The names of admitted rules that are not proven.
   std::vector<std::string> not_proven() const;
 

@@ -47,15 +47,17 @@ class EGraphSink : public TermSink {
 // The state that a rule's callbacks share. The engine applies one match of a rule at a time. The
 // condition binds `environment`, and the following steps build with it.
 struct Shared {
-  Shared(const Rule& given, TensorEGraph& egraph, Integers how)
+  Shared(const Rule& given, TensorEGraph& egraph, Integers how, RuleLimit ranks)
       : rule(given),
         integers(how),
+        limit(std::move(ranks)),
         tensors(egraph),
         sink(egraph),
         environment(make_environment(given)) {}
 
   Rule rule;
   Integers integers;
+  RuleLimit limit;
   TensorEGraph& tensors;
   EGraphSink sink;
   Environment environment;
@@ -73,6 +75,7 @@ struct Shared {
       environment.tensors[static_cast<std::size_t>(slot)] = {&tensors.facts(match[var]),
                                                              match[var].index()};
     }
+    if (!limit.is_none() && !is_within_limit()) return false;
     std::vector<MatchedTerm> matched;
     for (const Capture& capture : captures)
       matched.push_back({capture.term, &tensors.language().attrs(match[capture.op])});
@@ -82,12 +85,21 @@ struct Shared {
     return std::ranges::all_of(
         rule.heuristics, [&](const Expr& heuristic) { return holds(heuristic, environment); });
   }
+
+  bool is_within_limit() const {
+    base::SmallVector<int, 8> ranks;
+    for (std::size_t slot = 0; slot < rule.tensors.size(); ++slot) {
+      if (rule.is_variable(static_cast<int>(slot)))
+        ranks.push_back(environment.tensors[slot].facts->type.rank());
+    }
+    return limit.admits({ranks.data(), ranks.size()});
+  }
 };
 
 class Compiler {
  public:
-  Compiler(const Rule& rule, TensorEGraph& tensors, Integers integers)
-      : shared_(std::make_shared<Shared>(rule, tensors, integers)) {}
+  Compiler(const Rule& rule, TensorEGraph& tensors, Integers integers, RuleLimit limit)
+      : shared_(std::make_shared<Shared>(rule, tensors, integers, std::move(limit))) {}
 
   CompiledRule run() {
     for (const Binding& source : shared_->rule.sources) add(source.term, variable(source.tensor));
@@ -186,8 +198,8 @@ class Compiler {
 
 }  // namespace
 
-CompiledRule compile(const Rule& rule, TensorEGraph& tensors, Integers integers) {
-  return Compiler(rule, tensors, integers).run();
+CompiledRule compile(const Rule& rule, TensorEGraph& tensors, Integers integers, RuleLimit limit) {
+  return Compiler(rule, tensors, integers, std::move(limit)).run();
 }
 
 std::vector<CompiledRule> compile(std::span<const Rule> rules, TensorEGraph& tensors,

@@ -12,15 +12,17 @@
 
 #include "rules/language/rule.h"
 #include "rules/tensors/fixed_width.h"
+#include "rules/tensors/rule_limit.h"
 #include "rules/tensors/rule_set.h"
 #include "rules/tensors/saturate.h"
 #include "rules/tensors/tensor_egraph.h"
 
 namespace egret::rules {
 
-// The compiled rules refer only to the e-graph; they hold copies of the rules.
+// The compiled rules refer only to the e-graph; they hold copies of the rules. A rule matches only
+// what its limit admits.
 CompiledRule compile(const Rule& rule, TensorEGraph& tensors,
-                     Integers integers = Integers::kOfFixedWidth);
+                     Integers integers = Integers::kOfFixedWidth, RuleLimit limit = {});
 std::vector<CompiledRule> compile(std::span<const Rule> rules, TensorEGraph& tensors,
                                   Integers integers = Integers::kOfFixedWidth);
 

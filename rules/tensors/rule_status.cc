@@ -49,6 +49,11 @@ RuleStatus RuleStatuses::of(const Rule& rule) const {
   return entry != nullptr ? entry->status : RuleStatus::kUntested;
 }
 
+RuleLimit RuleStatuses::limit_of(const Rule& rule) const {
+  const Entry* entry = find(content_hash(rule));
+  return entry != nullptr && entry->status == RuleStatus::kProven ? entry->limit : RuleLimit();
+}
+
 void RuleStatuses::keep_only(const RuleSet& set) {
   std::map<std::string, Entry> kept;
   for (const Rule& rule : set.rules) {
@@ -80,12 +85,14 @@ void RuleStatuses::record_proof(const Rule& rule, RuleStatus found, const Scope&
   entry.bound = scope.bound;
   entry.families = scope.families;
   entry.axes = scope.axes;
+  entry.limit = scope.limit;
 }
 
 void RuleStatuses::void_proof(Entry& entry) {
   if (entry.status < RuleStatus::kBounded) return;
   entry.status = entry.checks > 0 ? RuleStatus::kTested : RuleStatus::kUntested;
   entry.bound = 0;
+  entry.limit = {};
 }
 
 std::string definitions_hash() {
@@ -106,6 +113,12 @@ std::string RuleStatuses::to_json() const {
     if (entry.status >= RuleStatus::kBounded) {
       row.set("families", entry.families);
       if (entry.axes >= 0) row.set("axes", entry.axes);
+      if (entry.limit.rank != RuleLimit::kAnyRank) row.set("rank", entry.limit.rank);
+      if (!entry.limit.open.empty()) {
+        Json open = Json::array();
+        for (const std::vector<int>& ranks : entry.limit.open) open.push(text_of_ranks(ranks));
+        row.set("open", std::move(open));
+      }
     }
     rules.set(hash, std::move(row));
   }
@@ -141,6 +154,18 @@ Result<RuleStatuses> parse_statuses(std::string_view json) {
     }
     if (const Json* bound = row.find("bound"); bound != nullptr) {
       EGRET_ASSIGN_OR_RETURN(entry.bound, bound->as_integer());
+    }
+    if (const Json* rank = row.find("rank"); rank != nullptr) {
+      EGRET_ASSIGN_OR_RETURN(const std::int64_t largest, rank->as_integer());
+      entry.limit.rank = static_cast<int>(largest);
+    }
+    if (const Json* open = row.find("open"); open != nullptr) {
+      if (!open->is_array()) return base::bad_input("rule statuses: 'open' must be an array");
+      for (const Json& ranks : open->items()) {
+        EGRET_ASSIGN_OR_RETURN(const std::string ranks_text, ranks.as_string());
+        EGRET_ASSIGN_OR_RETURN(std::vector<int> parsed_ranks, parse_ranks(ranks_text));
+        entry.limit.open.push_back(std::move(parsed_ranks));
+      }
     }
     const auto parsed = parse_rule_status(text);
     if (!parsed) return base::bad_input("rule statuses: unknown status '" + text + "'");

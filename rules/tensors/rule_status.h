@@ -4,7 +4,10 @@
 //
 //   {"schema_version": 1, "definitions": "<hash>",
 //    "rules": {"<hash>": {"name": ..., "status": "proven", "checks": 10000, "families": 12,
-//                         "axes": 4}}}
+//                         "axes": 4, "rank": 4, "open": ["4,1"]}}}
+//
+// "rank" and "open" are the limit of a proof (rules/tensors/rule_limit.h); without them there is
+// none.
 //
 // A proof depends on the rule and on the operators' definitions. `definitions` is the hash of all
 // operators' meanings when the proofs were made. Under other definitions the proofs are void.
@@ -16,6 +19,7 @@
 
 #include "base/hash.h"
 #include "base/status.h"
+#include "rules/tensors/rule_limit.h"
 #include "rules/tensors/rule_set.h"
 
 namespace egret::rules {
@@ -40,9 +44,12 @@ class RuleStatuses {
     std::int64_t families = 0;  // proven, or checked up to the bound
     std::int64_t axes = -1;     // all small instances of so many axes hold
     std::int64_t bound = 0;     // of sizes and integer attributes; when bounded
+    RuleLimit limit{};          // of a proof
   };
 
   RuleStatus of(const Rule& rule) const;
+  // None if the rule is not proven.
+  RuleLimit limit_of(const Rule& rule) const;
   const Entry* find(const base::ContentHash& hash) const;
   // Records the result of `checks` random instances: kTested, kRefuted, or kUntested for a rule
   // that cannot be tested. It replaces earlier results but not a proof; only a counterexample ends
@@ -53,6 +60,7 @@ class RuleStatuses {
     std::int64_t families = 0;
     std::int64_t axes = -1;
     std::int64_t bound = 0;
+    RuleLimit limit{};
   };
   // Records kProven, kBounded or kRefuted; any other value falls back to the test results. The
   // first proof under other definitions voids all earlier proofs.

@@ -42,7 +42,7 @@ std::int64_t draw_size(const Palette& palette, const Models& models, Random& ran
 
 TensorType draw_type(const Palette& palette, const Models& models,
                      const std::pair<int, DType>* like, std::optional<int> rank, Random& random) {
-  static constexpr int kRanks[] = {0, 1, 1, 2, 2, 3, 3, 4, 4};
+  static constexpr int kRanks[] = {0, 1, 1, 2, 2, 3, 3, 4, 4, 5};
   int axes = kRanks[random.below(std::size(kRanks))];
   DType dtype = palette.main_type;
   if (random.chance(0.08)) dtype = random.chance(0.5) ? DType::kBool : DType::kI64;

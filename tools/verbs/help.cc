@@ -46,10 +46,11 @@ class Help final : public Command {
 }  // namespace
 
 Verb help_verb() {
-  return {"help", "Explain the verbs",
-          "Prints what `egret VERB --help` prints, the list of verbs, the rule language (`egret help "
-          "rules`), or the exit codes.",
-          make_command<Help>};
+  return {
+      "help", "Explain the verbs",
+      "Prints what `egret VERB --help` prints, the list of verbs, the rule language (`egret help "
+      "rules`), or the exit codes.",
+      make_command<Help>};
 }
 
 }  // namespace egret::tools

@@ -49,8 +49,9 @@ std::string operators_text(const driver::OptimizeReport& r) {
 
 std::string rules_text(const driver::OptimizeReport& r) {
   if (r.rules.used.empty()) return "no rule contributed to the result\n";
-  base::TextTable table({{"rule"}, {"nodes", base::Align::kRight}, {"status"}});
-  for (const auto& use : r.rules.used) table.row({use.name, std::to_string(use.count), use.status});
+  base::TextTable table({{"rule"}, {"nodes", base::Align::kRight}, {"status"}, {"limit"}});
+  for (const auto& use : r.rules.used)
+    table.row({use.name, std::to_string(use.count), use.status, use.limit});
   return table.render();
 }
 

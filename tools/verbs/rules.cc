@@ -30,22 +30,26 @@ class List final : public Command {
     EGRET_ASSIGN_OR_RETURN(const rules::RuleStatuses statuses, rules::builtin_statuses());
     base::Json json = base::versioned_json();
     base::Json list = base::Json::array();
-    base::TextTable table({{"rule"}, {"status"}, {"file"}, {"what"}});
+    base::TextTable table({{"rule"}, {"status"}, {"limit"}, {"file"}, {"what"}});
     for (const rules::Rule& rule : set.rules) {
       const std::string_view status = rules::to_string(statuses.of(rule));
+      const rules::RuleLimit limit = statuses.limit_of(rule);
+      const std::string limited = limit.is_none() ? "" : rules::to_string(limit);
       list.push(base::Json::object()
                     .set("name", rule.name)
                     .set("status", status)
+                    .set("limit", limited)
                     .set("file", rule.file)
                     .set("doc", rule.doc));
-      table.row({rule.name, std::string(status), rule.file, first_line(rule.doc)});
+      table.row({rule.name, std::string(status), limited, rule.file, first_line(rule.doc)});
     }
     for (const rules::DynamicRule* rule : set.dynamic) {
       list.push(base::Json::object()
                     .set("name", rule->name)
                     .set("status", "dynamic")
+                    .set("limit", "")
                     .set("doc", rule->help));
-      table.row({std::string(rule->name), "dynamic", "", std::string(rule->help)});
+      table.row({std::string(rule->name), "dynamic", "", "", std::string(rule->help)});
     }
     json.set("rules", std::move(list)).set("hash", set.hash().to_hex());
     console.result(

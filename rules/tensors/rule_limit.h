@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranks for which a rule is proven. A rule runs only where its limit admits the ranks of the
+// tensors that its variables match.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace egret::rules {
+
+struct RuleLimit {
+  static constexpr int kAnyRank = -1;
+
+  int rank = kAnyRank;  // the largest of a variable
+  // Ranks of the variables, in the order of the rule, for which the families are not known to
+  // contain all sizes and attributes. Sorted, each once.
+  std::vector<std::vector<int>> open{};
+
+  bool is_none() const { return rank == kAnyRank && open.empty(); }
+  bool admits(std::span<const int> ranks) const;
+  friend bool operator==(const RuleLimit&, const RuleLimit&) = default;
+};
+
+// "any rank", "rank <= 4", or "rank <= 4 but not (4, 1), (4, 4)" with at most three named.
+std::string to_string(const RuleLimit& limit);
+
+// Ranks as text, "4,1", and back. Errors: bad_input for other texts.
+std::string text_of_ranks(std::span<const int> ranks);
+base::Result<std::vector<int>> parse_ranks(std::string_view text);
+
+}  // namespace egret::rules
